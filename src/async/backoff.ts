@@ -1,0 +1,72 @@
+/** Exponential back-off by key, counted from a reference time that the caller knows. */
+
+interface Entry {
+  delayMs: number;
+  lastUpdateMs: number;
+}
+
+export interface BackoffOptions {
+  readonly initialMs: number;
+  readonly maxMs: number;
+  /** An entry that was not updated for this long counts as new. */
+  readonly resetAfterMs: number;
+  /** How many keys are remembered; the longest unused ones are forgotten first. */
+  readonly maxEntries?: number;
+}
+
+export class Backoff {
+  readonly #entries = new Map<string, Entry>();
+  readonly #options: Required<BackoffOptions>;
+
+  constructor(options: BackoffOptions) {
+    this.#options = { maxEntries: 10_000, ...options, initialMs: Math.min(options.initialMs, options.maxMs) };
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  delayMs(key: string): number {
+    return this.#entries.get(key)?.delayMs ?? 0;
+  }
+
+  /** Whether the delay of the key, counted from `sinceMs`, is still running at `nowMs`. */
+  isWaiting(key: string, sinceMs: number, nowMs: number): boolean {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || sinceMs - entry.lastUpdateMs > this.#options.resetAfterMs) return false;
+    return nowMs - sinceMs < entry.delayMs;
+  }
+
+  /** As `isWaiting`, counted from the key's own last advance. */
+  isWaitingSinceAdvance(key: string, nowMs: number): boolean {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || nowMs - entry.lastUpdateMs > this.#options.resetAfterMs) return false;
+    return nowMs - entry.lastUpdateMs < entry.delayMs;
+  }
+
+  /** Moves to the next delay: the first one, or twice the last, up to the maximum. */
+  advance(key: string, sinceMs: number, nowMs: number): void {
+    const entry = this.#entries.get(key);
+    this.#entries.delete(key);
+    const isNew = entry === undefined || sinceMs - entry.lastUpdateMs > this.#options.resetAfterMs;
+    const delayMs = isNew ? this.#options.initialMs : Math.min(entry.delayMs * 2, this.#options.maxMs);
+    this.#entries.set(key, { delayMs, lastUpdateMs: nowMs });
+    if (this.#entries.size > this.#options.maxEntries) {
+      for (const oldest of this.#entries.keys()) {
+        this.#entries.delete(oldest);
+        break;
+      }
+    }
+  }
+
+  reset(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  /** Forgets the keys that were not updated for longer than the reset time. */
+  collect(nowMs: number): void {
+    for (const [key, entry] of this.#entries) {
+      if (nowMs - entry.lastUpdateMs > this.#options.resetAfterMs) this.#entries.delete(key);
+    }
+  }
+}

@@ -1,0 +1,116 @@
+/** The port to time: everything that waits or stamps does it through a Clock, so that tests can own time. */
+
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Wall-clock time in milliseconds since the epoch; may jump when the machine's clock is set. */
+  now(): number;
+  /** Milliseconds on a clock that never goes back, with sub-millisecond digits; for ordering and measuring only. */
+  monotonic(): number;
+  /** Calls back once after the delay. */
+  setTimer(delayMs: number, fire: () => void): Timer;
+}
+
+/** Thrown out of a wait whose signal was aborted. */
+export class Cancelled extends Error {
+  override readonly name = 'Cancelled';
+  constructor(message = 'context canceled', options?: ErrorOptions) {
+    super(message, options);
+  }
+}
+
+export function isCancelled(error: unknown): boolean {
+  return error instanceof Cancelled;
+}
+
+export function throwIfCancelled(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new Cancelled();
+}
+
+/** Resolves after the delay, or rejects with Cancelled as soon as the signal is aborted. */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(new Cancelled());
+      return;
+    }
+    const onAbort = (): void => {
+      timer.cancel();
+      reject(new Cancelled());
+    };
+    const timer = clock.setTimer(delayMs, () => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+/** Thrown when work did not end within its limit. */
+export class TimedOut extends Error {
+  override readonly name = 'TimedOut';
+}
+
+/**
+ * Runs work with a signal that is aborted after the limit or with the outer signal, and rejects at
+ * that moment even if the work ignores the signal; the late outcome of such work is dropped.
+ */
+export async function withTimeout<T>(
+  clock: Clock,
+  limitMs: number,
+  outer: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const link = linkedController(outer);
+  let expire: (error: Error) => void = () => {};
+  const expired = new Promise<never>((_, reject) => {
+    expire = reject;
+  });
+  const onOuterAbort = (): void => expire(new Cancelled());
+  outer?.addEventListener('abort', onOuterAbort, { once: true });
+  const timer = clock.setTimer(limitMs, () => {
+    expire(new TimedOut(`timed out after ${limitMs}ms`));
+    link.controller.abort(new TimedOut());
+  });
+  try {
+    throwIfCancelled(outer);
+    return await Promise.race([work(link.controller.signal), expired]);
+  } finally {
+    timer.cancel();
+    outer?.removeEventListener('abort', onOuterAbort);
+    link.unlink();
+  }
+}
+
+/** A controller that is aborted with its parent. `unlink` must be called when it is no longer needed. */
+export function linkedController(parent: AbortSignal | undefined): {
+  controller: AbortController;
+  unlink: () => void;
+} {
+  const controller = new AbortController();
+  if (parent === undefined) return { controller, unlink: () => {} };
+  const onAbort = (): void => controller.abort(parent.reason);
+  if (parent.aborted) onAbort();
+  else parent.addEventListener('abort', onAbort, { once: true });
+  return { controller, unlink: () => parent.removeEventListener('abort', onAbort) };
+}
+
+const longestTimerMs = 2_147_483_647;
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimer(delayMs, fire) {
+    // Node fires timers beyond 2^31-1 ms at once; a wait of 24 days is as good as any longer one here.
+    const handle = setTimeout(fire, Math.min(Math.max(0, delayMs), longestTimerMs));
+    return { cancel: () => clearTimeout(handle) };
+  },
+};
+
+/** Uniformly random in [duration, duration × (1 + factor)). */
+export function jitter(durationMs: number, random: () => number = Math.random, factor = 0.5): number {
+  return durationMs + random() * factor * durationMs;
+}

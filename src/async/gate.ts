@@ -1,0 +1,76 @@
+/** A gate that lets a fixed number of holders through at a time: lower ranks first, first come first served within a rank. */
+import { Cancelled } from './clock.js';
+
+interface Waiter {
+  readonly rank: number;
+  readonly enter: () => void;
+}
+
+export interface GateTurn {
+  /** Waiters of a lower rank go first. */
+  readonly rank?: number;
+  readonly signal?: AbortSignal;
+}
+
+export class Gate {
+  #width: number;
+  #inside = 0;
+  readonly #waiters: Waiter[] = [];
+
+  constructor(width: number) {
+    this.#width = Math.max(1, Math.floor(width));
+  }
+
+  get width(): number {
+    return this.#width;
+  }
+
+  get inside(): number {
+    return this.#inside;
+  }
+
+  get waiting(): number {
+    return this.#waiters.length;
+  }
+
+  /** Waits for its turn, runs the work and opens the place for the next. */
+  async run<T>(work: () => Promise<T>, turn: GateTurn = {}): Promise<T> {
+    await this.enter(turn);
+    try {
+      return await work();
+    } finally {
+      this.leave();
+    }
+  }
+
+  enter({ rank = 0, signal }: GateTurn = {}): Promise<void> {
+    if (signal?.aborted) return Promise.reject(new Cancelled());
+    if (this.#inside < this.#width && this.#waiters.length === 0) {
+      this.#inside++;
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        const index = this.#waiters.indexOf(waiter);
+        if (index >= 0) this.#waiters.splice(index, 1);
+        reject(new Cancelled());
+      };
+      const waiter: Waiter = {
+        rank,
+        enter: () => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve();
+        },
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      const behind = this.#waiters.findIndex((other) => other.rank > rank);
+      this.#waiters.splice(behind < 0 ? this.#waiters.length : behind, 0, waiter);
+    });
+  }
+
+  leave(): void {
+    const next = this.#waiters.shift();
+    if (next === undefined) this.#inside--;
+    else next.enter();
+  }
+}

@@ -1,0 +1,8 @@
+/** Time, tasks, channels and queues: what every room waits with. */
+export * from './backoff.js';
+export * from './channel.js';
+export * from './clock.js';
+export * from './gate.js';
+export * from './task-group.js';
+export * from './virtual-clock.js';
+export * from './work-queue.js';

@@ -1,0 +1,87 @@
+/** A clock that stands still until a test moves it; timers fire in order, and the work they wake runs in between. */
+import type { Clock, Timer } from './clock.js';
+
+interface Pending {
+  readonly dueMs: number;
+  readonly order: number;
+  readonly fire: () => void;
+}
+
+export class VirtualClock implements Clock {
+  #nowMs: number;
+  #order = 0;
+  readonly #startMs: number;
+  readonly #timers = new Set<Pending>();
+
+  constructor(startMs = Date.UTC(2026, 0, 1)) {
+    this.#nowMs = startMs;
+    this.#startMs = startMs;
+  }
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  monotonic(): number {
+    return this.#nowMs - this.#startMs;
+  }
+
+  setTimer(delayMs: number, fire: () => void): Timer {
+    const pending: Pending = { dueMs: this.#nowMs + Math.max(0, delayMs), order: this.#order++, fire };
+    this.#timers.add(pending);
+    return { cancel: () => void this.#timers.delete(pending) };
+  }
+
+  /** How many timers wait; a stopped system should leave none. */
+  get pendingTimers(): number {
+    return this.#timers.size;
+  }
+
+  /** Moves time forward, firing every timer on the way and letting the work it wakes settle before the next. */
+  async advance(durationMs: number): Promise<void> {
+    const targetMs = this.#nowMs + durationMs;
+    await settle();
+    for (;;) {
+      const next = this.#earliest();
+      if (next === undefined || next.dueMs > targetMs) break;
+      this.#timers.delete(next);
+      this.#nowMs = Math.max(this.#nowMs, next.dueMs);
+      next.fire();
+      await settle();
+    }
+    this.#nowMs = targetMs;
+    await settle();
+  }
+
+  /** Moves from timer to timer until the condition holds; fails when it does not hold within the limit. */
+  async advanceUntil(condition: () => boolean, limitMs = 3_600_000): Promise<void> {
+    const endMs = this.#nowMs + limitMs;
+    await settle();
+    while (!condition()) {
+      const next = this.#earliest();
+      if (next === undefined || next.dueMs > endMs) {
+        throw new Error(`condition did not hold within ${limitMs} ms of virtual time`);
+      }
+      await this.advance(Math.max(0, next.dueMs - this.#nowMs));
+    }
+  }
+
+  #earliest(): Pending | undefined {
+    let earliest: Pending | undefined;
+    for (const timer of this.#timers) {
+      if (
+        earliest === undefined ||
+        timer.dueMs < earliest.dueMs ||
+        (timer.dueMs === earliest.dueMs && timer.order < earliest.order)
+      ) {
+        earliest = timer;
+      }
+    }
+    return earliest;
+  }
+}
+
+/** Lets promise chains and immediates that are ready run to their next wait. */
+export async function settle(turns = 4): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+}
