@@ -1,0 +1,56 @@
+/** The log: a reader of the timeline that writes one structured line per entry. */
+import type { Entry, Level } from './entry.js';
+import type { Reader } from './timeline.js';
+
+export interface LogOptions {
+  readonly format: 'text' | 'json';
+  /** As the `-v` flag: 0 shows info and above, 4 debug, 6 and more everything. */
+  readonly verbosity: number;
+  readonly write: (line: string) => void;
+}
+
+const verbosityOf: Readonly<Record<Level, number>> = { error: 0, warn: 0, info: 0, debug: 4, trace: 6 };
+
+export function logReader(options: LogOptions): Reader {
+  const format = options.format === 'json' ? formatJson : formatText;
+  return (entry) => {
+    if (verbosityOf[entry.level] <= options.verbosity) options.write(`${format(entry)}\n`);
+  };
+}
+
+function fieldsOf(entry: Entry): Record<string, string | number | boolean> {
+  const fields: Record<string, string | number | boolean> = {};
+  if (entry.pod !== undefined) fields.pod = `${entry.pod.namespace}/${entry.pod.name}`;
+  if (entry.container !== undefined) fields.container = entry.container;
+  if (entry.event !== undefined) fields.event = entry.event.type;
+  if (entry.because !== undefined) fields.because = entry.because;
+  if (entry.durationMs !== undefined) fields.ms = Math.round(entry.durationMs);
+  if (entry.error !== undefined) fields.err = entry.error;
+  return { ...fields, ...entry.data };
+}
+
+function formatJson(entry: Entry): string {
+  return JSON.stringify({
+    ts: new Date(entry.timeMs).toISOString(),
+    level: entry.level,
+    what: entry.what,
+    msg: entry.message,
+    ...fieldsOf(entry),
+    ...(entry.pod === undefined ? {} : { podUID: entry.pod.uid }),
+  });
+}
+
+function formatText(entry: Entry): string {
+  const time = new Date(entry.timeMs).toISOString().slice(11, 23);
+  const fields = Object.entries(fieldsOf(entry)).map(([key, value]) => ` ${key}=${quote(value)}`);
+  return `${time} ${entry.level.toUpperCase().padEnd(5)} ${entry.what}: ${oneLine(entry.message)}${fields.join('')}`;
+}
+
+function quote(value: string | number | boolean): string {
+  const text = String(value);
+  return /^[\w./:@%+-]+$/.test(text) ? text : JSON.stringify(text);
+}
+
+function oneLine(text: string): string {
+  return text.includes('\n') ? JSON.stringify(text) : text;
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../async/index.js';
+import { describeError } from './entry.js';
+import { logReader } from './log.js';
+import { Timeline } from './timeline.js';
+
+const podA = { uid: 'a', name: 'web', namespace: 'default' };
+
+describe('Timeline', () => {
+  it('keeps the last entries of each pod', () => {
+    const timeline = new Timeline({ entriesPerPod: 3 });
+    for (let n = 1; n <= 10; n++) timeline.record({ kind: 'effect', what: 'x', message: `${n}`, pod: podA });
+    expect(timeline.ofPod('a').map((entry) => entry.message)).toEqual(['8', '9', '10']);
+  });
+  it('forgets the pod that was quiet for longest', () => {
+    const timeline = new Timeline({ maxPods: 2 });
+    for (const uid of ['a', 'b', 'a', 'c']) timeline.event({ ...podA, uid }, 'Normal', 'Started', 'x');
+    expect(timeline.pods()).toEqual(['a', 'c']);
+  });
+  it('gives every entry to the readers until they leave', () => {
+    const timeline = new Timeline();
+    const seen: number[] = [];
+    const leave = timeline.subscribe((entry) => seen.push(entry.seq));
+    timeline.record({ kind: 'notice', what: 'x', message: 'one' });
+    leave();
+    timeline.record({ kind: 'notice', what: 'x', message: 'two' });
+    expect(seen).toEqual([1]);
+    expect(timeline.ofNode()).toHaveLength(2);
+  });
+  it('names the causes of an error once each', () => {
+    expect(
+      describeError(new Error('outer', { cause: new Error('inner', { cause: new Error('inner') }) })),
+    ).toBe('outer: inner');
+  });
+});
+
+describe('logReader', () => {
+  const logged = (format: 'text' | 'json', verbosity: number): string[] => {
+    const lines: string[] = [];
+    const timeline = new Timeline({ clock: new VirtualClock(Date.UTC(2026, 0, 1)) });
+    timeline.subscribe(logReader({ format, verbosity, write: (line) => lines.push(line) }));
+    timeline.record({
+      kind: 'effect',
+      what: 'container.start',
+      message: 'container started',
+      because: 'exited 1, policy Always',
+      pod: podA,
+      container: 'app',
+      durationMs: 12.4,
+    });
+    timeline.record({ kind: 'observation', what: 'pleg', message: 'seen' });
+    return lines;
+  };
+  it('writes text lines with fields', () => {
+    expect(logged('text', 0)).toEqual([
+      '00:00:00.000 INFO  container.start: container started pod=default/web container=app because="exited 1, policy Always" ms=12\n',
+    ]);
+  });
+  it('writes JSON lines', () => {
+    expect(JSON.parse(logged('json', 0)[0]!)).toMatchObject({
+      msg: 'container started',
+      podUID: 'a',
+      container: 'app',
+    });
+  });
+  it('shows observations with more verbosity', () => {
+    expect(logged('text', 4)).toHaveLength(2);
+  });
+});
