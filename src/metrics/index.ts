@@ -1,0 +1,2 @@
+/** Metrics in Prometheus text form. */
+export * from './registry.js';

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { Registry } from './registry.js';
+
+describe('Registry', () => {
+  it('writes counters, gauges and histograms in text form', () => {
+    const registry = new Registry();
+    registry.counter('b_total', 'Counts b.', ['op']).inc({ op: 'a"b' }, 2);
+    registry.gauge('a', 'A value.').set(1.5);
+    registry.histogram('c_seconds', 'Takes c.', [], [1, 2]).observe(1.5);
+    expect(registry.text()).toBe(
+      [
+        '# HELP a A value.',
+        '# TYPE a gauge',
+        'a 1.5',
+        '# HELP b_total Counts b.',
+        '# TYPE b_total counter',
+        'b_total{op="a\\"b"} 2',
+        '# HELP c_seconds Takes c.',
+        '# TYPE c_seconds histogram',
+        'c_seconds_bucket{le="1"} 0',
+        'c_seconds_bucket{le="2"} 1',
+        'c_seconds_bucket{le="+Inf"} 1',
+        'c_seconds_sum 1.5',
+        'c_seconds_count 1',
+        '',
+      ].join('\n'),
+    );
+  });
+  it('refuses a second metric of the same name', () => {
+    const registry = new Registry();
+    registry.gauge('a', '');
+    expect(() => registry.counter('a', '')).toThrow(/registered twice/);
+  });
+  it('bounds the series of a metric', () => {
+    const registry = new Registry();
+    const counter = registry.counter('n_total', '', ['id']);
+    for (let n = 0; n < 6000; n++) counter.inc({ id: `${n}` });
+    expect(counter.value({ id: 'overflow' })).toBe(1000);
+  });
+});

@@ -1,0 +1,204 @@
+/** Counters, gauges and histograms with labels, and their Prometheus text form. */
+
+export type Labels = Readonly<Record<string, string>>;
+
+interface Series {
+  readonly labels: Labels;
+}
+
+/** Series per metric; further label sets are counted under the last label value `overflow`. */
+const maxSeries = 5000;
+
+abstract class Metric<S extends Series> {
+  protected readonly series = new Map<string, S>();
+
+  constructor(
+    readonly name: string,
+    readonly help: string,
+    readonly type: 'counter' | 'gauge' | 'histogram',
+    readonly labelNames: readonly string[],
+  ) {}
+
+  protected abstract create(labels: Labels): S;
+  protected abstract lines(series: S, write: (line: string) => void): void;
+
+  protected of(labels: Labels): S {
+    const key = this.labelNames.map((name) => labels[name] ?? '').join('\u0000');
+    const known = this.series.get(key);
+    if (known !== undefined) return known;
+    if (this.series.size >= maxSeries) {
+      const overflow = Object.fromEntries(this.labelNames.map((name) => [name, 'overflow']));
+      const overflowKey = this.labelNames.map(() => 'overflow').join('\u0000');
+      return this.series.get(overflowKey) ?? this.#add(overflowKey, overflow);
+    }
+    return this.#add(key, labels);
+  }
+
+  #add(key: string, labels: Labels): S {
+    const created = this.create(labels);
+    this.series.set(key, created);
+    return created;
+  }
+
+  /** Forgets the series of a label set. */
+  remove(labels: Labels): void {
+    this.series.delete(this.labelNames.map((name) => labels[name] ?? '').join('\u0000'));
+  }
+
+  write(write: (line: string) => void): void {
+    if (this.series.size === 0) return;
+    write(`# HELP ${this.name} ${this.help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n`);
+    write(`# TYPE ${this.name} ${this.type}\n`);
+    for (const series of this.series.values()) this.lines(series, write);
+  }
+
+  protected labelText(labels: Labels, extra = ''): string {
+    const parts = this.labelNames.map((name) => `${name}="${escapeLabel(labels[name] ?? '')}"`);
+    if (extra !== '') parts.push(extra);
+    return parts.length === 0 ? '' : `{${parts.join(',')}}`;
+  }
+}
+
+interface NumberSeries extends Series {
+  value: number;
+}
+
+export class Counter extends Metric<NumberSeries> {
+  constructor(name: string, help: string, labelNames: readonly string[] = []) {
+    super(name, help, 'counter', labelNames);
+    if (labelNames.length === 0) this.of({});
+  }
+  protected create(labels: Labels): NumberSeries {
+    return { labels, value: 0 };
+  }
+  inc(labels: Labels = {}, by = 1): void {
+    this.of(labels).value += by;
+  }
+  value(labels: Labels = {}): number {
+    return this.of(labels).value;
+  }
+  protected lines(series: NumberSeries, write: (line: string) => void): void {
+    write(`${this.name}${this.labelText(series.labels)} ${formatNumber(series.value)}\n`);
+  }
+}
+
+export class Gauge extends Metric<NumberSeries> {
+  constructor(name: string, help: string, labelNames: readonly string[] = []) {
+    super(name, help, 'gauge', labelNames);
+    if (labelNames.length === 0) this.of({});
+  }
+  protected create(labels: Labels): NumberSeries {
+    return { labels, value: 0 };
+  }
+  set(value: number, labels: Labels = {}): void {
+    this.of(labels).value = value;
+  }
+  inc(labels: Labels = {}, by = 1): void {
+    this.of(labels).value += by;
+  }
+  value(labels: Labels = {}): number {
+    return this.of(labels).value;
+  }
+  protected lines(series: NumberSeries, write: (line: string) => void): void {
+    write(`${this.name}${this.labelText(series.labels)} ${formatNumber(series.value)}\n`);
+  }
+}
+
+interface HistogramSeries extends Series {
+  readonly counts: number[];
+  sum: number;
+  count: number;
+}
+
+export const defaultBuckets: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export class Histogram extends Metric<HistogramSeries> {
+  readonly #buckets: readonly number[];
+  constructor(
+    name: string,
+    help: string,
+    labelNames: readonly string[] = [],
+    buckets: readonly number[] = defaultBuckets,
+  ) {
+    super(name, help, 'histogram', labelNames);
+    this.#buckets = buckets;
+    if (labelNames.length === 0) this.of({});
+  }
+  protected create(labels: Labels): HistogramSeries {
+    return { labels, counts: new Array<number>(this.#buckets.length).fill(0), sum: 0, count: 0 };
+  }
+  observe(value: number, labels: Labels = {}): void {
+    const series = this.of(labels);
+    series.sum += value;
+    series.count++;
+    const index = this.#buckets.findIndex((bound) => value <= bound);
+    if (index >= 0) series.counts[index] = (series.counts[index] ?? 0) + 1;
+  }
+  count(labels: Labels = {}): number {
+    return this.of(labels).count;
+  }
+  protected lines(series: HistogramSeries, write: (line: string) => void): void {
+    let cumulative = 0;
+    this.#buckets.forEach((bound, index) => {
+      cumulative += series.counts[index] ?? 0;
+      write(
+        `${this.name}_bucket${this.labelText(series.labels, `le="${formatNumber(bound)}"`)} ${cumulative}\n`,
+      );
+    });
+    write(`${this.name}_bucket${this.labelText(series.labels, 'le="+Inf"')} ${series.count}\n`);
+    write(`${this.name}_sum${this.labelText(series.labels)} ${formatNumber(series.sum)}\n`);
+    write(`${this.name}_count${this.labelText(series.labels)} ${series.count}\n`);
+  }
+}
+
+export class Registry {
+  readonly #metrics = new Map<string, { write(write: (line: string) => void): void }>();
+  readonly #collectors: (() => void)[] = [];
+
+  counter(name: string, help: string, labelNames: readonly string[] = []): Counter {
+    return this.#register(name, new Counter(name, help, labelNames));
+  }
+
+  gauge(name: string, help: string, labelNames: readonly string[] = []): Gauge {
+    return this.#register(name, new Gauge(name, help, labelNames));
+  }
+
+  histogram(
+    name: string,
+    help: string,
+    labelNames: readonly string[] = [],
+    buckets: readonly number[] = defaultBuckets,
+  ): Histogram {
+    return this.#register(name, new Histogram(name, help, labelNames, buckets));
+  }
+
+  /** Runs before every reading, for values that are only worth computing then. */
+  onCollect(collect: () => void): void {
+    this.#collectors.push(collect);
+  }
+
+  /** The text form of all metrics, in order of their names. */
+  text(): string {
+    for (const collect of this.#collectors) collect();
+    const lines: string[] = [];
+    for (const name of [...this.#metrics.keys()].sort())
+      this.#metrics.get(name)?.write((line) => lines.push(line));
+    return lines.join('');
+  }
+
+  #register<M extends Counter | Gauge | Histogram>(name: string, metric: M): M {
+    if (this.#metrics.has(name)) throw new Error(`metric ${name} is registered twice`);
+    this.#metrics.set(name, metric);
+    return metric;
+  }
+}
+
+function formatNumber(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return '+Inf';
+  if (value === Number.NEGATIVE_INFINITY) return '-Inf';
+  return String(value);
+}
+
+function escapeLabel(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}
