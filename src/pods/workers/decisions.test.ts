@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest';
+import { effectiveGrace } from './grace.js';
+import { killTimeoutSeconds } from './kill-and-wait.js';
+import { type Knowledge, type PodPredicate, predicates } from './predicates.js';
+import { newRecord, type PodRecord } from './record.js';
+import { requeueDelayMs } from './requeue.js';
+import { StaticPodTurns } from './static-order.js';
+
+describe('effectiveGrace', () => {
+  it.each([
+    ['spec alone', 0, 30, undefined, undefined, 30, false],
+    ['deletion grace beats spec', 0, 30, 5, undefined, 5, false],
+    ['override beats a longer deletion grace', 0, 30, 5, 2, 2, false],
+    ['deletion grace 0 becomes 1', 0, 30, 0, undefined, 1, false],
+    ['override 0 becomes 1', 0, 30, 5, 0, 1, false],
+    ['a deletion grace of 0 counts as none for the override', 0, 30, 0, 5, 5, false],
+    ['nothing set is 1', 0, undefined, undefined, undefined, 1, false],
+    ['a smaller override shortens', 15, 30, undefined, 5, 5, true],
+    ['a larger override changes nothing', 5, 30, undefined, 60, 5, false],
+    ['a larger deletion grace changes nothing', 5, 30, 15, undefined, 5, false],
+  ] as const)('%s', (_rule, current, spec, deletion, override, seconds, shortened) => {
+    expect(
+      effectiveGrace({
+        currentSeconds: current,
+        specSeconds: spec,
+        deletionGraceSeconds: deletion,
+        overrideSeconds: override,
+      }),
+    ).toEqual({ seconds, shortened });
+  });
+});
+
+describe('requeueDelayMs', () => {
+  const backoff = (inMs: number): Error =>
+    Object.assign(new Error('back-off'), { backoffUntilMs: 1_000_000 + inMs });
+  const several = (...errors: Error[]): Error => Object.assign(new Error('several'), { errors });
+  it.each<[string, { phaseTransition?: boolean; error?: Error }, number, number]>([
+    ['success waits for the resync', {}, 60_000, 90_000],
+    ['an error waits 10 to 15 s', { error: new Error('x') }, 10_000, 15_000],
+    ['an image pull back-off is a plain error', { error: new Error('ImagePullBackOff') }, 10_000, 15_000],
+    [
+      'the earliest crash-loop end decides',
+      { error: several(backoff(10_000), backoff(3_000)) },
+      3_000,
+      4_500,
+    ],
+    ['an expired back-off is due at once', { error: backoff(-5) }, 0, 0],
+    ['a back-off beyond the resync waits for the resync', { error: backoff(300_000) }, 60_000, 90_000],
+    ['a phase transition is due at once', { phaseTransition: true, error: new Error('x') }, 0, 0],
+    [
+      'a network that is not ready wins over a back-off',
+      { error: Object.assign(new Error('network is not ready: x'), { cause: backoff(30_000) }) },
+      1_000,
+      1_500,
+    ],
+  ])('%s', (_rule, { phaseTransition = false, error }, fromMs, toMs) => {
+    const at = (random: number): number =>
+      requeueDelayMs({
+        phaseTransition,
+        error,
+        resyncMs: 60_000,
+        errorBackoffMs: 10_000,
+        networkBackoffMs: 1_000,
+        nowMs: 1_000_000,
+        random: () => random,
+      });
+    expect(at(0)).toBe(fromMs);
+    expect(at(1)).toBe(toMs);
+  });
+});
+
+describe('predicates', () => {
+  const record = (change: Partial<PodRecord>): PodRecord => ({ ...newRecord('u', 'a_b', 0), ...change });
+  const knowledge: Record<string, Knowledge> = {
+    'unknown, before the first full set': { record: undefined, syncedOnce: false },
+    'unknown, after it': { record: undefined, syncedOnce: true },
+    sync: { record: record({}), syncedOnce: true },
+    requested: { record: record({ terminatingAtMs: 1, deleted: true }), syncedOnce: true },
+    'requested by eviction': { record: record({ terminatingAtMs: 1, evicted: true }), syncedOnce: true },
+    acknowledged: { record: record({ terminatingAtMs: 1, startedTerminating: true }), syncedOnce: true },
+    terminated: {
+      record: record({ terminatingAtMs: 1, startedTerminating: true, terminatedAtMs: 2, deleted: true }),
+      syncedOnce: true,
+    },
+    'terminated without deletion': {
+      record: record({ terminatingAtMs: 1, startedTerminating: true, terminatedAtMs: 2 }),
+      syncedOnce: true,
+    },
+    finished: {
+      record: record({
+        terminatingAtMs: 1,
+        startedTerminating: true,
+        terminatedAtMs: 2,
+        evicted: true,
+        finished: true,
+      }),
+      syncedOnce: true,
+    },
+    'finished static pod that never started': {
+      record: record({ terminatingAtMs: 1, terminatedAtMs: 2, finished: true }),
+      syncedOnce: true,
+    },
+  };
+  const table: [PodPredicate, string[]][] = [
+    [
+      'isKnownTerminated',
+      ['terminated', 'terminated without deletion', 'finished', 'finished static pod that never started'],
+    ],
+    [
+      'couldHaveRunningContainers',
+      ['unknown, before the first full set', 'sync', 'requested', 'requested by eviction', 'acknowledged'],
+    ],
+    ['shouldBeFinished', ['unknown, after it', 'finished', 'finished static pod that never started']],
+    [
+      'isTerminationRequested',
+      [
+        'requested',
+        'requested by eviction',
+        'acknowledged',
+        'terminated',
+        'terminated without deletion',
+        'finished',
+        'finished static pod that never started',
+      ],
+    ],
+    [
+      'shouldContainersBeTerminating',
+      ['unknown, after it', 'acknowledged', 'terminated', 'terminated without deletion', 'finished'],
+    ],
+    [
+      'shouldRuntimeBeRemoved',
+      [
+        'unknown, after it',
+        'terminated',
+        'terminated without deletion',
+        'finished',
+        'finished static pod that never started',
+      ],
+    ],
+    ['shouldContentBeRemoved', ['unknown, after it', 'requested by eviction', 'terminated', 'finished']],
+  ];
+  it.each(table)('%s', (question, yes) => {
+    const holds = Object.keys(knowledge).filter((name) => predicates[question](knowledge[name]!));
+    expect(holds).toEqual(yes);
+  });
+});
+
+describe('StaticPodTurns', () => {
+  const states = new Map<string, { terminationRequested: boolean }>();
+  const stateOf = (uid: string) => states.get(uid);
+  it('gives the turn in order, skips those that stopped, and to nobody twice', () => {
+    const turns = new StaticPodTurns();
+    for (const uid of ['2', '3', '4']) {
+      states.set(uid, { terminationRequested: false });
+      turns.enqueue('a', uid);
+    }
+    expect(turns.decide('a', '3', stateOf)).toBe('wait');
+    expect(turns.decide('a', '2', stateOf)).toBe('start');
+    expect(turns.decide('a', '3', stateOf)).toBe('wait');
+    states.set('3', { terminationRequested: true });
+    expect(turns.decide('a', '3', stateOf)).toBe('never');
+    expect(turns.release('a', '3')).toEqual([]);
+    expect(turns.release('a', '2')).toEqual(['3', '4']);
+    expect(turns.decide('a', '4', stateOf)).toBe('start');
+    expect(turns.decide('a', '4', stateOf)).toBe('start');
+    expect(turns.decide('b', 'unknown', stateOf)).toBe('never');
+  });
+});
+
+it.each([
+  ['30 s waits 45 s', 30, 45],
+  ['0 waits 10 s', 0, 10],
+  ['an odd grace rounds its half down', 11, 16],
+])('killTimeoutSeconds: %s', (_rule, grace, timeout) => {
+  expect(killTimeoutSeconds(grace)).toBe(timeout);
+});

@@ -1,0 +1,7 @@
+/** One worker per pod: its state machine, its order and its questions. */
+export * from './kill-and-wait.js';
+export type { PodPredicate } from './predicates.js';
+export type { PodRecord } from './record.js';
+export { earliestBackoffEnd, networkNotReady } from './requeue.js';
+export * from './types.js';
+export * from './workers.js';
