@@ -1,0 +1,400 @@
+/** The rules of each call as tables, and the wrapper that applies them in virtual time. */
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../async/index.js';
+import { callRules, type OperationType, operationTypes } from './call-rules.js';
+import { checkedCri } from './checked.js';
+import { socketPathOfEndpoint } from './endpoint.js';
+import { CriError, criErrorFromStatus, isDeadlineExceeded, isNotFound, isUnimplemented } from './errors.js';
+import { commandOutcome } from './exec-sync.js';
+import {
+  ContainerStatusResponse,
+  ExecSyncResponse,
+  ImageStatusResponse,
+  ListContainersResponse,
+  ListImagesResponse,
+  PodSandboxStatusResponse,
+  StatusResponse,
+  StreamContainersResponse,
+  VersionResponse,
+} from './gen/cri.js';
+import { withListStreaming } from './list-streaming.js';
+import { type CriRuntime, criMethods, unimplementedCriRuntime } from './runtime.js';
+
+const T = 120_000;
+const never = (): Promise<never> => new Promise(() => {});
+
+describe('deadlines', () => {
+  const cases: [rule: string, actual: number | undefined, expected: number | undefined][] = [
+    ['RunPodSandbox has twice the timeout', callRules.runPodSandbox?.timeoutMs?.({}, T), 240_000],
+    ['StopContainer has the grace on top', callRules.stopContainer?.timeoutMs?.({ timeout: 30 }, T), 150_000],
+    ['ExecSync without timeout has none', callRules.execSync?.timeoutMs?.({ timeout: 0 }, T), undefined],
+    ['ExecSync has its timeout on top', callRules.execSync?.timeoutMs?.({ timeout: 5 }, T), 125_000],
+    ['PullImage has none', callRules.pullImage?.timeoutMs?.({}, T), undefined],
+    ['GetContainerEvents has none', callRules.getContainerEvents?.timeoutMs?.({}, T), undefined],
+    [
+      'CheckpointContainer has at least the timeout',
+      callRules.checkpointContainer?.timeoutMs?.({ timeout: 1 }, T),
+      T,
+    ],
+    [
+      'CheckpointContainer has more if asked',
+      callRules.checkpointContainer?.timeoutMs?.({ timeout: 600 }, T),
+      600_000,
+    ],
+  ];
+  it.each(cases)('%s', (_, actual, expected) => expect(actual).toBe(expected));
+
+  it('every other method has the request timeout', () => {
+    const special = Object.entries(callRules).flatMap(([name, rule]) => ('timeoutMs' in rule ? [name] : []));
+    expect(special.sort()).toEqual(
+      [
+        'checkpointContainer',
+        'execSync',
+        'getContainerEvents',
+        'pullImage',
+        'runPodSandbox',
+        'stopContainer',
+      ].sort(),
+    );
+  });
+
+  it('sends CheckpointContainer with at least the request timeout, and refuses a negative one', () => {
+    expect(callRules.checkpointContainer?.prepare?.({ containerId: 'c', timeout: 3 }, T)).toEqual({
+      containerId: 'c',
+      timeout: 120,
+    });
+    expect(() => callRules.checkpointContainer?.prepare?.({ timeout: -1 }, T)).toThrow(
+      'CheckpointContainer requires the timeout value to be > 0',
+    );
+  });
+});
+
+describe('response checks', () => {
+  const sandbox = { id: 's', metadata: { name: 'n', namespace: 'ns', uid: 'u' }, createdAt: 1n };
+  const container = { id: 'c', metadata: { name: 'n' }, createdAt: 1n, image: { image: 'i' }, imageRef: 'r' };
+  const sandboxProblem = (status?: object) =>
+    callRules.podSandboxStatus?.problem?.(PodSandboxStatusResponse.create({ status }), {});
+  const containerProblem = (status?: object) =>
+    callRules.containerStatus?.problem?.(ContainerStatusResponse.create({ status }), {});
+  const imageProblem = (image?: object) =>
+    callRules.imageStatus?.problem?.(ImageStatusResponse.create({ image }), { image: { image: 'x' } });
+  const version = { version: '0.1.0', runtimeName: 'r', runtimeVersion: '1', runtimeApiVersion: 'v1' };
+  const versionProblem = (fields: object) => callRules.version?.problem?.(VersionResponse.create(fields), {});
+  const statusProblem = (status?: object) =>
+    callRules.status?.problem?.(StatusResponse.create({ status }), {});
+
+  const cases: [rule: string, problem: string | undefined, expected: string | undefined][] = [
+    ['a full version is good', versionProblem(version), undefined],
+    [
+      'an empty version names all fields',
+      versionProblem({}),
+      'not all fields are set in VersionResponse (missing Version, RuntimeName, RuntimeApiVersion, RuntimeVersion)',
+    ],
+    [
+      'a version names the missing field',
+      versionProblem({ ...version, runtimeName: '' }),
+      'not all fields are set in VersionResponse (missing RuntimeName)',
+    ],
+    ['two conditions are good', statusProblem({ conditions: [{}, {}] }), undefined],
+    ['no status', statusProblem(), 'RuntimeReady or NetworkReady condition are not set'],
+    [
+      'one condition',
+      statusProblem({ conditions: [{}] }),
+      'RuntimeReady or NetworkReady condition are not set',
+    ],
+    [
+      'a sandbox id is needed',
+      callRules.runPodSandbox?.problem?.(
+        { podSandboxId: '' },
+        { config: { metadata: { name: 'web', attempt: 1 } } },
+      ),
+      'PodSandboxId is not set for sandbox "name:\\"web\\" attempt:1"',
+    ],
+    [
+      'a container id is needed',
+      callRules.createContainer?.problem?.(
+        { containerId: '' },
+        { config: { metadata: { name: 'c', attempt: 0 } } },
+      ),
+      'ContainerId is not set for container "name:\\"c\\""',
+    ],
+    ['a full sandbox status is good', sandboxProblem(sandbox), undefined],
+    ['a sandbox status is needed', sandboxProblem(), 'pod sandbox status is nil'],
+    ['a sandbox has an id', sandboxProblem({ ...sandbox, id: '' }), 'status.Id is not set'],
+    [
+      'a sandbox has metadata',
+      sandboxProblem({ ...sandbox, metadata: undefined }),
+      'status.Metadata is not set',
+    ],
+    [
+      'a sandbox has a uid',
+      sandboxProblem({ ...sandbox, metadata: { name: 'n' } }),
+      'metadata.Name, metadata.Namespace or metadata.Uid is not in metadata "name:\\"n\\""',
+    ],
+    ['a sandbox has a time', sandboxProblem({ ...sandbox, createdAt: 0n }), 'status.CreatedAt is not set'],
+    ['a full container status is good', containerProblem(container), undefined],
+    ['a container status is needed', containerProblem(), 'container status is nil'],
+    ['a container has an id', containerProblem({ ...container, id: '' }), 'status.Id is not set'],
+    [
+      'a container has a name',
+      containerProblem({ ...container, metadata: {} }),
+      'metadata.Name is not in metadata ""',
+    ],
+    [
+      'a container has a time',
+      containerProblem({ ...container, createdAt: 0 }),
+      'status.CreatedAt is not set',
+    ],
+    ['a container has an image', containerProblem({ ...container, image: {} }), 'status.Image is not set'],
+    [
+      'a container has an image ref',
+      containerProblem({ ...container, imageRef: '' }),
+      'status.ImageRef is not set',
+    ],
+    ['an absent image is good', imageProblem(), undefined],
+    ['a full image is good', imageProblem({ id: 'i', size: 1 }), undefined],
+    ['an image has a size', imageProblem({ id: 'i' }), 'Id or size of image "x" is not set'],
+    ['an image has an id', imageProblem({ size: 1 }), 'Id or size of image "x" is not set'],
+    [
+      'a pulled image has a ref',
+      callRules.pullImage?.problem?.({ imageRef: '' }, { image: { image: 'x' } }),
+      'imageRef of image "x" is not set',
+    ],
+    ['exec has a URL', callRules.exec?.problem?.({ url: '' }, {}), 'URL is not set'],
+    ['attach has a URL', callRules.attach?.problem?.({ url: '' }, {}), 'URL is not set'],
+    ['port forward has a URL', callRules.portForward?.problem?.({ url: '' }, {}), 'URL is not set'],
+  ];
+  it.each(cases)('%s', (_, problem, expected) => expect(problem).toBe(expected));
+});
+
+describe('errors', () => {
+  it('print as the reference prints them', () => {
+    expect(new CriError('NotFound', 'no such thing').message).toBe(
+      'rpc error: code = NotFound desc = no such thing',
+    );
+    expect(criErrorFromStatus(14, 'away')).toMatchObject({
+      code: 14,
+      codeName: 'Unavailable',
+      details: 'away',
+    });
+    expect(criErrorFromStatus(77, 'odd')).toMatchObject({ codeName: 'Unknown' });
+    expect(isNotFound(new Error('NotFound'))).toBe(false);
+  });
+
+  it('PullImage strips Unknown to its bare message and keeps other codes', () => {
+    const reword = callRules.pullImage?.reword;
+    expect(reword?.(new CriError('Unknown', 'RegistryUnavailable: x'), {}).message).toBe(
+      'RegistryUnavailable: x',
+    );
+    expect(reword?.(new CriError('NotFound', 'x'), {}).message).toBe('rpc error: code = NotFound desc = x');
+  });
+
+  it.each([
+    [1, '1s'],
+    [60, '1m0s'],
+    [80, '1m20s'],
+    [3600, '1h0m0s'],
+  ])('ExecSync says that the command timed out after %d seconds as %s', (timeout, printed) => {
+    const met = new CriError('DeadlineExceeded', 'x');
+    const error = callRules.execSync?.reword?.(met, { cmd: ['sleep', '9'], timeout });
+    expect(error?.message).toBe(`command timed out: "sleep 9" timed out after ${printed}`);
+    expect(isDeadlineExceeded(error)).toBe(true);
+  });
+
+  it('a failed command is an error with its code; its output is stdout, then stderr', () => {
+    const response = ExecSyncResponse.create({
+      stdout: Buffer.from('out'),
+      stderr: Buffer.from('err'),
+      exitCode: 3,
+    });
+    const { output, error } = commandOutcome(['a', 'b'], response);
+    expect(output.toString()).toBe('outerr');
+    expect(error).toMatchObject({ exitCode: 3, message: "command 'a b' exited with 3: err" });
+    expect(commandOutcome(['a'], ExecSyncResponse.create()).error).toBeUndefined();
+  });
+});
+
+describe('endpoints', () => {
+  it.each([
+    ['unix:///run/a.sock', '/run/a.sock'],
+    ['/run/a.sock', '/run/a.sock'],
+    ['unix:/run/a.sock', '/run/a.sock'],
+  ])('%s is the socket %s', (endpoint, path) => expect(socketPathOfEndpoint(endpoint)).toBe(path));
+
+  it.each([
+    ['tcp://localhost:1', 'only support unix socket endpoint'],
+    ['npipe:////./pipe/x', 'protocol "npipe" not supported'],
+    ['', 'does not name a socket'],
+    ['run/a.sock', 'does not name a socket'],
+  ])('%j is refused', (endpoint, message) => expect(() => socketPathOfEndpoint(endpoint)).toThrow(message));
+});
+
+describe('checkedCri', () => {
+  function wrap(part: Partial<CriRuntime>) {
+    const clock = new VirtualClock();
+    const seen: [OperationType, number, string | undefined][] = [];
+    const runtime = checkedCri(
+      { ...unimplementedCriRuntime(), ...part },
+      {
+        requestTimeoutMs: T,
+        clock,
+        onCall: (operation, ms, error) => seen.push([operation, ms, error?.codeName]),
+      },
+    );
+    return { clock, seen, runtime };
+  }
+
+  it('ends a call at its deadline even if the runtime does not, and tells the runtime', async () => {
+    let signal: AbortSignal | undefined;
+    const { clock, seen, runtime } = wrap({
+      runPodSandbox: (_, options) => {
+        signal = options?.signal;
+        return never();
+      },
+    });
+    const outcome = runtime.runPodSandbox({}).catch((error) => error);
+    await clock.advance(2 * T - 1);
+    expect(seen).toEqual([]);
+    await clock.advance(1);
+    expect((await outcome).message).toBe(
+      'rpc error: code = DeadlineExceeded desc = context deadline exceeded',
+    );
+    expect(signal?.aborted).toBe(true);
+    expect(seen).toEqual([['run_podsandbox', 2 * T, 'DeadlineExceeded']]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('lets the caller replace the deadline', async () => {
+    const { clock, runtime } = wrap({ pullImage: never });
+    const outcome = runtime.pullImage({}, { timeoutMs: 10 }).catch((error) => error);
+    await clock.advance(10);
+    expect(isDeadlineExceeded(await outcome)).toBe(true);
+  });
+
+  it('ends a call at once when its signal aborts', async () => {
+    const { clock, runtime } = wrap({ pullImage: never });
+    const controller = new AbortController();
+    const outcome = runtime.pullImage({}, { signal: controller.signal }).catch((error) => error);
+    controller.abort();
+    expect((await outcome).message).toBe('rpc error: code = Canceled desc = context canceled');
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('gives plain errors of the runtime the code Unknown', async () => {
+    const { runtime } = wrap({ removeImage: () => Promise.reject(new Error('disk')) });
+    await expect(runtime.removeImage({})).rejects.toThrow('rpc error: code = Unknown desc = disk');
+  });
+
+  it('a runtime that throws instead of rejecting is no different', async () => {
+    const { runtime } = wrap({
+      removeImage: () => {
+        throw new CriError('Aborted', 'now');
+      },
+    });
+    await expect(runtime.removeImage({})).rejects.toMatchObject({ codeName: 'Aborted' });
+  });
+
+  it('checks responses', async () => {
+    const { seen, runtime } = wrap({ version: async () => VersionResponse.create() });
+    await expect(runtime.version({})).rejects.toThrow(/^not all fields are set/);
+    expect(seen).toEqual([['version', 0, 'Unknown']]);
+  });
+
+  it('takes StopContainer NotFound for success and still counts the error', async () => {
+    const { seen, runtime } = wrap({ stopContainer: () => Promise.reject(new CriError('NotFound', 'gone')) });
+    await expect(runtime.stopContainer({ timeout: 1 })).resolves.toEqual({});
+    expect(seen).toEqual([['stop_container', 0, 'NotFound']]);
+  });
+
+  it.each([
+    ['Unimplemented', 'x', true],
+    ['Unknown', 'method not implemented', true],
+    ['Unknown', 'x', false],
+    ['Internal', 'not implemented', false],
+  ] as const)('UpdatePodSandboxResources %s "%s" counts as success: %s', async (code, details, success) => {
+    const { runtime } = wrap({
+      updatePodSandboxResources: () => Promise.reject(new CriError(code, details)),
+    });
+    const outcome = await runtime.updatePodSandboxResources({}).then(
+      () => true,
+      () => false,
+    );
+    expect(outcome).toBe(success);
+  });
+
+  it('observes a stream when it ends', async () => {
+    const { seen, runtime } = wrap({});
+    const read = async () => {
+      for await (const _ of runtime.getContainerEvents({}));
+    };
+    await expect(read()).rejects.toSatisfy(isUnimplemented);
+    expect(seen).toEqual([['get_container_events', 0, 'Unimplemented']]);
+  });
+
+  it('keeps `this` of runtimes that are classes', async () => {
+    class Runtime {
+      readonly answer = VersionResponse.create({
+        version: 'a',
+        runtimeName: 'b',
+        runtimeVersion: 'c',
+        runtimeApiVersion: 'd',
+      });
+      async version() {
+        return this.answer;
+      }
+    }
+    const runtime = Object.assign(new Runtime(), {
+      ...unimplementedCriRuntime(),
+      version: Runtime.prototype.version,
+    });
+    const checked = checkedCri(runtime, { requestTimeoutMs: T, clock: new VirtualClock() });
+    await expect(checked.version({})).resolves.toMatchObject({ runtimeName: 'b' });
+  });
+
+  it('names every method in metrics', () => {
+    expect(Object.keys(operationTypes).sort()).toEqual(Object.keys(criMethods).sort());
+  });
+});
+
+describe('withListStreaming', () => {
+  it('concatenates the chunks of a stream', async () => {
+    async function* chunks() {
+      yield StreamContainersResponse.create({ containers: [{ id: 'a' }, { id: 'b' }] });
+      yield StreamContainersResponse.create({ containers: [{ id: 'c' }] });
+    }
+    const runtime = withListStreaming({ ...unimplementedCriRuntime(), streamContainers: chunks });
+    const { containers } = await runtime.listContainers({});
+    expect(containers.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+  });
+
+  it('turns to plain lists for good at the first Unimplemented, for each service by itself', async () => {
+    let streamed = 0;
+    const base = unimplementedCriRuntime();
+    const runtime = withListStreaming({
+      ...base,
+      streamContainers: (request) => {
+        streamed++;
+        return base.streamContainers(request);
+      },
+      listContainers: async () => ListContainersResponse.create({ containers: [{ id: 'plain' }] }),
+      async *streamImages() {
+        yield ListImagesResponse.create({ images: [{ id: 'streamed' }] });
+      },
+    });
+    await runtime.listContainers({});
+    const { containers } = await runtime.listContainers({});
+    expect(containers[0]?.id).toBe('plain');
+    expect(streamed).toBe(1);
+    expect((await runtime.listImages({})).images[0]?.id).toBe('streamed');
+  });
+
+  it('passes other errors on', async () => {
+    const runtime = withListStreaming({
+      ...unimplementedCriRuntime(),
+      streamImages: () => {
+        throw new CriError('Unavailable', 'away');
+      },
+    });
+    await expect(runtime.listImages({})).rejects.toThrow('away');
+  });
+});

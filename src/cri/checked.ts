@@ -1,0 +1,119 @@
+/** Puts the kubelet's deadlines, response checks and call observation around any `CriRuntime`. */
+import { type Clock, isCancelled, TimedOut, withTimeout } from '../async/index.js';
+import { type CallRule, callRules, type OperationType, operationTypes, plainError } from './call-rules.js';
+import type { Init, MessageType } from './codec.js';
+import { CriError } from './errors.js';
+import {
+  type CallOptions,
+  type CriMethodName,
+  type CriRuntime,
+  criMethods,
+  isCriMethodName,
+} from './runtime.js';
+
+/** One finished call; of a stream, when it ended. `error` is what the call met, also where the caller is spared it. */
+export type CallObserver = (operation: OperationType, durationMs: number, error?: CriError) => void;
+
+export interface CheckedCriOptions {
+  /** The ordinary deadline of a call ("T"). */
+  readonly requestTimeoutMs: number;
+  readonly clock: Clock;
+  readonly onCall?: CallObserver | undefined;
+}
+
+// The method tables give requests and responses their types at the edges of this file; inside, one
+// piece of code serves all methods and knows them as objects only.
+type AnyUnary = (request: object, options?: CallOptions) => Promise<object>;
+type AnyStream = (request: object, options?: CallOptions) => AsyncIterable<object>;
+type AnyRule = CallRule<object, object>;
+
+/**
+ * Every call ends within its deadline with DeadlineExceeded, and at once with Canceled when its
+ * signal aborts, whatever the runtime behind does. A `timeoutMs` of the caller replaces the deadline.
+ */
+export function checkedCri(runtime: CriRuntime, options: CheckedCriOptions): CriRuntime {
+  const methods = Object.entries(criMethods).flatMap(([name, { serverStreaming, response }]) => {
+    if (!isCriMethodName(name)) return [];
+    // Each rule and each method belong to the name they are looked up by.
+    const rule = (callRules[name] ?? {}) as AnyRule;
+    const call = runtime[name].bind(runtime) as unknown;
+    return [
+      [
+        name,
+        serverStreaming
+          ? checkedStream(name, rule, call as AnyStream, options)
+          : checkedUnary(name, rule, call as AnyUnary, response, options),
+      ],
+    ];
+  });
+  // Built from the method table, whose keys and messages are those of CriRuntime.
+  return Object.fromEntries(methods) as CriRuntime;
+}
+
+function checkedUnary(
+  name: CriMethodName,
+  rule: AnyRule,
+  call: AnyUnary,
+  responseType: MessageType<object>,
+  { requestTimeoutMs, clock, onCall }: CheckedCriOptions,
+): AnyUnary {
+  return async (request, callOptions = {}) => {
+    const startMs = clock.monotonic();
+    const observe = (error?: CriError): void =>
+      onCall?.(operationTypes[name], clock.monotonic() - startMs, error);
+    try {
+      const sent: Init<object> = rule.prepare?.(request, requestTimeoutMs) ?? request;
+      const timeoutMs = callOptions.timeoutMs ?? defaultTimeoutMs(rule, request, requestTimeoutMs);
+      const response = await withTimeout(
+        clock,
+        timeoutMs ?? Number.POSITIVE_INFINITY,
+        callOptions.signal,
+        (signal) => call(sent, { timeoutMs, signal }),
+      );
+      const problem = rule.problem?.(response, request);
+      if (problem !== undefined) throw plainError(problem);
+      observe();
+      return response;
+    } catch (cause) {
+      const met = asCriError(cause);
+      const error = rule.reword?.(met, request) ?? met;
+      observe(error);
+      if (rule.forgive?.(error)) return responseType.create();
+      throw error;
+    }
+  };
+}
+
+function checkedStream(
+  name: CriMethodName,
+  rule: AnyRule,
+  call: AnyStream,
+  { requestTimeoutMs, clock, onCall }: CheckedCriOptions,
+): AnyStream {
+  return async function* (request, callOptions = {}) {
+    const startMs = clock.monotonic();
+    const timeoutMs = callOptions.timeoutMs ?? defaultTimeoutMs(rule, request, requestTimeoutMs);
+    let error: CriError | undefined;
+    try {
+      yield* call(request, { timeoutMs, signal: callOptions.signal });
+    } catch (cause) {
+      error = asCriError(cause);
+      throw error;
+    } finally {
+      onCall?.(operationTypes[name], clock.monotonic() - startMs, error);
+    }
+  };
+}
+
+function defaultTimeoutMs(rule: AnyRule, request: object, requestTimeoutMs: number): number | undefined {
+  return rule.timeoutMs === undefined ? requestTimeoutMs : rule.timeoutMs(request, requestTimeoutMs);
+}
+
+/** Errors of runtimes inside the process get the code they would have after a trip over gRPC. */
+export function asCriError(error: unknown): CriError {
+  if (error instanceof CriError) return error;
+  if (error instanceof TimedOut)
+    return new CriError('DeadlineExceeded', 'context deadline exceeded', { cause: error });
+  if (isCancelled(error)) return new CriError('Canceled', 'context canceled', { cause: error });
+  return new CriError('Unknown', error instanceof Error ? error.message : String(error), { cause: error });
+}

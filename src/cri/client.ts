@@ -1,0 +1,92 @@
+/** The CRI of a real runtime: both services over gRPC, with the checks and deadlines of `checkedCri`. */
+import { type Clock, systemClock } from '../async/index.js';
+import { type CallObserver, checkedCri } from './checked.js';
+import type { MethodInfo } from './codec.js';
+import { socketPathOfEndpoint } from './endpoint.js';
+import { CriError, criCodeName } from './errors.js';
+import { ImageService, RuntimeService } from './gen/cri.js';
+import { withListStreaming } from './list-streaming.js';
+import type { CallOptions, CriRuntime } from './runtime.js';
+import { GrpcConnection } from './transport.js';
+
+export interface ConnectCriOptions {
+  /** `unix:///run/containerd/containerd.sock`, or a bare path. */
+  readonly endpoint: string;
+  /** Where images are served, if elsewhere. */
+  readonly imageEndpoint?: string;
+  /** The ordinary deadline of a call ("T"); some calls have a multiple of it or none. */
+  readonly requestTimeoutMs: number;
+  readonly clock?: Clock;
+  /** Called once per finished call, for metrics. */
+  readonly onCall?: CallObserver;
+  /** Uses the `Stream*` form of the list calls while the runtime has it. Off by default. */
+  readonly listStreaming?: boolean;
+}
+
+export interface CriClient extends CriRuntime {
+  /** Fails unless both services answer; to be called once at start-up. */
+  validate(options?: CallOptions): Promise<void>;
+  /** Ends all calls in flight with Canceled and leaves no socket or timer behind. */
+  close(): void;
+}
+
+/** Connects with the first call: a runtime that is away shows as Unavailable, call by call, until it is back. */
+export function connectCri(options: ConnectCriOptions): CriClient {
+  const { endpoint, requestTimeoutMs, clock = systemClock } = options;
+  const imageEndpoint = options.imageEndpoint || endpoint;
+  const runtimePath = socketPathOfEndpoint(endpoint);
+  const imagePath = socketPathOfEndpoint(imageEndpoint);
+  const runtimeConnection = new GrpcConnection(runtimePath);
+  const imageConnection = imagePath === runtimePath ? runtimeConnection : new GrpcConnection(imagePath);
+
+  const bare = grpcCriRuntime(runtimeConnection, imageConnection);
+  const checked = checkedCri(options.listStreaming ? withListStreaming(bare) : bare, {
+    requestTimeoutMs,
+    clock,
+    onCall: options.onCall,
+  });
+  return {
+    ...checked,
+    async validate(callOptions) {
+      const timed = { timeoutMs: requestTimeoutMs, ...callOptions };
+      await bare.version({}, timed).catch((error) => failValidation('runtime', endpoint, error));
+      await bare.imageFsInfo({}, timed).catch((error) => failValidation('image', imageEndpoint, error));
+    },
+    close() {
+      const startMs = clock.monotonic();
+      runtimeConnection.close();
+      imageConnection.close();
+      options.onCall?.('close', clock.monotonic() - startMs);
+    },
+  };
+}
+
+function failValidation(api: 'runtime' | 'image', endpoint: string, error: unknown): never {
+  const cause = error instanceof Error ? error : new Error(String(error));
+  const message = `validate service connection: validate CRI v1 ${api} API for endpoint ${JSON.stringify(endpoint)}: ${cause.message}`;
+  const codeName = cause instanceof CriError ? criCodeName(cause.code) : undefined;
+  throw new CriError(codeName ?? 'Unknown', message, { cause, message });
+}
+
+/** Both services without checks or deadlines of their own. */
+function grpcCriRuntime(runtimeConnection: GrpcConnection, imageConnection: GrpcConnection): CriRuntime {
+  // Built from the method tables, whose keys and messages are those of CriRuntime.
+  return {
+    ...methodsOf(RuntimeService, runtimeConnection),
+    ...methodsOf(ImageService, imageConnection),
+  } as unknown as CriRuntime;
+}
+
+function methodsOf(
+  service: Readonly<Record<string, MethodInfo<object, object>>>,
+  connection: GrpcConnection,
+): Record<string, (request: object, options?: CallOptions) => unknown> {
+  return Object.fromEntries(
+    Object.entries(service).map(([name, method]) => [
+      name,
+      method.serverStreaming
+        ? (request: object, options?: CallOptions) => connection.stream(method, request, options)
+        : (request: object, options?: CallOptions) => connection.unary(method, request, options),
+    ]),
+  );
+}

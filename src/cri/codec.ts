@@ -1,0 +1,166 @@
+/**
+ * Turns protobuf messages into plain objects and back, driven by the field tables that
+ * `npm run generate` writes, so that the generated files hold data and no code.
+ */
+import { readField } from './decode.js';
+import { FieldValueError, writeField } from './encode.js';
+import {
+  asArray,
+  asBigint,
+  asFields,
+  type CompiledField,
+  definedEntries,
+  type Fields,
+  MAX_DEPTH,
+  type ScalarKind,
+  scalarDefault,
+  setEntry,
+} from './fields.js';
+import { WireError, WireReader, WireWriter } from './wire.js';
+
+/** One field: number, property name, kind (nested messages by reference, as they may be cyclic), shape. */
+export type FieldRow = readonly [
+  fieldNumber: number,
+  property: string,
+  kind: ScalarKind | (() => MessageType<object>),
+  shape?: 'repeated' | 'map',
+];
+
+/** What a message may be built from: every field optional at every depth, absent meaning the proto3 default. */
+export type Init<T> = T extends bigint
+  ? bigint | number
+  : T extends string | number | boolean | Uint8Array | undefined
+    ? T
+    : T extends readonly (infer Element)[]
+      ? readonly Init<Element>[]
+      : { readonly [Key in keyof T]?: Init<T[Key]> };
+
+/** A method of a gRPC service. */
+export interface MethodInfo<Request extends object, Response extends object> {
+  readonly path: string;
+  readonly request: MessageType<Request>;
+  readonly response: MessageType<Response>;
+  readonly serverStreaming: boolean;
+}
+
+/**
+ * A message of the wire contract. Decoded objects have every scalar, repeated and map field, with
+ * the proto3 default where the wire had none; message fields are `undefined` when absent. Enum
+ * values that this build does not know arrive as their plain number.
+ */
+export class MessageType<T extends object> {
+  readonly name: string;
+  /** The field table, as generated. */
+  readonly rows: readonly FieldRow[];
+  #fields: readonly CompiledField[] | undefined;
+  #byNumber: readonly (CompiledField | undefined)[] = [];
+
+  constructor(name: string, rows: readonly FieldRow[]) {
+    this.name = name;
+    this.rows = rows;
+  }
+
+  /** A complete message: `init` with all that it leaves out set to the defaults. */
+  create(init?: Init<T>): T {
+    // The table covers exactly the properties of T: both come from the same proto message.
+    return this.fill((init ?? {}) as Fields) as T;
+  }
+
+  encode(init: Init<T>): Buffer {
+    const writer = new WireWriter();
+    this.write(writer, init as Fields, 0);
+    return writer.finish();
+  }
+
+  decode(bytes: Uint8Array): T {
+    const target = this.defaults();
+    const reader = new WireReader(bytes);
+    try {
+      this.read(reader, reader.length, target, 0);
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      throw new WireError(`${this.name}: ${error.message}`, { cause: error });
+    }
+    // As in create(): defaults() and read() set the properties of T.
+    return target as T;
+  }
+
+  /** @internal */
+  defaults(): Fields {
+    const target: Fields = {};
+    for (const { property, kind, shape } of this.#compiled()) {
+      if (shape === 'repeated') target[property] = [];
+      else if (shape === 'map') target[property] = {};
+      else target[property] = typeof kind === 'string' ? scalarDefault(kind) : undefined;
+    }
+    return target;
+  }
+
+  /** @internal */
+  fill(init: Fields): Fields {
+    const target = this.defaults();
+    for (const { property, kind, shape } of this.#compiled()) {
+      const value = init[property];
+      if (value === undefined || value === null) continue;
+      if (shape === 'repeated') target[property] = asArray(value).map((element) => fillValue(kind, element));
+      else if (shape === 'map') {
+        const entries: Fields = {};
+        for (const [key, entry] of definedEntries(value)) setEntry(entries, key, fillValue(kind, entry));
+        target[property] = entries;
+      } else target[property] = fillValue(kind, value);
+    }
+    return target;
+  }
+
+  /** @internal */
+  write(writer: WireWriter, init: Fields, depth: number): void {
+    if (depth > MAX_DEPTH) throw new RangeError(`${this.name}: nested deeper than ${MAX_DEPTH} messages`);
+    for (const field of this.#compiled()) {
+      const value = init[field.property];
+      if (value === undefined || value === null) continue;
+      try {
+        writeField(writer, field, value, depth);
+      } catch (error) {
+        if (!(error instanceof TypeError) || error instanceof FieldValueError) throw error;
+        throw new FieldValueError(`${this.name}.${field.property}: ${error.message}`, { cause: error });
+      }
+    }
+  }
+
+  /** @internal */
+  read(reader: WireReader, end: number, target: Fields, depth: number): void {
+    if (depth > MAX_DEPTH) throw new WireError(`nested deeper than ${MAX_DEPTH} messages`);
+    this.#compiled();
+    while (reader.position < end) {
+      const tag = reader.uint32(end);
+      const fieldNumber = tag >>> 3;
+      if (fieldNumber === 0) throw new WireError(`field number 0 before offset ${reader.position}`);
+      const field = this.#byNumber[fieldNumber];
+      if (field === undefined || !readField(reader, end, field, tag & 7, target, depth))
+        reader.skip(tag, end);
+    }
+  }
+
+  #compiled(): readonly CompiledField[] {
+    if (this.#fields !== undefined) return this.#fields;
+    const fields = this.rows.map(
+      ([fieldNumber, property, kind, shape]): CompiledField => ({
+        fieldNumber,
+        property,
+        kind: typeof kind === 'string' ? kind : kind(),
+        shape: shape ?? 'single',
+      }),
+    );
+    const byNumber: (CompiledField | undefined)[] = [];
+    for (const field of fields) byNumber[field.fieldNumber] = field;
+    this.#byNumber = Array.from(byNumber);
+    this.#fields = fields;
+    return fields;
+  }
+}
+
+function fillValue(kind: CompiledField['kind'], value: unknown): unknown {
+  if (typeof kind !== 'string') return kind.fill(asFields(value));
+  if (kind === 'bigint64' || kind === 'biguint64') return asBigint(value);
+  return value;
+}

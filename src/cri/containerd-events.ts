@@ -1,0 +1,94 @@
+/** Follows what containers do through containerd's own event stream, for containerds without CRI events. */
+import { socketPathOfEndpoint } from './endpoint.js';
+import {
+  type Any,
+  ContainerCreate,
+  ContainerDelete,
+  type Envelope,
+  Events,
+  TaskDelete,
+  TaskExit,
+  TaskOOM,
+  TaskStart,
+  type Timestamp,
+} from './gen/containerd-events.js';
+import { GrpcConnection } from './transport.js';
+
+export interface ContainerdEvent {
+  readonly topic: string;
+  /** The id of a container or of a sandbox: both are containers to containerd. */
+  readonly containerId: string;
+  /** When it happened, in nanoseconds since the epoch. */
+  readonly timestamp: bigint;
+  readonly kind: 'create' | 'start' | 'exit' | 'oom' | 'delete';
+  readonly exitStatus?: number;
+  readonly pid?: number;
+  /** The process in the container: equal to `containerId` for its main process, else the id of an exec. */
+  readonly execId?: string;
+}
+
+export interface SubscribeContainerdEventsOptions {
+  readonly endpoint: string;
+  /** The containerd namespace of the CRI plugin is `k8s.io`. */
+  readonly namespace?: string;
+  readonly signal?: AbortSignal;
+}
+
+type EventFacts = Omit<ContainerdEvent, 'topic' | 'timestamp'> & { readonly at?: Timestamp | undefined };
+
+const readers: Readonly<Record<string, (payload: Uint8Array) => EventFacts>> = {
+  '/containers/create': (payload) => ({ kind: 'create', containerId: ContainerCreate.decode(payload).id }),
+  '/containers/delete': (payload) => ({ kind: 'delete', containerId: ContainerDelete.decode(payload).id }),
+  '/tasks/start': (payload) => {
+    const { containerId, pid } = TaskStart.decode(payload);
+    return { kind: 'start', containerId, pid, execId: containerId };
+  },
+  '/tasks/exit': (payload) => {
+    const { containerId, id, pid, exitStatus, exitedAt } = TaskExit.decode(payload);
+    return { kind: 'exit', containerId, pid, exitStatus, execId: id || containerId, at: exitedAt };
+  },
+  '/tasks/oom': (payload) => ({ kind: 'oom', containerId: TaskOOM.decode(payload).containerId }),
+  '/tasks/delete': (payload) => {
+    const { containerId, id, pid, exitStatus } = TaskDelete.decode(payload);
+    return { kind: 'delete', containerId, pid, exitStatus, execId: id || containerId };
+  },
+};
+
+/**
+ * Subscribes when the iteration begins, on a connection of its own that ends with it. Events from
+ * before are not replayed. Fails with CriError when the connection is lost; the consumer then lists
+ * what it missed and subscribes again.
+ */
+export async function* subscribeContainerdEvents({
+  endpoint,
+  namespace = 'k8s.io',
+  signal,
+}: SubscribeContainerdEventsOptions): AsyncGenerator<ContainerdEvent, void, undefined> {
+  const connection = new GrpcConnection(socketPathOfEndpoint(endpoint), {
+    'containerd-namespace': namespace,
+  });
+  const filters = Object.keys(readers).map(
+    (topic) => `namespace==${namespace},topic==${JSON.stringify(topic)}`,
+  );
+  try {
+    for await (const envelope of connection.stream(Events.subscribe, { filters }, { signal })) {
+      const event = readContainerdEvent(envelope);
+      if (event !== undefined) yield event;
+    }
+  } finally {
+    connection.close();
+  }
+}
+
+/** `undefined` for events that say nothing about a container's life. */
+export function readContainerdEvent({ topic, event, timestamp }: Envelope): ContainerdEvent | undefined {
+  const payload: Any | undefined = event;
+  const read = readers[topic];
+  if (read === undefined || payload === undefined) return undefined;
+  const { at, ...facts } = read(payload.value);
+  return { topic, timestamp: nanosecondsOf(at ?? timestamp), ...facts };
+}
+
+function nanosecondsOf(timestamp: Timestamp | undefined): bigint {
+  return BigInt(timestamp?.seconds ?? 0) * 1_000_000_000n + BigInt(timestamp?.nanos ?? 0);
+}

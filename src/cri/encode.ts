@@ -1,0 +1,97 @@
+/** Writes the fields of a message to the wire. */
+import {
+  asArray,
+  asBigint,
+  asFields,
+  asInteger32,
+  asNumber,
+  asString,
+  type CompiledField,
+  definedEntries,
+  wireTypeOf,
+} from './fields.js';
+import { WireType, type WireWriter } from './wire.js';
+
+/** A value that does not fit its field; the message names the innermost field. */
+export class FieldValueError extends TypeError {}
+
+export function writeField(writer: WireWriter, field: CompiledField, value: unknown, depth: number): void {
+  const { fieldNumber, kind, shape } = field;
+  const wireType = wireTypeOf(kind);
+  if (shape === 'map') {
+    for (const [key, entry] of definedEntries(value)) {
+      writer.tag(fieldNumber, WireType.BYTES);
+      writer.block(() => {
+        writer.tag(1, WireType.BYTES);
+        writer.string(key);
+        writer.tag(2, wireType);
+        writeValue(writer, kind, entry, depth);
+      });
+    }
+  } else if (shape === 'repeated') {
+    const elements = asArray(value);
+    if (elements.length === 0) return;
+    if (wireType === WireType.BYTES) {
+      for (const element of elements) {
+        writer.tag(fieldNumber, wireType);
+        writeValue(writer, kind, element, depth);
+      }
+    } else {
+      writer.tag(fieldNumber, WireType.BYTES);
+      writer.block(() => {
+        for (const element of elements) writeValue(writer, kind, element, depth);
+      });
+    }
+  } else if (typeof kind !== 'string' || !isDefault(value)) {
+    writer.tag(fieldNumber, wireType);
+    writeValue(writer, kind, value, depth);
+  }
+}
+
+/** Proto3 leaves fields with the default value off the wire. -0 is not the default of a double. */
+function isDefault(value: unknown): boolean {
+  if (value instanceof Uint8Array) return value.length === 0;
+  return value === '' || value === false || value === 0n || (value === 0 && !Object.is(value, -0));
+}
+
+function writeValue(writer: WireWriter, kind: CompiledField['kind'], value: unknown, depth: number): void {
+  if (typeof kind !== 'string') {
+    const fields = asFields(value);
+    writer.block(() => kind.write(writer, fields, depth + 1));
+    return;
+  }
+  switch (kind) {
+    case 'string':
+      writer.string(asString(value));
+      break;
+    case 'bytes':
+      if (!(value instanceof Uint8Array)) throw new TypeError(`bytes are wanted, not ${typeof value}`);
+      writer.bytes(value);
+      break;
+    case 'bool':
+      if (typeof value !== 'boolean') throw new TypeError(`a boolean is wanted, not ${typeof value}`);
+      writer.uint32(value ? 1 : 0);
+      break;
+    case 'int32':
+    case 'enum':
+      writer.int32(asInteger32(value, -0x80000000, 0x7fffffff));
+      break;
+    case 'uint32':
+      writer.uint32(asInteger32(value, 0, 0xffffffff));
+      break;
+    case 'int64':
+      writer.int64(asNumber(value));
+      break;
+    case 'uint64':
+      writer.uint64(asNumber(value));
+      break;
+    case 'bigint64':
+    case 'biguint64':
+      writer.bigint64(asBigint(value));
+      break;
+    case 'double':
+      if (typeof value !== 'number') throw new TypeError(`a number is wanted, not ${typeof value}`);
+      writer.double(value);
+      break;
+  }
+}

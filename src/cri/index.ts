@@ -1,0 +1,38 @@
+/** The CRI contract of nodelet: messages, the `CriRuntime` port, its gRPC client and server. */
+export { type OperationType, operationTypes } from './call-rules.js';
+export { asCriError, type CallObserver, type CheckedCriOptions, checkedCri } from './checked.js';
+export { type ConnectCriOptions, type CriClient, connectCri } from './client.js';
+export { type Init, MessageType, type MethodInfo } from './codec.js';
+export {
+  type ContainerdEvent,
+  type SubscribeContainerdEventsOptions,
+  subscribeContainerdEvents,
+} from './containerd-events.js';
+export { socketPathOfEndpoint } from './endpoint.js';
+export {
+  CriCode,
+  type CriCodeName,
+  CriError,
+  criCodeName,
+  criErrorFromStatus,
+  isDeadlineExceeded,
+  isNotFound,
+  isUnavailable,
+  isUnimplemented,
+} from './errors.js';
+export { CommandExitError, type CommandOutcome, commandOutcome } from './exec-sync.js';
+export * from './gen/cri.js';
+export { withListStreaming } from './list-streaming.js';
+export * from './observed.js';
+export {
+  type CallOptions,
+  type CriMethodName,
+  type CriRuntime,
+  criMethods,
+  isCriMethodName,
+  type StreamCall,
+  type UnaryCall,
+  unimplementedCriRuntime,
+} from './runtime.js';
+export { type CriServer, type ServeCriOptions, serveCri } from './server.js';
+export { WireError } from './wire.js';

@@ -1,0 +1,114 @@
+/** The port `CriRuntime`: both CRI services as one TypeScript interface, whoever is behind it. */
+import type { Init } from './codec.js';
+import { CriError } from './errors.js';
+import type * as cri from './gen/cri.js';
+import { ImageService, RuntimeService } from './gen/cri.js';
+
+export interface CallOptions {
+  /** The call fails with DeadlineExceeded after this time. Absent: whatever the runtime behind does by itself. */
+  readonly timeoutMs?: number;
+  /** Aborting makes the call fail with Canceled. */
+  readonly signal?: AbortSignal;
+}
+
+export type UnaryCall<Request, Response> = (
+  request: Init<Request>,
+  options?: CallOptions,
+) => Promise<Response>;
+
+/** The stream ends when the runtime ends it, the consumer stops, or the signal aborts (then with Canceled). */
+export type StreamCall<Request, Response> = (
+  request: Init<Request>,
+  options?: CallOptions,
+) => AsyncIterable<Response>;
+
+/**
+ * A container runtime. Calls reject with `CriError` only. Requests may leave out any field; responses
+ * are complete messages (`SomeResponse.create({…})` makes one).
+ */
+export interface CriRuntime {
+  // the runtime itself
+  version: UnaryCall<cri.VersionRequest, cri.VersionResponse>;
+  status: UnaryCall<cri.StatusRequest, cri.StatusResponse>;
+  runtimeConfig: UnaryCall<cri.RuntimeConfigRequest, cri.RuntimeConfigResponse>;
+  updateRuntimeConfig: UnaryCall<cri.UpdateRuntimeConfigRequest, cri.UpdateRuntimeConfigResponse>;
+
+  // pod sandboxes
+  runPodSandbox: UnaryCall<cri.RunPodSandboxRequest, cri.RunPodSandboxResponse>;
+  stopPodSandbox: UnaryCall<cri.StopPodSandboxRequest, cri.StopPodSandboxResponse>;
+  removePodSandbox: UnaryCall<cri.RemovePodSandboxRequest, cri.RemovePodSandboxResponse>;
+  podSandboxStatus: UnaryCall<cri.PodSandboxStatusRequest, cri.PodSandboxStatusResponse>;
+  listPodSandbox: UnaryCall<cri.ListPodSandboxRequest, cri.ListPodSandboxResponse>;
+  streamPodSandboxes: StreamCall<cri.StreamPodSandboxesRequest, cri.StreamPodSandboxesResponse>;
+  updatePodSandboxResources: UnaryCall<
+    cri.UpdatePodSandboxResourcesRequest,
+    cri.UpdatePodSandboxResourcesResponse
+  >;
+
+  // containers
+  createContainer: UnaryCall<cri.CreateContainerRequest, cri.CreateContainerResponse>;
+  startContainer: UnaryCall<cri.StartContainerRequest, cri.StartContainerResponse>;
+  stopContainer: UnaryCall<cri.StopContainerRequest, cri.StopContainerResponse>;
+  removeContainer: UnaryCall<cri.RemoveContainerRequest, cri.RemoveContainerResponse>;
+  listContainers: UnaryCall<cri.ListContainersRequest, cri.ListContainersResponse>;
+  streamContainers: StreamCall<cri.StreamContainersRequest, cri.StreamContainersResponse>;
+  containerStatus: UnaryCall<cri.ContainerStatusRequest, cri.ContainerStatusResponse>;
+  updateContainerResources: UnaryCall<
+    cri.UpdateContainerResourcesRequest,
+    cri.UpdateContainerResourcesResponse
+  >;
+  reopenContainerLog: UnaryCall<cri.ReopenContainerLogRequest, cri.ReopenContainerLogResponse>;
+  checkpointContainer: UnaryCall<cri.CheckpointContainerRequest, cri.CheckpointContainerResponse>;
+  getContainerEvents: StreamCall<cri.GetEventsRequest, cri.ContainerEventResponse>;
+
+  // commands and streams
+  execSync: UnaryCall<cri.ExecSyncRequest, cri.ExecSyncResponse>;
+  exec: UnaryCall<cri.ExecRequest, cri.ExecResponse>;
+  attach: UnaryCall<cri.AttachRequest, cri.AttachResponse>;
+  portForward: UnaryCall<cri.PortForwardRequest, cri.PortForwardResponse>;
+
+  // statistics
+  containerStats: UnaryCall<cri.ContainerStatsRequest, cri.ContainerStatsResponse>;
+  listContainerStats: UnaryCall<cri.ListContainerStatsRequest, cri.ListContainerStatsResponse>;
+  streamContainerStats: StreamCall<cri.StreamContainerStatsRequest, cri.StreamContainerStatsResponse>;
+  podSandboxStats: UnaryCall<cri.PodSandboxStatsRequest, cri.PodSandboxStatsResponse>;
+  listPodSandboxStats: UnaryCall<cri.ListPodSandboxStatsRequest, cri.ListPodSandboxStatsResponse>;
+  streamPodSandboxStats: StreamCall<cri.StreamPodSandboxStatsRequest, cri.StreamPodSandboxStatsResponse>;
+  listMetricDescriptors: UnaryCall<cri.ListMetricDescriptorsRequest, cri.ListMetricDescriptorsResponse>;
+  listPodSandboxMetrics: UnaryCall<cri.ListPodSandboxMetricsRequest, cri.ListPodSandboxMetricsResponse>;
+  streamPodSandboxMetrics: StreamCall<
+    cri.StreamPodSandboxMetricsRequest,
+    cri.StreamPodSandboxMetricsResponse
+  >;
+
+  // images
+  listImages: UnaryCall<cri.ListImagesRequest, cri.ListImagesResponse>;
+  streamImages: StreamCall<cri.StreamImagesRequest, cri.StreamImagesResponse>;
+  imageStatus: UnaryCall<cri.ImageStatusRequest, cri.ImageStatusResponse>;
+  pullImage: UnaryCall<cri.PullImageRequest, cri.PullImageResponse>;
+  removeImage: UnaryCall<cri.RemoveImageRequest, cri.RemoveImageResponse>;
+  imageFsInfo: UnaryCall<cri.ImageFsInfoRequest, cri.ImageFsInfoResponse>;
+}
+
+/** Every method of both services, by the name it has in `CriRuntime`. */
+export const criMethods = { ...RuntimeService, ...ImageService };
+export type CriMethodName = keyof typeof criMethods;
+
+export function isCriMethodName(name: string): name is CriMethodName {
+  return Object.hasOwn(criMethods, name);
+}
+
+/** A runtime that answers every call with Unimplemented: the ground on which partial runtimes stand. */
+export function unimplementedCriRuntime(): CriRuntime {
+  const methods = Object.entries(criMethods).map(([name, { path, serverStreaming }]) => {
+    const error = () =>
+      new CriError('Unimplemented', `unknown method ${path.slice(path.lastIndexOf('/') + 1)}`);
+    return [name, serverStreaming ? () => failingStream(error()) : () => Promise.reject(error())];
+  });
+  // Built from the method table, whose keys are the methods of CriRuntime.
+  return Object.fromEntries(methods) as CriRuntime;
+}
+
+function failingStream(error: CriError): AsyncIterable<never> {
+  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) };
+}

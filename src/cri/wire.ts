@@ -1,0 +1,297 @@
+/** The protobuf wire format: varints, lengths and raw bytes, with every read checked against the end of its input. */
+
+const TWO_32 = 2 ** 32;
+const TWO_63 = 2 ** 63;
+const TWO_64 = 2 ** 64;
+
+export const WireType = {
+  VARINT: 0,
+  FIXED64: 1,
+  BYTES: 2,
+  START_GROUP: 3,
+  END_GROUP: 4,
+  FIXED32: 5,
+} as const;
+
+/** The bytes are not a protobuf message: cut short, or not well formed. */
+export class WireError extends Error {
+  override readonly name = 'WireError';
+}
+
+/** Appends wire values to a buffer that grows as needed. */
+export class WireWriter {
+  #bytes: Buffer;
+  #view: DataView;
+  #length = 0;
+
+  constructor(initialBytes = 256) {
+    this.#bytes = Buffer.allocUnsafeSlow(initialBytes);
+    this.#view = new DataView(this.#bytes.buffer);
+  }
+
+  finish(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  tag(fieldNumber: number, wireType: number): void {
+    this.uint32(((fieldNumber << 3) | wireType) >>> 0);
+  }
+
+  uint32(value: number): void {
+    this.#reserve(5);
+    let rest = value >>> 0;
+    while (rest > 0x7f) {
+      this.#bytes[this.#length++] = (rest & 0x7f) | 0x80;
+      rest >>>= 7;
+    }
+    this.#bytes[this.#length++] = rest;
+  }
+
+  /** Negative values take ten bytes: the sign is extended to 64 bits. */
+  int32(value: number): void {
+    if (value < 0) this.#varint64(value >>> 0, 0xffffffff);
+    else this.uint32(value);
+  }
+
+  /** Clamped to the int64 range; beyond 2^53 a `number` is already an approximation. */
+  int64(value: number): void {
+    const magnitude = Math.trunc(Math.abs(value));
+    const low = magnitude >>> 0;
+    const high = Math.floor(magnitude / TWO_32) >>> 0;
+    if (value >= TWO_63) this.#varint64(0xffffffff, 0x7fffffff);
+    else if (value <= -TWO_63) this.#varint64(0, 0x80000000);
+    else if (value >= 0) this.#varint64(low, high);
+    else this.#varint64(-low >>> 0, (~high + (low === 0 ? 1 : 0)) >>> 0);
+  }
+
+  /** Clamped to the uint64 range. */
+  uint64(value: number): void {
+    const whole = Math.max(0, Math.trunc(value));
+    if (whole >= TWO_64) this.#varint64(0xffffffff, 0xffffffff);
+    else this.#varint64(whole >>> 0, Math.floor(whole / TWO_32) >>> 0);
+  }
+
+  /** Two's complement of the low 64 bits, for signed and unsigned fields alike. */
+  bigint64(value: bigint): void {
+    const bits = BigInt.asUintN(64, value);
+    this.#varint64(Number(bits & 0xffffffffn), Number(bits >> 32n));
+  }
+
+  double(value: number): void {
+    this.#reserve(8);
+    this.#view.setFloat64(this.#length, value, true);
+    this.#length += 8;
+  }
+
+  bytes(value: Uint8Array): void {
+    this.uint32(value.length);
+    this.#reserve(value.length);
+    this.#bytes.set(value, this.#length);
+    this.#length += value.length;
+  }
+
+  string(value: string): void {
+    const length = Buffer.byteLength(value);
+    this.uint32(length);
+    this.#reserve(length);
+    this.#bytes.write(value, this.#length, length);
+    this.#length += length;
+  }
+
+  /**
+   * Writes a length-delimited block whose length is known only afterwards: one byte is kept for the
+   * length, and the block moves up in the rarer case that it needs more.
+   */
+  block(write: () => void): void {
+    const start = this.#length;
+    this.#reserve(1);
+    this.#length++;
+    write();
+    const end = this.#length;
+    const blockBytes = end - start - 1;
+    const extra = varintBytes(blockBytes) - 1;
+    if (extra > 0) {
+      this.#reserve(extra);
+      this.#bytes.copyWithin(start + 1 + extra, start + 1, end);
+    }
+    this.#length = start;
+    this.uint32(blockBytes);
+    this.#length = end + extra;
+  }
+
+  #varint64(lowBits: number, highBits: number): void {
+    this.#reserve(10);
+    let low = lowBits;
+    let high = highBits;
+    while (high > 0 || low > 0x7f) {
+      this.#bytes[this.#length++] = (low & 0x7f) | 0x80;
+      low = ((low >>> 7) | (high << 25)) >>> 0;
+      high >>>= 7;
+    }
+    this.#bytes[this.#length++] = low;
+  }
+
+  #reserve(extraBytes: number): void {
+    const needed = this.#length + extraBytes;
+    if (needed <= this.#bytes.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2));
+    this.#bytes.copy(grown, 0, 0, this.#length);
+    this.#bytes = grown;
+    this.#view = new DataView(grown.buffer);
+  }
+}
+
+function varintBytes(value: number): number {
+  let count = 1;
+  for (let rest = value >>> 7; rest > 0; rest >>>= 7) count++;
+  return count;
+}
+
+/** Reads wire values from a buffer; `end` is the end of the message being read. */
+export class WireReader {
+  position = 0;
+  readonly #bytes: Buffer;
+  #low = 0;
+  #high = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = Buffer.isBuffer(bytes)
+      ? bytes
+      : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  get length(): number {
+    return this.#bytes.length;
+  }
+
+  uint32(end: number): number {
+    this.#varint(end);
+    return this.#low;
+  }
+
+  int32(end: number): number {
+    this.#varint(end);
+    return this.#low | 0;
+  }
+
+  bool(end: number): boolean {
+    this.#varint(end);
+    return this.#low !== 0 || this.#high !== 0;
+  }
+
+  /** Exact up to 2^53, the nearest `number` beyond. */
+  int64(end: number): number {
+    this.#varint(end);
+    return (this.#high | 0) * TWO_32 + this.#low;
+  }
+
+  uint64(end: number): number {
+    this.#varint(end);
+    return this.#high * TWO_32 + this.#low;
+  }
+
+  bigInt64(end: number): bigint {
+    return BigInt.asIntN(64, this.bigUint64(end));
+  }
+
+  bigUint64(end: number): bigint {
+    this.#varint(end);
+    return (BigInt(this.#high) << 32n) | BigInt(this.#low);
+  }
+
+  double(end: number): number {
+    const value = this.#take(8, end);
+    return this.#bytes.readDoubleLE(value);
+  }
+
+  /** A copy: the network buffer it came from may be large and must not be kept alive by one field. */
+  bytes(end: number): Uint8Array {
+    const length = this.uint32(end);
+    const start = this.#take(length, end);
+    return new Uint8Array(this.#bytes.subarray(start, start + length));
+  }
+
+  string(end: number): string {
+    const length = this.uint32(end);
+    const start = this.#take(length, end);
+    return this.#bytes.toString('utf8', start, start + length);
+  }
+
+  /** Reads a length and returns where the block that follows ends. */
+  blockEnd(end: number): number {
+    const length = this.uint32(end);
+    if (length > end - this.position) throw truncated(this.position, length, end);
+    return this.position + length;
+  }
+
+  /** Steps over a field that the reader does not know. */
+  skip(tag: number, end: number): void {
+    switch (tag & 7) {
+      case WireType.VARINT:
+        this.#varint(end);
+        return;
+      case WireType.FIXED64:
+        this.#take(8, end);
+        return;
+      case WireType.BYTES:
+        this.position = this.blockEnd(end);
+        return;
+      case WireType.START_GROUP:
+        this.#skipGroup(tag >>> 3, end);
+        return;
+      case WireType.FIXED32:
+        this.#take(4, end);
+        return;
+      default:
+        throw new WireError(
+          `unexpected wire type ${tag & 7} of field ${tag >>> 3} before offset ${this.position}`,
+        );
+    }
+  }
+
+  /** Groups inside groups are walked with a counter, so hostile nesting costs no stack. */
+  #skipGroup(fieldNumber: number, end: number): void {
+    const open = [fieldNumber];
+    while (open.length > 0) {
+      const tag = this.uint32(end);
+      if ((tag & 7) === WireType.START_GROUP) open.push(tag >>> 3);
+      else if ((tag & 7) !== WireType.END_GROUP) this.skip(tag, end);
+      else if (open.pop() !== tag >>> 3) throw new WireError(`mismatched end of group ${tag >>> 3}`);
+    }
+  }
+
+  #take(count: number, end: number): number {
+    const start = this.position;
+    if (count > end - start) throw truncated(start, count, end);
+    this.position = start + count;
+    return start;
+  }
+
+  #varint(end: number): void {
+    const bytes = this.#bytes;
+    const start = this.position;
+    let low = 0;
+    let high = 0;
+    for (let index = 0; index < 10; index++) {
+      if (start + index >= end) throw truncated(start, index + 1, end);
+      const byte = bytes[start + index] ?? 0;
+      const payload = byte & 0x7f;
+      if (index < 4) low |= payload << (7 * index);
+      else if (index === 4) {
+        low |= payload << 28;
+        high = payload >>> 4;
+      } else high |= payload << (7 * index - 32);
+      if (byte < 0x80) {
+        this.#low = low >>> 0;
+        this.#high = high >>> 0;
+        this.position = start + index + 1;
+        return;
+      }
+    }
+    throw new WireError(`varint longer than 10 bytes at offset ${start}`);
+  }
+}
+
+function truncated(position: number, wanted: number, end: number): WireError {
+  return new WireError(`truncated: ${wanted} bytes wanted at offset ${position}, ${end - position} left`);
+}
