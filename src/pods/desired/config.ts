@@ -1,0 +1,72 @@
+/** Merges the snapshots of all sources into one stream of changes, and knows when every source has spoken. */
+import { Channel, type Clock } from '../../async/index.js';
+import { formatNanoTimestampOfMs, formatPod, type Pod } from '../../kube/index.js';
+import { podRef, type Timeline } from '../../timeline/index.js';
+import { mergeSnapshot } from './merge.js';
+import type { ConfigUpdate, Snapshot, SourceName } from './types.js';
+
+const channelCapacity = 50;
+
+export interface PodConfigOptions {
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  /** The sources that will deliver; all of them must, before anything is cleaned up. */
+  readonly sources: readonly SourceName[];
+}
+
+export class PodConfig {
+  readonly updates = new Channel<ConfigUpdate>(channelCapacity);
+  readonly #options: PodConfigOptions;
+  readonly #known = new Map<SourceName, ReadonlyMap<string, Pod>>();
+  readonly #handled = new Set<SourceName>();
+  #merging: Promise<void> = Promise.resolve();
+
+  constructor(options: PodConfigOptions) {
+    this.#options = options;
+  }
+
+  /** Takes a source's snapshot; resolves when its changes are in the channel, which may have to wait for room. */
+  deliver(snapshot: Snapshot, signal: AbortSignal): Promise<void> {
+    const merged = this.#merging.then(() => this.#merge(snapshot, signal));
+    // One failed delivery (a stop) must not block the ones that follow; its own caller sees the error.
+    this.#merging = merged.catch(() => {});
+    return merged;
+  }
+
+  /** Notes that the loop has handled an update of the source. */
+  markHandled(source: SourceName): void {
+    this.#handled.add(source);
+  }
+
+  /** Whether every configured source has delivered and been handled at least once. */
+  get allSourcesReady(): boolean {
+    return this.#options.sources.every((source) => this.#known.has(source) && this.#handled.has(source));
+  }
+
+  /** The sources that have not been seen yet. */
+  get missingSources(): readonly SourceName[] {
+    return this.#options.sources.filter((source) => !this.#known.has(source) || !this.#handled.has(source));
+  }
+
+  async #merge(snapshot: Snapshot, signal: AbortSignal): Promise<void> {
+    const { clock, timeline } = this.#options;
+    const { source } = snapshot;
+    const known = this.#known.get(source);
+    const merge = mergeSnapshot({
+      known: known ?? new Map(),
+      snapshot,
+      first: known === undefined,
+      seen: formatNanoTimestampOfMs(clock.now()),
+    });
+    this.#known.set(source, merge.pods);
+    for (const duplicate of merge.duplicates) {
+      timeline.event(
+        podRef(duplicate),
+        'Warning',
+        'FailedValidation',
+        `Error validating pod ${formatPod(duplicate)} from ${source} due to duplicate pod name "${duplicate.metadata.name}", ignoring`,
+      );
+    }
+    for (const update of merge.updates) await this.updates.send(update, signal);
+  }
+}

@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest';
+import { settle, VirtualClock } from '../../async/index.js';
+import type { Pod } from '../../kube/index.js';
+import { Timeline } from '../../timeline/index.js';
+import { PodConfig } from './config.js';
+import { isMirrorOf, PodManager } from './manager.js';
+import { mergeSnapshot } from './merge.js';
+import type { SourceName } from './types.js';
+
+interface Change {
+  name?: string;
+  namespace?: string;
+  image?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  phase?: 'Pending' | 'Running';
+  deletionTimestamp?: string;
+}
+
+function pod(uid: string, change: Change = {}): Pod {
+  return {
+    metadata: {
+      uid,
+      name: change.name ?? uid.toLowerCase(),
+      namespace: change.namespace ?? 'default',
+      labels: change.labels,
+      annotations: change.annotations,
+      deletionTimestamp: change.deletionTimestamp,
+    },
+    spec: { containers: [{ name: 'c', image: change.image ?? 'i:1' }] },
+    status: { phase: change.phase ?? 'Pending' },
+  };
+}
+
+/** Merges snapshots one after another and tells the operations of the last. */
+function play(...snapshots: Pod[][]): { ops: string[]; pods: Map<string, Pod>; duplicates: string[] } {
+  let known: ReadonlyMap<string, Pod> = new Map();
+  let ops: string[] = [];
+  let duplicates: string[] = [];
+  snapshots.forEach((pods, index) => {
+    const merge = mergeSnapshot({
+      known,
+      snapshot: { source: 'api', pods },
+      first: index === 0,
+      seen: `seen-${index}`,
+    });
+    known = merge.pods;
+    ops = merge.updates.map((update) => `${update.op}[${update.pods.map((one) => one.metadata.uid).join()}]`);
+    duplicates = merge.duplicates.map((one) => one.metadata.uid ?? '');
+  });
+  return { ops, pods: new Map(known), duplicates };
+}
+
+const now = '2026-01-01T00:00:00Z';
+
+describe('mergeSnapshot', () => {
+  it.each<[string, Pod[][], string[]]>([
+    ['a first empty snapshot is one empty ADD', [[]], ['ADD[]']],
+    ['a second empty snapshot is nothing', [[], []], []],
+    [
+      'removals come first, then additions, then updates',
+      [
+        [pod('A'), pod('B'), pod('C')],
+        [pod('B', { image: 'i:2' }), pod('C'), pod('D')],
+      ],
+      ['REMOVE[A]', 'ADD[D]', 'UPDATE[B]'],
+    ],
+    ['only the status changed', [[pod('A')], [pod('A', { phase: 'Running' })]], ['RECONCILE[A]']],
+    ['status and spec changed', [[pod('A')], [pod('A', { phase: 'Running', image: 'i:2' })]], ['UPDATE[A]']],
+    ['nothing changed', [[pod('A')], [pod('A')]], []],
+    ['a known pod is deleted', [[pod('A')], [pod('A', { deletionTimestamp: now })]], ['DELETE[A]']],
+    [
+      'a label changes while it is deleted',
+      [[pod('A', { deletionTimestamp: now })], [pod('A', { deletionTimestamp: now, labels: { a: 'b' } })]],
+      ['DELETE[A]'],
+    ],
+    ['an unknown pod that is already deleted', [[pod('A', { deletionTimestamp: now })]], ['ADD[A]']],
+    [
+      'only local annotations differ',
+      [
+        [pod('A')],
+        [
+          pod('A', {
+            annotations: {
+              'kubernetes.io/config.seen': 'x',
+              'kubernetes.io/config.source': 'y',
+              'kubernetes.io/config.mirror': 'z',
+            },
+          }),
+        ],
+      ],
+      [],
+    ],
+    ['an annotation is removed', [[pod('A', { annotations: { a: 'b' } })], [pod('A')]], ['UPDATE[A]']],
+    [
+      'the same name with another UID',
+      [[pod('A', { name: 'x' })], [pod('B', { name: 'x' })]],
+      ['REMOVE[A]', 'ADD[B]'],
+    ],
+    ['the first snapshot of only removals cannot be, but a later one may', [[pod('A')], []], ['REMOVE[A]']],
+  ])('%s', (_rule, snapshots, ops) => {
+    expect(play(...snapshots).ops).toEqual(ops);
+  });
+
+  it('keeps the time at which a pod was first seen, and its source', () => {
+    const { pods } = play([pod('A', { annotations: { a: 'b' } })], [pod('A')]);
+    expect(pods.get('A')?.metadata.annotations).toEqual({
+      'kubernetes.io/config.seen': 'seen-0',
+      'kubernetes.io/config.source': 'api',
+    });
+  });
+  it('keeps the first of two pods with one full name, and both with different namespaces', () => {
+    const { ops, duplicates } = play([
+      pod('A', { name: 'x' }),
+      pod('B', { name: 'x' }),
+      pod('C', { name: 'x', namespace: 'other' }),
+    ]);
+    expect(ops).toEqual(['ADD[A,C]']);
+    expect(duplicates).toEqual(['B']);
+  });
+});
+
+describe('PodConfig', () => {
+  const setup = (sources: SourceName[]) => {
+    const timeline = new Timeline();
+    const config = new PodConfig({ clock: new VirtualClock(), timeline, sources });
+    return { timeline, config, signal: new AbortController().signal };
+  };
+  it('is ready once every source delivered and was handled', async () => {
+    const { config, signal } = setup(['file', 'http']);
+    expect(config.allSourcesReady).toBe(false);
+    await config.deliver({ source: 'file', pods: [] }, signal);
+    config.markHandled('file');
+    expect(config.missingSources).toEqual(['http']);
+    await config.deliver({ source: 'http', pods: [] }, signal);
+    expect(config.allSourcesReady).toBe(false);
+    config.markHandled('http');
+    expect(config.allSourcesReady).toBe(true);
+  });
+  it('is ready without sources', () => {
+    expect(setup([]).config.allSourcesReady).toBe(true);
+  });
+  it('tells of duplicates as an event', async () => {
+    const { config, timeline, signal } = setup(['http']);
+    await config.deliver(
+      { source: 'http', pods: [pod('A', { name: 'x' }), pod('B', { name: 'x' })] },
+      signal,
+    );
+    expect(timeline.ofPod('B')[0]).toMatchObject({
+      message: 'Error validating pod x_default(B) from http due to duplicate pod name "x", ignoring',
+      event: { type: 'Warning', reason: 'FailedValidation' },
+    });
+  });
+  it('waits for room in the channel and keeps the order', async () => {
+    const { config, signal } = setup(['api']);
+    const deliveries = Array.from({ length: 60 }, (_, n) =>
+      config.deliver({ source: 'api', pods: [pod('A', { image: `i:${n}` })] }, signal),
+    );
+    await settle();
+    expect(config.updates.size).toBe(50);
+    const ops: string[] = [];
+    for (let n = 0; n < 60; n++) {
+      const received = await config.updates.receive();
+      if (!received.done)
+        ops.push(`${received.value.op} ${received.value.pods[0]?.spec.containers[0]?.image}`);
+    }
+    await Promise.all(deliveries);
+    expect(ops[0]).toBe('ADD i:0');
+    expect(ops[59]).toBe('UPDATE i:59');
+  });
+});
+
+describe('PodManager', () => {
+  const staticPod = pod('S', { name: 'web', annotations: { 'kubernetes.io/config.hash': 'h' } });
+  const mirror = pod('M', { name: 'web', annotations: { 'kubernetes.io/config.mirror': 'h' } });
+  it('finds a pod by UID, by full name and through its mirror', () => {
+    const manager = new PodManager();
+    manager.upsert(staticPod);
+    manager.upsert(mirror);
+    expect(manager.byUid('S')).toBe(staticPod);
+    expect(manager.byUid('M')).toBeUndefined();
+    expect(manager.podAndMirror(mirror)).toEqual({ pod: staticPod, mirror, wasMirror: true });
+    expect(manager.podAndMirror(staticPod)).toEqual({ pod: staticPod, mirror, wasMirror: false });
+    expect([manager.translateUid('M'), manager.translateUid('S'), manager.translateUid('x')]).toEqual([
+      'S',
+      'S',
+      'x',
+    ]);
+    expect(manager.orphanedMirrors()).toEqual([]);
+    manager.remove(staticPod);
+    expect(manager.orphanedMirrors()).toEqual(['web_default']);
+    manager.remove(mirror);
+    expect(manager.orphanedMirrors()).toEqual([]);
+  });
+  it('a late removal does not take the name from the pod that has it now', () => {
+    const manager = new PodManager();
+    const old = pod('1', { name: 'web' });
+    const fresh = pod('2', { name: 'web' });
+    manager.upsert(old);
+    manager.upsert(fresh);
+    manager.remove(old);
+    expect(manager.byFullName('web_default')).toBe(fresh);
+  });
+  it('a mirror belongs to one version of its pod', () => {
+    expect(isMirrorOf(mirror, staticPod)).toBe(true);
+    expect(
+      isMirrorOf(mirror, pod('S', { name: 'web', annotations: { 'kubernetes.io/config.hash': 'x' } })),
+    ).toBe(false);
+  });
+});

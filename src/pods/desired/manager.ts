@@ -1,0 +1,97 @@
+/** The pods that should be on this node, by UID and by full name, and the mirrors that stand for static ones in the API. */
+import {
+  configHashAnnotation,
+  configMirrorAnnotation,
+  isMirrorPod,
+  type Pod,
+  podFullName,
+} from '../../kube/index.js';
+
+export class PodManager {
+  readonly #pods = new Map<string, Pod>();
+  readonly #podsByFullName = new Map<string, Pod>();
+  readonly #mirrors = new Map<string, Pod>();
+  readonly #mirrorsByFullName = new Map<string, Pod>();
+  readonly #staticUidOfMirror = new Map<string, string>();
+
+  /** Adds a pod or takes its newer version. */
+  upsert(pod: Pod): void {
+    const uid = pod.metadata.uid ?? '';
+    const fullName = podFullName(pod);
+    if (isMirrorPod(pod)) {
+      this.#mirrors.set(uid, pod);
+      this.#mirrorsByFullName.set(fullName, pod);
+      const owner = this.#podsByFullName.get(fullName);
+      if (owner !== undefined) this.#staticUidOfMirror.set(uid, owner.metadata.uid ?? '');
+      return;
+    }
+    this.#pods.set(uid, pod);
+    this.#podsByFullName.set(fullName, pod);
+    const mirror = this.#mirrorsByFullName.get(fullName);
+    if (mirror !== undefined) this.#staticUidOfMirror.set(mirror.metadata.uid ?? '', uid);
+  }
+
+  remove(pod: Pod): void {
+    const uid = pod.metadata.uid ?? '';
+    const fullName = podFullName(pod);
+    if (isMirrorPod(pod)) {
+      this.#mirrors.delete(uid);
+      removeIfSame(this.#mirrorsByFullName, fullName, uid);
+      this.#staticUidOfMirror.delete(uid);
+      return;
+    }
+    this.#pods.delete(uid);
+    // A pod that took the name over in the meantime keeps it.
+    removeIfSame(this.#podsByFullName, fullName, uid);
+  }
+
+  byUid(uid: string): Pod | undefined {
+    return this.#pods.get(uid);
+  }
+
+  byFullName(fullName: string): Pod | undefined {
+    return this.#podsByFullName.get(fullName);
+  }
+
+  list(): readonly Pod[] {
+    return [...this.#pods.values()];
+  }
+
+  mirrors(): readonly Pod[] {
+    return [...this.#mirrors.values()];
+  }
+
+  mirrorOf(pod: Pod): Pod | undefined {
+    return this.#mirrorsByFullName.get(podFullName(pod));
+  }
+
+  /** A pod with its mirror, whichever of the two is given. */
+  podAndMirror(pod: Pod): { pod: Pod | undefined; mirror: Pod | undefined; wasMirror: boolean } {
+    if (isMirrorPod(pod))
+      return { pod: this.#podsByFullName.get(podFullName(pod)), mirror: pod, wasMirror: true };
+    return { pod, mirror: this.mirrorOf(pod), wasMirror: false };
+  }
+
+  /** The static pod's UID for a mirror's; any other UID is its own translation. */
+  translateUid(uid: string): string {
+    return this.#staticUidOfMirror.get(uid) ?? uid;
+  }
+
+  /** Full names that have a mirror but no pod. */
+  orphanedMirrors(): readonly string[] {
+    return [...this.#mirrorsByFullName.keys()].filter((fullName) => !this.#podsByFullName.has(fullName));
+  }
+}
+
+/** Whether a mirror belongs to this very version of the static pod. */
+export function isMirrorOf(mirror: Pod, pod: Pod): boolean {
+  return (
+    mirror.metadata.name === pod.metadata.name &&
+    mirror.metadata.namespace === pod.metadata.namespace &&
+    mirror.metadata.annotations?.[configMirrorAnnotation] === pod.metadata.annotations?.[configHashAnnotation]
+  );
+}
+
+function removeIfSame(byFullName: Map<string, Pod>, fullName: string, uid: string): void {
+  if (byFullName.get(fullName)?.metadata.uid === uid) byFullName.delete(fullName);
+}

@@ -1,0 +1,137 @@
+/** The decision what a source's new snapshot means for the pods that it had before. */
+import {
+  clone,
+  configMirrorAnnotation,
+  configSeenAnnotation,
+  configSourceAnnotation,
+  type Pod,
+  podFullName,
+  semanticEqual,
+} from '../../kube/index.js';
+import type { ConfigUpdate, PodOp, Snapshot } from './types.js';
+
+/** Annotations that this agent sets itself; a difference in them is none. */
+const localAnnotations = [configSourceAnnotation, configMirrorAnnotation, configSeenAnnotation];
+
+export interface Merge {
+  /** The source's pods by UID after the merge. */
+  readonly pods: ReadonlyMap<string, Pod>;
+  /** In the order in which they must be handled. */
+  readonly updates: readonly ConfigUpdate[];
+  /** Pods of the snapshot that were dropped because an earlier one has their full name. */
+  readonly duplicates: readonly Pod[];
+}
+
+export interface MergeInput {
+  /** The source's pods by UID before. */
+  readonly known: ReadonlyMap<string, Pod>;
+  readonly snapshot: Snapshot;
+  /** The source has never delivered before. */
+  readonly first: boolean;
+  /** What `kubernetes.io/config.seen` of new pods is set to. */
+  readonly seen: string;
+}
+
+const order: readonly PodOp[] = ['REMOVE', 'ADD', 'UPDATE', 'DELETE', 'RECONCILE'];
+
+export function mergeSnapshot({ known, snapshot, first, seen }: MergeInput): Merge {
+  const { source } = snapshot;
+  const { unique, duplicates } = dropDuplicates(snapshot.pods);
+  const changes: Record<PodOp, Pod[]> = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
+  const pods = new Map<string, Pod>();
+
+  for (const incoming of unique) {
+    const uid = incoming.metadata.uid ?? '';
+    const existing = known.get(uid);
+    if (existing === undefined) {
+      const added = withAnnotations(incoming, {
+        [configSourceAnnotation]: source,
+        [configSeenAnnotation]: seen,
+      });
+      pods.set(uid, added);
+      changes.ADD.push(added);
+      continue;
+    }
+    const op = classify(existing, incoming);
+    if (op === undefined) {
+      pods.set(uid, existing);
+      continue;
+    }
+    const merged = op === 'RECONCILE' ? { ...existing, status: incoming.status } : update(existing, incoming);
+    pods.set(uid, merged);
+    changes[op].push(merged);
+  }
+  for (const [uid, pod] of known) if (!pods.has(uid)) changes.REMOVE.push(pod);
+
+  const updates: ConfigUpdate[] = [];
+  for (const op of order) {
+    if (changes[op].length > 0) updates.push({ op, source, pods: changes[op].map(clone) });
+    // The first snapshot must be seen even if it has nothing, so that the source counts as ready.
+    else if (op === 'DELETE' && first && !updates.some((made) => made.op !== 'REMOVE')) {
+      updates.push({ op: 'ADD', source, pods: [] });
+    }
+  }
+  return { pods, updates, duplicates };
+}
+
+function classify(existing: Pod, incoming: Pod): 'UPDATE' | 'DELETE' | 'RECONCILE' | undefined {
+  if (!isSameForUs(existing, incoming)) {
+    return incoming.metadata.deletionTimestamp === undefined ? 'UPDATE' : 'DELETE';
+  }
+  return semanticEqual(existing.status, incoming.status) ? undefined : 'RECONCILE';
+}
+
+function isSameForUs(a: Pod, b: Pod): boolean {
+  return (
+    a.metadata.deletionTimestamp === b.metadata.deletionTimestamp &&
+    a.metadata.deletionGracePeriodSeconds === b.metadata.deletionGracePeriodSeconds &&
+    semanticEqual(a.metadata.labels, b.metadata.labels) &&
+    semanticEqual(foreignAnnotations(a), foreignAnnotations(b)) &&
+    semanticEqual(a.spec, b.spec)
+  );
+}
+
+function foreignAnnotations(pod: Pod): Record<string, string> {
+  const rest = { ...pod.metadata.annotations };
+  for (const name of localAnnotations) delete rest[name];
+  return rest;
+}
+
+/** The existing pod with what may change taken from the incoming one; other metadata stay as first seen. */
+function update(existing: Pod, incoming: Pod): Pod {
+  const local: Record<string, string> = {};
+  for (const name of localAnnotations) {
+    const value = existing.metadata.annotations?.[name];
+    if (value !== undefined) local[name] = value;
+  }
+  const { labels, deletionTimestamp, deletionGracePeriodSeconds, generation } = incoming.metadata;
+  return {
+    ...existing,
+    metadata: {
+      ...existing.metadata,
+      labels,
+      deletionTimestamp,
+      deletionGracePeriodSeconds,
+      generation,
+      annotations: { ...incoming.metadata.annotations, ...local },
+    },
+    spec: incoming.spec,
+    status: incoming.status,
+  };
+}
+
+function withAnnotations(pod: Pod, added: Record<string, string>): Pod {
+  return { ...pod, metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, ...added } } };
+}
+
+function dropDuplicates(pods: readonly Pod[]): { unique: Pod[]; duplicates: Pod[] } {
+  const seen = new Set<string>();
+  const unique: Pod[] = [];
+  const duplicates: Pod[] = [];
+  for (const pod of pods) {
+    const fullName = podFullName(pod);
+    (seen.has(fullName) ? duplicates : unique).push(pod);
+    seen.add(fullName);
+  }
+  return { unique, duplicates };
+}
