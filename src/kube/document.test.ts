@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { formatFieldPath, parseSource, SyntaxProblem } from './document.js';
+
+describe('parseSource', () => {
+  it('locates a field by line and column', () => {
+    const [doc] = parseSource('kind: Pod\nspec:\n  containers:\n  - name: a\n    image: b\n', 'pod.yaml');
+    expect(doc?.locate(['spec', 'containers', 0, 'image'])).toEqual({ line: 5, column: 5 });
+  });
+  it('locates the nearest ancestor of a missing field', () => {
+    const [doc] = parseSource('kind: Pod\nspec:\n  containers:\n  - name: a\n', 'pod.yaml');
+    expect(doc?.locate(['spec', 'containers', 0, 'image'])).toEqual({ line: 4, column: 5 });
+  });
+  it('reads JSON too', () => {
+    expect(parseSource('{"a": [1, true, null]}', 'x.json')[0]?.value).toEqual({ a: [1, true, null] });
+  });
+  it('splits documents and drops empty ones', () => {
+    expect(parseSource('---\na: 1\n---\n# nothing\n---\nb: 2\n', 'x').map((d) => d.value)).toEqual([
+      { a: 1 },
+      { b: 2 },
+    ]);
+  });
+  it('keeps the last of two equal keys and reports the second', () => {
+    const [doc] = parseSource('a: 1\nb: 2\na: 3\n', 'x');
+    expect(doc?.value).toEqual({ a: 3, b: 2 });
+    expect(doc?.duplicateKeys).toEqual([{ key: 'a', line: 3, column: 1 }]);
+  });
+  it('names file and line of a syntax error', () => {
+    expect(() => parseSource('a: 1\nb: [1, 2\nc: 3', 'bad.yaml')).toThrow(SyntaxProblem);
+    expect(() => parseSource('a: 1\nb: [1, 2\nc: 3', 'bad.yaml')).toThrow(/^bad\.yaml:\d+:\d+: /);
+  });
+  it.each([
+    ['0644', 420],
+    ['0o644', 420],
+    ['0x1f', 31],
+    ['yes', true],
+    ['off', false],
+    ['"yes"', 'yes'],
+    ['1:30', '1:30'],
+    ['2024-01-02', '2024-01-02'],
+    ['2024-01-02T03:04:05Z', '2024-01-02T03:04:05Z'],
+    ['1.5', 1.5],
+    ['~', null],
+    ['100m', '100m'],
+    ['1e3', 1000],
+    ['08', 8],
+    ['', null],
+  ])('reads the scalar %s as Kubernetes does', (text, expected) => {
+    expect(parseSource(`a: ${text}\n`, 'x')[0]?.value).toEqual({ a: expected });
+  });
+  it('merges anchors', () => {
+    const [doc] = parseSource('base: &b {x: 1}\nall:\n  <<: *b\n  z: 2\n', 'x');
+    expect(doc?.value).toEqual({ base: { x: 1 }, all: { x: 1, z: 2 } });
+  });
+  it('refuses alias bombs', () => {
+    const bomb = ['a: &a [x,x,x,x,x,x,x,x,x,x]'];
+    for (let i = 1; i < 9; i++) {
+      const previous = String.fromCharCode(96 + i);
+      const name = String.fromCharCode(97 + i);
+      bomb.push(`${name}: &${name} [${Array(10).fill(`*${previous}`).join(',')}]`);
+    }
+    expect(() => parseSource(bomb.join('\n'), 'bomb.yaml')).toThrow();
+  });
+});
+
+describe('formatFieldPath', () => {
+  it('writes indexes in brackets', () => {
+    expect(formatFieldPath(['spec', 'containers', 0, 'image'])).toBe('spec.containers[0].image');
+  });
+  it('writes free keys in brackets', () => {
+    expect(formatFieldPath(['metadata', 'labels', 'app.example/x'])).toBe('metadata.labels[app.example/x]');
+  });
+});

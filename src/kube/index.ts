@@ -1,0 +1,17 @@
+/** Kubernetes objects: their types, how to read them from text, default and validate them. */
+export * from './decode.js';
+export * from './deepequal.js';
+export * from './defaults.js';
+export * from './document.js';
+export * from './goformat.js';
+export * from './imagename.js';
+export * from './podhash.js';
+export * from './podnames.js';
+export { aggregateContainers, isPodLevelResource } from './podresourcedefaults.js';
+export * from './problem.js';
+export * from './qos.js';
+export * from './quantity.js';
+export * from './staticpods.js';
+export type * from './types.js';
+export { type FieldError, formatFieldError, formatFieldErrors } from './validation/fielderrors.js';
+export * from './validation.js';

@@ -1,0 +1,88 @@
+/** Completes pod-level resources from those of the containers, where a pod gives the first only in part. */
+import type { Container, ResourceRequirements } from './container.js';
+import type { ResourceList } from './meta.js';
+import type { PodSpec } from './pod.js';
+import { isSidecar } from './podnames.js';
+import {
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  type Quantity,
+} from './quantity.js';
+
+type Amounts = Map<string, Quantity>;
+
+/** Pod-level resources exist for these only. */
+export function isPodLevelResource(name: string): boolean {
+  return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
+}
+
+export function applyPodResourceDefaults(spec: PodSpec): void {
+  const { resources } = spec;
+  if (resources === undefined) return;
+  const isGiven = hasMembers(resources.limits) || hasMembers(resources.requests);
+  if (isGiven) {
+    for (const [name, amount] of aggregateContainers(spec, 'limits')) {
+      if (!name.startsWith('hugepages-') || resources.requests?.[name] !== undefined) continue;
+      resources.limits ??= {};
+      resources.limits[name] ??= formatQuantity(amount);
+    }
+  }
+  if (!hasMembers(resources.limits)) return;
+  const requests: ResourceList = { ...resources.requests };
+  for (const [name, amount] of aggregateContainers(spec, 'requests')) {
+    if (name === 'cpu' || name === 'memory') requests[name] ??= formatQuantity(amount);
+  }
+  for (const [name, limit] of Object.entries(resources.limits ?? {})) {
+    if (isPodLevelResource(name)) requests[name] ??= limit;
+  }
+  if (hasMembers(requests)) resources.requests = requests;
+}
+
+/**
+ * What all containers together take at their peak: regular ones and sidecars run at once, other init
+ * containers one after another beside the sidecars started before them.
+ */
+export function aggregateContainers(spec: PodSpec, side: 'limits' | 'requests'): Map<string, Quantity> {
+  const running: Amounts = new Map();
+  for (const container of spec.containers) add(running, container, side);
+  const sidecars: Amounts = new Map();
+  const peak: Amounts = new Map();
+  for (const container of spec.initContainers ?? []) {
+    if (isSidecar(container)) {
+      add(running, container, side);
+      add(sidecars, container, side);
+      raise(peak, sidecars);
+    } else {
+      const current = new Map(sidecars);
+      add(current, container, side);
+      raise(peak, current);
+    }
+  }
+  raise(running, peak);
+  return running;
+}
+
+function add(
+  amounts: Amounts,
+  container: Container,
+  side: keyof Pick<ResourceRequirements, 'limits' | 'requests'>,
+): void {
+  for (const [name, text] of Object.entries(container.resources?.[side] ?? {})) {
+    const known = amounts.get(name);
+    const amount = parseQuantity(text);
+    amounts.set(name, known === undefined ? amount : addQuantities(known, amount));
+  }
+}
+
+function raise(amounts: Amounts, others: Amounts): void {
+  for (const [name, amount] of others) {
+    const known = amounts.get(name);
+    if (known === undefined || compareQuantities(known, amount) < 0) amounts.set(name, amount);
+  }
+}
+
+function hasMembers(list: ResourceList | undefined): boolean {
+  return list !== undefined && Object.keys(list).length > 0;
+}

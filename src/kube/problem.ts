@@ -1,0 +1,33 @@
+/** What is wrong with a manifest, and where: the form in which decoding reports errors and warnings. */
+import type { FieldPath, Position, SourceDocument } from './document.js';
+import { formatFieldPath } from './document.js';
+
+export interface Problem {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  /** `spec.containers[0].image`; empty for the document itself. */
+  readonly field: string;
+  readonly message: string;
+}
+
+/** A manifest that cannot be used, with everything that is wrong with it. */
+export class InvalidManifest extends Error {
+  override readonly name = 'InvalidManifest';
+
+  constructor(readonly problems: readonly Problem[]) {
+    super(problems.map(formatProblem).join('\n'));
+  }
+}
+
+/** `pod.yaml:7:5: spec.containers[0].image: expected …` */
+export function formatProblem(problem: Problem): string {
+  const place = `${problem.file}:${problem.line}:${problem.column}: `;
+  return problem.field === '' ? place + problem.message : `${place}${problem.field}: ${problem.message}`;
+}
+
+/** A problem of a field, placed at the field or its nearest ancestor in the text. */
+export function problemAt(document: SourceDocument, path: FieldPath, message: string): Problem {
+  const position: Position = document.locate(path) ?? { line: 1, column: 1 };
+  return { file: document.file, ...position, field: formatFieldPath(path), message };
+}

@@ -1,0 +1,9 @@
+/** All Kubernetes object types in one place, so that a reader needs one import. */
+export type * from './container.js';
+export type * from './meta.js';
+export type * from './node.js';
+export type * from './objects.js';
+export type * from './pod.js';
+export type * from './podstatus.js';
+export type * from './securitycontext.js';
+export type * from './volume.js';

@@ -1,0 +1,120 @@
+/** Validation errors in the words of the Kubernetes API, each tied to the field it is about. */
+import { type FieldPath, formatFieldPath } from '../document.js';
+
+export interface FieldError {
+  readonly path: FieldPath;
+  /** `Required value`, `Invalid value: "x": …`, without the field. */
+  readonly message: string;
+}
+
+/** `spec.containers[0].image: Required value` */
+export function formatFieldError(error: FieldError): string {
+  return `${formatFieldPath(error.path)}: ${error.message}`;
+}
+
+/** `[a: Required value, b: …]`, or the single error alone, as the API joins them. */
+export function formatFieldErrors(errors: readonly FieldError[]): string {
+  const texts = errors.map(formatFieldError);
+  return texts.length === 1 ? texts.join() : `[${texts.join(', ')}]`;
+}
+
+/** A place in the object; the full path is only built when there is an error to report. */
+export class Field {
+  private constructor(
+    private readonly parent: Field | undefined,
+    private readonly part: string | number,
+  ) {}
+
+  static root(name: string): Field {
+    return new Field(undefined, name);
+  }
+
+  child(part: string | number): Field {
+    return new Field(this, part);
+  }
+
+  path(): FieldPath {
+    const parts: (string | number)[] = [];
+    for (let field: Field | undefined = this; field !== undefined; field = field.parent)
+      parts.push(field.part);
+    return parts.reverse();
+  }
+}
+
+/** Collects errors, so that a user sees all of them at once. */
+export class FieldErrors {
+  readonly list: FieldError[] = [];
+
+  required(field: Field, detail = ''): void {
+    this.add(field, detail === '' ? 'Required value' : `Required value: ${detail}`);
+  }
+
+  invalid(field: Field, value: unknown, detail: string): void {
+    this.add(field, `Invalid value: ${show(value)}: ${detail}`);
+  }
+
+  unsupported(field: Field, value: unknown, supported: readonly string[]): void {
+    const list = supported.map((one) => JSON.stringify(one)).join(', ');
+    this.add(field, `Unsupported value: ${show(value)}: supported values: ${list}`);
+  }
+
+  duplicate(field: Field, value: unknown): void {
+    this.add(field, `Duplicate value: ${show(value)}`);
+  }
+
+  forbidden(field: Field, detail: string): void {
+    this.add(field, `Forbidden: ${detail}`);
+  }
+
+  notFound(field: Field, value: unknown): void {
+    this.add(field, `Not found: ${show(value)}`);
+  }
+
+  tooLong(field: Field, limitBytes: number): void {
+    this.add(field, `Too long: may not be more than ${limitBytes} bytes`);
+  }
+
+  tooMany(field: Field, count: number, limit: number): void {
+    this.add(field, `Too many: ${count}: must have at most ${limit} items`);
+  }
+
+  /** One of a closed list; an absent value is left to the caller. */
+  oneOf(field: Field, value: string | undefined, supported: readonly string[]): void {
+    if (value !== undefined && !supported.includes(value)) this.unsupported(field, value, supported);
+  }
+
+  /** Like `oneOf`, and the value must be there. */
+  requiredOneOf(field: Field, value: string | undefined, supported: readonly string[]): void {
+    if (value === undefined || value === '') this.required(field);
+    else this.oneOf(field, value, supported);
+  }
+
+  /** Reports what a name rule says against the value, if anything. */
+  check(field: Field, value: string, rule: (value: string) => string | undefined): void {
+    const detail = rule(value);
+    if (detail !== undefined) this.invalid(field, value, detail);
+  }
+
+  /** Like `check`, and an empty value is reported as missing. */
+  requiredCheck(field: Field, value: string | undefined, rule: (value: string) => string | undefined): void {
+    if (value === undefined || value === '') this.required(field);
+    else this.check(field, value, rule);
+  }
+
+  inRange(field: Field, value: number | undefined, lowest: number, highest: number): void {
+    if (value === undefined || (value >= lowest && value <= highest)) return;
+    this.invalid(field, value, `must be between ${lowest} and ${highest}, inclusive`);
+  }
+
+  nonNegative(field: Field, value: number | undefined): void {
+    if (value !== undefined && value < 0) this.invalid(field, value, 'must be greater than or equal to 0');
+  }
+
+  private add(field: Field, message: string): void {
+    this.list.push({ path: field.path(), message });
+  }
+}
+
+function show(value: unknown): string {
+  return value === undefined ? 'null' : JSON.stringify(value);
+}
