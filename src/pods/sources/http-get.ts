@@ -1,0 +1,88 @@
+/** One GET over HTTP or HTTPS with a size and time limit, following redirects as a Go client does. */
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { Cancelled, type Clock, TimedOut, withTimeout } from '../../async/index.js';
+
+export interface HttpGetOptions {
+  readonly clock: Clock;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, readonly string[]>>;
+  readonly timeoutMs: number;
+  readonly limitBytes: number;
+  readonly signal: AbortSignal;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly statusText: string;
+  readonly body: Buffer;
+}
+
+const maxRedirects = 10;
+
+export async function httpGet(options: HttpGetOptions): Promise<HttpAnswer> {
+  try {
+    return await withTimeout(options.clock, options.timeoutMs, options.signal, (signal) =>
+      follow(options, signal),
+    );
+  } catch (error) {
+    if (error instanceof TimedOut)
+      throw new Error(`no answer within ${options.timeoutMs / 1000} s`, { cause: error });
+    throw error;
+  }
+}
+
+async function follow(options: HttpGetOptions, signal: AbortSignal): Promise<HttpAnswer> {
+  let url = new URL(options.url);
+  const origin = url.host;
+  for (let redirects = 0; redirects <= maxRedirects; redirects++) {
+    // Headers may carry credentials, which another host must not see.
+    const headers = url.host === origin ? options.headers : {};
+    const answer = await once(url, headers, options.limitBytes, signal);
+    if (answer.location === undefined) return answer;
+    url = new URL(answer.location, url);
+  }
+  throw new Error(`stopped after ${maxRedirects} redirects`);
+}
+
+function once(
+  url: URL,
+  headers: Readonly<Record<string, readonly string[]>>,
+  limitBytes: number,
+  signal: AbortSignal,
+): Promise<HttpAnswer & { location?: string }> {
+  return new Promise((resolve, reject) => {
+    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const outgoing = Object.fromEntries(Object.entries(headers).map(([name, values]) => [name, [...values]]));
+    const request = send(url, { headers: outgoing, signal, agent: false });
+    request.on('error', (error) => reject(signal.aborted ? new Cancelled() : error));
+    request.on('response', (response) => {
+      read(response, limitBytes).then((body) => {
+        const status = response.statusCode ?? 0;
+        const location =
+          status >= 301 && status <= 308 && status !== 304 ? response.headers.location : undefined;
+        resolve({
+          status,
+          statusText: `${status} ${response.statusMessage ?? ''}`.trim(),
+          body,
+          ...(location === undefined ? {} : { location }),
+        });
+      }, reject);
+    });
+    request.end();
+  });
+}
+
+async function read(response: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size >= limitBytes) {
+      response.destroy();
+      throw new Error(`the answer reaches the limit of ${limitBytes} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

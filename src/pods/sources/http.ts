@@ -1,0 +1,107 @@
+/** The HTTP source: the pods that a URL answers with, asked periodically. */
+import { isCancelled, sleep } from '../../async/index.js';
+import { httpGet } from './http-get.js';
+import { manifestLimitBytes, type PodSource, type SourceContext } from './source.js';
+import { readManifest } from './static-pod.js';
+
+export interface HttpSourceOptions extends SourceContext {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, readonly string[]>>;
+  readonly checkPeriodMs: number;
+}
+
+const requestTimeoutMs = 10_000;
+/** Failures in a row that are reported in full; later ones only to whoever asks for details. */
+const loudFailures = 3;
+
+export class HttpSource implements PodSource {
+  readonly #options: HttpSourceOptions;
+  #lastBody: Buffer | undefined;
+  #failures = 0;
+
+  constructor(options: HttpSourceOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        await this.#check(signal);
+        this.#succeeded();
+      } catch (error) {
+        if (isCancelled(error)) throw error;
+        this.#failed(error);
+      }
+      await sleep(this.#options.clock, this.#options.checkPeriodMs, signal);
+    }
+  }
+
+  async #check(signal: AbortSignal): Promise<void> {
+    const { url, headers, clock } = this.#options;
+    const answer = await httpGet({
+      clock,
+      url,
+      headers,
+      timeoutMs: requestTimeoutMs,
+      limitBytes: manifestLimitBytes,
+      signal,
+    });
+    if (answer.status !== 200) throw new Error(`${this.#shown}: ${answer.statusText}`);
+    if (answer.body.length === 0) {
+      await this.#options.deliver({ source: 'http', pods: [] }, signal);
+      throw new Error(`zero-length data received from ${this.#shown}`);
+    }
+    if (this.#lastBody?.equals(answer.body) === true) return;
+    // Remembered before it is understood, so that a bad body is reported once.
+    this.#lastBody = answer.body;
+    const { pods, warnings } = readManifest(
+      answer.body.toString('utf8'),
+      { kind: 'http', url, shown: this.#shown },
+      this.#options.pods,
+    );
+    if (warnings.length > 0) {
+      this.#options.timeline.record({
+        kind: 'problem',
+        what: 'manifest.ignored',
+        message: warnings.join('\n'),
+        level: 'warn',
+      });
+    }
+    await this.#options.deliver({ source: 'http', pods }, signal);
+  }
+
+  #succeeded(): void {
+    if (this.#failures > 0) {
+      this.#options.timeline.record({
+        kind: 'observation',
+        what: 'manifest.url',
+        message: `${this.#shown} answers again`,
+        level: 'info',
+      });
+    }
+    this.#failures = 0;
+  }
+
+  #failed(error: unknown): void {
+    this.#failures++;
+    this.#options.timeline.record({
+      kind: 'problem',
+      what: 'manifest.url',
+      message:
+        this.#failures === loudFailures + 1
+          ? `cannot read pods from ${this.#shown}; further failures are only shown with more verbosity`
+          : `cannot read pods from ${this.#shown}`,
+      because: 'the pods read before stay as they are',
+      level: this.#failures <= loudFailures + 1 ? 'error' : 'debug',
+      error,
+    });
+  }
+
+  /** The URL without what may be secret in it. */
+  get #shown(): string {
+    const url = new URL(this.#options.url);
+    url.username = '';
+    url.password = '';
+    return url.toString();
+  }
+}

@@ -1,0 +1,5 @@
+/** Where pods come from: a folder, a file or a URL. */
+export * from './file.js';
+export * from './http.js';
+export * from './source.js';
+export * from './static-pod.js';

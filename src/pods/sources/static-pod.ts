@@ -1,0 +1,142 @@
+/** Turns the text of a manifest into the pod that this node will run under a name and UID of its own. */
+import {
+  applyPodDefaults,
+  configHashAnnotation,
+  decodePods,
+  formatProblem,
+  hashStaticPod,
+  InvalidManifest,
+  type Pod,
+  type Problem,
+  parseSource,
+  problemAt,
+  type SourceDocument,
+  staticPodReferences,
+  type Toleration,
+  validatePod,
+} from '../../kube/index.js';
+
+/** Where a manifest came from; it takes part in the pod's UID. */
+export type Origin =
+  | { readonly kind: 'file'; readonly path: string }
+  | {
+      readonly kind: 'http';
+      readonly url: string;
+      /** The URL without what may be secret in it, for messages. */
+      readonly shown: string;
+    };
+
+export interface StaticPodContext {
+  readonly nodeName: string;
+  /** Refuses pods that name API objects, as the feature gate PreventStaticPodAPIReferences asks. */
+  readonly refuseApiReferences: boolean;
+}
+
+export interface ReadManifest {
+  readonly pods: readonly Pod[];
+  /** What was ignored, one line each. */
+  readonly warnings: readonly string[];
+}
+
+/** Reads a manifest. A file holds exactly one pod; over HTTP a list will do. Throws InvalidManifest. */
+export function readManifest(text: string, origin: Origin, context: StaticPodContext): ReadManifest {
+  const name = origin.kind === 'file' ? origin.path : origin.shown;
+  const documents = parseSource(text, name);
+  const [document, second] = documents;
+  if (document === undefined) throw problem(name, 'it is empty; a manifest holds one Pod');
+  if (second !== undefined) {
+    throw problem(
+      name,
+      `it holds ${documents.length} documents; a manifest holds exactly one, so put each pod into a file of its own`,
+    );
+  }
+  const { pods, warnings } = decodePods(document);
+  if (origin.kind === 'file' && pods.length !== 1) {
+    throw problem(name, `it holds ${pods.length} pods; a manifest file holds exactly one Pod`);
+  }
+  return {
+    pods: pods.map((pod, index) =>
+      staticPod(pod, document, isList(document) ? index : undefined, origin, context),
+    ),
+    warnings: warnings.map(formatProblem),
+  };
+}
+
+function staticPod(
+  decoded: Pod,
+  document: SourceDocument,
+  index: number | undefined,
+  origin: Origin,
+  context: StaticPodContext,
+): Pod {
+  const prefix = index === undefined ? [] : ['items', index];
+  const fail = (path: readonly (string | number)[], message: string): Problem =>
+    problemAt(document, [...prefix, ...path], message);
+  if (decoded.metadata.name === undefined || decoded.metadata.name === '') {
+    throw new InvalidManifest([fail(['metadata', 'name'], 'invalid pod: name is needed for the pod')]);
+  }
+  const pod = applyNodeDefaults(applyPodDefaults(decoded), origin, context.nodeName);
+  // The node's own name is not the manifest's to answer for.
+  const errors = validatePod({ ...pod, spec: { ...pod.spec, nodeName: undefined } });
+  if (errors.length > 0) {
+    throw new InvalidManifest(errors.map((error) => fail(error.path, `invalid pod: ${error.message}`)));
+  }
+  if (context.refuseApiReferences) {
+    const references = staticPodReferences(pod);
+    if (references.length > 0) {
+      throw new InvalidManifest(
+        references.map(({ path, what }) =>
+          fail(
+            path,
+            `static pods may not reference ${what}; a static pod runs without the API, so remove the reference`,
+          ),
+        ),
+      );
+    }
+  }
+  return pod;
+}
+
+/** What a static pod gets beside the API's own defaults. */
+function applyNodeDefaults(pod: Pod, origin: Origin, nodeName: string): Pod {
+  const { metadata, spec } = pod;
+  const uid = metadata.uid || hashStaticPod(pod, originsOf(origin, nodeName));
+  return {
+    ...pod,
+    metadata: {
+      ...metadata,
+      uid,
+      name: `${metadata.name}-${nodeName.toLowerCase()}`,
+      namespace: metadata.namespace || 'default',
+      annotations: { ...metadata.annotations, [configHashAnnotation]: uid },
+    },
+    spec: {
+      ...spec,
+      nodeName,
+      ...(origin.kind === 'file' ? { tolerations: tolerateEviction(spec.tolerations ?? []) } : {}),
+    },
+    status: { ...pod.status, phase: 'Pending' },
+  };
+}
+
+function originsOf(origin: Origin, nodeName: string): string[] {
+  return origin.kind === 'file' ? [`host:${nodeName}`, `file:${origin.path}`] : [`url:${origin.url}`];
+}
+
+function tolerateEviction(tolerations: readonly Toleration[]): Toleration[] {
+  const wanted: Toleration = { operator: 'Exists', effect: 'NoExecute' };
+  const has = tolerations.some(
+    ({ key, value, operator, effect }) =>
+      !key && !value && operator === wanted.operator && effect === wanted.effect,
+  );
+  return has ? [...tolerations] : [...tolerations, wanted];
+}
+
+function isList(document: SourceDocument): boolean {
+  const { value } = document;
+  return typeof value === 'object' && value !== null && 'items' in value;
+}
+
+function problem(file: string, message: string): InvalidManifest {
+  return new InvalidManifest([{ file, line: 1, column: 1, field: '', message }]);
+}
