@@ -1,0 +1,138 @@
+/** The pod network of one containerd: a bridge of its own made by CNI, and its removal from the host. */
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { runCommand } from './command.js';
+import { type ContainerdLayout, listLayouts } from './layout.js';
+import { withLock } from './lock.js';
+import { pollUntil } from './poll.js';
+import { chooseSubnet, formatSubnet, parseRoutes, parseSubnet } from './subnets.js';
+import { ifThere, removeIfEmpty } from './vanishing.js';
+
+/** Where Debian's package has the plugins. */
+export const cniBinDir = '/usr/lib/cni';
+/** Where CNI notes what it did for each sandbox; the place is fixed in containerd. */
+const cniResultsDir = '/var/lib/cni/results';
+const configurationName = '10-nodelet.conflist';
+
+/** Takes a pod subnet for this instance, for as long as its directory exists. */
+export function reserveSubnet(layout: ContainerdLayout): Promise<string> {
+  return withLock('subnets', async () => {
+    const routes = parseRoutes(readFileSync('/proc/net/route', 'utf8'));
+    const others = listLayouts()
+      .map(({ subnetFile }) => ifThere(() => readFileSync(subnetFile, 'utf8')))
+      .filter((subnet) => subnet !== undefined)
+      .map(parseSubnet);
+    const subnet = formatSubnet(chooseSubnet([...routes, ...others], Number.parseInt(layout.id, 16)));
+    writeFileSync(layout.subnetFile, subnet);
+    return subnet;
+  });
+}
+
+/** Gives containerd a pod network; it notices by itself. */
+export function writeCniConfiguration(layout: ContainerdLayout, subnet: string): void {
+  const configuration = {
+    cniVersion: '1.0.0',
+    name: layout.networkName,
+    plugins: [
+      {
+        type: 'bridge',
+        bridge: layout.bridge,
+        isGateway: true,
+        ipMasq: true,
+        hairpinMode: true,
+        ipam: {
+          type: 'host-local',
+          ranges: [[{ subnet }]],
+          routes: [{ dst: '0.0.0.0/0' }],
+          dataDir: layout.cniDataDir,
+        },
+      },
+      { type: 'portmap', capabilities: { portMappings: true } },
+    ],
+  };
+  writeFileSync(join(layout.cniConfDir, configurationName), JSON.stringify(configuration, undefined, 2));
+}
+
+/** Takes the pod network away, as on a node whose network add-on is not there yet. */
+export function removeCniConfiguration(layout: ContainerdLayout): void {
+  rmSync(join(layout.cniConfDir, configurationName), { force: true });
+}
+
+/** Removes the links and packet rules of this instance; the pods' network namespaces must be gone. */
+export async function removeNetwork(layout: ContainerdLayout): Promise<void> {
+  const ports = ifThere(() => readdirSync(`/sys/class/net/${layout.bridge}/brif`)) ?? [];
+  if (linkExists(layout.bridge)) {
+    await runCommand('ip', ['link', 'delete', layout.bridge]);
+  }
+  // The host's end of a pod's link goes with the pod's network namespace, a moment after its last user.
+  await pollUntil(`the links of ${layout.bridge} go`, () => (ports.some(linkExists) ? undefined : true), {
+    timeoutMs: 20_000,
+    detail: () => ports.filter(linkExists).join(', '),
+  });
+  await applyNatRules((rules) => natRulesToRemove(rules, layout.networkName));
+}
+
+function linkExists(name: string): boolean {
+  return existsSync(`/sys/class/net/${name}`);
+}
+
+/** Removes what CNI noted about this instance's sandboxes. */
+export function removeCniResults(layout: ContainerdLayout): void {
+  for (const name of ifThere(() => readdirSync(cniResultsDir)) ?? []) {
+    const path = join(cniResultsDir, name);
+    // Only the network namespace's path tells whose sandbox it was: the loopback network has one name for all.
+    if (ifThere(() => readFileSync(path, 'utf8'))?.includes(`"${layout.state}/`)) {
+      rmSync(path, { force: true });
+    }
+  }
+}
+
+/** Removes what instances share on the host, when no instance is left to use it. */
+export async function removeSharedNetwork(): Promise<void> {
+  await applyNatRules(unusedHostPortChains);
+  if (removeIfEmpty(cniResultsDir)) {
+    removeIfEmpty(dirname(cniResultsDir));
+  }
+}
+
+async function applyNatRules(choose: (rules: readonly string[]) => string[]): Promise<void> {
+  const { stdout } = await runCommand('iptables-save', ['--table', 'nat']);
+  const commands = choose(stdout.split('\n'));
+  if (commands.length > 0) {
+    const input = ['*nat', ...commands, 'COMMIT', ''].join('\n');
+    await runCommand('iptables-restore', ['--noflush', '--wait', '10'], { input });
+  }
+}
+
+/** The commands that delete the rules made for a CNI network, and the chains that only they jumped to. */
+export function natRulesToRemove(rules: readonly string[], networkName: string): string[] {
+  const ours = rules.filter((rule) => rule.startsWith('-A ') && rule.includes(`\\"${networkName}\\"`));
+  const chains = new Set<string>();
+  for (const rule of ours) {
+    const target = / -j (CNI-[0-9a-f]{24}|CNI-DN-[0-9a-f]+)$/.exec(rule)?.[1];
+    if (target !== undefined) {
+      chains.add(target);
+    }
+  }
+  const inChains = (rule: string) => chains.has(rule.split(' ')[1] ?? '');
+  return [
+    ...ours.filter((rule) => !inChains(rule)).map((rule) => rule.replace(/^-A /, '-D ')),
+    ...[...chains].flatMap((chain) => [`-F ${chain}`, `-X ${chain}`]),
+  ];
+}
+
+/** The commands that delete the chains for host ports, if no pod of the machine has a host port. */
+export function unusedHostPortChains(rules: readonly string[]): string[] {
+  const chains = ['CNI-HOSTPORT-DNAT', 'CNI-HOSTPORT-SETMARK', 'CNI-HOSTPORT-MASQ'].filter((chain) =>
+    rules.some((rule) => rule.startsWith(`:${chain} `)),
+  );
+  if (rules.some((rule) => rule.startsWith('-A CNI-HOSTPORT-DNAT '))) {
+    return [];
+  }
+  const jumps = rules.filter((rule) => chains.some((chain) => rule.endsWith(`-j ${chain}`)));
+  return [
+    ...jumps.map((rule) => rule.replace(/^-A /, '-D ')),
+    ...chains.map((chain) => `-F ${chain}`),
+    ...chains.map((chain) => `-X ${chain}`),
+  ];
+}
