@@ -1,0 +1,116 @@
+/** The last observation of every pod, and a way to wait for one that is newer than a given moment. */
+import { Cancelled } from '../../async/index.js';
+import { absentPodStatus, type ObservedPodStatus } from '../../cri/index.js';
+
+interface CacheEntry {
+  readonly status: ObservedPodStatus;
+  readonly error: Error | undefined;
+  readonly modifiedMs: number;
+  observedMs: number;
+}
+
+interface Waiter {
+  readonly afterMs: number;
+  readonly wake: () => void;
+}
+
+/** Times are monotonic milliseconds, taken just before the runtime was asked. */
+export class PodCache {
+  readonly #entries = new Map<string, CacheEntry>();
+  readonly #waiters = new Map<string, Set<Waiter>>();
+  #globalMs: number | undefined;
+
+  /** What is known now. A pod without entry has an empty status and no error. */
+  peek(uid: string): { readonly status: ObservedPodStatus } | { readonly error: Error } {
+    const entry = this.#entries.get(uid);
+    if (entry === undefined) return { status: absentPodStatus(uid) };
+    return entry.error === undefined ? { status: entry.status } : { error: entry.error };
+  }
+
+  set(
+    uid: string,
+    outcome: { readonly status: ObservedPodStatus } | { readonly error: Error },
+    observedMs: number,
+  ): void {
+    const [status, error] =
+      'error' in outcome ? [absentPodStatus(uid), outcome.error] : [outcome.status, undefined];
+    this.#entries.set(uid, { status, error, modifiedMs: observedMs, observedMs });
+    this.#wake(uid, observedMs);
+  }
+
+  /** Notes that the pod was looked at and had not changed. Wakes those who wait even if there is no entry. */
+  setObserved(uid: string, observedMs: number): void {
+    const entry = this.#entries.get(uid);
+    if (entry !== undefined) entry.observedMs = observedMs;
+    this.#wake(uid, observedMs);
+  }
+
+  /** Forgets a pod that the runtime no longer has; nobody is woken. */
+  delete(uid: string): void {
+    this.#entries.delete(uid);
+  }
+
+  /** Notes that all pods were looked at. */
+  setGlobal(observedMs: number): void {
+    this.#globalMs = observedMs;
+    for (const uid of [...this.#waiters.keys()]) this.#wake(uid, observedMs);
+  }
+
+  /** Resolves with the first observation after the given moment; rejects with the error of observing. */
+  async newerThan(uid: string, afterMs: number, signal?: AbortSignal): Promise<ObservedPodStatus> {
+    if (!this.#isNewer(uid, afterMs)) await this.#wait(uid, afterMs, signal);
+    const known = this.peek(uid);
+    if ('error' in known) throw known.error;
+    return known.status;
+  }
+
+  /** How many calls wait now. */
+  get waiting(): number {
+    let count = 0;
+    for (const waiters of this.#waiters.values()) count += waiters.size;
+    return count;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  #isNewer(uid: string, afterMs: number): boolean {
+    if (this.#globalMs !== undefined && this.#globalMs > afterMs) return true;
+    const entry = this.#entries.get(uid);
+    return entry !== undefined && (entry.modifiedMs > afterMs || entry.observedMs > afterMs);
+  }
+
+  #wait(uid: string, afterMs: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(new Cancelled());
+        return;
+      }
+      const waiters = this.#waiters.get(uid) ?? new Set();
+      this.#waiters.set(uid, waiters);
+      const leave = (): void => {
+        signal?.removeEventListener('abort', onAbort);
+        waiters.delete(waiter);
+        if (waiters.size === 0 && this.#waiters.get(uid) === waiters) this.#waiters.delete(uid);
+      };
+      const onAbort = (): void => {
+        leave();
+        reject(new Cancelled());
+      };
+      const waiter: Waiter = {
+        afterMs,
+        wake: () => {
+          leave();
+          resolve();
+        },
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      waiters.add(waiter);
+    });
+  }
+
+  #wake(uid: string, observedMs: number): void {
+    for (const waiter of [...(this.#waiters.get(uid) ?? [])]) if (waiter.afterMs <= observedMs) waiter.wake();
+  }
+}

@@ -1,0 +1,140 @@
+/** Follows what the runtime tells of its containers, so that changes are seen when they happen. */
+import { type Clock, isCancelled, sleep } from '../../async/index.js';
+import type { CriRuntime } from '../../cri/index.js';
+import { isUnimplemented, subscribeContainerdEvents } from '../../cri/index.js';
+import type { Timeline } from '../../timeline/index.js';
+
+/** Something happened to a container or sandbox; whose it is may have to be looked up. */
+export interface RuntimeEvent {
+  readonly id: string;
+  readonly podUid?: string;
+}
+
+/** A stream of events. It throws when it cannot be had or breaks. */
+export interface EventSource {
+  readonly name: string;
+  events(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
+}
+
+export type EventSourceFactory = () => EventSource;
+
+export interface RuntimeEventsOptions {
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly sources: readonly EventSourceFactory[];
+  readonly onEvent: (event: RuntimeEvent) => void;
+  /** Told when the stream stands or breaks; either way something may have been missed. */
+  readonly onHealthChange: () => void;
+}
+
+const retryInitialMs = 100;
+const retryMaxMs = 5_000;
+/** A stream that did not fail within this time counts as standing. */
+const settledAfterMs = 50;
+
+export class RuntimeEvents {
+  readonly #options: RuntimeEventsOptions;
+  #healthy = false;
+  #lastProblem = '';
+
+  constructor(options: RuntimeEventsOptions) {
+    this.#options = options;
+  }
+
+  get healthy(): boolean {
+    return this.#healthy;
+  }
+
+  /** Follows the first source that the runtime offers; returns when it offers none. */
+  async run(signal: AbortSignal): Promise<void> {
+    const sources = this.#options.sources.map((create) => create());
+    let delayMs = retryInitialMs;
+    while (sources.length > 0) {
+      const source = sources[0];
+      if (source === undefined) return;
+      const outcome = await this.#follow(source, signal);
+      if (outcome === 'unimplemented') {
+        sources.shift();
+        continue;
+      }
+      delayMs = outcome === 'stood' ? retryInitialMs : Math.min(delayMs * 2, retryMaxMs);
+      await sleep(this.#options.clock, delayMs, signal);
+    }
+    this.#options.timeline.record({
+      kind: 'notice',
+      what: 'pleg.events',
+      message: 'the runtime offers no events; it is polled instead',
+    });
+  }
+
+  async #follow(source: EventSource, signal: AbortSignal): Promise<'unimplemented' | 'stood' | 'failed'> {
+    const { clock, timeline, onEvent } = this.#options;
+    let stood = false;
+    const stand = (): void => {
+      if (stood) return;
+      stood = true;
+      this.#lastProblem = '';
+      timeline.record({ kind: 'notice', what: 'pleg.events', message: `following ${source.name}` });
+      this.#setHealthy(true);
+    };
+    const timer = clock.setTimer(settledAfterMs, stand);
+    try {
+      for await (const event of source.events(signal)) {
+        stand();
+        onEvent(event);
+      }
+      throw new Error('the stream ended');
+    } catch (error) {
+      if (isCancelled(error) || signal.aborted) throw error;
+      if (isUnimplemented(error)) return 'unimplemented';
+      const problem = error instanceof Error ? error.message : String(error);
+      if (problem !== this.#lastProblem) {
+        this.#lastProblem = problem;
+        timeline.record({
+          kind: 'problem',
+          what: 'pleg.events',
+          message: `${source.name} broke off; polling until it is back`,
+          level: 'warn',
+          error,
+        });
+      }
+      return stood ? 'stood' : 'failed';
+    } finally {
+      timer.cancel();
+      this.#setHealthy(false);
+    }
+  }
+
+  #setHealthy(healthy: boolean): void {
+    if (this.#healthy === healthy) return;
+    this.#healthy = healthy;
+    this.#options.onHealthChange();
+  }
+}
+
+/** The events that the CRI itself offers. */
+export function criEvents(runtime: Pick<CriRuntime, 'getContainerEvents'>): EventSource {
+  return {
+    name: "the runtime's container events",
+    async *events(signal) {
+      for await (const event of runtime.getContainerEvents({}, { signal })) {
+        const podUid = event.podSandboxStatus?.metadata?.uid;
+        yield { id: event.containerId, ...(podUid === undefined || podUid === '' ? {} : { podUid }) };
+      }
+    },
+  };
+}
+
+/** containerd's own events, which are on the same socket. */
+export function containerdEvents(endpoint: string): EventSource {
+  return {
+    name: "containerd's events",
+    async *events(signal) {
+      for await (const event of subscribeContainerdEvents({ endpoint, signal })) {
+        // Processes that were run inside a container come and go without changing it.
+        if (event.execId !== undefined && event.execId !== '' && event.execId !== event.containerId) continue;
+        yield { id: event.containerId };
+      }
+    },
+  };
+}
