@@ -1,4 +1,5 @@
 /** The owner of background tasks: it starts them, stops them together and awaits every one of them. */
+import { setMaxListeners } from 'node:events';
 import { isCancelled, linkedController } from './clock.js';
 
 export interface TaskGroupOptions {
@@ -16,6 +17,8 @@ export class TaskGroup {
   constructor(options: TaskGroupOptions) {
     const link = linkedController(options.signal);
     this.#controller = link.controller;
+    // Every wait of every task listens on this signal; many listeners are what it is for.
+    setMaxListeners(0, link.controller.signal);
     this.#unlink = link.unlink;
     this.#onError = options.onError;
   }

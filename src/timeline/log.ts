@@ -26,7 +26,10 @@ function fieldsOf(entry: Entry): Record<string, string | number | boolean> {
   if (entry.because !== undefined) fields.because = entry.because;
   if (entry.durationMs !== undefined) fields.ms = Math.round(entry.durationMs);
   if (entry.error !== undefined) fields.err = entry.error;
-  return { ...fields, ...entry.data };
+  for (const [key, value] of Object.entries(entry.data ?? {})) {
+    fields[key] = typeof value === 'number' ? Math.round(value * 10) / 10 : value;
+  }
+  return fields;
 }
 
 function formatJson(entry: Entry): string {

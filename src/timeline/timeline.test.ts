@@ -27,6 +27,13 @@ describe('Timeline', () => {
     expect(seen).toEqual([1]);
     expect(timeline.ofNode()).toHaveLength(2);
   });
+  it('tells the same event quietly when it is repeated', () => {
+    const timeline = new Timeline();
+    const levels = ['a', 'a', 'b'].map(
+      (message) => timeline.event(podA, 'Warning', 'BackOff', message).level,
+    );
+    expect(levels).toEqual(['warn', 'debug', 'warn']);
+  });
   it('names the causes of an error once each', () => {
     expect(
       describeError(new Error('outer', { cause: new Error('inner', { cause: new Error('inner') }) })),

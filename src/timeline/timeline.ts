@@ -50,6 +50,10 @@ const defaultLevels: Readonly<Record<EntryInit['kind'], Level>> = {
   notice: 'info',
 };
 
+/** Events that are remembered to tell repetitions from news, and for how long. */
+const rememberedEvents = 1000;
+const repeatWindowMs = 600_000;
+
 export class Timeline {
   readonly #clock: Clock;
   readonly #entriesPerPod: number;
@@ -57,6 +61,7 @@ export class Timeline {
   readonly #pods = new Map<string, Ring>();
   readonly #node: Ring;
   readonly #readers = new Set<Reader>();
+  readonly #toldEvents = new Map<string, number>();
   #seq = 0;
 
   constructor(options: TimelineOptions = {}) {
@@ -86,6 +91,7 @@ export class Timeline {
       kind: 'event',
       what: `event.${reason}`,
       message,
+      ...this.#repeatLevel(`${pod.uid} ${fieldPath} ${reason} ${message}`),
       pod: { uid: pod.uid, name: pod.name, namespace: pod.namespace },
       event: { type, reason, ...(fieldPath === undefined ? {} : { fieldPath }) },
     });
@@ -93,7 +99,13 @@ export class Timeline {
 
   /** Records a Kubernetes event about the node. */
   nodeEvent(node: string, type: EventInfo['type'], reason: string, message: string): Entry {
-    return this.record({ kind: 'event', what: `event.${reason}`, message, event: { type, reason, node } });
+    return this.record({
+      kind: 'event',
+      what: `event.${reason}`,
+      message,
+      ...this.#repeatLevel(`${node} ${reason} ${message}`),
+      event: { type, reason, node },
+    });
   }
 
   /** The entries of a pod that are still kept, oldest first. */
@@ -115,6 +127,19 @@ export class Timeline {
   subscribe(reader: Reader): () => void {
     this.#readers.add(reader);
     return () => void this.#readers.delete(reader);
+  }
+
+  /** An event that was told a short while ago is still recorded, but no reader need shout it again. */
+  #repeatLevel(key: string): { level?: Level } {
+    const nowMs = this.#clock.now();
+    const toldMs = this.#toldEvents.get(key);
+    this.#toldEvents.delete(key);
+    this.#toldEvents.set(key, nowMs);
+    if (this.#toldEvents.size > rememberedEvents) {
+      const oldest = this.#toldEvents.keys().next();
+      if (!oldest.done) this.#toldEvents.delete(oldest.value);
+    }
+    return toldMs !== undefined && nowMs - toldMs < repeatWindowMs ? { level: 'debug' } : {};
   }
 
   #ringOf(pod: PodRef | undefined): Ring {

@@ -1,0 +1,46 @@
+/** The command line's entry: finds the command and loads only what it needs. */
+
+const overview = `nodelet runs the pods of one Kubernetes node.
+
+Usage:
+  nodelet agent [flags]     run as the node's agent; a first argument that is a flag means this, too
+  nodelet version           print the version
+  nodelet help              print this
+
+The agent takes the reference kubelet's flags and configuration file:
+  nodelet agent --help
+
+Example: run every pod manifest of a folder on the containerd of this machine
+  nodelet agent --pod-manifest-path /etc/kubernetes/manifests
+`;
+
+async function main(argv: readonly string[]): Promise<number> {
+  const [command, ...rest] = argv;
+  switch (command) {
+    case undefined:
+    case 'help':
+      process.stdout.write(overview);
+      return 0;
+    case 'version': {
+      const { version } = await import('./version.js');
+      process.stdout.write(`nodelet ${version}\n`);
+      return 0;
+    }
+    case 'agent': {
+      const { runAgent } = await import('./agent.js');
+      return runAgent(rest);
+    }
+    default: {
+      if (command.startsWith('-')) {
+        const { runAgent } = await import('./agent.js');
+        return runAgent(argv);
+      }
+      process.stderr.write(
+        `nodelet: unknown command ${JSON.stringify(command)}\nRun 'nodelet help' to see the commands.\n`,
+      );
+      return 1;
+    }
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,79 @@
+/** Turns what the parts tell of themselves into the kubelet's metrics. */
+import type { Clock } from '../async/index.js';
+import type { ImageObserver } from '../runtime/images/index.js';
+import type { RuntimeObserver } from '../runtime/index.js';
+import type { PlegObserver } from '../runtime/pleg/index.js';
+import type { KubeletMetrics } from './metrics.js';
+
+export const containerTypes = {
+  container: 'container',
+  initContainer: 'init_container',
+  ephemeralContainer: 'ephemeral_container',
+} as const;
+
+export function runtimeObserver(metrics: KubeletMetrics): RuntimeObserver {
+  return {
+    sandboxStarted: () => metrics.startedPods.inc(),
+    sandboxFailed: () => metrics.startedPodErrors.inc(),
+    containerStarted: (kind) => metrics.startedContainers.inc({ container_type: containerTypes[kind] }),
+    startFailed: (kind, reason) =>
+      metrics.startedContainerErrors.inc({ container_type: containerTypes[kind], code: reason }),
+  };
+}
+
+export function plegObserver(metrics: KubeletMetrics, clock: Clock): PlegObserver {
+  return {
+    relisted(durationMs, sinceLastMs) {
+      metrics.plegRelist.observe(durationMs / 1000);
+      if (sinceLastMs !== undefined) metrics.plegInterval.observe(sinceLastMs / 1000);
+      metrics.plegLastSeen.set(Math.floor(clock.now() / 1000));
+    },
+    podRelisted: (durationMs) => metrics.plegPodRelist.observe(durationMs / 1000),
+    discarded: () => metrics.plegDiscards.inc(),
+    observed(pods) {
+      let running = 0;
+      const states: Record<string, number> = {};
+      for (const pod of pods) {
+        if (pod.sandboxes.some(({ state }) => state === 'running')) running++;
+        for (const { state } of pod.containers) states[state] = (states[state] ?? 0) + 1;
+      }
+      metrics.runningPods.set(running);
+      for (const [state, count] of Object.entries(states))
+        metrics.runningContainers.set(count, { container_state: state });
+    },
+  };
+}
+
+const sizeBounds: readonly (readonly [number, string])[] = [
+  [10, '0-10MB'],
+  [100, '10MB-100MB'],
+  [500, '100MB-500MB'],
+  [1_000, '500MB-1GB'],
+  [5_000, '1GB-5GB'],
+  [10_000, '5GB-10GB'],
+  [20_000, '10GB-20GB'],
+  [30_000, '20GB-30GB'],
+  [40_000, '30GB-40GB'],
+  [60_000, '40GB-60GB'],
+  [100_000, '60GB-100GB'],
+];
+
+/** The label of an image's size. */
+export function imageSizeLabel(sizeBytes: number | undefined): string {
+  if (sizeBytes === undefined) return 'N/A';
+  return sizeBounds.find(([megabytes]) => sizeBytes <= megabytes * 1024 * 1024)?.[1] ?? 'GT100GB';
+}
+
+export function imageObserver(metrics: KubeletMetrics): ImageObserver {
+  const told = (value: boolean | undefined): string => (value === undefined ? 'unknown' : String(value));
+  return {
+    ensured: (policy, present, pulled) =>
+      metrics.imageRequests.inc({
+        pull_policy: policy.toLowerCase(),
+        present_locally: told(present),
+        pull_required: told(pulled),
+      }),
+    pulled: (durationMs, sizeBytes) =>
+      metrics.imagePull.observe(durationMs / 1000, { image_size_in_bytes: imageSizeLabel(sizeBytes) }),
+  };
+}

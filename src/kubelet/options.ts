@@ -1,0 +1,57 @@
+/** What a kubelet is made from. */
+import type { Clock } from '../async/index.js';
+import type { FeatureGates, KubeletConfiguration } from '../config/index.js';
+import type { CriRuntime } from '../cri/index.js';
+import type { Registry } from '../metrics/index.js';
+import type { PodSource, SourceContext, SourceName } from '../pods/index.js';
+import type { HostFacts } from '../runtime/config/index.js';
+import type { Keyring, LifecycleHooks } from '../runtime/index.js';
+import type { EventSourceFactory } from '../runtime/pleg/index.js';
+import type { Timeline } from '../timeline/index.js';
+import type { AdmissionHandler } from './admission.js';
+import type { KubeletMetrics } from './metrics.js';
+import type { MirrorPods, PodCgroups, PodProbes, PodVolumes } from './seams.js';
+
+export interface KubeletOptions {
+  readonly nodeName: string;
+  /** Any container runtime: a CRI client, or one that ships inside. */
+  readonly runtime: CriRuntime;
+  /** Where the agent keeps what belongs to pods. */
+  readonly rootDir: string;
+  /** Defaults as of an agent that is given no configuration file. */
+  readonly config?: Partial<KubeletConfiguration>;
+  readonly gates?: FeatureGates;
+  readonly clock?: Clock;
+  readonly timeline?: Timeline;
+  readonly registry?: Registry;
+  /** Metrics that were made from `registry` before, to count calls of the runtime from the first. */
+  readonly metrics?: KubeletMetrics;
+  /** Addresses of the node, primary first. */
+  readonly nodeIps?: readonly string[];
+  /** What the machine is; read from it by default. */
+  readonly host?: HostFacts;
+  /** Streams of runtime events to try in order. The CRI's own by default. */
+  readonly eventSources?: readonly EventSourceFactory[];
+  /** Sources beside those that the configuration names. */
+  readonly sources?: readonly {
+    readonly name: SourceName;
+    readonly create: (context: SourceContext) => PodSource;
+  }[];
+  /** How many sandboxes and containers are started at a time; fits the machine by default. */
+  readonly startsAtOnce?: number;
+  readonly deadContainers?: {
+    readonly minAgeMs: number;
+    readonly maxPerContainer: number;
+    readonly maxTotal: number;
+  };
+  /** The flat folder of links to container logs; none by default. */
+  readonly containerLogsDir?: string;
+  readonly admission?: readonly AdmissionHandler[];
+  readonly volumes?: PodVolumes;
+  readonly hooks?: LifecycleHooks;
+  readonly probes?: PodProbes;
+  readonly cgroups?: PodCgroups;
+  readonly mirrors?: MirrorPods;
+  readonly keyring?: Keyring;
+  readonly random?: () => number;
+}

@@ -1,0 +1,273 @@
+/** The pod syncer: what one step of a pod's life does, as a transaction that is repeated until it succeeds. */
+import { type Clock, isCancelled, sleep } from '../async/index.js';
+import type { ObservedPod, ObservedPodStatus } from '../cri/index.js';
+import {
+  configSeenAnnotation,
+  isHostNetwork,
+  isTerminalPhase,
+  type Pod,
+  type PodStatus,
+  parseTimestamp,
+} from '../kube/index.js';
+import { hasTrueCondition, type ReasonCache, type StatusManager } from '../pods/status/index.js';
+import {
+  networkNotReady,
+  type PodSyncer,
+  type SyncOutcome,
+  type SyncRequest,
+  type TerminatingRequest,
+} from '../pods/workers/index.js';
+import { type RuntimeManager, syncError } from '../runtime/index.js';
+import { podRef, type Timeline } from '../timeline/index.js';
+import type { MirrorPods, PodCgroups, PodProbes, PodVolumes } from './seams.js';
+
+const volumeWaitMs = 123_000;
+const volumesGonePollMs = 100;
+
+/** What the syncer needs of the runtime manager. */
+export type SyncerRuntime = Pick<RuntimeManager, 'syncPod' | 'killPod' | 'podStatus'>;
+
+export interface SyncerObserver {
+  /** A pod's first sync began this long after the pod was first seen. */
+  workerStarted(sinceSeenMs: number): void;
+  /** A pod's containers run this long after the pod was first seen. */
+  podStarted(sinceSeenMs: number): void;
+}
+
+export interface KubeletPodSyncerOptions {
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly runtime: SyncerRuntime;
+  readonly statuses: StatusManager;
+  readonly generateStatus: (pod: Pod, observed: ObservedPodStatus, podIsTerminal: boolean) => PodStatus;
+  readonly reasons: ReasonCache;
+  readonly volumes: PodVolumes;
+  readonly networkError: () => string | undefined;
+  readonly isTerminationRequested: (uid: string) => boolean;
+  readonly makePodDirectories: (uid: string) => Promise<void>;
+  /** Looks at the pod in the runtime at once instead of with the next relist. */
+  readonly requestRelist: (uid: string) => void;
+  /** Syncs the pod again without waiting for anything. */
+  readonly syncAgain: (pod: Pod) => void;
+  readonly observer?: SyncerObserver;
+  readonly cgroups?: PodCgroups;
+  readonly mirrors?: MirrorPods;
+  readonly probes?: PodProbes;
+}
+
+export class KubeletPodSyncer implements PodSyncer {
+  readonly #options: KubeletPodSyncerOptions;
+
+  constructor(options: KubeletPodSyncerOptions) {
+    this.#options = options;
+  }
+
+  async syncPod({ type, pod, mirror, status: observed, signal }: SyncRequest): Promise<SyncOutcome> {
+    const { statuses, runtime, networkError, probes, mirrors, requestRelist, syncAgain, reasons } =
+      this.#options;
+    const uid = pod.metadata.uid ?? '';
+    if (type === 'create') this.#observeSince(pod, 'workerStarted');
+
+    const status = this.#options.generateStatus(pod, observed, false);
+    if (isTerminalPhase(status.phase)) {
+      statuses.set(pod, status);
+      return { terminal: true };
+    }
+    const before = statuses.get(uid);
+    if (before === undefined || (before.phase === 'Pending' && status.phase === 'Running')) {
+      this.#observeSince(pod, 'podStarted');
+    }
+    statuses.set(pod, status);
+
+    const noNetwork = networkError();
+    if (noNetwork !== undefined && !isHostNetwork(pod)) {
+      const message = `${networkNotReady}: ${noNetwork}`;
+      this.#warn(pod, 'NetworkNotReady', message);
+      throw new Error(message);
+    }
+    if (!this.#options.isTerminationRequested(uid) && !(await this.#ensureCgroup(pod, observed, status))) {
+      return { terminal: false };
+    }
+    await mirrors?.reconcile(pod, mirror);
+    await this.#options.makePodDirectories(uid).catch((error: unknown) => {
+      this.#warn(pod, 'Failed', `error making pod data directories: ${textOf(error)}`);
+      throw error;
+    });
+    await this.#mountVolumes(pod, signal);
+    probes?.add(pod);
+
+    const withIps =
+      status.podIPs === undefined || !isHostNetwork(pod) ? observed : withPodIps(observed, status);
+    const result = await runtime.syncPod(pod, withIps, {
+      restartingAllContainers: hasTrueCondition(status.conditions, 'AllContainersRestarting'),
+      onSandboxReady: () => this.#markReadyToStart(pod),
+    });
+    reasons.update(uid, result.steps);
+    const failure = syncError(result);
+    if (result.resyncAtOnce && failure === undefined) syncAgain(pod);
+    if (result.steps.length > 0) requestRelist(uid);
+    if (failure !== undefined) {
+      // The waiting reasons are known now; users should not have to wait for the next sync to see them.
+      statuses.set(pod, this.#options.generateStatus(pod, observed, false));
+      throw failure;
+    }
+    return { terminal: false, ...(result.steps.length > 0 ? { after: () => requestRelist(uid) } : {}) };
+  }
+
+  async syncTerminatingPod({ pod, status, graceSeconds, statusOverride }: TerminatingRequest): Promise<void> {
+    const { statuses, runtime, generateStatus, probes, requestRelist } = this.#options;
+    const { uid = '', name = '', namespace = '' } = pod.metadata;
+    const reported = generateStatus(pod, status, false);
+    statusOverride?.(reported);
+    statuses.set(pod, reported);
+    probes?.stopLivenessAndStartup(pod);
+    await this.#kill(pod, status, graceSeconds, 'error killing terminating pod');
+    probes?.remove(pod);
+
+    const after = await runtime.podStatus(uid, name, namespace).catch((error: unknown) => {
+      throw new Error(`unable to read pod status prior to final pod termination: ${textOf(error)}`, {
+        cause: error,
+      });
+    });
+    requestRelist(uid);
+    const running = after.containers.filter((container) => container.state === 'running');
+    if (running.length > 0) {
+      const ids = running.map(({ id }) => id).join(' ');
+      throw new Error(`detected running containers after a successful KillPod, CRI violation: [${ids}]`);
+    }
+    // Addresses are gone with the sandbox but belong to the pod's last report.
+    statuses.set(
+      pod,
+      generateStatus(pod, { ...after, ips: after.ips.length > 0 ? after.ips : status.ips }, true),
+    );
+  }
+
+  async syncTerminatingRuntimePod(runtimePod: ObservedPod): Promise<void> {
+    const { runtime, timeline, requestRelist } = this.#options;
+    const { uid, name, namespace } = runtimePod;
+    const result = await runtime.killPod(undefined, runtimePod, 1);
+    const failure = syncError(result);
+    requestRelist(uid);
+    if (failure === undefined) return;
+    timeline.event(
+      { uid, name, namespace },
+      'Warning',
+      'FailedKillPod',
+      `error killing pod: ${failure.message}`,
+    );
+    throw failure;
+  }
+
+  async syncTerminatedPod({
+    pod,
+    status,
+    signal,
+  }: {
+    pod: Pod;
+    status: ObservedPodStatus;
+    signal: AbortSignal;
+  }): Promise<void> {
+    const { statuses, generateStatus, volumes, cgroups, clock } = this.#options;
+    const uid = pod.metadata.uid ?? '';
+    statuses.set(pod, generateStatus(pod, status, true));
+    await within(clock, volumeWaitMs, signal, (limit) => volumes.waitForUnmounts(pod, limit));
+    while (volumes.exist(uid)) await sleep(clock, volumesGonePollMs, signal);
+    await cgroups?.destroy(pod);
+    statuses.terminate(pod);
+  }
+
+  async #kill(
+    pod: Pod,
+    observed: ObservedPodStatus,
+    graceSeconds: number | undefined,
+    what: string,
+  ): Promise<void> {
+    const failure = syncError(await this.#options.runtime.killPod(pod, observed, graceSeconds));
+    if (failure === undefined) return;
+    this.#warn(pod, 'FailedKillPod', `error killing pod: ${failure.message}`);
+    throw new Error(`${what}: ${failure.message}`, { cause: failure });
+  }
+
+  /** Makes sure that the pod has its cgroup; false when the pod had to be killed and this sync is over. */
+  async #ensureCgroup(pod: Pod, observed: ObservedPodStatus, status: PodStatus): Promise<boolean> {
+    const { cgroups } = this.#options;
+    if (cgroups === undefined || (await cgroups.exists(pod))) return true;
+    const running = status.containerStatuses?.some(({ state }) => state?.running !== undefined) ?? false;
+    if (running) {
+      await this.#kill(pod, observed, undefined, 'error killing pod whose cgroup is gone');
+      if (pod.spec.restartPolicy === 'Never') return true;
+    }
+    await cgroups.ensure(pod).catch((error: unknown) => {
+      const message = `unable to ensure pod container exists: ${textOf(error)}`;
+      this.#warn(pod, 'FailedCreatePodContainer', message);
+      throw new Error(message, { cause: error });
+    });
+    return true;
+  }
+
+  async #mountVolumes(pod: Pod, signal: AbortSignal): Promise<void> {
+    const { volumes, clock } = this.#options;
+    let expired = false;
+    try {
+      await within(clock, volumeWaitMs, signal, (limit) => {
+        limit.addEventListener('abort', () => {
+          expired = !signal.aborted;
+        });
+        return volumes.waitForMounts(pod, limit);
+      });
+    } catch (error) {
+      if (!isCancelled(error) && !expired) {
+        this.#warn(pod, 'FailedMount', `Unable to attach or mount volumes: ${textOf(error)}`);
+      }
+      throw error;
+    }
+  }
+
+  /** The sandbox stands: containers may be started, even if their images still have to be pulled. */
+  #markReadyToStart(pod: Pod): void {
+    const { statuses } = this.#options;
+    const current = statuses.get(pod.metadata.uid ?? '');
+    if (current === undefined) return;
+    const conditions = current.conditions?.map((condition) =>
+      condition.type === 'PodReadyToStartContainers' ? { ...condition, status: 'True' as const } : condition,
+    );
+    statuses.set(pod, { ...current, ...(conditions === undefined ? {} : { conditions }) });
+  }
+
+  #observeSince(pod: Pod, what: keyof SyncerObserver): void {
+    const seen = parseTimestamp(pod.metadata.annotations?.[configSeenAnnotation] ?? '');
+    if (seen !== undefined) this.#options.observer?.[what](this.#options.clock.now() - seen);
+  }
+
+  #warn(pod: Pod, reason: string, message: string): void {
+    this.#options.timeline.event(podRef(pod), 'Warning', reason, message);
+  }
+}
+
+/** Runs work under a signal that is also aborted when the limit has passed. */
+async function within(
+  clock: Clock,
+  limitMs: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const limit = new AbortController();
+  const onAbort = (): void => limit.abort();
+  const timer = clock.setTimer(limitMs, onAbort);
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    await work(limit.signal);
+  } finally {
+    timer.cancel();
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function withPodIps(observed: ObservedPodStatus, status: PodStatus): ObservedPodStatus {
+  return { ...observed, ips: status.podIPs?.map(({ ip }) => ip ?? '') ?? observed.ips };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,56 @@
+/** What rooms that are not part of every build do for the kubelet; where one is absent, its step is left out. */
+import type { Pod } from '../kube/index.js';
+import type { ContainerVolumes } from '../runtime/contracts.js';
+
+/** The cgroups that pods live in. */
+export interface PodCgroups {
+  /** UIDs of the pods that have a cgroup. */
+  list(): Promise<readonly string[]>;
+  exists(pod: Pod): Promise<boolean>;
+  ensure(pod: Pod): Promise<void>;
+  destroy(pod: Pod): Promise<void>;
+  /** Destroys in the background; a failure is reported and tried again by the next pass. */
+  destroyLater(uid: string): void;
+  /** Leaves a pod's memory accounted but gives it next to no CPU. */
+  minimizeCpu(uid: string): Promise<void>;
+  parentOf(pod: Pod): string;
+}
+
+/** The stand-ins of static pods in the API. */
+export interface MirrorPods {
+  /** Makes the mirror agree with the static pod; failures are reported, not thrown. */
+  reconcile(pod: Pod, mirror: Pod | undefined): Promise<void>;
+  delete(fullName: string): Promise<void>;
+}
+
+/** The volumes of pods. */
+export interface PodVolumes extends ContainerVolumes {
+  /** Resolves once all volumes of the pod are mounted. */
+  waitForMounts(pod: Pod, signal: AbortSignal): Promise<void>;
+  /** Resolves once none of the pod's volumes is mounted any more. */
+  waitForUnmounts(pod: Pod, signal: AbortSignal): Promise<void>;
+  /** Whether something of the pod's volumes is still there. */
+  exist(uid: string): boolean;
+}
+
+/** The workers that probe containers. */
+export interface PodProbes {
+  add(pod: Pod): void;
+  stopLivenessAndStartup(pod: Pod): void;
+  remove(pod: Pod): void;
+}
+
+/** A build without volumes: pods that want one are told so. */
+export const withoutVolumes: PodVolumes = {
+  async waitForMounts(pod) {
+    const [volume] = pod.spec.volumes ?? [];
+    if (volume === undefined) return;
+    const kind = Object.keys(volume).find((key) => key !== 'name') ?? 'emptyDir';
+    throw new Error(
+      `volume "${volume.name}" is of kind ${kind}, and this build mounts no volumes; remove it from spec.volumes`,
+    );
+  },
+  waitForUnmounts: async () => {},
+  exist: () => false,
+  mounts: async () => [],
+};
