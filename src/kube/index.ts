@@ -11,6 +11,7 @@ export { aggregateContainers, isPodLevelResource } from './podresourcedefaults.j
 export * from './problem.js';
 export * from './qos.js';
 export * from './quantity.js';
+export * from './restartpolicy.js';
 export * from './staticpods.js';
 export type * from './types.js';
 export { type FieldError, formatFieldError, formatFieldErrors } from './validation/fielderrors.js';

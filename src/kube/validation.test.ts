@@ -153,12 +153,12 @@ describe('pod spec', () => {
     [
       'no name server for None',
       { dnsPolicy: 'None', dnsConfig: {} },
-      'spec.dnsConfig.nameservers: Required value: must provide at least one DNS nameserver when `dnsPolicy` is None',
+      'spec.dnsConfig.nameservers: Required value: dnsPolicy None needs at least one name server',
     ],
     [
       'no DNS config for None',
       { dnsPolicy: 'None' },
-      'spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None',
+      'spec.dnsConfig: Required value: dnsPolicy None takes its name servers from here',
     ],
     [
       'too many name servers',
@@ -189,7 +189,7 @@ describe('pod spec', () => {
     [
       'shared processes beside host processes',
       { shareProcessNamespace: true, hostPID: true },
-      'spec.shareProcessNamespace: Invalid value: true: ShareProcessNamespace and HostPID cannot both be enabled',
+      'spec.shareProcessNamespace: Invalid value: true: cannot be combined with `hostPID`',
     ],
     [
       'user namespace beside host processes',
@@ -206,17 +206,17 @@ describe('pod spec', () => {
     [
       'toleration without key',
       { tolerations: [{ operator: 'Equal' }] },
-      'spec.tolerations[0].operator: Invalid value: "Equal": operator must be Exists when `key` is empty, which means "match all values and all keys"',
+      'spec.tolerations[0].operator: Invalid value: "Equal": must be Exists, because a toleration without `key` tolerates every taint',
     ],
     [
       'toleration Exists with value',
       { tolerations: [{ key: 'a', operator: 'Exists', value: 'b' }] },
-      'spec.tolerations[0].operator: Invalid value: "b": value must be empty when `operator` is \'Exists\'',
+      'spec.tolerations[0].operator: Invalid value: "b": leave `value` out; Exists tolerates any value',
     ],
     [
       'toleration seconds',
       { tolerations: [{ key: 'a', tolerationSeconds: 1 }] },
-      'spec.tolerations[0].effect: Invalid value: "": effect must be \'NoExecute\' when `tolerationSeconds` is set',
+      'spec.tolerations[0].effect: Invalid value: "": must be NoExecute, the only effect that `tolerationSeconds` applies to',
     ],
     [
       'toleration effect',
@@ -253,7 +253,7 @@ describe('pod spec', () => {
     [
       'gates on a node',
       { nodeName: 'n', schedulingGates: [{ name: 'g' }] },
-      'spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared',
+      'spec.nodeName: Forbidden: a pod with schedulingGates cannot have a node yet',
     ],
     [
       'affinity weight',
@@ -357,7 +357,7 @@ describe('containers', () => {
     [
       'host network with another port',
       { ports: [{ containerPort: 1, hostPort: 2 }] },
-      'ports[0].containerPort: Invalid value: 1: must match `hostPort` when `hostNetwork` is true',
+      'ports[0].containerPort: Invalid value: 1: must equal `hostPort` on the host network',
       { hostNetwork: true },
     ],
     ['variable without name', { env: [{ name: '' }] }, 'env[0].name: Required value'],
@@ -369,12 +369,12 @@ describe('containers', () => {
     [
       'value beside a source',
       { env: [{ name: 'a', value: 'x', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }] },
-      'env[0].valueFrom: Invalid value: "": may not be specified when `value` is not empty',
+      'env[0].valueFrom: Invalid value: "": give either `value` or `valueFrom`',
     ],
     [
       'source without kind',
       { env: [{ name: 'a', valueFrom: {} }] },
-      'env[0].valueFrom: Invalid value: "": must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef`, `fileKeyRef`',
+      'env[0].valueFrom: Invalid value: "": give one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef`, `fileKeyRef`',
     ],
     [
       'unknown field',
@@ -399,7 +399,7 @@ describe('containers', () => {
     [
       'envFrom without source',
       { envFrom: [{}] },
-      'envFrom[0]: Invalid value: "": must specify one of: `configMapRef` or `secretRef`',
+      'envFrom[0]: Invalid value: "": give `configMapRef` or `secretRef`',
     ],
     [
       'request above limit',
@@ -429,7 +429,7 @@ describe('containers', () => {
     [
       'huge pages alone',
       { resources: { limits: { 'hugepages-2Mi': '2Mi' } } },
-      'resources: Forbidden: HugePages require cpu or memory',
+      'resources: Forbidden: huge pages need cpu or memory beside them',
     ],
     ['unknown claim', { resources: { claims: [{ name: 'c' }] } }, 'resources.claims[0].name: Not found: "c"'],
     [
@@ -441,12 +441,12 @@ describe('containers', () => {
     [
       'probe without handler',
       { livenessProbe: {} },
-      'livenessProbe: Required value: must specify a handler type',
+      'livenessProbe: Required value: give one of exec, httpGet, tcpSocket, grpc or sleep',
     ],
     [
       'two handlers',
       { livenessProbe: { exec: { command: ['a'] }, tcpSocket: { port: 1 } } },
-      'livenessProbe.tcpSocket: Forbidden: may not specify more than 1 handler type',
+      'livenessProbe.tcpSocket: Forbidden: only one kind of handler may be given',
     ],
     [
       'liveness successes',
@@ -461,7 +461,7 @@ describe('containers', () => {
     [
       'readiness grace',
       { readinessProbe: { tcpSocket: { port: 1 }, terminationGracePeriodSeconds: 1 } },
-      'readinessProbe.terminationGracePeriodSeconds: Invalid value: 1: must not be set for readinessProbes',
+      'readinessProbe.terminationGracePeriodSeconds: Invalid value: 1: a readiness probe ends nothing, so it has no grace period',
     ],
     [
       'probe port',
@@ -530,19 +530,19 @@ describe('containers', () => {
     [
       'propagation without privilege',
       { volumeMounts: [{ name: 'v', mountPath: '/a', mountPropagation: 'Bidirectional' }] },
-      'volumeMounts[0].mountPropagation: Forbidden: Bidirectional mount propagation is available only to privileged containers',
+      'volumeMounts[0].mountPropagation: Forbidden: Bidirectional needs a privileged container',
       { volumes: [{ name: 'v' }] },
     ],
     [
       'recursive but writable',
       { volumeMounts: [{ name: 'v', mountPath: '/a', recursiveReadOnly: 'Enabled' }] },
-      'volumeMounts[0].recursiveReadOnly: Forbidden: may only be specified when readOnly is true',
+      'volumeMounts[0].recursiveReadOnly: Forbidden: needs readOnly to be true',
       { volumes: [{ name: 'v' }] },
     ],
     [
       'device of a directory',
       { volumeDevices: [{ name: 'v', devicePath: '/dev/x' }] },
-      'volumeDevices[0].name: Invalid value: "v": can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode',
+      'volumeDevices[0].name: Invalid value: "v": must be a persistentVolumeClaim or ephemeral volume to be used as a block device',
       { volumes: [{ name: 'v' }] },
     ],
     [
@@ -553,7 +553,7 @@ describe('containers', () => {
     [
       'privileged without escalation',
       { securityContext: { privileged: true, allowPrivilegeEscalation: false } },
-      'securityContext: Invalid value: {"privileged":true,"allowPrivilegeEscalation":false}: cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
+      'securityContext: Invalid value: {"privileged":true,"allowPrivilegeEscalation":false}: a privileged container cannot forbid privilege escalation',
     ],
     [
       'local profile missing',
@@ -573,7 +573,7 @@ describe('containers', () => {
     [
       'rules without policy',
       { restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [1] } }] },
-      'restartPolicy: Required value: must specify restartPolicy when restart rules are used',
+      'restartPolicy: Required value: restartPolicyRules need a restartPolicy of the container',
     ],
     [
       'rule without exit codes',
@@ -609,7 +609,7 @@ describe('containers', () => {
   it('that initialise have no probes unless they keep running', () => {
     const init = { name: 'i', image: 'x', startupProbe: { tcpSocket: { port: 1 } } };
     expect(errorsOf({ initContainers: [init] })).toEqual([
-      'spec.initContainers[0].startupProbe: Forbidden: may not be set for init containers without restartPolicy=Always',
+      'spec.initContainers[0].startupProbe: Forbidden: only init containers with restartPolicy Always may have it',
     ]);
     expect(errorsOf({ initContainers: [{ ...init, restartPolicy: 'Always' }] })).toEqual([]);
   });
@@ -637,7 +637,7 @@ describe('volumes', () => {
     [
       'two kinds',
       { emptyDir: {}, hostPath: { path: '/' } },
-      'hostPath: Forbidden: may not specify more than 1 volume type',
+      'hostPath: Forbidden: only one kind of volume may be given',
     ],
     ['host path missing', { hostPath: { path: '' } }, 'hostPath.path: Required value'],
     [
@@ -659,7 +659,7 @@ describe('volumes', () => {
     [
       'mode',
       { configMap: { name: 'c', defaultMode: 0o1000 } },
-      'configMap.defaultMode: Invalid value: 512: must be a number between 0 and 0777 (octal), both inclusive',
+      'configMap.defaultMode: Invalid value: 512: must be a file mode from 0 to 0777 (octal)',
     ],
     [
       'path of an item',
@@ -674,7 +674,7 @@ describe('volumes', () => {
     [
       'downward file without source',
       { downwardAPI: { items: [{ path: 'a' }] } },
-      'downwardAPI.items[0]: Required value: one of fieldRef and resourceFieldRef is required',
+      'downwardAPI.items[0]: Required value: give either fieldRef or resourceFieldRef',
     ],
     [
       'downward resource without container',
@@ -684,7 +684,7 @@ describe('volumes', () => {
     [
       'projected without source',
       { projected: { sources: [{}] } },
-      'projected.sources[0]: Required value: must specify a volume source',
+      'projected.sources[0]: Required value: give one source, for example configMap',
     ],
     [
       'projected paths',
@@ -696,7 +696,7 @@ describe('volumes', () => {
           ],
         },
       },
-      'projected.sources[1]: Invalid value: "p": conflicting duplicate paths',
+      'projected.sources[1]: Invalid value: "p": another source already projects this path',
     ],
     [
       'token lifetime',

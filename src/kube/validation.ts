@@ -50,11 +50,7 @@ function validateLifetime(spec: PodSpec, field: Field, errors: FieldErrors): voi
 /** What the pod shares with the host and its containers with each other. */
 function validateNamespaces(spec: PodSpec, field: Field, errors: FieldErrors): void {
   if (spec.shareProcessNamespace === true && spec.hostPID === true) {
-    errors.invalid(
-      field.child('shareProcessNamespace'),
-      true,
-      'ShareProcessNamespace and HostPID cannot both be enabled',
-    );
+    errors.invalid(field.child('shareProcessNamespace'), true, 'cannot be combined with `hostPID`');
   }
   if (spec.hostUsers === false) {
     for (const name of ['hostNetwork', 'hostPID', 'hostIPC'] as const) {
@@ -67,9 +63,8 @@ function validateNamespaces(spec: PodSpec, field: Field, errors: FieldErrors): v
   const at = field.child('hostnameOverride');
   errors.check(at, spec.hostnameOverride, dnsSubdomain);
   if (spec.hostnameOverride.length > longestHostname) errors.tooLong(at, longestHostname);
-  if (spec.hostNetwork === true) errors.forbidden(at, 'may not be specified when hostNetwork is true');
-  if (spec.setHostnameAsFQDN === true)
-    errors.forbidden(at, 'may not be specified when setHostnameAsFQDN is true');
+  if (spec.hostNetwork === true) errors.forbidden(at, 'cannot be combined with `hostNetwork`');
+  if (spec.setHostnameAsFQDN === true) errors.forbidden(at, 'cannot be combined with `setHostnameAsFQDN`');
 }
 
 function validateDns(spec: PodSpec, field: Field, errors: FieldErrors): void {
@@ -82,13 +77,9 @@ function validateDns(spec: PodSpec, field: Field, errors: FieldErrors): void {
   const at = field.child('dnsConfig');
   const { nameservers = [], searches = [], options = [] } = spec.dnsConfig ?? {};
   if (spec.dnsPolicy === 'None') {
-    if (spec.dnsConfig === undefined)
-      errors.required(at, 'must provide `dnsConfig` when `dnsPolicy` is None');
+    if (spec.dnsConfig === undefined) errors.required(at, 'dnsPolicy None takes its name servers from here');
     else if (nameservers.length === 0)
-      errors.required(
-        at.child('nameservers'),
-        'must provide at least one DNS nameserver when `dnsPolicy` is None',
-      );
+      errors.required(at.child('nameservers'), 'dnsPolicy None needs at least one name server');
   }
   if (nameservers.length > largestNameserverCount)
     errors.tooMany(at.child('nameservers'), nameservers.length, largestNameserverCount);

@@ -207,7 +207,6 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       runtimeName,
       startFailure: (container) => reasons.get(uid, container),
       nodeIps: options.nodeIps,
-      hostIps: options.nodeIps,
     });
   };
 

@@ -9,7 +9,13 @@ import {
   type PodStatus,
   parseTimestamp,
 } from '../kube/index.js';
-import { hasTrueCondition, type ReasonCache, type StatusManager } from '../pods/status/index.js';
+import {
+  deadlineExceededMessage,
+  deadlineExceededReason,
+  hasTrueCondition,
+  type ReasonCache,
+  type StatusManager,
+} from '../pods/status/index.js';
 import {
   networkNotReady,
   type PodSyncer,
@@ -17,7 +23,7 @@ import {
   type SyncRequest,
   type TerminatingRequest,
 } from '../pods/workers/index.js';
-import { type RuntimeManager, syncError } from '../runtime/index.js';
+import { type RuntimeManager, stubPod, syncError } from '../runtime/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
 import type { MirrorPods, PodCgroups, PodProbes, PodVolumes } from './seams.js';
 
@@ -69,6 +75,9 @@ export class KubeletPodSyncer implements PodSyncer {
     if (type === 'create') this.#observeSince(pod, 'workerStarted');
 
     const status = this.#options.generateStatus(pod, observed, false);
+    if (status.reason === deadlineExceededReason && statuses.get(uid)?.reason !== deadlineExceededReason) {
+      this.#options.timeline.event(podRef(pod), 'Normal', deadlineExceededReason, deadlineExceededMessage);
+    }
     if (isTerminalPhase(status.phase)) {
       statuses.set(pod, status);
       return { terminal: true };
@@ -101,6 +110,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const result = await runtime.syncPod(pod, withIps, {
       restartingAllContainers: hasTrueCondition(status.conditions, 'AllContainersRestarting'),
       onSandboxReady: () => this.#markReadyToStart(pod),
+      signal,
     });
     reasons.update(uid, result.steps);
     const failure = syncError(result);
@@ -145,7 +155,7 @@ export class KubeletPodSyncer implements PodSyncer {
   async syncTerminatingRuntimePod(runtimePod: ObservedPod): Promise<void> {
     const { runtime, timeline, requestRelist } = this.#options;
     const { uid, name, namespace } = runtimePod;
-    const result = await runtime.killPod(undefined, runtimePod, 1);
+    const result = await runtime.killPod(stubPod(runtimePod), runtimePod, 1);
     const failure = syncError(result);
     requestRelist(uid);
     if (failure === undefined) return;

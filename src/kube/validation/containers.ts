@@ -84,7 +84,7 @@ function validateInitContainer(container: Container, field: Field, errors: Field
     const onlyStopSignal =
       name === 'lifecycle' && !container.lifecycle?.postStart && !container.lifecycle?.preStop;
     if (!onlyStopSignal)
-      errors.forbidden(field.child(name), 'may not be set for init containers without restartPolicy=Always');
+      errors.forbidden(field.child(name), 'only init containers with restartPolicy Always may have it');
   }
 }
 
@@ -112,7 +112,7 @@ function validatePorts(
       errors.invalid(
         at.child('containerPort'),
         port.containerPort,
-        'must match `hostPort` when `hostNetwork` is true',
+        'must equal `hostPort` on the host network',
       );
     }
     if (hostPort === 0) continue;
@@ -127,7 +127,7 @@ function validateRestartRules(container: Container, field: Field, errors: FieldE
   const rules = container.restartPolicyRules ?? [];
   const at = field.child('restartPolicyRules');
   if (rules.length > 0 && container.restartPolicy === undefined) {
-    errors.required(field.child('restartPolicy'), 'must specify restartPolicy when restart rules are used');
+    errors.required(field.child('restartPolicy'), 'restartPolicyRules need a restartPolicy of the container');
   }
   if (rules.length > largestRuleCount) errors.tooMany(at, rules.length, largestRuleCount);
   for (const [index, rule] of rules.entries()) validateRestartRule(rule, at.child(index), errors);

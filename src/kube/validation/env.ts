@@ -54,7 +54,7 @@ export function validateEnv(
     errors.requiredCheck(at.child('name'), variable.name, envVarName);
     if (variable.valueFrom === undefined) continue;
     const from = at.child('valueFrom');
-    if (variable.value) errors.invalid(from, '', 'may not be specified when `value` is not empty');
+    if (variable.value) errors.invalid(from, '', 'give either `value` or `valueFrom`');
     validateEnvSource(variable.valueFrom, volumes, from, errors);
   }
   validateEnvFrom(container, field.child('envFrom'), errors);
@@ -66,9 +66,9 @@ function validateEnvFrom(container: Container, field: Field, errors: FieldErrors
     if (source.prefix) errors.check(at.child('prefix'), source.prefix, envVarName);
     const { configMapRef, secretRef } = source;
     if (configMapRef === undefined && secretRef === undefined) {
-      errors.invalid(at, '', 'must specify one of: `configMapRef` or `secretRef`');
+      errors.invalid(at, '', 'give `configMapRef` or `secretRef`');
     } else if (configMapRef !== undefined && secretRef !== undefined) {
-      errors.invalid(at, '', 'may not have more than one field specified at a time');
+      errors.invalid(at, '', 'only one source may be given');
     }
     if (configMapRef !== undefined)
       errors.requiredCheck(at.child('configMapRef').child('name'), configMapRef.name, dnsSubdomain);
@@ -85,9 +85,9 @@ function validateEnvSource(
 ): void {
   const given = sourceNames.filter((name) => source[name] !== undefined);
   if (given.length === 0) {
-    errors.invalid(field, '', `must specify one of: ${sourceNames.map((name) => `\`${name}\``).join(', ')}`);
+    errors.invalid(field, '', `give one of: ${sourceNames.map((name) => `\`${name}\``).join(', ')}`);
   } else if (given.length > 1) {
-    errors.invalid(field, '', 'may not have more than one field specified at a time');
+    errors.invalid(field, '', 'only one source may be given');
   }
   if (source.fieldRef !== undefined)
     validateFieldRef(source.fieldRef, 'env', field.child('fieldRef'), errors);

@@ -49,7 +49,7 @@ export function validateVolumeDevices(
       errors.invalid(
         name,
         device.name,
-        'can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode',
+        'must be a persistentVolumeClaim or ephemeral volume to be used as a block device',
       );
     }
     if (names.has(device.name) || mountNames.has(device.name))
@@ -68,11 +68,7 @@ function validateSubPath(mount: VolumeMount, field: Field, errors: FieldErrors):
   if (!mount.subPathExpr) return;
   errors.check(field.child('subPathExpr'), mount.subPathExpr, localPath);
   if (mount.subPath)
-    errors.invalid(
-      field.child('subPathExpr'),
-      mount.subPathExpr,
-      'subPathExpr and subPath are mutually exclusive',
-    );
+    errors.invalid(field.child('subPathExpr'), mount.subPathExpr, 'give either subPath or subPathExpr');
 }
 
 function validateMountOptions(
@@ -84,16 +80,13 @@ function validateMountOptions(
   const propagation = field.child('mountPropagation');
   errors.oneOf(propagation, mount.mountPropagation, ['Bidirectional', 'HostToContainer', 'None']);
   if (mount.mountPropagation === 'Bidirectional' && container.securityContext?.privileged !== true) {
-    errors.forbidden(
-      propagation,
-      'Bidirectional mount propagation is available only to privileged containers',
-    );
+    errors.forbidden(propagation, 'Bidirectional needs a privileged container');
   }
   const recursive = field.child('recursiveReadOnly');
   errors.oneOf(recursive, mount.recursiveReadOnly, ['Disabled', 'Enabled', 'IfPossible']);
   if (mount.recursiveReadOnly === undefined || mount.recursiveReadOnly === 'Disabled') return;
-  if (mount.readOnly !== true) errors.forbidden(recursive, 'may only be specified when readOnly is true');
+  if (mount.readOnly !== true) errors.forbidden(recursive, 'needs readOnly to be true');
   if (mount.mountPropagation !== undefined && mount.mountPropagation !== 'None') {
-    errors.forbidden(recursive, 'may only be specified when mountPropagation is None or not specified');
+    errors.forbidden(recursive, 'needs mountPropagation to be None or left out');
   }
 }

@@ -34,7 +34,7 @@ export function validateProbes(container: Container, field: Field, errors: Field
     errors.invalid(
       at.child('terminationGracePeriodSeconds'),
       readinessProbe.terminationGracePeriodSeconds,
-      'must not be set for readinessProbes',
+      'a readiness probe ends nothing, so it has no grace period',
     );
   }
 }
@@ -97,9 +97,9 @@ function validateHook(hook: LifecycleHandler, graceSeconds: number, field: Field
 
 function validateAction(action: Action, field: Field, errors: FieldErrors): void {
   const given = handlerNames.filter((name) => action[name] !== undefined);
-  if (given.length === 0) errors.required(field, 'must specify a handler type');
+  if (given.length === 0) errors.required(field, 'give one of exec, httpGet, tcpSocket, grpc or sleep');
   for (const extra of given.slice(1))
-    errors.forbidden(field.child(extra), 'may not specify more than 1 handler type');
+    errors.forbidden(field.child(extra), 'only one kind of handler may be given');
   switch (given[0]) {
     case 'exec':
       if ((action.exec?.command?.length ?? 0) === 0) errors.required(field.child('exec').child('command'));

@@ -24,7 +24,7 @@ export function validateResources(
   }
   const hasHugePages = [...limits.keys(), ...requests.keys()].some((name) => name.startsWith('hugepages-'));
   const hasCpuOrMemory = ['cpu', 'memory'].some((name) => limits.has(name) || requests.has(name));
-  if (hasHugePages && !hasCpuOrMemory) errors.forbidden(field, 'HugePages require cpu or memory');
+  if (hasHugePages && !hasCpuOrMemory) errors.forbidden(field, 'huge pages need cpu or memory beside them');
   validateClaims(resources, podClaims, field.child('claims'), errors);
 }
 
@@ -41,7 +41,7 @@ export function validatePodResources(spec: PodSpec, field: Field, errors: FieldE
     }
   }
   if ((resources.claims?.length ?? 0) > 0)
-    errors.forbidden(field.child('claims'), 'claims cannot be set for pod-level resources');
+    errors.forbidden(field.child('claims'), 'claims belong to containers');
   const before = errors.list.length;
   validateResources({ limits: resources.limits, requests: resources.requests }, new Set(), field, errors);
   if (errors.list.length > before || hasInvalidContainerAmounts(spec)) return;

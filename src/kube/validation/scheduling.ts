@@ -29,13 +29,9 @@ export function validateResourceClaims(spec: PodSpec, field: Field, errors: Fiel
     const hasClaim = claim.resourceClaimName !== undefined;
     const hasTemplate = claim.resourceClaimTemplateName !== undefined;
     if (hasClaim && hasTemplate)
-      errors.invalid(
-        at,
-        claim,
-        'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified',
-      );
+      errors.invalid(at, claim, 'give only one of `resourceClaimName` and `resourceClaimTemplateName`');
     if (!hasClaim && !hasTemplate)
-      errors.invalid(at, claim, 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`');
+      errors.invalid(at, claim, 'give one of `resourceClaimName` and `resourceClaimTemplateName`');
   }
   return names;
 }
@@ -47,20 +43,20 @@ function validateToleration(toleration: Toleration, field: Field, errors: FieldE
     errors.invalid(
       field.child('operator'),
       operator,
-      'operator must be Exists when `key` is empty, which means "match all values and all keys"',
+      'must be Exists, because a toleration without `key` tolerates every taint',
     );
   }
   if (toleration.tolerationSeconds !== undefined && effect !== 'NoExecute') {
     errors.invalid(
       field.child('effect'),
       effect,
-      "effect must be 'NoExecute' when `tolerationSeconds` is set",
+      'must be NoExecute, the only effect that `tolerationSeconds` applies to',
     );
   }
   if (operator === '' || operator === 'Equal') errors.check(field.child('value'), value, labelValue);
   else if (operator === 'Exists') {
     if (value !== '')
-      errors.invalid(field.child('operator'), value, "value must be empty when `operator` is 'Exists'");
+      errors.invalid(field.child('operator'), value, 'leave `value` out; Exists tolerates any value');
   } else errors.unsupported(field.child('operator'), operator, ['Equal', 'Exists']);
   if (effect !== '')
     errors.oneOf(field.child('effect'), effect, ['NoExecute', 'NoSchedule', 'PreferNoSchedule']);
@@ -73,8 +69,7 @@ function validateAffinity(spec: PodSpec, field: Field, errors: FieldErrors): voi
   const needed = affinity.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   if (needed !== undefined) {
     const at = node.child('requiredDuringSchedulingIgnoredDuringExecution').child('nodeSelectorTerms');
-    if (needed.nodeSelectorTerms.length === 0)
-      errors.required(at, 'must have at least one node selector term');
+    if (needed.nodeSelectorTerms.length === 0) errors.required(at, 'give at least one term');
     for (const [index, term] of needed.nodeSelectorTerms.entries())
       validateNodeTerm(term, at.child(index), errors);
   }
@@ -143,14 +138,12 @@ function validateSelectorValues(
 ): void {
   const at = field.child('values');
   if (!operators.includes(operator))
-    errors.invalid(field.child('operator'), operator, 'not a valid selector operator');
+    errors.invalid(field.child('operator'), operator, 'must be one of the selector operators');
   else if (operator === 'In' || operator === 'NotIn') {
-    if (values.length === 0) errors.required(at, "must be specified when `operator` is 'In' or 'NotIn'");
+    if (values.length === 0) errors.required(at, 'In and NotIn need at least one value');
   } else if (operator === 'Gt' || operator === 'Lt') {
-    if (values.length !== 1)
-      errors.required(at, "must be specified single value when `operator` is 'Lt' or 'Gt'");
-  } else if (values.length > 0)
-    errors.forbidden(at, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+    if (values.length !== 1) errors.required(at, 'Gt and Lt compare with exactly one value');
+  } else if (values.length > 0) errors.forbidden(at, 'Exists and DoesNotExist take no values');
 }
 
 function validateSpread(spec: PodSpec, field: Field, errors: FieldErrors): void {
@@ -194,6 +187,6 @@ function validateGates(spec: PodSpec, field: Field, errors: FieldErrors): void {
   if (spec.nodeName) {
     errors.check(field.child('nodeName'), spec.nodeName, dnsSubdomain);
     if (names.size > 0)
-      errors.forbidden(field.child('nodeName'), 'cannot be set until all schedulingGates have been cleared');
+      errors.forbidden(field.child('nodeName'), 'a pod with schedulingGates cannot have a node yet');
   }
 }

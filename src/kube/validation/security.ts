@@ -52,17 +52,13 @@ export function validateSecurityContext(
   }
   if (context.allowPrivilegeEscalation === false) {
     if (context.privileged === true) {
-      errors.invalid(
-        field,
-        summary(context),
-        'cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
-      );
+      errors.invalid(field, summary(context), 'a privileged container cannot forbid privilege escalation');
     }
     if (context.capabilities?.add?.some((name) => name === 'CAP_SYS_ADMIN' || name === 'SYS_ADMIN')) {
       errors.invalid(
         field,
         summary(context),
-        'cannot set `allowPrivilegeEscalation` to false and add the capability SYS_ADMIN',
+        'a container with SYS_ADMIN cannot forbid privilege escalation',
       );
     }
   }

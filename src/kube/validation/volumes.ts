@@ -77,7 +77,7 @@ function validateSource(volume: Volume, field: Field, errors: FieldErrors): void
   for (const [kind, source] of Object.entries(volume)) {
     if (kind === 'name' || source === undefined) continue;
     given += 1;
-    if (given > 1) errors.forbidden(field.child(kind), 'may not specify more than 1 volume type');
+    if (given > 1) errors.forbidden(field.child(kind), 'only one kind of volume may be given');
     // Every member of a volume but its name is a source, and the table lists required members by source.
     validateRequired(
       source as Record<string, unknown>,
@@ -86,7 +86,7 @@ function validateSource(volume: Volume, field: Field, errors: FieldErrors): void
       errors,
     );
   }
-  if (given === 0) errors.required(field, 'must specify a volume type');
+  if (given === 0) errors.required(field, 'give a kind of volume, for example emptyDir');
   validateFilesOf(volume, field, errors);
   validateNodeLocal(volume, field, errors);
   validateRemote(volume, field, errors);
@@ -155,12 +155,9 @@ function validateRemote(volume: Volume, field: Field, errors: FieldErrors): void
     const hasTargets = (fc.targetWWNs?.length ?? 0) > 0;
     const hasWwids = (fc.wwids?.length ?? 0) > 0;
     if (hasTargets === hasWwids)
-      errors.required(
-        field.child('fc').child('targetWWNs'),
-        'must specify either targetWWNs or wwids, but not both',
-      );
+      errors.required(field.child('fc').child('targetWWNs'), 'give either targetWWNs or wwids');
     if (hasTargets && fc.lun === undefined)
-      errors.required(field.child('fc').child('lun'), 'lun is required if targetWWNs is specified');
+      errors.required(field.child('fc').child('lun'), 'targetWWNs need it');
     errors.inRange(field.child('fc').child('lun'), fc.lun, 0, 255);
   }
   if (csi?.nodePublishSecretRef !== undefined && !csi.nodePublishSecretRef.name) {
@@ -174,7 +171,7 @@ function validateRemote(volume: Volume, field: Field, errors: FieldErrors): void
     return;
   }
   if ((claim.spec.accessModes?.length ?? 0) === 0)
-    errors.required(at.child('spec').child('accessModes'), 'at least 1 access mode is required');
+    errors.required(at.child('spec').child('accessModes'), 'give at least one access mode');
   for (const [index, mode] of (claim.spec.accessModes ?? []).entries()) {
     errors.oneOf(at.child('spec').child('accessModes').child(index), mode, [
       'ReadOnlyMany',
@@ -202,12 +199,12 @@ function validateProjected(projected: ProjectedVolumeSource, field: Field, error
   for (const [index, source] of (projected.sources ?? []).entries()) {
     const at = field.child('sources').child(index);
     const given = projectionKinds.filter((kind) => source[kind] !== undefined);
-    if (given.length === 0) errors.required(at, 'must specify a volume source');
+    if (given.length === 0) errors.required(at, 'give one source, for example configMap');
     for (const extra of given.slice(1))
-      errors.forbidden(at.child(extra), 'may not specify more than 1 volume type');
+      errors.forbidden(at.child(extra), 'only one kind of volume may be given');
     validateProjection(source, at, errors);
     for (const path of projectedPaths(source)) {
-      if (paths.has(path)) errors.invalid(at, path, 'conflicting duplicate paths');
+      if (paths.has(path)) errors.invalid(at, path, 'another source already projects this path');
       paths.add(path);
     }
   }
@@ -238,9 +235,9 @@ function validateProjection(source: VolumeProjection, field: Field, errors: Fiel
     const at = field.child('clusterTrustBundle');
     errors.requiredCheck(at.child('path'), bundle.path, localNonReservedPath);
     if (bundle.name === undefined && bundle.signerName === undefined)
-      errors.required(at, 'either name or signerName must be specified');
+      errors.required(at, 'give a name or a signerName');
     if (bundle.name !== undefined && bundle.signerName !== undefined)
-      errors.invalid(at, bundle.name, 'only one of name and signerName may be used');
+      errors.invalid(at, bundle.name, 'give either name or signerName');
     validateLabels(bundle.labelSelector?.matchLabels, at.child('labelSelector').child('matchLabels'), errors);
   }
   if (certificate !== undefined) {
@@ -255,7 +252,7 @@ function validateProjection(source: VolumeProjection, field: Field, errors: Fiel
       'RSA4096',
     ]);
     if (!certificate.credentialBundlePath && !certificate.keyPath && !certificate.certificateChainPath) {
-      errors.required(at, 'specify at least one of credentialBundlePath, keyPath, and certificateChainPath');
+      errors.required(at, 'name at least one file: credentialBundlePath, keyPath or certificateChainPath');
     }
   }
 }
@@ -284,9 +281,9 @@ function validateKeyPaths(items: readonly KeyToPath[] | undefined, field: Field,
 function validateDownwardFile(file: DownwardAPIVolumeFile, field: Field, errors: FieldErrors): void {
   errors.requiredCheck(field.child('path'), file.path, localNonReservedPath);
   if (file.fieldRef === undefined && file.resourceFieldRef === undefined)
-    errors.required(field, 'one of fieldRef and resourceFieldRef is required');
+    errors.required(field, 'give either fieldRef or resourceFieldRef');
   if (file.fieldRef !== undefined && file.resourceFieldRef !== undefined) {
-    errors.invalid(field, 'resource', 'fieldRef and resourceFieldRef can not be specified simultaneously');
+    errors.invalid(field, 'resource', 'give either fieldRef or resourceFieldRef');
   }
   if (file.fieldRef !== undefined) validateFieldRef(file.fieldRef, 'volume', field.child('fieldRef'), errors);
   if (file.resourceFieldRef !== undefined)
@@ -296,5 +293,5 @@ function validateDownwardFile(file: DownwardAPIVolumeFile, field: Field, errors:
 
 function validateMode(mode: number | undefined, field: Field, errors: FieldErrors): void {
   if (mode !== undefined && (mode < 0 || mode > 0o777))
-    errors.invalid(field, mode, 'must be a number between 0 and 0777 (octal), both inclusive');
+    errors.invalid(field, mode, 'must be a file mode from 0 to 0777 (octal)');
 }

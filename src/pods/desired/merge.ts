@@ -22,7 +22,7 @@ export interface Merge {
   readonly duplicates: readonly Pod[];
 }
 
-export interface MergeInput {
+export interface MergeSnapshotInput {
   /** The source's pods by UID before. */
   readonly known: ReadonlyMap<string, Pod>;
   readonly snapshot: Snapshot;
@@ -34,7 +34,7 @@ export interface MergeInput {
 
 const order: readonly PodOp[] = ['REMOVE', 'ADD', 'UPDATE', 'DELETE', 'RECONCILE'];
 
-export function mergeSnapshot({ known, snapshot, first, seen }: MergeInput): Merge {
+export function mergeSnapshot({ known, snapshot, first, seen }: MergeSnapshotInput): Merge {
   const { source } = snapshot;
   const { unique, duplicates } = dropDuplicates(snapshot.pods);
   const changes: Record<PodOp, Pod[]> = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };

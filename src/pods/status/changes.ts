@@ -1,0 +1,153 @@
+/** What changed between two statuses of a pod, in words for the timeline and in counts for metrics. */
+import {
+  type ContainerKind,
+  type ContainerState,
+  type ContainerStateTerminated,
+  type ContainerStatus,
+  type Pod,
+  type PodStatus,
+  semanticEqual,
+} from '../../kube/index.js';
+import { type EntryInit, podRef } from '../../timeline/index.js';
+import { findCondition } from './condition-list.js';
+import { stateKind } from './restartable.js';
+
+/** One entry for each phase, container state and readiness that is not what it was. */
+export function statusTransitions(pod: Pod, old: PodStatus, next: PodStatus): EntryInit[] {
+  const ref = podRef(pod);
+  const entries: EntryInit[] = [];
+  for (const [, name, before, after] of containerPairs(old, next)) {
+    if (sameState(before, after)) continue;
+    entries.push({
+      kind: 'transition',
+      what: 'container.state',
+      message: `${stateText(before?.state)} → ${stateText(after.state)}`,
+      because: stateCause(after),
+      pod: ref,
+      container: name,
+      data: { restartCount: after.restartCount },
+    });
+  }
+  if (next.phase !== undefined && old.phase !== next.phase) {
+    entries.push({
+      kind: 'transition',
+      what: 'pod.phase',
+      message: `${old.phase ?? 'none'} → ${next.phase}`,
+      because: phaseCause(next),
+      pod: ref,
+    });
+  }
+  const ready = findCondition(next.conditions, 'Ready');
+  const wasReady = findCondition(old.conditions, 'Ready')?.status ?? 'none';
+  if (ready !== undefined && ready.status !== wasReady) {
+    entries.push({
+      kind: 'transition',
+      what: 'pod.ready',
+      message: `Ready ${wasReady} → ${ready.status}`,
+      because: ready.message ?? ready.reason ?? 'all containers are ready',
+      pod: ref,
+    });
+  }
+  return entries;
+}
+
+export interface ContainerTermination {
+  readonly kind: ContainerKind;
+  readonly container: string;
+  readonly exitCode: number;
+  readonly reason: string;
+}
+
+/** The ends of container runs that the old status did not know; nothing is known to be new without an old status. */
+export function newTerminations(old: PodStatus, next: PodStatus): ContainerTermination[] {
+  const found: ContainerTermination[] = [];
+  for (const [kind, container, before, after] of containerPairs(old, next)) {
+    if (before === undefined) continue;
+    const known = [before.state?.terminated, before.lastState?.terminated];
+    const ended = after.state?.terminated ?? after.lastState?.terminated;
+    if (ended === undefined || known.some((other) => isSameEnd(other, ended))) continue;
+    found.push({ kind, container, exitCode: ended.exitCode, reason: ended.reason ?? '' });
+  }
+  return found;
+}
+
+type Pair = readonly [ContainerKind, string, ContainerStatus | undefined, ContainerStatus];
+
+function* containerPairs(old: PodStatus, next: PodStatus): Generator<Pair> {
+  yield* pairs('initContainer', old.initContainerStatuses, next.initContainerStatuses);
+  yield* pairs('container', old.containerStatuses, next.containerStatuses);
+  yield* pairs('ephemeralContainer', old.ephemeralContainerStatuses, next.ephemeralContainerStatuses);
+}
+
+function* pairs(
+  kind: ContainerKind,
+  old: readonly ContainerStatus[] | undefined,
+  next: readonly ContainerStatus[] | undefined,
+): Generator<Pair> {
+  for (const status of next ?? []) {
+    yield [kind, status.name, old?.find(({ name }) => name === status.name), status];
+  }
+}
+
+function isSameEnd(a: ContainerStateTerminated | undefined, b: ContainerStateTerminated): boolean {
+  if (a === undefined) return false;
+  if (a.containerID && b.containerID) return a.containerID === b.containerID;
+  return semanticEqual(a, b);
+}
+
+/** Messages do not count: that of a back-off changes with each attempt. */
+function sameState(before: ContainerStatus | undefined, after: ContainerStatus): boolean {
+  if (before === undefined) return false;
+  const kind = stateKind(after.state);
+  if (stateKind(before.state) !== kind) return false;
+  switch (kind) {
+    case 'waiting':
+      return (before.state?.waiting?.reason ?? '') === (after.state?.waiting?.reason ?? '');
+    case 'running':
+      return before.containerID === after.containerID;
+    case 'terminated': {
+      const ended = after.state?.terminated;
+      return ended === undefined || isSameEnd(before.state?.terminated, ended);
+    }
+    case 'unset':
+      return true;
+  }
+}
+
+function stateText(state: ContainerState | undefined): string {
+  switch (stateKind(state)) {
+    case 'waiting': {
+      const reason = state?.waiting?.reason;
+      return reason ? `Waiting (${reason})` : 'Waiting';
+    }
+    case 'running':
+      return 'Running';
+    case 'terminated':
+      return `Terminated (exit ${state?.terminated?.exitCode})`;
+    case 'unset':
+      return 'none';
+  }
+}
+
+function stateCause({ state, lastState }: ContainerStatus): string {
+  const waiting = state?.waiting;
+  if (waiting !== undefined) {
+    const failed = lastState?.terminated;
+    const last = failed === undefined ? '' : `, last run exited ${failed.exitCode}`;
+    return `${waiting.message ?? waiting.reason ?? 'the container was created and not started yet'}${last}`;
+  }
+  const ended = state?.terminated;
+  if (ended !== undefined) {
+    return `exit code ${ended.exitCode}${ended.reason ? `, ${ended.reason}` : ''}`;
+  }
+  const failed = lastState?.terminated;
+  return failed === undefined ? 'the runtime started it' : `restarted after exit code ${failed.exitCode}`;
+}
+
+function phaseCause(status: PodStatus): string {
+  if (status.reason) return status.message ? `${status.reason}: ${status.message}` : status.reason;
+  const texts = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].map(
+    ({ name, state }) => `${name} ${stateText(state)}`,
+  );
+  return texts.length === 0 ? 'no container is known' : texts.join(', ');
+}

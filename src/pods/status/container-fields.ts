@@ -1,0 +1,119 @@
+/** The fields of a container's API status that follow from what the runtime shows of it and from its spec. */
+import type { ObservedContainerStatus } from '../../cri/index.js';
+import {
+  type Container,
+  type ContainerState,
+  type ContainerStatus,
+  type ContainerUser,
+  formatTimestamp,
+  type VolumeMount,
+  type VolumeMountStatus,
+} from '../../kube/index.js';
+import { restartingAllReason } from './restartable.js';
+
+export const statusUnknownReason = 'ContainerStatusUnknown';
+/** The exit code of a container whose end nobody saw. */
+export const unseenExitCode = 137;
+export const lostAtTerminationMessage = 'The container could not be located when the pod was terminated';
+
+/** `<runtime>://<id>`, the way the API names a container. */
+export function apiContainerId(runtimeName: string, id: string): string {
+  return `${runtimeName}://${id}`;
+}
+
+/** The runtime's id of a container that the API or the runtime names. */
+export function runtimeContainerId(containerId: string): string {
+  const separator = containerId.indexOf('://');
+  return separator < 0 ? containerId : containerId.slice(separator + 3);
+}
+
+/** The state of a container that ended without anybody seeing how. */
+export function unseenEnd(reason: string, message: string): ContainerState {
+  return {
+    terminated: { exitCode: unseenExitCode, reason, message, startedAt: null, finishedAt: null },
+  };
+}
+
+export interface StateContext {
+  readonly runtimeName: string;
+  readonly isRestartingAll: boolean;
+}
+
+/** The API state of one instance of a container; `old` is the container's status before. */
+export function apiState(
+  instance: ObservedContainerStatus,
+  old: ContainerStatus | undefined,
+  context: StateContext,
+): ContainerState {
+  switch (instance.state) {
+    case 'running':
+      return { running: { startedAt: timestampOfNs(instance.startedAtNs) } };
+    case 'created':
+      return { waiting: {} };
+    case 'exited':
+      return {
+        terminated: {
+          exitCode: instance.exitCode,
+          ...(instance.reason === '' ? {} : { reason: instance.reason }),
+          ...(instance.message === '' ? {} : { message: instance.message }),
+          startedAt: timestampOfNs(instance.startedAtNs),
+          finishedAt: timestampOfNs(instance.finishedAtNs),
+          containerID: apiContainerId(context.runtimeName, instance.id),
+        },
+      };
+    case 'unknown':
+      if (!hasVanished(instance, old)) return { waiting: {} };
+      return unseenEnd(
+        context.isRestartingAll ? restartingAllReason : statusUnknownReason,
+        lostAtTerminationMessage,
+      );
+  }
+}
+
+/** The restart count of the status: it never falls, and grows where the runtime could not count. */
+export function apiRestartCount(instance: ObservedContainerStatus, old: ContainerStatus | undefined): number {
+  if (old === undefined) return instance.restartCount;
+  if (hasVanished(instance, old)) return old.restartCount + 1;
+  const isNewRun = instance.state === 'running' && old.state?.terminated !== undefined;
+  if (isNewRun && old.restartCount >= instance.restartCount) return old.restartCount + 1;
+  return Math.max(old.restartCount, instance.restartCount);
+}
+
+function hasVanished(instance: ObservedContainerStatus, old: ContainerStatus | undefined): boolean {
+  return instance.state === 'unknown' && old?.state?.running !== undefined;
+}
+
+export function containerUser(instance: ObservedContainerStatus): ContainerUser | undefined {
+  if (instance.user === undefined) return undefined;
+  const { uid, gid, supplementalGroups } = instance.user;
+  return {
+    linux: {
+      uid,
+      gid,
+      ...(supplementalGroups.length === 0 ? {} : { supplementalGroups: [...supplementalGroups] }),
+    },
+  };
+}
+
+/** The mounts as the spec asks for them; the runtime knows no volume names. */
+export function volumeMountStatuses(
+  container: Container,
+  supportsRecursiveReadOnly: boolean,
+): VolumeMountStatus[] {
+  return (container.volumeMounts ?? []).map((mount) => {
+    const { name, mountPath } = mount;
+    if (mount.readOnly !== true) return { name, mountPath };
+    const isRecursive = supportsRecursiveReadOnly && asksRecursiveReadOnly(mount);
+    return { name, mountPath, readOnly: true, recursiveReadOnly: isRecursive ? 'Enabled' : 'Disabled' };
+  });
+}
+
+function asksRecursiveReadOnly({ recursiveReadOnly, mountPropagation }: VolumeMount): boolean {
+  const isAsked = recursiveReadOnly === 'Enabled' || recursiveReadOnly === 'IfPossible';
+  return isAsked && (mountPropagation === undefined || mountPropagation === 'None');
+}
+
+/** The instant to the second. Zero is shown as the epoch, as for a container that failed to start. */
+export function timestampOfNs(epochNs: bigint): string {
+  return formatTimestamp(Number(epochNs / 1_000_000n));
+}

@@ -1,0 +1,40 @@
+/** Whether two statuses say the same, as far as the node agent is the one who says it. */
+import { type PodCondition, type PodStatus, semanticEqual } from '../../kube/index.js';
+import { ownedConditionTypes, sharedConditionTypes } from './condition-list.js';
+
+/** Fields that others write. */
+export const foreignFields: readonly string[] = [
+  'resourceClaimStatuses',
+  'extendedResourceClaimStatus',
+  'nodeAllocatableResourceClaimStatuses',
+];
+
+/** Compares normalised statuses; times and generations of conditions and what others write do not count. */
+export function statusEqual(a: PodStatus, b: PodStatus): boolean {
+  return conditionsEqual(a.conditions, b.conditions) && semanticEqual(ownFields(a), ownFields(b));
+}
+
+function ownFields(status: PodStatus): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(status).filter(([field]) => field !== 'conditions' && !foreignFields.includes(field)),
+  );
+}
+
+function conditionsEqual(a: readonly PodCondition[] = [], b: readonly PodCondition[] = []): boolean {
+  const ours = a.filter(isOurs);
+  const theirs = new Map(b.filter(isOurs).map((condition) => [condition.type, condition]));
+  if (ours.length !== theirs.size) return false;
+  return ours.every((condition) => {
+    const other = theirs.get(condition.type);
+    return (
+      other !== undefined &&
+      other.status === condition.status &&
+      (other.reason ?? '') === (condition.reason ?? '') &&
+      (other.message ?? '') === (condition.message ?? '')
+    );
+  });
+}
+
+function isOurs({ type }: PodCondition): boolean {
+  return ownedConditionTypes.has(type) || sharedConditionTypes.has(type);
+}

@@ -1,0 +1,117 @@
+/** The API status of a pod, generated from its spec, what the runtime shows of it and what was said of it before. */
+import type { ObservedPodStatus } from '../../cri/index.js';
+import {
+  type ContainerStatus,
+  type Pod,
+  type PodCondition,
+  type PodStatus,
+  qosClass,
+  type ResourceRequirements,
+  type ResourceStatus,
+} from '../../kube/index.js';
+import { orderPodIps, podAddresses } from './addresses.js';
+import { podConditions } from './conditions.js';
+import { type ContainerStatusContext, containerStatuses } from './containers.js';
+import { isPastActiveDeadline, overridePhase } from './overrides.js';
+import { podPhase } from './phase.js';
+import { aggregatePodRequests, type PodCgroupResources, podLevelResources } from './pod-resources.js';
+import { type ProbeView, withInitProbeResults, withProbeResults } from './readiness.js';
+import type { StartFailure } from './reason-cache.js';
+import { isRestartingAll } from './restartable.js';
+import { hasActiveRegularContainer } from './sandbox.js';
+
+export interface GenerateInput {
+  /** The pod with its allocated resources; its `status` is the API's. */
+  readonly pod: Pod;
+  readonly observed: ObservedPodStatus;
+  /** What the status manager holds of the pod. */
+  readonly cached?: PodStatus | undefined;
+  /** No container of the pod will be started any more. */
+  readonly podIsTerminal: boolean;
+  readonly nowMs: number;
+  /** The scheme of container ids, such as `containerd`. */
+  readonly runtimeName: string;
+  /** Why the container could not be started last time, from the reason cache. */
+  readonly startFailure?: ((container: string) => StartFailure | undefined) | undefined;
+  /** Without it containers are started and ready when they run. */
+  readonly probes?: ProbeView | undefined;
+  /** The addresses the node was configured with; the first one's family comes first in pod addresses. */
+  readonly nodeIps?: readonly string[] | undefined;
+  /** The node's addresses as its API object has them (`hostIpsOf`); none without an API. */
+  readonly hostIps?: readonly string[] | undefined;
+  /** Whether the pod's runtime handler can mount recursively read-only. Default: no. */
+  readonly supportsRecursiveReadOnly?: boolean | undefined;
+  /** The resources that were last given to a container. */
+  readonly actuatedResources?: ((container: string) => ResourceRequirements | undefined) | undefined;
+  readonly podCgroup?: PodCgroupResources | undefined;
+  /** Health of the devices of a regular container. */
+  readonly resourceHealth?: ((container: string) => ResourceStatus[] | undefined) | undefined;
+  readonly resizeConditions?: readonly PodCondition[] | undefined;
+}
+
+/** `startTime` and `observedGeneration` are left to the status manager. */
+export function generatePodStatus(input: GenerateInput): PodStatus {
+  const { pod, observed, podIsTerminal, nowMs } = input;
+  const api: PodStatus = pod.status ?? {};
+  const old = input.cached ?? api;
+  const context: ContainerStatusContext = {
+    pod,
+    observed,
+    runtimeName: input.runtimeName,
+    isRestartingAll: isRestartingAll(pod, observed, old),
+    startFailure: input.startFailure ?? (() => undefined),
+    supportsRecursiveReadOnly: input.supportsRecursiveReadOnly ?? false,
+    actuatedResources: input.actuatedResources,
+  };
+  const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
+  const regular = containerStatuses('container', containers, old.containerStatuses, context);
+  const init = containerStatuses('initContainer', initContainers, old.initContainerStatuses, context);
+  const ephemeral = containerStatuses(
+    'ephemeralContainer',
+    ephemeralContainers,
+    old.ephemeralContainerStatuses,
+    context,
+  );
+
+  const computed = podPhase({
+    pod,
+    statuses: [...regular, ...init],
+    podIsTerminal,
+    isInitialized: hasActiveRegularContainer(pod, observed),
+  });
+  const isPastDeadline = isPastActiveDeadline(pod, old.startTime, nowMs);
+  const { phase, reason, message } = overridePhase({ computed, old, api, isPastDeadline });
+
+  const probedInit = withInitProbeResults(pod, init, input.probes);
+  const probed = withProbeResults(pod, regular, input.probes).map((status) =>
+    withHealth(status, input.resourceHealth?.(status.name)),
+  );
+  const allocatedResources = aggregatePodRequests(pod);
+  return {
+    phase,
+    conditions: podConditions({
+      pod,
+      observed,
+      old,
+      phase,
+      statuses: [...probedInit, ...probed],
+      podIsTerminal,
+      resizeConditions: input.resizeConditions,
+    }),
+    ...(message === '' ? {} : { message }),
+    ...(reason === '' ? {} : { reason }),
+    ...podAddresses(pod, orderPodIps(observed.ips, input.nodeIps ?? []), input.hostIps ?? []),
+    ...(probedInit.length === 0 ? {} : { initContainerStatuses: probedInit }),
+    containerStatuses: probed,
+    ...(ephemeral.length === 0 ? {} : { ephemeralContainerStatuses: ephemeral }),
+    qosClass: qosClass(pod),
+    ...(Object.keys(allocatedResources).length === 0 ? {} : { allocatedResources }),
+    resources: podLevelResources(pod, old, input.podCgroup),
+  };
+}
+
+function withHealth(status: ContainerStatus, health: ResourceStatus[] | undefined): ContainerStatus {
+  return health === undefined || health.length === 0
+    ? status
+    : { ...status, allocatedResourcesStatus: health };
+}

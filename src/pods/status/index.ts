@@ -1,0 +1,29 @@
+/** Pod statuses: generating what a node reports of a pod, and the manager that keeps it. */
+export { hostIpsOf, orderPodIps } from './addresses.js';
+export { canBeDeletedFromApi, type MergeInput, mergeForApi } from './api-merge.js';
+export type { ContainerTermination } from './changes.js';
+export { findCondition, hasTrueCondition } from './condition-list.js';
+export { needsReadinessReconcile } from './conditions.js';
+export { apiContainerId, runtimeContainerId } from './container-fields.js';
+export { statusEqual } from './equal.js';
+export { type GenerateInput, generatePodStatus } from './generate.js';
+export {
+  type StatusListener,
+  StatusManager,
+  type StatusManagerOptions,
+  type UpdateOutcome,
+  type VersionedStatus,
+} from './manager.js';
+export { normalizeStatus } from './normalize.js';
+export {
+  applyKiller,
+  deadlineExceededMessage,
+  deadlineExceededReason,
+  isPastActiveDeadline,
+  type Killer,
+  rejectedStatus,
+} from './overrides.js';
+export { aggregatePodLimits, aggregatePodRequests, type PodCgroupResources } from './pod-resources.js';
+export type { ProbeResult, ProbeView } from './readiness.js';
+export { ReasonCache, type StartFailure, type StartResult } from './reason-cache.js';
+export { isRestartable, isRestartingAll } from './restartable.js';

@@ -1,0 +1,133 @@
+/** The resources of a pod as a whole: what its containers add up to, and what its status shows of them. */
+import {
+  addQuantities,
+  aggregateContainers,
+  formatQuantity,
+  isPodLevelResource,
+  type Pod,
+  type PodStatus,
+  parseQuantity,
+  type Quantity,
+  type ResourceList,
+  type ResourceRequirements,
+} from '../../kube/index.js';
+import {
+  bytesText,
+  meaningfulCpu,
+  milliText,
+  smallestMeaningfulLimitMillis,
+  smallestMeaningfulRequestMillis,
+} from './container-resources.js';
+
+/** What a pod's cgroup is set to; absent where it has no limit or could not be read. */
+export interface PodCgroupResources {
+  readonly cpuRequestMillis?: number | undefined;
+  readonly cpuLimitMillis?: number | undefined;
+  readonly memoryLimitBytes?: number | undefined;
+}
+
+/** What the pod asks for: its containers together or its own pod-level requests, with overhead. */
+export function aggregatePodRequests(pod: Pod): ResourceList {
+  const totals = aggregate(pod, 'requests');
+  for (const [name, text] of Object.entries(pod.spec.overhead ?? {})) add(totals, name, parseQuantity(text));
+  return toList(totals);
+}
+
+/** What the pod may use at most; overhead only adds to limits that exist. */
+export function aggregatePodLimits(pod: Pod): ResourceList {
+  const totals = aggregate(pod, 'limits');
+  for (const [name, text] of Object.entries(pod.spec.overhead ?? {})) {
+    if ((totals.get(name)?.nanos ?? 0n) !== 0n) add(totals, name, parseQuantity(text));
+  }
+  return toList(totals);
+}
+
+/** `status.resources`: the sums until the API shows the pod Running, what its cgroup really has afterwards. */
+export function podLevelResources(
+  pod: Pod,
+  old: PodStatus,
+  cgroup: PodCgroupResources | undefined,
+): ResourceRequirements {
+  const { spec } = pod;
+  if (pod.status?.phase !== 'Running') {
+    return requirements(spec.resources, aggregatePodRequests(pod), aggregatePodLimits(pod));
+  }
+  const requests: ResourceList = { ...spec.resources?.requests };
+  const limits: ResourceList = { ...spec.resources?.limits };
+  const previous = old.phase === 'Running' ? old.resources : undefined;
+
+  if (cgroup?.cpuRequestMillis !== undefined) {
+    const actual = milliText(cgroup.cpuRequestMillis);
+    assign(requests, 'cpu', meaningfulCpu(requests.cpu, actual, smallestMeaningfulRequestMillis));
+  } else {
+    keepOld(pod, 'cpu', requests, previous?.requests, 'requests');
+  }
+  if (requests.memory !== undefined) keepOld(pod, 'memory', requests, previous?.requests, 'requests');
+  else assign(requests, 'memory', aggregatePodRequests(pod).memory);
+
+  if (cgroup?.cpuLimitMillis !== undefined) {
+    const actual = milliText(cgroup.cpuLimitMillis);
+    assign(limits, 'cpu', meaningfulCpu(limits.cpu, actual, smallestMeaningfulLimitMillis));
+  } else {
+    keepOld(pod, 'cpu', limits, previous?.limits, 'limits');
+  }
+  if (cgroup?.memoryLimitBytes !== undefined) limits.memory = bytesText(cgroup.memoryLimitBytes);
+  else keepOld(pod, 'memory', limits, previous?.limits, 'limits');
+  return requirements(spec.resources, requests, limits);
+}
+
+/** The value of the previous status, or else that of the spec with overhead, as the cgroup would have it. */
+function keepOld(
+  pod: Pod,
+  name: 'cpu' | 'memory',
+  list: ResourceList,
+  previous: ResourceList | undefined,
+  kind: 'requests' | 'limits',
+): void {
+  if (previous?.[name] !== undefined) {
+    list[name] = previous[name];
+    return;
+  }
+  const overhead = pod.spec.overhead?.[name];
+  const current = list[name];
+  if (overhead === undefined || current === undefined) return;
+  const amount = parseQuantity(current);
+  if (kind === 'limits' && amount.nanos === 0n) return;
+  list[name] = formatQuantity(addQuantities(amount, parseQuantity(overhead)));
+}
+
+function assign(list: ResourceList, name: string, text: string | undefined): void {
+  if (text !== undefined) list[name] = text;
+}
+
+function requirements(
+  base: ResourceRequirements | undefined,
+  requests: ResourceList,
+  limits: ResourceList,
+): ResourceRequirements {
+  return {
+    ...(base?.claims === undefined ? {} : { claims: base.claims }),
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    ...(Object.keys(requests).length === 0 ? {} : { requests }),
+  };
+}
+
+type Totals = Map<string, Quantity>;
+
+/** The containers together; pod-level amounts stand for them where they are given. */
+function aggregate(pod: Pod, kind: 'requests' | 'limits'): Totals {
+  const totals = new Map(aggregateContainers(pod.spec, kind));
+  for (const [name, text] of Object.entries(pod.spec.resources?.[kind] ?? {})) {
+    if (isPodLevelResource(name)) totals.set(name, parseQuantity(text));
+  }
+  return totals;
+}
+
+function add(totals: Totals, name: string, amount: Quantity): void {
+  const sum = totals.get(name);
+  totals.set(name, sum === undefined ? amount : addQuantities(sum, amount));
+}
+
+function toList(totals: Totals): ResourceList {
+  return Object.fromEntries([...totals].map(([name, amount]) => [name, formatQuantity(amount)]));
+}

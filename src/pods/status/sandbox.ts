@@ -1,0 +1,18 @@
+/** What a status asks of a pod's sandboxes: may containers start in it, do regular containers live in it. */
+import type { ObservedPodStatus } from '../../cri/index.js';
+import { isHostNetwork, type Pod } from '../../kube/index.js';
+
+/** Whether the pod has the one ready sandbox, with the network it needs, so that no new one is to be made. */
+export function isSandboxUsable(pod: Pod, { sandboxes }: ObservedPodStatus): boolean {
+  const [newest] = sandboxes;
+  if (newest === undefined || !newest.ready) return false;
+  if (sandboxes.filter(({ ready }) => ready).length !== 1) return false;
+  if (newest.hostNetwork !== isHostNetwork(pod)) return false;
+  return newest.hostNetwork || newest.network === undefined || newest.network.ip !== '';
+}
+
+/** Whether a regular container was created in the pod's current sandbox. */
+export function hasActiveRegularContainer(pod: Pod, observed: ObservedPodStatus): boolean {
+  const names = new Set(pod.spec.containers.map(({ name }) => name));
+  return observed.activeContainers.some(({ name }) => names.has(name));
+}

@@ -1,0 +1,27 @@
+/** The link in the flat directory of container logs that log collectors of a node read. */
+import { stat, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Pod } from '../kube/index.js';
+
+/** Leaves room for `.log` and a rotation mark within the 255 bytes of a file name. */
+const longestBaseName = 251;
+
+export function logSymlinkPath(
+  containerLogsDir: string,
+  pod: Pod,
+  containerName: string,
+  containerId: string,
+): string {
+  const { name = '', namespace = '' } = pod.metadata;
+  const baseName = `${name}_${namespace}_${containerName}-${containerId}`;
+  return join(containerLogsDir, `${baseName.slice(0, longestBaseName)}.log`);
+}
+
+/** Links to the log if there is one; runtimes that write none leave nothing to link to. */
+export async function linkContainerLog(logPath: string, linkPath: string): Promise<void> {
+  const exists = await stat(logPath).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
+  );
+  if (exists) await symlink(logPath, linkPath);
+}

@@ -1,0 +1,178 @@
+/** The runtime manager: one pod on one CRI runtime, from observing it over planning to doing. */
+import { type Backoff, type Clock, type Gate, TaskGroup } from '../async/index.js';
+import type { CriRuntime, ObservedContainerStatus, ObservedPod, ObservedPodStatus } from '../cri/index.js';
+import type { Pod } from '../kube/index.js';
+import { podRef, type Timeline } from '../timeline/index.js';
+import { applyPlan, type SyncPorts, type SyncRequest } from './apply.js';
+import type {
+  ContainerRemover,
+  ImageEnsurer,
+  InternalLifecycle,
+  LifecycleHooks,
+  PodConfigs,
+  PodStates,
+  ProbeVerdicts,
+  RuntimeObserver,
+  SyncStepResult,
+} from './contracts.js';
+import { killPod } from './kill-pod.js';
+import { listPod, listPods, type ObservePorts, podStatus } from './observe.js';
+import { planPod } from './plan.js';
+import { describePlan, hasActions, type PodPlan } from './pod-plan.js';
+import { StartTickets } from './start-tickets.js';
+import type { PodSyncResult } from './sync-result.js';
+import { type RuntimeVersion, readVersion } from './version.js';
+
+export interface RuntimeManagerOptions {
+  readonly cri: CriRuntime;
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly images: ImageEnsurer;
+  readonly configs: PodConfigs;
+  readonly podStates: PodStates;
+  readonly remover: ContainerRemover;
+  /** Through which sandboxes and containers are started, those of earlier pods first. */
+  readonly gate: Gate;
+  readonly crashLoop: Backoff;
+  /** Where the logs of pods are, a directory for each pod. */
+  readonly podLogsDir: string;
+  /** The flat directory of links to container logs; without it none are made. */
+  readonly containerLogsDir?: string;
+  /** Without it, hooks are not run and each that would have been is recorded as a problem. */
+  readonly hooks?: LifecycleHooks;
+  /** Without it nobody probes, and no container waits for a verdict. */
+  readonly probes?: ProbeVerdicts;
+  readonly internals?: InternalLifecycle;
+  readonly observer?: RuntimeObserver;
+  /** The handler of a pod's runtime class; without it always the runtime's default. */
+  readonly runtimeHandler?: (pod: Pod) => Promise<string>;
+  /** What an exited container left as its last words; empty for nothing. */
+  readonly terminationMessage?: (status: ObservedContainerStatus) => Promise<string>;
+  /** What an ordinary call to the runtime may take; two minutes unless told. */
+  readonly requestTimeoutMs?: number;
+}
+
+export interface SyncPodOptions {
+  /** Whether the pod's condition `AllContainersRestarting` is True. */
+  readonly restartingAllContainers: boolean;
+  readonly onSandboxReady?: SyncRequest['onSandboxReady'];
+  readonly signal?: AbortSignal;
+}
+
+export interface KillPodOptions {
+  /** Why the pod ends, for the timeline. */
+  readonly because?: string;
+  readonly signal?: AbortSignal;
+}
+
+const defaultRequestTimeoutMs = 120_000;
+const versionLifeMs = 60_000;
+
+const nobodyProbes: ProbeVerdicts = { liveness: () => 'success', startup: () => 'success' };
+
+export class RuntimeManager {
+  readonly #ports: SyncPorts & ObservePorts;
+  readonly #probes: ProbeVerdicts;
+  #version: { readonly value: RuntimeVersion; readonly readAtMs: number } | undefined;
+
+  constructor(options: RuntimeManagerOptions) {
+    const { timeline } = options;
+    this.#probes = options.probes ?? nobodyProbes;
+    this.#ports = {
+      cri: options.cri,
+      clock: options.clock,
+      timeline,
+      images: options.images,
+      configs: options.configs,
+      podStates: options.podStates,
+      remover: options.remover,
+      gate: options.gate,
+      crashLoop: options.crashLoop,
+      podLogsDir: options.podLogsDir,
+      containerLogsDir: options.containerLogsDir,
+      hooks: options.hooks,
+      internals: options.internals,
+      observer: options.observer,
+      runtimeHandler: options.runtimeHandler ?? (() => Promise.resolve('')),
+      terminationMessage: options.terminationMessage,
+      requestTimeoutMs: options.requestTimeoutMs ?? defaultRequestTimeoutMs,
+      tickets: new StartTickets(),
+      background: new TaskGroup({
+        onError: (task, error) =>
+          timeline.record({ kind: 'problem', what: 'runtime.task', message: `${task} failed`, error }),
+      }),
+    };
+  }
+
+  /** Who the runtime is; asked at most once a minute. */
+  async version(): Promise<RuntimeVersion> {
+    const nowMs = this.#ports.clock.monotonic();
+    if (this.#version !== undefined && nowMs - this.#version.readAtMs < versionLifeMs) {
+      return this.#version.value;
+    }
+    const value = await readVersion(this.#ports.cri);
+    this.#version = { value, readAtMs: nowMs };
+    return value;
+  }
+
+  listPods(options: { readonly runningOnly: boolean } = { runningOnly: false }): Promise<ObservedPod[]> {
+    return listPods(this.#ports, options);
+  }
+
+  listPod(uid: string): Promise<ObservedPod | undefined> {
+    return listPod(this.#ports, uid);
+  }
+
+  podStatus(uid: string, name: string, namespace: string): Promise<ObservedPodStatus> {
+    return podStatus(this.#ports, uid, name, namespace);
+  }
+
+  /** What a sync of the pod would do. */
+  plan(pod: Pod, status: ObservedPodStatus, restartingAllContainers: boolean): PodPlan {
+    return planPod({ pod, status, probes: this.#probes, restartingAllContainers });
+  }
+
+  /** Brings the pod one step nearer to what it should be; `syncError` tells whether something failed. */
+  async syncPod(pod: Pod, status: ObservedPodStatus, options: SyncPodOptions): Promise<PodSyncResult> {
+    const plan = this.plan(pod, status, options.restartingAllContainers);
+    if (hasActions(plan)) this.#recordPlan(pod, plan);
+    const { onSandboxReady, signal } = options;
+    return applyPlan(this.#ports, { pod, status, plan, onSandboxReady, signal });
+  }
+
+  /**
+   * Kills all running containers and stops all sandboxes. Without the pod's object, hooks and grace
+   * periods are read back from the containers. The override replaces every other grace period.
+   */
+  async killPod(
+    pod: Pod | undefined,
+    observed: ObservedPodStatus | ObservedPod,
+    graceOverrideSeconds?: number,
+    { because = 'the pod ends', signal }: KillPodOptions = {},
+  ): Promise<{ readonly steps: readonly SyncStepResult[] }> {
+    const steps = await killPod(this.#ports, { pod, observed, graceOverrideSeconds, because, signal });
+    this.#ports.tickets.forget(observed.uid);
+    return { steps };
+  }
+
+  /** Forgets back-offs that have run out; meant for housekeeping. */
+  collectBackoff(): void {
+    this.#ports.crashLoop.collect(this.#ports.clock.now());
+  }
+
+  /** Cancels preStop hooks that still run and waits for their end. */
+  async stop(): Promise<void> {
+    await this.#ports.background.stop();
+  }
+
+  #recordPlan(pod: Pod, plan: PodPlan): void {
+    const lines = describePlan(plan);
+    this.#ports.timeline.record({
+      kind: 'decision',
+      what: 'pod.plan',
+      message: lines.map(({ action }) => action).join('; '),
+      because: [...new Set(lines.map(({ because }) => because))].join('; '),
+      pod: podRef(pod),
+    });
+  }
+}

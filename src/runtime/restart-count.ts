@@ -1,0 +1,47 @@
+/** Says how often a container was started before, from its newest instance or from the logs that it left. */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { newestContainer, type ObservedPodStatus } from '../cri/index.js';
+import type { Pod } from '../kube/index.js';
+
+/** Above this a number in a file name was not written by the agent. */
+const largestRestartCount = 2_147_483_646;
+
+/** One more than the highest number among names such as `2.log` or `2.log.20260101-000000`. */
+export function restartCountFromLogs(fileNames: readonly string[]): number {
+  let next = 0;
+  for (const fileName of fileNames) {
+    const digits = /^(\d+)\.log(\..*)?/.exec(fileName)?.[1];
+    const count = Number(digits);
+    if (digits !== undefined && count <= largestRestartCount) next = Math.max(next, count + 1);
+  }
+  return next;
+}
+
+/** `<podLogsDir>/<namespace>_<name>_<uid>/<container>` */
+export function containerLogDirectory(podLogsDir: string, pod: Pod, containerName: string): string {
+  const { namespace = '', name = '', uid = '' } = pod.metadata;
+  return join(podLogsDir, `${namespace}_${name}_${uid}`, containerName);
+}
+
+/** Logs outlive a runtime that forgot its containers; without them the count starts at zero. */
+export async function restartCount(
+  status: ObservedPodStatus,
+  pod: Pod,
+  containerName: string,
+  podLogsDir: string,
+  onProblem: (error: unknown) => void,
+): Promise<number> {
+  const newest = newestContainer(status, containerName);
+  if (newest !== undefined) return newest.restartCount + 1;
+  try {
+    return restartCountFromLogs(await readdir(containerLogDirectory(podLogsDir, pod, containerName)));
+  } catch (error) {
+    if (!isAbsent(error)) onProblem(error);
+    return 0;
+  }
+}
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { sandboxVerdict } from './sandbox-change.js';
+import { makePod, makeSandbox } from './test-fixtures.js';
+
+describe('sandboxVerdict', () => {
+  const own = makePod();
+  const host = makePod({ hostNetwork: true });
+  const noIp = { network: { ip: '', additionalIps: [] } };
+  it.each([
+    ['none', own, [], true, 0, ''],
+    [
+      'two ready',
+      own,
+      [
+        { id: 'b', attempt: 4 },
+        { id: 'a', attempt: 3 },
+      ],
+      true,
+      5,
+      'b',
+    ],
+    ['newest not ready', own, [{ id: 'b', attempt: 1, ready: false }, { id: 'a' }], true, 2, 'b'],
+    ['other network', own, [{ id: 'a', hostNetwork: true }], true, 1, ''],
+    ['no IP', own, [{ id: 'a', ...noIp }], true, 1, 'a'],
+    ['the runtime tells nothing of the network', own, [{ id: 'a', network: undefined }], false, 0, 'a'],
+    ['no IP on the node network', host, [{ id: 'a', hostNetwork: true, ...noIp }], false, 0, 'a'],
+    [
+      'an older dead one beside a ready one',
+      own,
+      [
+        { id: 'b', attempt: 1 },
+        { id: 'a', ready: false },
+      ],
+      false,
+      1,
+      'b',
+    ],
+  ] as const)('%s', (_, pod, sandboxes, changed, attempt, sandboxId) => {
+    expect(sandboxVerdict(pod, sandboxes.map(makeSandbox))).toMatchObject({ changed, attempt, sandboxId });
+  });
+});

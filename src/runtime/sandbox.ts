@@ -1,0 +1,81 @@
+/** Creates a pod's sandbox in the runtime and reads its addresses. */
+import { type Init, observeSandboxStatus, type PodSandboxConfig } from '../cri/index.js';
+import { formatPod, isHostNetwork, type Pod } from '../kube/index.js';
+import { podRef } from '../timeline/index.js';
+import { goQuote } from './config/go-quote.js';
+import { SyncFailure } from './contracts.js';
+import { sandboxIps } from './pod-ips.js';
+import { checkedSandboxStatus } from './response-checks.js';
+import type { StartPorts } from './start.js';
+
+export interface SandboxPorts extends StartPorts {
+  /** The handler of the pod's runtime class; empty for the runtime's default. */
+  readonly runtimeHandler: (pod: Pod) => Promise<string>;
+}
+
+export interface SandboxRequest {
+  readonly pod: Pod;
+  readonly attempt: number;
+  readonly rank: number;
+  readonly because: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Sandbox {
+  readonly id: string;
+  readonly config: Init<PodSandboxConfig>;
+  readonly runtimeHandler: string;
+}
+
+/** Fails with the error to show in `Failed to create pod sandbox: …`. */
+export async function createSandbox(ports: SandboxPorts, request: SandboxRequest): Promise<Sandbox> {
+  const { cri, clock, gate, timeline, configs, requestTimeoutMs } = ports;
+  const { pod, attempt, rank, signal } = request;
+  const config = await configs.sandbox(pod, attempt);
+  const runtimeHandler = await ports.runtimeHandler(pod);
+  const queuedMs = clock.monotonic();
+  return gate.run(
+    async () => {
+      const startedMs = clock.monotonic();
+      const { podSandboxId: id } = await cri.runPodSandbox(
+        { config, runtimeHandler },
+        { timeoutMs: 2 * requestTimeoutMs, signal },
+      );
+      if (id === '')
+        throw new Error(`the runtime gave no id to the sandbox of pod ${goQuote(formatPod(pod))}`);
+      timeline.record({
+        kind: 'effect',
+        what: 'sandbox.create',
+        message: `Created sandbox, attempt ${attempt}`,
+        because: request.because,
+        pod: podRef(pod),
+        durationMs: clock.monotonic() - startedMs,
+        data: { sandboxId: id, attempt, waitedMs: startedMs - queuedMs },
+      });
+      return { id, config, runtimeHandler };
+    },
+    { rank, signal },
+  );
+}
+
+export function sandboxFailure(pod: Pod, error: unknown): SyncFailure {
+  const message = error instanceof Error ? error.message : String(error);
+  return new SyncFailure(
+    'CreatePodSandboxError',
+    `Failed to create sandbox for pod ${goQuote(formatPod(pod))}: ${message}`,
+    { cause: error },
+  );
+}
+
+/** The addresses of a new sandbox; pods on the node's network keep those that they have. */
+export async function readPodIps(
+  ports: SandboxPorts,
+  pod: Pod,
+  sandboxId: string,
+  knownIps: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<readonly string[]> {
+  const response = await ports.cri.podSandboxStatus({ podSandboxId: sandboxId }, { signal });
+  const status = observeSandboxStatus(checkedSandboxStatus(response));
+  return isHostNetwork(pod) ? knownIps : sandboxIps(status);
+}

@@ -1,0 +1,31 @@
+/** Asks a runtime who it is and refuses one that speaks another version of the contract. */
+import type { CriRuntime } from '../cri/index.js';
+
+export const supportedVersion = '0.1.0';
+
+export interface RuntimeVersion {
+  /** The prefix of container ids in the API: `containerd` in `containerd://<id>`. */
+  readonly runtimeName: string;
+  readonly runtimeVersion: string;
+  readonly runtimeApiVersion: string;
+}
+
+export async function readVersion(cri: CriRuntime): Promise<RuntimeVersion> {
+  const { version, runtimeName, runtimeVersion, runtimeApiVersion } = await cri.version({
+    version: supportedVersion,
+  });
+  const fields = {
+    Version: version,
+    RuntimeName: runtimeName,
+    RuntimeVersion: runtimeVersion,
+    RuntimeApiVersion: runtimeApiVersion,
+  };
+  const missing = Object.entries(fields)
+    .filter(([, value]) => value === '')
+    .map(([name]) => name);
+  if (missing.length > 0) {
+    throw new Error(`not all fields are set in VersionResponse (missing ${missing.join(', ')})`);
+  }
+  if (version !== supportedVersion) throw new Error('runtime api version is not supported');
+  return { runtimeName, runtimeVersion, runtimeApiVersion };
+}
