@@ -1,0 +1,36 @@
+/** Reads and writes one setting of a nested configuration by its path. */
+
+/** A configuration while it is built field by field from the table. */
+export type ConfigTree = Record<string, unknown>;
+
+export function isRecord(value: unknown): value is ConfigTree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function readPath(tree: object, path: string): unknown {
+  let current: unknown = tree;
+  for (const part of path.split('.')) {
+    if (!isRecord(current)) return undefined;
+    current = current[part];
+  }
+  return current;
+}
+
+/** Makes the structures on the way; `undefined` leaves the field out but makes them all the same. */
+export function writePath(tree: ConfigTree, path: string, value: unknown): void {
+  const parts = path.split('.');
+  const last = parts.pop();
+  if (last === undefined) return;
+  let current = tree;
+  for (const part of parts) {
+    const next = current[part];
+    if (isRecord(next)) current = next;
+    else {
+      const made: ConfigTree = {};
+      current[part] = made;
+      current = made;
+    }
+  }
+  if (value === undefined) delete current[last];
+  else current[last] = value;
+}

@@ -1,0 +1,20 @@
+/** CPU lists as Linux writes them: `0-3,8`. */
+
+/** More CPUs than any machine has; a larger range is a typing mistake, not a request for memory. */
+const highestCpu = 1 << 16;
+
+/** The CPUs of a list in ascending order; throws with the reason when the text is none. */
+export function parseCpuSet(text: string): number[] {
+  if (text === '') return [];
+  const cpus = new Set<number>();
+  for (const part of text.split(',')) {
+    const range = /^(\d+)(?:-(\d+))?$/.exec(part);
+    if (range === null) throw new Error(`"${part}" is neither a CPU number nor a range such as 0-3`);
+    const first = Number(range[1]);
+    const last = range[2] === undefined ? first : Number(range[2]);
+    if (first > last) throw new Error(`invalid range "${part}" (${first} > ${last})`);
+    if (last > highestCpu) throw new Error(`CPU ${last} is beyond any machine`);
+    for (let cpu = first; cpu <= last; cpu++) cpus.add(cpu);
+  }
+  return [...cpus].sort((a, b) => a - b);
+}

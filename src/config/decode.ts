@@ -1,0 +1,209 @@
+/** Decodes a KubeletConfiguration document into the settings that it makes, refusing what it cannot understand. */
+import { dirname, isAbsolute, join } from 'node:path';
+import {
+  type FieldPath,
+  formatFieldPath,
+  type Position,
+  parseSource,
+  type SourceDocument,
+} from '../kube/index.js';
+import { ConfigurationError } from './configerror.js';
+import { isRecord } from './configpath.js';
+import { configFields, type Field, fieldsByPath, optionalStructs } from './fields.js';
+import { nearestName } from './nearestname.js';
+import { type ConfigPath, configApiVersion, configKind } from './types.js';
+import { type DecodeSink, decodeValue, describeValue } from './values.js';
+
+/** What one document sets: only fields that are written and not null. */
+export interface Settings {
+  readonly values: Map<ConfigPath, unknown>;
+  /** Optional structures that are written, be they empty. */
+  readonly structs: Set<string>;
+}
+
+export interface DecodeOptions {
+  /** Unknown fields and duplicate keys are warned of and ignored, as in the reference. */
+  readonly lenient: boolean;
+}
+
+export interface DecodedFile {
+  readonly settings: Settings;
+  readonly warnings: readonly string[];
+}
+
+interface UnknownField {
+  readonly path: FieldPath;
+  readonly nearest: string | undefined;
+}
+
+export const lenientDecodingWarning = 'Using lenient decoding as strict decoding failed';
+
+/** Children of every structure in the file, by the structure's path ('' is the file itself). */
+const structChildren: ReadonlyMap<string, ReadonlySet<string>> = (() => {
+  const children = new Map<string, Set<string>>([['', new Set(['kind', 'apiVersion'])]]);
+  for (const { path } of configFields) {
+    const parts = path.split('.');
+    for (let depth = 0; depth < parts.length; depth++) {
+      const parent = parts.slice(0, depth).join('.');
+      const names = children.get(parent) ?? new Set<string>();
+      names.add(parts[depth] ?? '');
+      children.set(parent, names);
+    }
+  }
+  return children;
+})();
+
+/** Decodes the text of the file given with `--config`; throws a ConfigurationError that names every problem. */
+export function decodeConfigFile(text: string, file: string, options: DecodeOptions): DecodedFile {
+  if (text.length === 0) throw new ConfigurationError(`kubelet config file "${file}" was empty`);
+  const documents = parseSource(text, file);
+  const [document] = documents;
+  checkHeader(document?.value);
+  if (document === undefined) throw new ConfigurationError(`kubelet config file "${file}" was empty`);
+  const { settings, unknownFields, problems } = decodeDocument(document.value, document);
+  if (problems.length > 0) throw new ConfigurationError(listed(problems));
+
+  const warnings: string[] = [];
+  const strict: string[] = document.duplicateKeys.map(
+    (key) => `${at(file, key)}key "${key.key}" is written more than once; the last one counts`,
+  );
+  if (documents.length > 1) {
+    warnings.push(`${file} holds ${documents.length} documents; only the first one is read`);
+  }
+  const unknown = unknownFields.map((field) => describeUnknown(field, document));
+  if (unknown.length > 0 && !options.lenient) throw unknownFieldsError(unknown);
+  strict.push(...unknown.map((line) => `${line}; it is ignored`));
+  if (strict.length > 0) warnings.push(`${lenientDecodingWarning}: ${strict.join('; ')}`);
+  resolveRelativePaths(settings, dirname(file));
+  return { settings, warnings };
+}
+
+/** The error for fields that nothing would read. */
+export function unknownFieldsError(lines: readonly string[]): ConfigurationError {
+  return new ConfigurationError(
+    `${listed(lines)}\nRemove or correct ${lines.length === 1 ? 'it' : 'them'}, or pass --lenient-config to ignore unknown fields with a warning`,
+  );
+}
+
+/** Checks `kind` and `apiVersion`. */
+export function checkHeader(value: unknown): void {
+  if (value !== undefined && !isRecord(value)) {
+    throw new ConfigurationError(`must be one object with apiVersion and kind, not ${describeValue(value)}`);
+  }
+  const { kind, apiVersion } = value ?? {};
+  if (typeof kind !== 'string' || kind === '') throw new ConfigurationError("Object 'Kind' is missing");
+  if (typeof apiVersion !== 'string' || apiVersion === '') {
+    throw new ConfigurationError("Object 'apiVersion' is missing");
+  }
+  if (kind !== configKind || apiVersion !== configApiVersion) {
+    throw new ConfigurationError(
+      `no kind "${kind}" is registered for version "${apiVersion}"; write kind ${configKind} and apiVersion ${configApiVersion}`,
+    );
+  }
+}
+
+export interface DecodedDocument {
+  readonly settings: Settings;
+  readonly unknownFields: readonly UnknownField[];
+  readonly problems: readonly string[];
+}
+
+/** Decodes a parsed document; with its source, problems name line and column. */
+export function decodeDocument(value: unknown, source?: SourceDocument, nullUnsets = false): DecodedDocument {
+  const settings: Settings = { values: new Map(), structs: new Set() };
+  const unknownFields: UnknownField[] = [];
+  const problems: string[] = [];
+  const sink: DecodeSink = {
+    problem: (path, text) => {
+      problems.push(`${locate(path, source)}${formatFieldPath(path)} ${text}`);
+    },
+    unknownField: (path, siblings) => {
+      unknownFields.push({ path, nearest: nearestName(String(path.at(-1)), siblings) });
+    },
+  };
+  decodeStruct(value, '', settings, sink, nullUnsets);
+  return { settings, unknownFields, problems };
+}
+
+function decodeStruct(
+  value: unknown,
+  prefix: string,
+  settings: Settings,
+  sink: DecodeSink,
+  nullUnsets: boolean,
+): void {
+  const structPath: FieldPath = prefix === '' ? [] : prefix.split('.');
+  if (value === null || value === undefined) return;
+  if (!isRecord(value)) {
+    sink.problem(structPath, `must be an object, not ${describeValue(value)}`);
+    return;
+  }
+  if (isOptionalStruct(prefix)) settings.structs.add(prefix);
+  const children = structChildren.get(prefix) ?? new Set<string>();
+  for (const [key, item] of Object.entries(value)) {
+    const path = prefix === '' ? key : `${prefix}.${key}`;
+    const field = fieldsByPath.get(path);
+    if (field !== undefined) decodeField(field, item, settings, sink, nullUnsets);
+    else if (structChildren.has(path)) decodeStruct(item, path, settings, sink, nullUnsets);
+    else if (!children.has(key)) sink.unknownField([...structPath, key], [...children]);
+  }
+}
+
+function decodeField(
+  field: Field,
+  value: unknown,
+  settings: Settings,
+  sink: DecodeSink,
+  nullUnsets: boolean,
+): void {
+  const path = field.path.split('.');
+  if (value === null) {
+    // The reference reads a plain duration from null as from an empty string, which is no duration.
+    if (field.kind === 'duration' && field.pointer !== true && !nullUnsets) {
+      sink.problem(path, 'must be a duration string such as 10s or 1m30s, not null');
+    }
+    return;
+  }
+  const decoded = decodeValue(field.kind, value, path, field.secret === true ? withoutValues(sink) : sink);
+  if (decoded !== undefined) settings.values.set(field.path, decoded);
+}
+
+/** Problems of a secret field do not repeat what was written. */
+function withoutValues(sink: DecodeSink): DecodeSink {
+  return { ...sink, problem: (path) => sink.problem(path, 'must map names to lists of strings') };
+}
+
+function isOptionalStruct(path: string): boolean {
+  return optionalStructs.some((struct) => struct === path);
+}
+
+/** Relative files count from the folder of the configuration file. */
+function resolveRelativePaths(settings: Settings, folder: string): void {
+  for (const field of configFields) {
+    if (field.relativeToFile !== true) continue;
+    const value = settings.values.get(field.path);
+    if (typeof value === 'string' && value !== '' && !isAbsolute(value)) {
+      settings.values.set(field.path, join(folder, value).replace(/(.)\/+$/, '$1'));
+    }
+  }
+}
+
+/** One line about an unknown field: where it stands, and what it may have been meant to be. */
+export function describeUnknown(field: UnknownField, source: SourceDocument): string {
+  const hint = field.nearest === undefined ? '' : ` (did you mean "${field.nearest}"?)`;
+  return `${locate(field.path, source)}unknown field "${formatFieldPath(field.path)}"${hint}`;
+}
+
+function locate(path: FieldPath, source: SourceDocument | undefined): string {
+  const position = source?.locate(path);
+  return source === undefined || position === undefined ? '' : at(source.file, position);
+}
+
+function at(file: string, position: Position): string {
+  return `${file}:${position.line}:${position.column}: `;
+}
+
+/** One problem on the same line, several on a line each. */
+function listed(lines: readonly string[]): string {
+  return lines.length === 1 ? (lines[0] ?? '') : lines.map((line) => `\n  ${line}`).join('');
+}

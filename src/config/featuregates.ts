@@ -1,0 +1,83 @@
+/** Decides which feature gates are on, from what the user asked for. */
+import { ConfigurationError, joinProblems } from './configerror.js';
+import { type FeatureGate, featureGateDependencies, featureGateSpecs } from './featuregatetable.js';
+import { nearestName } from './nearestname.js';
+
+export interface FeatureGates {
+  enabled(gate: FeatureGate): boolean;
+  /** Every known gate with its state, sorted by name, for metrics and debugging pages. */
+  all(): readonly { readonly name: string; readonly stage: string; readonly enabled: boolean }[];
+}
+
+export interface ResolvedFeatureGates {
+  readonly gates: FeatureGates;
+  readonly warnings: readonly string[];
+}
+
+const stageSwitches: ReadonlyMap<string, 'ALPHA' | 'BETA'> = new Map([
+  ['AllAlpha', 'ALPHA'],
+  ['AllBeta', 'BETA'],
+]);
+
+/** Refuses gates that do not exist or are locked the other way. */
+export function checkFeatureGateNames(requested: Readonly<Record<string, boolean>>): void {
+  for (const [name, value] of Object.entries(requested)) {
+    if (stageSwitches.has(name)) continue;
+    const spec = featureGateSpecs.get(name);
+    if (spec === undefined) {
+      const nearest = nearestName(name, featureGateSpecs.keys());
+      throw new ConfigurationError(`unrecognized feature gate: ${name}`, {
+        ...(nearest !== undefined && { hint: `did you mean ${nearest}?` }),
+      });
+    }
+    if (spec.locked && value !== spec.default) {
+      throw new ConfigurationError(
+        `cannot set feature gate ${name} to ${value}, feature is locked to ${spec.default}`,
+      );
+    }
+  }
+}
+
+/** Throws when the wishes cannot be met; names every gate whose dependencies are off. */
+export function resolveFeatureGates(requested: Readonly<Record<string, boolean>>): ResolvedFeatureGates {
+  checkFeatureGateNames(requested);
+  const enabled = new Map<string, boolean>();
+  for (const [name, spec] of featureGateSpecs) enabled.set(name, spec.default);
+  for (const [name, stage] of stageSwitches) {
+    const value = requested[name];
+    if (value === undefined) continue;
+    for (const [gate, spec] of featureGateSpecs) if (spec.stage === stage) enabled.set(gate, value);
+  }
+  const warnings: string[] = [];
+  for (const [name, value] of Object.entries(requested)) {
+    const spec = featureGateSpecs.get(name);
+    if (spec === undefined) continue;
+    enabled.set(name, value);
+    if (spec.stage === 'GA' || spec.stage === 'DEPRECATED') {
+      const stage = spec.stage === 'GA' ? 'GA' : 'deprecated';
+      warnings.push(
+        `feature gate ${name} is ${stage} and will be removed; setting it to ${value} can be dropped`,
+      );
+    }
+  }
+  const problems: string[] = [];
+  for (const [gate, needed] of featureGateDependencies) {
+    if (enabled.get(gate) !== true) continue;
+    const off = needed.filter((name) => enabled.get(name) !== true);
+    if (off.length > 0) {
+      problems.push(`${gate} is enabled, but depends on features that are disabled: [${off.join(' ')}]`);
+    }
+  }
+  if (problems.length > 0) throw new ConfigurationError(joinProblems(problems));
+  return { gates: createFeatureGates(enabled), warnings };
+}
+
+function createFeatureGates(states: ReadonlyMap<string, boolean>): FeatureGates {
+  return {
+    enabled: (gate) => states.get(gate) === true,
+    all: () =>
+      [...featureGateSpecs]
+        .map(([name, spec]) => ({ name, stage: spec.stage, enabled: states.get(name) === true }))
+        .sort((a, b) => (a.name < b.name ? -1 : 1)),
+  };
+}

@@ -1,0 +1,23 @@
+/** Says which settings a user made that this build does not act on, so that none is ignored in silence. */
+import { configFields } from './fields.js';
+
+export interface InertSettings {
+  /** Paths in the order of the field table. */
+  readonly paths: readonly string[];
+  /** One line for the log at start-up; undefined when everything that was set has an effect. */
+  readonly line: string | undefined;
+}
+
+/** `actedOn` names fields (`maxPods`) or whole structures (`logging`) that the build reads. */
+export function inertSettings(explicit: ReadonlySet<string>, actedOn: ReadonlySet<string>): InertSettings {
+  const paths = configFields
+    .map((field): string => field.path)
+    .filter((path) => explicit.has(path) && !isActedOn(path, actedOn));
+  const line = paths.length === 0 ? undefined : `settings without effect in this build: ${paths.join(', ')}`;
+  return { paths, line };
+}
+
+function isActedOn(path: string, actedOn: ReadonlySet<string>): boolean {
+  const parts = path.split('.');
+  return parts.some((_, index) => actedOn.has(parts.slice(0, index + 1).join('.')));
+}

@@ -1,0 +1,148 @@
+/** Builds the effective configuration: defaults, then the file, then drop-ins, then flags; checked as a whole. */
+import { resolve } from 'node:path';
+import { ConfigurationError, joinProblems, messageOf } from './configerror.js';
+import { constructionProblems } from './construction.js';
+import { decodeConfigFile, type Settings } from './decode.js';
+import { applyDefaults, applyEvictionDefaults, baselineConfiguration } from './defaults.js';
+import { type ConfigFiles, mergeDropIns } from './dropins.js';
+import { checkFeatureGateNames, type FeatureGates, resolveFeatureGates } from './featuregates.js';
+import { applyFlagSettings, type CommandLine, parseCommandLine, validateKubeletFlags } from './flags.js';
+import type { KubeletFlags } from './flagtable.js';
+import type { HostFacts, RuleContext } from './rulecontext.js';
+import { maskSecrets, serializeConfiguration } from './serialize.js';
+import { settleConfiguration } from './settle.js';
+import type { KubeletConfiguration } from './types.js';
+import { configurationWarnings, validateConfiguration } from './validate.js';
+
+export interface LoadOptions extends ConfigFiles {
+  /** Arguments without the program's own name. */
+  readonly argv: readonly string[];
+  /** Folder that `--config` and `--config-dir` are relative to. */
+  readonly cwd: string;
+  /** Facts of the machine that some rules depend on. */
+  readonly host?: HostFacts;
+}
+
+export interface LoadedConfiguration {
+  readonly kind: 'run';
+  readonly flags: KubeletFlags;
+  /** What the kubelet acts on. */
+  readonly config: KubeletConfiguration;
+  /** What `/configz` shows, through `serializeConfiguration`; secrets are masked. */
+  readonly publishedConfig: KubeletConfiguration;
+  readonly featureGates: FeatureGates;
+  /** Paths that a file or a flag sets, for `inertSettings`. */
+  readonly explicit: ReadonlySet<string>;
+  readonly warnings: readonly string[];
+  /** There is no `--kubeconfig`: pods come from files and URLs only. */
+  readonly standalone: boolean;
+}
+
+export type LoadOutcome =
+  | LoadedConfiguration
+  | { readonly kind: 'help' }
+  | { readonly kind: 'version'; readonly raw: boolean };
+
+type RunCommand = Extract<CommandLine, { kind: 'run' }>;
+
+/** Throws a ConfigurationError whose message is for the user; nothing has been started then. */
+export async function loadConfiguration(options: LoadOptions): Promise<LoadOutcome> {
+  const command = parseCommandLine(options.argv);
+  if (command.kind !== 'run') return command;
+  const flagGates = gatesOf(command.settings.get('featureGates'));
+  checkFeatureGateNames(flagGates);
+  validateKubeletFlags(command.flags);
+
+  const files = await readFiles(command, flagGates, options);
+  const published = applyFlagSettings(files.config, command.settings);
+  const resolved = resolveFeatureGates(published.featureGates);
+  const standalone = command.flags.kubeconfig === '';
+  const host = options.host ?? {};
+  const context: RuleContext = { config: published, gates: resolved.gates, host, standalone };
+  check(context);
+  return {
+    kind: 'run',
+    flags: command.flags,
+    config: settleConfiguration(published, command.flags, host),
+    publishedConfig: maskSecrets(published),
+    featureGates: resolved.gates,
+    explicit: new Set([...files.explicit, ...command.settings.keys()]),
+    warnings: [
+      ...command.warnings,
+      ...files.warnings,
+      ...resolved.warnings,
+      ...configurationWarnings(context),
+    ],
+    standalone,
+  };
+}
+
+function check(context: RuleContext): void {
+  const invalid = validateConfiguration(context);
+  if (invalid.length > 0) {
+    throw new ConfigurationError(`failed to validate kubelet configuration, error: ${joinProblems(invalid)}`);
+  }
+  const impossible = constructionProblems(context);
+  if (impossible.length > 0) throw new ConfigurationError(joinProblems(impossible));
+}
+
+interface FromFiles {
+  readonly config: KubeletConfiguration;
+  readonly explicit: ReadonlySet<string>;
+  readonly warnings: readonly string[];
+}
+
+/** The configuration before flags: the file or the baseline, with drop-ins on top. */
+async function readFiles(
+  command: RunCommand,
+  flagGates: Readonly<Record<string, boolean>>,
+  options: LoadOptions,
+): Promise<FromFiles> {
+  const { flags } = command;
+  const base = flags.config === '' ? fromNothing(flagGates) : await readMainFile(flags, flagGates, options);
+  if (flags.configDir === '') return base;
+  const directory = resolve(options.cwd, flags.configDir);
+  const merged = await mergeDropIns(serializeConfiguration(base.config), directory, options, {
+    lenient: flags.lenientConfig,
+  });
+  return {
+    config: applyDefaults(merged.settings, gatesFor(merged.settings, flagGates)),
+    explicit: new Set([...base.explicit, ...merged.written]),
+    warnings: [...base.warnings, ...merged.warnings],
+  };
+}
+
+function fromNothing(flagGates: Readonly<Record<string, boolean>>): FromFiles {
+  const { gates } = resolveFeatureGates(flagGates);
+  return { config: baselineConfiguration(gates), explicit: new Set(), warnings: [] };
+}
+
+async function readMainFile(
+  flags: KubeletFlags,
+  flagGates: Readonly<Record<string, boolean>>,
+  options: LoadOptions,
+): Promise<FromFiles> {
+  const file = resolve(options.cwd, flags.config);
+  try {
+    const text = await options.readFile(file);
+    const { settings, warnings } = decodeConfigFile(text, file, { lenient: flags.lenientConfig });
+    const config = applyDefaults(settings, gatesFor(settings, flagGates));
+    applyEvictionDefaults(config, settings);
+    return { config, explicit: new Set(settings.values.keys()), warnings };
+  } catch (thrown) {
+    throw new ConfigurationError(
+      `failed to load kubelet config file, path: ${file}, error: failed to load Kubelet config file ${file}, error ${messageOf(thrown)}`,
+      { cause: thrown },
+    );
+  }
+}
+
+/** Gates as far as they are known: some defaults depend on them. */
+function gatesFor(settings: Settings, flagGates: Readonly<Record<string, boolean>>): FeatureGates {
+  return resolveFeatureGates({ ...gatesOf(settings.values.get('featureGates')), ...flagGates }).gates;
+}
+
+function gatesOf(value: unknown): Readonly<Record<string, boolean>> {
+  // Both decoders give a map of booleans for this field.
+  return (value ?? {}) as Readonly<Record<string, boolean>>;
+}

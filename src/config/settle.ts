@@ -1,0 +1,30 @@
+/** Works out what a valid configuration means on this machine, where one setting decides over another. */
+import { parseCpuSet } from './cpuset.js';
+import type { KubeletFlags } from './flagtable.js';
+import type { HostFacts } from './rulecontext.js';
+import type { KubeletConfiguration } from './types.js';
+
+const defaultIdsPerPod = 65_536;
+
+/** The configuration that the kubelet acts on. `/configz` shows the one before this step. */
+export function settleConfiguration(
+  config: KubeletConfiguration,
+  flags: KubeletFlags,
+  host: HostFacts,
+): KubeletConfiguration {
+  const settled = structuredClone(config);
+  if (settled.cgroupsPerQOS && settled.cgroupRoot === '') settled.cgroupRoot = '/';
+  if (settled.imageServiceEndpoint === '') settled.imageServiceEndpoint = settled.containerRuntimeEndpoint;
+  if (settled.memorySwap.swapBehavior === '') settled.memorySwap.swapBehavior = 'NoSwap';
+  if (settled.tlsMinVersion === '') settled.tlsMinVersion = 'VersionTLS12';
+  if (settled.singleProcessOOMKill === undefined && host.cgroupVersion !== undefined) {
+    settled.singleProcessOOMKill = host.cgroupVersion === 1;
+  }
+  settled.seccompDefault ||= flags.seccompDefault;
+  settled.userNamespaces = { idsPerPod: settled.userNamespaces?.idsPerPod ?? defaultIdsPerPod };
+  if (settled.reservedSystemCPUs !== '') {
+    delete settled.kubeReserved.cpu;
+    settled.systemReserved.cpu = String(parseCpuSet(settled.reservedSystemCPUs).length);
+  }
+  return settled;
+}

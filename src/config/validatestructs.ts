@@ -1,0 +1,91 @@
+/** Validation rules of the structured settings: logging, tracing, taints and memory. */
+import { formatDuration, parseQuantity } from '../kube/index.js';
+import { labelKeyProblems, labelValueProblems } from './labelsyntax.js';
+import type { RuleContext } from './rulecontext.js';
+
+const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
+const tracingSchemes = ['dns', 'unix', 'unix-abstract'];
+
+export function* loggingProblems({ config, gates }: RuleContext): Generator<string> {
+  const { format, flushFrequency, vmodule, options } = config.logging;
+  const formatText: string = format;
+  if (formatText !== 'text' && formatText !== 'json') {
+    yield `logging.format: Invalid value: "${formatText}": must be "text" or "json"`;
+  }
+  if (flushFrequency <= 0) {
+    yield `logging.flushFrequency: Invalid value: "${formatDuration(flushFrequency)}": must be greater than zero`;
+  }
+  if (vmodule.length > 0 && formatText !== 'text') {
+    yield 'logging.vmodule: Forbidden: only supported for text log format';
+  }
+  for (const [index, { filePattern }] of vmodule.entries()) {
+    if (filePattern === '') yield `logging.vmodule[${index}]: Required value: file pattern must not be empty`;
+    else if (/[=,]/.test(filePattern)) {
+      yield `logging.vmodule[${index}]: Invalid value: "${filePattern}": must not have an equal sign or comma`;
+    }
+  }
+  if (gates.enabled('LoggingAlphaOptions')) return;
+  for (const name of ['text', 'json'] as const) {
+    const { splitStream, infoBufferSize } = options[name];
+    const forbidden = 'Forbidden: requires feature gate LoggingAlphaOptions';
+    if (splitStream) yield `logging.options.${name}.splitStream: ${forbidden}`;
+    if (parseQuantity(infoBufferSize).nanos !== 0n) {
+      yield `logging.options.${name}.infoBufferSize: ${forbidden}`;
+    }
+  }
+}
+
+export function* tracingProblems({ config }: RuleContext): Generator<string> {
+  const rate = config.tracing?.samplingRatePerMillion;
+  if (rate !== undefined && (rate < 0 || rate > 1_000_000)) {
+    yield `tracing.samplingRatePerMillion: Invalid value: ${rate}: must be between 0 and 1000000, inclusive`;
+  }
+  const endpoint = config.tracing?.endpoint;
+  if (endpoint === undefined || endpoint === '') return;
+  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(endpoint)?.[1]?.toLowerCase();
+  const isKnown =
+    scheme === undefined || tracingSchemes.includes(scheme) || /^unix(-abstract)?:/.test(endpoint);
+  if (!isKnown) {
+    yield `tracing.endpoint: Invalid value: "${endpoint}": unsupported scheme ${scheme}, use none, ${tracingSchemes.join(', ')}`;
+  } else if (/[\s"<>\\^`{|}]/.test(endpoint)) {
+    yield `tracing.endpoint: Invalid value: "${endpoint}": must be an address such as localhost:4317`;
+  }
+}
+
+export function* taintProblems({ config }: RuleContext): Generator<string> {
+  for (const taint of config.registerWithTaints) {
+    if (taint.timeAdded !== undefined) {
+      yield `invalid configuration: registerWithTaints: timeAdded of taint "${taint.key}" must not be set`;
+    }
+    const problems = [...labelKeyProblems(taint.key), ...labelValueProblems(taint.value ?? '')];
+    if (taint.effect !== '' && !taintEffects.includes(taint.effect)) {
+      problems.push(`effect must be one of ${taintEffects.join(', ')}`);
+    }
+    if (problems.length > 0) {
+      yield `invalid taint: ${taint.key}=${taint.value ?? ''}:${taint.effect}: ${problems.join('; ')}`;
+    }
+  }
+}
+
+export function* memoryProblems({ config, gates }: RuleContext): Generator<string> {
+  const factor = config.memoryThrottlingFactor;
+  if (!(factor > 0 && factor <= 1)) {
+    yield `memoryThrottlingFactor ${factor} must be greater than 0 and not above 1.0`;
+  }
+  if (config.memoryReservationPolicy === 'TieredReservation' && !gates.enabled('MemoryQoS')) {
+    yield 'memoryReservationPolicy "TieredReservation" requires feature gate MemoryQoS';
+  }
+  const seen = new Set<string>();
+  for (const { numaNode, limits } of config.reservedMemory) {
+    for (const [type, amount] of Object.entries(limits)) {
+      const place = `reservedMemory (--reserved-memory) of NUMA node ${numaNode}`;
+      if (type !== 'memory' && !type.startsWith('hugepages-')) {
+        yield `${place} must be of memory or hugepages-<size>, not "${type}"`;
+      }
+      if (parseQuantity(amount).nanos === 0n) yield `${place} must not be zero for "${type}"`;
+      const key = `${numaNode} ${type}`;
+      if (seen.has(key)) yield `${place} must not be given twice for "${type}"`;
+      seen.add(key);
+    }
+  }
+}
