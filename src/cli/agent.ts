@@ -58,6 +58,8 @@ export async function runAgent(argv: readonly string[]): Promise<number> {
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     process.stderr.write(`nodelet agent: ${text}\n`);
+    if (error instanceof ConfigurationError && error.hint !== undefined)
+      process.stderr.write(`${error.hint}\n`);
     if (
       !(error instanceof ConfigurationError) &&
       !(error instanceof StartFailure) &&

@@ -84,6 +84,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     volumes = withoutVolumes,
     random = Math.random,
   } = options;
+  const podDirectories = options.podDirectories ?? true;
   const gates = options.gates ?? resolveFeatureGates({}).gates;
   const config: KubeletConfiguration = { ...baselineConfiguration(gates), ...options.config };
   const timeline = options.timeline ?? new Timeline({ clock });
@@ -167,14 +168,16 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       observer: imageObserver(metrics),
       ...(options.keyring === undefined ? {} : { keyring: options.keyring }),
     }),
-    configs: new FilePodConfigs({
-      settings: () => settings,
-      timeline,
-      volumes,
-      imageUser: imageUserFromRuntime(cri),
-      env: {},
-      ...(options.cgroups === undefined ? {} : { cgroupParent: options.cgroups.parentOf }),
-    }),
+    configs:
+      options.podConfigs ??
+      new FilePodConfigs({
+        settings: () => settings,
+        timeline,
+        volumes,
+        imageUser: imageUserFromRuntime(cri),
+        env: {},
+        ...(options.cgroups === undefined ? {} : { cgroupParent: options.cgroups.parentOf }),
+      }),
     podStates,
     remover,
     gate: new Gate(options.startsAtOnce ?? defaultStartsAtOnce()),
@@ -233,7 +236,9 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     volumes,
     networkError: () => check.networkError,
     isTerminationRequested: podStates.isTerminationRequested,
-    makePodDirectories: (uid) => makePodDirectories(rootDir, uid),
+    makePodDirectories: async (uid) => {
+      if (podDirectories) await makePodDirectories(rootDir, uid);
+    },
     requestRelist: (uid) => pleg.requestRelist(uid),
     syncAgain: (pod) => workers.update({ type: 'sync', pod }),
     observer: metrics.syncer,
@@ -314,6 +319,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     observedPods: () => pleg.observedPods(),
     listRunningPods: () => runtime.listPods({ runningOnly: true }),
     cleanPodDirectories: async (known) => {
+      if (!podDirectories) return;
       const { seen, failures } = await cleanPodDirectories(rootDir, known, (uid) => volumes.exist(uid));
       metrics.cleanedVolumes.set(seen);
       metrics.cleanedVolumeErrors.set(failures.length);
@@ -397,7 +403,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     async start() {
       timeline.nodeEvent(nodeName, 'Normal', 'Starting', 'Starting kubelet.');
       try {
-        await makeDirectories(rootDir, config.podLogsDir, containerLogsDir);
+        if (podDirectories) await makeDirectories(rootDir, config.podLogsDir, containerLogsDir);
       } catch (error) {
         const failure = error instanceof Error ? error : new Error(String(error));
         timeline.nodeEvent(nodeName, 'Warning', 'KubeletSetupFailed', failure.message);

@@ -5,7 +5,7 @@ import type { CriRuntime } from '../cri/index.js';
 import type { Registry } from '../metrics/index.js';
 import type { PodSource, SourceContext, SourceName } from '../pods/index.js';
 import type { HostFacts } from '../runtime/config/index.js';
-import type { Keyring, LifecycleHooks } from '../runtime/index.js';
+import type { Keyring, LifecycleHooks, PodConfigs } from '../runtime/index.js';
 import type { EventSourceFactory } from '../runtime/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
 import type { AdmissionHandler } from './admission.js';
@@ -48,6 +48,10 @@ export interface KubeletOptions {
   readonly containerLogsDir?: string;
   readonly admission?: readonly AdmissionHandler[];
   readonly volumes?: PodVolumes;
+  /** Builds what the runtime is told of pods; with files on this machine by default. */
+  readonly podConfigs?: PodConfigs;
+  /** Whether pods get folders below `rootDir`; a virtual node needs none. Default: yes. */
+  readonly podDirectories?: boolean;
   readonly hooks?: LifecycleHooks;
   readonly probes?: PodProbes;
   readonly cgroups?: PodCgroups;

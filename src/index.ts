@@ -1,0 +1,26 @@
+/**
+ * nodelet as a library: a kubelet on any container runtime.
+ *
+ *     import { createKubelet, SimRuntime } from 'nodelet';
+ *     const kubelet = await createKubelet({ nodeName: 'n1', runtime: new SimRuntime({ … }), rootDir: '/tmp/n1' });
+ *     void kubelet.start();
+ */
+export { type Clock, systemClock, type Timer, VirtualClock } from './async/index.js';
+export { type CriClient, CriError, type CriRuntime, connectCri, serveCri } from './cri/index.js';
+export type * from './kube/types.js';
+export {
+  type AdmissionHandler,
+  createKubelet,
+  type Kubelet,
+  type KubeletOptions,
+  type MirrorPods,
+  type PodCgroups,
+  type PodProbes,
+  type PodVolumes,
+} from './kubelet/index.js';
+export { Registry } from './metrics/index.js';
+export type { PodSource, Snapshot, SourceContext, SourceName } from './pods/index.js';
+export { filelessPodConfigs } from './runtime/config/index.js';
+export { containerdEvents, criEvents, type EventSource } from './runtime/pleg/index.js';
+export { SimRuntime } from './runtimes/sim/index.js';
+export { type Entry, logReader, Timeline } from './timeline/index.js';

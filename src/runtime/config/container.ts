@@ -1,0 +1,73 @@
+/** The CRI config of a container. */
+import { type ContainerConfig, type Init, Signal } from '../../cri/index.js';
+import { formatPod, type Pod } from '../../kube/index.js';
+import type { AnyContainer, EnsuredImage } from '../contracts.js';
+import { type EnvValue, envBytes } from './environment.js';
+import { expand } from './expansion.js';
+import { containerAnnotations, containerLabels } from './labels.js';
+import { containerLogPath } from './paths.js';
+import { containerResources } from './resources.js';
+import { containerSecurityContext, type ImageUser } from './security.js';
+import type { RuntimeSettings } from './settings.js';
+
+export interface ContainerRequest {
+  readonly pod: Pod;
+  readonly container: AnyContainer;
+  readonly restartCount: number;
+  readonly image: EnsuredImage;
+  readonly environment: ReadonlyMap<string, EnvValue>;
+  readonly imageUser: ImageUser;
+  readonly volumeGroups: readonly number[];
+  readonly hasExclusiveCpus: boolean;
+  readonly targetContainerId: string | undefined;
+  readonly settings: RuntimeSettings;
+}
+
+/** All but the mounts, whose files are made only once this is known to work. */
+export function containerConfig(request: ContainerRequest): Init<ContainerConfig> {
+  const { pod, container, restartCount, settings } = request;
+  return {
+    metadata: { name: container.name, attempt: restartCount },
+    image: { image: request.image.ref, userSpecifiedImage: container.image ?? '' },
+    command: expandAll(container.command, request),
+    args: expandAll(container.args, request),
+    workingDir: container.workingDir ?? '',
+    envs: [...request.environment].map(([key, value]) => ({ key, value: envBytes(value) })),
+    labels: containerLabels(pod, container),
+    annotations: containerAnnotations(pod, container, restartCount),
+    logPath: containerLogPath(container.name, restartCount),
+    stdin: container.stdin ?? false,
+    stdinOnce: container.stdinOnce ?? false,
+    tty: container.tty ?? false,
+    linux: {
+      resources: containerResources(pod, container, settings, request.hasExclusiveCpus),
+      securityContext: containerSecurityContext(request),
+    },
+    ...(settings.containerStopSignals ? { stopSignal: stopSignal(pod, container) } : {}),
+  };
+}
+
+function expandAll(
+  texts: readonly string[] | undefined,
+  { pod, container, environment }: ContainerRequest,
+): string[] {
+  const lookup = (name: string): string | undefined => {
+    const value = environment.get(name);
+    if (value === undefined || typeof value === 'string') return value;
+    throw new Error(
+      `pod "${formatPod(pod)}", container ${container.name}: command and args cannot contain $(${name}), as its value is not UTF-8 text; let the process read the variable itself`,
+    );
+  };
+  return (texts ?? []).map((text) => expand(text, lookup));
+}
+
+function stopSignal(pod: Pod, container: AnyContainer): Signal {
+  const name = container.lifecycle?.stopSignal;
+  if (name === undefined || name === '') return Signal.RUNTIME_DEFAULT;
+  for (const [known, signal] of Object.entries(Signal)) {
+    if (known === name && signal !== Signal.RUNTIME_DEFAULT) return signal;
+  }
+  throw new Error(
+    `pod "${formatPod(pod)}", container ${container.name}: lifecycle.stopSignal "${name}" is not a known signal; write it like SIGTERM`,
+  );
+}

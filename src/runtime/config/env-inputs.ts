@@ -1,0 +1,103 @@
+/** Fetches what the environment of a container is made of, before it is computed. */
+import { type ConfigMap, isStaticPod, type Pod, type Secret, type Service } from '../../kube/index.js';
+import type { AnyContainer } from '../contracts.js';
+import {
+  type EnvironmentInputs,
+  envFileKey,
+  environmentNeeds,
+  type Fetched,
+  type FetchedServices,
+} from './environment.js';
+import { readVolumeFile } from './pod-files.js';
+
+/** Reads objects of the API; undefined means that there is no such object, any other trouble rejects. */
+export type ObjectReader<T> = (namespace: string, name: string) => Promise<T | undefined>;
+
+export interface ServiceSource {
+  /** Whether the services were read at least once. */
+  hasSynced(): boolean;
+  list(namespace: string): readonly Service[];
+}
+
+/** Where the environment of containers comes from. Absent members are those of a node without an API server. */
+export interface EnvSources {
+  readonly configMap?: ObjectReader<ConfigMap>;
+  readonly secret?: ObjectReader<Secret>;
+  readonly services?: ServiceSource;
+  /** Where a volume of a pod is mounted on the node; undefined while it is not. */
+  readonly volumeDirectory?: (pod: Pod, volumeName: string) => string | undefined;
+}
+
+export async function fetchEnvironmentInputs(
+  pod: Pod,
+  container: AnyContainer,
+  sources: EnvSources,
+): Promise<EnvironmentInputs> {
+  const needs = environmentNeeds(container);
+  const namespace = pod.metadata.namespace ?? '';
+  const [configMaps, secrets, files] = await Promise.all([
+    fetchAll(needs.configMaps, (name) => fetchObject(sources.configMap, 'configMap', namespace, name)),
+    fetchAll(needs.secrets, (name) => fetchObject(sources.secret, 'secret', namespace, name)),
+    Promise.all(
+      needs.files.map(
+        async ({ volumeName, path }) =>
+          [envFileKey(volumeName, path), await fetchFile(pod, volumeName, path, sources)] as const,
+      ),
+    ),
+  ]);
+  return { configMaps, secrets, files: new Map(files), services: fetchServices(pod, sources.services) };
+}
+
+/** Static pods do not wait for the API: they may be what makes it run. */
+function fetchServices(pod: Pod, services: ServiceSource | undefined): FetchedServices {
+  if (services === undefined) return { kind: 'standalone' };
+  if (!services.hasSynced() && !isStaticPod(pod)) return { kind: 'unread' };
+  return {
+    kind: 'read',
+    ofDefault: services.list('default'),
+    ofNamespace: services.list(pod.metadata.namespace ?? ''),
+  };
+}
+
+async function fetchAll<T>(
+  names: ReadonlySet<string>,
+  fetchOne: (name: string) => Promise<Fetched<T>>,
+): Promise<Map<string, Fetched<T>>> {
+  return new Map(await Promise.all([...names].map(async (name) => [name, await fetchOne(name)] as const)));
+}
+
+async function fetchObject<T>(
+  reader: ObjectReader<T> | undefined,
+  resource: 'configMap' | 'secret',
+  namespace: string,
+  name: string,
+): Promise<Fetched<T>> {
+  if (reader === undefined) {
+    return failed(new Error(`couldn't get ${resource} ${namespace}/${name}, no kubeClient defined`));
+  }
+  try {
+    const value = await reader(namespace, name);
+    return value === undefined ? { kind: 'missing' } : { kind: 'found', value };
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+async function fetchFile(
+  pod: Pod,
+  volumeName: string,
+  path: string,
+  sources: EnvSources,
+): Promise<Fetched<string>> {
+  const directory = sources.volumeDirectory?.(pod, volumeName);
+  if (directory === undefined) return { kind: 'missing' };
+  try {
+    return { kind: 'found', value: await readVolumeFile(directory, path) };
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function failed(error: unknown): { kind: 'failed'; error: Error } {
+  return { kind: 'failed', error: error instanceof Error ? error : new Error(String(error)) };
+}

@@ -1,0 +1,34 @@
+/** Configs of sandboxes and containers for runtimes that have no files: simulated ones and virtual nodes. */
+import type { ContainerConfig, Init, PodSandboxConfig } from '../../cri/index.js';
+import { NamespaceMode } from '../../cri/index.js';
+import { isHostNetwork, type Pod } from '../../kube/index.js';
+import type { ContainerConfigRequest, PodConfigs } from '../contracts.js';
+import { containerAnnotations, containerLabels, sandboxAnnotations, sandboxLabels } from './labels.js';
+
+/** Tells who a pod and its containers are and what they should run, and nothing of the machine. */
+export const filelessPodConfigs: PodConfigs = {
+  async sandbox(pod: Pod, attempt: number): Promise<Init<PodSandboxConfig>> {
+    const { name = '', namespace = '', uid = '' } = pod.metadata;
+    return {
+      metadata: { name, namespace, uid, attempt },
+      labels: sandboxLabels(pod),
+      annotations: sandboxAnnotations(pod),
+      linux: {
+        securityContext: {
+          namespaceOptions: { network: isHostNetwork(pod) ? NamespaceMode.NODE : NamespaceMode.POD },
+        },
+      },
+    };
+  },
+  async container({ pod, container, restartCount, image }: ContainerConfigRequest) {
+    const config: Init<ContainerConfig> = {
+      metadata: { name: container.name, attempt: restartCount },
+      image: { image: image.ref, userSpecifiedImage: container.image ?? '' },
+      command: container.command ?? [],
+      args: container.args ?? [],
+      labels: containerLabels(pod, container),
+      annotations: containerAnnotations(pod, container, restartCount),
+    };
+    return { config, cleanup: async () => {} };
+  },
+};

@@ -1,0 +1,108 @@
+/** Reads what the machine is, as far as the configs of containers depend on it. */
+import { access, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pageSizeName } from './resources.js';
+
+export interface HostFacts {
+  readonly memoryCapacityBytes: number;
+  readonly swapCapacityBytes: number;
+  /** Whether the swap of a cgroup can be limited. */
+  readonly isSwapControllerAvailable: boolean;
+  /** `2MB`, `1GB` … */
+  readonly hugePageSizes: readonly string[];
+  readonly cgroupVersion: 1 | 2;
+  readonly thermalThrottlePaths: readonly string[];
+  readonly isSelinuxEnabled: boolean;
+  readonly isAppArmorEnabled: boolean;
+}
+
+/** `root` is where the machine's `/proc` and `/sys` are found. */
+export async function readHostFacts(root = '/'): Promise<HostFacts> {
+  const memory = parseMeminfo(await readFile(join(root, 'proc/meminfo'), 'utf8'));
+  const cgroupVersion = (await exists(join(root, 'sys/fs/cgroup/cgroup.controllers'))) ? 2 : 1;
+  return {
+    ...memory,
+    cgroupVersion,
+    isSwapControllerAvailable: await exists(await swapControllerPath(root, cgroupVersion)),
+    hugePageSizes: await readHugePageSizes(root),
+    thermalThrottlePaths: await findThermalThrottlePaths(root),
+    isSelinuxEnabled: await exists(join(root, 'sys/fs/selinux/enforce')),
+    isAppArmorEnabled:
+      (await readIfPresent(join(root, 'sys/module/apparmor/parameters/enabled')))?.startsWith('Y') ?? false,
+  };
+}
+
+export function parseMeminfo(text: string): { memoryCapacityBytes: number; swapCapacityBytes: number } {
+  const bytesOf = (field: string): number | undefined => {
+    const [, kibibytes] = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(text) ?? [];
+    return kibibytes === undefined ? undefined : Number(kibibytes) * 1024;
+  };
+  const memoryCapacityBytes = bytesOf('MemTotal');
+  if (memoryCapacityBytes === undefined) throw new Error('/proc/meminfo has no MemTotal line');
+  return { memoryCapacityBytes, swapCapacityBytes: bytesOf('SwapTotal') ?? 0 };
+}
+
+/** The root cgroup of v2 has no swap file, so the one of this process is asked. */
+async function swapControllerPath(root: string, cgroupVersion: 1 | 2): Promise<string> {
+  if (cgroupVersion === 1) return join(root, 'sys/fs/cgroup/memory/memory.memsw.limit_in_bytes');
+  const text = (await readIfPresent(join(root, 'proc/self/cgroup'))) ?? '';
+  const [, own = '/'] = /^0::(.*)$/m.exec(text) ?? [];
+  return join(root, 'sys/fs/cgroup', own, 'memory.swap.max');
+}
+
+async function readHugePageSizes(root: string): Promise<string[]> {
+  const sizesKib = (await list(join(root, 'sys/kernel/mm/hugepages')))
+    .map((entry) => /^hugepages-(\d+)kB$/.exec(entry)?.[1])
+    .filter((size) => size !== undefined)
+    .map(Number);
+  return sizesKib.sort((a, b) => a - b).map((size) => pageSizeName(size * 1024));
+}
+
+/** Paths as containers see them, without `root`. */
+async function findThermalThrottlePaths(root: string): Promise<string[]> {
+  const cpus = (await list(join(root, 'sys/devices/system/cpu')))
+    .map((entry) => /^cpu(\d+)$/.exec(entry)?.[1])
+    .filter((cpu) => cpu !== undefined)
+    .map(Number)
+    .sort((a, b) => a - b);
+  const found: string[] = [];
+  for (const cpu of cpus) {
+    const path = `/sys/devices/system/cpu/cpu${cpu}/thermal_throttle`;
+    if (await exists(join(root, path))) found.push(path);
+  }
+  return found;
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch (error) {
+    return falseIfAbsent(error);
+  }
+}
+
+async function list(directory: string): Promise<string[]> {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    falseIfAbsent(error);
+    return [];
+  }
+}
+
+async function readIfPresent(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    falseIfAbsent(error);
+    return undefined;
+  }
+}
+
+/** What the kernel does not have or does not show to us is not there; other errors are errors. */
+function falseIfAbsent(error: unknown): false {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES' || code === 'EPERM') return false;
+  throw error;
+}

@@ -1,0 +1,28 @@
+/** Configs of sandboxes and containers: what the CRI is told of a pod, and the files that go with it. */
+export type {
+  EnvSources,
+  ObjectReader,
+  ServiceSource,
+} from './env-inputs.js';
+export { expand } from './expansion.js';
+export { filelessPodConfigs } from './fileless.js';
+export { type HostFacts, readHostFacts } from './host-facts.js';
+export {
+  containerDirectory,
+  containerLogDirectory,
+  containerLogPath,
+  podDirectory,
+  podLogDirectory,
+} from './paths.js';
+export { FilePodConfigs, imageUserFromRuntime, type PodConfigsOptions } from './pod-configs.js';
+export { parseResolvConf, resolvConfLimitProblem } from './resolv-conf.js';
+export { containerResources, overheadResources, sandboxResources } from './resources.js';
+export type { ImageUser } from './security.js';
+export {
+  type MemoryQosSettings,
+  type RuntimeSettings,
+  type RuntimeSettingsOptions,
+  runtimeSettings,
+  type SwapBehavior,
+  type SwapSettings,
+} from './settings.js';

@@ -1,0 +1,25 @@
+/** Which kernel namespaces a pod shares with the node, and its containers with each other. */
+import { type Init, NamespaceMode, type NamespaceOption } from '../../cri/index.js';
+import type { Pod } from '../../kube/index.js';
+
+export function podNamespaces(pod: Pod): Init<NamespaceOption> {
+  const { hostNetwork, hostPID, hostIPC, shareProcessNamespace } = pod.spec;
+  return {
+    network: hostNetwork === true ? NamespaceMode.NODE : NamespaceMode.POD,
+    ipc: hostIPC === true ? NamespaceMode.NODE : NamespaceMode.POD,
+    pid:
+      hostPID === true
+        ? NamespaceMode.NODE
+        : shareProcessNamespace === true
+          ? NamespaceMode.POD
+          : NamespaceMode.CONTAINER,
+    usernsOptions: { mode: NamespaceMode.NODE },
+  };
+}
+
+/** A debug container sees the processes of its target, unless the whole pod shares them anyway. */
+export function containerNamespaces(pod: Pod, targetContainerId?: string): Init<NamespaceOption> {
+  const namespaces = podNamespaces(pod);
+  if (targetContainerId === undefined || namespaces.pid !== NamespaceMode.CONTAINER) return namespaces;
+  return { ...namespaces, pid: NamespaceMode.TARGET, targetId: targetContainerId };
+}

@@ -1,0 +1,186 @@
+/** Translates requests and limits into what the kernel's cgroups are given. */
+import type { HugepageLimit, Init, LinuxContainerResources } from '../../cri/index.js';
+import {
+  aggregateContainers,
+  isPodLevelResource,
+  type Pod,
+  parseQuantity,
+  type Quantity,
+  qosClass,
+  quantityMilliValue,
+  quantityUnits,
+  quantityValue,
+} from '../../kube/index.js';
+import type { AnyContainer } from '../contracts.js';
+import { memoryQosSettings } from './memory-qos.js';
+import { containerOomScoreAdj } from './oom-score.js';
+import type { RuntimeSettings } from './settings.js';
+import { swapResources } from './swap.js';
+
+const minShares = 2;
+const maxShares = 262_144;
+const minQuotaMicros = 1000;
+
+/** Millicores as the weight of cgroup v1, which runtimes convert for v2. */
+export function cpuShares(milliCpu: number): number {
+  if (milliCpu === 0) return minShares;
+  return Math.min(Math.max(Math.floor((milliCpu * 1024) / 1000), minShares), maxShares);
+}
+
+/** Millicores as microseconds of each period; 0 means no limit. */
+export function cpuQuotaMicros(milliCpu: number, periodMicros: number): number {
+  if (milliCpu === 0) return 0;
+  return Math.max(Math.floor((milliCpu * periodMicros) / 1000), minQuotaMicros);
+}
+
+export interface Amounts {
+  /** Undefined when no request is given, which is not the same as a request of 0. */
+  readonly cpuRequest: Quantity | undefined;
+  readonly cpuLimit: Quantity | undefined;
+  readonly memoryLimit: Quantity | undefined;
+}
+
+/** The part that sandboxes, their overhead and containers have in common. */
+export function baseResources(
+  { cpuRequest, cpuLimit, memoryLimit }: Amounts,
+  settings: RuntimeSettings,
+  hasExclusiveCpus = false,
+): Init<LinuxContainerResources> {
+  const limitBytes = bytesOf(memoryLimit);
+  const periodMicros = Math.round(settings.cpuCfsQuotaPeriodMs * 1000);
+  const quotaMicros = hasExclusiveCpus ? -1 : cpuQuotaMicros(millisOf(cpuLimit), periodMicros);
+  return {
+    cpuShares: cpuShares(millisOf(cpuRequest ?? cpuLimit)),
+    ...(limitBytes === 0 ? {} : { memoryLimitInBytes: limitBytes }),
+    ...(settings.cpuCfsQuota ? { cpuPeriod: periodMicros, cpuQuota: quotaMicros } : {}),
+    ...(settings.cgroupVersion === 2 && !settings.singleProcessOomKill
+      ? { unified: { 'memory.oom.group': '1' } }
+      : {}),
+  };
+}
+
+/** All containers of the pod together, without the overhead of the sandbox. */
+export function sandboxResources(
+  pod: Pod,
+  settings: RuntimeSettings,
+  hasExclusiveCpus = false,
+): Init<LinuxContainerResources> {
+  const requests = podAmounts(pod, 'requests');
+  const limits = podAmounts(pod, 'limits');
+  return baseResources(
+    { cpuRequest: requests.get('cpu'), cpuLimit: limits.get('cpu'), memoryLimit: limits.get('memory') },
+    settings,
+    hasExclusiveCpus,
+  );
+}
+
+/** What the sandbox takes for itself is request and limit at once. */
+export function overheadResources(pod: Pod, settings: RuntimeSettings): Init<LinuxContainerResources> {
+  const { overhead } = pod.spec;
+  if (overhead === undefined) return {};
+  const cpu = parseQuantity(overhead.cpu ?? '0');
+  return baseResources(
+    { cpuRequest: cpu, cpuLimit: cpu, memoryLimit: parseQuantity(overhead.memory ?? '0') },
+    settings,
+  );
+}
+
+export function containerResources(
+  pod: Pod,
+  container: AnyContainer,
+  settings: RuntimeSettings,
+  hasExclusiveCpus = false,
+): Init<LinuxContainerResources> {
+  const cpuRequestText = container.resources?.requests?.cpu;
+  const memoryLimit = effectiveLimit(pod, container, 'memory');
+  const base = baseResources(
+    {
+      cpuRequest: cpuRequestText === undefined ? undefined : parseQuantity(cpuRequestText),
+      cpuLimit: effectiveLimit(pod, container, 'cpu'),
+      memoryLimit,
+    },
+    settings,
+    hasExclusiveCpus,
+  );
+  const swap = swapResources(pod, container, bytesOf(memoryLimit), settings);
+  const memoryQos = memoryQosSettings(
+    {
+      requestBytes: quantityUnits(container.resources?.requests?.memory),
+      limitBytes: bytesOf(memoryLimit),
+      isGuaranteed: qosClass(pod) === 'Guaranteed',
+    },
+    settings,
+  );
+  return {
+    ...base,
+    ...(swap.memorySwapLimitInBytes === undefined
+      ? {}
+      : { memorySwapLimitInBytes: swap.memorySwapLimitInBytes }),
+    unified: { ...base.unified, ...swap.unified, ...memoryQos },
+    oomScoreAdj: containerOomScoreAdj(pod, container, settings.memoryCapacityBytes),
+    hugepageLimits: hugepageLimits(pod, container, settings.hugePageSizes),
+  };
+}
+
+/** A container without a limit of its own is held by that of the pod. */
+export function effectiveLimit(
+  pod: Pod,
+  container: AnyContainer,
+  name: 'cpu' | 'memory',
+): Quantity | undefined {
+  const own = container.resources?.limits?.[name];
+  const limit = own === undefined ? undefined : parseQuantity(own);
+  const podLimit = pod.spec.resources?.limits?.[name];
+  if (podLimit === undefined || (limit !== undefined && limit.nanos !== 0n)) return limit;
+  return parseQuantity(podLimit);
+}
+
+/** One entry for each page size that the kernel has: 0 where nothing is said, so that no page is free for all. */
+export function hugepageLimits(
+  pod: Pod,
+  container: AnyContainer,
+  pageSizes: readonly string[],
+): Init<HugepageLimit>[] {
+  const limits = new Map<string, number>();
+  for (const list of [pod.spec.resources?.limits, container.resources?.limits]) {
+    for (const [name, amount] of Object.entries(list ?? {})) {
+      if (name.startsWith('hugepages-')) {
+        limits.set(pageSizeName(quantityUnits(name.slice('hugepages-'.length))), quantityUnits(amount));
+      }
+    }
+  }
+  return pageSizes.map((pageSize) => ({ pageSize, limit: limits.get(pageSize) ?? 0 }));
+}
+
+/** Bytes in the kernel's notation: `64KB`, `2MB`, `1GB`. */
+export function pageSizeName(sizeBytes: number): string {
+  const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
+  let size = sizeBytes;
+  let unit = 0;
+  while (size >= 1024 && unit < units.length - 1) {
+    size /= 1024;
+    unit += 1;
+  }
+  return `${size}${units[unit]}`;
+}
+
+function podAmounts(pod: Pod, side: 'requests' | 'limits'): Map<string, Quantity> {
+  const amounts = aggregateContainers(pod.spec, side);
+  for (const [name, text] of Object.entries(pod.spec.resources?.[side] ?? {})) {
+    if (isPodLevelResource(name)) amounts.set(name, parseQuantity(text));
+  }
+  return amounts;
+}
+
+function millisOf(quantity: Quantity | undefined): number {
+  return quantity === undefined ? 0 : safeInteger(quantityMilliValue(quantity));
+}
+
+function bytesOf(quantity: Quantity | undefined): number {
+  return quantity === undefined ? 0 : safeInteger(quantityValue(quantity));
+}
+
+/** More than 2^53 of anything is no limit that a machine could feel. */
+function safeInteger(value: bigint): number {
+  return Math.min(Number(value), Number.MAX_SAFE_INTEGER);
+}

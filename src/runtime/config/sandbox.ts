@@ -1,0 +1,78 @@
+/** The CRI config of a pod's sandbox. */
+import type { Init, LinuxPodSandboxConfig, PodSandboxConfig } from '../../cri/index.js';
+import { isHostNetwork, type Pod, podContainers } from '../../kube/index.js';
+import { runtimeDefaultProfile } from './confinement.js';
+import { kernelHostname, podHostname } from './hostname.js';
+import { sandboxAnnotations, sandboxLabels } from './labels.js';
+import { podNamespaces } from './namespaces.js';
+import { podLogDirectory } from './paths.js';
+import { portMappings } from './ports.js';
+import type { ResolvConf } from './resolv-conf.js';
+import { overheadResources, sandboxResources } from './resources.js';
+import { selinuxOptions } from './security.js';
+import type { RuntimeSettings } from './settings.js';
+import { sandboxGroups, supplementalGroupsPolicy } from './supplemental-groups.js';
+
+export interface SandboxRequest {
+  readonly pod: Pod;
+  readonly attempt: number;
+  readonly dns: ResolvConf;
+  readonly settings: RuntimeSettings;
+  /** The pod's cgroup in the notation of the cgroup driver; empty lets the runtime choose. */
+  readonly cgroupParent: string;
+  /** Groups that the pod's persistent volumes ask for. */
+  readonly volumeGroups: readonly number[];
+  /** Whether CPUs belong to containers of this pod alone, so that no quota may slow them. */
+  readonly hasExclusiveCpus: boolean;
+}
+
+export function sandboxConfig(request: SandboxRequest): Init<PodSandboxConfig> {
+  const { pod, attempt, dns, settings } = request;
+  const { name = '', namespace = '', uid = '' } = pod.metadata;
+  return {
+    metadata: { name, namespace, uid, attempt },
+    hostname: isHostNetwork(pod)
+      ? ''
+      : kernelHostname(podHostname(pod, settings.clusterDomain), pod.spec.setHostnameAsFQDN === true),
+    logDirectory: podLogDirectory(settings.podLogsDir, pod),
+    dnsConfig: { servers: dns.servers, searches: dns.searches, options: dns.options },
+    portMappings: portMappings(pod),
+    labels: sandboxLabels(pod),
+    annotations: sandboxAnnotations(pod),
+    linux: linuxConfig(request),
+  };
+}
+
+function linuxConfig(request: SandboxRequest): Init<LinuxPodSandboxConfig> {
+  const { pod, settings } = request;
+  const context = pod.spec.securityContext ?? {};
+  return {
+    cgroupParent: request.cgroupParent,
+    sysctls: Object.fromEntries(
+      (context.sysctls ?? []).map(({ name, value }) => [normalizeSysctl(name), value]),
+    ),
+    resources: sandboxResources(pod, settings, request.hasExclusiveCpus),
+    overhead: overheadResources(pod, settings),
+    securityContext: {
+      privileged: [...podContainers(pod)].some(
+        ({ container }) => container.securityContext?.privileged === true,
+      ),
+      seccomp: runtimeDefaultProfile,
+      ...(context.runAsUser === undefined ? {} : { runAsUser: { value: context.runAsUser } }),
+      ...(context.runAsGroup === undefined ? {} : { runAsGroup: { value: context.runAsGroup } }),
+      ...(context.seLinuxOptions === undefined
+        ? {}
+        : { selinuxOptions: selinuxOptions(context.seLinuxOptions) }),
+      supplementalGroups: sandboxGroups(pod, request.volumeGroups),
+      supplementalGroupsPolicy: supplementalGroupsPolicy(pod),
+      namespaceOptions: podNamespaces(pod),
+    },
+  };
+}
+
+/** `net/ipv4/conf/eth0.1/forwarding` and `net.ipv4.conf.eth0/1.forwarding` are one sysctl; the second is sent. */
+export function normalizeSysctl(name: string): string {
+  const separator = /[./]/.exec(name)?.[0];
+  if (separator !== '/') return name;
+  return name.replace(/[./]/g, (character) => (character === '/' ? '.' : '/'));
+}

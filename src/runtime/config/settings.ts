@@ -1,0 +1,107 @@
+/** What a node is and how it is configured, as far as the configs of sandboxes and containers depend on it. */
+import type { ResourceList } from '../../kube/index.js';
+
+export type SwapBehavior = 'NoSwap' | 'LimitedSwap';
+
+export interface SwapSettings {
+  /** LimitedSwap gives burstable containers a share of the node's swap; NoSwap gives none to anybody. */
+  readonly behavior: SwapBehavior;
+  /** All swap of the node. */
+  readonly capacityBytes: number;
+  /** False when the kernel has no swap controller; then nothing is said about swap. */
+  readonly isControllerAvailable: boolean;
+}
+
+export interface MemoryQosSettings {
+  /** The feature gate MemoryQoS; it has an effect on cgroup v2 only. */
+  readonly enabled: boolean;
+  /** Where between request and limit `memory.high` lies, from 0 to 1. */
+  readonly throttlingFactor: number;
+  /** TieredReservation protects the request by `memory.min` or `memory.low`. */
+  readonly reservationPolicy: 'None' | 'TieredReservation';
+}
+
+/** Plain values; whoever hands them out gives a new object when one of them changes. */
+export interface RuntimeSettings {
+  /** The name of the node object. */
+  readonly nodeName: string;
+  /** Where the agent keeps its files; pods live below `<rootDir>/pods`, seccomp profiles in `<rootDir>/seccomp`. */
+  readonly rootDir: string;
+  /** Where the runtime writes container logs. */
+  readonly podLogsDir: string;
+  /** The addresses given by `--node-ip`; the first one decides the family that comes first. */
+  readonly nodeIps: readonly string[];
+  /** The addresses of the node as pods see them (`status.hostIPs`), primary first. */
+  readonly hostIps: readonly string[];
+  /** The domain of cluster services; empty when there is none. */
+  readonly clusterDomain: string;
+  /** The name servers of the cluster. */
+  readonly clusterDns: readonly string[];
+  /** The node's resolver file; empty means that pods get no DNS from the node. */
+  readonly resolvConf: string;
+  /** The node's hosts file, which host-network pods see. */
+  readonly hostsFile: string;
+  /** Whether CPU limits are enforced by quota. */
+  readonly cpuCfsQuota: boolean;
+  readonly cpuCfsQuotaPeriodMs: number;
+  /** Whether containers without a seccomp profile get that of the runtime instead of none. */
+  readonly seccompDefault: boolean;
+  /** All memory of the node; the scale of OOM scores. */
+  readonly memoryCapacityBytes: number;
+  /** What the node offers to pods; the value that `limits.*` of unlimited containers show. */
+  readonly nodeAllocatable: ResourceList;
+  readonly swap: SwapSettings;
+  readonly cgroupVersion: 1 | 2;
+  /** When false, the kernel kills all processes of a container together (cgroup v2 only). */
+  readonly singleProcessOomKill: boolean;
+  readonly memoryQos: MemoryQosSettings;
+  /** The size of a memory page. */
+  readonly pageSizeBytes: number;
+  /** The huge page sizes of the kernel in its cgroup notation: `2MB`, `1GB`. */
+  readonly hugePageSizes: readonly string[];
+  readonly isSelinuxEnabled: boolean;
+  readonly isAppArmorEnabled: boolean;
+  /** Those files of the CPUs that would tell one container about others; masked with the other paths. */
+  readonly thermalThrottlePaths: readonly string[];
+  /** The feature gate ContainerStopSignals: whether `lifecycle.stopSignal` counts. */
+  readonly containerStopSignals: boolean;
+}
+
+/** What must be said; everything else has a default. */
+export type RuntimeSettingsOptions = Pick<RuntimeSettings, 'nodeName'> & Partial<RuntimeSettings>;
+
+/** The defaults of an unconfigured node. Those about the machine itself come from `readHostFacts`. */
+const defaults: Omit<RuntimeSettings, 'nodeName'> = {
+  rootDir: '/var/lib/kubelet',
+  podLogsDir: '/var/log/pods',
+  nodeIps: [],
+  hostIps: [],
+  clusterDomain: '',
+  clusterDns: [],
+  resolvConf: '/etc/resolv.conf',
+  hostsFile: '/etc/hosts',
+  cpuCfsQuota: true,
+  cpuCfsQuotaPeriodMs: 100,
+  seccompDefault: false,
+  memoryCapacityBytes: 0,
+  nodeAllocatable: {},
+  swap: { behavior: 'NoSwap', capacityBytes: 0, isControllerAvailable: false },
+  cgroupVersion: 2,
+  singleProcessOomKill: false,
+  memoryQos: { enabled: false, throttlingFactor: 0.9, reservationPolicy: 'None' },
+  pageSizeBytes: 4096,
+  hugePageSizes: [],
+  isSelinuxEnabled: false,
+  isAppArmorEnabled: false,
+  thermalThrottlePaths: [],
+  containerStopSignals: false,
+};
+
+export function runtimeSettings(options: RuntimeSettingsOptions): RuntimeSettings {
+  return { ...defaults, ...options };
+}
+
+/** Whether the first address family of the node is IPv6. */
+export function prefersIpv6(nodeIps: readonly string[]): boolean {
+  return nodeIps[0]?.includes(':') ?? false;
+}

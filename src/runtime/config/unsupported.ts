@@ -1,0 +1,32 @@
+/** Says plainly which fields of a pod this build cannot honour, instead of running the pod without them. */
+import { formatPod, type Pod } from '../../kube/index.js';
+import type { AnyContainer } from '../contracts.js';
+
+/** Fails when the pod as a whole asks for something that is not there. */
+export function rejectUnsupportedPod(pod: Pod): void {
+  if (pod.spec.hostUsers === false) {
+    throw new Error(
+      `pod "${formatPod(pod)}": spec.hostUsers is false, but this build does not run pods in user namespaces yet; remove the field or set it to true`,
+    );
+  }
+  if ((pod.spec.resourceClaims ?? []).length > 0) {
+    throw new Error(
+      `pod "${formatPod(pod)}": spec.resourceClaims is set, but this build does not prepare dynamic resources yet; remove the claims or run the pod on another node`,
+    );
+  }
+}
+
+/** Fails when one container asks for something that is not there. */
+export function rejectUnsupportedContainer(pod: Pod, container: AnyContainer): void {
+  const where = `pod "${formatPod(pod)}", container ${container.name}`;
+  if ((container.volumeDevices ?? []).length > 0) {
+    throw new Error(
+      `${where}: volumeDevices is set, but this build does not pass block volumes to containers yet; mount the volume as a file system with volumeMounts`,
+    );
+  }
+  if ((container.resources?.claims ?? []).length > 0) {
+    throw new Error(
+      `${where}: resources.claims is set, but this build does not prepare dynamic resources yet; remove the claims or run the pod on another node`,
+    );
+  }
+}
