@@ -54,12 +54,18 @@ export function readManifest(text: string, origin: Origin, context: StaticPodCon
   if (origin.kind === 'file' && pods.length !== 1) {
     throw problem(name, `it holds ${pods.length} pods; a manifest file holds exactly one Pod`);
   }
-  return {
-    pods: pods.map((pod, index) =>
-      staticPod(pod, document, isList(document) ? index : undefined, origin, context),
-    ),
-    warnings: warnings.map(formatProblem),
-  };
+  try {
+    return {
+      pods: pods.map((pod, index) =>
+        staticPod(pod, document, isList(document) ? index : undefined, origin, context),
+      ),
+      warnings: warnings.map(formatProblem),
+    };
+  } catch (error) {
+    // A misspelt field is often the reason why a required one is missing.
+    if (error instanceof InvalidManifest) throw new InvalidManifest([...error.problems, ...warnings]);
+    throw error;
+  }
 }
 
 function staticPod(

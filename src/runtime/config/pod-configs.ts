@@ -178,7 +178,7 @@ export function imageUserFromRuntime(
   runtime: Pick<CriRuntime, 'imageStatus'>,
 ): (image: string) => Promise<ImageUser> {
   return async (image) => {
-    const { image: found } = await runtime.imageStatus({ image: { image, userSpecifiedImage: image } });
+    const { image: found } = await runtime.imageStatus({ image: { image } });
     if (found?.uid !== undefined) return { uid: found.uid.value };
     return { username: found?.username ?? '' };
   };

@@ -1,0 +1,79 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { parseMeminfo, readHostFacts } from './host-facts.js';
+
+const roots: string[] = [];
+afterEach(async () => {
+  for (const root of roots.splice(0)) await rm(root, { recursive: true });
+});
+
+async function machine(files: Record<string, string>): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'host-facts-'));
+  roots.push(root);
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(join(root, dirname(path)), { recursive: true });
+    await writeFile(join(root, path), content);
+  }
+  return root;
+}
+
+const meminfo = 'MemTotal:        1024 kB\nMemFree: 5 kB\nSwapTotal:       2048 kB\n';
+
+describe('readHostFacts', () => {
+  it('reads a machine with cgroup v2', async () => {
+    const root = await machine({
+      'proc/meminfo': meminfo,
+      'proc/self/cgroup': '0::/system.slice/agent.service\n',
+      'sys/fs/cgroup/cgroup.controllers': 'cpu memory\n',
+      'sys/fs/cgroup/system.slice/agent.service/memory.swap.max': 'max\n',
+      'sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages': '0',
+      'sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages': '0',
+      'sys/devices/system/cpu/cpu10/thermal_throttle/core_throttle_count': '0',
+      'sys/devices/system/cpu/cpu2/thermal_throttle/core_throttle_count': '0',
+      'sys/devices/system/cpu/cpu3/online': '1',
+      'sys/devices/system/cpu/cpufreq/boost': '1',
+      'sys/fs/selinux/enforce': '1',
+      'sys/module/apparmor/parameters/enabled': 'Y\n',
+    });
+    expect(await readHostFacts(root)).toEqual({
+      memoryCapacityBytes: 1024 * 1024,
+      swapCapacityBytes: 2048 * 1024,
+      isSwapControllerAvailable: true,
+      hugePageSizes: ['2MB', '1GB'],
+      cgroupVersion: 2,
+      thermalThrottlePaths: [
+        '/sys/devices/system/cpu/cpu2/thermal_throttle',
+        '/sys/devices/system/cpu/cpu10/thermal_throttle',
+      ],
+      isSelinuxEnabled: true,
+      isAppArmorEnabled: true,
+    });
+  });
+
+  it('reads a machine that has only memory', async () => {
+    expect(await readHostFacts(await machine({ 'proc/meminfo': meminfo }))).toEqual({
+      memoryCapacityBytes: 1024 * 1024,
+      swapCapacityBytes: 2048 * 1024,
+      isSwapControllerAvailable: false,
+      hugePageSizes: [],
+      cgroupVersion: 1,
+      thermalThrottlePaths: [],
+      isSelinuxEnabled: false,
+      isAppArmorEnabled: false,
+    });
+  });
+
+  it('finds the swap controller of cgroup v1', async () => {
+    const root = await machine({
+      'proc/meminfo': meminfo,
+      'sys/fs/cgroup/memory/memory.memsw.limit_in_bytes': '1',
+    });
+    expect(await readHostFacts(root)).toMatchObject({ cgroupVersion: 1, isSwapControllerAvailable: true });
+  });
+
+  it('refuses a machine without memory', () => {
+    expect(() => parseMeminfo('')).toThrow('/proc/meminfo has no MemTotal line');
+  });
+});

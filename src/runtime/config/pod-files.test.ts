@@ -1,0 +1,113 @@
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  createTerminationLog,
+  makeLogDirectory,
+  readNodeFile,
+  readVolumeFile,
+  writeHostsFile,
+} from './pod-files.js';
+
+let root = '';
+let umask = 0;
+beforeEach(async () => {
+  umask = process.umask(0o077);
+  root = await mkdtemp(join(tmpdir(), 'pod-files-'));
+});
+afterEach(async () => {
+  process.umask(umask);
+  await rm(root, { recursive: true });
+});
+
+const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
+
+describe('files of a pod', () => {
+  it('log directories can be entered whatever the umask is', async () => {
+    const path = join(root, 'logs/pod/c');
+    await makeLogDirectory(path);
+    await makeLogDirectory(path);
+    expect(await modeOf(path)).toBe(0o755);
+  });
+
+  it('a hosts file keeps its inode, as running containers have it mounted', async () => {
+    const path = join(root, 'pod/etc-hosts');
+    await writeHostsFile(path, 'a longer first content\n');
+    const { ino } = await stat(path);
+    await chmod(path, 0o600);
+    await writeHostsFile(path, 'short\n');
+    expect(await readFile(path, 'utf8')).toBe('short\n');
+    expect((await stat(path)).ino).toBe(ino);
+    expect(await modeOf(path)).toBe(0o644);
+  });
+
+  it('a hosts file that is right is not written', async () => {
+    const path = join(root, 'etc-hosts');
+    await writeHostsFile(path, 'same\n');
+    await utimes(path, 1000, 1000);
+    await writeHostsFile(path, 'same\n');
+    expect((await stat(path)).mtimeMs).toBe(1_000_000);
+    await writeHostsFile(path, 'diff\n');
+    expect(await readFile(path, 'utf8')).toBe('diff\n');
+  });
+
+  it('a hosts file is not written through a link', async () => {
+    await writeFile(join(root, 'victim'), 'x');
+    await symlink(join(root, 'victim'), join(root, 'etc-hosts'));
+    await expect(writeHostsFile(join(root, 'etc-hosts'), 'y')).rejects.toThrow('ELOOP');
+  });
+
+  it('each termination log is a file of its own that everybody may write', async () => {
+    const directory = join(root, 'containers/c');
+    const first = await createTerminationLog(directory);
+    const second = await createTerminationLog(directory);
+    expect(first).not.toBe(second);
+    expect(basename(first)).toMatch(/^[0-9a-f]{8}$/);
+    expect(await modeOf(first)).toBe(0o666);
+    expect(await readFile(first, 'utf8')).toBe('');
+  });
+
+  it('a file that is too long is an error', async () => {
+    await writeFile(join(root, 'big'), Buffer.alloc(10 * 1024 * 1024 + 1));
+    await expect(readNodeFile(join(root, 'big'))).rejects.toThrow('is longer than 10485760 bytes');
+  });
+});
+
+describe('readVolumeFile', () => {
+  beforeEach(async () => {
+    await mkdir(join(root, 'volume/..data'), { recursive: true });
+    await writeFile(join(root, 'volume/..data/env'), 'inside');
+    await writeFile(join(root, 'secret'), 'outside');
+    const links: [target: string, name: string][] = [
+      ['..data/env', 'relative'],
+      ['/..data/env', 'absolute'],
+      ['../../../..data/env', 'climbing'],
+      ['../secret', 'escaping'],
+      ['loop', 'loop'],
+      ['..data', 'directory'],
+    ];
+    for (const [target, name] of links) await symlink(target, join(root, 'volume', name));
+  });
+
+  it.each([
+    '..data/env',
+    'relative',
+    'absolute',
+    'climbing',
+    '../../..data/env',
+    'directory/env',
+    '/relative',
+  ])('reads %s', async (path) => expect(await readVolumeFile(join(root, 'volume'), path)).toBe('inside'));
+
+  it.each([
+    ['escaping', 'ENOENT'],
+    ['../secret', 'ENOENT'],
+    ['missing', 'ENOENT'],
+    ['loop', 'leads through more than 40 links'],
+    ['directory', 'is not a regular file'],
+    ['', 'lies outside of its volume'],
+  ])('refuses %s', async (path, message) => {
+    await expect(readVolumeFile(join(root, 'volume'), path)).rejects.toThrow(message);
+  });
+});
