@@ -1,6 +1,7 @@
 /** `nodelet agent`: the node's agent under the reference kubelet's flags. */
 import { readdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import path from 'node:path';
 import {
   ConfigurationError,
   inertSettings,
@@ -152,7 +153,8 @@ async function runWith(runtime: CriClient, parts: AgentParts): Promise<number> {
       maxPerContainer: flags.maximumDeadContainersPerContainer,
       maxTotal: flags.maximumDeadContainers,
     },
-    containerLogsDir: '/var/log/containers',
+    // Beside the pods' logs: /var/log/containers unless podLogsDir says otherwise.
+    containerLogsDir: path.join(path.dirname(config.podLogsDir), 'containers'),
     timeline,
     registry,
     metrics,

@@ -92,6 +92,7 @@ export class Timeline {
       what: `event.${reason}`,
       message,
       ...this.#repeatLevel(`${pod.uid} ${fieldPath} ${reason} ${message}`),
+      ...containerOf(fieldPath),
       pod: { uid: pod.uid, name: pod.name, namespace: pod.namespace },
       event: { type, reason, ...(fieldPath === undefined ? {} : { fieldPath }) },
     });
@@ -155,6 +156,12 @@ export class Timeline {
     }
     return ring;
   }
+}
+
+/** The container that a field path such as `spec.containers{app}` names. */
+function containerOf(fieldPath: string | undefined): { container?: string } {
+  const [, container] = /\{(.+)\}$/.exec(fieldPath ?? '') ?? [];
+  return container === undefined ? {} : { container };
 }
 
 /** The reference to a pod object that entries carry. */

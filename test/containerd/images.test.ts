@@ -17,7 +17,9 @@ const waitingReason = (status: {
 }): string | undefined => status.containerStatuses?.[0]?.state?.waiting?.reason;
 
 it('an image that is missing is pulled from the registry', async () => {
-  const image = await registry.push(await buildBusyboxImage({ name: 'pulled:1' }, []));
+  const image = await registry.push(
+    await buildBusyboxImage({ name: 'nodelet.test/pulled:1', config: {} }, []),
+  );
   await node.apply('pull.yaml', manifest('pull', { image }));
   await node.untilReady('pull');
   expect(node.log).toContain(`Pulling image "${image}"`);
@@ -39,7 +41,7 @@ it('an image that nobody has: the error, then back-off, then it runs once somebo
   expect(status.containerStatuses?.[0]?.state?.waiting?.message).toMatch(
     /^Back-off pulling image ".*": ErrImagePull: /,
   );
-  await registry.push(await buildBusyboxImage({ name: 'later:1' }, []));
+  await registry.push(await buildBusyboxImage({ name: 'nodelet.test/later:1', config: {} }, []));
   await node.untilReady('later', 60_000);
 });
 

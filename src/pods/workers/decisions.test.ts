@@ -46,6 +46,12 @@ describe('requeueDelayMs', () => {
     ],
     ['an expired back-off is due at once', { error: backoff(-5) }, 0, 0],
     ['a back-off beyond the resync waits for the resync', { error: backoff(300_000) }, 60_000, 90_000],
+    [
+      'a runtime that is away is asked again soon',
+      { error: new Error('rpc error: code = Unavailable desc = connection refused') },
+      1_000,
+      1_500,
+    ],
     ['a phase transition is due at once', { phaseTransition: true, error: new Error('x') }, 0, 0],
     [
       'a network that is not ready wins over a back-off',

@@ -6,6 +6,7 @@ export interface RequeueInput {
   readonly error: unknown;
   readonly resyncMs: number;
   readonly errorBackoffMs: number;
+  /** For what is likely to be over soon: a network that comes up, a runtime that is being restarted. */
   readonly networkBackoffMs: number;
   /** Wall-clock milliseconds, as the ends of crash-loop back-offs are. */
   readonly nowMs: number;
@@ -13,11 +14,14 @@ export interface RequeueInput {
 }
 
 export const networkNotReady = 'network is not ready';
+const runtimeAway = 'code = Unavailable';
 
 export function requeueDelayMs(input: RequeueInput): number {
   if (input.phaseTransition) return 0;
   if (input.error === undefined) return jitter(input.resyncMs, input.random);
-  if (errorText(input.error).includes(networkNotReady)) return jitter(input.networkBackoffMs, input.random);
+  const text = errorText(input.error);
+  if (text.includes(networkNotReady) || text.includes(runtimeAway))
+    return jitter(input.networkBackoffMs, input.random);
   const endsMs = earliestBackoffEnd(input.error);
   const wantedMs = endsMs === undefined ? input.errorBackoffMs : endsMs - input.nowMs;
   return jitter(Math.min(Math.max(0, wantedMs), input.resyncMs), input.random);

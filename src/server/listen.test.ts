@@ -1,0 +1,367 @@
+import { once } from 'node:events';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { gunzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../async/index.js';
+import { Timeline } from '../timeline/index.js';
+import type { ServerKubelet } from './contracts.js';
+import { type Listener, type ListenOptions, listen } from './listen.js';
+import { runningPodsRoute } from './pods.js';
+import { startHealthz, startReadOnly } from './readonly.js';
+import type { Route } from './routes.js';
+
+const listeners: Listener[] = [];
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await Promise.all(listeners.splice(0).map((listener) => listener.close()));
+});
+
+const options = (limits: ListenOptions['limits'] = {}) => ({
+  address: '127.0.0.1',
+  port: 0,
+  timeline: new Timeline(),
+  limits,
+});
+
+function kept<L extends Listener>(listener: L): L {
+  listeners.push(listener);
+  return listener;
+}
+
+async function openWith(routes: Route[], limits?: ListenOptions['limits']): Promise<Listener> {
+  return kept(await listen(routes, { ...options(limits), name: 'test' }));
+}
+
+const portOf = (listener: Listener): number => listener.address()!.port;
+
+function ask(
+  listener: Listener,
+  target: string,
+  extra: { headers?: Record<string, string>; agent?: Agent; body?: string } = {},
+): Promise<{ status: number; headers: IncomingHttpHeaders; body: string; raw: Buffer }> {
+  const [method = '', path = ''] = target.split(' ');
+  return new Promise((resolve, reject) => {
+    const { headers = {}, agent = false } = extra;
+    const call = request(
+      { host: '127.0.0.1', port: portOf(listener), method, path, headers, agent },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => {
+          const raw = Buffer.concat(chunks);
+          resolve({ status: response.statusCode!, headers: response.headers, body: raw.toString(), raw });
+        });
+      },
+    );
+    call.on('error', reject);
+    call.end(extra.body);
+  });
+}
+
+async function dial(listener: Listener): Promise<{ socket: Socket; ended: Promise<string> }> {
+  const socket = connect(portOf(listener), '127.0.0.1');
+  sockets.push(socket);
+  let seen = '';
+  socket.on('data', (chunk) => {
+    seen += chunk.toString();
+  });
+  socket.on('error', () => {});
+  const ended = new Promise<string>((resolve) => socket.once('close', () => resolve(seen)));
+  await once(socket, 'connect');
+  return { socket, ended };
+}
+
+const never: Route = { kind: 'plain', path: '/never', handle: () => new Promise(() => {}) };
+const quick: Route = {
+  kind: 'plain',
+  path: '/quick',
+  handle: () => ({ status: 200, headers: {}, body: 'quick' }),
+};
+
+const kubelet: ServerKubelet = {
+  pods: () => [{ metadata: { name: 'web', namespace: 'default', uid: 'u' }, spec: { containers: [] } }],
+  runningPods: async () => {
+    throw new Error('the runtime is away');
+  },
+  metricsText: () => 'a 1\n',
+  healthChecks: [{ name: 'syncloop', check: () => undefined }],
+};
+
+describe('the read-only port', () => {
+  it.each([
+    ['GET /healthz', 200, 'ok'],
+    ['POST /healthz', 200, 'ok'],
+    ['GET /healthz/log', 200, 'ok'],
+    ['GET /healthz/syncloop', 200, 'ok'],
+    ['GET /healthz?verbose', 200, '[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n'],
+    ['HEAD /healthz', 200, ''],
+    [
+      'GET /pods',
+      200,
+      '{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{"metadata":{"name":"web","namespace":"default","uid":"u"},"spec":{"containers":[]},"status":{}}]}\n',
+    ],
+    ['POST /pods', 405, '405: Method Not Allowed'],
+    ['GET /metrics', 200, 'a 1\n'],
+    ['POST /exec/x', 405, 'Debug endpoints are disabled.\n'],
+    ['GET /runningpods', 307, ''],
+    ['GET /configz', 404, '404 page not found\n'],
+    ['GET /stats/container', 404, '404 page not found\n'],
+    ['GET /../etc/passwd', 307, ''],
+  ])('%s is %i', async (target, status, body) => {
+    const listener = kept(await startReadOnly(kubelet, options()));
+    const answer = await ask(listener, target);
+    expect([answer.status, answer.body]).toEqual([status, body]);
+  });
+
+  it('gives media types, and metrics compressed when asked', async () => {
+    const listener = kept(await startReadOnly(kubelet, options()));
+    expect((await ask(listener, 'GET /pods')).headers['content-type']).toBe('application/json');
+    const health = await ask(listener, 'GET /healthz');
+    expect(health.headers).toMatchObject({
+      'content-type': 'text/plain; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+      'content-length': '2',
+    });
+    const metrics = await ask(listener, 'GET /metrics', { headers: { 'Accept-Encoding': 'gzip' } });
+    expect(metrics.headers).toMatchObject({
+      'content-type': 'text/plain; version=0.0.4; charset=utf-8',
+      'content-encoding': 'gzip',
+    });
+    expect(gunzipSync(metrics.raw).toString()).toBe('a 1\n');
+  });
+
+  it('fails metrics as a whole', async () => {
+    const broken = {
+      ...kubelet,
+      metricsText: () => {
+        throw new Error('no such series');
+      },
+    };
+    const listener = kept(await startReadOnly(broken, options()));
+    const answer = await ask(listener, 'GET /metrics');
+    expect(answer.status).toBe(500);
+    expect(answer.body).toContain('no such series');
+  });
+
+  it('refuses to start on a port that is taken, and says which', async () => {
+    const first = kept(await startReadOnly(kubelet, options()));
+    const second = startReadOnly(kubelet, { ...options(), port: portOf(first) });
+    await expect(second).rejects.toThrow(`the readonly server cannot listen on 127.0.0.1:${portOf(first)}`);
+  });
+});
+
+describe('running pods', () => {
+  it('tells why the runtime could not be asked', async () => {
+    const listener = await openWith([runningPodsRoute(kubelet)]);
+    const answer = await ask(listener, 'GET /runningpods/');
+    expect([answer.status, answer.body]).toEqual([500, 'the runtime is away']);
+  });
+});
+
+const noChecks = { healthChecks: [] };
+
+describe('the health port', () => {
+  it('always answers for ping, and knows no other path', async () => {
+    const listener = kept(await startHealthz(noChecks, options()));
+    expect((await ask(listener, 'GET /healthz')).body).toBe('ok');
+    expect((await ask(listener, 'GET /healthz/ping')).body).toBe('ok');
+    expect((await ask(listener, 'GET /healthz/nothing')).status).toBe(404);
+    expect((await ask(listener, 'GET /pods')).status).toBe(404);
+  });
+
+  it('listens again five seconds after the port was taken', async () => {
+    const clock = new VirtualClock();
+    const occupant = createServer().listen(0, '127.0.0.1');
+    await once(occupant, 'listening');
+    const { port } = occupant.address() as AddressInfo;
+    const timeline = new Timeline();
+    const listener = kept(await startHealthz(noChecks, { address: '127.0.0.1', port, timeline, clock }));
+    expect(listener.address()).toBeUndefined();
+    expect(timeline.ofNode().at(-1)?.error).toContain('EADDRINUSE');
+    await new Promise((resolve) => occupant.close(resolve));
+    await clock.advance(4_999);
+    expect(listener.address()).toBeUndefined();
+    await clock.advance(1);
+    await expect.poll(() => listener.address()?.port).toBe(port);
+    expect((await ask(listener, 'GET /healthz')).body).toBe('ok');
+    await listener.close();
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('closes while it waits to listen again', async () => {
+    const clock = new VirtualClock();
+    const occupant = createServer().listen(0, '127.0.0.1');
+    await once(occupant, 'listening');
+    const { port } = occupant.address() as AddressInfo;
+    const listener = await startHealthz(noChecks, {
+      address: '127.0.0.1',
+      port,
+      timeline: new Timeline(),
+      clock,
+    });
+    await listener.close();
+    expect(clock.pendingTimers).toBe(0);
+    await new Promise((resolve) => occupant.close(resolve));
+  });
+});
+
+describe('a client that does not behave', () => {
+  it('is cut off when its headers do not end', async () => {
+    const listener = await openWith([quick], { headersMs: 100, requestMs: 200 });
+    const { socket, ended } = await dial(listener);
+    socket.write('GET /quick HTTP/1.1\r\nHost: a\r\nX-Slow: ');
+    const drip = setInterval(() => socket.write('x'), 20);
+    const seen = await ended;
+    clearInterval(drip);
+    expect(seen).toMatch(/^HTTP\/1.1 408 /);
+  });
+
+  it('is cut off when it sends nothing at all', async () => {
+    const listener = await openWith([quick], { headersMs: 100, requestMs: 200 });
+    const { ended } = await dial(listener);
+    await ended;
+  });
+
+  it('is cut off when its body does not end', async () => {
+    const listener = await openWith([quick], { headersMs: 100, requestMs: 200 });
+    const { socket, ended } = await dial(listener);
+    socket.write('POST /quick HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\nx');
+    await ended;
+  });
+
+  it('is refused with too large headers', async () => {
+    const listener = await openWith([quick], { headersBytes: 2_000 });
+    const { socket, ended } = await dial(listener);
+    socket.write(`GET /quick HTTP/1.1\r\nHost: a\r\nX-Large: ${'x'.repeat(4_000)}\r\n\r\n`);
+    expect(await ended).toMatch(/^HTTP\/1.1 431 /);
+  });
+
+  it('is refused with a body that says it is too large', async () => {
+    const listener = await openWith([quick], { bodyBytes: 10 });
+    const { socket, ended } = await dial(listener);
+    socket.write('POST /quick HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n');
+    expect(await ended).toMatch(/^HTTP\/1.1 413 /);
+  });
+
+  it('is cut off when a body of unknown length grows too large', async () => {
+    const listener = await openWith([never], { bodyBytes: 1_000 });
+    const { socket, ended } = await dial(listener);
+    socket.write('POST /never HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+    for (let n = 0; n < 20; n++) socket.write(`64\r\n${'x'.repeat(100)}\r\n`);
+    await ended;
+  });
+
+  it('is cut off when it does not read its answer', async () => {
+    const large: Route = {
+      kind: 'plain',
+      path: '/large',
+      handle: () => ({ status: 200, headers: {}, body: Buffer.alloc(64 << 20) }),
+    };
+    const listener = await openWith([large], { inactivityMs: 200 });
+    const { socket, ended } = await dial(listener);
+    socket.pause();
+    socket.write('GET /large HTTP/1.1\r\nHost: a\r\n\r\n');
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    socket.resume();
+    expect((await ended).length).toBeLessThan(64 << 20);
+  });
+
+  it('that speaks no HTTP is refused', async () => {
+    const listener = await openWith([quick]);
+    const { socket, ended } = await dial(listener);
+    socket.write('\x16\x03\x01 not http\r\n\r\n');
+    expect(await ended).toMatch(/^HTTP\/1.1 400 /);
+  });
+
+  it('cannot take more than its share of connections', async () => {
+    const listener = await openWith([quick], { connections: 2 });
+    await dial(listener);
+    await dial(listener);
+    const third = await dial(listener);
+    expect(await third.ended).toBe('');
+  });
+
+  it('does not bring others down when a handler fails', async () => {
+    const failing: Route = {
+      kind: 'plain',
+      path: '/fail',
+      handle: () => Promise.reject(new Error('broken')),
+    };
+    const timeline = new Timeline();
+    const listener = kept(await listen([failing, quick], { ...options(), timeline, name: 'test' }));
+    expect(await ask(listener, 'GET /fail?token=secret')).toMatchObject({
+      status: 500,
+      body: 'Internal Error: broken',
+    });
+    expect((await ask(listener, 'GET /quick')).body).toBe('quick');
+    expect(timeline.ofNode().at(-1)).toMatchObject({ message: 'GET /fail failed', error: 'broken' });
+  });
+});
+
+describe('close', () => {
+  it('ends idle and silent connections at once', async () => {
+    const clock = new VirtualClock();
+    const listener = await listen([quick], { ...options(), clock, name: 'test' });
+    const agent = new Agent({ keepAlive: true });
+    await ask(listener, 'GET /quick', { agent });
+    await dial(listener);
+    await listener.close();
+    expect(listener.address()).toBeUndefined();
+    expect(clock.pendingTimers).toBe(0);
+    agent.destroy();
+  });
+
+  it('lets a request in flight end, and closes its connection', async () => {
+    let release = (): void => {};
+    const slow: Route = {
+      kind: 'plain',
+      path: '/slow',
+      handle: async () => {
+        await new Promise<void>((resolve) => {
+          release = resolve;
+        });
+        return { status: 200, headers: {}, body: 'late' };
+      },
+    };
+    const clock = new VirtualClock();
+    const listener = await listen([slow], { ...options(), clock, name: 'test' });
+    const agent = new Agent({ keepAlive: true });
+    const answer = ask(listener, 'GET /slow', { agent });
+    await expect.poll(() => release.toString()).not.toBe('() => {}');
+    const closed = listener.close();
+    release();
+    expect((await answer).body).toBe('late');
+    await closed;
+    await listener.close();
+    expect(clock.pendingTimers).toBe(0);
+    agent.destroy();
+  });
+
+  it('cuts off what does not end within the grace', async () => {
+    const clock = new VirtualClock();
+    const listener = await listen([never], { ...options(), clock, name: 'test' });
+    const { socket, ended } = await dial(listener);
+    socket.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\n');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const closed = listener.close();
+    await clock.advance(2_000);
+    await closed;
+    expect(await ended).toBe('');
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('leaves no handle behind', async () => {
+    const handles = (): number =>
+      process.getActiveResourcesInfo().filter((name) => /^(TCP|HTTP)/.test(name)).length;
+    const before = handles();
+    const readOnly = await startReadOnly(kubelet, options());
+    const healthz = await startHealthz(noChecks, options());
+    await ask(readOnly, 'GET /healthz');
+    await ask(healthz, 'GET /healthz');
+    expect(handles()).toBeGreaterThan(before);
+    await Promise.all([readOnly.close(), healthz.close()]);
+    await expect.poll(handles).toBe(before);
+  });
+});

@@ -1,0 +1,41 @@
+/** `/metrics`: the registry in Prometheus text form. */
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { plainError } from './answers.js';
+import type { ServerKubelet } from './contracts.js';
+import type { Route } from './routes.js';
+
+const contentType = 'text/plain; version=0.0.4; charset=utf-8';
+const compress = promisify(gzip);
+
+export function metricsRoute(kubelet: ServerKubelet): Route {
+  return {
+    kind: 'plain',
+    path: '/metrics',
+    handle: async ({ headers }) => {
+      let exposition: string;
+      try {
+        exposition = kubelet.metricsText();
+      } catch (error) {
+        // A part of the metrics would look like the whole.
+        const why = error instanceof Error ? error.message : String(error);
+        return plainError(500, `An error has occurred while serving metrics:\n\n${why}`);
+      }
+      if (!takesGzip(headers['accept-encoding'])) {
+        return { status: 200, headers: { 'Content-Type': contentType }, body: exposition };
+      }
+      const body = await compress(exposition);
+      return { status: 200, headers: { 'Content-Type': contentType, 'Content-Encoding': 'gzip' }, body };
+    },
+  };
+}
+
+export function takesGzip(acceptEncoding: string | string[] | undefined): boolean {
+  return [acceptEncoding ?? '']
+    .flat()
+    .flatMap((value) => value.split(','))
+    .some((item) => {
+      const [coding, ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
+      return coding === 'gzip' && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+    });
+}

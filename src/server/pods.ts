@@ -1,0 +1,64 @@
+/** The pod lists: what this node should run with its status, and what the runtime shows running. */
+import type { ObservedPod } from '../cri/index.js';
+import type { Pod, PodList } from '../kube/index.js';
+import { json, text } from './answers.js';
+import type { ServerKubelet } from './contracts.js';
+import type { Route } from './routes.js';
+
+export function podsRoute(kubelet: ServerKubelet): Route {
+  return {
+    kind: 'resource',
+    path: '/pods',
+    methods: ['GET'],
+    produces: 'application/json',
+    handle: () => json(podList(kubelet.pods())),
+  };
+}
+
+/** A debugging endpoint: only for servers that ask who is calling. */
+export function runningPodsRoute(kubelet: ServerKubelet): Route {
+  return {
+    kind: 'resource',
+    path: '/runningpods/',
+    methods: ['GET'],
+    produces: 'application/json',
+    handle: async () => {
+      try {
+        return json(podList(runningPods(await kubelet.runningPods())));
+      } catch (error) {
+        return text(500, error instanceof Error ? error.message : String(error));
+      }
+    },
+  };
+}
+
+export function podList(pods: readonly Pod[]): PodList {
+  return {
+    kind: 'PodList',
+    apiVersion: 'v1',
+    metadata: {},
+    // Items of a typed list do not repeat its type.
+    items: pods.map(({ metadata, spec, status }) => ({ metadata, spec, status: status ?? {} })),
+  };
+}
+
+/** What runs, as pods that only say who they are and which containers with which images run in them. */
+export function runningPods(observed: readonly ObservedPod[]): Pod[] {
+  return observed.flatMap(({ uid, name, namespace, sandboxes, containers }) => {
+    const running = containers.filter(({ state }) => state === 'running');
+    if (running.length === 0 && !sandboxes.some(({ state }) => state === 'running')) return [];
+    return [
+      {
+        metadata: { name, namespace, uid },
+        spec: {
+          containers: running.map((container) => ({
+            name: container.name,
+            image: container.image,
+            resources: {},
+          })),
+        },
+        status: {},
+      },
+    ];
+  });
+}

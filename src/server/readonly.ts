@@ -1,0 +1,67 @@
+/** The two listeners that ask nobody who they are: the read-only port and the health port, with the routes each of them has. */
+import { systemClock } from '../async/index.js';
+import { plainError } from './answers.js';
+import type { HealthCheck, ServerKubelet } from './contracts.js';
+import { healthzRoutes, pingCheck } from './healthz.js';
+import { keepListening, type Listener, type ListenOptions, listen } from './listen.js';
+import { flushStderr, LogHealth } from './log-health.js';
+import { metricsRoute } from './metrics.js';
+import { podsRoute, runningPodsRoute } from './pods.js';
+import type { Route } from './routes.js';
+
+/** What would tell or do too much for callers that nobody asked who they are. */
+const debugPrefixes = [
+  '/run/',
+  '/exec/',
+  '/attach/',
+  '/portForward/',
+  '/containerLogs/',
+  '/debug/pprof/',
+  '/logs/',
+];
+
+export interface StartOptions extends Omit<ListenOptions, 'name'> {
+  /** Resolves when the log took everything so far; tried regularly for the `log` health check. */
+  readonly flushLog?: () => Promise<void>;
+}
+
+/** Rejects when the port cannot be had: an agent that looks up but cannot be read must not start. */
+export async function startReadOnly(kubelet: ServerKubelet, options: StartOptions): Promise<Listener> {
+  const { flushLog = flushStderr, ...listenOptions } = options;
+  const logHealth = new LogHealth(options.clock ?? systemClock, flushLog);
+  const listener = await listen(readOnlyRoutes(kubelet, logHealth), { ...listenOptions, name: 'readonly' });
+  logHealth.start();
+  return {
+    address: () => listener.address(),
+    close: async () => {
+      logHealth.stop();
+      await listener.close();
+    },
+  };
+}
+
+/** Says whether the process and its sync loop are alive; a slow runtime alone does not make it fail. */
+export function startHealthz(
+  kubelet: Pick<ServerKubelet, 'healthChecks'>,
+  options: Omit<ListenOptions, 'name'>,
+): Promise<Listener> {
+  return keepListening(healthzRoutes([pingCheck, ...kubelet.healthChecks]), { ...options, name: 'healthz' });
+}
+
+export function readOnlyRoutes(kubelet: ServerKubelet, logHealth: HealthCheck): Route[] {
+  const builtIn = [pingCheck, logHealth];
+  const others = kubelet.healthChecks.filter(({ name }) => builtIn.every((check) => check.name !== name));
+  return [
+    ...healthzRoutes([...builtIn, ...others]),
+    podsRoute(kubelet),
+    runningPodsRoute(kubelet),
+    metricsRoute(kubelet),
+    ...debugPrefixes.map(
+      (path): Route => ({
+        kind: 'plain',
+        path,
+        handle: () => plainError(405, 'Debug endpoints are disabled.'),
+      }),
+    ),
+  ];
+}

@@ -1,0 +1,132 @@
+/** Finds the handler of a request: exact paths and prefixes first, then methods and media types, with the answers for misses. */
+import type { IncomingHttpHeaders } from 'node:http';
+import { type Answer, plainError, redirect, text } from './answers.js';
+
+export interface ServerRequest {
+  readonly method: string;
+  /** As sent, still percent-encoded, without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+}
+
+export type Handler = (request: ServerRequest) => Answer | Promise<Answer>;
+
+/** A path that ends with a slash stands for everything below it, too. */
+export type Route =
+  /** Every method reaches the handler. */
+  | { readonly kind: 'plain'; readonly path: string; readonly handle: Handler }
+  /** Owns everything below its path, of which only the path itself is served. */
+  | {
+      readonly kind: 'resource';
+      readonly path: string;
+      readonly methods: readonly string[];
+      readonly produces: string;
+      readonly handle: Handler;
+    };
+
+export type Routing =
+  | { readonly kind: 'handle'; readonly handle: Handler }
+  | { readonly kind: 'redirect'; readonly path: string }
+  | { readonly kind: 'malformed' }
+  | { readonly kind: 'unregistered' }
+  | { readonly kind: 'nothing-below' }
+  | { readonly kind: 'wrong-method'; readonly allow: readonly string[] }
+  | { readonly kind: 'not-acceptable'; readonly produces: string };
+
+export async function dispatch(routes: readonly Route[], request: ServerRequest): Promise<Answer> {
+  const routing = findRoute(routes, request);
+  switch (routing.kind) {
+    case 'handle':
+      return routing.handle(request);
+    case 'redirect': {
+      const query = request.query.toString();
+      return redirect(query === '' ? routing.path : `${routing.path}?${query}`);
+    }
+    case 'malformed':
+      return text(400, '400 Bad Request');
+    case 'unregistered':
+      return plainError(404, '404 page not found');
+    case 'nothing-below':
+      return text(404, '404: Page Not Found');
+    case 'wrong-method': {
+      const answer = text(405, '405: Method Not Allowed');
+      return { ...answer, headers: { ...answer.headers, Allow: routing.allow.join(', ') } };
+    }
+    case 'not-acceptable':
+      return text(406, `406: Not Acceptable\n\nAvailable representations: ${routing.produces}`);
+  }
+}
+
+export function findRoute(
+  routes: readonly Route[],
+  request: Pick<ServerRequest, 'method' | 'path' | 'headers'>,
+): Routing {
+  if (!request.path.startsWith('/')) return { kind: 'malformed' };
+  const clean = cleanPath(request.path);
+  const wanted = canonicalPath(clean);
+  if (wanted === undefined) return { kind: 'malformed' };
+  const route = longestMatch(routes, wanted);
+  const slashMissing = route === undefined && routes.some(({ path }) => path === `${wanted}/`);
+  // The canonical spelling: one with a backslash in it would lead browsers to another host.
+  if (slashMissing) return { kind: 'redirect', path: `${wanted}/` };
+  if (clean !== request.path) return { kind: 'redirect', path: wanted };
+  if (route === undefined) return { kind: 'unregistered' };
+  if (route.kind === 'plain') return { kind: 'handle', handle: route.handle };
+  if (withoutTrailingSlash(wanted) !== withoutTrailingSlash(route.path)) return { kind: 'nothing-below' };
+  if (!route.methods.includes(request.method)) return { kind: 'wrong-method', allow: route.methods };
+  if (!accepts(request.headers.accept, route.produces)) {
+    return { kind: 'not-acceptable', produces: route.produces };
+  }
+  return { kind: 'handle', handle: route.handle };
+}
+
+function longestMatch(routes: readonly Route[], wanted: string): Route | undefined {
+  let best: Route | undefined;
+  for (const route of routes) {
+    const { path } = route;
+    const owned = path.endsWith('/')
+      ? wanted.startsWith(path)
+      : wanted === path || (route.kind === 'resource' && wanted.startsWith(`${path}/`));
+    if (owned && path.length > (best?.path.length ?? 0)) best = route;
+  }
+  return best;
+}
+
+/** Resolves `//`, `.` and `..`; never climbs above the root. */
+export function cleanPath(path: string): string {
+  const kept: string[] = [];
+  const segments = path.split('/');
+  for (const segment of segments) {
+    if (segment === '..') kept.pop();
+    else if (segment !== '' && segment !== '.') kept.push(segment);
+  }
+  const last = segments.at(-1);
+  const slash = kept.length > 0 && (last === '' || last === '.' || last === '..') ? '/' : '';
+  return `/${kept.join('/')}${slash}`;
+}
+
+/** One spelling for each path; an encoded slash stays part of its segment. Undefined when it is not valid. */
+function canonicalPath(path: string): string | undefined {
+  try {
+    return path
+      .split('/')
+      .map((segment) => encodeURIComponent(decodeURIComponent(segment)))
+      .join('/');
+  } catch {
+    return undefined;
+  }
+}
+
+function withoutTrailingSlash(path: string): string {
+  return path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+/** Whether an `Accept` header names the media type itself or everything; weights are not looked at. */
+export function accepts(header: string | undefined, mediaType: string): boolean {
+  if (header === undefined || header.trim() === '') return true;
+  return header.split(',').some((item) => {
+    const name = item.split(';', 1)[0]?.trim();
+    return name === '*/*' || name === mediaType;
+  });
+}
