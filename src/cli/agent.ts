@@ -1,23 +1,35 @@
 /** `nodelet agent`: the node's agent under the reference kubelet's flags. */
-import { readdir, readFile } from 'node:fs/promises';
+
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
+import { systemClock, TaskGroup } from '../async/index.js';
 import {
   ConfigurationError,
   inertSettings,
+  type KubeletConfiguration,
   type LoadedConfiguration,
   loadConfiguration,
   usage,
 } from '../config/index.js';
 import { type CriClient, connectCri } from '../cri/index.js';
-import { actedOnFields, createKubelet, createMetrics, readCgroupDriver } from '../kubelet/index.js';
+import {
+  actedOnFields,
+  createKubelet,
+  createMetrics,
+  type Kubelet,
+  type KubeletMetrics,
+  readCgroupDriver,
+} from '../kubelet/index.js';
 import { Registry } from '../metrics/index.js';
-import { readHostFacts } from '../runtime/config/index.js';
+import { type HostFacts, readHostFacts } from '../runtime/config/index.js';
 import { containerdEvents, criEvents } from '../runtime/pleg/index.js';
-import { startHealthz, startReadOnly } from '../server/index.js';
+import { type Listener, startHealthz, startReadOnly } from '../server/index.js';
 import { logReader, Timeline } from '../timeline/index.js';
 import { notifySystemd } from './sd-notify.js';
+import { StartFailure } from './start-failure.js';
 import { kubernetesVersion } from './version.js';
+import { runWatchdog, watchdogPeriodMs } from './watchdog.js';
 
 /** Flags that are accepted but do nothing in this build, when they are given a value. */
 const inertFlags = [
@@ -54,7 +66,7 @@ export async function runAgent(argv: readonly string[]): Promise<number> {
         );
         return 0;
       case 'run':
-        return await serve(loaded);
+        return await serve(loaded, host);
     }
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
@@ -72,10 +84,7 @@ export async function runAgent(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** A start that cannot go on, with what to do about it. */
-class StartFailure extends Error {}
-
-async function serve(loaded: LoadedConfiguration): Promise<number> {
+async function serve(loaded: LoadedConfiguration, host: HostFacts): Promise<number> {
   const { flags, config } = loaded;
   if (!loaded.standalone) {
     throw new StartFailure(
@@ -103,6 +112,12 @@ async function serve(loaded: LoadedConfiguration): Promise<number> {
     );
   }
 
+  if (host.swapCapacityBytes > 0 && config.failSwapOn) {
+    throw new StartFailure(
+      'running with swap on is not supported, please disable swap or set --fail-swap-on flag to false',
+    );
+  }
+  await setOomScore(config.oomScoreAdj, timeline);
   const nodeName = (flags.hostnameOverride || hostname()).trim().toLowerCase();
   if (nodeName === '')
     throw new StartFailure('this machine has no host name; give one with --hostname-override');
@@ -115,7 +130,7 @@ async function serve(loaded: LoadedConfiguration): Promise<number> {
     onCall: metrics.criCall,
   });
   try {
-    return await runWith(runtime, { loaded, nodeName, timeline, registry, metrics, notice });
+    return await runWith(runtime, { loaded, host, nodeName, timeline, registry, metrics });
   } finally {
     await runtime.close();
   }
@@ -123,23 +138,18 @@ async function serve(loaded: LoadedConfiguration): Promise<number> {
 
 interface AgentParts {
   readonly loaded: LoadedConfiguration;
+  readonly host: HostFacts;
   readonly nodeName: string;
   readonly timeline: Timeline;
   readonly registry: Registry;
-  readonly metrics: ReturnType<typeof createMetrics>;
-  readonly notice: (what: string, message: string, level?: 'info' | 'warn') => void;
+  readonly metrics: KubeletMetrics;
 }
 
 async function runWith(runtime: CriClient, parts: AgentParts): Promise<number> {
-  const { loaded, nodeName, timeline, registry, metrics, notice } = parts;
+  const { loaded, host, nodeName, timeline, registry, metrics } = parts;
   const { config, flags } = loaded;
-  await runtime.validate().catch((error: unknown) => {
-    throw new StartFailure(
-      `cannot use the container runtime at ${config.containerRuntimeEndpoint}: ${error instanceof Error ? error.message : String(error)}; ` +
-        'start it, or name another one with --container-runtime-endpoint',
-      { cause: error },
-    );
-  });
+  const watchdogMs = watchdogPeriodMs(process.env, process.pid);
+  await validateRuntime(runtime, config.containerRuntimeEndpoint);
   const cgroupDriver = await readCgroupDriver(runtime, config.cgroupDriver, timeline);
   const kubelet = await createKubelet({
     nodeName,
@@ -148,6 +158,7 @@ async function runWith(runtime: CriClient, parts: AgentParts): Promise<number> {
     gates: loaded.featureGates,
     rootDir: flags.rootDir,
     nodeIps: flags.nodeIp === '' ? [] : flags.nodeIp.split(','),
+    host,
     deadContainers: {
       minAgeMs: flags.minimumContainerTtlDurationMs,
       maxPerContainer: flags.maximumDeadContainersPerContainer,
@@ -161,30 +172,16 @@ async function runWith(runtime: CriClient, parts: AgentParts): Promise<number> {
     eventSources: [() => criEvents(runtime), () => containerdEvents(config.containerRuntimeEndpoint)],
   });
 
-  const stopping = new AbortController();
-  let signals = 0;
-  const onSignal = (signal: NodeJS.Signals): void => {
-    signals++;
-    if (signals > 1) process.exit(1);
-    notice('agent.stop', `received ${signal}, stopping; containers keep running`);
-    stopping.abort();
-  };
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  const tasks = new TaskGroup({
+    onError: (task, error) =>
+      timeline.record({ kind: 'problem', what: 'agent.task', message: `${task} failed`, error }),
+  });
+  const signals = catchSignals(timeline);
+  const listeners = await startListeners(kubelet, config, timeline);
   try {
     const failed = kubelet.start();
-    const readOnly =
-      config.readOnlyPort > 0
-        ? await startReadOnly(kubelet, { address: config.address, port: config.readOnlyPort, timeline })
-        : undefined;
-    const healthz =
-      config.healthzPort > 0
-        ? await startHealthz(kubelet, {
-            address: config.healthzBindAddress,
-            port: config.healthzPort,
-            timeline,
-          })
-        : undefined;
-    await notifySystemd('READY=1', process.env).catch((error: unknown) =>
+    const notify = (state: string): Promise<void> => notifySystemd(state, process.env);
+    await notify('READY=1').catch((error: unknown) =>
       timeline.record({
         kind: 'problem',
         what: 'agent.notify',
@@ -193,15 +190,98 @@ async function runWith(runtime: CriClient, parts: AgentParts): Promise<number> {
         error,
       }),
     );
-    const stopped = new Promise<'stopped'>((resolve) =>
-      stopping.signal.addEventListener('abort', () => resolve('stopped'), { once: true }),
-    );
-    const outcome = await Promise.race([failed, stopped]);
-    await Promise.all([readOnly?.close(), healthz?.close()]);
-    await kubelet.stop();
-    if (outcome !== 'stopped') throw outcome;
+    if (watchdogMs !== undefined) {
+      const watched = {
+        clock: systemClock,
+        timeline,
+        periodMs: watchdogMs,
+        checks: kubelet.healthChecks,
+        notify,
+      };
+      tasks.start('the watchdog', (signal) => runWatchdog(watched, signal));
+    }
+    const outcome = await Promise.race([failed, signals.received]);
+    if (outcome instanceof Error) throw outcome;
     return 0;
   } finally {
-    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+    await tasks.stop();
+    await Promise.all(listeners.map((listener) => listener.close()));
+    await kubelet.stop();
+    signals.release();
   }
+}
+
+async function validateRuntime(runtime: CriClient, endpoint: string): Promise<void> {
+  try {
+    await runtime.validate();
+  } catch (error) {
+    throw new StartFailure(
+      `cannot use the container runtime at ${endpoint}: ${textOf(error)}; start it, or name another one with --container-runtime-endpoint`,
+      { cause: error },
+    );
+  }
+}
+
+async function startListeners(
+  kubelet: Kubelet,
+  config: KubeletConfiguration,
+  timeline: Timeline,
+): Promise<Listener[]> {
+  const listeners: Listener[] = [];
+  const { address, readOnlyPort, healthzBindAddress, healthzPort } = config;
+  if (readOnlyPort > 0) {
+    try {
+      listeners.push(await startReadOnly(kubelet, { address, port: readOnlyPort, timeline }));
+    } catch (error) {
+      throw new StartFailure(
+        `cannot listen on ${address}:${readOnlyPort}: ${textOf(error)}; free it, or set readOnlyPort to another port or 0`,
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+  if (healthzPort > 0) {
+    listeners.push(await startHealthz(kubelet, { address: healthzBindAddress, port: healthzPort, timeline }));
+  }
+  return listeners;
+}
+
+/** The first signal asks for an orderly end, a second one ends at once. */
+function catchSignals(timeline: Timeline): { readonly received: Promise<'signal'>; release(): void } {
+  let seen = 0;
+  let receive: (outcome: 'signal') => void = () => {};
+  const received = new Promise<'signal'>((resolve) => {
+    receive = resolve;
+  });
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (++seen > 1) process.exit(1);
+    timeline.record({
+      kind: 'notice',
+      what: 'agent.stop',
+      message: `received ${signal}, stopping; containers keep running`,
+    });
+    receive('signal');
+  };
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  return { received, release: () => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal) };
+}
+
+/** Lets the kernel spare the agent when memory runs out; failing to is only worth a note. */
+async function setOomScore(adj: number, timeline: Timeline): Promise<void> {
+  try {
+    await writeFile('/proc/self/oom_score_adj', String(adj));
+  } catch (error) {
+    timeline.record({
+      kind: 'problem',
+      what: 'agent.oom',
+      message: `own oom_score_adj could not be set to ${adj}`,
+      level: 'debug',
+      error,
+    });
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,6 @@
 /** The CRI contract of nodelet: messages, the `CriRuntime` port, its gRPC client and server. */
+
+export { abortableCri } from './abortable.js';
 export { type OperationType, operationTypes } from './call-rules.js';
 export { asCriError, type CallObserver, type CheckedCriOptions, checkedCri } from './checked.js';
 export { type ConnectCriOptions, type CriClient, connectCri } from './client.js';

@@ -42,6 +42,9 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'logging.format',
   'logging.verbosity',
   'failCgroupV1',
+  'failSwapOn',
+  'oomScoreAdj',
+  'podCIDR',
   // Checked at start-up; there is no API server that they could be used with.
   'authentication',
   'authorization',

@@ -1,10 +1,10 @@
 /** The composition root: builds every part of a kubelet and hands each only what it needs. */
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { Backoff, Channel, Gate, systemClock, TaskGroup, WorkQueue } from '../async/index.js';
 import { baselineConfiguration, type KubeletConfiguration, resolveFeatureGates } from '../config/index.js';
-import type { ObservedPod, ObservedPodStatus } from '../cri/index.js';
+import { abortableCri, type ObservedPod, type ObservedPodStatus } from '../cri/index.js';
 import { type Pod, type PodStatus, parseQuantity, quantityValue } from '../kube/index.js';
 import { Registry } from '../metrics/index.js';
 import {
@@ -24,7 +24,9 @@ import {
 import {
   FilePodConfigs,
   imageUserFromRuntime,
+  parseResolvConf,
   readHostFacts,
+  resolvConfLimitProblem,
   runtimeSettings,
 } from '../runtime/config/index.js';
 import {
@@ -76,17 +78,15 @@ function defaultStartsAtOnce(): number {
 }
 
 export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
-  const {
-    nodeName,
-    runtime: cri,
-    rootDir,
-    clock = systemClock,
-    volumes = withoutVolumes,
-    random = Math.random,
-  } = options;
+  const { nodeName, rootDir, clock = systemClock, volumes = withoutVolumes, random = Math.random } = options;
   const podDirectories = options.podDirectories ?? true;
+  // Every call of this kubelet ends with it, however long the runtime would take to answer.
+  const stopping = new AbortController();
+  const cri = abortableCri(options.runtime, stopping.signal);
   const gates = options.gates ?? resolveFeatureGates({}).gates;
   const config: KubeletConfiguration = { ...baselineConfiguration(gates), ...options.config };
+  // Logs in the usual place belong to another agent of the machine when this one's pods have no folders.
+  const podLogsDir = podDirectories ? config.podLogsDir : '';
   const timeline = options.timeline ?? new Timeline({ clock });
   const registry = options.registry ?? new Registry();
   const metrics = options.metrics ?? createMetrics(registry, nodeName);
@@ -182,7 +182,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     remover,
     gate: new Gate(options.startsAtOnce ?? defaultStartsAtOnce()),
     crashLoop: new Backoff({ ...crashLoopDefaults, maxMs: maxRestartMs }),
-    podLogsDir: config.podLogsDir,
+    podLogsDir,
     observer: runtimeObserver(metrics),
     terminationMessage,
     requestTimeoutMs: config.runtimeRequestTimeout,
@@ -270,7 +270,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     podStates,
     remover,
     allSourcesReady: () => podConfig.allSourcesReady,
-    podLogsDir: config.podLogsDir,
+    podLogsDir,
     containerLogsDir,
   });
   const images = new ImageCollector({
@@ -403,7 +403,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     async start() {
       timeline.nodeEvent(nodeName, 'Normal', 'Starting', 'Starting kubelet.');
       try {
-        if (podDirectories) await makeDirectories(rootDir, config.podLogsDir, containerLogsDir);
+        if (podDirectories) await makeDirectories(rootDir, podLogsDir, containerLogsDir);
       } catch (error) {
         const failure = error instanceof Error ? error : new Error(String(error));
         timeline.nodeEvent(nodeName, 'Warning', 'KubeletSetupFailed', failure.message);
@@ -416,6 +416,10 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
           'CgroupV1',
           'cgroup v1 is deprecated; move the machine to cgroup v2',
         );
+      }
+      await checkResolvConf(config, nodeName, timeline);
+      if (config.podCIDR !== '') {
+        await cri.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr: config.podCIDR } } });
       }
       return new Promise<Error>((fail) => {
         const vital = (name: string, task: (signal: AbortSignal) => Promise<void>): void =>
@@ -435,8 +439,8 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       });
     },
     async stop() {
-      await tasks.stop();
-      await workers.stop();
+      stopping.abort();
+      await Promise.all([tasks.stop(), workers.stop()]);
       await runtime.stop();
       queue.stop();
     },
@@ -461,4 +465,21 @@ async function makeDirectories(
   for (const folder of [rootDir, podLogsDir, ...below]) await mkdir(folder, { recursive: true, mode: 0o750 });
   await mkdir(path.join(rootDir, 'checkpoints'), { recursive: true, mode: 0o700 });
   if (containerLogsDir !== undefined) await mkdir(containerLogsDir, { recursive: true, mode: 0o755 });
+}
+
+/** Warns once when the node's resolver file has more than pods can be given of it. */
+async function checkResolvConf(
+  config: KubeletConfiguration,
+  nodeName: string,
+  timeline: Timeline,
+): Promise<void> {
+  if (config.resolvConf === '') return;
+  let problem: string | undefined;
+  try {
+    const parsed = parseResolvConf(await readFile(config.resolvConf, 'utf8'));
+    problem = resolvConfLimitProblem(config.resolvConf, parsed, config.clusterDomain);
+  } catch (error) {
+    problem = error instanceof Error ? error.message : String(error);
+  }
+  if (problem !== undefined) timeline.nodeEvent(nodeName, 'Warning', 'CheckLimitsForResolvConf', problem);
 }

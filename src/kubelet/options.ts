@@ -50,7 +50,7 @@ export interface KubeletOptions {
   readonly volumes?: PodVolumes;
   /** Builds what the runtime is told of pods; with files on this machine by default. */
   readonly podConfigs?: PodConfigs;
-  /** Whether pods get folders below `rootDir`; a virtual node needs none. Default: yes. */
+  /** Whether pods get folders below `rootDir` and for their logs; a virtual node needs none. Default: yes. */
   readonly podDirectories?: boolean;
   readonly hooks?: LifecycleHooks;
   readonly probes?: PodProbes;

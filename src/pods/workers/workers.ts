@@ -292,7 +292,8 @@ export class PodWorkers {
     } catch (caught) {
       error = caught;
     }
-    if (!this.#isCurrent(record)) return;
+    // A step that was cut off by the end of the agent says nothing about the pod.
+    if (!this.#isCurrent(record) || this.#tasks.signal.aborted) return;
     let phaseTransition = false;
     if (error !== undefined) {
       this.#options.timeline.record({
