@@ -1,0 +1,200 @@
+/** The way into a simulated runtime: counts calls, plays the fault plan, and honours deadlines and cancellation. */
+import { type Clock, isCancelled, linkedController, sleep } from '../../async/index.js';
+import {
+  type CallOptions,
+  CriError,
+  type CriMethodName,
+  criMethods,
+  isCriMethodName,
+  type MethodInfo,
+  type StreamCall,
+  type UnaryCall,
+} from '../../cri/index.js';
+import { FaultPlan } from './faults.js';
+
+type Handler<Request, Response> = (request: Request) => Response;
+type WaitingHandler<Request, Response> = (request: Request, signal: AbortSignal) => Promise<Response>;
+
+export class SimCalls {
+  readonly faults = new FaultPlan();
+  /** Calls so far by method, whatever became of them. */
+  readonly counts: Record<CriMethodName, number>;
+  readonly #clock: Clock;
+  #away = false;
+  #connection = new AbortController();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    // The keys of the method table are exactly the names of the methods.
+    this.counts = Object.fromEntries(Object.keys(criMethods).map((name) => [name, 0])) as Record<
+      CriMethodName,
+      number
+    >;
+  }
+
+  /** Aborted when the runtime goes away. */
+  get connection(): AbortSignal {
+    return this.#connection.signal;
+  }
+
+  get away(): boolean {
+    return this.#away;
+  }
+
+  /** Calls fail until `comeBack`; those under way lose their answer. */
+  goAway(): void {
+    this.#away = true;
+    this.#connection.abort(new CriError('Unavailable', 'error reading from server: EOF'));
+  }
+
+  comeBack(): void {
+    this.#away = false;
+    if (this.#connection.signal.aborted) this.#connection = new AbortController();
+  }
+
+  /** A call that is answered at once. */
+  unary<Request extends object, Response extends object>(
+    method: MethodInfo<Request, Response>,
+    handle: Handler<Request, Response>,
+  ): UnaryCall<Request, Response> {
+    const name = methodName(method);
+    return async (init, options) => {
+      const verdict = this.#enter(name, options);
+      const request = method.request.create(init);
+      if (verdict === undefined) return answer(() => handle(request));
+      return this.#within(options, async (signal) => {
+        if (verdict.delayMs > 0) await sleep(this.#clock, verdict.delayMs, signal);
+        if (verdict.error !== undefined) throw verdict.error;
+        const response = answer(() => handle(request));
+        if (verdict.lostAnswer !== undefined) throw verdict.lostAnswer;
+        return response;
+      });
+    };
+  }
+
+  /** A call whose work takes time on the clock. */
+  waiting<Request extends object, Response extends object>(
+    method: MethodInfo<Request, Response>,
+    handle: WaitingHandler<Request, Response>,
+  ): UnaryCall<Request, Response> {
+    const name = methodName(method);
+    return async (init, options) => {
+      const verdict = this.#enter(name, options);
+      const request = method.request.create(init);
+      return this.#within(options, async (signal) => {
+        if (verdict !== undefined && verdict.delayMs > 0) await sleep(this.#clock, verdict.delayMs, signal);
+        if (verdict?.error !== undefined) throw verdict.error;
+        const response = await handle(request, signal);
+        if (verdict?.lostAnswer !== undefined) throw verdict.lostAnswer;
+        return response;
+      });
+    };
+  }
+
+  /** A stream; faults hit its opening. */
+  stream<Request extends object, Response extends object>(
+    method: MethodInfo<Request, Response>,
+    open: (request: Request, signal: AbortSignal) => AsyncIterable<Response> | Iterable<Response>,
+  ): StreamCall<Request, Response> {
+    const name = methodName(method);
+    return (init, options) => this.#stream(name, method.request.create(init), options, open);
+  }
+
+  async *#stream<Request extends object, Response extends object>(
+    name: CriMethodName,
+    request: Request,
+    options: CallOptions | undefined,
+    open: (request: Request, signal: AbortSignal) => AsyncIterable<Response> | Iterable<Response>,
+  ): AsyncGenerator<Response, void, undefined> {
+    const verdict = this.#enter(name, options);
+    const scope = this.#scope(options);
+    try {
+      if (verdict !== undefined && verdict.delayMs > 0)
+        await sleep(this.#clock, verdict.delayMs, scope.signal);
+      if (verdict?.error !== undefined) throw verdict.error;
+      if (verdict?.lostAnswer !== undefined) throw verdict.lostAnswer;
+      yield* open(request, scope.signal);
+      if (scope.signal.aborted) throw scope.signal.reason;
+    } catch (error) {
+      throw asCriError(error, scope.signal);
+    } finally {
+      scope.close();
+    }
+  }
+
+  #enter(name: CriMethodName, options: CallOptions | undefined) {
+    this.counts[name]++;
+    if (options?.signal?.aborted) throw canceled();
+    if (this.#away) {
+      throw new CriError(
+        'Unavailable',
+        'connection error: desc = "transport: Error while dialing: connect: connection refused"',
+      );
+    }
+    return this.faults.take(name);
+  }
+
+  /** Runs the work and answers its caller at once when the call ends before the work does. */
+  async #within<T>(options: CallOptions | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const scope = this.#scope(options);
+    let onAbort: () => void = () => {};
+    const ended = new Promise<never>((_, reject) => {
+      onAbort = () => reject(scope.signal.reason);
+      scope.signal.addEventListener('abort', onAbort, { once: true });
+    });
+    try {
+      return await Promise.race([work(scope.signal), ended]);
+    } catch (error) {
+      throw asCriError(error, scope.signal);
+    } finally {
+      scope.signal.removeEventListener('abort', onAbort);
+      scope.close();
+    }
+  }
+
+  /** A signal that is aborted with the CriError that the caller gets. */
+  #scope(options: CallOptions | undefined): { readonly signal: AbortSignal; readonly close: () => void } {
+    const { controller, unlink } = linkedController(this.#connection.signal);
+    const onCancel = (): void => controller.abort(canceled());
+    options?.signal?.addEventListener('abort', onCancel, { once: true });
+    const timer =
+      options?.timeoutMs === undefined
+        ? undefined
+        : this.#clock.setTimer(options.timeoutMs, () =>
+            controller.abort(new CriError('DeadlineExceeded', 'context deadline exceeded')),
+          );
+    return {
+      signal: controller.signal,
+      close: () => {
+        timer?.cancel();
+        options?.signal?.removeEventListener('abort', onCancel);
+        unlink();
+      },
+    };
+  }
+}
+
+function canceled(): CriError {
+  return new CriError('Canceled', 'context canceled');
+}
+
+function answer<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw asCriError(error, undefined);
+  }
+}
+
+function asCriError(error: unknown, signal: AbortSignal | undefined): CriError {
+  if (error instanceof CriError) return error;
+  if (isCancelled(error) && signal?.reason instanceof CriError) return signal.reason;
+  return new CriError('Internal', error instanceof Error ? error.message : String(error), { cause: error });
+}
+
+function methodName(method: MethodInfo<object, object> | { readonly path: string }): CriMethodName {
+  const last = method.path.slice(method.path.lastIndexOf('/') + 1);
+  const name = last.charAt(0).toLowerCase() + last.slice(1);
+  if (!isCriMethodName(name)) throw new Error(`${method.path} is no method of the CRI`);
+  return name;
+}

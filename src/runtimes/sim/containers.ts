@@ -1,0 +1,292 @@
+/** The containers of a simulated runtime, with the rules and messages of containerd. */
+import { type Clock, sleep, type Timer } from '../../async/index.js';
+import {
+  type ContainerConfig,
+  ContainerEventType,
+  type ContainerStatus,
+  CriError,
+  type LinuxContainerResources,
+  type StopContainerRequest,
+} from '../../cri/index.js';
+import type { SimEvents } from './events.js';
+import type { SimImages } from './images.js';
+import { containerLogPath, SimContainerLog } from './logs.js';
+import { SimProcess } from './process.js';
+import { scriptOf, validateSimAnnotations } from './script.js';
+import { criContainerState, type SimContainer, type SimContainerState, type SimStore } from './store.js';
+
+export interface SimContainersOptions {
+  readonly clock: Clock;
+  readonly store: SimStore;
+  readonly images: SimImages;
+  readonly events: SimEvents;
+  readonly stamp: () => bigint;
+  readonly logRoot: string | undefined;
+}
+
+const unknownExit = { exitCode: 255, reason: 'Unknown', message: '' } as const;
+
+export class SimContainers {
+  readonly #options: SimContainersOptions;
+
+  constructor(options: SimContainersOptions) {
+    this.#options = options;
+  }
+
+  create(sandboxId: string, config: ContainerConfig | undefined): string {
+    const { store, images, events, stamp, logRoot } = this.#options;
+    const sandbox = store.sandboxes.get(sandboxId);
+    if (sandbox === undefined) {
+      throw new CriError('NotFound', `failed to find sandbox id "${sandboxId}": not found`);
+    }
+    if (!sandbox.ready) {
+      throw new CriError(
+        'NotFound',
+        `failed to get sandbox container task: no running task found: task ${sandboxId} not found: not found`,
+      );
+    }
+    const metadata = config?.metadata;
+    if (config === undefined || metadata === undefined) {
+      throw new CriError('Unknown', 'container config must include metadata');
+    }
+    const reference = config.image?.image ?? '';
+    const image = images.find(reference);
+    if (image === undefined) {
+      throw new CriError('NotFound', `failed to resolve image "${reference}": not found`);
+    }
+    validateSimAnnotations(config.annotations);
+    const pod = sandbox.config.metadata;
+    const container: SimContainer = {
+      id: store.newId(),
+      name: [metadata.name, pod?.name, pod?.namespace, pod?.uid, metadata.attempt].join('_'),
+      sandbox,
+      config,
+      script: scriptOf(
+        {
+          name: metadata.name,
+          attempt: metadata.attempt,
+          argv: [...config.command, ...config.args],
+          annotations: config.annotations,
+        },
+        sandbox.config.annotations,
+      ),
+      imageId: image.id,
+      imageRef: image.repoDigests[0] ?? image.id,
+      createdAt: stamp(),
+      exitWaiters: new Set(),
+      log: SimContainerLog.at(containerLogPath(sandbox.config.logDirectory, config.logPath), logRoot, stamp),
+      resources: config.linux?.resources,
+      state: { kind: 'created' },
+      view: undefined,
+    };
+    store.addContainer(container);
+    events.emit(ContainerEventType.CONTAINER_CREATED_EVENT, container.id, sandbox);
+    return container.id;
+  }
+
+  async start(id: string, signal: AbortSignal): Promise<void> {
+    const { clock, events, stamp } = this.#options;
+    const container = this.find(id);
+    if (container.state.kind !== 'created') {
+      const why =
+        container.state.kind === 'starting'
+          ? 'container is already in starting state'
+          : `container is in ${stateName(container)} state`;
+      throw new CriError('Unknown', `failed to set starting state for container "${id}": ${why}`);
+    }
+    this.#enter(container, { kind: 'starting' });
+    const { script, sandbox, log } = container;
+    try {
+      if (script.startDelayMs > 0) await sleep(clock, script.startDelayMs, signal);
+      if (!sandbox.ready) throw new CriError('Unknown', `sandbox container "${sandbox.id}" is not running`);
+      if (script.startError !== undefined) {
+        throw new CriError('Unknown', `failed to create containerd task: ${script.startError}`);
+      }
+      log?.open();
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      this.#exit(container, {
+        exitCode: 128,
+        reason: 'StartError',
+        message: error instanceof CriError ? error.details : message,
+      });
+      throw error;
+    }
+    const process = new SimProcess({
+      clock,
+      program: script.program,
+      print: (stream, line) => log?.write(stream, line),
+      onExit: (exitCode) =>
+        this.#exit(container, { exitCode, reason: exitReason(container, exitCode), message: '' }),
+    });
+    this.#enter(container, { kind: 'running', startedAt: stamp(), process });
+    events.emit(ContainerEventType.CONTAINER_STARTED_EVENT, container.id, sandbox);
+    process.start();
+  }
+
+  /** SIGTERM, then SIGKILL once the timeout is over. Stopping what does not run is no error. */
+  async stop({ containerId, timeout }: StopContainerRequest, signal: AbortSignal): Promise<void> {
+    const container = this.find(containerId);
+    if (container.state.kind !== 'running') return;
+    if (timeout > 0) {
+      container.state.process.terminate();
+      await this.#exited(container, timeout * 1000, signal);
+    }
+    this.kill(container);
+  }
+
+  /** SIGKILL. */
+  kill(container: SimContainer): void {
+    if (container.state.kind === 'running') container.state.process.kill();
+  }
+
+  /** Stops it first if it runs; removing what is gone is no error. */
+  remove(id: string): void {
+    const { store, events } = this.#options;
+    const container = store.containers.get(id);
+    if (container === undefined) return;
+    if (container.state.kind === 'starting') {
+      throw new CriError(
+        'Unknown',
+        `failed to set removing state for container "${id}": container is in starting state, can't be removed`,
+      );
+    }
+    this.kill(container);
+    store.removeContainer(container);
+    events.emit(ContainerEventType.CONTAINER_DELETED_EVENT, id, container.sandbox);
+  }
+
+  /** Ends a running container by itself, as a script would. */
+  exit(id: string, exitCode: number, reason?: string): void {
+    const container = this.find(id);
+    if (container.state.kind !== 'running') throw new Error(`container ${id} is not running`);
+    container.state.process.abandon();
+    this.#exit(container, { exitCode, reason: reason ?? exitReason(container, exitCode), message: '' });
+  }
+
+  update(id: string, resources: LinuxContainerResources | undefined): void {
+    const container = this.find(id, 'failed to find container: not found');
+    if (resources !== undefined) container.resources = mergeResources(container.resources, resources);
+  }
+
+  reopenLog(id: string): void {
+    const container = this.find(id);
+    if (container.state.kind !== 'running') throw new CriError('Unknown', 'container is not running');
+    container.log?.open();
+  }
+
+  find(id: string, whenAbsent?: string): SimContainer {
+    const container = this.#options.store.containers.get(id);
+    if (container !== undefined) return container;
+    throw new CriError(
+      'NotFound',
+      whenAbsent ?? `an error occurred when try to find container "${id}": not found`,
+    );
+  }
+
+  /** What a reboot leaves of it: a running one has exited, nobody knows how. */
+  lose(container: SimContainer): void {
+    if (container.state.kind !== 'running') return;
+    container.state.process.abandon();
+    this.#exit(container, unknownExit);
+  }
+
+  #exit(
+    container: SimContainer,
+    end: { readonly exitCode: number; readonly reason: string; readonly message: string },
+  ): void {
+    const startedAt = container.state.kind === 'running' ? container.state.startedAt : 0n;
+    container.log?.close();
+    this.#enter(container, { kind: 'exited', startedAt, finishedAt: this.#options.stamp(), ...end });
+    for (const wake of container.exitWaiters) wake();
+    container.exitWaiters.clear();
+    this.#options.events.emit(ContainerEventType.CONTAINER_STOPPED_EVENT, container.id, container.sandbox);
+  }
+
+  #enter(container: SimContainer, state: SimContainerState): void {
+    container.state = state;
+    container.view = undefined;
+  }
+
+  /** Waits until it has exited or the limit is over. */
+  #exited(container: SimContainer, limitMs: number, signal: AbortSignal): Promise<void> {
+    if (container.state.kind !== 'running') return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const finish = (settle: () => void): void => {
+        timer.cancel();
+        signal.removeEventListener('abort', onAbort);
+        container.exitWaiters.delete(onExit);
+        settle();
+      };
+      const onExit = (): void => finish(resolve);
+      const onAbort = (): void => finish(() => reject(signal.reason));
+      const timer: Timer = this.#options.clock.setTimer(limitMs, () => finish(resolve));
+      signal.addEventListener('abort', onAbort, { once: true });
+      container.exitWaiters.add(onExit);
+    });
+  }
+}
+
+export function containerStatus(container: SimContainer): ContainerStatus {
+  const { config, state, sandbox } = container;
+  const end = state.kind === 'exited' ? state : undefined;
+  const security = config.linux?.securityContext;
+  return {
+    id: container.id,
+    metadata: config.metadata,
+    state: criContainerState(container),
+    createdAt: container.createdAt,
+    startedAt: state.kind === 'running' || state.kind === 'exited' ? state.startedAt : 0n,
+    finishedAt: end?.finishedAt ?? 0n,
+    exitCode: end?.exitCode ?? 0,
+    image: config.image,
+    imageRef: container.imageRef,
+    reason: end?.reason ?? '',
+    message: end?.message ?? '',
+    labels: config.labels,
+    annotations: config.annotations,
+    mounts: config.mounts,
+    logPath: containerLogPath(sandbox.config.logDirectory, config.logPath),
+    resources:
+      container.resources === undefined ? undefined : { linux: container.resources, windows: undefined },
+    imageId: container.imageId,
+    user: {
+      linux: {
+        uid: security?.runAsUser?.value ?? 0,
+        gid: security?.runAsGroup?.value ?? 0,
+        supplementalGroups: security?.supplementalGroups ?? [],
+      },
+    },
+    stopSignal: config.stopSignal,
+  };
+}
+
+function exitReason(container: SimContainer, exitCode: number): string {
+  const scripted = container.script.exitReason;
+  if (scripted !== undefined && exitCode !== 137) return scripted;
+  return exitCode === 0 ? 'Completed' : 'Error';
+}
+
+function stateName(container: SimContainer): string {
+  return container.state.kind === 'running' ? 'CONTAINER_RUNNING' : 'CONTAINER_EXITED';
+}
+
+/** An update sets the fields that it has and keeps the others. */
+function mergeResources(
+  current: LinuxContainerResources | undefined,
+  update: LinuxContainerResources,
+): LinuxContainerResources {
+  if (current === undefined) return update;
+  return {
+    cpuPeriod: update.cpuPeriod || current.cpuPeriod,
+    cpuQuota: update.cpuQuota || current.cpuQuota,
+    cpuShares: update.cpuShares || current.cpuShares,
+    memoryLimitInBytes: update.memoryLimitInBytes || current.memoryLimitInBytes,
+    oomScoreAdj: current.oomScoreAdj,
+    cpusetCpus: update.cpusetCpus || current.cpusetCpus,
+    cpusetMems: update.cpusetMems || current.cpusetMems,
+    hugepageLimits: update.hugepageLimits.length > 0 ? update.hugepageLimits : current.hugepageLimits,
+    unified: { ...current.unified, ...update.unified },
+    memorySwapLimitInBytes: update.memorySwapLimitInBytes || current.memorySwapLimitInBytes,
+  };
+}

@@ -1,0 +1,84 @@
+/** The plan of what goes wrong in a simulated runtime: which call fails, waits, or loses its answer. */
+import { type CriCodeName, CriError, type CriMethodName } from '../../cri/index.js';
+
+interface FaultAim {
+  readonly rpc: CriMethodName;
+  /** The first call that is hit, counted from when the fault was added; default 1. */
+  readonly nth?: number;
+  /** How many calls in a row are hit; default 1, `Infinity` for all. */
+  readonly times?: number;
+}
+
+export type Fault = FaultAim &
+  (
+    | { readonly error: CriError }
+    | { readonly delayMs: number }
+    /** The effect happens but the caller is told Unavailable, or the given code. */
+    | { readonly loseAnswer: true; readonly code?: Extract<CriCodeName, 'Unavailable' | 'DeadlineExceeded'> }
+  );
+
+/** What the plan has for one call. */
+export interface FaultVerdict {
+  readonly delayMs: number;
+  readonly error: CriError | undefined;
+  readonly lostAnswer: CriError | undefined;
+}
+
+export class FaultPlan {
+  readonly #byRpc = new Map<CriMethodName, { readonly fault: Fault; calls: number }[]>();
+
+  /** Adds a fault; returns how to take it back. */
+  add(fault: Fault): () => void {
+    const nth = fault.nth ?? 1;
+    const times = fault.times ?? 1;
+    if (!Number.isInteger(nth) || nth < 1) throw new RangeError(`nth must be 1 or more, not ${nth}`);
+    if (!(times >= 1)) throw new RangeError(`times must be 1 or more, not ${times}`);
+    const entry = { fault, calls: 0 };
+    const entries = this.#byRpc.get(fault.rpc);
+    if (entries === undefined) this.#byRpc.set(fault.rpc, [entry]);
+    else entries.push(entry);
+    return () => this.#drop(fault.rpc, entry);
+  }
+
+  clear(): void {
+    this.#byRpc.clear();
+  }
+
+  /** How many faults were not used up yet. */
+  get size(): number {
+    let size = 0;
+    for (const entries of this.#byRpc.values()) size += entries.length;
+    return size;
+  }
+
+  /** Counts a call; undefined when nothing is planned for it. */
+  take(rpc: CriMethodName): FaultVerdict | undefined {
+    const entries = this.#byRpc.get(rpc);
+    if (entries === undefined) return undefined;
+    let verdict: { -readonly [Key in keyof FaultVerdict]: FaultVerdict[Key] } | undefined;
+    for (const entry of [...entries]) {
+      const first = entry.fault.nth ?? 1;
+      const last = first + (entry.fault.times ?? 1) - 1;
+      entry.calls++;
+      if (entry.calls < first) continue;
+      if (entry.calls >= last) this.#drop(rpc, entry);
+      verdict ??= { delayMs: 0, error: undefined, lostAnswer: undefined };
+      if ('delayMs' in entry.fault) verdict.delayMs += entry.fault.delayMs;
+      else if ('error' in entry.fault) verdict.error ??= entry.fault.error;
+      else verdict.lostAnswer ??= lostAnswer(entry.fault.code ?? 'Unavailable');
+    }
+    return verdict;
+  }
+
+  #drop(rpc: CriMethodName, entry: { readonly fault: Fault; calls: number }): void {
+    const entries = this.#byRpc.get(rpc)?.filter((other) => other !== entry);
+    if (entries === undefined || entries.length === 0) this.#byRpc.delete(rpc);
+    else this.#byRpc.set(rpc, entries);
+  }
+}
+
+function lostAnswer(code: 'Unavailable' | 'DeadlineExceeded'): CriError {
+  return code === 'Unavailable'
+    ? new CriError('Unavailable', 'error reading from server: EOF')
+    : new CriError('DeadlineExceeded', 'context deadline exceeded');
+}

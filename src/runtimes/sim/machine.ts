@@ -1,0 +1,152 @@
+/** The machine under a simulated runtime: what it holds, and the levers that tests pull on it. */
+import { type Clock, systemClock } from '../../async/index.js';
+import type { CriMethodName } from '../../cri/index.js';
+import { SimCalls } from './calls.js';
+import { containerStatus, SimContainers } from './containers.js';
+import { SimEvents } from './events.js';
+import type { SimExec } from './exec.js';
+import type { FaultPlan } from './faults.js';
+import { type SimImage, SimImages } from './images.js';
+import { SimPodIps, SimSandboxes, sandboxStatus } from './sandboxes.js';
+import { SimStore } from './store.js';
+
+export interface SimRuntimeOptions {
+  readonly clock?: Clock;
+  /** What can be pulled, and what is on the node from the start; default: `any` image can be pulled. */
+  readonly images?: 'any' | readonly SimImage[];
+  /** Where pods get their addresses from; default 10.88.0.0/16. */
+  readonly podCidr?: string;
+  /** Whether GetContainerEvents is there, as in containerd from 1.7 on; default yes. */
+  readonly containerEvents?: boolean;
+  /** Log files are written for sandboxes whose log directory is below this one; default: none are. */
+  readonly logRoot?: string;
+  /** Answers ExecSync before annotations and commands do. */
+  readonly exec?: SimExec;
+  /** Runtime handlers beside the default one. */
+  readonly runtimeHandlers?: readonly string[];
+  /** Default cgroupfs. */
+  readonly cgroupDriver?: 'systemd' | 'cgroupfs';
+  /** Goes into ids, so that those of two runtimes differ. */
+  readonly seed?: string;
+}
+
+export type SimConditionName = 'RuntimeReady' | 'NetworkReady';
+
+export interface SimCondition {
+  readonly status: boolean;
+  readonly reason: string;
+  readonly message: string;
+}
+
+const ready: SimCondition = { status: true, reason: '', message: '' };
+
+export class SimMachine {
+  readonly images: SimImages;
+  /** The plan of what goes wrong. */
+  readonly faults: FaultPlan;
+  /** Calls so far by method, whatever became of them. */
+  readonly calls: Record<CriMethodName, number>;
+  protected readonly options: SimRuntimeOptions;
+  protected readonly clock: Clock;
+  protected readonly front: SimCalls;
+  protected readonly store: SimStore;
+  protected readonly events: SimEvents;
+  protected readonly containers: SimContainers;
+  protected readonly sandboxes: SimSandboxes;
+  protected readonly conditions = new Map<SimConditionName, SimCondition>([
+    ['RuntimeReady', ready],
+    ['NetworkReady', ready],
+  ]);
+  #lastStampNs = 0n;
+
+  constructor(options: SimRuntimeOptions = {}) {
+    const clock = options.clock ?? systemClock;
+    const stamp = (): bigint => this.stamp();
+    this.options = options;
+    this.clock = clock;
+    this.front = new SimCalls(clock);
+    this.faults = this.front.faults;
+    this.calls = this.front.counts;
+    this.store = new SimStore(options.seed ?? 'sim');
+    this.images = new SimImages({ clock, stamp, known: options.images ?? 'any', mountpoint: '/sim' });
+    this.events = new SimEvents({
+      stamp,
+      sandboxStatus,
+      containerStatuses: (sandbox) => [...sandbox.containers].map(containerStatus),
+    });
+    const { store, images, events } = this;
+    this.containers = new SimContainers({ clock, store, images, events, stamp, logRoot: options.logRoot });
+    this.sandboxes = new SimSandboxes({
+      store,
+      events,
+      stamp,
+      containers: this.containers,
+      ips: new SimPodIps(options.podCidr ?? '10.88.0.0/16'),
+      runtimeHandlers: options.runtimeHandlers ?? [],
+      networkReady: () => this.conditions.get('NetworkReady')?.status ?? false,
+    });
+  }
+
+  /** How many event streams are open. */
+  get eventReaders(): number {
+    return this.events.readers;
+  }
+
+  /** Sandboxes and containers that exist, in whatever state. */
+  get size(): { readonly sandboxes: number; readonly containers: number } {
+    return { sandboxes: this.store.sandboxes.size, containers: this.store.containers.size };
+  }
+
+  /** Without a network, sandboxes that want one of their own cannot be run. */
+  setCondition(name: SimConditionName, status: boolean, reason = '', message = ''): void {
+    this.conditions.set(name, { status, reason, message });
+  }
+
+  /** The runtime's process is gone: calls fail with Unavailable, containers run on. */
+  goAway(): void {
+    this.front.goAway();
+    this.events.breakStreams();
+  }
+
+  comeBack(): void {
+    this.front.comeBack();
+  }
+
+  /** Ends the open event streams with an error; new ones can be opened. */
+  breakEventStreams(): void {
+    this.events.breakStreams();
+  }
+
+  /** A running container ends by itself. */
+  exitContainer(containerId: string, exitCode: number, reason?: string): void {
+    this.containers.exit(containerId, exitCode, reason);
+  }
+
+  /** The sandbox's own process dies; its containers run on until somebody stops them. */
+  killSandbox(sandboxId: string): void {
+    this.sandboxes.die(sandboxId);
+  }
+
+  /**
+   * The machine goes down and comes up: what ran is known as exited with 255 (`Unknown`), sandboxes as
+   * not ready, containers that were only created stay so. Calls under way lose their answer.
+   */
+  reboot(): void {
+    this.goAway();
+    for (const sandbox of this.store.sandboxes.values()) this.sandboxes.lose(sandbox);
+    this.comeBack();
+  }
+
+  /** Leaves no timer and no open stream behind. */
+  close(): void {
+    this.goAway();
+    for (const sandbox of this.store.sandboxes.values()) this.sandboxes.lose(sandbox);
+  }
+
+  /** Nanoseconds since the epoch that never repeat, so that the order of all that happens is strict. */
+  protected stamp(): bigint {
+    const nowNs = BigInt(Math.floor(this.clock.now() * 1000)) * 1000n;
+    this.#lastStampNs = nowNs > this.#lastStampNs ? nowNs : this.#lastStampNs + 1n;
+    return this.#lastStampNs;
+  }
+}

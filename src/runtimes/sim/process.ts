@@ -1,0 +1,93 @@
+/** A simulated process: a program on a clock, with no timer unless a step waits for a finite time. */
+import type { Clock, Timer } from '../../async/index.js';
+import type { Program, Step } from './program.js';
+
+export interface SimProcessOptions {
+  readonly clock: Clock;
+  readonly program: Program;
+  readonly print: (stream: 'stdout' | 'stderr', line: string) => void;
+  /** Called once. */
+  readonly onExit: (exitCode: number) => void;
+}
+
+export class SimProcess {
+  readonly #clock: Clock;
+  readonly #program: Program;
+  readonly #print: SimProcessOptions['print'];
+  readonly #onExit: SimProcessOptions['onExit'];
+  #steps: readonly Step[];
+  #next = 0;
+  #timer: Timer | undefined;
+  #waiting: 'no' | 'interruptible' | 'uninterruptible' = 'no';
+  #term: 'none' | 'pending' | 'taken' = 'none';
+  #exited = false;
+
+  constructor(options: SimProcessOptions) {
+    this.#clock = options.clock;
+    this.#program = options.program;
+    this.#print = options.print;
+    this.#onExit = options.onExit;
+    this.#steps = options.program.steps;
+  }
+
+  start(): void {
+    this.#run();
+  }
+
+  /** SIGTERM; a handler that already runs is not started again. */
+  terminate(): void {
+    if (this.#exited || this.#term !== 'none' || this.#program.onTerm === 'ignore') return;
+    this.#term = 'pending';
+    if (this.#waiting === 'interruptible') this.#run();
+  }
+
+  /** SIGKILL. */
+  kill(): void {
+    this.exit(137);
+  }
+
+  exit(code: number): void {
+    if (this.#exited) return;
+    this.abandon();
+    this.#onExit(code);
+  }
+
+  /** Ends it without telling anybody, as when the machine goes down. */
+  abandon(): void {
+    this.#exited = true;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #run(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#waiting = 'no';
+    while (!this.#exited) {
+      if (this.#term === 'pending' && this.#program.onTerm !== 'ignore') {
+        this.#term = 'taken';
+        this.#steps = this.#program.onTerm;
+        this.#next = 0;
+      }
+      const step = this.#steps[this.#next++];
+      if (step === undefined) {
+        this.exit(0);
+        return;
+      }
+      switch (step.do) {
+        case 'print':
+          this.#print(step.stream, step.line);
+          break;
+        case 'exit':
+          this.exit(step.code);
+          break;
+        case 'sleep':
+          this.#waiting = step.interruptible ? 'interruptible' : 'uninterruptible';
+          if (step.durationMs !== Number.POSITIVE_INFINITY) {
+            this.#timer = this.#clock.setTimer(step.durationMs, () => this.#run());
+          }
+          return;
+      }
+    }
+  }
+}

@@ -1,0 +1,192 @@
+/** The pod sandboxes of a simulated runtime, with the rules and messages of containerd. */
+import {
+  ContainerEventType,
+  CriError,
+  NamespaceMode,
+  type PodSandboxConfig,
+  PodSandboxState,
+  type PodSandboxStatus,
+} from '../../cri/index.js';
+import type { SimContainers } from './containers.js';
+import type { SimEvents } from './events.js';
+import { validateSimAnnotations } from './script.js';
+import type { SimSandbox, SimStore } from './store.js';
+
+export interface SimSandboxesOptions {
+  readonly store: SimStore;
+  readonly containers: SimContainers;
+  readonly events: SimEvents;
+  readonly stamp: () => bigint;
+  readonly ips: SimPodIps;
+  readonly runtimeHandlers: readonly string[];
+  readonly networkReady: () => boolean;
+}
+
+export class SimSandboxes {
+  readonly #options: SimSandboxesOptions;
+
+  constructor(options: SimSandboxesOptions) {
+    this.#options = options;
+  }
+
+  run(config: PodSandboxConfig | undefined, runtimeHandler: string): string {
+    const { store, ips, runtimeHandlers, networkReady, stamp, events } = this.#options;
+    const metadata = config?.metadata;
+    if (config === undefined || metadata === undefined) {
+      throw new CriError('Unknown', 'sandbox config must include metadata');
+    }
+    validateSimAnnotations(config.annotations);
+    if (runtimeHandler !== '' && !runtimeHandlers.includes(runtimeHandler)) {
+      throw new CriError(
+        'Unknown',
+        `failed to get sandbox runtime: no runtime for "${runtimeHandler}" is configured`,
+      );
+    }
+    const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === NamespaceMode.NODE;
+    const sandbox: SimSandbox = {
+      id: store.newId(),
+      name: [metadata.name, metadata.namespace, metadata.uid, metadata.attempt].join('_'),
+      config,
+      runtimeHandler,
+      createdAt: stamp(),
+      hostNetwork,
+      containers: new Set(),
+      ready: true,
+      ip: '',
+      view: undefined,
+    };
+    store.addSandbox(sandbox);
+    if (!hostNetwork) {
+      if (!networkReady()) {
+        store.removeSandbox(sandbox);
+        throw new CriError(
+          'Unknown',
+          `failed to setup network for sandbox "${sandbox.id}": cni plugin not initialized`,
+        );
+      }
+      sandbox.ip = ips.take();
+    }
+    events.emit(ContainerEventType.CONTAINER_CREATED_EVENT, sandbox.id, sandbox);
+    events.emit(ContainerEventType.CONTAINER_STARTED_EVENT, sandbox.id, sandbox);
+    return sandbox.id;
+  }
+
+  /** Stopping what is stopped is no error. */
+  stop(id: string): void {
+    const sandbox = this.#options.store.sandboxes.get(id);
+    if (sandbox === undefined) {
+      throw new CriError('NotFound', `an error occurred when try to find sandbox "${id}": not found`);
+    }
+    this.#stop(sandbox);
+  }
+
+  #stop(sandbox: SimSandbox): void {
+    for (const container of sandbox.containers) this.#options.containers.kill(container);
+    if (!sandbox.ready) return;
+    this.#putDown(sandbox);
+    this.#options.events.emit(ContainerEventType.CONTAINER_STOPPED_EVENT, sandbox.id, sandbox);
+  }
+
+  remove(id: string): void {
+    const { store, containers, events } = this.#options;
+    const sandbox = store.sandboxes.get(id);
+    if (sandbox === undefined) return;
+    this.#stop(sandbox);
+    for (const container of [...sandbox.containers]) containers.remove(container.id);
+    store.removeSandbox(sandbox);
+    events.emit(ContainerEventType.CONTAINER_DELETED_EVENT, sandbox.id, sandbox);
+  }
+
+  status(id: string): PodSandboxStatus {
+    const sandbox = this.#options.store.sandboxes.get(id);
+    if (sandbox === undefined) {
+      throw new CriError('NotFound', 'an error occurred when try to find sandbox: not found');
+    }
+    return sandboxStatus(sandbox);
+  }
+
+  /** Its own process ends while its containers run on. */
+  die(id: string): void {
+    const sandbox = this.#options.store.sandboxes.get(id);
+    if (sandbox?.ready) {
+      this.#putDown(sandbox);
+      this.#options.events.emit(ContainerEventType.CONTAINER_STOPPED_EVENT, sandbox.id, sandbox);
+    }
+  }
+
+  /** What a reboot leaves of it: its metadata, not ready. */
+  lose(sandbox: SimSandbox): void {
+    for (const container of sandbox.containers) this.#options.containers.lose(container);
+    if (sandbox.ready) this.#putDown(sandbox);
+  }
+
+  #putDown(sandbox: SimSandbox): void {
+    sandbox.ready = false;
+    sandbox.view = undefined;
+    if (sandbox.ip !== '') this.#options.ips.giveBack(sandbox.ip);
+    sandbox.ip = '';
+  }
+}
+
+export function sandboxStatus(sandbox: SimSandbox): PodSandboxStatus {
+  const { config } = sandbox;
+  const options = config.linux?.securityContext?.namespaceOptions;
+  return {
+    id: sandbox.id,
+    metadata: config.metadata,
+    state: sandbox.ready ? PodSandboxState.SANDBOX_READY : PodSandboxState.SANDBOX_NOTREADY,
+    createdAt: sandbox.createdAt,
+    network: { ip: sandbox.ip, additionalIps: [] },
+    linux: {
+      namespaces: {
+        options: {
+          network: options?.network ?? NamespaceMode.POD,
+          pid: options?.pid ?? NamespaceMode.POD,
+          ipc: options?.ipc ?? NamespaceMode.POD,
+          targetId: '',
+          usernsOptions: options?.usernsOptions,
+        },
+      },
+    },
+    labels: config.labels,
+    annotations: config.annotations,
+    runtimeHandler: sandbox.runtimeHandler,
+  };
+}
+
+/** The addresses of an IPv4 range; those given back longest ago are taken again first. */
+export class SimPodIps {
+  readonly #base: number;
+  readonly #size: number;
+  readonly #free = new Set<string>();
+  #next = 2;
+
+  constructor(cidr: string) {
+    const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\/(\d{1,2})$/.exec(cidr);
+    const octets = match?.slice(1, 5).map(Number) ?? [];
+    const prefixLength = Number(match?.[5] ?? Number.NaN);
+    if (octets.length !== 4 || octets.some((octet) => octet > 255) || !(prefixLength <= 30)) {
+      throw new RangeError(`pod CIDR "${cidr}" is not an IPv4 range such as 10.88.0.0/16`);
+    }
+    this.#base = octets.reduce((sum, octet) => sum * 256 + octet, 0);
+    this.#size = 2 ** (32 - prefixLength);
+  }
+
+  take(): string {
+    // Addresses 0, 1 and the last one are the network, its gateway and the broadcast address.
+    if (this.#next < this.#size - 1) return address(this.#base + this.#next++);
+    for (const ip of this.#free) {
+      this.#free.delete(ip);
+      return ip;
+    }
+    throw new CriError('Unknown', 'no IP addresses available in range set');
+  }
+
+  giveBack(ip: string): void {
+    this.#free.add(ip);
+  }
+}
+
+function address(value: number): string {
+  return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
+}

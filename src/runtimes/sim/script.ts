@@ -1,0 +1,178 @@
+/**
+ * How annotations script the behaviour of simulated containers.
+ *
+ * Keys are `sim.nodelet.dev/<container>.<setting>` or, for all containers of the pod,
+ * `sim.nodelet.dev/<setting>`, on the pod (its sandbox) or on the container itself. The container's
+ * own annotation wins over the pod's, the one that names the container over the one that does not.
+ *
+ * | setting        | value               | meaning (default)                                                     |
+ * | -------------- | ------------------- | --------------------------------------------------------------------- |
+ * | run-time       | duration, `forever` | ends by itself after this time (what its command does, else forever)  |
+ * | exit-code      | 0–255               | exit code when it ends by itself; alone it means an exit at once (0)  |
+ * | exit-reason    | text                | reason beside the exit code, such as `OOMKilled`                      |
+ * | start-delay    | duration            | how long StartContainer takes (0s)                                    |
+ * | start-error    | text                | StartContainer fails with it and the container exits with 128         |
+ * | stop-delay     | duration            | from SIGTERM to the exit (0s)                                         |
+ * | stop-exit-code | 0–255               | exit code after SIGTERM (143)                                         |
+ * | ignores-term   | true, false         | only SIGKILL ends it, with 137 (false)                                |
+ * | log            | text                | lines printed at the start                                            |
+ * | exec-exit-code | 0–255               | what ExecSync answers, whatever the command (runs the command)        |
+ * | exec-output    | text                | standard output of ExecSync                                           |
+ * | exec-time      | duration            | how long ExecSync takes (0s)                                          |
+ * | pull-time      | duration            | how long PullImage for this pod takes; names no container (the image's own) |
+ *
+ * `run-time` and `exit-code` may be lists such as `1s,1s,forever`: the n-th value holds for the n-th
+ * attempt of the container, the last one for all that follow. Durations are Go durations (`1m30s`).
+ */
+import { CriError } from '../../cri/index.js';
+import { parseDuration } from '../../kube/index.js';
+import { forever, type Program, parseProgram, type Step, termSteps, untilTerminated } from './program.js';
+
+export const simAnnotationPrefix = 'sim.nodelet.dev/';
+
+type Annotations = Readonly<Record<string, string>>;
+
+export interface ExecScript {
+  readonly exitCode: number;
+  readonly output: string;
+  readonly durationMs: number;
+}
+
+export interface ContainerScript {
+  readonly program: Program;
+  readonly exitReason: string | undefined;
+  readonly startDelayMs: number;
+  readonly startError: string | undefined;
+  readonly exec: ExecScript | undefined;
+}
+
+type Check = (text: string) => unknown;
+
+const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
+  ['run-time', (text) => text.split(',').map(runTimeMs)],
+  ['exit-code', (text) => text.split(',').map(exitCode)],
+  ['exit-reason', String],
+  ['start-delay', durationMs],
+  ['start-error', String],
+  ['stop-delay', durationMs],
+  ['stop-exit-code', exitCode],
+  ['ignores-term', truth],
+  ['log', String],
+  ['exec-exit-code', exitCode],
+  ['exec-output', String],
+  ['exec-time', durationMs],
+  ['pull-time', durationMs],
+]);
+
+/** Fails with InvalidArgument on the first annotation of the simulation that makes no sense. */
+export function validateSimAnnotations(annotations: Annotations): void {
+  for (const [key, value] of Object.entries(annotations)) {
+    if (!key.startsWith(simAnnotationPrefix)) continue;
+    const setting = key.slice(Math.max(simAnnotationPrefix.length, key.lastIndexOf('.') + 1));
+    // The prefix itself has dots, so a key without a container name is cut at the prefix.
+    const check = checks.get(setting);
+    if (check === undefined) {
+      throw new CriError(
+        'InvalidArgument',
+        `annotation ${key}: unknown setting "${setting}"; use one of ${[...checks.keys()].join(', ')}`,
+      );
+    }
+    try {
+      check(value);
+    } catch (cause) {
+      const message = cause instanceof Error ? cause.message : String(cause);
+      throw new CriError('InvalidArgument', `annotation ${key}: ${message}`, { cause });
+    }
+  }
+}
+
+/** The time a pull takes by the annotations of the pod it is for. */
+export function scriptedPullMs(sandboxAnnotations: Annotations): number | undefined {
+  const text = sandboxAnnotations[`${simAnnotationPrefix}pull-time`];
+  return text === undefined ? undefined : durationMs(text);
+}
+
+export interface ScriptedContainer {
+  readonly name: string;
+  readonly attempt: number;
+  readonly argv: readonly string[];
+  readonly annotations: Annotations;
+}
+
+/** The script of one container; both sets of annotations must be valid. */
+export function scriptOf(container: ScriptedContainer, sandboxAnnotations: Annotations): ContainerScript {
+  const read = <T>(setting: string, parse: (text: string) => T): T | undefined => {
+    const named = `${simAnnotationPrefix}${container.name}.${setting}`;
+    const plain = `${simAnnotationPrefix}${setting}`;
+    const text =
+      container.annotations[named] ??
+      container.annotations[plain] ??
+      sandboxAnnotations[named] ??
+      sandboxAnnotations[plain];
+    return text === undefined ? undefined : parse(text);
+  };
+  const ofAttempt = (text: string): string => {
+    const values = text.split(',');
+    return values[Math.min(container.attempt, values.length - 1)] ?? text;
+  };
+  const runMs = read('run-time', (text) => runTimeMs(ofAttempt(text)));
+  const ownExitCode = read('exit-code', (text) => exitCode(ofAttempt(text)));
+  const lines = read('log', (text) => text.split('\n')) ?? [];
+  const base: Program = (runMs === undefined ? parseProgram(container.argv) : undefined) ?? untilTerminated();
+  const ownEnd = runMs ?? (ownExitCode === undefined ? undefined : 0);
+  const steps: readonly Step[] = [
+    ...lines.map((line): Step => ({ do: 'print', stream: 'stdout', line })),
+    ...(ownEnd === undefined ? base.steps : endingSteps(ownEnd, ownExitCode ?? 0)),
+  ];
+  const stopDelayMs = read('stop-delay', durationMs);
+  const stopExitCode = read('stop-exit-code', exitCode);
+  const scriptedStop = stopDelayMs !== undefined || stopExitCode !== undefined;
+  const execExitCode = read('exec-exit-code', exitCode);
+  const execOutput = read('exec-output', String);
+  const execMs = read('exec-time', durationMs);
+  const scriptedExec = execExitCode !== undefined || execOutput !== undefined || execMs !== undefined;
+  return {
+    program: {
+      steps,
+      onTerm: read('ignores-term', truth)
+        ? 'ignore'
+        : scriptedStop
+          ? termSteps(stopExitCode ?? 143, stopDelayMs ?? 0)
+          : base.onTerm,
+    },
+    exitReason: read('exit-reason', String),
+    startDelayMs: read('start-delay', durationMs) ?? 0,
+    startError: read('start-error', String),
+    exec: scriptedExec
+      ? { exitCode: execExitCode ?? 0, output: execOutput ?? '', durationMs: execMs ?? 0 }
+      : undefined,
+  };
+}
+
+function endingSteps(runMs: number, code: number): readonly Step[] {
+  if (runMs === Number.POSITIVE_INFINITY) return [forever];
+  const exit: Step = { do: 'exit', code };
+  return runMs === 0 ? [exit] : [{ do: 'sleep', durationMs: runMs, interruptible: true }, exit];
+}
+
+function runTimeMs(text: string): number {
+  return text === 'forever' ? Number.POSITIVE_INFINITY : durationMs(text);
+}
+
+function durationMs(text: string): number {
+  const value = parseDuration(text);
+  if (value < 0) throw new Error(`negative duration "${text}"`);
+  return value;
+}
+
+function exitCode(text: string): number {
+  if (!/^\d{1,3}$/.test(text) || Number(text) > 255) {
+    throw new Error(`exit code "${text}" is not a whole number from 0 to 255`);
+  }
+  return Number(text);
+}
+
+function truth(text: string): boolean {
+  if (text !== 'true' && text !== 'false') throw new Error(`"${text}" is neither true nor false`);
+  return text === 'true';
+}

@@ -1,0 +1,33 @@
+/** A real containerd holds the CRI contract through the gRPC client. */
+import { connectCri, isUnimplemented } from '../../src/cri/index.js';
+import { CleanupStack, createTempDir, startContainerd, testImages } from '../env/index.js';
+import { describeCriContract } from './cri-contract.js';
+
+describeCriContract('containerd', async () => {
+  const cleanups = new CleanupStack();
+  const containerd = await startContainerd({ cleanups });
+  const logs = await createTempDir('logs', { cleanups });
+  const runtime = connectCri({ endpoint: containerd.endpoint, requestTimeoutMs: 120_000 });
+  cleanups.defer('the CRI client', async () => runtime.close());
+  return {
+    runtime,
+    image: testImages.busybox,
+    missingImage: '127.0.0.1:9/nosuchimage:1',
+    logRoot: logs.path,
+    podNetwork: true,
+    containerEvents: await hasEvents(runtime),
+    cgroupParent: containerd.cgroupParent,
+    reboot: () => containerd.wipeState(),
+    close: () => cleanups.run(),
+  };
+});
+
+/** containerd has container events from 1.7 on. */
+async function hasEvents(runtime: ReturnType<typeof connectCri>): Promise<boolean> {
+  try {
+    for await (const _ of runtime.getContainerEvents({}, { timeoutMs: 1000 })) return true;
+  } catch (error) {
+    return !isUnimplemented(error);
+  }
+  return true;
+}
