@@ -58,7 +58,7 @@ export class PodCache {
 
   /** Resolves with the first observation after the given moment; rejects with the error of observing. */
   async newerThan(uid: string, afterMs: number, signal?: AbortSignal): Promise<ObservedPodStatus> {
-    if (!this.#isNewer(uid, afterMs)) await this.#wait(uid, afterMs, signal);
+    if (!this.isNewer(uid, afterMs)) await this.#wait(uid, afterMs, signal);
     const known = this.peek(uid);
     if ('error' in known) throw known.error;
     return known.status;
@@ -75,7 +75,8 @@ export class PodCache {
     return this.#entries.size;
   }
 
-  #isNewer(uid: string, afterMs: number): boolean {
+  /** Whether the pod was observed after the given moment, so that `newerThan` would answer at once. */
+  isNewer(uid: string, afterMs: number): boolean {
     if (this.#globalMs !== undefined && this.#globalMs > afterMs) return true;
     const entry = this.#entries.get(uid);
     return entry !== undefined && (entry.modifiedMs > afterMs || entry.observedMs > afterMs);

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { settle, TaskGroup, VirtualClock } from '../../async/index.js';
+import { settle, sleep, TaskGroup, VirtualClock } from '../../async/index.js';
 import { absentPodStatus, CriError, type ObservedPod, type ObservedPodStatus } from '../../cri/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { PodCache } from './cache.js';
@@ -315,20 +315,130 @@ describe('Pleg', () => {
       await Promise.all(waits);
       await stop();
     });
-    it('a request older than the last look is dropped', async () => {
-      start();
+    it('a request older than the last look at everything is dropped, one made during it is not', async () => {
       pleg.requestRelist('p');
+      start();
       await settle();
       expect(runtime.calls).toEqual(['list']);
+      await clock.advance(999);
+      runtime.calls = [];
+      const list = runtime.listPods.bind(runtime);
+      runtime.listPods = async () => {
+        pleg.requestRelist('p');
+        return list();
+      };
+      await clock.advance(1);
+      expect(runtime.calls).toEqual(['list', 'list p']);
       await stop();
     });
     it('whoever waits for a status makes it look', async () => {
       create({ relistPeriodMs: 60_000 });
       start();
       await clock.advance(10);
-      const waiting = pleg.statusNewerThan('p', clock.monotonic(), new AbortController().signal);
-      await clock.advance(1_000);
+      const waiting = pleg.statusNewerThan('p', clock.monotonic());
+      await settle();
       expect((await waiting).uid).toBe('p');
+      expect(runtime.calls).toEqual(['list', 'list p']);
+      await stop();
+    });
+    it('whoever waits for a status has it looked at again when that fails', async () => {
+      create({ relistPeriodMs: 60_000 });
+      start();
+      await clock.advance(10);
+      const list = runtime.listPod.bind(runtime);
+      let failures = 2;
+      runtime.listPod = async (uid) => {
+        if (failures-- > 0) throw new Error('busy');
+        return list(uid);
+      };
+      const waiting = pleg.statusNewerThan('p', clock.monotonic());
+      await clock.advance(2_000);
+      expect((await waiting).uid).toBe('p');
+      await stop();
+    });
+    it('counts the period from the end of a look, however long that takes', async () => {
+      const starts: number[] = [];
+      runtime.listPods = async () => {
+        starts.push(clock.monotonic());
+        await sleep(clock, 5_000);
+        return [];
+      };
+      start();
+      await clock.advance(12_500);
+      expect(starts).toEqual([0, 6_000, 12_000]);
+      const stopping = stop();
+      await clock.advance(5_000);
+      await stopping;
+    });
+    it('a failed inspection is tried again after a second', async () => {
+      runtime.pods.set('p', { c: 'running' });
+      runtime.inspectError = new Error('busy');
+      create({ relistPeriodMs: 1_000, relaxedRelistPeriodMs: 60_000 });
+      start();
+      await settle();
+      runtime.inspectError = undefined;
+      await clock.advance(1_000);
+      expect(taken()).toEqual(['ContainerStarted c']);
+      await stop();
+    });
+    it('a requested reinspection does not wait for the next look at everything', async () => {
+      create({ relistPeriodMs: 60_000 });
+      runtime.pods.set('p', { c: 'running' });
+      start();
+      await settle();
+      taken();
+      pleg.requestReinspect('p');
+      await settle();
+      expect(taken()).toEqual(['PodSync p']);
+      await stop();
+    });
+    it('a pod that a request finds gone is told of and forgotten', async () => {
+      create({ relistPeriodMs: 60_000 });
+      runtime.pods.set('p', { c: 'running' });
+      start();
+      await settle();
+      taken();
+      runtime.pods.delete('p');
+      pleg.requestRelist('p');
+      await settle();
+      expect(taken()).toEqual(['ContainerDied c', 'ContainerRemoved c']);
+      expect([pleg.cache.size, pleg.observedPods().length]).toEqual([0, 0]);
+      await stop();
+    });
+    it('more requests than there is room for become one look at everything', async () => {
+      create({ relistPeriodMs: 60_000 });
+      start();
+      await settle();
+      runtime.calls = [];
+      for (let n = 0; n < 250; n++) pleg.requestRelist(`p${n}`);
+      await settle();
+      expect(runtime.calls).toEqual(['list']);
+      await stop();
+    });
+    it('asked for while it looks at everything, it looks again at once', async () => {
+      create({ relistPeriodMs: 60_000 });
+      let asked = false;
+      const list = runtime.listPods.bind(runtime);
+      runtime.listPods = async () => {
+        if (!asked) pleg.relistSoon();
+        asked = true;
+        return list();
+      };
+      start();
+      await settle();
+      expect(runtime.calls).toEqual(['list', 'list']);
+      await stop();
+    });
+    it('records a row of failures once, and its end', async () => {
+      const timeline = new Timeline({ clock });
+      create({ timeline });
+      runtime.listError = new Error('away');
+      start();
+      await clock.advance(5_000);
+      runtime.listError = undefined;
+      await clock.advance(2_000);
+      const seen = timeline.ofNode().filter(({ what }) => what === 'pleg.relist');
+      expect(seen.map(({ kind }) => kind)).toEqual(['problem', 'notice']);
       await stop();
     });
 
@@ -382,13 +492,47 @@ describe('Pleg', () => {
         expect(taken()).toEqual(['ContainerDied c']);
         await stop();
       });
-      it('looks at everything for an id that it does not know', async () => {
+      it('looks at everything for ids that it does not know, once a second at most', async () => {
         start();
         await clock.advance(200);
         runtime.calls = [];
-        push({ id: 'stranger' });
+        for (let n = 0; n < 30; n++) {
+          push({ id: `stranger-${n}` });
+          await clock.advance(100);
+        }
+        expect(runtime.calls).toEqual(['list', 'list', 'list']);
+        await stop();
+      });
+      it('need not look at everything for an id that has become known by a request', async () => {
+        start();
+        await clock.advance(200);
+        push({ id: 'new' });
         await settle();
-        expect(runtime.calls).toEqual(['list']);
+        runtime.pods.set('q', { new: 'created' });
+        runtime.calls = [];
+        pleg.requestRelist('q');
+        await settle();
+        // The event may be younger than what the request saw, so that the pod is looked at once more.
+        expect(runtime.calls.filter((call) => call === 'list q')).toHaveLength(2);
+        await clock.advance(3_000);
+        expect(runtime.calls).not.toContain('list');
+        await stop();
+      });
+      it('an event that comes in the same instant as a look at everything is not lost', async () => {
+        start();
+        await clock.advance(200);
+        await clock.advance(9_850);
+        taken();
+        const list = runtime.listPods.bind(runtime);
+        runtime.listPods = async () => {
+          const pods = await list();
+          runtime.pods.set('p', { c: 'exited' });
+          push({ id: 'c' });
+          return pods;
+        };
+        await clock.advanceUntil(() => runtime.pods.get('p')?.c === 'exited', 11_000);
+        await settle();
+        expect(taken()).toEqual(['ContainerDied c']);
         await stop();
       });
       it('polls less while events flow, and more again when they stop', async () => {

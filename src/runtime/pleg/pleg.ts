@@ -5,16 +5,20 @@ import {
   Gate,
   isCancelled,
   select,
-  sleep,
   TaskGroup,
   type Timer,
+  throwIfCancelled,
 } from '../../async/index.js';
 import type { ObservedPod, ObservedPodStatus } from '../../cri/index.js';
 import { formatDuration } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { PodCache } from './cache.js';
 import { comparePods, type PodLifecycleEvent } from './compare.js';
-import { type EventSourceFactory, RuntimeEvents } from './runtime-events.js';
+import { keepIps } from './kept-ips.js';
+import { type PodRecord, PodRecords } from './records.js';
+import { type RelistRequest, RelistRequests } from './relist-requests.js';
+import { RelistSchedule } from './relist-schedule.js';
+import { type EventSourceFactory, type RuntimeEvent, RuntimeEvents } from './runtime-events.js';
 
 /** What the PLEG asks of the runtime manager. */
 export interface PlegRuntime {
@@ -37,9 +41,11 @@ export interface PlegOptions {
   readonly observer?: PlegObserver;
   /** Streams of runtime events to try in order; with none the runtime is only polled. */
   readonly eventSources?: readonly EventSourceFactory[];
+  /** From the end of one look at everything to the start of the next; default 1 s. */
   readonly relistPeriodMs?: number;
-  /** The period while runtime events are followed. */
+  /** The period while runtime events are followed; default 10 s. */
   readonly relaxedRelistPeriodMs?: number;
+  /** Default 3 min. */
   readonly unhealthyAfterMs?: number;
 }
 
@@ -47,23 +53,8 @@ const channelCapacity = 1000;
 const requestCapacity = 200;
 /** How many pods are inspected at a time. */
 const inspections = 8;
-/** A worker that waits this long for a newer status makes the PLEG look at its pod. */
+/** A worker that waits for a newer status has its pod looked at this often. */
 const impatientMs = 1_000;
-
-interface PodRecord {
-  /** As of the last delivered events. */
-  old: ObservedPod | undefined;
-  /** As of the last look. */
-  current: ObservedPod | undefined;
-}
-
-interface RelistRequest {
-  readonly uid: string;
-  readonly createdMs: number;
-  /** Delays after which to look again while nothing is seen to have changed. */
-  readonly lookAgainMs: readonly number[];
-}
-
 /** A runtime tells of an exit a little before it lists the container as exited. */
 const lookAgainAfterEventMs: readonly number[] = [5, 20, 80, 300];
 
@@ -71,16 +62,19 @@ export class Pleg {
   readonly cache = new PodCache();
   readonly events = new Channel<PodLifecycleEvent>(channelCapacity);
   readonly #options: Required<Omit<PlegOptions, 'observer'>> & Pick<PlegOptions, 'observer'>;
-  readonly #records = new Map<string, PodRecord>();
-  readonly #reinspect = new Set<string>();
-  readonly #requests = new Map<string, RelistRequest>();
-  readonly #requested = new Channel<void>(1);
-  readonly #due = new Channel<void>(1);
-  readonly #inspecting = new Gate(inspections);
+  readonly #records: PodRecords;
+  readonly #requests: RelistRequests;
+  readonly #schedule: RelistSchedule;
   readonly #runtimeEvents: RuntimeEvents;
-  readonly #lookingAgain = new Map<string, Timer>();
+  readonly #reinspect = new Set<string>();
+  /** Ids in runtime events that belong to no known pod, until they do or everything was looked at. */
+  readonly #strangers = new Set<string>();
+  readonly #work = new Channel<void>(1);
+  readonly #inspecting = new Gate(inspections);
   #lastRelistMs: number | undefined;
-  #relistWanted = false;
+  /** The place of the last successful look at everything in the order of requests. */
+  #lastRelistOrder = 0;
+  #relistProblem = '';
 
   constructor(options: PlegOptions) {
     this.#options = {
@@ -90,15 +84,27 @@ export class Pleg {
       unhealthyAfterMs: 180_000,
       ...options,
     };
-    this.#runtimeEvents = new RuntimeEvents({
-      clock: options.clock,
-      timeline: options.timeline,
-      sources: this.#options.eventSources,
-      onEvent: ({ podUid, id }) => {
-        const uid = podUid ?? this.#podOf(id);
-        if (uid === undefined) this.relistSoon();
-        else this.#request(uid, lookAgainAfterEventMs);
+    const { clock, timeline } = options;
+    const wake = (): void => void this.#work.trySend();
+    this.#records = new PodRecords({
+      onNewId: (id, uid) => {
+        // Its event came before it was seen, so that what was seen may be older than the event.
+        if (this.#strangers.delete(id)) this.#requests.add(uid, lookAgainAfterEventMs);
+        if (this.#strangers.size === 0) this.#schedule.forgo('strangers');
       },
+    });
+    this.#requests = new RelistRequests({
+      clock,
+      capacity: requestCapacity,
+      onRequest: wake,
+      onOverflow: () => this.relistSoon(),
+    });
+    this.#schedule = new RelistSchedule(clock, wake);
+    this.#runtimeEvents = new RuntimeEvents({
+      clock,
+      timeline,
+      sources: this.#options.eventSources,
+      onEvent: (event) => this.#onRuntimeEvent(event),
       onHealthChange: () => this.relistSoon(),
     });
   }
@@ -129,47 +135,35 @@ export class Pleg {
     return pods;
   }
 
-  /** Looks at one pod as soon as possible. */
+  /** Looks at one pod as soon as possible, and wakes who waits for it even if nothing changed. */
   requestRelist(uid: string): void {
-    this.#request(uid, this.#requests.get(uid)?.lookAgainMs ?? []);
+    this.#requests.add(uid);
   }
 
-  #request(uid: string, lookAgainMs: readonly number[]): void {
-    if (!this.#requests.has(uid) && this.#requests.size >= requestCapacity) {
-      this.relistSoon();
-      return;
-    }
-    this.#requests.set(uid, { uid, createdMs: this.#options.clock.monotonic(), lookAgainMs });
-    this.#requested.trySend();
-  }
-
-  #lookAgain({ uid, lookAgainMs: [delayMs, ...rest] }: RelistRequest): void {
-    if (delayMs === undefined || this.#lookingAgain.has(uid)) return;
-    const timer = this.#options.clock.setTimer(delayMs, () => {
-      this.#lookingAgain.delete(uid);
-      this.#request(uid, rest);
-    });
-    this.#lookingAgain.set(uid, timer);
-  }
-
-  /** The next look at the pod inspects it even if nothing seems to have changed. */
+  /** Inspects the pod as soon as possible even if nothing seems to have changed, and tells at least one event. */
   requestReinspect(uid: string): void {
     this.#reinspect.add(uid);
+    this.requestRelist(uid);
   }
 
   /** Looks at everything as soon as possible. */
   relistSoon(): void {
-    this.#relistWanted = true;
-    this.#due.trySend();
+    this.#schedule.want('asked', 0);
   }
 
-  /** The pod's first observation after the given moment; looks at the pod when none comes by itself. */
-  async statusNewerThan(uid: string, afterMs: number, signal: AbortSignal): Promise<ObservedPodStatus> {
-    const timer = this.#options.clock.setTimer(impatientMs, () => this.requestRelist(uid));
+  /** The pod's first observation after the given moment; has the pod looked at unless there is one already. */
+  async statusNewerThan(uid: string, afterMs: number, signal?: AbortSignal): Promise<ObservedPodStatus> {
+    if (this.cache.isNewer(uid, afterMs)) return this.cache.newerThan(uid, afterMs, signal);
+    let timer: Timer | undefined;
+    const ask = (): void => {
+      this.requestRelist(uid);
+      timer = this.#options.clock.setTimer(impatientMs, ask);
+    };
+    ask();
     try {
       return await this.cache.newerThan(uid, afterMs, signal);
     } finally {
-      timer.cancel();
+      timer?.cancel();
     }
   }
 
@@ -181,87 +175,91 @@ export class Pleg {
         this.#options.timeline.record({ kind: 'problem', what: 'pleg', message: `${task} failed`, error }),
     });
     tasks.start('following runtime events', (stop) => this.#runtimeEvents.run(stop));
-    tasks.start('relist timer', (stop) => this.#tick(stop));
+    this.#schedule.start();
     try {
-      await this.relist();
       for (;;) {
-        await select([this.#due, this.#requested], signal);
-        if (this.#due.tryReceive() !== undefined && this.#isRelistDue()) await this.relist();
-        else if (this.#requested.tryReceive() !== undefined) await this.#relistRequested();
+        throwIfCancelled(signal);
+        if (this.#schedule.isDue) await this.relist();
+        else if (this.#requests.size > 0) await this.#relistRequested();
+        else {
+          await select([this.#work], signal);
+          this.#work.tryReceive();
+        }
       }
     } finally {
-      for (const timer of this.#lookingAgain.values()) timer.cancel();
-      this.#lookingAgain.clear();
+      this.#schedule.stop();
+      this.#requests.stop();
       await tasks.stop();
     }
   }
 
-  async #tick(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      await sleep(this.#options.clock, this.#options.relistPeriodMs, signal);
-      if (this.#isRelistDue()) this.#due.trySend();
-    }
-  }
-
-  #isRelistDue(): boolean {
-    if (this.#relistWanted || this.#lastRelistMs === undefined) return true;
-    const { clock, relistPeriodMs, relaxedRelistPeriodMs } = this.#options;
-    const periodMs = this.#runtimeEvents.healthy ? relaxedRelistPeriodMs : relistPeriodMs;
-    return clock.monotonic() - this.#lastRelistMs >= periodMs;
-  }
-
   /** Looks at everything. A failed listing changes nothing. */
   async relist(): Promise<void> {
-    const { clock, runtime, observer, timeline } = this.#options;
-    this.#relistWanted = false;
+    const { clock, runtime, observer, relistPeriodMs } = this.#options;
+    this.#schedule.began();
+    this.#strangers.clear();
+    const order = this.#requests.nextOrder();
     const startMs = clock.monotonic();
     const sinceLastMs = this.#lastRelistMs === undefined ? undefined : startMs - this.#lastRelistMs;
+    let periodMs = relistPeriodMs;
     try {
       const pods = await runtime.listPods();
-      for (const record of this.#records.values()) record.current = undefined;
-      for (const pod of pods) this.#recordOf(pod.uid).current = pod;
+      this.#records.seeAll(pods);
       observer?.observed(pods);
       await this.#reconcileAll();
       // Only now, so that whoever is let through by it finds a filled cache.
       this.#lastRelistMs = startMs;
+      this.#lastRelistOrder = order;
       this.cache.setGlobal(startMs);
+      periodMs = this.#periodMs();
+      this.#noteRelist(undefined);
     } catch (error) {
       if (isCancelled(error)) throw error;
-      timeline.record({
-        kind: 'problem',
-        what: 'pleg.relist',
-        message: 'listing the pods of the runtime failed',
-        level: 'warn',
-        error,
-      });
+      this.#noteRelist(error);
     } finally {
+      this.#schedule.ended(periodMs);
       observer?.relisted(clock.monotonic() - startMs, sinceLastMs);
     }
   }
 
+  #periodMs(): number {
+    const { relistPeriodMs, relaxedRelistPeriodMs } = this.#options;
+    return this.#runtimeEvents.healthy ? relaxedRelistPeriodMs : relistPeriodMs;
+  }
+
+  /** Looks at everything before long, yet not more often than without runtime events. */
+  #relistBeforeLong(reason: 'strangers' | 'failure'): void {
+    this.#schedule.want(reason, this.#options.relistPeriodMs);
+  }
+
+  #onRuntimeEvent({ podUid, id }: RuntimeEvent): void {
+    const uid = podUid ?? this.#records.podOf(id);
+    if (uid !== undefined) {
+      this.#requests.add(uid, lookAgainAfterEventMs);
+      return;
+    }
+    if (this.#strangers.size < requestCapacity) this.#strangers.add(id);
+    this.#relistBeforeLong('strangers');
+  }
+
   async #reconcileAll(): Promise<void> {
     const changed: Promise<void>[] = [];
-    for (const [uid, record] of this.#records) {
-      const events = comparePods(uid, record.old, record.current);
-      if (events.length > 0 || this.#reinspect.has(uid)) {
-        changed.push(this.#inspecting.run(() => this.#reconcile(uid, record, events)));
-      } else if (record.current !== undefined) {
-        record.old = record.current;
-      } else {
-        this.#records.delete(uid);
-      }
+    for (const record of this.#records.values()) {
+      const events = comparePods(record.uid, record.old, record.current);
+      if (events.length > 0 || this.#reinspect.has(record.uid)) {
+        changed.push(this.#inspecting.run(() => this.#reconcile(record, events)));
+      } else this.#records.keep(record);
     }
     await Promise.all(changed);
+    for (const uid of this.#reinspect) if (this.#records.get(uid) === undefined) this.#reinspect.delete(uid);
   }
 
   async #relistRequested(): Promise<void> {
-    const requests = [...this.#requests.values()];
-    this.#requests.clear();
     await Promise.all(
-      requests.map((request) => {
-        const isStale = this.#lastRelistMs !== undefined && request.createdMs <= this.#lastRelistMs;
-        return isStale ? undefined : this.#inspecting.run(() => this.#relistOne(request));
-      }),
+      this.#requests
+        .take()
+        .filter(({ order }) => order > this.#lastRelistOrder)
+        .map((request) => this.#inspecting.run(() => this.#relistOne(request))),
     );
   }
 
@@ -271,20 +269,17 @@ export class Pleg {
     const startMs = clock.monotonic();
     try {
       const pod = await runtime.listPod(uid);
-      if (pod === undefined && !this.#records.has(uid)) {
-        // Nothing is known and nothing is there: that, too, is an observation.
-        this.cache.setObserved(uid, startMs);
-        return;
+      // A pod of which nothing is known and nothing is there has been observed, too.
+      if (pod !== undefined || this.#records.get(uid) !== undefined) {
+        const record = this.#records.see(uid, pod);
+        const events = comparePods(uid, record.old, pod);
+        if (events.length > 0 || this.#reinspect.has(uid)) await this.#reconcile(record, events);
+        else {
+          this.#records.keep(record);
+          this.#requests.lookAgain(request);
+        }
       }
-      const record = this.#recordOf(uid);
-      record.current = pod;
-      const events = comparePods(uid, record.old, pod);
-      if (events.length > 0 || this.#reinspect.has(uid)) await this.#reconcile(uid, record, events);
-      else {
-        record.old = record.current;
-        this.#lookAgain(request);
-      }
-      this.cache.setObserved(uid, startMs);
+      this.cache.setObserved(uid, pod?.observedAtMs ?? startMs);
     } catch (error) {
       if (isCancelled(error)) throw error;
       timeline.record({
@@ -294,69 +289,58 @@ export class Pleg {
         level: 'debug',
         error,
       });
-      this.#relistWanted = true;
+      this.#relistBeforeLong('failure');
     } finally {
       observer?.podRelisted(clock.monotonic() - startMs);
     }
   }
 
   /** Inspects a pod that changed; only if that works its events are told, so that a failure is tried again. */
-  async #reconcile(uid: string, record: PodRecord, events: PodLifecycleEvent[]): Promise<void> {
-    const { current } = record;
+  async #reconcile(record: PodRecord, events: PodLifecycleEvent[]): Promise<void> {
+    const { uid, current } = record;
     this.#reinspect.delete(uid);
-    if (current === undefined) {
-      this.cache.delete(uid);
-    } else {
+    if (current === undefined) this.cache.delete(uid);
+    else {
       const inspected = await this.#inspect(current);
       this.cache.set(uid, inspected, current.observedAtMs);
       if ('error' in inspected) {
         this.#reinspect.add(uid);
+        this.#relistBeforeLong('failure');
         return;
       }
     }
-    record.old = current;
-    if (current === undefined && this.#records.get(uid) === record) this.#records.delete(uid);
+    this.#records.advance(record);
     for (const event of events.length === 0 ? [{ uid, type: 'PodSync' as const, id: uid }] : events) {
       if (event.type === 'ContainerChanged') continue;
       if (!this.events.trySend(event)) this.#options.observer?.discarded();
     }
   }
 
-  async #inspect({
-    uid,
-    name,
-    namespace,
-  }: ObservedPod): Promise<{ status: ObservedPodStatus } | { error: Error }> {
+  async #inspect(pod: ObservedPod): Promise<{ status: ObservedPodStatus } | { error: Error }> {
     try {
-      const status = await this.#options.runtime.podStatus(uid, name, namespace);
-      return { status: this.#withKeptIps(uid, status) };
+      const status = await this.#options.runtime.podStatus(pod.uid, pod.name, pod.namespace);
+      return { status: keepIps(status, this.cache.peek(pod.uid)) };
     } catch (error) {
       return { error: error instanceof Error ? error : new Error(String(error)) };
     }
   }
 
-  /** A pod whose sandbox has ended keeps the addresses that it had. */
-  #withKeptIps(uid: string, status: ObservedPodStatus): ObservedPodStatus {
-    if (status.ips.length > 0 || status.sandboxes.some((sandbox) => sandbox.ready)) return status;
-    const cached = this.cache.peek(uid);
-    return 'status' in cached && cached.status.ips.length > 0
-      ? { ...status, ips: cached.status.ips }
-      : status;
-  }
-
-  #recordOf(uid: string): PodRecord {
-    const known = this.#records.get(uid);
-    if (known !== undefined) return known;
-    const created: PodRecord = { old: undefined, current: undefined };
-    this.#records.set(uid, created);
-    return created;
-  }
-
-  #podOf(id: string): string | undefined {
-    for (const [uid, { current }] of this.#records) {
-      if (current?.containers.some((one) => one.id === id) || current?.sandboxes.some((one) => one.id === id))
-        return uid;
-    }
-    return undefined;
+  /** Records the first of a row of failures, and its end. */
+  #noteRelist(error: unknown): void {
+    const problem = error === undefined ? '' : error instanceof Error ? error.message : String(error);
+    if (problem === this.#relistProblem) return;
+    this.#relistProblem = problem;
+    this.#options.timeline.record(
+      error === undefined
+        ? { kind: 'notice', what: 'pleg.relist', message: 'listing the pods of the runtime works again' }
+        : {
+            kind: 'problem',
+            what: 'pleg.relist',
+            message: 'listing the pods of the runtime failed',
+            because: 'the pods are looked at every so often',
+            level: 'warn',
+            error,
+          },
+    );
   }
 }

@@ -1,5 +1,5 @@
 /** Follows what the runtime tells of its containers, so that changes are seen when they happen. */
-import { type Clock, isCancelled, sleep } from '../../async/index.js';
+import { Cancelled, type Clock, isCancelled, sleep } from '../../async/index.js';
 import type { CriRuntime } from '../../cri/index.js';
 import { isUnimplemented, subscribeContainerdEvents } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
@@ -85,7 +85,7 @@ export class RuntimeEvents {
       }
       throw new Error('the stream ended');
     } catch (error) {
-      if (isCancelled(error) || signal.aborted) throw error;
+      if (isCancelled(error) || signal.aborted) throw new Cancelled(undefined, { cause: error });
       if (isUnimplemented(error)) return 'unimplemented';
       const problem = error instanceof Error ? error.message : String(error);
       if (problem !== this.#lastProblem) {

@@ -1,0 +1,12 @@
+/** Which addresses a pod has that the runtime tells none of. */
+import type { ObservedPodStatus } from '../../cri/index.js';
+
+/** A pod whose sandboxes have all ended keeps the addresses that were seen last. */
+export function keepIps(
+  status: ObservedPodStatus,
+  cached: { readonly status: ObservedPodStatus } | { readonly error: Error },
+): ObservedPodStatus {
+  if (status.ips.length > 0 || status.sandboxes.some((sandbox) => sandbox.ready)) return status;
+  if ('error' in cached || cached.status.ips.length === 0) return status;
+  return { ...status, ips: cached.status.ips };
+}

@@ -1,0 +1,75 @@
+/** When the PLEG next looks at everything: after its period, or sooner while there is a reason to. */
+import type { Clock, Timer } from '../../async/index.js';
+
+/**
+ * asked: somebody wants it at once; failure: a look at a pod failed and is left to it; strangers: an
+ * event was about something that belongs to no known pod.
+ */
+export type RelistReason = 'asked' | 'failure' | 'strangers';
+
+export class RelistSchedule {
+  readonly #clock: Clock;
+  readonly #wake: () => void;
+  /** By reason, how long after the end of the last relist it may come at the latest. */
+  readonly #reasons = new Map<RelistReason, number>();
+  #endedMs = Number.NEGATIVE_INFINITY;
+  #periodMs = 0;
+  #timer: Timer | undefined;
+  #running = false;
+
+  /** `wake` is called when a relist falls due. The first one is due at once. */
+  constructor(clock: Clock, wake: () => void) {
+    this.#clock = clock;
+    this.#wake = wake;
+  }
+
+  get isDue(): boolean {
+    return this.#clock.monotonic() >= this.#dueMs;
+  }
+
+  start(): void {
+    this.#running = true;
+    this.#arm();
+  }
+
+  stop(): void {
+    this.#running = false;
+    this.#arm();
+  }
+
+  /** A relist begins: it answers the reasons of before, those that come up meanwhile stay. */
+  began(): void {
+    this.#reasons.clear();
+  }
+
+  /** The period counts from the end of a relist. */
+  ended(periodMs: number): void {
+    this.#endedMs = this.#clock.monotonic();
+    this.#periodMs = periodMs;
+    this.#arm();
+  }
+
+  /** Brings the next relist forward, to no sooner than `withinMs` after the last one. */
+  want(reason: RelistReason, withinMs: number): void {
+    this.#reasons.set(reason, withinMs);
+    this.#arm();
+  }
+
+  /** The reason is gone without a relist. */
+  forgo(reason: RelistReason): void {
+    if (this.#reasons.delete(reason)) this.#arm();
+  }
+
+  get #dueMs(): number {
+    return this.#endedMs + Math.min(this.#periodMs, ...this.#reasons.values());
+  }
+
+  #arm(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (!this.#running) return;
+    const delayMs = this.#dueMs - this.#clock.monotonic();
+    if (delayMs > 0) this.#timer = this.#clock.setTimer(delayMs, this.#wake);
+    else this.#wake();
+  }
+}
