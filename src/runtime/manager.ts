@@ -34,7 +34,7 @@ export interface RuntimeManagerOptions {
   /** Through which sandboxes and containers are started, those of earlier pods first. */
   readonly gate: Gate;
   readonly crashLoop: Backoff;
-  /** Where the logs of pods are, a directory for each pod. */
+  /** Where the logs of pods are, a directory for each pod; empty when pods have no log files. */
   readonly podLogsDir: string;
   /** The flat directory of links to container logs; without it none are made. */
   readonly containerLogsDir?: string;

@@ -24,7 +24,7 @@ export function containerLogDirectory(podLogsDir: string, pod: Pod, containerNam
   return join(podLogsDir, `${namespace}_${name}_${uid}`, containerName);
 }
 
-/** Logs outlive a runtime that forgot its containers; without them the count starts at zero. */
+/** Logs outlive a runtime that forgot its containers; without them, or a place for them, the count starts at zero. */
 export async function restartCount(
   status: ObservedPodStatus,
   pod: Pod,
@@ -34,6 +34,7 @@ export async function restartCount(
 ): Promise<number> {
   const newest = newestContainer(status, containerName);
   if (newest !== undefined) return newest.restartCount + 1;
+  if (podLogsDir === '') return 0;
   try {
     return restartCountFromLogs(await readdir(containerLogDirectory(podLogsDir, pod, containerName)));
   } catch (error) {

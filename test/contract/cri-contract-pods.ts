@@ -29,7 +29,7 @@ export interface CriContractSubject {
   /** The cgroup for all pods. */
   readonly cgroupParent?: string;
   /** Restarts the machine under the runtime, where that can be played. */
-  readonly reboot?: () => Promise<void>;
+  readonly reboot: () => Promise<void>;
   close(): Promise<void>;
 }
 

@@ -1,0 +1,219 @@
+/** Keeps track of the images on the machine and removes unused ones when space runs short or they grow old. */
+import { statfs } from 'node:fs/promises';
+import { type Clock, sleep } from '../../async/index.js';
+import type { CriRuntime } from '../../cri/index.js';
+import { formatDuration } from '../../kube/index.js';
+import type { Timeline } from '../../timeline/index.js';
+import {
+  bytesToFree,
+  formatBytes,
+  type ImageGcPolicy,
+  type ImageRecord,
+  removableForSpace,
+  tooOld,
+  usagePercent,
+} from './image-gc.js';
+
+export interface FileSystemUsage {
+  readonly capacityBytes: number;
+  readonly availableBytes: number;
+}
+
+export interface ImageCollectorOptions {
+  readonly cri: Pick<CriRuntime, 'listImages' | 'listContainers' | 'imageFsInfo' | 'removeImage'>;
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly nodeName: string;
+  readonly policy: ImageGcPolicy;
+  readonly usageOf?: (mountpoint: string) => Promise<FileSystemUsage>;
+  readonly onRemoved?: (reason: 'age' | 'space') => void;
+  /** Ids of images that containers have mounted as volumes; those are in use, too. */
+  readonly mountedImages?: () => Promise<Iterable<string>>;
+}
+
+const gcPeriodMs = 300_000;
+const everything = Number.POSITIVE_INFINITY;
+
+export class ImageCollector {
+  readonly #options: ImageCollectorOptions;
+  readonly #startedMs: number;
+  #records = new Map<string, { firstDetectedMs: number; lastUsedMs: number }>();
+  #failed = false;
+
+  constructor(options: ImageCollectorOptions) {
+    const { highThresholdPercent: high, lowThresholdPercent: low } = options.policy;
+    for (const percent of [high, low]) {
+      if (percent < 0 || percent > 100)
+        throw new Error(`invalid image GC threshold ${percent}: it must be between 0 and 100`);
+    }
+    if (low > high)
+      throw new Error(`the low image GC threshold ${low} must not be above the high one ${high}`);
+    this.#options = options;
+    this.#startedMs = options.clock.now();
+  }
+
+  /** Collects periodically until stopped. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, timeline, nodeName, policy } = this.#options;
+    const collects = policy.highThresholdPercent < 100 || policy.maxAgeMs > 0;
+    for (;;) {
+      try {
+        if (collects) await this.collect();
+        else await this.detect();
+        this.#failed = false;
+      } catch (error) {
+        const text = error instanceof Error ? error.message : String(error);
+        // A single failure may only mean that the runtime could not tell its file system yet.
+        if (this.#failed) timeline.nodeEvent(nodeName, 'Warning', 'ImageGCFailed', text);
+        else
+          timeline.record({
+            kind: 'problem',
+            what: 'images.collect',
+            message: 'collecting images failed',
+            level: 'warn',
+            error,
+          });
+        this.#failed = true;
+      }
+      await sleep(clock, gcPeriodMs, signal);
+    }
+  }
+
+  /** The images on the machine with what is known of their use. */
+  async detect(): Promise<ImageRecord[]> {
+    const { cri, clock, mountedImages } = this.#options;
+    const nowMs = clock.now();
+    const [{ images }, { containers }, mounted] = await Promise.all([
+      cri.listImages({}),
+      cri.listContainers({}),
+      mountedImages?.() ?? [],
+    ]);
+    const used = new Set(containers.map((container) => container.imageId || container.imageRef));
+    for (const id of mounted) used.add(id);
+    const records = new Map<string, { firstDetectedMs: number; lastUsedMs: number }>();
+    const result = images.map((image): ImageRecord => {
+      const inUse = used.has(image.id) || image.repoDigests.some((digest) => used.has(digest));
+      const before = this.#records.get(image.id);
+      const record = {
+        firstDetectedMs: before?.firstDetectedMs ?? nowMs,
+        lastUsedMs: inUse ? nowMs : (before?.lastUsedMs ?? 0),
+      };
+      records.set(image.id, record);
+      return { id: image.id, sizeBytes: image.size, pinned: image.pinned, inUse, ...record };
+    });
+    this.#records = records;
+    return result;
+  }
+
+  /** One pass: first what is too old, then what the space needs. */
+  async collect(): Promise<void> {
+    const { clock, policy, timeline, nodeName } = this.#options;
+    const aged = tooOld(await this.detect(), policy, clock.now(), this.#startedMs);
+    const { failures } = await this.#remove(aged, Number.POSITIVE_INFINITY, 'age');
+    if (failures.length > 0) {
+      throw new Error(
+        `wanted to free images older than ${formatDuration(policy.maxAgeMs)}, encountered errors in image deletion: ${joined(failures)}`,
+      );
+    }
+    const { capacityBytes, availableBytes } = await this.#usage();
+    if (capacityBytes === 0) {
+      const message = 'invalid capacity 0 on image filesystem';
+      timeline.nodeEvent(nodeName, 'Warning', 'InvalidDiskCapacity', message);
+      throw new Error(message);
+    }
+    const wanted = bytesToFree(policy, capacityBytes, availableBytes);
+    if (wanted <= 0) return;
+    const used = usagePercent(capacityBytes, availableBytes);
+    timeline.record({
+      kind: 'decision',
+      what: 'images.collect',
+      message: `free ${wanted} bytes of images`,
+      because: `the image file system is ${used}% full, at or above ${policy.highThresholdPercent}%`,
+    });
+    const { freedBytes } = await this.#free(wanted);
+    if (freedBytes >= wanted) return;
+    const message = `Insufficient free disk space on the node's image filesystem (${used}% of ${formatBytes(capacityBytes)} used). Failed to free sufficient space by deleting unused images (freed ${freedBytes} bytes). Investigate disk usage, as it could be used by active images, logs, volumes, or other data.`;
+    timeline.nodeEvent(nodeName, 'Warning', 'FreeDiskSpaceFailed', message);
+    throw new Error(message);
+  }
+
+  /** Removes every image that nothing uses and that is old enough. */
+  async deleteUnused(): Promise<{ readonly freedBytes: number }> {
+    return await this.#free(everything);
+  }
+
+  /** Removes unused images until that much is free; what could not be removed fails it in the end. */
+  async #free(wantedBytes: number): Promise<{ readonly freedBytes: number }> {
+    const { clock, policy } = this.#options;
+    const images = removableForSpace(await this.detect(), policy.minAgeMs, clock.now());
+    const { freedBytes, failures } = await this.#remove(images, wantedBytes, 'space');
+    if (failures.length > 0) {
+      const wanted = wantedBytes === everything ? 'all' : wantedBytes;
+      throw new Error(
+        `wanted to free ${wanted} bytes, but freed ${freedBytes} bytes space with errors in image deletion: ${joined(failures)}`,
+      );
+    }
+    return { freedBytes };
+  }
+
+  async #usage(): Promise<FileSystemUsage> {
+    const { cri, usageOf = readUsage } = this.#options;
+    const { imageFilesystems } = await cri.imageFsInfo({});
+    const mountpoint = imageFilesystems[0]?.fsId?.mountpoint;
+    if (mountpoint === undefined) throw new Error('the runtime does not tell where its images are');
+    const { capacityBytes, availableBytes } = await usageOf(mountpoint);
+    return { capacityBytes, availableBytes: Math.min(availableBytes, capacityBytes) };
+  }
+
+  async #remove(
+    images: readonly ImageRecord[],
+    wantedBytes: number,
+    reason: 'age' | 'space',
+  ): Promise<{ freedBytes: number; failures: string[] }> {
+    const { cri, timeline, onRemoved } = this.#options;
+    let freedBytes = 0;
+    const failures: string[] = [];
+    for (const image of images) {
+      if (freedBytes >= wantedBytes) break;
+      try {
+        await cri.removeImage({ image: { image: image.id } });
+      } catch (error) {
+        const text = error instanceof Error ? error.message : String(error);
+        failures.push(text);
+        timeline.record({
+          kind: 'problem',
+          what: 'image.remove',
+          message: `could not remove image ${image.id}`,
+          level: 'warn',
+          error,
+        });
+        continue;
+      }
+      this.#records.delete(image.id);
+      freedBytes += image.sizeBytes;
+      onRemoved?.(reason);
+      timeline.record({
+        kind: 'effect',
+        what: 'image.remove',
+        message: `removed image ${image.id}`,
+        because:
+          reason === 'age'
+            ? 'nothing used it for longer than the maximum age'
+            : 'the image file system is nearly full',
+        data: { bytes: image.sizeBytes },
+      });
+    }
+    return { freedBytes, failures };
+  }
+}
+
+/** Several errors as one text, each said once. */
+function joined(texts: readonly string[]): string {
+  const different = [...new Set(texts)];
+  return different.length === 1 ? different.join() : `[${different.join(', ')}]`;
+}
+
+async function readUsage(mountpoint: string): Promise<FileSystemUsage> {
+  const info = await statfs(mountpoint);
+  return { capacityBytes: info.blocks * info.bsize, availableBytes: info.bavail * info.bsize };
+}

@@ -1,0 +1,208 @@
+/** Makes sure that a container's image is on the machine, pulling it when it must and may. */
+import { Backoff, type Clock, throwIfCancelled } from '../../async/index.js';
+import type { CriRuntime, Init, PodSandboxConfig } from '../../cri/index.js';
+import { formatDuration, type Pod } from '../../kube/index.js';
+import { podRef, type Timeline } from '../../timeline/index.js';
+import { type EnsuredImage, type ImageEnsurer, type Keyring, SyncFailure } from '../contracts.js';
+import { decidePull, explainPullError, type PullPolicy, pullPolicyOf } from './pull-decision.js';
+import type { PullQueue } from './pull-queue.js';
+import { ImagePuller, type Pulled } from './puller.js';
+import { withDefaultTag } from './reference.js';
+
+export interface ImageObserver {
+  ensured(policy: PullPolicy, present: boolean | undefined, pulled: boolean | undefined): void;
+  pulled(durationMs: number, sizeBytes: number | undefined): void;
+}
+
+/** Whether a pod may use an image that is on the machine, or has to show its credentials to the registry first. */
+export interface ImageAccess {
+  mayUse(pod: Pod, image: string, localId: string): Promise<boolean>;
+}
+
+export interface ImageManagerOptions {
+  readonly cri: Pick<CriRuntime, 'imageStatus' | 'pullImage'>;
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly queue: PullQueue;
+  /** Without it images are pulled anonymously. */
+  readonly keyring?: Keyring;
+  /** Without it every pod may use every image that is on the machine. */
+  readonly access?: ImageAccess;
+  /** Whether events say that access was looked at (gate KubeletEnsureSecretPulledImages); on by default. */
+  readonly announcesAccess?: boolean;
+  readonly observer?: ImageObserver;
+}
+
+interface EnsureRequest {
+  readonly pod: Pod;
+  readonly image: string;
+  readonly policy: PullPolicy;
+  readonly sandboxConfig: Init<PodSandboxConfig>;
+  readonly fieldPath: string | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+const backoffOptions = { initialMs: 10_000, maxMs: 300_000, resetAfterMs: 600_000 };
+/** Why a pull failed last, remembered for as many keys as the back-off itself. */
+const rememberedFailures = 1000;
+
+export class ImageManager implements ImageEnsurer {
+  readonly #options: ImageManagerOptions;
+  readonly #backoff = new Backoff(backoffOptions);
+  readonly #failures = new Map<string, string>();
+  readonly #puller: ImagePuller;
+
+  constructor(options: ImageManagerOptions) {
+    this.#options = options;
+    this.#puller = new ImagePuller(options);
+  }
+
+  /** Fails with a SyncFailure, or with Cancelled when the signal was aborted. */
+  ensure({
+    pod,
+    container,
+    sandboxConfig,
+    fieldPath,
+    signal,
+  }: Parameters<ImageEnsurer['ensure']>[0]): Promise<EnsuredImage> {
+    return this.#ensure({
+      pod,
+      image: container.image ?? '',
+      policy: pullPolicyOf(container.imagePullPolicy),
+      sandboxConfig,
+      fieldPath,
+      signal,
+    });
+  }
+
+  async #ensure(request: EnsureRequest): Promise<EnsuredImage> {
+    const { pod, image, policy } = request;
+    const { access, observer } = this.#options;
+    const tagged = this.#tagged(request);
+    const localId = policy === 'Always' ? undefined : await this.#find(request, tagged);
+    const mayUse = localId === undefined || ((await access?.mayUse(pod, image, localId)) ?? true);
+    const decision = decidePull(policy, localId !== undefined, mayUse);
+    observer?.ensured(
+      policy,
+      policy === 'Always' ? undefined : localId !== undefined,
+      decision.action === 'pull',
+    );
+    this.#options.timeline.record({
+      kind: 'decision',
+      what: `image.${decision.action}`,
+      message: `${decision.action} image ${tagged}`,
+      because: decision.because,
+      pod: podRef(pod),
+      level: 'debug',
+    });
+    switch (decision.action) {
+      case 'refuse': {
+        const message = `Container image "${image}" is not present with pull policy of Never`;
+        this.#event(request, 'Warning', 'ErrImageNeverPull', message);
+        throw new SyncFailure('ErrImageNeverPull', message);
+      }
+      case 'use':
+        this.#event(
+          request,
+          'Normal',
+          'Pulled',
+          `Container image "${image}" already present on machine${this.#options.announcesAccess === false ? '' : ' and can be accessed by the pod'}`,
+        );
+        return { ref: localId ?? tagged };
+      case 'pull':
+        return { ref: await this.#pull(request, tagged) };
+    }
+  }
+
+  #tagged(request: EnsureRequest): string {
+    const { image, policy } = request;
+    try {
+      return withDefaultTag(image);
+    } catch (error) {
+      const message = `Failed to apply default image tag "${image}": ${textOf(error)}`;
+      this.#options.observer?.ensured(policy, undefined, undefined);
+      this.#event(request, 'Warning', 'InspectFailed', message);
+      throw new SyncFailure('InvalidImageName', message, { cause: error });
+    }
+  }
+
+  /** The local id of the image, if it is there. */
+  async #find(request: EnsureRequest, tagged: string): Promise<string | undefined> {
+    try {
+      const annotations = request.pod.metadata.annotations ?? {};
+      const { image } = await this.#options.cri.imageStatus(
+        { image: { image: tagged, annotations } },
+        { signal: request.signal },
+      );
+      return image?.id;
+    } catch (error) {
+      throwIfCancelled(request.signal);
+      this.#options.observer?.ensured(request.policy, undefined, undefined);
+      const message = `Failed to inspect image "": ${textOf(error)}`;
+      this.#event(request, 'Warning', 'InspectFailed', message);
+      throw new SyncFailure('ImageInspectError', message, { cause: error });
+    }
+  }
+
+  async #pull(request: EnsureRequest, tagged: string): Promise<string> {
+    const { clock, observer } = this.#options;
+    const { pod, image, sandboxConfig, signal } = request;
+    const key = `${pod.metadata.uid}_${image}`;
+    const askedMs = clock.monotonic();
+    if (this.#backoff.isWaitingSinceAdvance(key, askedMs)) {
+      const message = `Back-off pulling image "${image}"`;
+      this.#event(request, 'Normal', 'BackOff', message);
+      const before = this.#failures.get(key);
+      throw new SyncFailure('ImagePullBackOff', before === undefined ? message : `${message}: ${before}`);
+    }
+    this.#failures.delete(key);
+    this.#event(request, 'Normal', 'Pulling', `Pulling image "${image}"`);
+    let pulled: Pulled;
+    try {
+      pulled = await this.#puller.pull({ pod, image: tagged, sandboxConfig, signal });
+    } catch (error) {
+      throwIfCancelled(signal);
+      throw this.#failed(request, key, error);
+    }
+    const { ref, sizeBytes, durationMs } = pulled;
+    const waitedMs = clock.monotonic() - askedMs;
+    observer?.pulled(durationMs, sizeBytes);
+    this.#event(
+      request,
+      'Normal',
+      'Pulled',
+      `Successfully pulled image "${image}" in ${shown(durationMs)} (${shown(waitedMs)} including waiting). Image size: ${sizeBytes ?? 0} bytes.`,
+    );
+    this.#backoff.collect(clock.monotonic());
+    return ref;
+  }
+
+  #failed(request: EnsureRequest, key: string, error: unknown): SyncFailure {
+    const { clock } = this.#options;
+    const { image } = request;
+    const text = textOf(error);
+    this.#event(request, 'Warning', 'Failed', `Failed to pull image "${image}": ${text}`);
+    const nowMs = clock.monotonic();
+    this.#backoff.advance(key, nowMs, nowMs);
+    const { reason, message } = explainPullError(image, text);
+    this.#failures.delete(key);
+    this.#failures.set(key, `${reason}: ${message}`);
+    if (this.#failures.size > rememberedFailures) {
+      const oldest = this.#failures.keys().next();
+      if (!oldest.done) this.#failures.delete(oldest.value);
+    }
+    return new SyncFailure(reason, message, { cause: error });
+  }
+
+  #event(request: EnsureRequest, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    this.#options.timeline.event(podRef(request.pod), type, reason, message, request.fieldPath);
+  }
+}
+
+function shown(durationMs: number): string {
+  return formatDuration(Math.trunc(durationMs));
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

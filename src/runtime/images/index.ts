@@ -1,0 +1,11 @@
+/** Images: pulling them when a container needs them, and removing them when nothing does. */
+export { ImageCollector, type ImageCollectorOptions } from './image-collector.js';
+export { ImageList, type ImageListOptions } from './image-list.js';
+export {
+  type ImageAccess,
+  ImageManager,
+  type ImageManagerOptions,
+  type ImageObserver,
+} from './image-manager.js';
+export { PullQueue, type PullQueueOptions, PullRate } from './pull-queue.js';
+export { type ImageReference, normalRepository, parseImageReference, withDefaultTag } from './reference.js';

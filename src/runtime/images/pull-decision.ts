@@ -1,0 +1,58 @@
+/** Whether an image has to be pulled before a container can start, and what a failed pull is called. */
+
+export type PullPolicy = 'Always' | 'IfNotPresent' | 'Never';
+
+export type PullDecision =
+  | { readonly action: 'pull'; readonly because: string }
+  | { readonly action: 'use'; readonly because: string }
+  | { readonly action: 'refuse'; readonly because: string };
+
+/** An unset or unknown policy means IfNotPresent. */
+export function pullPolicyOf(text: string | undefined): PullPolicy {
+  return text === 'Always' || text === 'Never' ? text : 'IfNotPresent';
+}
+
+/**
+ * Only a policy other than Always asks whether the image is there. `mayUse` is whether the pod may use
+ * an image that is there without showing its credentials to the registry.
+ */
+export function decidePull(policy: PullPolicy, isPresent: boolean, mayUse = true): PullDecision {
+  switch (policy) {
+    case 'Always':
+      return { action: 'pull', because: 'the pull policy is Always' };
+    case 'IfNotPresent':
+      if (!isPresent) return { action: 'pull', because: 'the image is not on the machine' };
+      return mayUse
+        ? { action: 'use', because: 'the image is on the machine' }
+        : { action: 'pull', because: 'the pod has yet to show that it may use the image on the machine' };
+    case 'Never':
+      // A pod that may not use the image must not learn whether it is there.
+      return isPresent && mayUse
+        ? { action: 'use', because: 'the image is on the machine' }
+        : {
+            action: 'refuse',
+            because: 'the pull policy is Never and there is no image that the pod may use',
+          };
+  }
+}
+
+export type PullFailureReason = 'RegistryUnavailable' | 'SignatureValidationFailed' | 'ErrImagePull';
+
+const markedFailures = [
+  ['RegistryUnavailable', 'the registry is unavailable'],
+  ['SignatureValidationFailed', 'the signature validation failed'],
+] as const satisfies readonly (readonly [PullFailureReason, string])[];
+
+/** The reason and message that users see for a failed pull; runtimes mark some failures by how their text begins. */
+export function explainPullError(
+  image: string,
+  text: string,
+): { readonly reason: PullFailureReason; readonly message: string } {
+  for (const [reason, because] of markedFailures) {
+    if (text.startsWith(reason)) {
+      const rest = text.slice(reason.length);
+      return { reason, message: `image pull failed for ${image} because ${because}${rest}` };
+    }
+  }
+  return { reason: 'ErrImagePull', message: text };
+}

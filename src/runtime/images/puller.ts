@@ -1,0 +1,105 @@
+/** Pulls one image through the runtime: its turn in the queue, each credential in order, and its size afterwards. */
+import type { Clock } from '../../async/index.js';
+import { CriError, type CriRuntime, type Init, type PodSandboxConfig } from '../../cri/index.js';
+import type { Pod } from '../../kube/index.js';
+import type { Keyring, PullCredentials } from '../contracts.js';
+import type { PullQueue } from './pull-queue.js';
+import { SharedWork } from './shared-work.js';
+
+export interface PullerOptions {
+  readonly cri: Pick<CriRuntime, 'imageStatus' | 'pullImage'>;
+  readonly clock: Clock;
+  readonly queue: PullQueue;
+  readonly keyring?: Keyring | undefined;
+}
+
+export interface PullRequest {
+  readonly pod: Pod;
+  /** With tag or digest. */
+  readonly image: string;
+  readonly sandboxConfig: Init<PodSandboxConfig>;
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface Pulled {
+  readonly ref: string;
+  /** Undefined when the runtime cannot tell. */
+  readonly sizeBytes: number | undefined;
+  /** Without the wait for a turn. */
+  readonly durationMs: number;
+}
+
+export class ImagePuller {
+  readonly #options: PullerOptions;
+  readonly #shared = new SharedWork<Pulled>();
+
+  constructor(options: PullerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Anonymous pulls of one image that are asked for by several pods at the same time are one pull, if a
+   * runtime has no reason to treat them differently: same namespace, same annotations.
+   */
+  async pull(request: PullRequest): Promise<Pulled> {
+    const { pod, image, signal } = request;
+    const credentials = (await this.#options.keyring?.lookup(pod, image)) ?? [];
+    if (credentials.length > 0) return await this.#queued(request, credentials, signal);
+    const { namespace = '', annotations = {} } = pod.metadata;
+    const key = JSON.stringify([image, namespace, Object.entries(annotations).sort()]);
+    return await this.#shared.run(key, signal, (shared) => this.#queued(request, [], shared));
+  }
+
+  #queued(
+    request: PullRequest,
+    credentials: readonly PullCredentials[],
+    signal: AbortSignal | undefined,
+  ): Promise<Pulled> {
+    const { clock, queue } = this.#options;
+    return queue.run(async () => {
+      const startedMs = clock.monotonic();
+      const ref = await this.#pullOnce(request, credentials, signal);
+      const sizeBytes = await this.#size(request.image, signal);
+      return { ref, sizeBytes, durationMs: clock.monotonic() - startedMs };
+    }, signal);
+  }
+
+  async #pullOnce(
+    { pod, image, sandboxConfig }: PullRequest,
+    credentials: readonly PullCredentials[],
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
+    const errors: unknown[] = [];
+    for (const auth of credentials.length === 0 ? [undefined] : credentials) {
+      try {
+        const { imageRef } = await this.#options.cri.pullImage(
+          {
+            image: { image, annotations: pod.metadata.annotations ?? {} },
+            sandboxConfig,
+            ...(auth === undefined ? {} : { auth: { username: auth.username, password: auth.password } }),
+          },
+          { signal },
+        );
+        return imageRef;
+      } catch (error) {
+        if (signal?.aborted) throw error;
+        errors.push(error);
+      }
+    }
+    if (errors.length === 1) throw errors[0];
+    const texts = [
+      ...new Set(errors.map((error) => (error instanceof Error ? error.message : String(error)))),
+    ];
+    throw new Error(texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`, { cause: errors.at(-1) });
+  }
+
+  async #size(image: string, signal: AbortSignal | undefined): Promise<number | undefined> {
+    try {
+      return (await this.#options.cri.imageStatus({ image: { image } }, { signal })).image?.size;
+    } catch (error) {
+      // The size is only shown; a runtime that cannot tell it must not fail the pull.
+      if (error instanceof CriError) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/** Lets callers who want the same thing at the same time share one piece of work, which lives as long as one of them waits. */
+import { Cancelled, throwIfCancelled } from '../../async/index.js';
+
+interface Shared<T> {
+  readonly outcome: Promise<T>;
+  readonly controller: AbortController;
+  waiters: number;
+}
+
+export class SharedWork<T> {
+  readonly #running = new Map<string, Shared<T>>();
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  /**
+   * Joins the work that runs under the key, or starts it. A caller whose signal is aborted leaves with
+   * Cancelled; the last one to leave stops the work and waits for its end.
+   */
+  async run(
+    key: string,
+    signal: AbortSignal | undefined,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    throwIfCancelled(signal);
+    const shared = this.#running.get(key) ?? this.#start(key, work);
+    shared.waiters++;
+    try {
+      return await untilAborted(shared.outcome, signal);
+    } catch (error) {
+      if (shared.waiters === 1 && error instanceof Cancelled && signal?.aborted) {
+        this.#forget(key, shared);
+        shared.controller.abort();
+        await shared.outcome.then(ignore, ignore);
+      }
+      throw error;
+    } finally {
+      shared.waiters--;
+    }
+  }
+
+  #start(key: string, work: (signal: AbortSignal) => Promise<T>): Shared<T> {
+    const controller = new AbortController();
+    const outcome = work(controller.signal).finally(() => this.#forget(key, shared));
+    const shared: Shared<T> = { outcome, controller, waiters: 0 };
+    this.#running.set(key, shared);
+    return shared;
+  }
+
+  #forget(key: string, shared: Shared<T>): void {
+    if (this.#running.get(key) === shared) this.#running.delete(key);
+  }
+}
+
+/** What became of abandoned work is of no interest: every caller has left with Cancelled. */
+function ignore(): void {}
+
+function untilAborted<T>(outcome: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return outcome;
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(new Cancelled());
+    signal.addEventListener('abort', onAbort, { once: true });
+    outcome.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

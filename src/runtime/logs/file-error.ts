@@ -1,0 +1,17 @@
+/** Words errors of file operations the way users of a node know them: `open /x: no such file or directory`. */
+import { getSystemErrorMap } from 'node:util';
+
+/** Operation and path are those of the error where it has them. */
+export function describeFileError(error: unknown, operation: string, path: string): string {
+  if (!isErrno(error)) return error instanceof Error ? error.message : String(error);
+  const text = error.errno === undefined ? undefined : getSystemErrorMap().get(error.errno)?.[1];
+  return `${operation} ${error.path ?? path}: ${text ?? error.code ?? error.message}`;
+}
+
+export function isMissing(error: unknown): boolean {
+  return isErrno(error) && error.code === 'ENOENT';
+}
+
+export function isErrno(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string';
+}

@@ -1,0 +1,9 @@
+/** Container logs: their format, reading and following them, their rotation, and the last words in them. */
+export { type ContainerLogsRequest, readContainerLogs } from './container-logs.js';
+export * from './format.js';
+export { LogRotator, type LogRotatorOptions } from './log-rotator.js';
+export { type LogOptions, type LogRequest, logOptions } from './options.js';
+export type { LogSink, LogSinks } from './output.js';
+export { type ReadLogsRequest, readLogs } from './read.js';
+export { type LogSelection, type LogSelectionInput, selectLogContainer, splitContainerId } from './select.js';
+export { terminationMessage } from './termination-message.js';

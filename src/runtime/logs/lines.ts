@@ -1,0 +1,67 @@
+/** Reads a growing file line by line, as bytes. */
+import type { FileHandle } from 'node:fs/promises';
+
+const newline = 0x0a;
+const chunkBytes = 64 * 1024;
+/** Far more than runtimes write in one record; a longer line is not a record and must not fill the memory. */
+const longestLineBytes = 4 * 1024 * 1024;
+
+export class LineReader {
+  readonly #file: FileHandle;
+  readonly #buffer = Buffer.alloc(chunkBytes);
+  #position: number;
+  /** What was read of a line that has not ended yet. */
+  #pending: Buffer[] = [];
+  #pendingBytes = 0;
+  #skipping = false;
+
+  constructor(file: FileHandle, position: number) {
+    this.#file = file;
+    this.#position = position;
+  }
+
+  /** The next lines with their newlines, several at once; undefined at the end of what is written. */
+  async next(): Promise<Buffer[] | undefined> {
+    const { bytesRead } = await this.#file.read(this.#buffer, 0, chunkBytes, this.#position);
+    if (bytesRead === 0) return undefined;
+    this.#position += bytesRead;
+    // Lines are handed out, so they must not share the buffer of the next read.
+    const chunk = Buffer.from(this.#buffer.subarray(0, bytesRead));
+    const lines: Buffer[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      const line = this.#complete(chunk.subarray(start, end + 1));
+      if (line !== undefined) lines.push(line);
+      start = end + 1;
+    }
+    this.#keep(chunk.subarray(start));
+    return lines;
+  }
+
+  /** The line at the end of the file that has no newline yet. */
+  unterminated(): Buffer | undefined {
+    return this.#pendingBytes === 0 ? undefined : Buffer.concat(this.#pending);
+  }
+
+  #complete(end: Buffer): Buffer | undefined {
+    if (this.#skipping) {
+      this.#skipping = false;
+      return undefined;
+    }
+    if (this.#pendingBytes === 0) return end;
+    const line = Buffer.concat([...this.#pending, end]);
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    return line;
+  }
+
+  #keep(rest: Buffer): void {
+    if (rest.length === 0 || this.#skipping) return;
+    this.#pending.push(rest);
+    this.#pendingBytes += rest.length;
+    if (this.#pendingBytes <= longestLineBytes) return;
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    this.#skipping = true;
+  }
+}

@@ -1,0 +1,134 @@
+import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../async/index.js';
+import {
+  ContainerState,
+  ContainerStatusResponse,
+  CriError,
+  ListContainersResponse,
+  ReopenContainerLogResponse,
+  unimplementedCriRuntime,
+} from '../../cri/index.js';
+import { Timeline } from '../../timeline/index.js';
+import { LogRotator } from './log-rotator.js';
+import { planRotation, rotatedName } from './rotation.js';
+
+describe('planRotation', () => {
+  it.each([
+    ['nothing beside the log', ['0.log'], [], []],
+    ['temporary files go', ['0.log', '0.log.1.tmp'], ['0.log.1.tmp'], []],
+    ['plain files that were compressed go', ['0.log', '0.log.1', '0.log.1.gz'], ['0.log.1'], []],
+    [
+      'the oldest beyond maxFiles - 2 go',
+      ['0.log', '0.log.4', '0.log.1.gz', '0.log.3.gz', '0.log.2.gz'],
+      ['0.log.1.gz'],
+      ['0.log.4'],
+    ],
+    ['other logs stay', ['0.log', '1.log', '1.log.1', '0.logx'], [], []],
+  ])('%s', (_, names, remove, compress) => {
+    expect(planRotation('0.log', names, 5)).toEqual({ remove, compress });
+  });
+  it('keeps no rotated file beside the newest when there may be two', () => {
+    expect(planRotation('0.log', ['0.log', '0.log.1'], 2)).toEqual({ remove: ['0.log.1'], compress: [] });
+  });
+  it('names the rotated log by local time', () => {
+    expect(rotatedName('/x/0.log', new Date(2026, 0, 2, 3, 4, 5).getTime())).toBe('/x/0.log.20260102-030405');
+  });
+});
+
+describe('LogRotator', () => {
+  let dir: string;
+  let log: string;
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'rotate-'));
+    log = join(dir, '0.log');
+  });
+  afterEach(() => rm(dir, { recursive: true }));
+
+  const scene = (over: { maxSizeBytes?: number; maxFiles?: number } = {}) => {
+    const clock = new VirtualClock(new Date(2026, 0, 2, 3, 4, 5).getTime());
+    const timeline = new Timeline({ clock });
+    const state = { refuses: false, reopened: 0 };
+    const rotator = new LogRotator({
+      cri: {
+        ...unimplementedCriRuntime(),
+        listContainers: async ({ filter }) => {
+          expect(filter?.state?.state).toBe(ContainerState.CONTAINER_RUNNING);
+          return ListContainersResponse.create({ containers: [{ id: 'c1' }] });
+        },
+        containerStatus: async () => ContainerStatusResponse.create({ status: { id: 'c1', logPath: log } }),
+        async reopenContainerLog() {
+          if (state.refuses) throw new CriError('Internal', 'no');
+          state.reopened++;
+          await writeFile(log, '');
+          return ReopenContainerLogResponse.create();
+        },
+      },
+      clock,
+      timeline,
+      maxSizeBytes: 10,
+      maxFiles: 3,
+      workers: 1,
+      periodMs: 10_000,
+      ...over,
+    });
+    return { clock, timeline, rotator, state };
+  };
+
+  it('leaves a small log', async () => {
+    const { rotator, state } = scene();
+    await writeFile(log, 'small');
+    await rotator.rotateAll();
+    expect([await readdir(dir), state.reopened]).toEqual([['0.log'], 0]);
+  });
+  it('rotates a log of the maximum size, compressing the one before with its mode', async () => {
+    const { rotator, clock } = scene();
+    await writeFile(log, '0123456789');
+    await rotator.rotateAll();
+    const first = '0.log.20260102-030405';
+    expect((await readdir(dir)).sort()).toEqual(['0.log', first]);
+    await chmod(join(dir, first), 0o640);
+    await clock.advance(10_000);
+    await writeFile(log, 'abcdefghij');
+    await rotator.rotateAll();
+    expect((await readdir(dir)).sort()).toEqual(['0.log', `${first}.gz`, '0.log.20260102-030415']);
+    expect(gunzipSync(await readFile(join(dir, `${first}.gz`))).toString()).toBe('0123456789');
+    expect((await stat(join(dir, `${first}.gz`))).mode & 0o777).toBe(0o640);
+  });
+  it('puts the log back when the runtime does not reopen it', async () => {
+    const { rotator, state, timeline } = scene();
+    state.refuses = true;
+    await writeFile(log, '0123456789');
+    await rotator.rotateAll();
+    expect(await readdir(dir)).toEqual(['0.log']);
+    expect(await readFile(log, 'utf8')).toBe('0123456789');
+    expect(timeline.ofNode().map(({ kind }) => kind)).toEqual(['problem']);
+  });
+  it('has a missing log made anew', async () => {
+    const { rotator, state } = scene();
+    await rotator.rotateAll();
+    expect([await readdir(dir), state.reopened]).toEqual([['0.log'], 1]);
+  });
+  it('looks at its interval and stops', async () => {
+    const { rotator, clock, state } = scene();
+    await writeFile(log, '0123456789');
+    const stop = new AbortController();
+    const running = rotator.run(stop.signal).catch(() => {});
+    await clock.advance(9_999);
+    expect(state.reopened).toBe(0);
+    await clock.advance(1);
+    for (let tries = 0; tries < 100 && state.reopened === 0; tries++)
+      await new Promise((go) => setTimeout(go, 5));
+    expect(state.reopened).toBe(1);
+    stop.abort();
+    await running;
+    await rename(log, `${log}.end`);
+  });
+  it('refuses fewer than two files and rotates nothing at a negative size', async () => {
+    expect(() => scene({ maxFiles: 1 })).toThrow(/at least 2/);
+    await scene({ maxSizeBytes: -1 }).rotator.run(new AbortController().signal);
+  });
+});

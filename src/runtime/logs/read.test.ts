@@ -1,0 +1,244 @@
+import { appendFile, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { settle, systemClock, VirtualClock } from '../../async/index.js';
+import {
+  ContainerState,
+  ContainerStatusResponse,
+  CriError,
+  unimplementedCriRuntime,
+} from '../../cri/index.js';
+import { readContainerLogs } from './container-logs.js';
+import { type LogRequest, logOptions } from './options.js';
+import type { LogSink } from './output.js';
+import { readLogs } from './read.js';
+
+let dir: string;
+let path: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'logs-'));
+  path = join(dir, '0.log');
+});
+afterEach(() => rm(dir, { recursive: true }));
+
+const at = (second: number): string => `2026-01-01T00:00:0${second}Z`;
+const stamp = (second: number): string => `2026-01-01T00:00:0${second}.000000000Z`;
+const line = (second: number, content: string, stream = 'stdout', tag = 'F'): string =>
+  `${at(second)} ${stream} ${tag} ${content}\n`;
+const three = [1, 2, 3].map((n) => line(n, `line${n}`)).join('');
+
+class Memory implements LogSink {
+  text = '';
+  async write(bytes: Buffer): Promise<void> {
+    this.text += bytes.toString();
+  }
+}
+
+async function read(
+  content: string,
+  request: LogRequest = {},
+  streams = ['stdout', 'stderr'],
+): Promise<string> {
+  await writeFile(path, content);
+  const sink = new Memory();
+  await readLogs({
+    path,
+    options: logOptions(request, 0),
+    sinks: Object.fromEntries(streams.map((stream) => [stream, sink])),
+    isRunning: async () => false,
+    clock: new VirtualClock(),
+  });
+  return sink.text;
+}
+
+describe('readLogs', () => {
+  it.each([
+    ['everything', {}, 'line1\nline2\nline3\n'],
+    ['tail 2', { tailLines: 2 }, 'line2\nline3\n'],
+    ['tail 0', { tailLines: 0 }, ''],
+    ['limit 9 stops within a line', { limitBytes: 9 }, 'line1\nlin'],
+    ['limit 0', { limitBytes: 0 }, ''],
+    ['the prefix counts against the limit', { limitBytes: 35, timestamps: true }, `${stamp(1)} line`],
+    ['since drops what is strictly before', { sinceTimeMs: Date.UTC(2026, 0, 1, 0, 0, 2) }, 'line2\nline3\n'],
+    ['timestamps', { timestamps: true, tailLines: 1 }, `${stamp(3)} line3\n`],
+  ])('%s', async (_, request, expected) => {
+    expect(await read(three, request)).toBe(expected);
+  });
+  it('a line of several parts has a single prefix', async () => {
+    const content = line(1, 'a', 'stdout', 'P') + line(2, 'b', 'stdout', 'P') + line(3, 'c') + line(4, 'd');
+    expect(await read(content, { timestamps: true })).toBe(`${stamp(1)} abc\n${stamp(4)} d\n`);
+  });
+  it('a stream that was not asked for counts as record, not as bytes', async () => {
+    const content = line(1, 'out1') + line(2, 'err', 'stderr') + line(3, 'out2');
+    expect(await read(content, { limitBytes: 10 }, ['stdout'])).toBe('out1\nout2\n');
+    expect(await read(content, { tailLines: 2 }, ['stdout'])).toBe('out2\n');
+  });
+  it('keeps the order of both streams', async () => {
+    expect(await read(line(1, 'a') + line(2, 'b', 'stderr') + line(3, 'c'))).toBe('a\nb\nc\n');
+  });
+  it('skips lines that are no records', async () => {
+    const content = `${line(1, 'a')}${line(2, 'b')}rubbish\n${line(3, 'c')}`;
+    expect(await read(content)).toBe('a\nb\nc\n');
+    expect(await read(content, { tailLines: 3 })).toBe('b\nc\n');
+  });
+  it('writes what is left without a newline', async () => {
+    expect(await read(`${line(1, 'a')}${at(2)} stdout F cut`)).toBe('a\ncut');
+  });
+  it('reads lines longer than a chunk', async () => {
+    const long = 'x'.repeat(200_000);
+    expect(await read(line(1, long) + line(2, 'b'))).toBe(`${long}\nb\n`);
+  });
+  it('goes through links', async () => {
+    await writeFile(join(dir, 'real'), three);
+    await symlink(join(dir, 'real'), path);
+    const sink = new Memory();
+    const isRunning = async (): Promise<boolean> => false;
+    await readLogs({
+      path,
+      options: logOptions({}, 0),
+      sinks: { stdout: sink },
+      isRunning,
+      clock: systemClock,
+    });
+    expect(sink.text).toBe('line1\nline2\nline3\n');
+  });
+  it('refuses an unknown format', async () => {
+    await expect(read('rubbish\n')).rejects.toThrow('unsupported log format');
+  });
+  it('says what is missing', async () => {
+    const isRunning = async (): Promise<boolean> => false;
+    await expect(
+      readLogs({ path, options: logOptions({}, 0), sinks: {}, isRunning, clock: systemClock }),
+    ).rejects.toThrow(
+      `failed to try resolving symlinks in path "${path}": lstat ${path}: no such file or directory`,
+    );
+  });
+  it('waits for a slow reader', async () => {
+    let writing = 0;
+    let most = 0;
+    await writeFile(path, three.repeat(5000));
+    const slow: LogSink = {
+      async write() {
+        most = Math.max(most, ++writing);
+        await settle(1);
+        writing--;
+      },
+    };
+    const isRunning = async (): Promise<boolean> => false;
+    await readLogs({
+      path,
+      options: logOptions({}, 0),
+      sinks: { stdout: slow },
+      isRunning,
+      clock: systemClock,
+    });
+    expect(most).toBe(1);
+  });
+});
+
+describe('following', () => {
+  const follow = (request: LogRequest = {}, signal?: AbortSignal) => {
+    const sink = new Memory();
+    const state = { running: true };
+    const done = readLogs({
+      path,
+      options: logOptions({ follow: true, ...request }, 0),
+      sinks: { stdout: sink },
+      isRunning: async () => state.running,
+      clock: systemClock,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const until = async (text: string): Promise<void> => {
+      for (let tries = 0; tries < 300 && sink.text !== text; tries++) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      expect(sink.text).toBe(text);
+    };
+    return { done, state, until };
+  };
+
+  it('shows lines as they are written, and ends with the container', async () => {
+    await writeFile(path, three);
+    const { done, state, until } = follow({ tailLines: 1 });
+    await until('line3\n');
+    await appendFile(path, line(4, 'line4'));
+    await until('line3\nline4\n');
+    await appendFile(path, line(5, 'line5').slice(0, 30));
+    await appendFile(path, line(5, 'line5').slice(30));
+    await until('line3\nline4\nline5\n');
+    state.running = false;
+    await appendFile(path, line(6, 'last'));
+    await done;
+    await until('line3\nline4\nline5\nlast\n');
+  });
+  it('goes on with the file that takes the place of a rotated one', async () => {
+    await writeFile(path, line(1, 'old'));
+    const { done, state, until } = follow();
+    await until('old\n');
+    await appendFile(path, line(2, 'late'));
+    await rename(path, `${path}.1`);
+    await writeFile(path, line(3, 'new'));
+    await until('old\nlate\nnew\n');
+    state.running = false;
+    await done;
+  });
+  it('ends when cancelled', async () => {
+    await writeFile(path, three);
+    const stop = new AbortController();
+    const { done, until } = follow({}, stop.signal);
+    const seen = expect(done).rejects.toThrow('context cancelled');
+    await until('line1\nline2\nline3\n');
+    stop.abort();
+    await seen;
+  });
+  it('ends at its limit', async () => {
+    await writeFile(path, three);
+    const { done, until } = follow({ limitBytes: 7 });
+    await done;
+    await until('line1\nl');
+  });
+  it('looks again after a second when nothing tells it to', async () => {
+    await writeFile(path, three);
+    const clock = new VirtualClock();
+    let asked = 0;
+    const done = readLogs({
+      path,
+      options: logOptions({ follow: true }, 0),
+      sinks: {},
+      isRunning: async () => ++asked < 3,
+      clock,
+    });
+    for (let tries = 0; tries < 200 && asked < 3; tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      await clock.advance(1000);
+    }
+    await done;
+    expect(asked).toBe(3);
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe('readContainerLogs', () => {
+  const base = { clock: systemClock, containerId: 'sim://abc', options: logOptions({ follow: true }, 0) };
+  it('a runtime that is away for a moment has not ended the container', async () => {
+    await writeFile(path, three);
+    let calls = 0;
+    const cri = {
+      ...unimplementedCriRuntime(),
+      async containerStatus() {
+        calls++;
+        if (calls === 2) throw new CriError('Unavailable', 'restarting');
+        const state = calls < 3 ? ContainerState.CONTAINER_RUNNING : ContainerState.CONTAINER_EXITED;
+        return ContainerStatusResponse.create({ status: { id: 'abc', state, logPath: path } });
+      },
+    };
+    const sink = new Memory();
+    await readContainerLogs({ ...base, cri, sinks: { stdout: sink } });
+    expect([sink.text, calls]).toEqual(['line1\nline2\nline3\n', 3]);
+  });
+  it('names the container that the runtime does not tell of', async () => {
+    const failing = readContainerLogs({ ...base, cri: unimplementedCriRuntime(), sinks: {} });
+    await expect(failing).rejects.toThrow('unable to retrieve container logs for sim://abc');
+  });
+});

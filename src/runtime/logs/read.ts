@@ -1,0 +1,161 @@
+/** Reads a container's log from its file, to the end or on and on. */
+import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
+import { Cancelled, type Clock } from '../../async/index.js';
+import { describeFileError, isMissing } from './file-error.js';
+import { detectFormat, type LogFormat, parseLogLine } from './format.js';
+import { LineReader } from './lines.js';
+import type { LogOptions } from './options.js';
+import { LogOutput, type LogSinks } from './output.js';
+import { tailPosition } from './tail.js';
+import { LogWatch } from './watch.js';
+
+export interface ReadLogsRequest {
+  readonly path: string;
+  readonly options: LogOptions;
+  readonly sinks: LogSinks;
+  /** Whether more may be written; asked only while following. */
+  readonly isRunning: () => Promise<boolean>;
+  readonly clock: Clock;
+  /** Aborting fails the reading with `context cancelled`. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface Source {
+  file: FileHandle;
+  reader: LineReader;
+}
+
+/** Only the current file is read, never a rotated one; while following, the file that takes its place. */
+export async function readLogs(request: ReadLogsRequest): Promise<void> {
+  const path = await realpath(request.path).catch((error: unknown) => {
+    const text = describeFileError(error, 'lstat', request.path);
+    throw new Error(`failed to try resolving symlinks in path ${JSON.stringify(request.path)}: ${text}`, {
+      cause: error,
+    });
+  });
+  const file = await openLog(path);
+  const source: Source = { file, reader: new LineReader(file, 0) };
+  const reading = new LogReading(request, path, source);
+  try {
+    const { tailLines } = request.options;
+    const start = await tailPosition(file, tailLines).catch((error: unknown) => {
+      const text = describeFileError(error, 'read', path);
+      throw new Error(`failed to tail ${tailLines} lines of log file ${JSON.stringify(path)}: ${text}`, {
+        cause: error,
+      });
+    });
+    source.reader = new LineReader(file, start);
+    if (request.options.follow) await reading.follow();
+    else await reading.readOnce();
+  } finally {
+    await source.file.close();
+  }
+}
+
+class LogReading {
+  readonly #request: ReadLogsRequest;
+  readonly #path: string;
+  readonly #source: Source;
+  readonly #output: LogOutput;
+  #format: LogFormat | undefined;
+  /** How many records may still come; those that are dropped count, too. */
+  #recordsLeft: number;
+
+  constructor(request: ReadLogsRequest, path: string, source: Source) {
+    const { follow, tailLines } = request.options;
+    this.#request = request;
+    this.#path = path;
+    this.#source = source;
+    this.#output = new LogOutput(request.options, request.sinks);
+    this.#recordsLeft = follow ? Number.POSITIVE_INFINITY : (tailLines ?? Number.POSITIVE_INFINITY);
+  }
+
+  get #isDone(): boolean {
+    return this.#output.isFull || this.#recordsLeft <= 0;
+  }
+
+  async readOnce(): Promise<void> {
+    await this.#drain();
+    const rest = this.#source.reader.unterminated();
+    if (rest !== undefined && !this.#isDone) await this.#take(rest);
+    await this.#output.flush();
+  }
+
+  async follow(): Promise<void> {
+    const { isRunning, clock, signal } = this.#request;
+    await this.#drain();
+    if (this.#isDone) return;
+    const watch = new LogWatch(this.#path, clock);
+    try {
+      // What was written before the watch began is told by nobody.
+      await this.#drain();
+      while (!this.#isDone) {
+        const mayGrow = await isRunning();
+        if (mayGrow) await watch.wait(signal);
+        const replacement = await this.#replacement();
+        // What came last into the old file comes before anything of the new one.
+        await this.#drain();
+        if (replacement !== undefined) {
+          await this.#source.file.close();
+          this.#source.file = replacement;
+          this.#source.reader = new LineReader(replacement, 0);
+          await this.#drain();
+        }
+        if (!mayGrow) return;
+      }
+    } finally {
+      watch.close();
+    }
+  }
+
+  /** The file that now has the log's name, if it is another one. */
+  async #replacement(): Promise<FileHandle | undefined> {
+    try {
+      const [current, named] = await Promise.all([this.#source.file.stat(), stat(this.#path)]);
+      if (current.ino === named.ino && current.dev === named.dev) return undefined;
+      return await openLog(this.#path);
+    } catch (error) {
+      // Between the rename and the new file the name is free.
+      if (isMissing(error) || (error instanceof Error && isMissing(error.cause))) return undefined;
+      throw error;
+    }
+  }
+
+  /** Writes all that is there, up to the limits. */
+  async #drain(): Promise<void> {
+    while (!this.#isDone) {
+      if (this.#request.signal?.aborted) throw new Cancelled('context cancelled');
+      const lines = await this.#source.reader.next().catch((error: unknown) => {
+        const text = describeFileError(error, 'read', this.#path);
+        throw new Error(`failed to read log file ${JSON.stringify(this.#path)}: ${text}`, { cause: error });
+      });
+      if (lines === undefined) break;
+      for (const line of lines) {
+        if (this.#isDone) break;
+        await this.#take(line);
+      }
+    }
+    await this.#output.flush();
+  }
+
+  async #take(line: Buffer): Promise<void> {
+    this.#format ??= detectFormat(line);
+    if (this.#format === undefined) {
+      const shown = JSON.stringify(line.subarray(0, 256).toString('utf8'));
+      throw new Error(`failed to get parse function: unsupported log format: ${shown}`);
+    }
+    const record = parseLogLine(this.#format, line);
+    if (record === undefined) return;
+    await this.#output.write(record);
+    this.#recordsLeft--;
+  }
+}
+
+async function openLog(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'r');
+  } catch (error) {
+    const text = describeFileError(error, 'open', path);
+    throw new Error(`failed to open log file ${JSON.stringify(path)}: ${text}`, { cause: error });
+  }
+}

@@ -1,0 +1,46 @@
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readLastBytes, tailPosition } from './tail.js';
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'tail-'));
+});
+afterEach(() => rm(dir, { recursive: true }));
+
+const long = Array.from({ length: 500 }, (_, index) => `line ${index} ${'x'.repeat(index)}\n`).join('');
+
+it.each([
+  ['the last two', 'a\nb\nc\n', 2, 'b\nc\n'],
+  ['none', 'a\nb\n', 0, ''],
+  ['more than there are', 'a\nb\n', 5, 'a\nb\n'],
+  ['exactly all', 'a\nb\n', 2, 'a\nb\n'],
+  ['everything', 'a\nb\n', undefined, 'a\nb\n'],
+  ['an unterminated line is not counted', 'a\nb\nc', 1, 'b\nc'],
+  ['of an empty file', '', 3, ''],
+  ['over several blocks', long, 300, long.split('\n').slice(200).join('\n')],
+  ['a line that begins at a block', `${'a'.repeat(1023)}\n${'b'.repeat(1023)}\n`, 1, `${'b'.repeat(1023)}\n`],
+])('%s', async (_, content, lines, expected) => {
+  const path = join(dir, 'log');
+  await writeFile(path, content);
+  const file = await open(path);
+  try {
+    expect(content.slice(await tailPosition(file, lines))).toBe(expected);
+  } finally {
+    await file.close();
+  }
+});
+
+it('reads the last bytes', async () => {
+  const path = join(dir, 'log');
+  await writeFile(path, 'abcdef');
+  const file = await open(path);
+  try {
+    expect((await readLastBytes(file, 4)).toString()).toBe('cdef');
+    expect((await readLastBytes(file, 10)).toString()).toBe('abcdef');
+  } finally {
+    await file.close();
+  }
+});
