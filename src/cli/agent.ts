@@ -25,7 +25,7 @@ import { Registry } from '../metrics/index.js';
 import { type HostFacts, readHostFacts } from '../runtime/config/index.js';
 import { containerdEvents, criEvents } from '../runtime/pleg/index.js';
 import { type Listener, startHealthz, startReadOnly } from '../server/index.js';
-import { logReader, Timeline } from '../timeline/index.js';
+import { describeError, type Entry, logReader, Timeline } from '../timeline/index.js';
 import { notifySystemd } from './sd-notify.js';
 import { StartFailure } from './start-failure.js';
 import { kubernetesVersion } from './version.js';
@@ -92,13 +92,17 @@ async function serve(loaded: LoadedConfiguration, host: HostFacts): Promise<numb
     );
   }
   const timeline = new Timeline();
-  timeline.subscribe(
-    logReader({
-      format: config.logging.format === 'json' ? 'json' : 'text',
-      verbosity: config.logging.verbosity,
-      write: (line) => void process.stderr.write(line),
-    }),
-  );
+  const log = logReader({
+    format: config.logging.format === 'json' ? 'json' : 'text',
+    verbosity: config.logging.verbosity,
+    write: (line) => void process.stderr.write(line),
+  });
+  let stopping = false;
+  timeline.subscribe((entry) => {
+    if (entry.what === 'agent.stop') stopping = true;
+    // What was under way when the agent was told to stop has not failed; the next start goes on with it.
+    if (!stopping || !isCancellation(entry)) log(entry);
+  });
   const notice = (what: string, message: string, level: 'info' | 'warn' = 'info'): void =>
     void timeline.record({ kind: 'notice', what, message, level });
   for (const warning of loaded.warnings) notice('config.warning', warning, 'warn');
@@ -123,12 +127,7 @@ async function serve(loaded: LoadedConfiguration, host: HostFacts): Promise<numb
     throw new StartFailure('this machine has no host name; give one with --hostname-override');
   const registry = new Registry();
   const metrics = createMetrics(registry, nodeName);
-  const runtime = connectCri({
-    endpoint: config.containerRuntimeEndpoint,
-    imageEndpoint: config.imageServiceEndpoint || config.containerRuntimeEndpoint,
-    requestTimeoutMs: config.runtimeRequestTimeout,
-    onCall: metrics.criCall,
-  });
+  const runtime = connect(config, metrics);
   try {
     return await runWith(runtime, { loaded, host, nodeName, timeline, registry, metrics });
   } finally {
@@ -211,12 +210,33 @@ async function runWith(runtime: CriClient, parts: AgentParts): Promise<number> {
   }
 }
 
+function connect(config: KubeletConfiguration, metrics: KubeletMetrics): CriClient {
+  const { containerRuntimeEndpoint: endpoint, imageServiceEndpoint, runtimeRequestTimeout } = config;
+  try {
+    return connectCri({
+      endpoint,
+      imageEndpoint: imageServiceEndpoint || endpoint,
+      requestTimeoutMs: runtimeRequestTimeout,
+      onCall: metrics.criCall,
+    });
+  } catch (error) {
+    throw new StartFailure(
+      `cannot use the container runtime at ${endpoint}: ${describeError(error)}; name a socket, such as unix:///run/containerd/containerd.sock, with --container-runtime-endpoint`,
+      { cause: error },
+    );
+  }
+}
+
+function isCancellation(entry: Entry): boolean {
+  return `${entry.error ?? ''} ${entry.message}`.includes('context canceled');
+}
+
 async function validateRuntime(runtime: CriClient, endpoint: string): Promise<void> {
   try {
     await runtime.validate();
   } catch (error) {
     throw new StartFailure(
-      `cannot use the container runtime at ${endpoint}: ${textOf(error)}; start it, or name another one with --container-runtime-endpoint`,
+      `cannot use the container runtime at ${endpoint}: ${describeError(error)}; start it, or name another one with --container-runtime-endpoint`,
       { cause: error },
     );
   }
@@ -234,7 +254,7 @@ async function startListeners(
       listeners.push(await startReadOnly(kubelet, { address, port: readOnlyPort, timeline }));
     } catch (error) {
       throw new StartFailure(
-        `cannot listen on ${address}:${readOnlyPort}: ${textOf(error)}; free it, or set readOnlyPort to another port or 0`,
+        `cannot listen on ${address}:${readOnlyPort}: ${describeError(error)}; free it, or set readOnlyPort to another port or 0`,
         {
           cause: error,
         },
@@ -280,8 +300,4 @@ async function setOomScore(adj: number, timeline: Timeline): Promise<void> {
       error,
     });
   }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -113,6 +113,22 @@ it('a signal ends the agent with 0 and leaves containers alone', async () => {
   expect(await node.running()).toEqual(before);
 });
 
+it('a signal ends the agent at once, even while a pod takes its time to stop', async () => {
+  const stubborn = ['sh', '-c', "trap '' TERM; while true; do sleep 0.1; done"];
+  await node.apply(
+    'slow.yaml',
+    manifest('slow', { command: stubborn, spec: { terminationGracePeriodSeconds: 30 } }),
+  );
+  await node.start();
+  await node.untilReady('slow');
+  await node.remove('slow.yaml');
+  await eventually('it is being stopped', async () => node.log.includes('event.Killing'));
+  const beganMs = performance.now();
+  expect(await node.kill('SIGTERM')).toBe(0);
+  expect(performance.now() - beganMs).toBeLessThan(10_000);
+  expect(node.log).not.toMatch(/ERROR/);
+});
+
 it('after a reboot of the machine everything is started anew', async () => {
   await startAll();
   const before = await node.running();
