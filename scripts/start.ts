@@ -26,7 +26,16 @@ async function main(): Promise<number> {
     );
     const agent = spawn(
       process.execPath,
-      [path.join(project, 'bin/nodelet'), 'agent', '--config', config, '--root-dir', path.join(dir, 'root')],
+      [
+        path.join(project, 'bin/nodelet'),
+        'agent',
+        '--config',
+        config,
+        '--root-dir',
+        path.join(dir, 'root'),
+        '--container-logs-dir',
+        path.join(dir, 'links'),
+      ],
       { stdio: 'inherit' },
     );
     const exited = once(agent, 'exit');

@@ -28,6 +28,8 @@ export interface KubeletFlags {
   experimentalAllocatableIgnoreEviction: boolean;
   /** Ignore unknown configuration fields with a warning, as the reference does. */
   lenientConfig: boolean;
+  /** Where links to the logs of all containers are made; empty for none. */
+  containerLogsDir: string;
   /** Set by `--version=vX.Y.Z`: the version to report instead of the built-in one. */
   reportedVersion: string;
 }
@@ -76,6 +78,7 @@ export const defaultKubeletFlags: Readonly<KubeletFlags> = {
   experimentalMounterPath: '',
   experimentalAllocatableIgnoreEviction: false,
   lenientConfig: false,
+  containerLogsDir: '/var/log/containers',
   reportedVersion: '',
 };
 
@@ -118,6 +121,12 @@ const kubeletFlagSpecs: readonly FlagSpec[] = [
     'bool',
     'lenientConfig',
     'Ignore unknown configuration fields with a warning instead of refusing them',
+  ),
+  kubeletFlag(
+    'container-logs-dir',
+    'string',
+    'containerLogsDir',
+    'Folder for links to the logs of all containers; empty for none',
   ),
   kubeletFlag(
     'seccomp-default',

@@ -80,10 +80,23 @@ export async function loadConfiguration(options: LoadOptions): Promise<LoadOutco
 function check(context: RuleContext): void {
   const invalid = validateConfiguration(context);
   if (invalid.length > 0) {
-    throw new ConfigurationError(`failed to validate kubelet configuration, error: ${joinProblems(invalid)}`);
+    const hint = invalid.some((problem) => problem.includes('cgroup v1'))
+      ? 'This machine uses cgroup v1: set failCgroupV1: false in the configuration file, or pass --fail-cgroupv1=false, to run on it all the same'
+      : undefined;
+    throw new ConfigurationError(
+      `failed to validate kubelet configuration, error: ${joinProblems(invalid)}`,
+      {
+        ...(hint === undefined ? {} : { hint }),
+      },
+    );
   }
   const impossible = constructionProblems(context);
-  if (impossible.length > 0) throw new ConfigurationError(joinProblems(impossible));
+  if (impossible.length > 0) {
+    const hint = impossible.some((problem) => problem.startsWith('no client provided'))
+      ? 'Without --kubeconfig, set authentication.webhook.enabled: false and authorization.mode: AlwaysAllow'
+      : undefined;
+    throw new ConfigurationError(joinProblems(impossible), { ...(hint === undefined ? {} : { hint }) });
+  }
 }
 
 interface FromFiles {

@@ -167,6 +167,11 @@ const otherRules: readonly Rule[] = [
       yield `invalid showHiddenMetricsForVersion: "${version}" must be omitted or have the value '${previousMinorVersion}'`;
     }
   },
+  function* staticPodUrl({ config: { staticPodURL: url } }) {
+    if (url !== '' && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol))) {
+      yield 'invalid configuration: staticPodURL (--manifest-url) must be an http or https URL, such as http://127.0.0.1/pods';
+    }
+  },
   function* cgroupV1({ config, host }) {
     if (host.cgroupVersion === 1 && config.failCgroupV1) {
       yield 'kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed in a future release';

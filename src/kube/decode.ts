@@ -222,18 +222,16 @@ function isMapping(value: unknown): value is Mapping {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** What kind of value it is; never the value itself, which may be a secret. */
 function describe(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';
   if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'string')
-    return `the string ${JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)}`;
-  if (typeof value === 'number') return `the number ${value}`;
-  if (typeof value === 'boolean') return `the boolean ${value}`;
-  return 'a mapping';
+  if (typeof value === 'object') return 'a mapping';
+  return `a ${typeof value}`;
 }
 
 function stringHint(value: unknown): string {
-  return typeof value === 'object' ? 'write a single value here' : `put it in quotes: "${value}"`;
+  return typeof value === 'object' ? 'write a single value here' : 'put it in quotes';
 }
 
 function boolHint(value: unknown): string {

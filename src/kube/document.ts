@@ -96,11 +96,9 @@ export function parseSource(text: string, file: string): SourceDocument[] {
     if (problem !== undefined) {
       const at = lines.linePos(problem.pos[0]);
       const [firstLine = problem.message] = problem.message.split('\n');
+      // The parser's own error is not kept as the cause: it quotes the text, which may hold secrets.
       throw new SyntaxProblem(
         `${file}:${at.line}:${at.col}: ${firstLine.replace(/ at line \d+, column \d+:?$/, '')}`,
-        {
-          cause: problem,
-        },
       );
     }
     const root = document.contents;

@@ -440,8 +440,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     },
     async stop() {
       stopping.abort();
-      await Promise.all([tasks.stop(), workers.stop()]);
-      await runtime.stop();
+      await Promise.all([tasks.stop(), workers.stop(), runtime.stop()]);
       queue.stop();
     },
     pods: () => pods.list().map(withStatus),

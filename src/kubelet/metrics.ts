@@ -167,6 +167,15 @@ export function createMetrics(registry: Registry, nodeName: string) {
     'Images that were removed because nothing used them.',
     ['reason'],
   );
+  const losingSupport = registry.gauge(
+    'kubelet_cri_losing_support',
+    'Releases that will no longer support what the runtime lacks.',
+    ['version'],
+  );
+  const ephemeralContainers = registry.gauge(
+    'kubelet_managed_ephemeral_containers',
+    'Ephemeral containers of the pods of this node.',
+  );
   const cgroupVersion = registry.gauge('kubelet_cgroup_version', 'The cgroup version of the host.');
 
   const setStatic = (gauge: typeof desiredPods, count: StaticCount): void => {
@@ -205,6 +214,9 @@ export function createMetrics(registry: Registry, nodeName: string) {
     operations.inc(labels);
     operationDuration.observe(durationMs / 1000, labels);
     if (error !== undefined) operationErrors.inc(labels);
+    if (operation !== 'run_podsandbox') return;
+    sandboxDuration.observe(durationMs / 1000, { runtime_handler: '' });
+    if (error !== undefined) sandboxErrors.inc({ runtime_handler: '' });
   };
   return {
     workers,
@@ -225,13 +237,13 @@ export function createMetrics(registry: Registry, nodeName: string) {
     startedPodErrors,
     startedContainers,
     startedContainerErrors,
-    sandboxDuration,
-    sandboxErrors,
     terminatedContainers,
     imagePull,
     imageRequests,
     imagesCollected,
     cgroupVersion,
+    losingSupport,
+    ephemeralContainers,
   };
 }
 

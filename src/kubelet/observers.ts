@@ -32,7 +32,7 @@ export function plegObserver(metrics: KubeletMetrics, clock: Clock): PlegObserve
     discarded: () => metrics.plegDiscards.inc(),
     observed(pods) {
       let running = 0;
-      const states: Record<string, number> = {};
+      const states: Record<string, number> = { created: 0, running: 0, exited: 0, unknown: 0 };
       for (const pod of pods) {
         if (pod.sandboxes.some(({ state }) => state === 'running')) running++;
         for (const { state } of pod.containers) states[state] = (states[state] ?? 0) + 1;

@@ -26,8 +26,10 @@ export interface KubeletOptions {
   readonly registry?: Registry;
   /** Metrics that were made from `registry` before, to count calls of the runtime from the first. */
   readonly metrics?: KubeletMetrics;
-  /** Addresses of the node, primary first. */
+  /** Addresses that the node was configured with, primary first; they decide the order of address families. */
   readonly nodeIps?: readonly string[];
+  /** Addresses that pods see as their host's. `nodeIps` by default. */
+  readonly hostIps?: readonly string[];
   /** What the machine is; read from it by default. */
   readonly host?: HostFacts;
   /** Streams of runtime events to try in order. The CRI's own by default. */

@@ -9,7 +9,7 @@ export interface RuntimeCheckOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly healthChecks: readonly HealthCheck[];
-  /** Starts what needs a working runtime; runs once, before the first good status counts. */
+  /** Starts what needs a working runtime; runs before the first good status counts, again if it failed. */
   readonly onFirstReady: () => Promise<void>;
   readonly periodMs?: number;
 }
@@ -75,9 +75,7 @@ export class RuntimeCheck {
   async #check(): Promise<void> {
     const { runtime, clock, onFirstReady } = this.#options;
     const answer = await runtime.status({ verbose: false }).catch((error: unknown) => {
-      this.#report(
-        `cannot read the runtime's status: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      this.#report(`cannot read the runtime's status: ${textOf(error)}`);
       return undefined;
     });
     if (answer?.status === undefined) return;
@@ -89,7 +87,12 @@ export class RuntimeCheck {
     if (verdict.runtimeError !== undefined) return;
     this.#handlers = [...answer.runtimeHandlers].sort((a, b) => (a.name < b.name ? -1 : 1));
     if (!this.#firstReadyDone) {
-      await onFirstReady();
+      try {
+        await onFirstReady();
+      } catch (error) {
+        this.#report(`the runtime cannot be used yet: ${textOf(error)}`);
+        return;
+      }
       this.#firstReadyDone = true;
     }
     this.#lastGoodMs = clock.monotonic();
@@ -109,4 +112,8 @@ export class RuntimeCheck {
         : { kind: 'problem', what: 'runtime.state', message: problem },
     );
   }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

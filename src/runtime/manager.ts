@@ -62,6 +62,7 @@ export interface SyncPodOptions {
 export interface KillPodOptions {
   /** Why the pod ends, for the timeline. */
   readonly because?: string;
+  /** What ends the waits of the kill; the manager's own end by default. */
   readonly signal?: AbortSignal;
 }
 
@@ -148,7 +149,7 @@ export class RuntimeManager {
     pod: Pod | undefined,
     observed: ObservedPodStatus | ObservedPod,
     graceOverrideSeconds?: number,
-    { because = 'the pod ends', signal }: KillPodOptions = {},
+    { because = 'the pod ends', signal = this.#ports.background.signal }: KillPodOptions = {},
   ): Promise<{ readonly steps: readonly SyncStepResult[] }> {
     const steps = await killPod(this.#ports, { pod, observed, graceOverrideSeconds, because, signal });
     this.#ports.tickets.forget(observed.uid);
@@ -160,7 +161,7 @@ export class RuntimeManager {
     this.#ports.crashLoop.collect(this.#ports.clock.now());
   }
 
-  /** Cancels preStop hooks that still run and waits for their end. */
+  /** Cancels kills under way with their preStop hooks, and waits for the end of the hooks. */
   async stop(): Promise<void> {
     await this.#ports.background.stop();
   }

@@ -44,7 +44,7 @@ function formatJson(entry: Entry): string {
 }
 
 function formatText(entry: Entry): string {
-  const time = new Date(entry.timeMs).toISOString().slice(11, 23);
+  const time = new Date(entry.timeMs).toISOString();
   const fields = Object.entries(fieldsOf(entry)).map(([key, value]) => ` ${key}=${quote(value)}`);
   return `${time} ${entry.level.toUpperCase().padEnd(5)} ${entry.what}: ${oneLine(entry.message)}${fields.join('')}`;
 }

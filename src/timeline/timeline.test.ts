@@ -60,7 +60,7 @@ describe('logReader', () => {
   };
   it('writes text lines with fields', () => {
     expect(logged('text', 0)).toEqual([
-      '00:00:00.000 INFO  container.start: container started pod=default/web container=app because="exited 1, policy Always" ms=12\n',
+      '2026-01-01T00:00:00.000Z INFO  container.start: container started pod=default/web container=app because="exited 1, policy Always" ms=12\n',
     ]);
   });
   it('writes JSON lines', () => {

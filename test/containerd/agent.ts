@@ -122,6 +122,8 @@ export class TestNode {
         this.root,
         '--hostname-override',
         'node1',
+        '--container-logs-dir',
+        path.join(this.dir, 'links'),
         ...(this.options.flags ?? []),
       ],
       { stdio: ['ignore', 'ignore', 'pipe'] },

@@ -59,12 +59,12 @@ export class PodConfig {
       seen: formatNanoTimestampOfMs(clock.now()),
     });
     this.#known.set(source, merge.pods);
-    for (const duplicate of merge.duplicates) {
+    for (const { pod, what } of merge.duplicates) {
       timeline.event(
-        podRef(duplicate),
+        podRef(pod),
         'Warning',
         'FailedValidation',
-        `Error validating pod ${formatPod(duplicate)} from ${source} due to duplicate pod name "${duplicate.metadata.name}", ignoring`,
+        `Error validating pod ${formatPod(pod)} from ${source} due to duplicate ${what}, ignoring`,
       );
     }
     for (const update of merge.updates) await this.updates.send(update, signal);

@@ -46,7 +46,7 @@ function play(...snapshots: Pod[][]): { ops: string[]; pods: Map<string, Pod>; d
     });
     known = merge.pods;
     ops = merge.updates.map((update) => `${update.op}[${update.pods.map((one) => one.metadata.uid).join()}]`);
-    duplicates = merge.duplicates.map((one) => one.metadata.uid ?? '');
+    duplicates = merge.duplicates.map(({ pod: one, what }) => `${one.metadata.uid}: ${what}`);
   });
   return { ops, pods: new Map(known), duplicates };
 }
@@ -116,8 +116,14 @@ describe('mergeSnapshot', () => {
       pod('C', { name: 'x', namespace: 'other' }),
     ]);
     expect(ops).toEqual(['ADD[A,C]']);
-    expect(duplicates).toEqual(['B']);
+    expect(duplicates).toEqual(['B: pod name "x"']);
   });
+});
+
+it('mergeSnapshot keeps the first of two pods with one UID', () => {
+  const { ops, duplicates } = play([pod('A', { name: 'x' }), pod('A', { name: 'y' })]);
+  expect(ops).toEqual(['ADD[A]']);
+  expect(duplicates).toEqual(['A: UID "A"']);
 });
 
 describe('PodConfig', () => {

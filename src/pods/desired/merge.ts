@@ -13,13 +13,19 @@ import type { ConfigUpdate, PodOp, Snapshot } from './types.js';
 /** Annotations that this agent sets itself; a difference in them is none. */
 const localAnnotations = [configSourceAnnotation, configMirrorAnnotation, configSeenAnnotation];
 
+export interface DuplicatePod {
+  readonly pod: Pod;
+  /** Such as `pod name "web"`. */
+  readonly what: string;
+}
+
 export interface Merge {
   /** The source's pods by UID after the merge. */
   readonly pods: ReadonlyMap<string, Pod>;
   /** In the order in which they must be handled. */
   readonly updates: readonly ConfigUpdate[];
-  /** Pods of the snapshot that were dropped because an earlier one has their full name. */
-  readonly duplicates: readonly Pod[];
+  /** Pods of the snapshot that were dropped because an earlier one has their full name or UID. */
+  readonly duplicates: readonly DuplicatePod[];
 }
 
 export interface MergeSnapshotInput {
@@ -124,14 +130,19 @@ function withAnnotations(pod: Pod, added: Record<string, string>): Pod {
   return { ...pod, metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, ...added } } };
 }
 
-function dropDuplicates(pods: readonly Pod[]): { unique: Pod[]; duplicates: Pod[] } {
-  const seen = new Set<string>();
+function dropDuplicates(pods: readonly Pod[]): { unique: Pod[]; duplicates: DuplicatePod[] } {
+  const names = new Set<string>();
+  const uids = new Set<string>();
   const unique: Pod[] = [];
-  const duplicates: Pod[] = [];
+  const duplicates: DuplicatePod[] = [];
   for (const pod of pods) {
     const fullName = podFullName(pod);
-    (seen.has(fullName) ? duplicates : unique).push(pod);
-    seen.add(fullName);
+    const uid = pod.metadata.uid ?? '';
+    if (names.has(fullName)) duplicates.push({ pod, what: `pod name "${pod.metadata.name}"` });
+    else if (uids.has(uid)) duplicates.push({ pod, what: `UID "${uid}"` });
+    else unique.push(pod);
+    names.add(fullName);
+    uids.add(uid);
   }
   return { unique, duplicates };
 }

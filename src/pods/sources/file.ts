@@ -153,7 +153,10 @@ export class FileSource implements PodSource {
   async #applyChanges(files: readonly string[], signal: AbortSignal): Promise<void> {
     let changed = false;
     for (const file of files) {
-      const info = await stat(file).catch(() => undefined);
+      const info = await stat(file).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return undefined;
+        throw new Error(`cannot read ${file}: ${error.message}`, { cause: error });
+      });
       if (info === undefined) {
         for (const [key, stored] of this.#store) {
           if (stored.file === file) changed = this.#store.delete(key) || changed;
@@ -243,12 +246,22 @@ export class FileSource implements PodSource {
         return;
       }
       signal.addEventListener('abort', onAbort, { once: true });
-      watcher.on('error', () => end('failed'));
+      if (signal.aborted) {
+        end('ended');
+        return;
+      }
+      watcher.on('error', (error) => {
+        this.#reports.report(`watch ${folder}`, error, 'the folder is still read periodically');
+        end('failed');
+      });
       watcher.on('change', (_kind, name) => {
         const base = String(name ?? '');
         // The folder's own removal is told with its own name.
         if (base === path.basename(folder) && only === undefined) {
-          void stat(folder).catch(() => end('ended'));
+          stat(folder).then(
+            ({ ino }) => ino === info.ino || end('ended'),
+            () => end('ended'),
+          );
         }
         if (base.startsWith('.') || (only !== undefined && base !== only)) return;
         if (only !== undefined) this.#listDue = true;

@@ -17,6 +17,7 @@ const loudFailures = 3;
 export class HttpSource implements PodSource {
   readonly #options: HttpSourceOptions;
   #lastBody: Buffer | undefined;
+  #lastBodyWasGood = false;
   #failures = 0;
 
   constructor(options: HttpSourceOptions) {
@@ -26,8 +27,7 @@ export class HttpSource implements PodSource {
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
       try {
-        await this.#check(signal);
-        this.#succeeded();
+        if (await this.#check(signal)) this.#succeeded();
       } catch (error) {
         if (isCancelled(error)) throw error;
         this.#failed(error);
@@ -36,7 +36,8 @@ export class HttpSource implements PodSource {
     }
   }
 
-  async #check(signal: AbortSignal): Promise<void> {
+  /** Whether the answer is in order; a bad one is reported when it is first seen. */
+  async #check(signal: AbortSignal): Promise<boolean> {
     const { url, headers, clock } = this.#options;
     const answer = await httpGet({
       clock,
@@ -48,12 +49,14 @@ export class HttpSource implements PodSource {
     });
     if (answer.status !== 200) throw new Error(`${this.#shown}: ${answer.statusText}`);
     if (answer.body.length === 0) {
+      this.#lastBody = undefined;
       await this.#options.deliver({ source: 'http', pods: [] }, signal);
       throw new Error(`zero-length data received from ${this.#shown}`);
     }
-    if (this.#lastBody?.equals(answer.body) === true) return;
+    if (this.#lastBody?.equals(answer.body) === true) return this.#lastBodyWasGood;
     // Remembered before it is understood, so that a bad body is reported once.
     this.#lastBody = answer.body;
+    this.#lastBodyWasGood = false;
     const { pods, warnings } = readManifest(
       answer.body.toString('utf8'),
       { kind: 'http', url, shown: this.#shown },
@@ -67,7 +70,9 @@ export class HttpSource implements PodSource {
         level: 'warn',
       });
     }
+    this.#lastBodyWasGood = true;
     await this.#options.deliver({ source: 'http', pods }, signal);
+    return true;
   }
 
   #succeeded(): void {
@@ -102,6 +107,8 @@ export class HttpSource implements PodSource {
     const url = new URL(this.#options.url);
     url.username = '';
     url.password = '';
+    url.search = '';
+    url.hash = '';
     return url.toString();
   }
 }

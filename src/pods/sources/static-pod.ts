@@ -2,6 +2,7 @@
 import {
   applyPodDefaults,
   configHashAnnotation,
+  configMirrorAnnotation,
   decodePods,
   formatProblem,
   hashStaticPod,
@@ -81,6 +82,8 @@ function staticPod(
   if (decoded.metadata.name === undefined || decoded.metadata.name === '') {
     throw new InvalidManifest([fail(['metadata', 'name'], 'invalid pod: name is needed for the pod')]);
   }
+  const refused = refusedMetadata(decoded);
+  if (refused !== undefined) throw new InvalidManifest([fail(refused.path, refused.message)]);
   const pod = applyNodeDefaults(applyPodDefaults(decoded), origin, context.nodeName);
   // The node's own name is not the manifest's to answer for.
   const errors = validatePod({ ...pod, spec: { ...pod.spec, nodeName: undefined } });
@@ -101,6 +104,27 @@ function staticPod(
     }
   }
   return pod;
+}
+
+const longestUid = 253;
+
+/** Metadata that the API server would never let through and that would mean harm or nothing here. */
+function refusedMetadata({ metadata }: Pod): { path: string[]; message: string } | undefined {
+  const { uid, annotations } = metadata;
+  // The UID becomes the name of the pod's folder.
+  if (uid && (!/^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(uid) || uid.length > longestUid)) {
+    return {
+      path: ['metadata', 'uid'],
+      message: `invalid pod: Invalid value: a UID has letters, digits, "-", "_" and "." and begins and ends with a letter or digit; leave it out to have one made`,
+    };
+  }
+  if (annotations?.[configMirrorAnnotation] !== undefined) {
+    return {
+      path: ['metadata', 'annotations', configMirrorAnnotation],
+      message: 'invalid pod: this annotation marks mirror pods, which only the node itself makes; remove it',
+    };
+  }
+  return undefined;
 }
 
 /** What a static pod gets beside the API's own defaults. */

@@ -91,8 +91,10 @@ describe('PodWorkers', () => {
   let statuses: Map<string, ObservedPodStatus>;
   let statusError: Error | undefined;
   const durations: string[] = [];
+  const wantedAfterMs: number[] = [];
 
   beforeEach(() => {
+    wantedAfterMs.length = 0;
     clock = new VirtualClock();
     timeline = new Timeline({ clock });
     syncer = new NotedSyncer();
@@ -110,7 +112,8 @@ describe('PodWorkers', () => {
       random: () => 0,
       statuses: {
         peek: (uid) => ({ status: read(uid) }),
-        newerThan: async (uid) => {
+        newerThan: async (uid, afterMs) => {
+          wantedAfterMs.push(afterMs);
           if (statusError !== undefined) throw statusError;
           return read(uid);
         },
@@ -362,6 +365,20 @@ describe('PodWorkers', () => {
       );
       expect(workers.stateOf('1')).toBe('finished');
     });
+  });
+
+  it('a step wants a status from after the one before, even if that failed', async () => {
+    await clock.advance(5_000);
+    workers.update({ type: 'create', pod: pod('1') });
+    await settle();
+    await clock.advance(1_000);
+    syncer.failing = new Error('half done');
+    workers.update({ type: 'update', pod: pod('1') });
+    await settle();
+    await clock.advance(1_000);
+    workers.update({ type: 'update', pod: pod('1') });
+    await settle();
+    expect(wantedAfterMs).toEqual([Number.NEGATIVE_INFINITY, 5_000, 6_000]);
   });
 
   it('a status that cannot be determined is an event and counts as an error', async () => {

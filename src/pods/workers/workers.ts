@@ -1,6 +1,6 @@
 /** The pod workers: one sequential worker per pod, and the authority on what may run. */
 import { type Clock, jitter, TaskGroup, type WorkQueue } from '../../async/index.js';
-import type { ObservedPod } from '../../cri/index.js';
+import type { ObservedPod, ObservedPodStatus } from '../../cri/index.js';
 import { isStaticPod, isTerminalPhase, type Pod } from '../../kube/index.js';
 import { type PodRef, podRef, type Timeline } from '../../timeline/index.js';
 import { acceptUpdate, markAlreadyTerminated, nothingRuns } from './accept.js';
@@ -21,6 +21,7 @@ import type {
   PodStatusSource,
   PodSyncer,
   PodUpdate,
+  SyncOutcome,
   WorkerObserver,
   WorkState,
 } from './types.js';
@@ -335,31 +336,52 @@ export class PodWorkers {
 
   /** Runs the step of the pod's state; true when a sync found that the pod has come to its end. */
   async #runSyncer(record: PodRecord, work: Work): Promise<boolean> {
-    const { syncer, statuses, clock, timeline } = this.#options;
-    const { update, signal } = work;
-    if (update.runtimePod !== undefined) {
+    const { syncer, clock } = this.#options;
+    const { pod, runtimePod } = work.update;
+    let outcome: SyncOutcome = { terminal: false };
+    if (runtimePod !== undefined) {
       record.startedTerminating = true;
-      await syncer.syncTerminatingRuntimePod(update.runtimePod);
-      record.lastStepEndedAtMs = clock.monotonic();
-      return false;
+      await syncer.syncTerminatingRuntimePod(runtimePod);
+    } else {
+      // Every update without a runtime pod carries a pod; the first step of `update()` saw to it.
+      const status = await this.#freshStatus(record, work, pod as Pod);
+      try {
+        outcome = await this.#callSyncer(record, work, pod as Pod, status);
+      } finally {
+        // A step that failed may have done something, too, so that what was seen before it no longer holds.
+        record.lastStepEndedAtMs = clock.monotonic();
+      }
     }
-    // Every update without a runtime pod carries a pod; the first step of `update()` saw to it.
-    const pod = update.pod as Pod;
-    const waitSignal = work.state === 'terminating' ? this.#tasks.signal : signal;
-    const status = await statuses
-      .newerThan(record.uid, record.lastStepEndedAtMs, waitSignal)
-      .catch((error: unknown) => {
-        if (!waitSignal.aborted) {
-          const text = error instanceof Error ? error.message : String(error);
-          timeline.event(podRef(pod), 'Warning', 'FailedSync', `error determining status: ${text}`);
-        }
-        throw error;
-      });
-    switch (work.state) {
+    outcome.after?.();
+    return outcome.terminal;
+  }
+
+  /** What the runtime shows of the pod since the last step ended. */
+  async #freshStatus(record: PodRecord, work: Work, pod: Pod): Promise<ObservedPodStatus> {
+    const { statuses, timeline } = this.#options;
+    const waitSignal = work.state === 'terminating' ? this.#tasks.signal : work.signal;
+    try {
+      return await statuses.newerThan(record.uid, record.lastStepEndedAtMs, waitSignal);
+    } catch (error) {
+      if (!waitSignal.aborted) {
+        const text = error instanceof Error ? error.message : String(error);
+        timeline.event(podRef(pod), 'Warning', 'FailedSync', `error determining status: ${text}`);
+      }
+      throw error;
+    }
+  }
+
+  async #callSyncer(
+    record: PodRecord,
+    { state, update, signal }: Work,
+    pod: Pod,
+    status: ObservedPodStatus,
+  ): Promise<SyncOutcome> {
+    const { syncer } = this.#options;
+    switch (state) {
       case 'terminated':
         await syncer.syncTerminatedPod({ pod, status, signal });
-        record.lastStepEndedAtMs = clock.monotonic();
-        return false;
+        return { terminal: false };
       case 'terminating':
         record.startedTerminating = true;
         await syncer.syncTerminatingPod({
@@ -368,20 +390,10 @@ export class PodWorkers {
           graceSeconds: update.kill?.graceOverrideSeconds,
           statusOverride: record.statusOverrides.at(-1),
         });
-        record.lastStepEndedAtMs = clock.monotonic();
-        return false;
+        return { terminal: false };
       case 'sync': {
         const { type, mirror } = update;
-        const outcome = await syncer.syncPod({
-          type,
-          pod,
-          mirror: mirror ?? record.active?.mirror,
-          status,
-          signal,
-        });
-        record.lastStepEndedAtMs = clock.monotonic();
-        outcome.after?.();
-        return outcome.terminal;
+        return syncer.syncPod({ type, pod, mirror: mirror ?? record.active?.mirror, status, signal });
       }
     }
   }

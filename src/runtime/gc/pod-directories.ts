@@ -5,6 +5,8 @@ import { readMountPoints } from './mount-points.js';
 
 /** Makes a pod's folders; those that exist stay as they are. */
 export async function makePodDirectories(rootDir: string, uid: string): Promise<void> {
+  if (path.basename(uid) !== uid || uid === '.' || uid === '..' || uid === '')
+    throw new Error(`"${uid}" cannot name a pod's folder`);
   const pod = path.join(rootDir, 'pods', uid);
   for (const folder of [pod, path.join(pod, 'volumes'), path.join(pod, 'plugins')]) {
     await mkdir(folder, { recursive: true, mode: 0o750 });

@@ -69,7 +69,8 @@ export class RelistSchedule {
     this.#timer = undefined;
     if (!this.#running) return;
     const delayMs = this.#dueMs - this.#clock.monotonic();
-    if (delayMs > 0) this.#timer = this.#clock.setTimer(delayMs, this.#wake);
+    // A timer may fire a little early; then what is left is waited for, or nothing would wake anybody again.
+    if (delayMs > 0) this.#timer = this.#clock.setTimer(delayMs, () => this.#arm());
     else this.#wake();
   }
 }

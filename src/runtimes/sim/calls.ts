@@ -1,5 +1,5 @@
 /** The way into a simulated runtime: counts calls, plays the fault plan, and honours deadlines and cancellation. */
-import { type Clock, isCancelled, linkedController, sleep } from '../../async/index.js';
+import { type Clock, sleep } from '../../async/index.js';
 import {
   type CallOptions,
   CriError,
@@ -10,6 +10,7 @@ import {
   type StreamCall,
   type UnaryCall,
 } from '../../cri/index.js';
+import { callError, callScope, canceled, withinScope } from '../call-scope.js';
 import { FaultPlan } from './faults.js';
 
 type Handler<Request, Response> = (request: Request) => Response;
@@ -107,7 +108,7 @@ export class SimCalls {
     open: (request: Request, signal: AbortSignal) => AsyncIterable<Response> | Iterable<Response>,
   ): AsyncGenerator<Response, void, undefined> {
     const verdict = this.#enter(name, options);
-    const scope = this.#scope(options);
+    const scope = callScope(this.#clock, options, this.#connection.signal);
     try {
       if (verdict !== undefined && verdict.delayMs > 0)
         await sleep(this.#clock, verdict.delayMs, scope.signal);
@@ -116,7 +117,7 @@ export class SimCalls {
       yield* open(request, scope.signal);
       if (scope.signal.aborted) throw scope.signal.reason;
     } catch (error) {
-      throw asCriError(error, scope.signal);
+      throw callError(error, scope.signal);
     } finally {
       scope.close();
     }
@@ -134,62 +135,17 @@ export class SimCalls {
     return this.faults.take(name);
   }
 
-  /** Runs the work and answers its caller at once when the call ends before the work does. */
-  async #within<T>(options: CallOptions | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const scope = this.#scope(options);
-    let onAbort: () => void = () => {};
-    const ended = new Promise<never>((_, reject) => {
-      onAbort = () => reject(scope.signal.reason);
-      scope.signal.addEventListener('abort', onAbort, { once: true });
-    });
-    try {
-      return await Promise.race([work(scope.signal), ended]);
-    } catch (error) {
-      throw asCriError(error, scope.signal);
-    } finally {
-      scope.signal.removeEventListener('abort', onAbort);
-      scope.close();
-    }
+  #within<T>(options: CallOptions | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return withinScope(callScope(this.#clock, options, this.#connection.signal), work);
   }
-
-  /** A signal that is aborted with the CriError that the caller gets. */
-  #scope(options: CallOptions | undefined): { readonly signal: AbortSignal; readonly close: () => void } {
-    const { controller, unlink } = linkedController(this.#connection.signal);
-    const onCancel = (): void => controller.abort(canceled());
-    options?.signal?.addEventListener('abort', onCancel, { once: true });
-    const timer =
-      options?.timeoutMs === undefined
-        ? undefined
-        : this.#clock.setTimer(options.timeoutMs, () =>
-            controller.abort(new CriError('DeadlineExceeded', 'context deadline exceeded')),
-          );
-    return {
-      signal: controller.signal,
-      close: () => {
-        timer?.cancel();
-        options?.signal?.removeEventListener('abort', onCancel);
-        unlink();
-      },
-    };
-  }
-}
-
-function canceled(): CriError {
-  return new CriError('Canceled', 'context canceled');
 }
 
 function answer<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw asCriError(error, undefined);
+    throw callError(error);
   }
-}
-
-function asCriError(error: unknown, signal: AbortSignal | undefined): CriError {
-  if (error instanceof CriError) return error;
-  if (isCancelled(error) && signal?.reason instanceof CriError) return signal.reason;
-  return new CriError('Internal', error instanceof Error ? error.message : String(error), { cause: error });
 }
 
 function methodName(method: MethodInfo<object, object> | { readonly path: string }): CriMethodName {

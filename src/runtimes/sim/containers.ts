@@ -8,18 +8,21 @@ import {
   type LinuxContainerResources,
   type StopContainerRequest,
 } from '../../cri/index.js';
-import type { SimEvents } from './events.js';
+import type { PodEvents } from '../pod-events.js';
+import { containerLogPath, containerStatus } from '../pod-status.js';
+import { containerName } from '../pod-store.js';
+import { mergeResources } from '../resource-updates.js';
 import type { SimImages } from './images.js';
-import { containerLogPath, SimContainerLog } from './logs.js';
+import { SimContainerLog } from './logs.js';
 import { SimProcess } from './process.js';
 import { scriptOf, validateSimAnnotations } from './script.js';
-import { criContainerState, type SimContainer, type SimContainerState, type SimStore } from './store.js';
+import type { SimContainer, SimContainerState, SimSandbox, SimStore } from './store.js';
 
 export interface SimContainersOptions {
   readonly clock: Clock;
   readonly store: SimStore;
   readonly images: SimImages;
-  readonly events: SimEvents;
+  readonly events: PodEvents<SimSandbox>;
   readonly stamp: () => bigint;
   readonly logRoot: string | undefined;
 }
@@ -55,10 +58,9 @@ export class SimContainers {
       throw new CriError('NotFound', `failed to resolve image "${reference}": not found`);
     }
     validateSimAnnotations(config.annotations);
-    const pod = sandbox.config.metadata;
     const container: SimContainer = {
       id: store.newId(),
-      name: [metadata.name, pod?.name, pod?.namespace, pod?.uid, metadata.attempt].join('_'),
+      name: containerName(metadata, sandbox.config.metadata),
       sandbox,
       config,
       script: scriptOf(
@@ -227,38 +229,16 @@ export class SimContainers {
   }
 }
 
-export function containerStatus(container: SimContainer): ContainerStatus {
-  const { config, state, sandbox } = container;
-  const end = state.kind === 'exited' ? state : undefined;
-  const security = config.linux?.securityContext;
-  return {
-    id: container.id,
-    metadata: config.metadata,
-    state: criContainerState(container),
-    createdAt: container.createdAt,
-    startedAt: state.kind === 'running' || state.kind === 'exited' ? state.startedAt : 0n,
-    finishedAt: end?.finishedAt ?? 0n,
-    exitCode: end?.exitCode ?? 0,
-    image: config.image,
-    imageRef: container.imageRef,
-    reason: end?.reason ?? '',
-    message: end?.message ?? '',
-    labels: config.labels,
-    annotations: config.annotations,
-    mounts: config.mounts,
-    logPath: containerLogPath(sandbox.config.logDirectory, config.logPath),
-    resources:
-      container.resources === undefined ? undefined : { linux: container.resources, windows: undefined },
-    imageId: container.imageId,
+export function simContainerStatus(container: SimContainer): ContainerStatus {
+  const security = container.config.linux?.securityContext;
+  return containerStatus(container, {
+    resources: container.resources,
     user: {
-      linux: {
-        uid: security?.runAsUser?.value ?? 0,
-        gid: security?.runAsGroup?.value ?? 0,
-        supplementalGroups: security?.supplementalGroups ?? [],
-      },
+      uid: security?.runAsUser?.value ?? 0,
+      gid: security?.runAsGroup?.value ?? 0,
+      supplementalGroups: security?.supplementalGroups ?? [],
     },
-    stopSignal: config.stopSignal,
-  };
+  });
 }
 
 function exitReason(container: SimContainer, exitCode: number): string {
@@ -269,24 +249,4 @@ function exitReason(container: SimContainer, exitCode: number): string {
 
 function stateName(container: SimContainer): string {
   return container.state.kind === 'running' ? 'CONTAINER_RUNNING' : 'CONTAINER_EXITED';
-}
-
-/** An update sets the fields that it has and keeps the others. */
-function mergeResources(
-  current: LinuxContainerResources | undefined,
-  update: LinuxContainerResources,
-): LinuxContainerResources {
-  if (current === undefined) return update;
-  return {
-    cpuPeriod: update.cpuPeriod || current.cpuPeriod,
-    cpuQuota: update.cpuQuota || current.cpuQuota,
-    cpuShares: update.cpuShares || current.cpuShares,
-    memoryLimitInBytes: update.memoryLimitInBytes || current.memoryLimitInBytes,
-    oomScoreAdj: current.oomScoreAdj,
-    cpusetCpus: update.cpusetCpus || current.cpusetCpus,
-    cpusetMems: update.cpusetMems || current.cpusetMems,
-    hugepageLimits: update.hugepageLimits.length > 0 ? update.hugepageLimits : current.hugepageLimits,
-    unified: { ...current.unified, ...update.unified },
-    memorySwapLimitInBytes: update.memorySwapLimitInBytes || current.memorySwapLimitInBytes,
-  };
 }

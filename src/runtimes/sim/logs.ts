@@ -1,12 +1,7 @@
 /** Container log files in the CRI format, written only below a directory that the simulation was given. */
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, relative } from 'node:path';
 import { formatNanoTimestamp } from '../../kube/index.js';
-
-/** Where a container's log is: empty when it has none. */
-export function containerLogPath(logDirectory: string, logPath: string): string {
-  return logDirectory === '' || logPath === '' ? '' : join(logDirectory, logPath);
-}
 
 export class SimContainerLog {
   readonly #path: string;

@@ -1,14 +1,16 @@
 /** The machine under a simulated runtime: what it holds, and the levers that tests pull on it. */
 import { type Clock, systemClock } from '../../async/index.js';
 import type { CriMethodName } from '../../cri/index.js';
+import { PodEvents } from '../pod-events.js';
+import { sandboxStatus } from '../pod-status.js';
+import { createStamps } from '../stamps.js';
 import { SimCalls } from './calls.js';
-import { containerStatus, SimContainers } from './containers.js';
-import { SimEvents } from './events.js';
+import { SimContainers, simContainerStatus } from './containers.js';
 import type { SimExec } from './exec.js';
 import type { FaultPlan } from './faults.js';
 import { type SimImage, SimImages } from './images.js';
-import { SimPodIps, SimSandboxes, sandboxStatus } from './sandboxes.js';
-import { SimStore } from './store.js';
+import { SimPodIps, SimSandboxes } from './sandboxes.js';
+import { type SimSandbox, SimStore } from './store.js';
 
 export interface SimRuntimeOptions {
   readonly clock?: Clock;
@@ -47,21 +49,22 @@ export class SimMachine {
   /** Calls so far by method, whatever became of them. */
   readonly calls: Record<CriMethodName, number>;
   protected readonly options: SimRuntimeOptions;
+  protected readonly stamp: () => bigint;
   protected readonly clock: Clock;
   protected readonly front: SimCalls;
   protected readonly store: SimStore;
-  protected readonly events: SimEvents;
+  protected readonly events: PodEvents<SimSandbox>;
   protected readonly containers: SimContainers;
   protected readonly sandboxes: SimSandboxes;
   protected readonly conditions = new Map<SimConditionName, SimCondition>([
     ['RuntimeReady', ready],
     ['NetworkReady', ready],
   ]);
-  #lastStampNs = 0n;
 
   constructor(options: SimRuntimeOptions = {}) {
     const clock = options.clock ?? systemClock;
-    const stamp = (): bigint => this.stamp();
+    const stamp = createStamps(() => clock.now());
+    this.stamp = stamp;
     this.options = options;
     this.clock = clock;
     this.front = new SimCalls(clock);
@@ -69,10 +72,10 @@ export class SimMachine {
     this.calls = this.front.counts;
     this.store = new SimStore(options.seed ?? 'sim');
     this.images = new SimImages({ clock, stamp, known: options.images ?? 'any', mountpoint: '/sim' });
-    this.events = new SimEvents({
+    this.events = new PodEvents<SimSandbox>({
       stamp,
       sandboxStatus,
-      containerStatuses: (sandbox) => [...sandbox.containers].map(containerStatus),
+      containerStatuses: (sandbox) => [...sandbox.containers].map(simContainerStatus),
     });
     const { store, images, events } = this;
     this.containers = new SimContainers({ clock, store, images, events, stamp, logRoot: options.logRoot });
@@ -141,12 +144,5 @@ export class SimMachine {
   close(): void {
     this.goAway();
     for (const sandbox of this.store.sandboxes.values()) this.sandboxes.lose(sandbox);
-  }
-
-  /** Nanoseconds since the epoch that never repeat, so that the order of all that happens is strict. */
-  protected stamp(): bigint {
-    const nowNs = BigInt(Math.floor(this.clock.now() * 1000)) * 1000n;
-    this.#lastStampNs = nowNs > this.#lastStampNs ? nowNs : this.#lastStampNs + 1n;
-    return this.#lastStampNs;
   }
 }

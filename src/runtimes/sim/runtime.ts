@@ -6,15 +6,14 @@ import {
   criMethods as cri,
   unimplementedCriRuntime,
 } from '../../cri/index.js';
-import { containerStatus } from './containers.js';
+import { listChunks } from '../list-chunks.js';
+import { simContainerStatus } from './containers.js';
 import { execSync } from './exec.js';
 import { SimMachine } from './machine.js';
 import { simContainerStats, simSandboxStats } from './stats.js';
 import type { SimContainer, SimSandbox } from './store.js';
 
 const unimplemented = unimplementedCriRuntime();
-/** Entries in one message of a list stream. */
-const streamChunk = 1000;
 
 export class SimRuntime extends SimMachine implements CriRuntime {
   // the runtime itself
@@ -72,7 +71,7 @@ export class SimRuntime extends SimMachine implements CriRuntime {
   }));
 
   readonly streamPodSandboxes = this.front.stream(cri.streamPodSandboxes, ({ filter }) =>
-    chunks(this.store.listSandboxes(filter), (podSandboxes) => ({ podSandboxes })),
+    listChunks(this.store.listSandboxes(filter), (podSandboxes) => ({ podSandboxes })),
   );
 
   readonly updatePodSandboxResources = this.front.unary(cri.updatePodSandboxResources, ({ podSandboxId }) => {
@@ -105,11 +104,11 @@ export class SimRuntime extends SimMachine implements CriRuntime {
   }));
 
   readonly streamContainers = this.front.stream(cri.streamContainers, ({ filter }) =>
-    chunks(this.store.listContainers(filter), (containers) => ({ containers })),
+    listChunks(this.store.listContainers(filter), (containers) => ({ containers })),
   );
 
   readonly containerStatus = this.front.unary(cri.containerStatus, ({ containerId }) => ({
-    status: containerStatus(this.containers.find(containerId)),
+    status: simContainerStatus(this.containers.find(containerId)),
     info: {},
   }));
 
@@ -166,7 +165,7 @@ export class SimRuntime extends SimMachine implements CriRuntime {
   }));
 
   readonly streamContainerStats = this.front.stream(cri.streamContainerStats, ({ filter }) =>
-    chunks(this.#stats(this.store.selectContainers(filter), simContainerStats), (containerStats) => ({
+    listChunks(this.#stats(this.store.selectContainers(filter), simContainerStats), (containerStats) => ({
       containerStats,
     })),
   );
@@ -183,11 +182,11 @@ export class SimRuntime extends SimMachine implements CriRuntime {
   });
 
   readonly listPodSandboxStats = this.front.unary(cri.listPodSandboxStats, ({ filter }) => ({
-    stats: this.#stats(this.#selectSandboxes(filter), simSandboxStats),
+    stats: this.#stats(this.store.selectSandboxes(filter), simSandboxStats),
   }));
 
   readonly streamPodSandboxStats = this.front.stream(cri.streamPodSandboxStats, ({ filter }) =>
-    chunks(this.#stats(this.#selectSandboxes(filter), simSandboxStats), (podSandboxStats) => ({
+    listChunks(this.#stats(this.store.selectSandboxes(filter), simSandboxStats), (podSandboxStats) => ({
       podSandboxStats,
     })),
   );
@@ -204,7 +203,7 @@ export class SimRuntime extends SimMachine implements CriRuntime {
   }));
 
   readonly streamImages = this.front.stream(cri.streamImages, ({ filter }) =>
-    chunks(this.images.list(filter), (images) => ({ images })),
+    listChunks(this.images.list(filter), (images) => ({ images })),
   );
 
   readonly imageStatus = this.front.unary(cri.imageStatus, ({ image }) => ({
@@ -226,30 +225,11 @@ export class SimRuntime extends SimMachine implements CriRuntime {
     containerFilesystems: [],
   }));
 
-  #selectSandboxes(
-    filter: { readonly id: string; readonly labelSelector: Record<string, string> } | undefined,
-  ): SimSandbox[] {
-    const wanted = filter && { id: filter.id, labelSelector: filter.labelSelector, state: undefined };
-    return this.store
-      .listSandboxes(wanted)
-      .flatMap(({ id }) => this.store.sandboxes.get(id) ?? [])
-      .filter(({ ready }) => ready);
-  }
-
   #stats<From extends SimContainer | SimSandbox, Stats>(
     from: Iterable<From>,
     describe: (one: From, atNs: bigint) => Stats,
   ): Stats[] {
     const atNs = this.stamp();
     return Array.from(from, (one) => describe(one, atNs));
-  }
-}
-
-function* chunks<Item, Message>(
-  items: readonly Item[],
-  message: (items: Item[]) => Message,
-): Generator<Message, void, undefined> {
-  for (let start = 0; start < items.length; start += streamChunk) {
-    yield message(items.slice(start, start + streamChunk));
   }
 }

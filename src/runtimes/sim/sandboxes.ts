@@ -4,18 +4,19 @@ import {
   CriError,
   NamespaceMode,
   type PodSandboxConfig,
-  PodSandboxState,
   type PodSandboxStatus,
 } from '../../cri/index.js';
+import type { PodEvents } from '../pod-events.js';
+import { sandboxStatus } from '../pod-status.js';
+import { sandboxName } from '../pod-store.js';
 import type { SimContainers } from './containers.js';
-import type { SimEvents } from './events.js';
 import { validateSimAnnotations } from './script.js';
 import type { SimSandbox, SimStore } from './store.js';
 
 export interface SimSandboxesOptions {
   readonly store: SimStore;
   readonly containers: SimContainers;
-  readonly events: SimEvents;
+  readonly events: PodEvents<SimSandbox>;
   readonly stamp: () => bigint;
   readonly ips: SimPodIps;
   readonly runtimeHandlers: readonly string[];
@@ -45,7 +46,7 @@ export class SimSandboxes {
     const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === NamespaceMode.NODE;
     const sandbox: SimSandbox = {
       id: store.newId(),
-      name: [metadata.name, metadata.namespace, metadata.uid, metadata.attempt].join('_'),
+      name: sandboxName(metadata),
       config,
       runtimeHandler,
       createdAt: stamp(),
@@ -126,32 +127,6 @@ export class SimSandboxes {
     if (sandbox.ip !== '') this.#options.ips.giveBack(sandbox.ip);
     sandbox.ip = '';
   }
-}
-
-export function sandboxStatus(sandbox: SimSandbox): PodSandboxStatus {
-  const { config } = sandbox;
-  const options = config.linux?.securityContext?.namespaceOptions;
-  return {
-    id: sandbox.id,
-    metadata: config.metadata,
-    state: sandbox.ready ? PodSandboxState.SANDBOX_READY : PodSandboxState.SANDBOX_NOTREADY,
-    createdAt: sandbox.createdAt,
-    network: { ip: sandbox.ip, additionalIps: [] },
-    linux: {
-      namespaces: {
-        options: {
-          network: options?.network ?? NamespaceMode.POD,
-          pid: options?.pid ?? NamespaceMode.POD,
-          ipc: options?.ipc ?? NamespaceMode.POD,
-          targetId: '',
-          usernsOptions: options?.usernsOptions,
-        },
-      },
-    },
-    labels: config.labels,
-    annotations: config.annotations,
-    runtimeHandler: sandbox.runtimeHandler,
-  };
 }
 
 /** The addresses of an IPv4 range; those given back longest ago are taken again first. */

@@ -1,28 +1,27 @@
-/** The container events of a simulated runtime, handed to every open stream. */
-import { Channel } from '../../async/index.js';
+/** The container events of a runtime of this process, handed to every open stream. */
+import { Channel } from '../async/index.js';
 import {
   type ContainerEventResponse,
   type ContainerEventType,
   CriError,
   type PodSandboxStatus,
-} from '../../cri/index.js';
-import type { SimSandbox } from './store.js';
+} from '../cri/index.js';
 
 /** A stream whose reader is this far behind fails. */
 const bufferedEvents = 10_000;
 
-export interface SimEventParts {
+export interface PodEventParts<Sandbox> {
   readonly stamp: () => bigint;
-  readonly sandboxStatus: (sandbox: SimSandbox) => PodSandboxStatus;
-  readonly containerStatuses: (sandbox: SimSandbox) => ContainerEventResponse['containersStatuses'];
+  readonly sandboxStatus: (sandbox: Sandbox) => PodSandboxStatus;
+  readonly containerStatuses: (sandbox: Sandbox) => ContainerEventResponse['containersStatuses'];
 }
 
-export class SimEvents {
-  readonly #parts: SimEventParts;
+export class PodEvents<Sandbox> {
+  readonly #parts: PodEventParts<Sandbox>;
   readonly #streams = new Set<Channel<ContainerEventResponse>>();
   readonly #broken = new WeakSet<Channel<ContainerEventResponse>>();
 
-  constructor(parts: SimEventParts) {
+  constructor(parts: PodEventParts<Sandbox>) {
     this.#parts = parts;
   }
 
@@ -31,7 +30,7 @@ export class SimEvents {
     return this.#streams.size;
   }
 
-  emit(type: ContainerEventType, containerId: string, sandbox: SimSandbox): void {
+  emit(type: ContainerEventType, containerId: string, sandbox: Sandbox): void {
     if (this.#streams.size === 0) return;
     const event: ContainerEventResponse = {
       containerId,

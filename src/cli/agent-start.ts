@@ -1,0 +1,150 @@
+/** What the agent looks at before anything runs; each refusal says what to do about it. */
+import { writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { systemClock } from '../async/index.js';
+import { inertSettings, type KubeletConfiguration, type LoadedConfiguration } from '../config/index.js';
+import { type CriClient, connectCri } from '../cri/index.js';
+import { actedOnFields, detectNodeAddress, type KubeletMetrics } from '../kubelet/index.js';
+import type { HostFacts } from '../runtime/config/index.js';
+import { describeError, type Timeline } from '../timeline/index.js';
+import { StartFailure } from './start-failure.js';
+import { watchdogPeriodMs } from './watchdog.js';
+
+/** Flags that are accepted but do nothing in this build, by the name that users write. */
+const inertFlags = {
+  imageCredentialProviderConfig: '--image-credential-provider-config',
+  runtimeCgroups: '--runtime-cgroups',
+  nodeLabels: '--node-labels',
+  cloudProvider: '--cloud-provider',
+  bootstrapKubeconfig: '--bootstrap-kubeconfig',
+} as const;
+
+/** Throws when this build cannot do what the command line asks for. */
+export function refuseImpossible({ standalone, flags, config }: LoadedConfiguration, host: HostFacts): void {
+  if (!standalone) {
+    throw new StartFailure(
+      `--kubeconfig ${flags.kubeconfig}: this build runs without an API server; leave the flag out and give pods by staticPodPath or staticPodURL`,
+    );
+  }
+  if (flags.lockFile !== '') {
+    throw new StartFailure(
+      `--lock-file ${flags.lockFile}: this build takes no lock, so it could not keep a second agent away; leave the flag out`,
+    );
+  }
+  if (flags.rootDir === '') throw new StartFailure('--root-dir must name a folder');
+  if (host.swapCapacityBytes > 0 && config.failSwapOn) {
+    throw new StartFailure(
+      'running with swap on is not supported, please disable swap or set --fail-swap-on flag to false',
+    );
+  }
+}
+
+/** Says what a user should know of the configuration before it is used. */
+export function announce(
+  { warnings, explicit, flags, config }: LoadedConfiguration,
+  timeline: Timeline,
+): void {
+  const warn = (what: string, message: string): void =>
+    void timeline.record({ kind: 'notice', what, message, level: 'warn' });
+  for (const warning of warnings) warn('config.warning', warning);
+  const inert = inertSettings(explicit, actedOnFields);
+  const givenFlags = Object.entries(inertFlags)
+    // The table's keys are names of flags.
+    .filter(([key]) => Object.keys(flags[key as keyof typeof inertFlags]).length > 0)
+    .map(([, name]) => name);
+  const ignored = [...inert.paths, ...givenFlags];
+  if (ignored.length > 0)
+    warn('config.inert', `settings without effect in this build: ${ignored.join(', ')}`);
+  const uid = process.getuid?.();
+  if (uid !== 0) warn('agent.user', `kubelet needs to run as uid \`0\`. It is being run as ${uid}`);
+  if (config.staticPodPath === '' && config.staticPodURL === '') {
+    warn(
+      'agent.sources',
+      'no source of pods is configured: set staticPodPath or staticPodURL. Pods that the runtime still has are stopped',
+    );
+  }
+}
+
+export function chooseNodeName(override: string): string {
+  const name = (override || hostname()).trim().toLowerCase();
+  const isSubdomain = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(name);
+  if (isSubdomain && name.length <= 253) return name;
+  throw new StartFailure(
+    `"${name}" cannot be the name of a node: use letters, digits, "-" and "."; give another with --hostname-override`,
+  );
+}
+
+/** The addresses that pods see as their host's. */
+export async function hostAddresses(nodeIp: string): Promise<string[]> {
+  const given = nodeIp === '' ? [] : nodeIp.split(',').filter((ip) => ip !== '0.0.0.0' && ip !== '::');
+  const detected = given.length > 0 ? undefined : await detectNodeAddress();
+  return detected === undefined ? given : [detected];
+}
+
+export function readWatchdog(): number | undefined {
+  try {
+    return watchdogPeriodMs(process.env, process.pid);
+  } catch (error) {
+    throw new StartFailure(`${describeError(error)}; correct WatchdogSec of the unit`, { cause: error });
+  }
+}
+
+/** Lets the kernel spare the agent when memory runs out; failing to is only worth a note. */
+export async function setOomScore(adj: number, timeline: Timeline): Promise<void> {
+  try {
+    await writeFile('/proc/self/oom_score_adj', String(adj));
+  } catch (error) {
+    timeline.record({
+      kind: 'problem',
+      what: 'agent.oom',
+      message: `own oom_score_adj could not be set to ${adj}`,
+      level: 'debug',
+      error,
+    });
+  }
+}
+
+export function connectRuntime(config: KubeletConfiguration, metrics: KubeletMetrics): CriClient {
+  const { containerRuntimeEndpoint: endpoint, imageServiceEndpoint, runtimeRequestTimeout } = config;
+  try {
+    return connectCri({
+      endpoint,
+      imageEndpoint: imageServiceEndpoint || endpoint,
+      requestTimeoutMs: runtimeRequestTimeout,
+      onCall: metrics.criCall,
+    });
+  } catch (error) {
+    throw new StartFailure(
+      `cannot use the container runtime at ${endpoint}: ${describeError(error)}; name a socket, such as unix:///run/containerd/containerd.sock, with --container-runtime-endpoint`,
+      { cause: error },
+    );
+  }
+}
+
+/** Said when the runtime takes its time to answer for the first time. */
+const patienceMs = 3_000;
+
+export async function validateRuntime(
+  runtime: CriClient,
+  endpoint: string,
+  timeline: Timeline,
+): Promise<void> {
+  const waiting = systemClock.setTimer(patienceMs, () => {
+    timeline.record({
+      kind: 'notice',
+      what: 'agent.runtime',
+      message: `waiting for the container runtime at ${endpoint}`,
+      level: 'warn',
+    });
+  });
+  try {
+    await runtime.validate();
+  } catch (error) {
+    throw new StartFailure(
+      `cannot use the container runtime at ${endpoint}: ${describeError(error)}; start it, or name another one with --container-runtime-endpoint`,
+      { cause: error },
+    );
+  } finally {
+    waiting.cancel();
+  }
+}

@@ -1,0 +1,153 @@
+/** The files of one container and how they change: whole or not at all, whoever dies in between. */
+import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { link, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  formatState,
+  type LaunchSpec,
+  type ProcessIdentity,
+  parseIdentity,
+  parseState,
+  type RecordedState,
+} from './container-state.js';
+
+/** Configurations hold the values of secrets. */
+const fileMode = 0o600;
+
+export const stateFileName = 'state.json';
+
+export interface ContainerFiles {
+  readonly directory: string;
+  /** The private root: mounts are linked below it. */
+  readonly root: string;
+  /** What the container was made from. */
+  readonly record: string;
+  readonly launch: string;
+  readonly state: string;
+  /** What the supervisor itself has to say when it fails. */
+  readonly supervisorLog: string;
+  /** How many times the agent asked for the log to be opened again … */
+  readonly reopenRequest: string;
+  /** … and how far the supervisor has followed. */
+  readonly reopenAnswer: string;
+  readonly claim: (token: string) => string;
+}
+
+export function containerFiles(directory: string): ContainerFiles {
+  return {
+    directory,
+    root: join(directory, 'root'),
+    record: join(directory, 'container.json'),
+    launch: join(directory, 'launch.json'),
+    state: join(directory, stateFileName),
+    supervisorLog: join(directory, 'supervisor.log'),
+    reopenRequest: join(directory, 'log-reopen'),
+    reopenAnswer: join(directory, 'log-reopened'),
+    claim: (token) => join(directory, `claim-${token}.json`),
+  };
+}
+
+// The agent's side, which must not block its other pods.
+
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const temporary = temporaryName(path);
+  await writeFile(temporary, text, { mode: fileMode });
+  await rename(temporary, path);
+}
+
+export async function readState(files: ContainerFiles): Promise<RecordedState> {
+  return parseState(await readFile(files.state, 'utf8'));
+}
+
+export async function writeState(files: ContainerFiles, state: RecordedState): Promise<void> {
+  await replaceFile(files.state, formatState(state));
+}
+
+/** Whether the start is now the claimant's to make or to take back; false when another was first. */
+export async function claimStart(
+  files: ContainerFiles,
+  token: string,
+  claimant: ProcessIdentity,
+): Promise<boolean> {
+  const path = files.claim(token);
+  const temporary = temporaryName(path);
+  await writeFile(temporary, JSON.stringify(claimant), { mode: fileMode });
+  try {
+    await link(temporary, path);
+    return true;
+  } catch (error) {
+    if (isFileError(error, 'EEXIST')) return false;
+    throw error;
+  } finally {
+    await unlink(temporary);
+  }
+}
+
+export async function readClaim(files: ContainerFiles, token: string): Promise<ProcessIdentity | undefined> {
+  try {
+    return parseIdentity(await readFile(files.claim(token), 'utf8'));
+  } catch (error) {
+    if (isFileError(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+/** 0 when nothing was ever written. */
+export async function readGeneration(path: string): Promise<number> {
+  try {
+    return Number.parseInt(await readFile(path, 'utf8'), 10) || 0;
+  } catch (error) {
+    if (isFileError(error, 'ENOENT')) return 0;
+    throw error;
+  }
+}
+
+// The supervisor's side, which has nothing else to do meanwhile.
+
+export function readLaunchSync(files: ContainerFiles): LaunchSpec {
+  // Written by the agent of the same build or an earlier one, in a directory of its own.
+  return JSON.parse(readFileSync(files.launch, 'utf8')) as LaunchSpec;
+}
+
+export function writeStateSync(files: ContainerFiles, state: RecordedState): void {
+  replaceFileSync(files.state, formatState(state));
+}
+
+export function claimStartSync(files: ContainerFiles, token: string, claimant: ProcessIdentity): boolean {
+  const path = files.claim(token);
+  const temporary = temporaryName(path);
+  writeFileSync(temporary, JSON.stringify(claimant), { mode: fileMode });
+  try {
+    linkSync(temporary, path);
+    return true;
+  } catch (error) {
+    if (isFileError(error, 'EEXIST')) return false;
+    throw error;
+  } finally {
+    unlinkSync(temporary);
+  }
+}
+
+/** Copies the number of the request that was followed. */
+export function answerReopenSync(files: ContainerFiles, request: string): void {
+  replaceFileSync(files.reopenAnswer, request);
+}
+
+export function readReopenRequestSync(files: ContainerFiles): string {
+  return readFileSync(files.reopenRequest, 'utf8');
+}
+
+function replaceFileSync(path: string, text: string): void {
+  const temporary = temporaryName(path);
+  writeFileSync(temporary, text, { mode: fileMode });
+  renameSync(temporary, path);
+}
+
+/** The agent and the supervisor may write the same file; each has a name of its own until it is whole. */
+function temporaryName(path: string): string {
+  return `${path}.${process.pid}.tmp`;
+}
+
+export function isFileError(error: unknown, ...codes: string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+}

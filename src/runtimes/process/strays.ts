@@ -1,0 +1,44 @@
+/**
+ * Ends what a container left behind outside of its process group: daemons that made a session of
+ * their own, and commands that were run in it. They carry the container's id in their environment,
+ * which only Linux shows to others; elsewhere such processes outlive their container.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { containerIdVariable } from './container-state.js';
+
+/** Processes that fork while they are looked for are found the next time. */
+const mostPasses = 5;
+
+/** Returns how many processes were killed. */
+export function killStrays(containerId: string): number {
+  if (process.platform !== 'linux') return 0;
+  const mark = Buffer.from(`${containerIdVariable}=${containerId}\0`);
+  let killed = 0;
+  for (let pass = 0; pass < mostPasses; pass++) {
+    const found = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && carries(name, mark));
+    const hit = found.filter((name) => Number(name) !== process.pid && kill(Number(name)));
+    killed += hit.length;
+    if (hit.length === 0) break;
+  }
+  return killed;
+}
+
+function carries(pid: string, mark: Buffer): boolean {
+  let environment: Buffer;
+  try {
+    environment = readFileSync(`/proc/${pid}/environ`);
+  } catch {
+    // Gone, or of another user and so not ours.
+    return false;
+  }
+  const at = environment.indexOf(mark);
+  return at === 0 || (at > 0 && environment[at - 1] === 0);
+}
+
+function kill(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch {
+    return false;
+  }
+}
