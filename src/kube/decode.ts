@@ -77,7 +77,7 @@ class Decoder {
       const found =
         value.kind === undefined
           ? 'is missing; add'
-          : `is ${describe(value.kind)}; only pods can be run here, write`;
+          : `is ${named(value.kind)}; only pods can be run here, write`;
       this.at('kind', () => this.fail(`${found} "kind: Pod"`));
       return [];
     }
@@ -89,8 +89,7 @@ class Decoder {
 
   private checkVersion(value: Mapping): void {
     if (value.apiVersion === 'v1') return;
-    const found =
-      value.apiVersion === undefined ? 'is missing; add' : `is ${describe(value.apiVersion)}; write`;
+    const found = value.apiVersion === undefined ? 'is missing; add' : `is ${named(value.apiVersion)}; write`;
     this.at('apiVersion', () => this.fail(`${found} "apiVersion: v1"`));
   }
 
@@ -220,6 +219,11 @@ class Decoder {
 
 function isMapping(value: unknown): value is Mapping {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A kind or version as it was written; these are no secrets. */
+function named(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : describe(value);
 }
 
 /** What kind of value it is; never the value itself, which may be a secret. */

@@ -29,8 +29,6 @@ export interface HousekeepingOptions {
   readonly keepProbesOf?: (uids: ReadonlySet<string>) => void;
 }
 
-export type Working = ReadonlyMap<string, number>;
-
 /** Told of the counts of each pass. */
 export interface HousekeepingObserver {
   pods(counts: {
@@ -56,8 +54,8 @@ export class Housekeeping {
   }
 
   async run(): Promise<void> {
-    const { pods, workers, statuses, cgroups, mirrors, observer, timeline } = this.#options;
-    const cgroupPods = (await cgroups?.list()) ?? [];
+    const { pods, workers, statuses, mirrors, observer, timeline } = this.#options;
+    const cgroupPods = await this.#listCgroups();
 
     const all = pods.list();
     const mirrorPods = pods.mirrors();
@@ -70,7 +68,10 @@ export class Housekeeping {
     const running = await this.#runningPods(known);
 
     this.#options.keepProbesOf?.(possiblyRunning);
-    statuses.removeOrphaned(new Set([...uids, ...mirrorPods.map((mirror) => mirror.metadata.uid ?? '')]));
+    // A pod that is still being stopped keeps its status until its worker is done with it.
+    statuses.removeOrphaned(
+      new Set([...uids, ...known.keys(), ...mirrorPods.map((mirror) => mirror.metadata.uid ?? '')]),
+    );
     try {
       await this.#options.cleanPodDirectories(new Set([...uids, ...running.map((pod) => pod.uid)]));
     } catch (error) {
@@ -97,6 +98,17 @@ export class Housekeeping {
     });
     await this.#cleanCgroups(cgroupPods, possiblyRunning);
     this.#options.collectBackoff();
+  }
+
+  async #listCgroups(): Promise<readonly string[]> {
+    try {
+      return (await this.#options.cgroups?.list()) ?? [];
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      throw new Error(`failed to get list of pods that still exist on cgroup mounts: ${text}`, {
+        cause: error,
+      });
+    }
   }
 
   /**

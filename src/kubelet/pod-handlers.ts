@@ -2,6 +2,7 @@
 import type { Clock } from '../async/index.js';
 import { isMirrorPod, isTerminalPhase, type Pod, type PodStatus, qosClass } from '../kube/index.js';
 import type { ConfigUpdate, PodConfig, PodManager } from '../pods/desired/index.js';
+import { needsReadinessReconcile } from '../pods/status/index.js';
 import type { PodWorkers } from '../pods/workers/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
 import { filterActive } from './active-pods.js';
@@ -20,7 +21,7 @@ export interface PodHandlersOptions {
   readonly admission: readonly AdmissionHandler[];
   readonly onRejected: (reason: string) => void;
   /** Removes all dead containers of a pod whose content is no longer wanted. */
-  readonly removeDeadContainers: (uid: string) => void;
+  readonly removeAllDeadContainers: (uid: string) => void;
 }
 
 export class PodHandlers {
@@ -96,13 +97,14 @@ export class PodHandlers {
   }
 
   reconcile(changed: readonly Pod[]): void {
-    const { pods, removeDeadContainers } = this.#options;
+    const { pods, removeAllDeadContainers } = this.#options;
     for (const given of changed) {
       pods.upsert(given);
       const { pod } = pods.podAndMirror(given);
       if (pod === undefined) continue;
-      if (pod.status?.phase === 'Failed' && pod.status.reason === 'Evicted')
-        removeDeadContainers(pod.metadata.uid ?? '');
+      const uid = pod.metadata.uid ?? '';
+      if (needsReadinessReconcile(pod)) this.syncs([uid]);
+      if (pod.status?.phase === 'Failed' && pod.status.reason === 'Evicted') removeAllDeadContainers(uid);
     }
   }
 

@@ -1,5 +1,5 @@
 /** The pod syncer: what one step of a pod's life does, as a transaction that is repeated until it succeeds. */
-import { type Clock, isCancelled, sleep } from '../async/index.js';
+import { type Clock, isCancelled, sleep, TimedOut, withTimeout } from '../async/index.js';
 import type { ObservedPod, ObservedPodStatus } from '../cri/index.js';
 import {
   configSeenAnnotation,
@@ -54,7 +54,9 @@ export interface KubeletPodSyncerOptions {
   /** Looks at the pod in the runtime at once instead of with the next relist. */
   readonly requestRelist: (uid: string) => void;
   /** Syncs the pod again without waiting for anything. */
-  readonly syncAgain: (pod: Pod) => void;
+  readonly syncAgain: (uid: string) => void;
+  /** Whether the agent is being stopped, so that what fails now has only been cut off. */
+  readonly isStopping: () => boolean;
   readonly observer?: SyncerObserver;
   readonly cgroups?: PodCgroups;
   readonly mirrors?: MirrorPods;
@@ -94,9 +96,7 @@ export class KubeletPodSyncer implements PodSyncer {
       this.#warn(pod, 'NetworkNotReady', message);
       throw new Error(message);
     }
-    if (!this.#options.isTerminationRequested(uid) && !(await this.#ensureCgroup(pod, observed, status))) {
-      return { terminal: false };
-    }
+    if (!this.#options.isTerminationRequested(uid)) await this.#ensureCgroup(pod, observed, status);
     await mirrors?.reconcile(pod, mirror);
     await this.#options.makePodDirectories(uid).catch((error: unknown) => {
       this.#warn(pod, 'Failed', `error making pod data directories: ${textOf(error)}`);
@@ -105,8 +105,7 @@ export class KubeletPodSyncer implements PodSyncer {
     await this.#mountVolumes(pod, signal);
     probes?.add(pod);
 
-    const withIps =
-      status.podIPs === undefined || !isHostNetwork(pod) ? observed : withPodIps(observed, status);
+    const withIps = status.podIPs === undefined ? observed : withPodIps(observed, status);
     const result = await runtime.syncPod(pod, withIps, {
       restartingAllContainers: hasTrueCondition(status.conditions, 'AllContainersRestarting'),
       onSandboxReady: () => this.#markReadyToStart(pod),
@@ -114,14 +113,33 @@ export class KubeletPodSyncer implements PodSyncer {
     });
     reasons.update(uid, result.steps);
     const failure = syncError(result);
-    if (result.resyncAtOnce && failure === undefined) syncAgain(pod);
-    if (result.steps.length > 0) requestRelist(uid);
     if (failure !== undefined) {
-      // The waiting reasons are known now; users should not have to wait for the next sync to see them.
-      statuses.set(pod, this.#options.generateStatus(pod, observed, false));
+      if (result.steps.length > 0) requestRelist(uid);
+      await this.#reportFailedSync(pod, result.sandboxCreated ? undefined : observed);
       throw failure;
     }
+    if (result.resyncAtOnce) syncAgain(uid);
     return { terminal: false, ...(result.steps.length > 0 ? { after: () => requestRelist(uid) } : {}) };
+  }
+
+  /** The waiting reasons are known now; users should not have to wait for the next sync to see them. */
+  async #reportFailedSync(pod: Pod, observed: ObservedPodStatus | undefined): Promise<void> {
+    const { runtime, statuses, generateStatus, timeline } = this.#options;
+    const { uid = '', name = '', namespace = '' } = pod.metadata;
+    try {
+      // A sandbox that was made since the last observation belongs into the report.
+      const current = observed ?? (await runtime.podStatus(uid, name, namespace));
+      statuses.set(pod, generateStatus(pod, current, false));
+    } catch (error) {
+      timeline.record({
+        kind: 'problem',
+        what: 'status.read',
+        message: 'the pod could not be looked at after its sync failed; the next look reports it',
+        level: 'debug',
+        pod: podRef(pod),
+        error,
+      });
+    }
   }
 
   async syncTerminatingPod({ pod, status, graceSeconds, statusOverride }: TerminatingRequest): Promise<void> {
@@ -180,7 +198,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const { statuses, generateStatus, volumes, cgroups, clock } = this.#options;
     const uid = pod.metadata.uid ?? '';
     statuses.set(pod, generateStatus(pod, status, true));
-    await within(clock, volumeWaitMs, signal, (limit) => volumes.waitForUnmounts(pod, limit));
+    await withTimeout(clock, volumeWaitMs, signal, (limit) => volumes.waitForUnmounts(pod, limit));
     while (volumes.exist(uid)) await sleep(clock, volumesGonePollMs, signal);
     await cgroups?.destroy(pod);
     statuses.terminate(pod);
@@ -194,39 +212,42 @@ export class KubeletPodSyncer implements PodSyncer {
   ): Promise<void> {
     const failure = syncError(await this.#options.runtime.killPod(pod, observed, graceSeconds));
     if (failure === undefined) return;
-    this.#warn(pod, 'FailedKillPod', `error killing pod: ${failure.message}`);
+    if (!this.#options.isStopping())
+      this.#warn(pod, 'FailedKillPod', `error killing pod: ${failure.message}`);
     throw new Error(`${what}: ${failure.message}`, { cause: failure });
   }
 
-  /** Makes sure that the pod has its cgroup; false when the pod had to be killed and this sync is over. */
-  async #ensureCgroup(pod: Pod, observed: ObservedPodStatus, status: PodStatus): Promise<boolean> {
-    const { cgroups } = this.#options;
-    if (cgroups === undefined || (await cgroups.exists(pod))) return true;
+  /** Makes sure that the pod has its cgroup. A pod that ran without one is killed first, as nothing bounded it. */
+  async #ensureCgroup(pod: Pod, observed: ObservedPodStatus, status: PodStatus): Promise<void> {
+    const { cgroups, runtime, timeline } = this.#options;
+    if (cgroups === undefined || (await cgroups.exists(pod))) return;
     const running = status.containerStatuses?.some(({ state }) => state?.running !== undefined) ?? false;
     if (running) {
-      await this.#kill(pod, observed, undefined, 'error killing pod whose cgroup is gone');
-      if (pod.spec.restartPolicy === 'Never') return true;
+      const failure = syncError(await runtime.killPod(pod, observed));
+      if (failure !== undefined) {
+        timeline.record({
+          kind: 'problem',
+          what: 'pod.kill',
+          message: 'a pod whose cgroup is gone could not be killed',
+          pod: podRef(pod),
+          error: failure,
+        });
+      } else if (runsOnce(pod)) return;
     }
     await cgroups.ensure(pod).catch((error: unknown) => {
       const message = `unable to ensure pod container exists: ${textOf(error)}`;
       this.#warn(pod, 'FailedCreatePodContainer', message);
       throw new Error(message, { cause: error });
     });
-    return true;
   }
 
   async #mountVolumes(pod: Pod, signal: AbortSignal): Promise<void> {
     const { volumes, clock } = this.#options;
-    let expired = false;
     try {
-      await within(clock, volumeWaitMs, signal, (limit) => {
-        limit.addEventListener('abort', () => {
-          expired = !signal.aborted;
-        });
-        return volumes.waitForMounts(pod, limit);
-      });
+      await withTimeout(clock, volumeWaitMs, signal, (limit) => volumes.waitForMounts(pod, limit));
     } catch (error) {
-      if (!isCancelled(error) && !expired) {
+      // Who was cut off says nothing here; the volumes themselves tell why they took too long.
+      if (!isCancelled(error) && !(error instanceof TimedOut)) {
         this.#warn(pod, 'FailedMount', `Unable to attach or mount volumes: ${textOf(error)}`);
       }
       throw error;
@@ -254,24 +275,12 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 }
 
-/** Runs work under a signal that is also aborted when the limit has passed. */
-async function within(
-  clock: Clock,
-  limitMs: number,
-  signal: AbortSignal,
-  work: (signal: AbortSignal) => Promise<void>,
-): Promise<void> {
-  const limit = new AbortController();
-  const onAbort = (): void => limit.abort();
-  const timer = clock.setTimer(limitMs, onAbort);
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  try {
-    await work(limit.signal);
-  } finally {
-    timer.cancel();
-    signal.removeEventListener('abort', onAbort);
-  }
+/** Whether none of the pod's containers is ever started a second time. */
+function runsOnce(pod: Pod): boolean {
+  return (
+    pod.spec.restartPolicy === 'Never' &&
+    !pod.spec.containers.some(({ restartPolicy }) => restartPolicy !== undefined)
+  );
 }
 
 function withPodIps(observed: ObservedPodStatus, status: PodStatus): ObservedPodStatus {

@@ -22,7 +22,7 @@ const gateMaxMs = 5_000;
 export interface SyncLoopOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
-  readonly config: Pick<PodConfig, 'updates' | 'allSourcesReady' | 'markHandled'>;
+  readonly config: Pick<PodConfig, 'updates' | 'allSourcesReady' | 'missingSources' | 'markHandled'>;
   readonly plegEvents: Channel<PodLifecycleEvent>;
   /** Rung when a pod in the work queue is due. */
   readonly due: Channel<void>;
@@ -44,6 +44,7 @@ export class SyncLoop {
   readonly #housekeepingTick = new Channel<void>(1);
   #lastMs: number | undefined;
   #blockedBy = '';
+  #missingSources = '';
 
   constructor(options: SyncLoopOptions) {
     this.#options = options;
@@ -147,7 +148,10 @@ export class SyncLoop {
 
   async #housekeep(signal: AbortSignal): Promise<void> {
     const { clock, config, onHousekeeping } = this.#options;
-    if (!config.allSourcesReady) return;
+    if (!config.allSourcesReady) {
+      this.#tellMissingSources();
+      return;
+    }
     const startMs = clock.monotonic();
     try {
       await onHousekeeping(signal);
@@ -165,6 +169,20 @@ export class SyncLoop {
         durationMs,
       });
     }
+  }
+
+  /** Until every source has spoken nothing is cleaned up; whoever wonders why is told once per set of sources. */
+  #tellMissingSources(): void {
+    const missing = this.#options.config.missingSources.join(', ');
+    if (missing === this.#missingSources) return;
+    this.#missingSources = missing;
+    this.#options.timeline.record({
+      kind: 'notice',
+      what: 'housekeeping.wait',
+      message: `pods that are no longer configured are not stopped yet`,
+      because: `these sources have not delivered any pods: ${missing}`,
+      level: 'warn',
+    });
   }
 
   #problem(message: string, error: unknown): void {

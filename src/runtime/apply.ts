@@ -191,7 +191,7 @@ async function newSandbox(ports: SyncPorts, run: SyncRun): Promise<Sandbox | und
   run.steps.push(step);
   run.sandboxCreated = true;
   try {
-    run.podIps = await readPodIps(ports, pod, sandbox.id, run.podIps, signal);
+    run.podIps = await readPodIps(ports, pod, sandbox.id, run.podIps);
   } catch (error) {
     throwIfCancelled(signal);
     warn(ports, run, 'FailedPodSandBoxStatus', `Unable to get pod sandbox status: ${textOf(error)}`);

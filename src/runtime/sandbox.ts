@@ -39,7 +39,7 @@ export async function createSandbox(ports: SandboxPorts, request: SandboxRequest
       const startedMs = clock.monotonic();
       const { podSandboxId: id } = await cri.runPodSandbox(
         { config, runtimeHandler },
-        { timeoutMs: 2 * requestTimeoutMs, signal },
+        { timeoutMs: 2 * requestTimeoutMs },
       );
       if (id === '')
         throw new Error(`the runtime gave no id to the sandbox of pod ${goQuote(formatPod(pod))}`);
@@ -73,9 +73,8 @@ export async function readPodIps(
   pod: Pod,
   sandboxId: string,
   knownIps: readonly string[],
-  signal: AbortSignal | undefined,
 ): Promise<readonly string[]> {
-  const response = await ports.cri.podSandboxStatus({ podSandboxId: sandboxId }, { signal });
+  const response = await ports.cri.podSandboxStatus({ podSandboxId: sandboxId });
   const status = observeSandboxStatus(checkedSandboxStatus(response));
   return isHostNetwork(pod) ? knownIps : sandboxIps(status);
 }

@@ -140,10 +140,8 @@ async function createAndStart(
     async () => {
       const startedMs = clock.monotonic();
       const id = await failAs(ports, start, 'CreateContainerError', async () => {
-        const created = await cri.createContainer(
-          { podSandboxId: sandboxId, config, sandboxConfig },
-          { signal },
-        );
+        // Not bound to the signal: what a call that is cut off leaves behind may show only after the next look.
+        const created = await cri.createContainer({ podSandboxId: sandboxId, config, sandboxConfig });
         if (created.containerId === '') {
           throw new Error(`the runtime gave no id to the container ${container.name}`);
         }
@@ -165,7 +163,7 @@ async function createAndStart(
         ports,
         start,
         'RunContainerError',
-        () => cri.startContainer({ containerId: id }, { signal }),
+        () => cri.startContainer({ containerId: id }),
         'Error: ',
         id,
       );

@@ -100,6 +100,7 @@ export class PodWorkers {
 
     const acceptance = acceptUpdate({ record, firstTime, update, nowMs });
     if (acceptance.kind === 'ignored') {
+      if (update.type === 'sync') return;
       this.#note(ref, 'decision', 'worker.ignore', `${update.type} ignored`, acceptance.because, 'debug');
       return;
     }

@@ -93,10 +93,10 @@ export class GarbageCollector {
     }
   }
 
-  /** Queues the dead containers of a pod that need not stay after one of its containers died. */
-  removeDead(status: ObservedPodStatus, diedId: string | undefined): void {
+  /** Queues the dead containers of a pod that need not stay after one of its containers died, or all of them. */
+  removeDead(status: ObservedPodStatus, diedId: string | undefined, all = false): void {
     const { policy, podStates, timeline } = this.#options;
-    const removeAll = podStates.shouldContentBeRemoved(status.uid);
+    const removeAll = all || podStates.shouldContentBeRemoved(status.uid);
     for (const { id, name } of deadToRemoveAfter(
       status.containers,
       diedId,

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import {
   formatState,
   type LaunchSpec,
-  type ProcessIdentity,
-  parseIdentity,
+  parseClaim,
   parseState,
   type RecordedState,
+  type StartClaim,
 } from './container-state.js';
 
 /** Configurations hold the values of secrets. */
@@ -67,11 +67,11 @@ export async function writeState(files: ContainerFiles, state: RecordedState): P
 export async function claimStart(
   files: ContainerFiles,
   token: string,
-  claimant: ProcessIdentity,
+  claim: StartClaim,
 ): Promise<boolean> {
   const path = files.claim(token);
   const temporary = temporaryName(path);
-  await writeFile(temporary, JSON.stringify(claimant), { mode: fileMode });
+  await writeFile(temporary, JSON.stringify(claim), { mode: fileMode });
   try {
     await link(temporary, path);
     return true;
@@ -83,9 +83,9 @@ export async function claimStart(
   }
 }
 
-export async function readClaim(files: ContainerFiles, token: string): Promise<ProcessIdentity | undefined> {
+export async function readClaim(files: ContainerFiles, token: string): Promise<StartClaim | undefined> {
   try {
-    return parseIdentity(await readFile(files.claim(token), 'utf8'));
+    return parseClaim(await readFile(files.claim(token), 'utf8'));
   } catch (error) {
     if (isFileError(error, 'ENOENT')) return undefined;
     throw error;
@@ -113,10 +113,10 @@ export function writeStateSync(files: ContainerFiles, state: RecordedState): voi
   replaceFileSync(files.state, formatState(state));
 }
 
-export function claimStartSync(files: ContainerFiles, token: string, claimant: ProcessIdentity): boolean {
+export function claimStartSync(files: ContainerFiles, token: string, claim: StartClaim): boolean {
   const path = files.claim(token);
   const temporary = temporaryName(path);
-  writeFileSync(temporary, JSON.stringify(claimant), { mode: fileMode });
+  writeFileSync(temporary, JSON.stringify(claim), { mode: fileMode });
   try {
     linkSync(temporary, path);
     return true;
@@ -143,9 +143,9 @@ function replaceFileSync(path: string, text: string): void {
   renameSync(temporary, path);
 }
 
-/** The agent and the supervisor may write the same file; each has a name of its own until it is whole. */
+/** The agent and the supervisor may write the same file; each writing has a name of its own until it is whole. */
 function temporaryName(path: string): string {
-  return `${path}.${process.pid}.tmp`;
+  return `${path}.${process.pid}-${process.hrtime.bigint()}.tmp`;
 }
 
 export function isFileError(error: unknown, ...codes: string[]): boolean {

@@ -102,15 +102,28 @@ export function parseState(text: string): RecordedState {
   }
 }
 
-export function parseIdentity(text: string): ProcessIdentity {
-  return identity(JSON.parse(text));
+/** Who was first to decide about a start. */
+export type StartClaim =
+  | { readonly by: 'supervisor'; readonly supervisor: ProcessIdentity }
+  /** The agent: nobody will start the container by this token. */
+  | { readonly by: 'agent' };
+
+export function parseClaim(text: string): StartClaim {
+  const fields = record(JSON.parse(text));
+  if (fields.by === 'agent') return { by: 'agent' };
+  return { by: 'supervisor', supervisor: identity(fields.supervisor) };
 }
 
-function identity(value: unknown): ProcessIdentity {
+/** An agent that is alone in its own container may be process 1. */
+export function parseAgentIdentity(text: string): ProcessIdentity {
+  return identity(JSON.parse(text), 1);
+}
+
+function identity(value: unknown, lowestPid = 2): ProcessIdentity {
   const { pid, startTime } = record(value);
   const checked = number(pid);
-  // 0, 1 and negative numbers mean process groups and init to kill(2).
-  if (!Number.isInteger(checked) || checked < 2) throw new TypeError(`${checked} is no process of a container`);
+  // To kill(2), -1 means every process there is, and 0 its own group.
+  if (!Number.isInteger(checked) || checked < lowestPid) throw new TypeError(`${checked} is no such process`);
   return { pid: checked, startTime: string(startTime) };
 }
 

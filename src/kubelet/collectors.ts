@@ -1,0 +1,59 @@
+/** Builds what cleans up: dead containers and sandboxes, logs that grow, images that nobody uses. */
+import { parseQuantity, quantityValue } from '../kube/index.js';
+import { GarbageCollector } from '../runtime/gc/index.js';
+import { ImageCollector } from '../runtime/images/index.js';
+import type { ContainerRemover, PodStates } from '../runtime/index.js';
+import { LogRotator } from '../runtime/logs/index.js';
+import type { KubeletContext } from './context.js';
+
+export interface Collectors {
+  readonly garbage: GarbageCollector;
+  readonly images: ImageCollector;
+  readonly rotator: LogRotator;
+}
+
+export function createCollectors(
+  context: KubeletContext,
+  podStates: PodStates,
+  remover: ContainerRemover,
+  allSourcesReady: () => boolean,
+): Collectors {
+  const { options, config, cri, clock, timeline, metrics, nodeName, podLogsDir, containerLogsDir } = context;
+  const { minAgeMs = 0, maxPerContainer = 1, maxTotal = -1 } = options.deadContainers ?? {};
+  return {
+    garbage: new GarbageCollector({
+      cri,
+      clock,
+      timeline,
+      nodeName,
+      policy: { minAgeMs, maxPerContainer, maxTotal },
+      podStates,
+      remover,
+      allSourcesReady,
+      podLogsDir,
+      containerLogsDir,
+    }),
+    images: new ImageCollector({
+      cri,
+      clock,
+      timeline,
+      nodeName,
+      policy: {
+        highThresholdPercent: config.imageGCHighThresholdPercent,
+        lowThresholdPercent: config.imageGCLowThresholdPercent,
+        minAgeMs: config.imageMinimumGCAge,
+        maxAgeMs: config.imageMaximumGCAge,
+      },
+      onRemoved: (reason) => metrics.imagesCollected.inc({ reason }),
+    }),
+    rotator: new LogRotator({
+      cri,
+      clock,
+      timeline,
+      maxSizeBytes: Number(quantityValue(parseQuantity(config.containerLogMaxSize))),
+      maxFiles: config.containerLogMaxFiles,
+      workers: config.containerLogMaxWorkers,
+      periodMs: config.containerLogMonitorInterval,
+    }),
+  };
+}

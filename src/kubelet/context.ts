@@ -1,0 +1,65 @@
+/** What every part of one kubelet is built from: its options, with all defaults filled in. */
+import { type Clock, systemClock } from '../async/index.js';
+import {
+  baselineConfiguration,
+  type FeatureGates,
+  type KubeletConfiguration,
+  resolveFeatureGates,
+} from '../config/index.js';
+import { abortableCri, type CriRuntime } from '../cri/index.js';
+import { Registry } from '../metrics/index.js';
+import { type HostFacts, readHostFacts } from '../runtime/config/index.js';
+import { Timeline } from '../timeline/index.js';
+import { createMetrics, type KubeletMetrics } from './metrics.js';
+import type { KubeletOptions } from './options.js';
+import { type PodVolumes, withoutVolumes } from './seams.js';
+
+export interface KubeletContext {
+  readonly options: KubeletOptions;
+  readonly nodeName: string;
+  readonly rootDir: string;
+  readonly config: KubeletConfiguration;
+  readonly gates: FeatureGates;
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly registry: Registry;
+  readonly metrics: KubeletMetrics;
+  readonly host: HostFacts;
+  /** Every call ends with the kubelet, however long the runtime would take to answer. */
+  readonly cri: CriRuntime;
+  readonly stopping: AbortController;
+  readonly volumes: PodVolumes;
+  readonly random: () => number;
+  /** Whether pods have folders on this machine. */
+  readonly podDirectories: boolean;
+  /** Empty when pods have no folders: logs in the usual place belong to another agent of the machine then. */
+  readonly podLogsDir: string;
+  readonly containerLogsDir: string | undefined;
+}
+
+export async function readContext(options: KubeletOptions): Promise<KubeletContext> {
+  const { nodeName, rootDir, clock = systemClock, podDirectories = true, containerLogsDir } = options;
+  const gates = options.gates ?? resolveFeatureGates({}).gates;
+  const config: KubeletConfiguration = { ...baselineConfiguration(gates), ...options.config };
+  const registry = options.registry ?? new Registry();
+  const stopping = new AbortController();
+  return {
+    options,
+    nodeName,
+    rootDir,
+    config,
+    gates,
+    clock,
+    timeline: options.timeline ?? new Timeline({ clock }),
+    registry,
+    metrics: options.metrics ?? createMetrics(registry, nodeName),
+    host: options.host ?? (await readHostFacts()),
+    cri: abortableCri(options.runtime, stopping.signal),
+    stopping,
+    volumes: options.volumes ?? withoutVolumes,
+    random: options.random ?? Math.random,
+    podDirectories,
+    podLogsDir: podDirectories ? config.podLogsDir : '',
+    containerLogsDir,
+  };
+}

@@ -1,0 +1,39 @@
+/** Builds the sources of pods that the configuration and the options name. */
+import {
+  FileSource,
+  HttpSource,
+  type PodSource,
+  type SourceContext,
+  type SourceName,
+} from '../pods/index.js';
+import type { KubeletContext } from './context.js';
+
+export function sourceNames({ config, options }: KubeletContext): SourceName[] {
+  return [
+    ...(config.staticPodPath === '' ? [] : ['file' as const]),
+    ...(config.staticPodURL === '' ? [] : ['http' as const]),
+    ...(options.sources ?? []).map(({ name }) => name),
+  ];
+}
+
+export function createSources(
+  { config, options, clock, timeline, nodeName, gates }: KubeletContext,
+  deliver: SourceContext['deliver'],
+): PodSource[] {
+  const context: SourceContext = {
+    clock,
+    timeline,
+    pods: { nodeName, refuseApiReferences: gates.enabled('PreventStaticPodAPIReferences') },
+    deliver,
+  };
+  const sources: PodSource[] = (options.sources ?? []).map(({ create }) => create(context));
+  if (config.staticPodPath !== '') {
+    const { staticPodPath: path, fileCheckFrequency: checkPeriodMs } = config;
+    sources.push(new FileSource({ ...context, path, checkPeriodMs }));
+  }
+  if (config.staticPodURL !== '') {
+    const { staticPodURL: url, staticPodURLHeader: headers, httpCheckFrequency: checkPeriodMs } = config;
+    sources.push(new HttpSource({ ...context, url, headers, checkPeriodMs }));
+  }
+  return sources;
+}

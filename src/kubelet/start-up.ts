@@ -1,0 +1,64 @@
+/** What a kubelet does to its machine before its parts run. */
+import { mkdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parseResolvConf, resolvConfLimitProblem } from '../runtime/config/index.js';
+import type { KubeletContext } from './context.js';
+
+/** Throws when the kubelet cannot run here. */
+export async function prepareMachine(context: KubeletContext): Promise<void> {
+  const { nodeName, timeline, metrics, host, config, cri } = context;
+  timeline.nodeEvent(nodeName, 'Normal', 'Starting', 'Starting kubelet.');
+  try {
+    await makeDirectories(context);
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    timeline.nodeEvent(nodeName, 'Warning', 'KubeletSetupFailed', text);
+    throw error;
+  }
+  metrics.cgroupVersion.set(host.cgroupVersion);
+  if (host.cgroupVersion === 1) {
+    timeline.nodeEvent(
+      nodeName,
+      'Warning',
+      'CgroupV1',
+      'cgroup v1 is deprecated; move the machine to cgroup v2',
+    );
+  }
+  await checkResolvConf(context);
+  if (config.podCIDR !== '') {
+    await cri.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr: config.podCIDR } } });
+  }
+}
+
+async function makeDirectories({
+  podDirectories,
+  rootDir,
+  podLogsDir,
+  containerLogsDir,
+}: KubeletContext): Promise<void> {
+  if (!podDirectories) return;
+  const below = ['pods', 'plugins', 'plugins_registry', 'pod-resources'].map((name) =>
+    path.join(rootDir, name),
+  );
+  for (const folder of [rootDir, podLogsDir, ...below]) await mkdir(folder, { recursive: true, mode: 0o750 });
+  await mkdir(path.join(rootDir, 'checkpoints'), { recursive: true, mode: 0o700 });
+  if (containerLogsDir !== undefined) await mkdir(containerLogsDir, { recursive: true, mode: 0o755 });
+}
+
+/** Warns once when the node's resolver file has more than pods can be given of it. */
+async function checkResolvConf({
+  config,
+  nodeName,
+  timeline,
+  podDirectories,
+}: KubeletContext): Promise<void> {
+  if (config.resolvConf === '' || !podDirectories) return;
+  let problem: string | undefined;
+  try {
+    const parsed = parseResolvConf(await readFile(config.resolvConf, 'utf8'));
+    problem = resolvConfLimitProblem(config.resolvConf, parsed, config.clusterDomain);
+  } catch (error) {
+    problem = error instanceof Error ? error.message : String(error);
+  }
+  if (problem !== undefined) timeline.nodeEvent(nodeName, 'Warning', 'CheckLimitsForResolvConf', problem);
+}

@@ -1,0 +1,264 @@
+/** The agent's side of the supervisors: starts them, follows what they write, and sees when one is gone. */
+import { spawn } from 'node:child_process';
+import { type FSWatcher, watch } from 'node:fs';
+import { open, readFile } from 'node:fs/promises';
+import { type Clock, sleep, type TaskGroup } from '../../async/index.js';
+import {
+  claimStart,
+  isFileError,
+  readClaim,
+  readState,
+  stateFileName,
+  writeState,
+} from './container-files.js';
+import {
+  formatState,
+  type RecordedState,
+  startErrorExitCode,
+  startErrorReason,
+  unknownExit,
+} from './container-state.js';
+import { isAlive, living } from './identity.js';
+import type { ProcessContainer } from './records.js';
+import { judge, supervisorOf } from './sighting.js';
+import { killStrays } from './strays.js';
+
+/** How often supervisors are looked at that nobody tells about: one that was killed writes nothing. */
+const sweepPeriodMs = 1_000;
+/** How long the death of a process that was sent SIGKILL is waited for. */
+const deathLimitMs = 5_000;
+const deathPollMs = 20;
+/** The part of a supervisor's own complaint that fits into a message. */
+const longestComplaint = 1_000;
+
+export interface SupervisionOptions {
+  readonly clock: Clock;
+  readonly tasks: TaskGroup;
+  readonly bootId: string;
+  readonly stamp: () => bigint;
+  readonly supervisorEntry: string;
+  readonly supervisorExecArgv: readonly string[];
+  /** The recorded state of a container, which may be the one that is known already. */
+  readonly onState: (container: ProcessContainer, state: RecordedState) => void;
+}
+
+/** Why a container is looked at. */
+type Occasion =
+  /** Something may have changed. */
+  | 'change'
+  /** The agent that wanted it to start is gone, so that a start that nobody claimed is taken back. */
+  | 'adoption'
+  /** The supervisor ended; one that had not even claimed the start has failed. */
+  | 'supervisor-ended';
+
+interface Followed {
+  readonly watcher: FSWatcher | undefined;
+}
+
+export class Supervision {
+  readonly #options: SupervisionOptions;
+  readonly #followed = new Map<ProcessContainer, Followed>();
+  /** Containers that are being looked at, with the occasions for the next look. */
+  readonly #looking = new Map<ProcessContainer, Occasion[]>();
+
+  constructor(options: SupervisionOptions) {
+    this.#options = options;
+    options.tasks.start('sweep of supervisors', (signal) => this.#sweepForever(signal));
+  }
+
+  /** Starts the supervisor of a container whose recorded state is `starting` with the token. */
+  async start(container: ProcessContainer, token: string): Promise<void> {
+    const { supervisorEntry, supervisorExecArgv, bootId } = this.#options;
+    const { files } = container;
+    this.follow(container);
+    const complaints = await open(files.supervisorLog, 'a', 0o600);
+    try {
+      const supervisor = spawn(
+        process.execPath,
+        [...supervisorExecArgv, supervisorEntry, files.directory, token, bootId],
+        { detached: true, cwd: '/', env: { PATH: process.env.PATH }, stdio: ['ignore', 'ignore', complaints.fd] },
+      );
+      supervisor.once('exit', () => this.look(container, 'supervisor-ended'));
+      supervisor.once('error', () => this.look(container, 'supervisor-ended'));
+      // Neither its life nor its end may keep the agent from ending.
+      supervisor.unref();
+    } finally {
+      await complaints.close();
+    }
+  }
+
+  /** Whether the start was taken back before a supervisor claimed it. */
+  takeBack(container: ProcessContainer, token: string): Promise<boolean> {
+    return claimStart(container.files, token, { by: 'agent' });
+  }
+
+  /** Looks at the container whenever its supervisor writes something. */
+  follow(container: ProcessContainer): void {
+    if (this.#followed.has(container)) return;
+    let watcher: FSWatcher | undefined;
+    try {
+      watcher = watch(container.files.directory, { persistent: false }, (_, name) => {
+        if (name === null || name === stateFileName) this.look(container, 'change');
+      });
+      watcher.on('error', () => watcher?.close());
+    } catch {
+      // Too many watches on this machine: the sweep sees it, only later.
+      watcher = undefined;
+    }
+    this.#followed.set(container, { watcher });
+    // What was written before the watch stood is seen now.
+    this.look(container, 'change');
+  }
+
+  unfollow(container: ProcessContainer): void {
+    this.#followed.get(container)?.watcher?.close();
+    this.#followed.delete(container);
+  }
+
+  /** Reads the container's state, at once or after the look that is under way. */
+  look(container: ProcessContainer, occasion: Occasion): void {
+    const waiting = this.#looking.get(container);
+    if (waiting !== undefined) {
+      if (!waiting.includes(occasion)) waiting.push(occasion);
+      return;
+    }
+    const occasions: Occasion[] = [occasion];
+    this.#looking.set(container, occasions);
+    this.#options.tasks.start(`look at container ${container.id}`, async () => {
+      try {
+        for (let next = occasions.shift(); next !== undefined; next = occasions.shift()) {
+          await this.#look(container, next);
+        }
+      } finally {
+        this.#looking.delete(container);
+      }
+    });
+  }
+
+  /** The same for a container of an agent that is gone; resolves when the state is known. */
+  adopt(container: ProcessContainer): Promise<void> {
+    return this.#look(container, 'adoption');
+  }
+
+  close(): void {
+    for (const container of [...this.#followed.keys()]) this.unfollow(container);
+  }
+
+  async #look(container: ProcessContainer, occasion: Occasion): Promise<void> {
+    const { bootId, onState } = this.#options;
+    const { files } = container;
+    for (;;) {
+      if (container.removed) return;
+      const state = await readState(files);
+      const claim = state.kind === 'starting' ? await readClaim(files, state.token) : undefined;
+      const supervisor = supervisorOf(state, claim);
+      const supervisorLives = supervisor !== undefined && (await isAlive(supervisor));
+      const verdict = judge({ state, claim, bootId, supervisorLives });
+      if (container.removed) return;
+      switch (verdict) {
+        case 'as-recorded':
+        case 'starting':
+          onState(container, state);
+          return;
+        case 'taken-back':
+          await this.#record(container, { kind: 'created' });
+          return;
+        case 'unclaimed': {
+          if (occasion === 'change' || state.kind !== 'starting') return;
+          // Whoever loses the claim sees what the winner makes of it.
+          if (!(await this.takeBack(container, state.token))) continue;
+          await this.#record(
+            container,
+            occasion === 'adoption' ? { kind: 'created' } : await this.#failedStart(container),
+          );
+          return;
+        }
+        case 'lost':
+          // The supervisor may have written the end between the two looks, and then ended itself.
+          if (formatState(await readState(files)) !== formatState(state)) continue;
+          await this.#bury(container, state);
+          return;
+      }
+    }
+  }
+
+  /** Ends what a supervisor that is gone left running, and records that nobody knows how it ended. */
+  async #bury(container: ProcessContainer, state: RecordedState): Promise<void> {
+    const { bootId, clock, tasks, stamp } = this.#options;
+    const sameBoot = 'bootId' in state && state.bootId === bootId;
+    if (sameBoot) {
+      if (state.kind === 'running' && (await isAlive(state.process))) killGroup(state.process.pid);
+      killStrays(container.id);
+      if (state.kind === 'running') {
+        for (let waitedMs = 0; waitedMs < deathLimitMs; waitedMs += deathPollMs) {
+          if (!(await isAlive(state.process))) break;
+          await sleep(clock, deathPollMs, tasks.signal);
+        }
+      }
+    }
+    await this.#record(container, {
+      kind: 'exited',
+      startedAt: state.kind === 'running' ? state.startedAt : 0n,
+      finishedAt: stamp(),
+      ...unknownExit,
+      message: sameBoot
+        ? 'the process that supervised the container ended before it; what was left of the container was killed'
+        : 'the machine was restarted',
+    });
+  }
+
+  async #failedStart(container: ProcessContainer): Promise<RecordedState> {
+    const complaint = await complaintOf(container.files.supervisorLog);
+    return {
+      kind: 'exited',
+      startedAt: 0n,
+      finishedAt: this.#options.stamp(),
+      exitCode: startErrorExitCode,
+      reason: startErrorReason,
+      message: `the supervisor of the container could not be started${complaint === '' ? '' : `: ${complaint}`}`,
+    };
+  }
+
+  async #record(container: ProcessContainer, state: RecordedState): Promise<void> {
+    await writeState(container.files, state);
+    this.#options.onState(container, state);
+  }
+
+  async #sweepForever(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await sleep(this.#options.clock, sweepPeriodMs, signal);
+      const running = [...this.#followed.keys()].flatMap((container) =>
+        container.state.kind === 'running' ? [{ container, ...container.state }] : [],
+      );
+      const alive = await living(running.map(({ supervisor }) => supervisor));
+      for (const { container, supervisor } of running) {
+        if (!alive.has(supervisor)) this.look(container, 'change');
+      }
+      for (const [container, { watcher }] of this.#followed) {
+        // Only Linux tells of every change in a watched directory.
+        const told = watcher !== undefined && process.platform === 'linux';
+        if (container.state.kind === 'starting' || !told) this.look(container, 'change');
+      }
+    }
+  }
+}
+
+/** Only for a group whose first process was just seen to be the right one. */
+export function killGroup(processGroup: number, signal: number | NodeJS.Signals = 'SIGKILL'): void {
+  try {
+    process.kill(-processGroup, signal);
+  } catch (error) {
+    // Gone, or (on macOS) dead and not yet waited for.
+    if (!isFileError(error, 'ESRCH', 'EPERM')) throw error;
+  }
+}
+
+async function complaintOf(path: string): Promise<string> {
+  try {
+    const text = (await readFile(path, 'utf8')).trim();
+    return text.slice(-longestComplaint);
+  } catch (error) {
+    if (isFileError(error, 'ENOENT')) return '';
+    throw error;
+  }
+}

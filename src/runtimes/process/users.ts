@@ -1,0 +1,59 @@
+/** Which user a container runs as: the one it asks for if the agent may become it, else the agent's own. */
+import type { LinuxContainerSecurityContext } from '../../cri/index.js';
+
+export interface PasswdEntry {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+  readonly home: string;
+}
+
+export interface ContainerAccount {
+  readonly uid: number;
+  readonly gid: number;
+  readonly home: string;
+  /** Whether the process must be given this user; only root can. */
+  readonly change: boolean;
+}
+
+export interface AgentAccount {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** The lines of /etc/passwd that make sense. */
+export function parsePasswd(text: string): PasswdEntry[] {
+  return text.split('\n').flatMap((line) => {
+    const [name = '', , uid = '', gid = '', , home = ''] = line.split(':');
+    if (name === '' || !/^\d+$/.test(uid) || !/^\d+$/.test(gid)) return [];
+    return [{ name, uid: Number(uid), gid: Number(gid), home }];
+  });
+}
+
+type Wish = Pick<LinuxContainerSecurityContext, 'runAsUser' | 'runAsUsername' | 'runAsGroup'>;
+
+/** The account, or why there is none. */
+export function chooseAccount(
+  wish: Wish | undefined,
+  agent: AgentAccount,
+  users: readonly PasswdEntry[],
+): ContainerAccount | string {
+  const entry = wish?.runAsUsername ? users.find(({ name }) => name === wish.runAsUsername) : undefined;
+  const wantedUid = wish?.runAsUser?.value ?? entry?.uid;
+  if (wish?.runAsUsername && wantedUid === undefined) {
+    return `no user named "${wish.runAsUsername}" in /etc/passwd of this machine`;
+  }
+  const uid = wantedUid ?? agent.uid;
+  const known = users.find((user) => user.uid === uid);
+  const wantedGid = wish?.runAsGroup?.value;
+  const gid = wantedGid ?? (uid === agent.uid ? agent.gid : (known?.gid ?? 0));
+  const home = known?.home || '/';
+  if (uid === agent.uid && gid === agent.gid) return { uid, gid, home, change: false };
+  if (agent.uid !== 0) {
+    return (
+      `the container wants to run as ${uid}:${gid} but nodelet runs as ${agent.uid}:${agent.gid}, ` +
+      'and only root can change users: run nodelet as root or take runAsUser and runAsGroup out of the pod'
+    );
+  }
+  return { uid, gid, home, change: true };
+}
