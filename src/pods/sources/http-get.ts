@@ -1,6 +1,9 @@
 /** One GET over HTTP or HTTPS with a size and time limit, following redirects as a Go client does. */
+
+import { readFile } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { rootCertificates } from 'node:tls';
 import { Cancelled, type Clock, TimedOut, withTimeout } from '../../async/index.js';
 
 export interface HttpGetOptions {
@@ -20,6 +23,26 @@ export interface HttpAnswer {
 
 const maxRedirects = 10;
 
+/** Where distributions keep the certificate authorities that the machine trusts. */
+const systemCaFiles = [
+  '/etc/ssl/certs/ca-certificates.crt',
+  '/etc/pki/tls/certs/ca-bundle.crt',
+  '/etc/ssl/cert.pem',
+];
+let systemCas: Promise<string | undefined> | undefined;
+
+/** The machine's authorities, which may be more than Node brings; read once. */
+function readSystemCas(): Promise<string | undefined> {
+  systemCas ??= (async () => {
+    for (const file of systemCaFiles) {
+      const text = await readFile(file, 'utf8').catch(() => undefined);
+      if (text !== undefined) return text;
+    }
+    return undefined;
+  })();
+  return systemCas;
+}
+
 export async function httpGet(options: HttpGetOptions): Promise<HttpAnswer> {
   try {
     return await withTimeout(options.clock, options.timeoutMs, options.signal, (signal) =>
@@ -38,7 +61,8 @@ async function follow(options: HttpGetOptions, signal: AbortSignal): Promise<Htt
   for (let redirects = 0; redirects <= maxRedirects; redirects++) {
     // Headers may carry credentials, which another host must not see.
     const headers = url.host === origin ? options.headers : {};
-    const answer = await once(url, headers, options.limitBytes, signal);
+    const ca = url.protocol === 'https:' ? await readSystemCas() : undefined;
+    const answer = await once(url, headers, ca, options.limitBytes, signal);
     if (answer.location === undefined) return answer;
     url = new URL(answer.location, url);
   }
@@ -48,13 +72,19 @@ async function follow(options: HttpGetOptions, signal: AbortSignal): Promise<Htt
 function once(
   url: URL,
   headers: Readonly<Record<string, readonly string[]>>,
+  ca: string | undefined,
   limitBytes: number,
   signal: AbortSignal,
 ): Promise<HttpAnswer & { location?: string }> {
   return new Promise((resolve, reject) => {
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
     const outgoing = Object.fromEntries(Object.entries(headers).map(([name, values]) => [name, [...values]]));
-    const request = send(url, { headers: outgoing, signal, agent: false });
+    const request = send(url, {
+      headers: outgoing,
+      signal,
+      agent: false,
+      ...(ca === undefined ? {} : { ca: [...rootCertificates, ca] }),
+    });
     request.on('error', (error) => reject(signal.aborted ? new Cancelled() : error));
     request.on('response', (response) => {
       read(response, limitBytes).then((body) => {

@@ -1,10 +1,11 @@
 /** The pod workers: one sequential worker per pod, and the authority on what may run. */
 import { type Clock, jitter, TaskGroup, type WorkQueue } from '../../async/index.js';
-import type { ObservedPod, ObservedPodStatus } from '../../cri/index.js';
+import type { ObservedPodStatus } from '../../cri/index.js';
 import { isStaticPod, isTerminalPhase, type Pod } from '../../kube/index.js';
-import { type PodRef, podRef, type Timeline } from '../../timeline/index.js';
+import { podRef, type Timeline } from '../../timeline/index.js';
 import { acceptUpdate, markAlreadyTerminated, nothingRuns } from './accept.js';
 import { effectiveGrace } from './grace.js';
+import { refOf, WorkerNotes } from './notes.js';
 import { type PodPredicate, predicates } from './predicates.js';
 import {
   isTerminationRequested,
@@ -54,6 +55,7 @@ export class PodWorkers {
   readonly #turns = new StaticPodTurns();
   readonly #running = new Set<string>();
   readonly #tasks: TaskGroup;
+  readonly #notes: WorkerNotes;
   #syncedOnce = false;
 
   constructor(options: PodWorkersOptions) {
@@ -64,6 +66,7 @@ export class PodWorkers {
       allocated: (pod) => pod,
       ...options,
     };
+    this.#notes = new WorkerNotes(options.timeline, options.clock, options.observer);
     this.#tasks = new TaskGroup({
       onError: (task, error) =>
         options.timeline.record({
@@ -100,36 +103,11 @@ export class PodWorkers {
 
     const acceptance = acceptUpdate({ record, firstTime, update, nowMs });
     if (acceptance.kind === 'ignored') {
-      if (update.type === 'sync') return;
-      this.#note(ref, 'decision', 'worker.ignore', `${update.type} ignored`, acceptance.because, 'debug');
+      this.#notes.ignored(ref, update.type, acceptance.because);
       return;
     }
     for (const complete of acceptance.completeNow) complete();
-    if (acceptance.beganTerminating !== undefined) {
-      this.#note(
-        ref,
-        'transition',
-        'pod.terminating',
-        'pod is being stopped',
-        acceptance.beganTerminating,
-        'info',
-        {
-          graceSeconds: record.graceSeconds,
-        },
-      );
-    } else if (acceptance.graceShortened) {
-      this.#note(
-        ref,
-        'decision',
-        'pod.grace',
-        'grace period is shorter now',
-        'a later request asked for less',
-        'info',
-        {
-          graceSeconds: record.graceSeconds,
-        },
-      );
-    }
+    this.#notes.accepted(ref, record, acceptance);
 
     if (!record.open) {
       record.open = true;
@@ -249,26 +227,13 @@ export class PodWorkers {
         record.finished = true;
         record.terminatedAtMs = this.#options.clock.monotonic();
         this.#close(record);
-        this.#note(
-          podRef(pod),
-          'transition',
-          'pod.finished',
-          'pod never started',
-          'it was stopped before its turn came',
-        );
-        this.#observe('terminated', update.startMs);
+        this.#notes.finished(update, 'pod never started', 'it was stopped before its turn came');
         return undefined;
       case 'wait':
         record.pending = update;
         record.working = false;
         this.#options.queue.enqueue(record.uid, jitter(this.#options.errorBackoffMs, this.#options.random));
-        this.#note(
-          podRef(pod),
-          'decision',
-          'pod.wait',
-          'pod waits for its turn',
-          'another static pod of the same name still runs or came first',
-        );
+        this.#notes.waits(pod);
         return undefined;
       case 'start':
         record.startedAtMs = this.#options.clock.monotonic();
@@ -298,14 +263,7 @@ export class PodWorkers {
     if (!this.#isCurrent(record) || this.#tasks.signal.aborted) return;
     let phaseTransition = false;
     if (error !== undefined) {
-      this.#options.timeline.record({
-        kind: 'problem',
-        what: `worker.${work.state}`,
-        message: `${stepName(work.state)} failed, will be tried again`,
-        level: 'warn',
-        ...(work.update.pod === undefined ? {} : { pod: podRef(work.update.pod) }),
-        error,
-      });
+      this.#notes.failed(work.state, work.update, error);
     } else if (work.state === 'terminated') {
       this.#finish(record, work);
       return;
@@ -313,7 +271,7 @@ export class PodWorkers {
       if (work.update.runtimePod !== undefined) {
         this.#close(record);
         this.#records.delete(record.uid);
-        this.#observe(work.update.type, work.update.startMs);
+        this.#notes.done(work.update.type, work.update.startMs);
         return;
       }
       this.#markTerminated(record, work);
@@ -321,18 +279,12 @@ export class PodWorkers {
     } else if (terminal) {
       record.terminatingAtMs ??= this.#options.clock.monotonic();
       record.startedTerminating = true;
-      this.#note(
-        refOfWork(work),
-        'transition',
-        'pod.terminating',
-        'pod is being stopped',
-        'it reached its final phase',
-      );
+      this.#notes.terminating(work.update.pod && podRef(work.update.pod), 'it reached its final phase');
       this.#replay(record);
       phaseTransition = true;
     }
     this.#requeue(record, phaseTransition, error);
-    this.#observe(work.update.type, work.update.startMs);
+    this.#notes.done(work.update.type, work.update.startMs);
   }
 
   /** Runs the step of the pod's state; true when a sync found that the pod has come to its end. */
@@ -403,21 +355,14 @@ export class PodWorkers {
     record.terminatedAtMs = this.#options.clock.monotonic();
     for (const notify of record.onTerminated.splice(0)) notify();
     record.statusOverrides.splice(0);
-    this.#note(refOfWork(work), 'transition', 'pod.terminated', 'all containers have stopped');
+    this.#notes.terminated(work.update);
     this.#replay(record);
   }
 
   #finish(record: PodRecord, work: Work): void {
     record.finished = true;
     this.#close(record);
-    this.#note(
-      refOfWork(work),
-      'transition',
-      'pod.finished',
-      'pod is finished',
-      'all of its resources are released',
-    );
-    this.#observe('terminated', work.update.startMs);
+    this.#notes.finished(work.update, 'pod is finished', 'all of its resources are released');
   }
 
   /** Copies the last state handed over to the pending one, unless something newer waits. */
@@ -472,15 +417,7 @@ export class PodWorkers {
                   overrideSeconds: undefined,
                   specSeconds: pod.spec.terminationGracePeriodSeconds,
                 }).seconds;
-          if (pod !== undefined) {
-            this.#note(
-              podRef(pod),
-              'transition',
-              'pod.terminating',
-              'pod is being stopped',
-              'it is no longer configured',
-            );
-          }
+          this.#notes.terminating(pod && podRef(pod), 'it is no longer configured');
         }
         this.#replay(record);
         return false;
@@ -491,49 +428,4 @@ export class PodWorkers {
     this.#options.queue.forget(record.uid);
     return true;
   }
-
-  #observe(type: PodUpdate['type'] | 'terminated', startMs: number | undefined): void {
-    if (startMs !== undefined)
-      this.#options.observer?.workDone(type, this.#options.clock.monotonic() - startMs);
-  }
-
-  #note(
-    pod: PodRef | undefined,
-    kind: 'decision' | 'transition',
-    what: string,
-    message: string,
-    because?: string,
-    level: 'info' | 'debug' = 'info',
-    data?: Record<string, number>,
-  ): void {
-    this.#options.timeline.record({
-      kind,
-      what,
-      message,
-      level,
-      ...(pod === undefined ? {} : { pod }),
-      ...(because === undefined ? {} : { because }),
-      ...(data === undefined ? {} : { data }),
-    });
-  }
-}
-
-function stepName(state: WorkState): string {
-  switch (state) {
-    case 'sync':
-      return 'sync';
-    case 'terminating':
-      return 'stopping the pod';
-    case 'terminated':
-      return 'cleaning up after the pod';
-  }
-}
-
-function refOf(subject: Pod | ObservedPod): PodRef {
-  if ('metadata' in subject) return podRef(subject);
-  return { uid: subject.uid, name: subject.name, namespace: subject.namespace };
-}
-
-function refOfWork(work: Work): PodRef | undefined {
-  return work.update.pod === undefined ? undefined : podRef(work.update.pod);
 }
