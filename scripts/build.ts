@@ -11,7 +11,12 @@ import { build, type Metafile } from 'esbuild';
 const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '..');
 
 /** Output in dist/ by its entry point. */
-const entryPoints = { nodelet: 'src/cli/main.ts', index: 'src/index.ts' };
+const entryPoints = {
+  nodelet: 'src/cli/main.ts',
+  index: 'src/index.ts',
+  // Started by the process runtime, once for each container.
+  supervisor: 'src/runtimes/process/supervisor.ts',
+};
 
 /** Bundled CommonJS packages call `require` for what comes with Node, and ESM has none. */
 const requireForCommonJs =

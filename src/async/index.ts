@@ -2,6 +2,7 @@
 export * from './backoff.js';
 export * from './channel.js';
 export * from './clock.js';
+export * from './error-text.js';
 export * from './gate.js';
 export * from './task-group.js';
 export * from './virtual-clock.js';

@@ -2,9 +2,15 @@
 import { writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { systemClock } from '../async/index.js';
-import { inertSettings, type KubeletConfiguration, type LoadedConfiguration } from '../config/index.js';
+import {
+  type FeatureGates,
+  inertGates,
+  inertSettings,
+  type KubeletConfiguration,
+  type LoadedConfiguration,
+} from '../config/index.js';
 import { type CriClient, connectCri } from '../cri/index.js';
-import { actedOnFields, detectNodeAddress, type KubeletMetrics } from '../kubelet/index.js';
+import { actedOnFields, actedOnGates, detectNodeAddress, type KubeletMetrics } from '../kubelet/index.js';
 import type { HostFacts } from '../runtime/config/index.js';
 import { describeError, type Timeline } from '../timeline/index.js';
 import { StartFailure } from './start-failure.js';
@@ -52,7 +58,7 @@ export function announce(
     // The table's keys are names of flags.
     .filter(([key]) => Object.keys(flags[key as keyof typeof inertFlags]).length > 0)
     .map(([, name]) => name);
-  const ignored = [...inert.paths, ...givenFlags];
+  const ignored = [...inert.paths, ...inertGates(config.featureGates, actedOnGates), ...givenFlags];
   if (ignored.length > 0)
     warn('config.inert', `settings without effect in this build: ${ignored.join(', ')}`);
   const uid = process.getuid?.();
@@ -104,7 +110,12 @@ export async function setOomScore(adj: number, timeline: Timeline): Promise<void
   }
 }
 
-export function connectRuntime(config: KubeletConfiguration, metrics: KubeletMetrics): CriClient {
+/** The transport alone: the kubelet puts its deadlines, checks and metrics around it. */
+export function connectRuntime(
+  config: KubeletConfiguration,
+  gates: FeatureGates,
+  metrics: KubeletMetrics,
+): CriClient {
   const { containerRuntimeEndpoint: endpoint, imageServiceEndpoint, runtimeRequestTimeout } = config;
   try {
     return connectCri({
@@ -112,6 +123,8 @@ export function connectRuntime(config: KubeletConfiguration, metrics: KubeletMet
       imageEndpoint: imageServiceEndpoint || endpoint,
       requestTimeoutMs: runtimeRequestTimeout,
       onCall: metrics.criCall,
+      listStreaming: gates.enabled('CRIListStreaming'),
+      bare: true,
     });
   } catch (error) {
     throw new StartFailure(

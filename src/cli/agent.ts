@@ -1,7 +1,7 @@
 /** `nodelet agent`: the node's agent under the reference kubelet's flags. */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { systemClock, TaskGroup } from '../async/index.js';
+import { errorText, systemClock, TaskGroup } from '../async/index.js';
 import {
   ConfigurationError,
   type KubeletConfiguration,
@@ -9,7 +9,7 @@ import {
   loadConfiguration,
   usage,
 } from '../config/index.js';
-import type { CriClient } from '../cri/index.js';
+import { type CriClient, checkedCri } from '../cri/index.js';
 import {
   createKubelet,
   createMetrics,
@@ -21,7 +21,14 @@ import { Registry } from '../metrics/index.js';
 import { type HostFacts, readHostFacts } from '../runtime/config/index.js';
 import { containerdEvents, criEvents } from '../runtime/pleg/index.js';
 import { type Listener, startHealthz, startReadOnly } from '../server/index.js';
-import { describeError, type Entry, logReader, Timeline } from '../timeline/index.js';
+import {
+  type DiskRing,
+  describeError,
+  type Entry,
+  logReader,
+  openDiskRing,
+  Timeline,
+} from '../timeline/index.js';
 import {
   announce,
   chooseNodeName,
@@ -32,6 +39,7 @@ import {
   setOomScore,
   validateRuntime,
 } from './agent-start.js';
+import { batchedWriter } from './log-writer.js';
 import { notifySystemd } from './sd-notify.js';
 import { catchSignals, type Signals } from './signals.js';
 import { StartFailure } from './start-failure.js';
@@ -67,7 +75,7 @@ export async function runAgent(argv: readonly string[]): Promise<number> {
         return await serve(loaded, host);
     }
   } catch (error) {
-    process.stderr.write(`nodelet agent: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`nodelet agent: ${errorText(error)}\n`);
     if (error instanceof ConfigurationError) {
       if (error.hint !== undefined) process.stderr.write(`${error.hint}\n`);
     } else if (!(error instanceof StartFailure) && error instanceof Error) {
@@ -83,12 +91,13 @@ async function serve(loaded: LoadedConfiguration, host: HostFacts): Promise<numb
   const nodeName = chooseNodeName(flags.hostnameOverride);
   const watchdogMs = readWatchdog();
   const timeline = loggedTimeline(config);
+  const ring = keepOnDisk(timeline, path.join(path.resolve(flags.rootDir), 'timeline'));
   announce(loaded, timeline);
   await setOomScore(config.oomScoreAdj, timeline);
   const registry = new Registry();
   const metrics = createMetrics(registry, nodeName);
   const signals = catchSignals(timeline);
-  const runtime = connectRuntime(config, metrics);
+  const runtime = connectRuntime(config, loaded.featureGates, metrics);
   try {
     const validated = validateRuntime(runtime, config.containerRuntimeEndpoint, timeline);
     if ((await Promise.race([validated, signals.received])) === 'signal') return 0;
@@ -105,6 +114,7 @@ async function serve(loaded: LoadedConfiguration, host: HostFacts): Promise<numb
   } finally {
     await runtime.close();
     signals.release();
+    ring.close();
   }
 }
 
@@ -113,7 +123,7 @@ function loggedTimeline(config: KubeletConfiguration): Timeline {
   const log = logReader({
     format: config.logging.format === 'json' ? 'json' : 'text',
     verbosity: config.logging.verbosity,
-    write: (line) => void process.stderr.write(line),
+    write: batchedWriter((text) => void process.stderr.write(text)),
   });
   let stopping = false;
   timeline.subscribe((entry) => {
@@ -122,6 +132,23 @@ function loggedTimeline(config: KubeletConfiguration): Timeline {
     if (!stopping || !isCancellation(entry)) log(entry);
   });
   return timeline;
+}
+
+/** Keeps what happens where `nodelet explain` finds it, also after a crash. */
+function keepOnDisk(timeline: Timeline, dir: string): DiskRing {
+  const ring = openDiskRing({
+    dir,
+    onError: (error) =>
+      timeline.record({
+        kind: 'problem',
+        what: 'timeline.disk',
+        message: `the timeline cannot be kept in ${dir}; nodelet explain will not know this run`,
+        level: 'warn',
+        error,
+      }),
+  });
+  timeline.subscribe(ring.reader);
+  return ring;
 }
 
 function isCancellation(entry: Entry): boolean {
@@ -142,7 +169,12 @@ interface AgentParts {
 async function runWith(runtime: CriClient, parts: AgentParts): Promise<number> {
   const { loaded, host, nodeName, timeline, registry, metrics, signals, watchdogMs } = parts;
   const { config, flags } = loaded;
-  const cgroupDriver = await readCgroupDriver(runtime, config.cgroupDriver, timeline, metrics);
+  const checked = checkedCri(runtime, {
+    requestTimeoutMs: config.runtimeRequestTimeout,
+    clock: systemClock,
+    onCall: metrics.criCall,
+  });
+  const cgroupDriver = await readCgroupDriver(checked, config.cgroupDriver, timeline, metrics);
   const kubelet = await createKubelet({
     nodeName,
     runtime,
@@ -161,7 +193,7 @@ async function runWith(runtime: CriClient, parts: AgentParts): Promise<number> {
     timeline,
     registry,
     metrics,
-    eventSources: [() => criEvents(runtime), () => containerdEvents(config.containerRuntimeEndpoint)],
+    eventSources: [criEvents, () => containerdEvents(config.containerRuntimeEndpoint)],
   });
 
   const tasks = new TaskGroup({

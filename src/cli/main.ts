@@ -4,6 +4,7 @@ const overview = `nodelet runs the pods of one Kubernetes node.
 
 Usage:
   nodelet agent [flags]     run as the node's agent; a first argument that is a flag means this, too
+  nodelet explain POD       show what happened to a pod, why, and what it waits for
   nodelet version           print the version
   nodelet help              print this
 
@@ -25,6 +26,10 @@ async function main(argv: readonly string[]): Promise<number> {
       const { version } = await import('./version.js');
       process.stdout.write(`nodelet ${version}\n`);
       return 0;
+    }
+    case 'explain': {
+      const { runExplain } = await import('./explain.js');
+      return runExplain(rest);
     }
     case 'agent': {
       const { runAgent } = await import('./agent.js');

@@ -1,4 +1,5 @@
 /** Says which settings a user made that this build does not act on, so that none is ignored in silence. */
+import { type FeatureGate, featureGateSpecs } from './featuregatetable.js';
 import { configFields } from './fields.js';
 
 export interface InertSettings {
@@ -15,6 +16,23 @@ export function inertSettings(explicit: ReadonlySet<string>, actedOn: ReadonlySe
     .filter((path) => explicit.has(path) && !isActedOn(path, actedOn));
   const line = paths.length === 0 ? undefined : `settings without effect in this build: ${paths.join(', ')}`;
   return { paths, line };
+}
+
+/**
+ * The gates that were set against their default and that the build does not read, as paths. A gate
+ * that is set to its default asks for nothing that is not so already.
+ */
+export function inertGates(
+  requested: Readonly<Record<string, boolean>>,
+  actedOn: ReadonlySet<FeatureGate>,
+): string[] {
+  const read: ReadonlySet<string> = actedOn;
+  return Object.entries(requested)
+    .filter(([name, value]) => {
+      const spec = featureGateSpecs.get(name);
+      return spec !== undefined && spec.default !== value && !read.has(name);
+    })
+    .map(([name]) => `featureGates.${name}`);
 }
 
 function isActedOn(path: string, actedOn: ReadonlySet<string>): boolean {

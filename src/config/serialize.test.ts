@@ -4,7 +4,7 @@ import { mergePatch } from './dropins.js';
 import { resolveFeatureGates } from './featuregates.js';
 import { configFields } from './fields.js';
 import { flagSpecs } from './flagtable.js';
-import { inertSettings } from './inert.js';
+import { inertGates, inertSettings } from './inert.js';
 import { maskSecrets, serializeConfiguration } from './serialize.js';
 import { usage } from './usage.js';
 
@@ -104,6 +104,18 @@ describe('inertSettings', () => {
   });
   it('has no line when all is acted on', () => {
     expect(inertSettings(new Set(['maxPods']), new Set(['maxPods'])).line).toBeUndefined();
+  });
+});
+
+describe('inertGates', () => {
+  it.each([
+    ['names a gate that is not read', { EventedPLEG: true }, ['featureGates.EventedPLEG']],
+    ['says nothing of one that is read', { MemoryQoS: true }, []],
+    ['says nothing of one that is set to its default', { EventedPLEG: false, ImageVolume: true }, []],
+    ['names one that is switched off in vain', { EnvFiles: false }, ['featureGates.EnvFiles']],
+    ['says nothing of the switches for a whole stage', { AllAlpha: true }, []],
+  ])('%s', (_, requested: Record<string, boolean>, expected) => {
+    expect(inertGates(requested, new Set(['MemoryQoS']))).toEqual(expected);
   });
 });
 

@@ -1,5 +1,5 @@
 /** Puts the kubelet's deadlines, response checks and call observation around any `CriRuntime`. */
-import { type Clock, isCancelled, TimedOut, withTimeout } from '../async/index.js';
+import { type Clock, errorText, isCancelled, TimedOut, withTimeout } from '../async/index.js';
 import { type CallRule, callRules, type OperationType, operationTypes, plainError } from './call-rules.js';
 import type { Init, MessageType } from './codec.js';
 import { CriError } from './errors.js';
@@ -115,5 +115,5 @@ export function asCriError(error: unknown): CriError {
   if (error instanceof TimedOut)
     return new CriError('DeadlineExceeded', 'context deadline exceeded', { cause: error });
   if (isCancelled(error)) return new CriError('Canceled', 'context canceled', { cause: error });
-  return new CriError('Unknown', error instanceof Error ? error.message : String(error), { cause: error });
+  return new CriError('Unknown', errorText(error), { cause: error });
 }

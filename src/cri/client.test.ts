@@ -410,6 +410,15 @@ describe('connectCri', () => {
     ]);
   });
 
+  it('bare: leaves checks and observation to the kubelet', async () => {
+    await serve({ version: async () => VersionResponse.create({ version: '0.1.0' }) });
+    const seen: OperationType[] = [];
+    const client = connect({ bare: true, onCall: (operation) => seen.push(operation) });
+    await expect(client.version({})).resolves.toMatchObject({ runtimeName: '' });
+    client.close();
+    expect(seen).toEqual(['close']);
+  });
+
   it('close ends the calls in flight, and later calls fail', async () => {
     const called = gate();
     await serve({

@@ -1,5 +1,5 @@
-/** The CRI of a real runtime: both services over gRPC, with the checks and deadlines of `checkedCri`. */
-import { type Clock, systemClock } from '../async/index.js';
+/** The CRI of a real runtime: both services over gRPC, with the checks and deadlines of `checkedCri` unless told. */
+import { asError, type Clock, systemClock } from '../async/index.js';
 import { type CallObserver, checkedCri } from './checked.js';
 import type { MethodInfo } from './codec.js';
 import { socketPathOfEndpoint } from './endpoint.js';
@@ -19,6 +19,8 @@ export interface ConnectCriOptions {
   readonly clock?: Clock;
   /** Called once per finished call, for metrics. */
   readonly onCall?: CallObserver;
+  /** Leaves checks, deadlines and the observation of calls to the kubelet that gets the client. */
+  readonly bare?: boolean;
   /** Uses the `Stream*` form of the list calls while the runtime has it. Off by default. */
   readonly listStreaming?: boolean;
 }
@@ -40,13 +42,12 @@ export function connectCri(options: ConnectCriOptions): CriClient {
   const imageConnection = imagePath === runtimePath ? runtimeConnection : new GrpcConnection(imagePath);
 
   const bare = grpcCriRuntime(runtimeConnection, imageConnection);
-  const checked = checkedCri(options.listStreaming ? withListStreaming(bare) : bare, {
-    requestTimeoutMs,
-    clock,
-    onCall: options.onCall,
-  });
+  const listing = options.listStreaming ? withListStreaming(bare) : bare;
+  const calls = options.bare
+    ? listing
+    : checkedCri(listing, { requestTimeoutMs, clock, onCall: options.onCall });
   return {
-    ...checked,
+    ...calls,
     async validate(callOptions) {
       const timed = { timeoutMs: requestTimeoutMs, ...callOptions };
       await bare.version({}, timed).catch((error) => failValidation('runtime', endpoint, error));
@@ -62,7 +63,7 @@ export function connectCri(options: ConnectCriOptions): CriClient {
 }
 
 function failValidation(api: 'runtime' | 'image', endpoint: string, error: unknown): never {
-  const cause = error instanceof Error ? error : new Error(String(error));
+  const cause = asError(error);
   const message = `validate service connection: validate CRI v1 ${api} API for endpoint ${JSON.stringify(endpoint)}: ${cause.message}`;
   const codeName = cause instanceof CriError ? criCodeName(cause.code) : undefined;
   throw new CriError(codeName ?? 'Unknown', message, { cause, message });

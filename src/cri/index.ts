@@ -36,5 +36,6 @@ export {
   type UnaryCall,
   unimplementedCriRuntime,
 } from './runtime.js';
+export { type SandboxVerdict, sandboxVerdict } from './sandbox-verdict.js';
 export { type CriServer, type ServeCriOptions, serveCri } from './server.js';
 export { WireError } from './wire.js';

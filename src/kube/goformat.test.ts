@@ -6,6 +6,7 @@ import {
   formatNanoTimestamp,
   formatNanoTimestampOfMs,
   formatTimestamp,
+  goQuote,
   parseDuration,
   parseTimestamp,
   parseTimestampNanos,
@@ -74,4 +75,15 @@ describe('timestamps', () => {
       expect(parseTimestamp(text)).toBeUndefined();
     },
   );
+});
+
+describe('goQuote', () => {
+  const rows: [rule: string, text: string, expected: string][] = [
+    ['plain', 'a b', '"a b"'],
+    ['escapes', '\\ " \n\t\r\x07\b\f\v', '"\\\\ \\" \\n\\t\\r\\a\\b\\f\\v"'],
+    ['control characters', '\x00\x7f', '"\\x00\\x7f"'],
+    ['printable Unicode stays', 'é世🙂', '"é世🙂"'],
+    ['other Unicode is escaped', '\u200b\u00a0\u{e0001}', '"\\u200b\\u00a0\\U000e0001"'],
+  ];
+  it.each(rows)('quotes %s', (_rule, text, expected) => expect(goQuote(text)).toBe(expected));
 });

@@ -1,4 +1,4 @@
-/** Durations and instants in the texts that Kubernetes uses: Go durations and RFC 3339. */
+/** Texts in the forms that Kubernetes uses: Go durations, Go string literals and RFC 3339 instants. */
 
 const nanosPerMs = 1_000_000n;
 const nanosPerSecond = 1_000_000_000n;
@@ -108,4 +108,36 @@ export function parseTimestamp(text: string): number | undefined {
   if (nanos === undefined) return undefined;
   const wholeMs = nanos / nanosPerMs;
   return Number(nanos < 0n && nanos % nanosPerMs !== 0n ? wholeMs - 1n : wholeMs);
+}
+
+const escapes: ReadonlyMap<string, string> = new Map([
+  ['\x07', '\\a'],
+  ['\b', '\\b'],
+  ['\f', '\\f'],
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+  ['\v', '\\v'],
+  ['\\', '\\\\'],
+  ['"', '\\"'],
+]);
+
+/** A Go string literal: printable characters as they are, the rest escaped. */
+export function goQuote(text: string): string {
+  let quoted = '"';
+  for (const character of text) {
+    quoted +=
+      escapes.get(character) ??
+      (/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(character) ? character : hex(character));
+  }
+  return `${quoted}"`;
+}
+
+function hex(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  // Half of a surrogate pair is no character; Unicode has one that stands for such.
+  if (code >= 0xd800 && code <= 0xdfff) return '\ufffd';
+  if (code < 0x80) return `\\x${code.toString(16).padStart(2, '0')}`;
+  if (code < 0x10000) return `\\u${code.toString(16).padStart(4, '0')}`;
+  return `\\U${code.toString(16).padStart(8, '0')}`;
 }

@@ -1,13 +1,16 @@
 /** Kubernetes objects: their types, how to read them from text, default and validate them. */
+
+export * from './containerid.js';
 export * from './decode.js';
 export * from './deepequal.js';
 export * from './defaults.js';
 export * from './document.js';
 export * from './goformat.js';
 export * from './imagename.js';
+export * from './ipaddress.js';
 export * from './podhash.js';
 export * from './podnames.js';
-export { aggregateContainers, isPodLevelResource } from './podresourcedefaults.js';
+export { aggregateContainers, aggregatePod, isPodLevelResource } from './podresourcedefaults.js';
 export * from './problem.js';
 export * from './qos.js';
 export * from './quantity.js';

@@ -60,6 +60,21 @@ export function hashStaticPod(pod: unknown, origins: readonly string[]): string 
  * Containers started by the reference agent carry the same value, so the text that is hashed is fixed.
  */
 export function hashContainer(container: Pick<Container, 'name' | 'image'>): string {
+  // Asked with every plan of every pod, while a spec's container objects stay what they are.
+  const known = hashes.get(container);
+  if (known !== undefined && known.name === container.name && known.image === container.image)
+    return known.hash;
+  const hash = computeContainerHash(container);
+  hashes.set(container, { name: container.name, image: container.image, hash });
+  return hash;
+}
+
+const hashes = new WeakMap<
+  object,
+  { readonly name: string; readonly image: string | undefined; readonly hash: string }
+>();
+
+function computeContainerHash(container: Pick<Container, 'name' | 'image'>): string {
   const json = escapeHtml(
     `{"image":${JSON.stringify(container.image ?? '')},"name":${JSON.stringify(container.name)}}`,
   );

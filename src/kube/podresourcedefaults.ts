@@ -64,6 +64,15 @@ export function aggregateContainers(spec: PodSpec, side: 'limits' | 'requests'):
   return running;
 }
 
+/** What the pod as a whole takes: its containers together; pod-level amounts stand for them where they are given. */
+export function aggregatePod(spec: PodSpec, side: 'limits' | 'requests'): Map<string, Quantity> {
+  const amounts = aggregateContainers(spec, side);
+  for (const [name, text] of Object.entries(spec.resources?.[side] ?? {})) {
+    if (isPodLevelResource(name)) amounts.set(name, parseQuantity(text));
+  }
+  return amounts;
+}
+
 function add(
   amounts: Amounts,
   container: Container,

@@ -1,13 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { ContainerRestartRule } from './container.js';
-import { couldRestartAllContainers, requestsRestartOfAll, restartable } from './restartpolicy.js';
+import {
+  couldRestartAllContainers,
+  isContainerRestartable,
+  requestsRestartOfAll,
+  shouldBeRestarted,
+} from './restartpolicy.js';
 
 const rule = (operator: string, values: number[], action = 'Restart'): ContainerRestartRule => ({
   action,
   exitCodes: { operator, values },
 });
 
-describe('restartable', () => {
+describe('isContainerRestartable', () => {
   it.each<
     [string, string | undefined, ContainerRestartRule[] | undefined, string | undefined, number, boolean]
   >([
@@ -27,7 +32,27 @@ describe('restartable', () => {
     ['rules without a container policy do not count', undefined, [rule('In', [42])], 'Never', 42, false],
     ['an unknown operator never matches', 'Never', [rule('Exists', [42])], 'Never', 42, false],
   ])('%s', (_, containerPolicy, rules, podPolicy, exitCode, expected) => {
-    expect(restartable(containerPolicy, rules, podPolicy, exitCode)).toBe(expected);
+    const pod = { spec: { containers: [], restartPolicy: podPolicy } };
+    const container = { restartPolicy: containerPolicy, restartPolicyRules: rules };
+    expect(isContainerRestartable(pod, container, exitCode)).toBe(expected);
+  });
+});
+
+describe('shouldBeRestarted', () => {
+  const never = { metadata: {}, spec: { containers: [], restartPolicy: 'Never' } };
+  const always = { metadata: {}, spec: { containers: [] } };
+  const deleted = { ...always, metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } };
+  it.each([
+    ['not in a pod that is being deleted', deleted, undefined, false],
+    ['what has never run', never, undefined, true],
+    ['what was created and never started', never, 'created', true],
+    ['what got lost', never, 'unknown', true],
+    ['not what runs', always, 'running', false],
+    ['what exited, as its policy says', always, 'exited', true],
+    ['what exited, as its policy says', never, 'exited', false],
+  ] as const)('%s', (_, pod, state, expected) => {
+    const newest = state === undefined ? undefined : { state, exitCode: 1 };
+    expect(shouldBeRestarted(pod, {}, newest)).toBe(expected);
   });
 });
 

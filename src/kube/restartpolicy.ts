@@ -1,42 +1,36 @@
-/** Whether a container that exited is to be started again, as its own policy, its rules and the pod's policy say. */
+/** Whether a container that ended is to be started again, as its own policy, its rules and the pod's policy say. */
 import type { Container, ContainerRestartRule } from './container.js';
 import type { Pod } from './pod.js';
 
-const restartActions: ReadonlySet<string> = new Set(['Restart', 'RestartAllContainers']);
+export type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
+type RestartedContainer = Pick<Container, 'restartPolicy' | 'restartPolicyRules'>;
 
-/**
- * The container's own policy and rules count when the policy is set, the pod's policy otherwise.
- * A policy that is absent or unknown counts as Always.
- */
-export function restartable(
-  containerPolicy: string | undefined,
-  rules: readonly ContainerRestartRule[] | undefined,
-  podPolicy: string | undefined,
-  exitCode: number,
-): boolean {
-  if (!isSet(containerPolicy)) return policyRestarts(podPolicy, exitCode);
-  const rule = matchingRestartRule(rules, exitCode);
-  if (rule !== undefined && restartActions.has(rule.action)) return true;
-  return policyRestarts(containerPolicy, exitCode);
+/** The policy of the pod; one that is absent or unknown counts as Always. */
+export function podRestartPolicy(pod: Pick<Pod, 'spec'>): RestartPolicy {
+  return toPolicy(pod.spec.restartPolicy);
 }
 
-/** `restartable` for a container of a pod. */
-export function isContainerRestartable(
+/** The container's own policy where it has one, else that of the pod. */
+export function effectiveRestartPolicy(
   pod: Pick<Pod, 'spec'>,
-  container: Container,
-  exitCode: number,
-): boolean {
-  return restartable(container.restartPolicy, container.restartPolicyRules, pod.spec.restartPolicy, exitCode);
+  container: Pick<Container, 'restartPolicy'>,
+): RestartPolicy {
+  return hasOwnRestartPolicy(container) ? toPolicy(container.restartPolicy) : podRestartPolicy(pod);
 }
 
-/** The first rule whose exit codes match. */
+export function hasOwnRestartPolicy({ restartPolicy }: Pick<Container, 'restartPolicy'>): boolean {
+  return restartPolicy !== undefined && restartPolicy !== '';
+}
+
+/** The first rule of the container that speaks about the exit code; rules only count beside an own policy. */
 export function matchingRestartRule(
-  rules: readonly ContainerRestartRule[] | undefined,
+  container: RestartedContainer,
   exitCode: number,
 ): ContainerRestartRule | undefined {
-  return rules?.find((rule) => {
-    const isListed = rule.exitCodes?.values?.includes(exitCode) ?? false;
-    switch (rule.exitCodes?.operator) {
+  if (!hasOwnRestartPolicy(container)) return undefined;
+  return container.restartPolicyRules?.find(({ exitCodes }) => {
+    const isListed = exitCodes?.values?.includes(exitCode) ?? false;
+    switch (exitCodes?.operator) {
       case 'In':
         return isListed;
       case 'NotIn':
@@ -47,10 +41,60 @@ export function matchingRestartRule(
   });
 }
 
+/** Whether a rule of the container decides that it starts again after this exit, whatever its policy. */
+export function restartingRule(
+  container: RestartedContainer,
+  exitCode: number,
+): ContainerRestartRule | undefined {
+  const rule = matchingRestartRule(container, exitCode);
+  return rule?.action === 'Restart' || rule?.action === 'RestartAllContainers' ? rule : undefined;
+}
+
+/** Whether a container of a pod that goes on is started again after this exit. */
+export function isContainerRestartable(
+  pod: Pick<Pod, 'spec'>,
+  container: RestartedContainer,
+  exitCode: number,
+): boolean {
+  if (restartingRule(container, exitCode) !== undefined) return true;
+  switch (effectiveRestartPolicy(pod, container)) {
+    case 'Always':
+      return true;
+    case 'OnFailure':
+      return exitCode !== 0;
+    case 'Never':
+      return false;
+  }
+}
+
+/** The newest instance of a container, as far as its restart depends on it. */
+export interface NewestInstance {
+  readonly state: 'created' | 'running' | 'exited' | 'unknown';
+  readonly exitCode: number;
+}
+
+/** Whether the next sync of the pod would start the container. */
+export function shouldBeRestarted(
+  pod: Pod,
+  container: RestartedContainer,
+  newest: NewestInstance | undefined,
+): boolean {
+  if (pod.metadata.deletionTimestamp !== undefined) return false;
+  if (newest === undefined) return true;
+  switch (newest.state) {
+    case 'created':
+    case 'unknown':
+      return true;
+    case 'running':
+      return false;
+    case 'exited':
+      return isContainerRestartable(pod, container, newest.exitCode);
+  }
+}
+
 /** Whether this exit of the container asks that every container of the pod be restarted. */
-export function requestsRestartOfAll(container: Container, exitCode: number): boolean {
-  if (!isSet(container.restartPolicy)) return false;
-  return matchingRestartRule(container.restartPolicyRules, exitCode)?.action === 'RestartAllContainers';
+export function requestsRestartOfAll(container: RestartedContainer, exitCode: number): boolean {
+  return matchingRestartRule(container, exitCode)?.action === 'RestartAllContainers';
 }
 
 /** Whether some init or regular container has a rule that could restart every container of the pod. */
@@ -60,17 +104,6 @@ export function couldRestartAllContainers(pod: Pick<Pod, 'spec'>): boolean {
   );
 }
 
-function policyRestarts(policy: string | undefined, exitCode: number): boolean {
-  switch (policy) {
-    case 'Never':
-      return false;
-    case 'OnFailure':
-      return exitCode !== 0;
-    default:
-      return true;
-  }
-}
-
-function isSet(policy: string | undefined): policy is string {
-  return policy !== undefined && policy !== '';
+function toPolicy(text: string | undefined): RestartPolicy {
+  return text === 'Never' || text === 'OnFailure' ? text : 'Always';
 }

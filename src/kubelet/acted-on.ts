@@ -1,4 +1,5 @@
-/** The configuration fields that this build acts on; others that are set are named once at start-up. */
+/** The settings that this build acts on; others that a user makes are named once at start-up. */
+import type { FeatureGate } from '../config/index.js';
 
 export const actedOnFields: ReadonlySet<string> = new Set([
   'staticPodPath',
@@ -38,6 +39,7 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'memoryThrottlingFactor',
   'memorySwap',
   'crashLoopBackOff',
+  // Gate by gate, see below.
   'featureGates',
   'logging.format',
   'logging.verbosity',
@@ -48,4 +50,17 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   // Checked at start-up; there is no API server that they could be used with.
   'authentication',
   'authorization',
+]);
+
+/** The gates that this build reads. What any other gate stands for is as that gate has it by default, or not there. */
+export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
+  'CRIListStreaming',
+  'ContainerStopSignals',
+  'KubeletEnsureSecretPulledImages',
+  'MemoryQoS',
+  'PreventStaticPodAPIReferences',
+  'ReduceDefaultCrashLoopBackOffDecay',
+  // These let a setting through that is acted on.
+  'CustomCPUCFSQuotaPeriod',
+  'KubeletCrashLoopBackOffMax',
 ]);

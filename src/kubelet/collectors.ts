@@ -2,7 +2,7 @@
 import { parseQuantity, quantityValue } from '../kube/index.js';
 import { GarbageCollector } from '../runtime/gc/index.js';
 import { ImageCollector } from '../runtime/images/index.js';
-import type { ContainerRemover, PodStates } from '../runtime/index.js';
+import type { ContainerRemover, PodStates, RuntimeManager } from '../runtime/index.js';
 import { LogRotator } from '../runtime/logs/index.js';
 import type { KubeletContext } from './context.js';
 
@@ -14,9 +14,17 @@ export interface Collectors {
 
 export function createCollectors(
   context: KubeletContext,
-  podStates: PodStates,
-  remover: ContainerRemover,
-  allSourcesReady: () => boolean,
+  {
+    podStates,
+    remover,
+    runtime,
+    allSourcesReady,
+  }: {
+    readonly podStates: PodStates;
+    readonly remover: ContainerRemover;
+    readonly runtime: Pick<RuntimeManager, 'killOrphan'>;
+    readonly allSourcesReady: () => boolean;
+  },
 ): Collectors {
   const { options, config, cri, clock, timeline, metrics, nodeName, podLogsDir, containerLogsDir } = context;
   const { minAgeMs = 0, maxPerContainer = 1, maxTotal = -1 } = options.deadContainers ?? {};
@@ -29,6 +37,7 @@ export function createCollectors(
       policy: { minAgeMs, maxPerContainer, maxTotal },
       podStates,
       remover,
+      kill: (container) => runtime.killOrphan(container),
       allSourcesReady,
       podLogsDir,
       containerLogsDir,

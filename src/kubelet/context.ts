@@ -6,7 +6,7 @@ import {
   type KubeletConfiguration,
   resolveFeatureGates,
 } from '../config/index.js';
-import { abortableCri, type CriRuntime } from '../cri/index.js';
+import { abortableCri, type CriRuntime, checkedCri } from '../cri/index.js';
 import { Registry } from '../metrics/index.js';
 import { type HostFacts, readHostFacts } from '../runtime/config/index.js';
 import { Timeline } from '../timeline/index.js';
@@ -25,7 +25,7 @@ export interface KubeletContext {
   readonly registry: Registry;
   readonly metrics: KubeletMetrics;
   readonly host: HostFacts;
-  /** Every call ends with the kubelet, however long the runtime would take to answer. */
+  /** Every call has its deadline, its answer is checked and it is counted; all end with the kubelet. */
   readonly cri: CriRuntime;
   readonly stopping: AbortController;
   readonly volumes: PodVolumes;
@@ -42,7 +42,13 @@ export async function readContext(options: KubeletOptions): Promise<KubeletConte
   const gates = options.gates ?? resolveFeatureGates({}).gates;
   const config: KubeletConfiguration = { ...baselineConfiguration(gates), ...options.config };
   const registry = options.registry ?? new Registry();
+  const metrics = options.metrics ?? createMetrics(registry, nodeName);
   const stopping = new AbortController();
+  const checked = checkedCri(options.runtime, {
+    requestTimeoutMs: config.runtimeRequestTimeout,
+    clock,
+    onCall: metrics.criCall,
+  });
   return {
     options,
     nodeName,
@@ -52,9 +58,9 @@ export async function readContext(options: KubeletOptions): Promise<KubeletConte
     clock,
     timeline: options.timeline ?? new Timeline({ clock }),
     registry,
-    metrics: options.metrics ?? createMetrics(registry, nodeName),
+    metrics,
     host: options.host ?? (await readHostFacts()),
-    cri: abortableCri(options.runtime, stopping.signal),
+    cri: abortableCri(checked, stopping.signal),
     stopping,
     volumes: options.volumes ?? withoutVolumes,
     random: options.random ?? Math.random,

@@ -1,6 +1,6 @@
 /** The composition root: builds every part of a kubelet and hands each only what it needs. */
 import { release } from 'node:os';
-import { Channel, TaskGroup, WorkQueue } from '../async/index.js';
+import { asError, Channel, TaskGroup, WorkQueue } from '../async/index.js';
 import type { ObservedPod, ObservedPodStatus } from '../cri/index.js';
 import type { Pod, PodStatus } from '../kube/index.js';
 import type { Registry } from '../metrics/index.js';
@@ -91,14 +91,20 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   };
   const remover = containerRemover({ cri, timeline, containerLogsDir: context.containerLogsDir });
   const runtime = createRuntimeManager(context, podStates, remover);
-  const collectors = createCollectors(context, podStates, remover, () => podConfig.allSourcesReady);
+  const collectors = createCollectors(context, {
+    podStates,
+    remover,
+    runtime,
+    allSourcesReady: () => podConfig.allSourcesReady,
+  });
   let runtimeName = 'unknown';
   const pleg = new Pleg({
     clock,
     timeline,
     runtime,
-    observer: plegObserver(metrics, clock),
-    eventSources: options.eventSources ?? [() => criEvents(cri)],
+    observer: plegObserver(metrics),
+    eventSources: (options.eventSources ?? [criEvents]).map((source) => () => source(cri)),
+    onEventsChanged: () => tasks.start('a check of the runtime', () => check.checkOnce()),
   });
   const check = new RuntimeCheck({
     runtime: cri,
@@ -277,8 +283,4 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     blockers: () => check.errors(),
     healthChecks: [{ name: 'syncloop', check: () => loop.health() }],
   };
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

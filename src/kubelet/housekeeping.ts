@@ -1,4 +1,5 @@
 /** Housekeeping: makes the world agree with the configured pods, one full pass every two seconds. */
+import { errorText } from '../async/index.js';
 import type { ObservedPod } from '../cri/index.js';
 import { isStaticPod, isTerminalPhase, type Pod, type PodStatus } from '../kube/index.js';
 import type { PodManager } from '../pods/desired/index.js';
@@ -104,7 +105,7 @@ export class Housekeeping {
     try {
       return (await this.#options.cgroups?.list()) ?? [];
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = errorText(error);
       throw new Error(`failed to get list of pods that still exist on cgroup mounts: ${text}`, {
         cause: error,
       });

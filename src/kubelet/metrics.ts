@@ -113,6 +113,18 @@ export function createMetrics(registry: Registry, nodeName: string) {
     'kubelet_pleg_last_seen_seconds',
     'When the PLEG was last seen active, in Unix seconds.',
   );
+  const plegEventErrors = registry.counter(
+    'kubelet_evented_pleg_connection_error_count',
+    'How often the stream of runtime events could not be had or broke.',
+  );
+  const plegEventConnections = registry.counter(
+    'kubelet_evented_pleg_connection_success_count',
+    'How often the stream of runtime events was had.',
+  );
+  const plegEventLatency = registry.histogram(
+    'kubelet_evented_pleg_connection_latency_seconds',
+    'Duration in seconds from what happened in the runtime to its event.',
+  );
   const runningPods = registry.gauge('kubelet_running_pods', 'Pods with a running sandbox.');
   const runningContainers = registry.gauge('kubelet_running_containers', 'Containers by state.', [
     'container_state',
@@ -214,9 +226,6 @@ export function createMetrics(registry: Registry, nodeName: string) {
     operations.inc(labels);
     operationDuration.observe(durationMs / 1000, labels);
     if (error !== undefined) operationErrors.inc(labels);
-    if (operation !== 'run_podsandbox') return;
-    sandboxDuration.observe(durationMs / 1000, { runtime_handler: '' });
-    if (error !== undefined) sandboxErrors.inc({ runtime_handler: '' });
   };
   return {
     workers,
@@ -231,12 +240,17 @@ export function createMetrics(registry: Registry, nodeName: string) {
     plegPodRelist,
     plegDiscards,
     plegLastSeen,
+    plegEventErrors,
+    plegEventConnections,
+    plegEventLatency,
     runningPods,
     runningContainers,
     startedPods,
     startedPodErrors,
     startedContainers,
     startedContainerErrors,
+    sandboxDuration,
+    sandboxErrors,
     terminatedContainers,
     imagePull,
     imageRequests,

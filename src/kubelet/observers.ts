@@ -1,5 +1,4 @@
 /** Turns what the parts tell of themselves into the kubelet's metrics. */
-import type { Clock } from '../async/index.js';
 import type { ImageObserver } from '../runtime/images/index.js';
 import type { RuntimeObserver } from '../runtime/index.js';
 import type { PlegObserver } from '../runtime/pleg/index.js';
@@ -15,21 +14,29 @@ export function runtimeObserver(metrics: KubeletMetrics): RuntimeObserver {
   return {
     sandboxStarted: () => metrics.startedPods.inc(),
     sandboxFailed: () => metrics.startedPodErrors.inc(),
+    sandboxRun({ runtimeHandler, durationMs, failed }) {
+      const labels = { runtime_handler: runtimeHandler };
+      metrics.sandboxDuration.observe(durationMs / 1000, labels);
+      if (failed) metrics.sandboxErrors.inc(labels);
+    },
     containerStarted: (kind) => metrics.startedContainers.inc({ container_type: containerTypes[kind] }),
     startFailed: (kind, reason) =>
       metrics.startedContainerErrors.inc({ container_type: containerTypes[kind], code: reason }),
   };
 }
 
-export function plegObserver(metrics: KubeletMetrics, clock: Clock): PlegObserver {
+export function plegObserver(metrics: KubeletMetrics): PlegObserver {
   return {
     relisted(durationMs, sinceLastMs) {
       metrics.plegRelist.observe(durationMs / 1000);
       if (sinceLastMs !== undefined) metrics.plegInterval.observe(sinceLastMs / 1000);
-      metrics.plegLastSeen.set(Math.floor(clock.now() / 1000));
     },
     podRelisted: (durationMs) => metrics.plegPodRelist.observe(durationMs / 1000),
     discarded: () => metrics.plegDiscards.inc(),
+    lastSeen: (wallMs) => metrics.plegLastSeen.set(Math.floor(wallMs / 1000)),
+    eventsConnected: () => metrics.plegEventConnections.inc(),
+    eventsFailed: () => metrics.plegEventErrors.inc(),
+    eventReceived: (latencyMs) => metrics.plegEventLatency.observe(latencyMs / 1000),
     observed(pods) {
       let running = 0;
       const states: Record<string, number> = { created: 0, running: 0, exited: 0, unknown: 0 };

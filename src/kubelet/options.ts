@@ -6,7 +6,7 @@ import type { Registry } from '../metrics/index.js';
 import type { PodSource, SourceContext, SourceName } from '../pods/index.js';
 import type { HostFacts } from '../runtime/config/index.js';
 import type { Keyring, LifecycleHooks, PodConfigs } from '../runtime/index.js';
-import type { EventSourceFactory } from '../runtime/pleg/index.js';
+import type { EventSource } from '../runtime/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
 import type { AdmissionHandler } from './admission.js';
 import type { KubeletMetrics } from './metrics.js';
@@ -14,7 +14,10 @@ import type { MirrorPods, PodCgroups, PodProbes, PodVolumes } from './seams.js';
 
 export interface KubeletOptions {
   readonly nodeName: string;
-  /** Any container runtime: a CRI client, or one that ships inside. */
+  /**
+   * Any container runtime: a CRI client, or one that ships inside. The kubelet gives every call its deadline,
+   * checks every answer and counts the calls.
+   */
   readonly runtime: CriRuntime;
   /** Where the agent keeps what belongs to pods. */
   readonly rootDir: string;
@@ -32,8 +35,8 @@ export interface KubeletOptions {
   readonly hostIps?: readonly string[];
   /** What the machine is; read from it by default. */
   readonly host?: HostFacts;
-  /** Streams of runtime events to try in order. The CRI's own by default. */
-  readonly eventSources?: readonly EventSourceFactory[];
+  /** Streams of runtime events to try in order, made from the runtime as the kubelet calls it. The CRI's own by default. */
+  readonly eventSources?: readonly ((cri: CriRuntime) => EventSource)[];
   /** Sources beside those that the configuration names. */
   readonly sources?: readonly {
     readonly name: SourceName;

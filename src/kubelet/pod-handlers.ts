@@ -1,8 +1,8 @@
 /** What each kind of change in the desired pods leads to: admission, and work for the pod's worker. */
 import type { Clock } from '../async/index.js';
-import { isMirrorPod, isTerminalPhase, type Pod, type PodStatus, qosClass } from '../kube/index.js';
+import { isMirrorPod, isTerminalPhase, type Pod, type PodStatus } from '../kube/index.js';
 import type { ConfigUpdate, PodConfig, PodManager } from '../pods/desired/index.js';
-import { needsReadinessReconcile } from '../pods/status/index.js';
+import { needsReadinessReconcile, rejectedStatus } from '../pods/status/index.js';
 import type { PodWorkers } from '../pods/workers/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
 import { filterActive } from './active-pods.js';
@@ -142,12 +142,7 @@ export class PodHandlers {
       return true;
     }
     timeline.event(podRef(pod), 'Warning', answer.reason, answer.message);
-    statuses.set(pod, {
-      qosClass: qosClass(pod),
-      phase: 'Failed',
-      reason: answer.reason,
-      message: `Pod was rejected: ${answer.message}`,
-    });
+    statuses.set(pod, rejectedStatus(pod, answer.reason, answer.message));
     onRejected(answer.reason);
     return false;
   }

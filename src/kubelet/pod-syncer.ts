@@ -1,5 +1,5 @@
 /** The pod syncer: what one step of a pod's life does, as a transaction that is repeated until it succeeds. */
-import { type Clock, isCancelled, sleep, TimedOut, withTimeout } from '../async/index.js';
+import { type Clock, errorText, isCancelled, sleep, TimedOut, withTimeout } from '../async/index.js';
 import type { ObservedPod, ObservedPodStatus } from '../cri/index.js';
 import {
   configSeenAnnotation,
@@ -99,7 +99,7 @@ export class KubeletPodSyncer implements PodSyncer {
     if (!this.#options.isTerminationRequested(uid)) await this.#ensureCgroup(pod, observed, status);
     await mirrors?.reconcile(pod, mirror);
     await this.#options.makePodDirectories(uid).catch((error: unknown) => {
-      this.#warn(pod, 'Failed', `error making pod data directories: ${textOf(error)}`);
+      this.#warn(pod, 'Failed', `error making pod data directories: ${errorText(error)}`);
       throw error;
     });
     await this.#mountVolumes(pod, signal);
@@ -153,7 +153,7 @@ export class KubeletPodSyncer implements PodSyncer {
     probes?.remove(pod);
 
     const after = await runtime.podStatus(uid, name, namespace).catch((error: unknown) => {
-      throw new Error(`unable to read pod status prior to final pod termination: ${textOf(error)}`, {
+      throw new Error(`unable to read pod status prior to final pod termination: ${errorText(error)}`, {
         cause: error,
       });
     });
@@ -235,7 +235,7 @@ export class KubeletPodSyncer implements PodSyncer {
       } else if (runsOnce(pod)) return;
     }
     await cgroups.ensure(pod).catch((error: unknown) => {
-      const message = `unable to ensure pod container exists: ${textOf(error)}`;
+      const message = `unable to ensure pod container exists: ${errorText(error)}`;
       this.#warn(pod, 'FailedCreatePodContainer', message);
       throw new Error(message, { cause: error });
     });
@@ -248,7 +248,7 @@ export class KubeletPodSyncer implements PodSyncer {
     } catch (error) {
       // Who was cut off says nothing here; the volumes themselves tell why they took too long.
       if (!isCancelled(error) && !(error instanceof TimedOut)) {
-        this.#warn(pod, 'FailedMount', `Unable to attach or mount volumes: ${textOf(error)}`);
+        this.#warn(pod, 'FailedMount', `Unable to attach or mount volumes: ${errorText(error)}`);
       }
       throw error;
     }
@@ -285,8 +285,4 @@ function runsOnce(pod: Pod): boolean {
 
 function withPodIps(observed: ObservedPodStatus, status: PodStatus): ObservedPodStatus {
   return { ...observed, ips: status.podIPs?.map(({ ip }) => ip ?? '') ?? observed.ips };
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

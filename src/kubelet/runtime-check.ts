@@ -1,5 +1,5 @@
 /** Asks the runtime for its state periodically and remembers what the loop and the node report need of it. */
-import { type Clock, sleep } from '../async/index.js';
+import { type Clock, errorText, sleep } from '../async/index.js';
 import type { CriRuntime, RuntimeHandler } from '../cri/index.js';
 import type { Timeline } from '../timeline/index.js';
 import { type HealthCheck, joinErrors, judgeConditions, runtimeErrors } from './runtime-state.js';
@@ -75,7 +75,7 @@ export class RuntimeCheck {
   async #check(): Promise<void> {
     const { runtime, clock, onFirstReady } = this.#options;
     const answer = await runtime.status({ verbose: false }).catch((error: unknown) => {
-      this.#report(`cannot read the runtime's status: ${textOf(error)}`);
+      this.#report(`cannot read the runtime's status: ${errorText(error)}`);
       return undefined;
     });
     if (answer?.status === undefined) return;
@@ -90,7 +90,7 @@ export class RuntimeCheck {
       try {
         await onFirstReady();
       } catch (error) {
-        this.#report(`the runtime cannot be used yet: ${textOf(error)}`);
+        this.#report(`the runtime cannot be used yet: ${errorText(error)}`);
         return;
       }
       this.#firstReadyDone = true;
@@ -112,8 +112,4 @@ export class RuntimeCheck {
         : { kind: 'problem', what: 'runtime.state', message: problem },
     );
   }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

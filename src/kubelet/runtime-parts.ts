@@ -10,7 +10,7 @@ import {
 import { ImageManager, PullQueue, PullRate } from '../runtime/images/index.js';
 import {
   type ContainerRemover,
-  crashLoopDefaults,
+  crashLoopDelays,
   type PodConfigs,
   type PodStates,
   RuntimeManager,
@@ -29,8 +29,7 @@ export function createRuntimeManager(
   podStates: PodStates,
   remover: ContainerRemover,
 ): RuntimeManager {
-  const { options, config, cri, clock, timeline, metrics, podLogsDir, containerLogsDir } = context;
-  const maxRestartMs = config.crashLoopBackOff.maxContainerRestartPeriod ?? crashLoopDefaults.maxMs;
+  const { options, config, gates, cri, clock, timeline, metrics, podLogsDir, containerLogsDir } = context;
   return new RuntimeManager({
     cri,
     clock,
@@ -44,17 +43,22 @@ export function createRuntimeManager(
         rate: new PullRate({ clock, qps: config.registryPullQPS, burst: config.registryBurst }),
       }),
       observer: imageObserver(metrics),
+      announcesAccess: gates.enabled('KubeletEnsureSecretPulledImages'),
       ...(options.keyring === undefined ? {} : { keyring: options.keyring }),
     }),
     configs: options.podConfigs ?? createPodConfigs(context),
     podStates,
     remover,
     gate: new Gate(options.startsAtOnce ?? defaultStartsAtOnce()),
-    crashLoop: new Backoff({ ...crashLoopDefaults, maxMs: maxRestartMs }),
+    crashLoop: new Backoff(
+      crashLoopDelays({
+        maxMs: config.crashLoopBackOff.maxContainerRestartPeriod,
+        reduced: gates.enabled('ReduceDefaultCrashLoopBackOffDecay'),
+      }),
+    ),
     podLogsDir,
     observer: runtimeObserver(metrics),
     terminationMessage,
-    requestTimeoutMs: config.runtimeRequestTimeout,
     ...(containerLogsDir === undefined ? {} : { containerLogsDir }),
     ...(options.hooks === undefined ? {} : { hooks: options.hooks }),
   });

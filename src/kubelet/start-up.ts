@@ -1,6 +1,7 @@
 /** What a kubelet does to its machine before its parts run. */
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { errorText } from '../async/index.js';
 import { parseResolvConf, resolvConfLimitProblem } from '../runtime/config/index.js';
 import type { KubeletContext } from './context.js';
 
@@ -11,7 +12,7 @@ export async function prepareMachine(context: KubeletContext): Promise<void> {
   try {
     await makeDirectories(context);
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = errorText(error);
     timeline.nodeEvent(nodeName, 'Warning', 'KubeletSetupFailed', text);
     throw error;
   }
@@ -58,7 +59,7 @@ async function checkResolvConf({
     const parsed = parseResolvConf(await readFile(config.resolvConf, 'utf8'));
     problem = resolvConfLimitProblem(config.resolvConf, parsed, config.clusterDomain);
   } catch (error) {
-    problem = error instanceof Error ? error.message : String(error);
+    problem = errorText(error);
   }
   if (problem !== undefined) timeline.nodeEvent(nodeName, 'Warning', 'CheckLimitsForResolvConf', problem);
 }

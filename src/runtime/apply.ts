@@ -1,16 +1,9 @@
 /** Does what a plan says: kills, resets, the sandbox, then the containers, in this order. */
-import { type Backoff, Cancelled, throwIfCancelled } from '../async/index.js';
+import { asError, type Backoff, Cancelled, errorText, throwIfCancelled } from '../async/index.js';
 import type { ObservedPodStatus } from '../cri/index.js';
-import { formatPod, type Pod } from '../kube/index.js';
+import { formatPod, goQuote, type Pod } from '../kube/index.js';
 import { podRef } from '../timeline/index.js';
-import { goQuote } from './config/go-quote.js';
-import {
-  type ContainerRemover,
-  type PodStates,
-  type RuntimeObserver,
-  SyncFailure,
-  type SyncStepResult,
-} from './contracts.js';
+import { type ContainerRemover, type PodStates, SyncFailure, type SyncStepResult } from './contracts.js';
 import { allInitInstances, removeInitInstances, supersededInitInstances } from './init-cleanup.js';
 import { killContainer } from './kill.js';
 import { killPod } from './kill-pod.js';
@@ -25,7 +18,6 @@ export interface SyncPorts extends SandboxPorts {
   readonly remover: ContainerRemover;
   readonly crashLoop: Backoff;
   readonly tickets: StartTickets;
-  readonly observer: RuntimeObserver | undefined;
 }
 
 export interface SyncRequest {
@@ -137,16 +129,7 @@ async function resetPlanned(ports: SyncPorts, run: SyncRun): Promise<void> {
     }
     const step = { action: 'RemoveContainer', target: name } as const;
     try {
-      await ports.remover.remove({ id, name }, true);
-      ports.timeline.record({
-        kind: 'effect',
-        what: 'container.remove',
-        message: `Removed container ${name}`,
-        because,
-        pod: podRef(run.pod),
-        container: name,
-        data: { containerId: id },
-      });
+      await ports.remover.remove({ id, name }, { keepLogs: true, because });
       run.steps.push(step);
     } catch (error) {
       run.steps.push({ ...step, failure: failureOf('RemoveContainerError', error) });
@@ -185,7 +168,7 @@ async function newSandbox(ports: SyncPorts, run: SyncRun): Promise<Sandbox | und
     }
     throwIfCancelled(signal);
     run.steps.push({ ...step, failure });
-    warn(ports, run, 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${textOf(error)}`);
+    warn(ports, run, 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${errorText(error)}`);
     return undefined;
   }
   run.steps.push(step);
@@ -194,8 +177,8 @@ async function newSandbox(ports: SyncPorts, run: SyncRun): Promise<Sandbox | und
     run.podIps = await readPodIps(ports, pod, sandbox.id, run.podIps);
   } catch (error) {
     throwIfCancelled(signal);
-    warn(ports, run, 'FailedPodSandBoxStatus', `Unable to get pod sandbox status: ${textOf(error)}`);
-    run.error = error instanceof Error ? error : new Error(textOf(error));
+    warn(ports, run, 'FailedPodSandBoxStatus', `Unable to get pod sandbox status: ${errorText(error)}`);
+    run.error = asError(error);
     return undefined;
   }
   try {
@@ -236,9 +219,5 @@ function warn(ports: SyncPorts, run: SyncRun, reason: string, message: string): 
 }
 
 function failureOf(reason: 'KillContainerError' | 'RemoveContainerError', error: unknown): SyncFailure {
-  return new SyncFailure(reason, textOf(error), { cause: error });
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return new SyncFailure(reason, errorText(error), { cause: error });
 }

@@ -150,11 +150,20 @@ export interface InternalLifecycle {
   postStop(containerId: string): Promise<void>;
 }
 
+export interface SandboxRun {
+  /** Empty for the runtime's default. */
+  readonly runtimeHandler: string;
+  readonly durationMs: number;
+  readonly failed: boolean;
+}
+
 /** Told of what the runtime manager tries and what fails, so that someone can count it. */
 export interface RuntimeObserver {
   /** A sandbox is about to be created. */
   sandboxStarted(pod: Pod): void;
   sandboxFailed(pod: Pod): void;
+  /** The runtime was asked for a sandbox and has answered. */
+  sandboxRun(run: SandboxRun): void;
   /** A container is about to be started; those still in back-off are not. */
   containerStarted(kind: ContainerKind): void;
   startFailed(kind: ContainerKind, reason: SyncFailureReason): void;
@@ -175,9 +184,25 @@ export interface PodStates {
   shouldRuntimeBeRemoved(uid: string): boolean;
 }
 
-/** Removes one dead container with or without its logs. */
+/** A container of a pod whose object nobody has, to be killed. */
+export interface OrphanKill {
+  readonly id: string;
+  readonly name: string;
+  /** The text of the `Killing` event; there is none where the pod's object does not name the container. */
+  readonly message: string;
+  /** Why it ends, for the timeline. */
+  readonly because: string;
+}
+
+export interface RemovalOptions {
+  readonly keepLogs: boolean;
+  /** Why it goes, for the timeline. */
+  readonly because: string;
+}
+
+/** Removes one dead container and records that; one that the runtime no longer knows counts as removed. */
 export interface ContainerRemover {
-  remove(container: Pick<ObservedContainerStatus, 'id' | 'name'>, keepLogs: boolean): Promise<void>;
+  remove(container: Pick<ObservedContainerStatus, 'id' | 'name'>, options: RemovalOptions): Promise<void>;
 }
 
 export type { CriRuntime };

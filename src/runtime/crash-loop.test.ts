@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Backoff } from '../async/index.js';
-import { checkCrashLoop, crashLoopDefaults, crashLoopKey } from './crash-loop.js';
+import { checkCrashLoop, crashLoopDelays, crashLoopKey } from './crash-loop.js';
 import { container, exited, makePod, makeStatus } from './test-fixtures.js';
 
 describe('checkCrashLoop', () => {
@@ -33,7 +33,7 @@ describe('checkCrashLoop', () => {
   }
 
   it('50: delays double up to the maximum, and a long run starts over', () => {
-    const backoff = new Backoff(crashLoopDefaults);
+    const backoff = new Backoff(crashLoopDelays());
     const first = waits(backoff, 8, 0);
     expect(first.list).toEqual([0, 10, 20, 40, 80, 160, 300, 300]);
     expect(waits(backoff, 1, 600_001, first.endMs).list).toEqual([0]);
@@ -41,7 +41,7 @@ describe('checkCrashLoop', () => {
   });
 
   it('51: another image starts at once', () => {
-    const backoff = new Backoff(crashLoopDefaults);
+    const backoff = new Backoff(crashLoopDelays());
     waits(backoff, 3, 0);
     const edited = container('app', { image: 'example/app:2' });
     expect(
@@ -54,7 +54,7 @@ describe('checkCrashLoop', () => {
   });
 
   it('says how long, which container and until when', () => {
-    const backoff = new Backoff(crashLoopDefaults);
+    const backoff = new Backoff(crashLoopDelays());
     waits(backoff, 4, 0);
     const status = ended(1_500_000);
     const failure = checkCrashLoop(backoff, { pod, container: app, status, nowMs: 1_501_000 });
@@ -63,10 +63,22 @@ describe('checkCrashLoop', () => {
   });
 
   it('a container that never exited is not held back', () => {
-    const backoff = new Backoff(crashLoopDefaults);
+    const backoff = new Backoff(crashLoopDelays());
     expect(
       checkCrashLoop(backoff, { pod, container: app, status: makeStatus(pod, []), nowMs: 0 }),
     ).toBeUndefined();
     expect(backoff.size).toBe(0);
+  });
+});
+
+describe('crashLoopDelays', () => {
+  it.each([
+    ['10 s to 5 min by default', {}, 10_000, 300_000],
+    ['up to the configured maximum', { maxMs: 60_000 }, 10_000, 60_000],
+    ['a maximum below the first delay is the first delay', { maxMs: 2_000 }, 2_000, 2_000],
+    ['1 s to 1 min when reduced', { reduced: true }, 1_000, 60_000],
+    ['the configured maximum holds when reduced, too', { maxMs: 300_000, reduced: true }, 1_000, 300_000],
+  ])('%s', (_, settings, initialMs, maxMs) => {
+    expect(crashLoopDelays(settings)).toEqual({ initialMs, maxMs, resetAfterMs: 600_000 });
   });
 });

@@ -1,12 +1,26 @@
 /** Holds back containers that keep ending: asks and advances the back-off of one container. */
 import { createHash } from 'node:crypto';
-import type { Backoff } from '../async/index.js';
+import type { Backoff, BackoffOptions } from '../async/index.js';
 import type { ObservedPodStatus } from '../cri/index.js';
 import { canonicalJson, formatDuration, formatPod, type Pod } from '../kube/index.js';
 import { type AnyContainer, SyncFailure } from './contracts.js';
 
-/** Delays and reset time of the back-off, with the defaults of a node that configures nothing. */
-export const crashLoopDefaults = { initialMs: 10_000, maxMs: 300_000, resetAfterMs: 600_000 } as const;
+/** How long an entry lives after its last start, whatever its delay. */
+const resetAfterMs = 600_000;
+
+export interface CrashLoopSettings {
+  /** The configured maximum; without one that of the chosen delays holds. */
+  readonly maxMs?: number | undefined;
+  /** Whether the back-off begins low and stays low. */
+  readonly reduced?: boolean;
+}
+
+/** The delays of the back-off; a maximum below the first delay is the first delay. */
+export function crashLoopDelays({ maxMs, reduced = false }: CrashLoopSettings = {}): BackoffOptions {
+  const delays = reduced ? { initialMs: 1_000, maxMs: 60_000 } : { initialMs: 10_000, maxMs: 300_000 };
+  const limitMs = maxMs ?? delays.maxMs;
+  return { initialMs: Math.min(delays.initialMs, limitMs), maxMs: limitMs, resetAfterMs };
+}
 
 /** A change of anything in here is a new attempt that deserves to start at once. */
 export function crashLoopKey(pod: Pod, container: AnyContainer): string {

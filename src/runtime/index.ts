@@ -2,7 +2,7 @@
 export type { SyncRequest } from './apply.js';
 export { recordContainerEvent } from './container-events.js';
 export * from './contracts.js';
-export { crashLoopDefaults, crashLoopKey } from './crash-loop.js';
+export { type CrashLoopSettings, crashLoopDelays, crashLoopKey } from './crash-loop.js';
 export { type GracePeriod, gracePeriod, minimumGracePeriodSeconds } from './grace.js';
 export {
   type KillPodOptions,
@@ -12,16 +12,7 @@ export {
 } from './manager.js';
 export { type PlanInput, planPod } from './plan.js';
 export * from './pod-plan.js';
-export {
-  effectiveRestartPolicy,
-  matchingRestartRule,
-  podRestartPolicy,
-  type RestartPolicy,
-  type RestartVerdict,
-  restartDecision,
-  triggersRestartAll,
-} from './restart.js';
+export { type RestartVerdict, restartDecision } from './restart.js';
 export { stubPod } from './restored-pod.js';
-export { type SandboxVerdict, sandboxVerdict } from './sandbox-change.js';
 export { PodSyncError, type PodSyncResult, syncError } from './sync-result.js';
 export type { RuntimeVersion } from './version.js';

@@ -34,23 +34,19 @@ export async function removeInitInstances(
   because: string,
 ): Promise<void> {
   for (const { id, name } of instances) {
-    const entry = {
-      what: 'container.remove',
-      pod: podRef(pod),
-      container: name,
-      because,
-      data: { containerId: id },
-    } as const;
     try {
-      await remover.remove({ id, name }, false);
-      timeline.record({ ...entry, kind: 'effect', message: `Removed an instance of init container ${name}` });
+      await remover.remove({ id, name }, { keepLogs: false, because });
     } catch (error) {
       timeline.record({
-        ...entry,
         kind: 'problem',
-        level: 'warn',
+        what: 'container.remove',
         message: `Could not remove an instance of init container ${name}`,
+        because,
+        pod: podRef(pod),
+        container: name,
+        level: 'warn',
         error,
+        data: { containerId: id },
       });
     }
   }

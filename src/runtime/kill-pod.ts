@@ -1,4 +1,5 @@
 /** Ends a pod in the runtime: all running containers at once, in their order, then every sandbox. */
+import { errorText } from '../async/index.js';
 import { isNotFound, type ObservedPod, type ObservedPodStatus } from '../cri/index.js';
 import type { Pod } from '../kube/index.js';
 import { SyncFailure, type SyncStepResult } from './contracts.js';
@@ -73,5 +74,5 @@ async function stopSandbox(ports: KillPorts, kill: PodKill, id: string): Promise
 }
 
 function failed(reason: 'KillContainerError' | 'KillPodSandboxError', error: unknown): SyncFailure {
-  return new SyncFailure(reason, error instanceof Error ? error.message : String(error), { cause: error });
+  return new SyncFailure(reason, errorText(error), { cause: error });
 }

@@ -205,6 +205,48 @@ describe('killing a pod', () => {
     expect(events()).toEqual([]);
   });
 
+  it('one container of an unknown pod is killed as it asked to be, and the timeline says why', async () => {
+    const table = bench({
+      overrides: {
+        containerStatus: async ({ containerId }) =>
+          ContainerStatusResponse.create({
+            status: {
+              id: containerId,
+              labels: { [criLabels.containerName]: 'c0', [criLabels.podUid]: 'uid-1' },
+              annotations: {
+                [criAnnotations.preStopHandler]: JSON.stringify({ exec: { command: ['bye'] } }),
+                [criAnnotations.podTerminationGracePeriod]: '20',
+              },
+            },
+          }),
+      },
+    });
+    const ran: string[] = [];
+    const preStopOf: LifecycleHooks['preStop'] = async (_pod, { name }, id) => void ran.push(`${name} ${id}`);
+    const manager = new RuntimeManager({
+      ...table.options,
+      hooks: { postStart: async () => {}, preStop: preStopOf },
+    });
+    await manager.killOrphan({ id: 'x', name: 'c0', message: 'unknown state', because: 'the pod is gone' });
+    expect(ran).toEqual(['c0 x']);
+    expect(table.calls).toMatchObject([{ method: 'StopContainer', target: 'x', timeout: 20 }]);
+    expect(table.timeline.ofPod('uid-1').at(-1)).toMatchObject({
+      what: 'container.stop',
+      because: 'the pod is gone',
+      container: 'c0',
+    });
+  });
+
+  it('a container that the runtime no longer has needs no killing; one that does not stop is told of', async () => {
+    const fail = (code: 'NotFound' | 'Internal') => () => Promise.reject(new CriError(code, 'no'));
+    const orphan = { id: 'x', name: 'c0', message: '', because: '' };
+    const gone = bench({ overrides: { containerStatus: fail('NotFound') } });
+    await new RuntimeManager(gone.options).killOrphan(orphan);
+    expect(gone.calls).toEqual([]);
+    const broken = bench({ overrides: { containerStatus: fail('Internal') } });
+    await expect(new RuntimeManager(broken.options).killOrphan(orphan)).rejects.toThrow('Internal');
+  });
+
   it('a pod that nobody wants is killed through a stub with the minimum of grace', async () => {
     const observed = {
       uid: 'uid-1',

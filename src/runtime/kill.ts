@@ -7,6 +7,7 @@ import { recordContainerEvent } from './container-events.js';
 import type { AnyContainer, LifecycleHooks } from './contracts.js';
 import { type GracePeriod, gracePeriod, minimumGracePeriodSeconds } from './grace.js';
 import type { KillReason } from './pod-plan.js';
+import { checkedContainerStatus } from './response-checks.js';
 import { restorePod } from './restored-pod.js';
 import { atMost, type TerminationTurns } from './termination-turns.js';
 
@@ -17,8 +18,6 @@ export interface KillPorts {
   readonly hooks: LifecycleHooks | undefined;
   /** Owns preStop hooks that outlive the wait for them. */
   readonly background: TaskGroup;
-  /** What an ordinary call to the runtime may take. */
-  readonly requestTimeoutMs: number;
 }
 
 export interface ContainerKill {
@@ -42,7 +41,7 @@ interface Target {
 
 /** Rejects when the runtime could not stop the container; a container that is gone counts as stopped. */
 export async function killContainer(ports: KillPorts, kill: ContainerKill): Promise<void> {
-  const { cri, clock, timeline, requestTimeoutMs } = ports;
+  const { cri, clock, timeline } = ports;
   const target = await resolveTarget(ports, kill);
   if (target === undefined) {
     kill.turns?.ended(kill.name);
@@ -74,10 +73,7 @@ export async function killContainer(ports: KillPorts, kill: ContainerKill): Prom
     data: { graceSeconds: grace.seconds, graceFrom: grace.from, timeoutSeconds, containerId: kill.id },
   } as const;
   try {
-    await cri.stopContainer(
-      { containerId: kill.id, timeout: timeoutSeconds },
-      { timeoutMs: requestTimeoutMs + timeoutSeconds * 1000, signal: kill.signal },
-    );
+    await cri.stopContainer({ containerId: kill.id, timeout: timeoutSeconds }, { signal: kill.signal });
   } catch (error) {
     if (!isNotFound(error)) {
       timeline.record({
@@ -110,9 +106,8 @@ async function resolveTarget(ports: KillPorts, kill: ContainerKill): Promise<Tar
     return { pod: kill.pod, container: found.container };
   }
   try {
-    const { status } = await ports.cri.containerStatus({ containerId: kill.id }, { signal: kill.signal });
-    if (status === undefined) throw new Error('container status is nil');
-    return restorePod(status);
+    const answer = await ports.cri.containerStatus({ containerId: kill.id }, { signal: kill.signal });
+    return restorePod(checkedContainerStatus(answer));
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;

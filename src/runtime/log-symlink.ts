@@ -2,6 +2,7 @@
 import { stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '../kube/index.js';
+import { isMissing } from './logs/file-error.js';
 
 /** Leaves room for `.log` and a rotation mark within the 255 bytes of a file name. */
 const longestBaseName = 251;
@@ -21,7 +22,7 @@ export function logSymlinkPath(
 export async function linkContainerLog(logPath: string, linkPath: string): Promise<void> {
   const exists = await stat(logPath).then(
     () => true,
-    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
+    (error: unknown) => !isMissing(error),
   );
   if (exists) await symlink(logPath, linkPath);
 }

@@ -9,12 +9,14 @@ import type {
   ImageEnsurer,
   InternalLifecycle,
   LifecycleHooks,
+  OrphanKill,
   PodConfigs,
   PodStates,
   ProbeVerdicts,
   RuntimeObserver,
   SyncStepResult,
 } from './contracts.js';
+import { killContainer } from './kill.js';
 import { killPod } from './kill-pod.js';
 import { listPod, listPods, type ObservePorts, podStatus } from './observe.js';
 import { planPod } from './plan.js';
@@ -48,8 +50,6 @@ export interface RuntimeManagerOptions {
   readonly runtimeHandler?: (pod: Pod) => Promise<string>;
   /** What an exited container left as its last words; empty for nothing. */
   readonly terminationMessage?: (status: ObservedContainerStatus) => Promise<string>;
-  /** What an ordinary call to the runtime may take; two minutes unless told. */
-  readonly requestTimeoutMs?: number;
 }
 
 export interface SyncPodOptions {
@@ -66,7 +66,6 @@ export interface KillPodOptions {
   readonly signal?: AbortSignal;
 }
 
-const defaultRequestTimeoutMs = 120_000;
 const versionLifeMs = 60_000;
 
 const nobodyProbes: ProbeVerdicts = { liveness: () => 'success', startup: () => 'success' };
@@ -96,7 +95,6 @@ export class RuntimeManager {
       observer: options.observer,
       runtimeHandler: options.runtimeHandler ?? (() => Promise.resolve('')),
       terminationMessage: options.terminationMessage,
-      requestTimeoutMs: options.requestTimeoutMs ?? defaultRequestTimeoutMs,
       tickets: new StartTickets(),
       background: new TaskGroup({
         onError: (task, error) =>
@@ -124,8 +122,9 @@ export class RuntimeManager {
     return listPod(this.#ports, uid);
   }
 
-  podStatus(uid: string, name: string, namespace: string): Promise<ObservedPodStatus> {
-    return podStatus(this.#ports, uid, name, namespace);
+  /** With what was listed of the pod a moment ago it is not listed again. */
+  podStatus(uid: string, name: string, namespace: string, listed?: ObservedPod): Promise<ObservedPodStatus> {
+    return podStatus(this.#ports, uid, name, namespace, listed);
   }
 
   /** What a sync of the pod would do. */
@@ -154,6 +153,15 @@ export class RuntimeManager {
     const steps = await killPod(this.#ports, { pod, observed, graceOverrideSeconds, because, signal });
     this.#ports.tickets.forget(observed.uid);
     return { steps };
+  }
+
+  /**
+   * Kills one container of a pod whose object nobody has: what its hook and its grace period were is read
+   * back from the container. Rejects when the runtime could not stop it.
+   */
+  async killOrphan(container: OrphanKill): Promise<void> {
+    const { signal } = this.#ports.background;
+    await killContainer(this.#ports, { ...container, pod: undefined, reason: 'Unknown', signal });
   }
 
   /** Forgets back-offs that have run out; meant for housekeeping. */

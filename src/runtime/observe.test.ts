@@ -148,6 +148,19 @@ describe('podStatus', () => {
     expect((await read(shown)).containers[0]?.message).toBe(expected);
   });
 
+  it('what was listed a moment ago is not listed again', async () => {
+    const { asked, manager } = showing({
+      sandboxes: [{ id: 'a', attempt: 0, ip: '10.0.0.1' }],
+      containers: [{ id: 'c', sandbox: 'a', createdAt: 1n }],
+    });
+    const listed = await manager.listPod('uid-1');
+    asked.sandboxes = undefined;
+    const status = await manager.podStatus('uid-1', 'web', 'shop', listed);
+    expect(asked.sandboxes).toBeUndefined();
+    expect(status).toMatchObject({ ips: ['10.0.0.1'], activeContainers: [{ id: 'c' }] });
+    expect(status.observedAtMs).toBe(listed?.observedAtMs);
+  });
+
   it('what vanished in between is left out', async () => {
     const gone = () => Promise.reject(new CriError('NotFound', 'gone'));
     const shown = showing(
@@ -167,11 +180,6 @@ describe('podStatus', () => {
       'nil sandbox status',
       { podSandboxStatus: async () => PodSandboxStatusResponse.create() },
       'pod sandbox status is nil',
-    ],
-    [
-      'incomplete container status',
-      { containerStatus: async () => ContainerStatusResponse.create({ status: { id: 'c', createdAt: 1n } }) },
-      'the runtime\'s status of container "c" does not set metadata.name, image.image, image_ref',
     ],
     [
       'any other error',

@@ -53,15 +53,19 @@ export async function listPod({ cri, clock }: ObservePorts, uid: string): Promis
   return groupByPod(sandboxes.items, containers.containers, observedAtMs).find((pod) => pod.uid === uid);
 }
 
-/** One pod in full. What vanishes between listing and asking is left out; any other error fails the reading. */
+/**
+ * One pod in full; with what was listed of it a moment ago it is not listed again. What vanishes between
+ * listing and asking is left out; any other error fails the reading.
+ */
 export async function podStatus(
   ports: ObservePorts,
   uid: string,
   name: string,
   namespace: string,
+  alreadyListed?: ObservedPod,
 ): Promise<ObservedPodStatus> {
-  const observedAtMs = ports.clock.monotonic();
-  const listed = await listPod(ports, uid);
+  const observedAtMs = alreadyListed?.observedAtMs ?? ports.clock.monotonic();
+  const listed = alreadyListed ?? (await listPod(ports, uid));
   const gate = new Gate(parallelStatusCalls);
   const [readSandboxes, readContainers] = await Promise.all([
     Promise.allSettled((listed?.sandboxes ?? []).map(({ id }) => gate.run(() => sandboxStatus(ports, id)))),

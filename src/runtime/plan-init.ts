@@ -1,9 +1,9 @@
 /** Decides what init containers and sidecars need, and whether the regular containers may run yet. */
 import { newestContainer, type ObservedContainerStatus, type ObservedPodStatus } from '../cri/index.js';
-import { type Container, hashContainer, isSidecar, type Pod } from '../kube/index.js';
+import { type Container, effectiveRestartPolicy, hashContainer, isSidecar, type Pod } from '../kube/index.js';
 import type { ProbeVerdicts } from './contracts.js';
 import type { Because, KillReason, PlannedKill, PlannedStart } from './pod-plan.js';
-import { effectiveRestartPolicy, restartDecision } from './restart.js';
+import { restartDecision } from './restart.js';
 
 export interface InitPlan {
   /** Whether the regular containers may run. */

@@ -1,9 +1,9 @@
 /** Decides what the regular containers of an initialised pod need. */
 import { newestContainer, type ObservedContainerStatus, type ObservedPodStatus } from '../cri/index.js';
-import { type Container, hashContainer, type Pod } from '../kube/index.js';
+import { type Container, effectiveRestartPolicy, hashContainer, type Pod } from '../kube/index.js';
 import type { ProbeVerdicts } from './contracts.js';
 import type { KillReason, PlannedKill, PlannedStart } from './pod-plan.js';
-import { effectiveRestartPolicy, restartDecision } from './restart.js';
+import { restartDecision } from './restart.js';
 
 export interface RegularPlan {
   readonly starts: readonly PlannedStart[];

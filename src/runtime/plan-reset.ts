@@ -1,8 +1,7 @@
 /** Decides in which order the containers of a pod are taken away when all of them have to start over. */
 import type { ObservedPodStatus } from '../cri/index.js';
-import type { Container, Pod } from '../kube/index.js';
+import { type Container, type Pod, requestsRestartOfAll } from '../kube/index.js';
 import type { PlannedReset } from './pod-plan.js';
-import { triggersRestartAll } from './restart.js';
 
 /**
  * Every instance of every regular and init container. Those whose exit asked for the restart go last:
@@ -26,7 +25,7 @@ function instancesOf(
   return status.containers
     .filter(({ name }) => name === container.name)
     .map((instance) => {
-      const isSource = triggersRestartAll(container, instance);
+      const isSource = instance.state === 'exited' && requestsRestartOfAll(container, instance.exitCode);
       return {
         isSource,
         reset: {

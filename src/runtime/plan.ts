@@ -1,13 +1,16 @@
 /** Decides what a pod needs: from the wanted pod and what the runtime shows of it to a plan that is data. */
-import { newestContainer, type ObservedPodStatus } from '../cri/index.js';
-import type { Pod } from '../kube/index.js';
+import {
+  newestContainer,
+  type ObservedPodStatus,
+  type SandboxVerdict,
+  sandboxVerdict,
+} from '../cri/index.js';
+import { effectiveRestartPolicy, type Pod, podRestartPolicy } from '../kube/index.js';
 import type { ProbeVerdicts } from './contracts.js';
 import { planInitContainers } from './plan-init.js';
 import { planRegularContainers } from './plan-regular.js';
 import { planReset } from './plan-reset.js';
 import type { Because, PlannedKill, PlannedStart, PodPlan } from './pod-plan.js';
-import { effectiveRestartPolicy, podRestartPolicy } from './restart.js';
-import { type SandboxVerdict, sandboxVerdict } from './sandbox-change.js';
 
 export interface PlanInput {
   readonly pod: Pod;

@@ -1,8 +1,9 @@
 /** Says how often a container was started before, from its newest instance or from the logs that it left. */
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { newestContainer, type ObservedPodStatus } from '../cri/index.js';
 import type { Pod } from '../kube/index.js';
+import { containerLogDirectory } from './config/paths.js';
+import { isMissing } from './logs/file-error.js';
 
 /** Above this a number in a file name was not written by the agent. */
 const largestRestartCount = 2_147_483_646;
@@ -16,12 +17,6 @@ export function restartCountFromLogs(fileNames: readonly string[]): number {
     if (digits !== undefined && count <= largestRestartCount) next = Math.max(next, count + 1);
   }
   return next;
-}
-
-/** `<podLogsDir>/<namespace>_<name>_<uid>/<container>` */
-export function containerLogDirectory(podLogsDir: string, pod: Pod, containerName: string): string {
-  const { namespace = '', name = '', uid = '' } = pod.metadata;
-  return join(podLogsDir, `${namespace}_${name}_${uid}`, containerName);
 }
 
 /** Logs outlive a runtime that forgot its containers; without them, or a place for them, the count starts at zero. */
@@ -38,11 +33,7 @@ export async function restartCount(
   try {
     return restartCountFromLogs(await readdir(containerLogDirectory(podLogsDir, pod, containerName)));
   } catch (error) {
-    if (!isAbsent(error)) onProblem(error);
+    if (!isMissing(error)) onProblem(error);
     return 0;
   }
-}
-
-function isAbsent(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

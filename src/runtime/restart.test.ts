@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ContainerRestartRule } from '../kube/index.js';
-import { restartDecision, triggersRestartAll } from './restart.js';
+import { restartDecision } from './restart.js';
 import { container, makePod } from './test-fixtures.js';
 
 describe('restartDecision', () => {
@@ -20,6 +20,7 @@ describe('restartDecision', () => {
       true,
       'it was created but never started',
     ],
+    ['running', pod('Always'), {}, { state: 'running', exitCode: 0 }, false, 'its state is running'],
     ['unknown', pod('Never'), {}, { state: 'unknown', exitCode: 0 }, true, 'its state is unknown'],
     ['no policy is Always', pod(), {}, dead(0), true, 'exited 0, policy Always'],
     ['OnFailure, success', pod('OnFailure'), {}, dead(0), false, 'exited 0, policy OnFailure'],
@@ -70,17 +71,5 @@ describe('restartDecision', () => {
     ],
   ] as const)('%s', (_, wanted, extra, status, restart, because) => {
     expect(restartDecision(wanted, container('c', { ...extra }), status)).toEqual({ restart, because });
-  });
-
-  it('only an exit that the rule names restarts all', () => {
-    const source = container('c', {
-      restartPolicy: 'Never',
-      restartPolicyRules: rules(['RestartAllContainers', 'In', [1]]),
-    });
-    expect(
-      [dead(1), dead(2), { state: 'running', exitCode: 1 } as const].map((x) =>
-        triggersRestartAll(source, x),
-      ),
-    ).toEqual([true, false, false]);
   });
 });

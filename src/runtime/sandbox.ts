@@ -1,14 +1,15 @@
 /** Creates a pod's sandbox in the runtime and reads its addresses. */
+import { errorText } from '../async/index.js';
 import { type Init, observeSandboxStatus, type PodSandboxConfig } from '../cri/index.js';
-import { formatPod, isHostNetwork, type Pod } from '../kube/index.js';
+import { formatPod, goQuote, isHostNetwork, type Pod } from '../kube/index.js';
 import { podRef } from '../timeline/index.js';
-import { goQuote } from './config/go-quote.js';
-import { SyncFailure } from './contracts.js';
+import { type RuntimeObserver, SyncFailure } from './contracts.js';
 import { sandboxIps } from './pod-ips.js';
 import { checkedSandboxStatus } from './response-checks.js';
 import type { StartPorts } from './start.js';
 
 export interface SandboxPorts extends StartPorts {
+  readonly observer: RuntimeObserver | undefined;
   /** The handler of the pod's runtime class; empty for the runtime's default. */
   readonly runtimeHandler: (pod: Pod) => Promise<string>;
 }
@@ -29,7 +30,7 @@ export interface Sandbox {
 
 /** Fails with the error to show in `Failed to create pod sandbox: …`. */
 export async function createSandbox(ports: SandboxPorts, request: SandboxRequest): Promise<Sandbox> {
-  const { cri, clock, gate, timeline, configs, requestTimeoutMs } = ports;
+  const { cri, clock, gate, timeline, configs, observer } = ports;
   const { pod, attempt, rank, signal } = request;
   const config = await configs.sandbox(pod, attempt);
   const runtimeHandler = await ports.runtimeHandler(pod);
@@ -37,12 +38,15 @@ export async function createSandbox(ports: SandboxPorts, request: SandboxRequest
   return gate.run(
     async () => {
       const startedMs = clock.monotonic();
-      const { podSandboxId: id } = await cri.runPodSandbox(
-        { config, runtimeHandler },
-        { timeoutMs: 2 * requestTimeoutMs },
-      );
-      if (id === '')
-        throw new Error(`the runtime gave no id to the sandbox of pod ${goQuote(formatPod(pod))}`);
+      const observe = (failed: boolean): void =>
+        observer?.sandboxRun({ runtimeHandler, durationMs: clock.monotonic() - startedMs, failed });
+      const { podSandboxId: id } = await cri
+        .runPodSandbox({ config, runtimeHandler })
+        .catch((error: unknown) => {
+          observe(true);
+          throw error;
+        });
+      observe(false);
       timeline.record({
         kind: 'effect',
         what: 'sandbox.create',
@@ -59,7 +63,7 @@ export async function createSandbox(ports: SandboxPorts, request: SandboxRequest
 }
 
 export function sandboxFailure(pod: Pod, error: unknown): SyncFailure {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorText(error);
   return new SyncFailure(
     'CreatePodSandboxError',
     `Failed to create sandbox for pod ${goQuote(formatPod(pod))}: ${message}`,

@@ -1,10 +1,9 @@
 /** Starts the containers that a plan names: ephemeral ones, then init containers in order, then regular ones. */
-import { throwIfCancelled } from '../async/index.js';
+import { errorText, throwIfCancelled } from '../async/index.js';
 import type { Init, PodSandboxConfig } from '../cri/index.js';
-import { type ContainerKind, formatPod, isSidecar } from '../kube/index.js';
+import { type ContainerKind, formatPod, goQuote, isSidecar } from '../kube/index.js';
 import { podRef } from '../timeline/index.js';
 import type { SyncPorts, SyncRun } from './apply.js';
-import { goQuote } from './config/go-quote.js';
 import { recordContainerEvent } from './container-events.js';
 import { type AnyContainer, SyncFailure } from './contracts.js';
 import { checkCrashLoop } from './crash-loop.js';
@@ -71,7 +70,7 @@ async function prepareGround(
     return { sandboxId, config, runtimeHandler, volumes };
   } catch (error) {
     throwIfCancelled(signal);
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorText(error);
     const failure = new SyncFailure(
       'ConfigPodSandboxError',
       `GeneratePodSandboxConfig for pod ${goQuote(formatPod(pod))} failed: ${message}`,

@@ -105,6 +105,7 @@ describe('starting a container', () => {
     const observer = {
       sandboxStarted: () => {},
       sandboxFailed: () => {},
+      sandboxRun: () => {},
       containerStarted: (kind: string) => observed.push(`started ${kind}`),
       startFailed: (kind: string, why: string) => observed.push(`failed ${kind} ${why}`),
     };

@@ -1,6 +1,6 @@
 /** Starts one container: image, config, the runtime's two calls, log link and postStart hook. */
 import { join } from 'node:path';
-import { type Gate, throwIfCancelled } from '../async/index.js';
+import { errorText, type Gate, throwIfCancelled } from '../async/index.js';
 import {
   type ContainerConfig,
   CriError,
@@ -142,9 +142,6 @@ async function createAndStart(
       const id = await failAs(ports, start, 'CreateContainerError', async () => {
         // Not bound to the signal: what a call that is cut off leaves behind may show only after the next look.
         const created = await cri.createContainer({ podSandboxId: sandboxId, config, sandboxConfig });
-        if (created.containerId === '') {
-          throw new Error(`the runtime gave no id to the container ${container.name}`);
-        }
         return created.containerId;
       });
       if (internals !== undefined) {
@@ -290,5 +287,5 @@ function note({ timeline }: StartPorts, start: ContainerStart, message: string, 
 /** What the runtime said without the prefix of the wire, or the message of any other error. */
 function messageOf(error: unknown): string {
   if (error instanceof CriError) return error.details;
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }

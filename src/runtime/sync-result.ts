@@ -1,5 +1,5 @@
 /** What one sync of a pod did, and the one error that its failures add up to. */
-import { goQuote } from './config/go-quote.js';
+import { goQuote } from '../kube/index.js';
 import type { SyncStepResult } from './contracts.js';
 import type { PodPlan } from './pod-plan.js';
 

@@ -215,7 +215,7 @@ export function bench(
       shouldRuntimeBeRemoved: () => false,
     },
     remover: {
-      remove: async ({ id }, keepLogs) => {
+      remove: async ({ id }, { keepLogs }) => {
         removed.push(keepLogs ? `${id} (logs kept)` : id);
       },
     },

@@ -14,18 +14,6 @@ export async function readVersion(cri: CriRuntime): Promise<RuntimeVersion> {
   const { version, runtimeName, runtimeVersion, runtimeApiVersion } = await cri.version({
     version: supportedVersion,
   });
-  const fields = {
-    Version: version,
-    RuntimeName: runtimeName,
-    RuntimeVersion: runtimeVersion,
-    RuntimeApiVersion: runtimeApiVersion,
-  };
-  const missing = Object.entries(fields)
-    .filter(([, value]) => value === '')
-    .map(([name]) => name);
-  if (missing.length > 0) {
-    throw new Error(`not all fields are set in VersionResponse (missing ${missing.join(', ')})`);
-  }
   if (version !== supportedVersion) throw new Error('runtime api version is not supported');
   return { runtimeName, runtimeVersion, runtimeApiVersion };
 }

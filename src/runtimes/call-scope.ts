@@ -1,5 +1,6 @@
 /** How a call into a runtime of this process ends early: its deadline and its cancellation, told as gRPC tells them. */
-import { type Clock, isCancelled, linkedController } from '../async/index.js';
+import { setMaxListeners } from 'node:events';
+import { type Clock, errorText, isCancelled, linkedController } from '../async/index.js';
 import { type CallOptions, CriError } from '../cri/index.js';
 
 export interface CallScope {
@@ -16,6 +17,8 @@ export function callScope(
   connection: AbortSignal,
 ): CallScope {
   const { controller, unlink } = linkedController(connection);
+  // A call may wait for many containers at once.
+  setMaxListeners(0, controller.signal);
   const onCancel = (): void => controller.abort(canceled());
   if (options?.signal?.aborted) onCancel();
   options?.signal?.addEventListener('abort', onCancel, { once: true });
@@ -65,5 +68,5 @@ export function canceled(): CriError {
 export function callError(error: unknown, signal?: AbortSignal): CriError {
   if (error instanceof CriError) return error;
   if (isCancelled(error) && signal?.reason instanceof CriError) return signal.reason;
-  return new CriError('Internal', error instanceof Error ? error.message : String(error), { cause: error });
+  return new CriError('Internal', errorText(error), { cause: error });
 }

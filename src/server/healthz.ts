@@ -1,4 +1,5 @@
 /** The health endpoints: one that sums all checks up, and one for each check. */
+import { errorText } from '../async/index.js';
 import { type Answer, plain, plainError, text } from './answers.js';
 import type { HealthCheck } from './contracts.js';
 import type { Route } from './routes.js';
@@ -49,6 +50,6 @@ function failureOf(check: HealthCheck): string | undefined {
   try {
     return check.check();
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return errorText(error);
   }
 }

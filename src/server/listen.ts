@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Clock, isCancelled, sleep, systemClock, type Timer } from '../async/index.js';
+import { type Clock, errorText, isCancelled, sleep, systemClock, type Timer } from '../async/index.js';
 import type { Timeline } from '../timeline/index.js';
 import { type Answer, text } from './answers.js';
 import { dispatch, type Route } from './routes.js';
@@ -222,7 +222,7 @@ async function answerRequest(
       });
     } catch (error) {
       report(error);
-      answer = text(500, `Internal Error: ${error instanceof Error ? error.message : String(error)}`);
+      answer = text(500, `Internal Error: ${errorText(error)}`);
     }
   }
   if (response.destroyed) return;

@@ -1,5 +1,5 @@
 /** The `log` health check: a log that cannot be written to makes everything else invisible, so it is tried regularly. */
-import type { Clock, Timer } from '../async/index.js';
+import { type Clock, errorText, type Timer } from '../async/index.js';
 import type { HealthCheck } from './contracts.js';
 
 const flushPeriodMs = 60_000;
@@ -45,7 +45,7 @@ export class LogHealth implements HealthCheck {
           this.#lastFailure = undefined;
         },
         (error: unknown) => {
-          this.#lastFailure = error instanceof Error ? error.message : String(error);
+          this.#lastFailure = errorText(error);
         },
       )
       .finally(() => {

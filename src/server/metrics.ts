@@ -1,6 +1,7 @@
 /** `/metrics`: the registry in Prometheus text form. */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { errorText } from '../async/index.js';
 import { plainError } from './answers.js';
 import type { ServerKubelet } from './contracts.js';
 import type { Route } from './routes.js';
@@ -18,7 +19,7 @@ export function metricsRoute(kubelet: ServerKubelet): Route {
         exposition = kubelet.metricsText();
       } catch (error) {
         // A part of the metrics would look like the whole.
-        const why = error instanceof Error ? error.message : String(error);
+        const why = errorText(error);
         return plainError(500, `An error has occurred while serving metrics:\n\n${why}`);
       }
       if (!takesGzip(headers['accept-encoding'])) {

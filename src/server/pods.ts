@@ -1,4 +1,5 @@
 /** The pod lists: what this node should run with its status, and what the runtime shows running. */
+import { errorText } from '../async/index.js';
 import type { ObservedPod } from '../cri/index.js';
 import type { Pod, PodList } from '../kube/index.js';
 import { json, text } from './answers.js';
@@ -26,7 +27,7 @@ export function runningPodsRoute(kubelet: ServerKubelet): Route {
       try {
         return json(podList(runningPods(await kubelet.runningPods())));
       } catch (error) {
-        return text(500, error instanceof Error ? error.message : String(error));
+        return text(500, errorText(error));
       }
     },
   };

@@ -1,4 +1,5 @@
 /** What the timeline records: one entry for each decision, transition and effect, with its cause. */
+import { errorText } from '../async/index.js';
 
 /** The pod that an entry is about. */
 export interface PodRef {
@@ -51,14 +52,20 @@ export interface Entry extends Omit<EntryInit, 'error' | 'level'> {
   readonly error?: string;
 }
 
-/** An error's message followed by those of its causes, each said once. */
+/** An error's message followed by those of its causes, as far as they say something new. */
 export function describeError(error: unknown): string {
   const parts: string[] = [];
   let current: unknown = error;
   for (let depth = 0; depth < 8 && current !== undefined && current !== null; depth++) {
-    const text = current instanceof Error ? current.message : String(current);
-    if (text !== '' && !parts.some((part) => part.includes(text))) parts.push(text);
+    const text = errorText(current);
+    if (text !== '' && !isSaid(text, parts)) parts.push(text);
     current = current instanceof Error ? current.cause : undefined;
   }
   return parts.join(': ');
+}
+
+/** Whether the text stands in what was said before, bare or behind the number and name that gRPC gives a failure. */
+function isSaid(text: string, parts: readonly string[]): boolean {
+  const bare = text.replace(/^\d+ [A-Z_]+: /, '');
+  return parts.some((part) => part.includes(text) || part.includes(bare));
 }

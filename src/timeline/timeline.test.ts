@@ -34,10 +34,30 @@ describe('Timeline', () => {
     );
     expect(levels).toEqual(['warn', 'debug', 'warn']);
   });
-  it('names the causes of an error once each', () => {
-    expect(
-      describeError(new Error('outer', { cause: new Error('inner', { cause: new Error('inner') }) })),
-    ).toBe('outer: inner');
+  const caused = (...texts: string[]): Error => {
+    const [first = '', ...rest] = texts;
+    return rest.length === 0 ? new Error(first) : new Error(first, { cause: caused(...rest) });
+  };
+  it.each([
+    ['each once', ['outer', 'inner', 'inner'], 'outer: inner'],
+    [
+      'not what was said already',
+      ['cannot start: no such image', 'no such image'],
+      'cannot start: no such image',
+    ],
+    [
+      'not the form of gRPC for the same text',
+      ['rpc error: code = Unknown desc = no such image', '2 UNKNOWN: no such image'],
+      'rpc error: code = Unknown desc = no such image',
+    ],
+    [
+      'what gRPC says beside it',
+      ['context deadline exceeded', '4 DEADLINE_EXCEEDED: Deadline exceeded after 2s'],
+      'context deadline exceeded: 4 DEADLINE_EXCEEDED: Deadline exceeded after 2s',
+    ],
+    ['what comes after an empty text', ['', 'inner'], 'inner'],
+  ])('names the causes of an error: %s', (_, texts, expected) => {
+    expect(describeError(caused(...texts))).toBe(expected);
   });
 });
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
-import { type CriClient, connectCri } from '../../src/cri/index.js';
+import { type Container, type CriClient, connectCri, type PodSandbox } from '../../src/cri/index.js';
 import type { Pod, PodList, PodSpec, PodStatus } from '../../src/kube/index.js';
 import {
   CleanupStack,
@@ -28,8 +28,14 @@ export async function eventually(
 
 export const busybox = testImages.busybox;
 
+export const shell = (script: string): string[] => ['sh', '-c', script];
+
+/** A container that runs until it is told to stop, and then takes its time. */
+export const stopsAfter = (seconds: number): string[] =>
+  shell(`trap 'sleep ${seconds}; exit 0' TERM; while true; do sleep 0.1; done`);
+
 /** A container that runs until it is told to stop. */
-export const forever = ['sh', '-c', "trap 'exit 0' TERM; while true; do sleep 0.1; done"];
+export const forever = shell("trap 'exit 0' TERM; while true; do sleep 0.1; done");
 
 export interface SimplePod {
   readonly command?: readonly string[];
@@ -64,6 +70,7 @@ export interface NodeOptions {
 export class TestNode {
   readonly manifests: string;
   readonly podLogs: string;
+  readonly logLinks: string;
   readonly root: string;
   readonly cri: CriClient;
   log = '';
@@ -79,6 +86,7 @@ export class TestNode {
   ) {
     this.manifests = path.join(dir, 'manifests');
     this.podLogs = path.join(dir, 'logs');
+    this.logLinks = path.join(dir, 'links');
     this.root = path.join(dir, 'root');
     this.cri = connectCri({ endpoint: containerd.endpoint, requestTimeoutMs: 60_000 });
   }
@@ -92,8 +100,8 @@ export class TestNode {
     return node;
   }
 
-  /** Starts the agent; resolves once it answers. */
-  async start(): Promise<void> {
+  /** Starts the agent, with more flags if there are any; resolves once it answers. */
+  async start(...flags: string[]): Promise<void> {
     [this.#port, this.#healthzPort] = await freePorts();
     const config = {
       apiVersion: 'kubelet.config.k8s.io/v1beta1',
@@ -123,8 +131,9 @@ export class TestNode {
         '--hostname-override',
         'node1',
         '--container-logs-dir',
-        path.join(this.dir, 'links'),
+        this.logLinks,
         ...(this.options.flags ?? []),
+        ...flags,
       ],
       { stdio: ['ignore', 'ignore', 'pipe'] },
     );
@@ -140,6 +149,11 @@ export class TestNode {
 
   get pid(): number | undefined {
     return this.#agent?.pid;
+  }
+
+  /** Sends a signal to the agent and does not wait for what becomes of it. */
+  signal(signal: NodeJS.Signals): void {
+    this.#agent?.kill(signal);
   }
 
   /** Ends the agent by a signal and tells how it ended; containers are not its business any more. */
@@ -237,8 +251,46 @@ export class TestNode {
   }
 
   async readySandboxes(name: string): Promise<string[]> {
-    const { items } = await this.cri.listPodSandbox({ filter: { state: { state: 0 } } });
-    return items.filter(({ metadata }) => metadata?.name === `${name}-node1`).map(({ id }) => id);
+    return (await this.sandboxes(name)).filter(({ state }) => state === 0).map(({ id }) => id);
+  }
+
+  /** The pod's containers in whatever state, the newest first. */
+  async containers(name: string): Promise<Container[]> {
+    const { containers } = await this.cri.listContainers({});
+    return containers
+      .filter(({ labels }) => labels['io.kubernetes.pod.name'] === `${name}-node1`)
+      .sort((a, b) => Number(b.createdAt - a.createdAt));
+  }
+
+  /** The pod's sandboxes in whatever state, the newest first. */
+  async sandboxes(name: string): Promise<PodSandbox[]> {
+    const { items } = await this.cri.listPodSandbox({});
+    return items
+      .filter(({ metadata }) => metadata?.name === `${name}-node1`)
+      .sort((a, b) => Number(b.createdAt - a.createdAt));
+  }
+
+  /** Ends the first process of a container or sandbox behind the runtime's back. */
+  async killProcess(id: string): Promise<void> {
+    const { info } = await this.cri
+      .containerStatus({ containerId: id, verbose: true })
+      .catch(() => this.cri.podSandboxStatus({ podSandboxId: id, verbose: true }));
+    const { pid }: { pid: number } = JSON.parse(info.info ?? '{}');
+    process.kill(pid, 'SIGKILL');
+  }
+
+  /** The lines of the log that are about the pod, of one kind if it is named. */
+  logOf(name: string, what = ''): string[] {
+    return this.log
+      .split('\n')
+      .filter((line) => line.includes(`pod=default/${name}-node1 `) && line.includes(` ${what}`));
+  }
+
+  /** How often a container of the pod was started. */
+  starts(name: string, container: string): number {
+    return this.logOf(name, 'container.start: Started').filter((line) =>
+      line.includes(` container=${container} `),
+    ).length;
   }
 }
 

@@ -31,7 +31,7 @@ describe('the PLEG on containerd', () => {
           return listPods(ports, { runningOnly: false });
         },
         listPod: (uid) => listPod(ports, uid),
-        podStatus: (uid, name, namespace) => podStatus(ports, uid, name, namespace),
+        podStatus: (uid, name, namespace, listed) => podStatus(ports, uid, name, namespace, listed),
       },
       eventSources: [() => criEvents(cri), () => containerdEvents(containerd.endpoint)],
     });
@@ -48,21 +48,24 @@ describe('the PLEG on containerd', () => {
   });
   afterAll(() => cleanups.run());
 
-  const run = async (uid: string, command: string[]) => {
+  const sandboxConfigOf = (uid: string) => ({
+    metadata: { name: uid, namespace: 'ns', uid },
+    labels: { [criLabels.podUid]: uid },
+    linux: { cgroupParent: containerd.cgroupParent },
+  });
+  const startContainer = async (podSandboxId: string, uid: string, name: string, command: string[]) => {
     const labels = { [criLabels.podUid]: uid };
-    const sandboxConfig = {
-      metadata: { name: uid, namespace: 'ns', uid },
-      labels,
-      linux: { cgroupParent: containerd.cgroupParent },
-    };
-    const { podSandboxId } = await cri.runPodSandbox({ config: sandboxConfig });
     const { containerId } = await cri.createContainer({
       podSandboxId,
-      sandboxConfig,
-      config: { metadata: { name: 'app' }, image: { image: testImages.busybox }, command, labels },
+      sandboxConfig: sandboxConfigOf(uid),
+      config: { metadata: { name }, image: { image: testImages.busybox }, command, labels },
     });
     await cri.startContainer({ containerId });
-    return { podSandboxId, containerId };
+    return containerId;
+  };
+  const run = async (uid: string, command: string[]) => {
+    const { podSandboxId } = await cri.runPodSandbox({ config: sandboxConfigOf(uid) });
+    return { podSandboxId, containerId: await startContainer(podSandboxId, uid, 'app', command) };
   };
   const seen = (uid: string, type: string, id: string) =>
     expect
@@ -84,6 +87,26 @@ describe('the PLEG on containerd', () => {
     expect(lists).toBe(before);
     await cri.removePodSandbox({ podSandboxId });
     await seen('pod-a', 'ContainerRemoved', podSandboxId);
+    expect(pleg.observedPods()).toEqual([]);
+  });
+  it('sees each of several exits of a pod that come at the same moment', async () => {
+    const count = 6;
+    const { podSandboxId } = await cri.runPodSandbox({ config: sandboxConfigOf('pod-c') });
+    const ids: string[] = [];
+    for (let n = 0; n < count; n++) {
+      ids.push(await startContainer(podSandboxId, 'pod-c', `c${n}`, ['sleep', '1000']));
+    }
+    for (const id of ids) await seen('pod-c', 'ContainerStarted', id);
+    const before = lists;
+    await Promise.all(ids.map((containerId) => cri.stopContainer({ containerId, timeout: 0 })));
+    // The runtime has noted every exit by now, so that one missed look would be all that is missing.
+    const died = () => ids.filter((id) => events.some((e) => e.type === 'ContainerDied' && e.id === id));
+    await expect.poll(died, { timeout: 2_000 }).toEqual(ids);
+    expect(lists).toBe(before);
+    const states = Array(count).fill({ state: 'exited', exitCode: 137 });
+    expect(pleg.cache.peek('pod-c')).toMatchObject({ status: { containers: states } });
+    await cri.removePodSandbox({ podSandboxId });
+    await seen('pod-c', 'ContainerRemoved', podSandboxId);
     expect(pleg.observedPods()).toEqual([]);
   });
   it('sees what happened while containerd was down', async () => {

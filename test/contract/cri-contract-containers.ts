@@ -131,6 +131,7 @@ export function describeContainers({ cri, subject, fresh }: Contract): void {
       const pod = fresh().pod({});
       await pod.run();
       const id = await pod.start({ command: ignoresTerm });
+      await pod.settled();
       await cri().stopContainer({ containerId: id, timeout: 1 });
       const status = await pod.status(id);
       expect(status).toMatchObject({ state: ContainerState.CONTAINER_EXITED, exitCode: 137 });

@@ -28,6 +28,12 @@ export interface CriContractSubject {
   readonly containerEvents: boolean;
   /** The cgroup for all pods. */
   readonly cgroupParent?: string;
+  /** Whether a container that wants more memory than its limit is killed for it. */
+  readonly memoryLimits?: boolean;
+  /** Ends the process that holds a sandbox, behind the runtime's back; absent where there is none. */
+  readonly killSandboxProcess?: (podSandboxId: string) => Promise<void>;
+  /** Ends the first process of a container, behind the runtime's back. */
+  readonly killContainerProcess?: (containerId: string) => Promise<void>;
   /** Restarts the machine under the runtime, where that can be played. */
   readonly reboot: () => Promise<void>;
   close(): Promise<void>;
@@ -47,8 +53,8 @@ export const waitsForTerm = (exitCode: number): string[] => [
   `trap 'exit ${exitCode}' TERM; sleep 1000 & wait`,
 ];
 export const runsForever = waitsForTerm(0);
-/** A first process without a handler for SIGTERM is not reached by it. */
-export const ignoresTerm = ['sleep', '1000'];
+/** A signal that is ignored stays so in the programs that are run from there. */
+export const ignoresTerm = ['sh', '-c', "trap '' TERM; sleep 1000"];
 
 /** The error that the call ends with. */
 export async function fails(call: Promise<unknown>): Promise<unknown> {
@@ -72,6 +78,7 @@ export interface ContractContainerOptions {
   readonly attempt?: number;
   readonly image?: string;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly memoryLimitBytes?: number;
 }
 
 const exitTimeoutMs = 20_000;
@@ -176,6 +183,7 @@ export class ContractPod {
         annotations,
         logPath: join(name, `${attempt}.log`),
         linux: {
+          resources: { memoryLimitInBytes: options.memoryLimitBytes },
           securityContext: { namespaceOptions: sandbox.config.linux?.securityContext?.namespaceOptions },
         },
       },

@@ -146,6 +146,7 @@ export function describeSurroundings({ cri, subject, fresh }: Contract): void {
       const pod = fresh().pod({});
       await pod.run();
       const containerId = await pod.start({ command: ignoresTerm });
+      await pod.settled();
       const call = cri().stopContainer({ containerId, timeout: 60 }, { timeoutMs: 300 });
       expect(await fails(call)).toSatisfy(isDeadlineExceeded);
     });

@@ -1,6 +1,7 @@
 /** What any `CriRuntime` must do: one suite that the simulated, the real and every other runtime pass alike. */
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import { describeContainers } from './cri-contract-containers.js';
+import { describeDeaths } from './cri-contract-deaths.js';
 import { type Contract, ContractPods, type CriContractSubject } from './cri-contract-pods.js';
 import { describeReboot } from './cri-contract-reboot.js';
 import { describeSandboxes } from './cri-contract-sandboxes.js';
@@ -33,6 +34,7 @@ export function describeCriContract(name: string, start: () => Promise<CriContra
     describeSurroundings(contract);
     describeSandboxes(contract);
     describeContainers(contract);
+    describeDeaths(contract);
     describeReboot(contract);
   });
 }

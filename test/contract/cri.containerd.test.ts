@@ -17,10 +17,21 @@ describeCriContract('containerd', async () => {
     podNetwork: true,
     containerEvents: await hasEvents(runtime),
     cgroupParent: containerd.cgroupParent,
+    memoryLimits: true,
+    killSandboxProcess: async (podSandboxId) =>
+      killProcess(await runtime.podSandboxStatus({ podSandboxId, verbose: true })),
+    killContainerProcess: async (containerId) =>
+      killProcess(await runtime.containerStatus({ containerId, verbose: true })),
     reboot: () => containerd.wipeState(),
     close: () => cleanups.run(),
   };
 });
+
+/** Ends the process that a verbose status of containerd names. */
+function killProcess({ info }: { readonly info: Readonly<Record<string, string>> }): void {
+  const { pid }: { pid: number } = JSON.parse(info.info ?? '{}');
+  process.kill(pid, 'SIGKILL');
+}
 
 /** containerd has container events from 1.7 on. */
 async function hasEvents(runtime: ReturnType<typeof connectCri>): Promise<boolean> {

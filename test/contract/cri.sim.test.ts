@@ -16,6 +16,9 @@ describeCriContract('simulated', async () => {
     logRoot,
     podNetwork: true,
     containerEvents: true,
+    memoryLimits: true,
+    killSandboxProcess: async (podSandboxId) => runtime.killSandbox(podSandboxId),
+    killContainerProcess: async (containerId) => runtime.exitContainer(containerId, 137),
     reboot: async () => runtime.reboot(),
     close: async () => {
       runtime.close();

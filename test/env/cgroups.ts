@@ -45,8 +45,8 @@ export function processesInCgroup(cgroup: string): ProcessInfo[] {
   return [...found.values()];
 }
 
-/** Ends every process in the cgroup and those below it; a frozen one is thawed, as it could not die. */
-export async function killCgroup(cgroup: string): Promise<void> {
+/** Lets what is frozen in the cgroup and those below it run on, as it could not even die. */
+export function thawCgroup(cgroup: string): void {
   for (const directory of cgroupDirectories(cgroup).flatMap(withChildren)) {
     for (const [file, thawed] of [
       ['freezer.state', 'THAWED'],
@@ -57,7 +57,11 @@ export async function killCgroup(cgroup: string): Promise<void> {
       }
     }
   }
-  await killProcesses(processesInCgroup(cgroup));
+}
+
+/** Ends every process in the cgroup and those below it. */
+export async function killCgroup(cgroup: string): Promise<void> {
+  await killProcesses(processesInCgroup(cgroup), { release: () => thawCgroup(cgroup) });
 }
 
 /** Ends what runs in the cgroup, then removes it and all below it. */

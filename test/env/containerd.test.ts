@@ -144,6 +144,15 @@ describe('startContainerd', () => {
     expect(first.id).not.toBe(second);
   });
 
+  it('ends containers that were left frozen', async () => {
+    const containerd = await startContainerd({ cleanups, images: [] });
+    await containerd.runContainer({ id: 'alone', image: testImages.pause });
+    const noted = noteTraces(containerd.layout, [...(await tasks(containerd)).values()]);
+    await containerd.ctr(['tasks', 'pause', 'alone']);
+    await containerd.stop();
+    expect(await findTraces(containerd.layout, noted)).toEqual([]);
+  });
+
   it('comes back after it was killed, with its containers', async () => {
     const containerd = await startContainerd({ cleanups, images: [] });
     await containerd.runContainer({ id: 'alone', image: testImages.pause });

@@ -55,8 +55,17 @@ export function isRunning(known: ProcessInfo): boolean {
   return readProcess(known.pid)?.startTicks === known.startTicks;
 }
 
+export interface KillOptions {
+  readonly timeoutMs?: number;
+  /** Called while some have not ended, to take away what holds them. */
+  readonly release?: () => void;
+}
+
 /** Ends these processes without asking them and returns when all are gone. */
-export async function killProcesses(processes: readonly ProcessInfo[], timeoutMs = 10_000): Promise<void> {
+export async function killProcesses(
+  processes: readonly ProcessInfo[],
+  { timeoutMs = 10_000, release }: KillOptions = {},
+): Promise<void> {
   let left = processes.filter(isRunning);
   for (const found of left) {
     signalProcess(found.pid, 'SIGKILL');
@@ -65,7 +74,11 @@ export async function killProcesses(processes: readonly ProcessInfo[], timeoutMs
     'killed processes end',
     () => {
       left = left.filter(isRunning);
-      return left.length === 0 ? true : undefined;
+      if (left.length === 0) {
+        return true;
+      }
+      release?.();
+      return undefined;
     },
     {
       timeoutMs,

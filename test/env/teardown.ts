@@ -1,7 +1,7 @@
 /** Takes away all that a containerd left on the machine, found by what is its own and by nothing else. */
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { killCgroup, processesInCgroup, removeCgroup, removeCgroupIfEmpty } from './cgroups.js';
+import { killCgroup, processesInCgroup, removeCgroup, removeCgroupIfEmpty, thawCgroup } from './cgroups.js';
 import { listOwnerDirs } from './directories.js';
 import { type ContainerdLayout, layoutsIn, listLayouts } from './layout.js';
 import { withLock } from './lock.js';
@@ -64,7 +64,10 @@ export function processesOf(layout: ContainerdLayout): ProcessInfo[] {
 export async function endWorkload(layout: ContainerdLayout): Promise<void> {
   const tasks = listTasks(layout);
   const cgroups = [...new Set([layout.cgroupParent, ...tasks.flatMap(({ cgroup }) => cgroup ?? [])])];
-  await killProcesses([...processesOf(layout), ...cgroups.flatMap(processesInCgroup)]);
+  // A shim that dies while it kills all of a container leaves the container frozen.
+  await killProcesses([...processesOf(layout), ...cgroups.flatMap(processesInCgroup)], {
+    release: () => cgroups.forEach(thawCgroup),
+  });
   for (const cgroup of cgroups) {
     await killCgroup(cgroup);
   }

@@ -1,5 +1,5 @@
 /** What all pod sources share: they run until stopped and deliver snapshots. */
-import type { Clock } from '../../async/index.js';
+import { type Clock, errorText } from '../../async/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { Snapshot } from '../desired/index.js';
 import type { StaticPodContext } from './static-pod.js';
@@ -30,7 +30,7 @@ export class ProblemReports {
   }
 
   report(place: string, error: unknown, consequence: string): void {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorText(error);
     if (this.#last.get(place) === message) return;
     this.#last.set(place, message);
     this.#timeline.record({ kind: 'problem', what: this.#what, message, because: consequence });

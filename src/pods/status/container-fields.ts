@@ -1,6 +1,7 @@
 /** The fields of a container's API status that follow from what the runtime shows of it and from its spec. */
 import type { ObservedContainerStatus } from '../../cri/index.js';
 import {
+  apiContainerId,
   type Container,
   type ContainerState,
   type ContainerStatus,
@@ -15,17 +16,6 @@ export const statusUnknownReason = 'ContainerStatusUnknown';
 /** The exit code of a container whose end nobody saw. */
 export const unseenExitCode = 137;
 export const lostAtTerminationMessage = 'The container could not be located when the pod was terminated';
-
-/** `<runtime>://<id>`, the way the API names a container. */
-export function apiContainerId(runtimeName: string, id: string): string {
-  return `${runtimeName}://${id}`;
-}
-
-/** The runtime's id of a container that the API or the runtime names. */
-export function runtimeContainerId(containerId: string): string {
-  const separator = containerId.indexOf('://');
-  return separator < 0 ? containerId : containerId.slice(separator + 3);
-}
 
 /** The state of a container that ended without anybody seeing how. */
 export function unseenEnd(reason: string, message: string): ContainerState {

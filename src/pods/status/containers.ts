@@ -1,6 +1,7 @@
 /** The API statuses of a pod's containers: what the runtime shows, completed from the old status and the spec. */
 import type { ObservedContainerStatus, ObservedPodStatus } from '../../cri/index.js';
 import {
+  apiContainerId,
   type Container,
   type ContainerKind,
   type ContainerState,
@@ -8,9 +9,9 @@ import {
   isSidecar,
   type Pod,
   type ResourceRequirements,
+  shouldBeRestarted,
 } from '../../kube/index.js';
 import {
-  apiContainerId,
   apiRestartCount,
   apiState,
   containerUser,
@@ -20,7 +21,7 @@ import {
 } from './container-fields.js';
 import { containerResources } from './container-resources.js';
 import type { StartFailure } from './reason-cache.js';
-import { restartingAllReason, shouldBeRestarted } from './restartable.js';
+import { restartingAllReason } from './restartable.js';
 
 const removedForRestartMessage = 'The container is removed because RestartAllContainers in place';
 const vanishedMessage =

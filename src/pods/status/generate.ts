@@ -2,6 +2,7 @@
 import type { ObservedPodStatus } from '../../cri/index.js';
 import {
   type ContainerStatus,
+  orderPodIps,
   type Pod,
   type PodCondition,
   type PodStatus,
@@ -9,7 +10,7 @@ import {
   type ResourceRequirements,
   type ResourceStatus,
 } from '../../kube/index.js';
-import { orderPodIps, podAddresses } from './addresses.js';
+import { podAddresses } from './addresses.js';
 import { podConditions } from './conditions.js';
 import { type ContainerStatusContext, containerStatuses } from './containers.js';
 import { isPastActiveDeadline, overridePhase } from './overrides.js';

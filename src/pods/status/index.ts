@@ -1,10 +1,9 @@
 /** Pod statuses: generating what a node reports of a pod, and the manager that keeps it. */
-export { hostIpsOf, orderPodIps } from './addresses.js';
+export { hostIpsOf } from './addresses.js';
 export { canBeDeletedFromApi, type MergeInput, mergeForApi } from './api-merge.js';
 export type { ContainerTermination } from './changes.js';
 export { findCondition, hasTrueCondition } from './condition-list.js';
 export { needsReadinessReconcile } from './conditions.js';
-export { apiContainerId, runtimeContainerId } from './container-fields.js';
 export { statusEqual } from './equal.js';
 export { type GenerateInput, generatePodStatus } from './generate.js';
 export {

@@ -7,12 +7,12 @@ import {
   isStaticPod,
   type Pod,
   type PodStatus,
+  runtimeContainerId,
 } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
 import { type ContainerTermination, newTerminations, statusTransitions } from './changes.js';
 import { findCondition, timedConditionTypes, withCondition } from './condition-list.js';
 import { containersReadyCondition, readyCondition } from './conditions.js';
-import { runtimeContainerId } from './container-fields.js';
 import { statusEqual } from './equal.js';
 import { normalizeStatus } from './normalize.js';
 import { terminatedStatus } from './terminate.js';

@@ -1,9 +1,8 @@
 /** The resources of a pod as a whole: what its containers add up to, and what its status shows of them. */
 import {
   addQuantities,
-  aggregateContainers,
+  aggregatePod,
   formatQuantity,
-  isPodLevelResource,
   type Pod,
   type PodStatus,
   parseQuantity,
@@ -28,14 +27,14 @@ export interface PodCgroupResources {
 
 /** What the pod asks for: its containers together or its own pod-level requests, with overhead. */
 export function aggregatePodRequests(pod: Pod): ResourceList {
-  const totals = aggregate(pod, 'requests');
+  const totals = aggregatePod(pod.spec, 'requests');
   for (const [name, text] of Object.entries(pod.spec.overhead ?? {})) add(totals, name, parseQuantity(text));
   return toList(totals);
 }
 
 /** What the pod may use at most; overhead only adds to limits that exist. */
 export function aggregatePodLimits(pod: Pod): ResourceList {
-  const totals = aggregate(pod, 'limits');
+  const totals = aggregatePod(pod.spec, 'limits');
   for (const [name, text] of Object.entries(pod.spec.overhead ?? {})) {
     if ((totals.get(name)?.nanos ?? 0n) !== 0n) add(totals, name, parseQuantity(text));
   }
@@ -113,15 +112,6 @@ function requirements(
 }
 
 type Totals = Map<string, Quantity>;
-
-/** The containers together; pod-level amounts stand for them where they are given. */
-function aggregate(pod: Pod, kind: 'requests' | 'limits'): Totals {
-  const totals = new Map(aggregateContainers(pod.spec, kind));
-  for (const [name, text] of Object.entries(pod.spec.resources?.[kind] ?? {})) {
-    if (isPodLevelResource(name)) totals.set(name, parseQuantity(text));
-  }
-  return totals;
-}
 
 function add(totals: Totals, name: string, amount: Quantity): void {
   const sum = totals.get(name);

@@ -5,9 +5,9 @@ import {
   isSidecar,
   type Pod,
   parseTimestamp,
+  runtimeContainerId,
 } from '../../kube/index.js';
 import { hasTrueCondition } from './condition-list.js';
-import { runtimeContainerId } from './container-fields.js';
 
 export type ProbeResult = 'success' | 'failure' | 'unknown';
 

@@ -1,5 +1,5 @@
 /** Whether a container of a pod will run again after it ended, as the status sees it. */
-import type { ObservedContainerStatus, ObservedPodStatus } from '../../cri/index.js';
+import type { ObservedPodStatus } from '../../cri/index.js';
 import {
   type Container,
   type ContainerState,
@@ -18,25 +18,6 @@ export const restartingAllReason = 'RestartingAllContainers';
 /** Whether a container that ended like this is started again while its pod goes on. */
 export function isRestartable(pod: Pod, container: Container, ended: ContainerStateTerminated): boolean {
   return ended.reason === restartingAllReason || isContainerRestartable(pod, container, ended.exitCode);
-}
-
-/** Whether the next sync of the pod would start the container; `newest` is its newest instance. */
-export function shouldBeRestarted(
-  pod: Pod,
-  container: Container,
-  newest: ObservedContainerStatus | undefined,
-): boolean {
-  if (pod.metadata.deletionTimestamp !== undefined) return false;
-  if (newest === undefined) return true;
-  switch (newest.state) {
-    case 'created':
-    case 'unknown':
-      return true;
-    case 'running':
-      return false;
-    case 'exited':
-      return isContainerRestartable(pod, container, newest.exitCode);
-  }
 }
 
 /**

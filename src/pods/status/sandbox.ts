@@ -1,14 +1,10 @@
 /** What a status asks of a pod's sandboxes: may containers start in it, do regular containers live in it. */
-import type { ObservedPodStatus } from '../../cri/index.js';
-import { isHostNetwork, type Pod } from '../../kube/index.js';
+import { type ObservedPodStatus, sandboxVerdict } from '../../cri/index.js';
+import type { Pod } from '../../kube/index.js';
 
 /** Whether the pod has the one ready sandbox, with the network it needs, so that no new one is to be made. */
 export function isSandboxUsable(pod: Pod, { sandboxes }: ObservedPodStatus): boolean {
-  const [newest] = sandboxes;
-  if (newest === undefined || !newest.ready) return false;
-  if (sandboxes.filter(({ ready }) => ready).length !== 1) return false;
-  if (newest.hostNetwork !== isHostNetwork(pod)) return false;
-  return newest.hostNetwork || newest.network === undefined || newest.network.ip !== '';
+  return !sandboxVerdict(pod, sandboxes).changed;
 }
 
 /** Whether a regular container was created in the pod's current sandbox. */

@@ -1,5 +1,5 @@
 /** When a worker looks at its pod again after a step. */
-import { jitter } from '../../async/index.js';
+import { errorText, jitter } from '../../async/index.js';
 
 export interface RequeueInput {
   readonly phaseTransition: boolean;
@@ -42,8 +42,4 @@ export function earliestBackoffEnd(error: unknown): number | undefined {
   };
   visit(error, 0);
   return earliest;
-}
-
-function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

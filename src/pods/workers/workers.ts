@@ -1,5 +1,5 @@
 /** The pod workers: one sequential worker per pod, and the authority on what may run. */
-import { type Clock, jitter, TaskGroup, type WorkQueue } from '../../async/index.js';
+import { type Clock, errorText, jitter, TaskGroup, type WorkQueue } from '../../async/index.js';
 import type { ObservedPodStatus } from '../../cri/index.js';
 import { isStaticPod, isTerminalPhase, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
@@ -317,7 +317,7 @@ export class PodWorkers {
       return await statuses.newerThan(record.uid, record.lastStepEndedAtMs, waitSignal);
     } catch (error) {
       if (!waitSignal.aborted) {
-        const text = error instanceof Error ? error.message : String(error);
+        const text = errorText(error);
         timeline.event(podRef(pod), 'Warning', 'FailedSync', `error determining status: ${text}`);
       }
       throw error;

@@ -1,4 +1,5 @@
 /** Fetches what the environment of a container is made of, before it is computed. */
+import { asError } from '../../async/index.js';
 import { type ConfigMap, isStaticPod, type Pod, type Secret, type Service } from '../../kube/index.js';
 import type { AnyContainer } from '../contracts.js';
 import {
@@ -99,5 +100,5 @@ async function fetchFile(
 }
 
 function failed(error: unknown): { kind: 'failed'; error: Error } {
-  return { kind: 'failed', error: error instanceof Error ? error : new Error(String(error)) };
+  return { kind: 'failed', error: asError(error) };
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Pod } from '../../kube/index.js';
 import { fieldRefValue, formatMap, podAddresses } from './field-ref.js';
-import { goQuote } from './go-quote.js';
 
 const pod: Pod = {
   metadata: {
@@ -92,13 +91,4 @@ describe('podAddresses', () => {
 
 describe('texts', () => {
   it('an empty map is an empty text', () => expect(formatMap(undefined)).toBe(''));
-
-  const rows: [rule: string, text: string, expected: string][] = [
-    ['plain', 'a b', '"a b"'],
-    ['escapes', '\\ " \n\t\r\x07\b\f\v', '"\\\\ \\" \\n\\t\\r\\a\\b\\f\\v"'],
-    ['control characters', '\x00\x7f', '"\\x00\\x7f"'],
-    ['printable Unicode stays', 'é世🙂', '"é世🙂"'],
-    ['other Unicode is escaped', '\u200b\u00a0\u{e0001}', '"\\u200b\\u00a0\\U000e0001"'],
-  ];
-  it.each(rows)('quotes %s', (_rule, text, expected) => expect(goQuote(text)).toBe(expected));
 });

@@ -1,7 +1,6 @@
 /** The values of `fieldRef`: what a container may learn about its own pod. */
-import type { ObjectFieldSelector, Pod } from '../../kube/index.js';
-import { goQuote } from './go-quote.js';
-import { prefersIpv6, type RuntimeSettings } from './settings.js';
+import { goQuote, isHostNetwork, type ObjectFieldSelector, orderPodIps, type Pod } from '../../kube/index.js';
+import type { RuntimeSettings } from './settings.js';
 
 export interface PodAddresses {
   /** At most one of each family, the node's primary family first. */
@@ -9,17 +8,14 @@ export interface PodAddresses {
   readonly hostIps: readonly string[];
 }
 
-/** Of all addresses of a pod, the first of the node's primary family and the first of the other one. */
+/** The pod's own addresses, or the host's for a pod on its network. */
 export function podAddresses(
   pod: Pod,
   podIps: readonly string[],
   { nodeIps, hostIps }: Pick<RuntimeSettings, 'nodeIps' | 'hostIps'>,
 ): PodAddresses {
-  const own = podIps.length === 0 && pod.spec.hostNetwork === true ? hostIps : podIps;
-  const v4 = own.find((ip) => !ip.includes(':'));
-  const v6 = own.find((ip) => ip.includes(':'));
-  const ordered = prefersIpv6(nodeIps) ? [v6, v4] : [v4, v6];
-  return { podIps: ordered.filter((ip) => ip !== undefined), hostIps };
+  const own = podIps.length === 0 && isHostNetwork(pod) ? hostIps : podIps;
+  return { podIps: orderPodIps(own, nodeIps), hostIps };
 }
 
 /** Fields that the API accepts in a selector, though containers cannot have them. */

@@ -1,4 +1,5 @@
 /** Builds the configs of sandboxes and containers with the files of a real node. */
+import { errorText } from '../../async/index.js';
 import type { ContainerConfig, CriRuntime, Init, Mount, PodSandboxConfig } from '../../cri/index.js';
 import { formatPod, isHostNetwork, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
@@ -189,7 +190,7 @@ async function readResolvConf(path: string): Promise<ResolvConf> {
   try {
     return parseResolvConf(await readNodeFile(path));
   } catch (cause) {
-    throw new Error(`could not read the resolver file ${path}: ${reasonOf(cause)}`, { cause });
+    throw new Error(`could not read the resolver file ${path}: ${errorText(cause)}`, { cause });
   }
 }
 
@@ -197,10 +198,6 @@ async function makeLogDirectoryOf(path: string, owner: string): Promise<void> {
   try {
     await makeLogDirectory(path);
   } catch (cause) {
-    throw new Error(`create log directory ${path} for ${owner} failed: ${reasonOf(cause)}`, { cause });
+    throw new Error(`create log directory ${path} for ${owner} failed: ${errorText(cause)}`, { cause });
   }
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

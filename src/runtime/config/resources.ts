@@ -1,8 +1,7 @@
 /** Translates requests and limits into what the kernel's cgroups are given. */
 import type { HugepageLimit, Init, LinuxContainerResources } from '../../cri/index.js';
 import {
-  aggregateContainers,
-  isPodLevelResource,
+  aggregatePod,
   type Pod,
   parseQuantity,
   type Quantity,
@@ -65,8 +64,8 @@ export function sandboxResources(
   settings: RuntimeSettings,
   hasExclusiveCpus = false,
 ): Init<LinuxContainerResources> {
-  const requests = podAmounts(pod, 'requests');
-  const limits = podAmounts(pod, 'limits');
+  const requests = aggregatePod(pod.spec, 'requests');
+  const limits = aggregatePod(pod.spec, 'limits');
   return baseResources(
     { cpuRequest: requests.get('cpu'), cpuLimit: limits.get('cpu'), memoryLimit: limits.get('memory') },
     settings,
@@ -162,14 +161,6 @@ export function pageSizeName(sizeBytes: number): string {
     unit += 1;
   }
   return `${size}${units[unit]}`;
-}
-
-function podAmounts(pod: Pod, side: 'requests' | 'limits'): Map<string, Quantity> {
-  const amounts = aggregateContainers(pod.spec, side);
-  for (const [name, text] of Object.entries(pod.spec.resources?.[side] ?? {})) {
-    if (isPodLevelResource(name)) amounts.set(name, parseQuantity(text));
-  }
-  return amounts;
 }
 
 function millisOf(quantity: Quantity | undefined): number {

@@ -100,8 +100,3 @@ const defaults: Omit<RuntimeSettings, 'nodeName'> = {
 export function runtimeSettings(options: RuntimeSettingsOptions): RuntimeSettings {
   return { ...defaults, ...options };
 }
-
-/** Whether the first address family of the node is IPv6. */
-export function prefersIpv6(nodeIps: readonly string[]): boolean {
-  return nodeIps[0]?.includes(':') ?? false;
-}

@@ -17,7 +17,6 @@ import {
   PodSandboxState,
   RemoveContainerResponse,
   RemovePodSandboxResponse,
-  StopContainerResponse,
   StopPodSandboxResponse,
   unimplementedCriRuntime,
 } from '../../cri/index.js';
@@ -101,10 +100,6 @@ function scene(containers: Listed[], sandboxes: Sandbox[] = [], over: Partial<Co
         },
       });
     },
-    async stopContainer({ containerId }) {
-      did(`stop ${containerId}`);
-      return StopContainerResponse.create();
-    },
     async removeContainer({ containerId }) {
       did(`remove ${containerId}`);
       containers.splice(
@@ -136,6 +131,7 @@ function scene(containers: Listed[], sandboxes: Sandbox[] = [], over: Partial<Co
       shouldRuntimeBeRemoved: (uid) => ended.has(uid),
     },
     remover,
+    kill: async ({ id, message }) => did(`kill ${id}: ${message}`),
     allSourcesReady: () => true,
     podLogsDir: join(dir, 'pods'),
     containerLogsDir,
@@ -191,23 +187,64 @@ describe('GarbageCollector', () => {
       { id: 'b', uid: 'p', state: unknown, createdAt: 1n },
     ]);
     gone.add('p');
-    failing.add('stop a');
+    const message = 'Container is in unknown state, try killing it before removal';
+    failing.add(`kill a: ${message}`);
     await collector.collect();
-    expect(calls).toEqual(['stop b', 'remove b', 'stop a']);
+    expect(calls).toEqual([`kill b: ${message}`, 'remove b', `kill a: ${message}`]);
   });
-  it('kills through the one who knows how, if there is one', async () => {
-    const killed: string[] = [];
-    const { collector, calls, gone } = scene(
-      [{ id: 'a', uid: 'p', state: ContainerState.CONTAINER_UNKNOWN }],
-      [],
-      {
-        kill: async ({ id, message }) => void killed.push(`${id}: ${message}`),
+  it('lists sandboxes and containers once, the sandboxes first', async () => {
+    const lists: string[] = [];
+    const { cri } = scene([]);
+    const { collector } = scene([], [], {
+      cri: {
+        ...cri,
+        listPodSandbox: async (request) => {
+          lists.push('sandboxes');
+          return cri.listPodSandbox(request);
+        },
+        listContainers: async (request) => {
+          lists.push('containers');
+          return cri.listContainers(request);
+        },
       },
+    });
+    await collector.collect();
+    expect(lists).toEqual(['sandboxes', 'containers']);
+  });
+  it('keeps the sandbox of a container that could not be removed', async () => {
+    const { collector, calls, gone, failing } = scene(
+      [{ id: 'a', uid: 'p', sandbox: 's' }],
+      [{ id: 's', uid: 'p' }],
     );
     gone.add('p');
+    failing.add('remove a');
     await collector.collect();
-    expect(killed).toEqual(['a: Container is in unknown state, try killing it before removal']);
     expect(calls).toEqual(['remove a']);
+    failing.clear();
+    await collector.collect();
+    expect(calls.slice(1)).toEqual(['remove a', 'stop sandbox s', 'remove sandbox s']);
+  });
+  it('tells why each container and sandbox went, once', async () => {
+    const { collector, timeline, gone } = scene(
+      [
+        { id: 'a2', uid: 'p', createdAt: 2n },
+        { id: 'a1', uid: 'p', createdAt: 1n },
+        { id: 'b', uid: 'q' },
+      ],
+      [{ id: 's', uid: 'q' }],
+    );
+    gone.add('q');
+    await collector.collect();
+    const told = ['p', 'q'].flatMap((uid) =>
+      timeline
+        .ofPod(uid)
+        .map(({ what, because, data }) => `${what} ${Object.values(data ?? {})}: ${because}`),
+    );
+    expect(told).toEqual([
+      'container.remove a1: newer instances of the container have ended',
+      'container.remove b: the pod is gone',
+      'sandbox.remove s: the pod is gone',
+    ]);
   });
   it('removes old sandboxes of a living pod, and leaves one that does not stop', async () => {
     const { collector, calls, failing } = scene(
@@ -266,6 +303,36 @@ describe('GarbageCollector', () => {
     await expect(collector.collect()).rejects.toThrow('code = Unavailable desc = down');
     expect(await readdir(join(dir, 'pods'))).toEqual([]);
   });
+  it('collects soon after all sources have spoken, and every minute from then on', async () => {
+    let ready = false;
+    const { cri } = scene([]);
+    let passes = 0;
+    const { collector, clock } = scene([], [], {
+      cri: {
+        ...cri,
+        listPodSandbox: async (request) => {
+          passes++;
+          return cri.listPodSandbox(request);
+        },
+      },
+      // Files are read in the machine's own time.
+      podLogsDir: '',
+      containerLogsDir: undefined,
+      allSourcesReady: () => ready,
+    });
+    const stop = new AbortController();
+    const running = collector.run(stop.signal).catch(() => {});
+    await clock.advance(20_000);
+    expect(passes).toBe(0);
+    ready = true;
+    await clock.advance(6_000);
+    expect(passes).toBe(1);
+    await clock.advance(60_000);
+    expect(passes).toBe(2);
+    stop.abort();
+    await running;
+    expect(clock.pendingTimers).toBe(0);
+  });
   it('makes an event of a failed pass, every minute', async () => {
     const { cri } = scene([]);
     const { collector, clock, timeline } = scene([], [], {
@@ -317,7 +384,7 @@ describe('containerRemover', () => {
     for (const name of ['0.log', '0.log.20260101-000000.gz', '1.log']) await writeFile(join(dir, name), '');
     await symlink(logPath, join(dir, 'links', 'pod_ns_c-abcdef.log'));
     const { remover, calls } = scene([{ id: 'abcdef', uid: 'p', logPath }]);
-    await remover.remove({ id: 'abcdef', name: 'c' }, false);
+    await remover.remove({ id: 'abcdef', name: 'c' }, { keepLogs: false, because: 'x' });
     expect((await readdir(dir)).sort()).toEqual(['1.log', 'links', 'pods']);
     expect(await readdir(join(dir, 'links'))).toEqual([]);
     expect(calls).toEqual(['remove abcdef']);
@@ -326,14 +393,16 @@ describe('containerRemover', () => {
     const logPath = join(dir, '0.log');
     await writeFile(logPath, '');
     const { remover } = scene([{ id: 'abcdef', uid: 'p', logPath }]);
-    await remover.remove({ id: 'abcdef', name: 'c' }, true);
+    await remover.remove({ id: 'abcdef', name: 'c' }, { keepLogs: true, because: 'x' });
     expect((await lstat(logPath)).isFile()).toBe(true);
   });
   it('keeps the container when its log cannot be deleted', async () => {
     const logPath = join(dir, '0.log');
     await mkdir(logPath);
     const { remover, calls } = scene([{ id: 'abcdef', uid: 'p', logPath }]);
-    await expect(remover.remove({ id: 'abcdef', name: 'c' }, false)).rejects.toThrow();
+    await expect(
+      remover.remove({ id: 'abcdef', name: 'c' }, { keepLogs: false, because: 'x' }),
+    ).rejects.toThrow();
     expect(calls).toEqual([]);
   });
   it('frees what was pinned before anything else', async () => {
@@ -341,7 +410,7 @@ describe('containerRemover', () => {
     const postStop = async (id: string): Promise<void> => void calls.push(`postStop ${id}`);
     await containerRemover({ cri, timeline, containerLogsDir: undefined, postStop }).remove(
       { id: 'abcdef', name: 'c' },
-      true,
+      { keepLogs: true, because: 'x' },
     );
     expect(calls).toEqual(['postStop abcdef', 'remove abcdef']);
   });

@@ -1,35 +1,40 @@
 /** Garbage collection of what pods leave in the runtime and in the log folders. */
-import { readdir, rm, stat } from 'node:fs/promises';
-import path from 'node:path';
-import { Channel, type Clock, isCancelled, sleep } from '../../async/index.js';
 import {
+  aggregateText,
+  Channel,
+  type Clock,
+  errorText,
+  isCancelled,
+  sleep,
+  throwIfCancelled,
+} from '../../async/index.js';
+import {
+  type Container,
   ContainerState,
   type CriRuntime,
   criLabels,
   isNotFound,
   type ObservedPodStatus,
   observedState,
+  type PodSandbox,
   PodSandboxState,
 } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
-import type { ContainerRemover, PodStates } from '../contracts.js';
+import type { ContainerRemover, OrphanKill, PodStates } from '../contracts.js';
 import {
   type ContainerGcPolicy,
   containersToRemove,
   type DeadContainer,
   deadToRemoveAfter,
+  type Removal,
   sandboxesToRemove,
 } from './container-gc.js';
+import { cleanLogLinks, cleanPodLogs } from './log-cleaning.js';
 
 export interface CollectorOptions {
   readonly cri: Pick<
     CriRuntime,
-    | 'listContainers'
-    | 'listPodSandbox'
-    | 'stopPodSandbox'
-    | 'removePodSandbox'
-    | 'containerStatus'
-    | 'stopContainer'
+    'listContainers' | 'listPodSandbox' | 'stopPodSandbox' | 'removePodSandbox' | 'containerStatus'
   >;
   readonly clock: Clock;
   readonly timeline: Timeline;
@@ -37,12 +42,8 @@ export interface CollectorOptions {
   readonly policy: ContainerGcPolicy;
   readonly podStates: PodStates;
   readonly remover: ContainerRemover;
-  /** Stops a container whose state is unknown, with all that belongs to a stop; without it only the runtime is told. */
-  readonly kill?: (container: {
-    readonly id: string;
-    readonly name: string;
-    readonly message: string;
-  }) => Promise<void>;
+  /** Stops a container whose pod may be unknown, with all that belongs to a stop. */
+  readonly kill: (container: OrphanKill) => Promise<void>;
   /** Told of pods whose containers were all removed, as nothing of them may stay. */
   readonly forgetPod?: (uid: string) => Promise<void>;
   readonly allSourcesReady: () => boolean;
@@ -52,36 +53,43 @@ export interface CollectorOptions {
 }
 
 const gcPeriodMs = 60_000;
+/** How often to look whether all sources have spoken, before the first pass. */
+const sourceLookMs = 1_000;
+/** After they have, so that the workers know of every pod before anything is taken for an orphan's. */
+const firstPassDelayMs = 5_000;
 const unknownStateMessage = 'Container is in unknown state, try killing it before removal';
-/** How long a container of unknown state has to stop when nobody knows better. */
-const unknownStateStopSeconds = 2;
 const queueCapacity = 50;
 
 export class GarbageCollector {
   readonly #options: CollectorOptions;
-  readonly #queue = new Channel<{ readonly id: string; readonly name: string }>(queueCapacity);
+  readonly #queue = new Channel<Removal>(queueCapacity);
 
   constructor(options: CollectorOptions) {
     this.#options = options;
   }
 
-  /** Collects every minute until stopped. */
+  /** Collects soon after all sources have spoken and every minute from then on, until stopped. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, timeline, nodeName } = this.#options;
+    await this.#firstPassDue(signal);
     for (;;) {
-      await sleep(clock, gcPeriodMs, signal);
       try {
         await this.collect();
       } catch (error) {
         if (isCancelled(error)) throw error;
-        timeline.nodeEvent(
-          nodeName,
-          'Warning',
-          'ContainerGCFailed',
-          error instanceof Error ? error.message : String(error),
-        );
+        throwIfCancelled(signal);
+        timeline.nodeEvent(nodeName, 'Warning', 'ContainerGCFailed', errorText(error));
       }
+      await sleep(clock, gcPeriodMs, signal);
     }
+  }
+
+  /** Sources that stay away hold the first pass up for one period at most. */
+  async #firstPassDue(signal: AbortSignal): Promise<void> {
+    const { clock, allSourcesReady } = this.#options;
+    const latestMs = clock.monotonic() + gcPeriodMs - firstPassDelayMs;
+    while (!allSourcesReady() && clock.monotonic() < latestMs) await sleep(clock, sourceLookMs, signal);
+    await sleep(clock, firstPassDelayMs, signal);
   }
 
   /** Removes the containers that `removeDead` queued, one after another. */
@@ -89,7 +97,7 @@ export class GarbageCollector {
     for (;;) {
       const next = await this.#queue.receive(signal);
       if (next.done) return;
-      await this.#remove(next.value.id, next.value.name);
+      await this.#remove(next.value);
     }
   }
 
@@ -97,17 +105,13 @@ export class GarbageCollector {
   removeDead(status: ObservedPodStatus, diedId: string | undefined, all = false): void {
     const { policy, podStates, timeline } = this.#options;
     const removeAll = all || podStates.shouldContentBeRemoved(status.uid);
-    for (const { id, name } of deadToRemoveAfter(
-      status.containers,
-      diedId,
-      policy.maxPerContainer,
-      removeAll,
-    )) {
-      if (this.#queue.trySend({ id, name })) continue;
+    const removals = deadToRemoveAfter(status.containers, diedId, policy.maxPerContainer, removeAll);
+    for (const removal of removals) {
+      if (this.#queue.trySend(removal)) continue;
       timeline.record({
         kind: 'problem',
         what: 'container.remove',
-        message: `container ${name} is not removed now`,
+        message: `container ${removal.name} is not removed now`,
         because: 'too many removals wait already; the next garbage collection removes it',
         level: 'debug',
       });
@@ -128,10 +132,9 @@ export class GarbageCollector {
   async #pass(isPodGone: (uid: string) => boolean): Promise<void> {
     const errors: unknown[] = [];
     for (const step of [
-      () => this.#collectContainers(isPodGone),
-      () => this.#collectSandboxes(isPodGone),
-      () => this.#collectLogs(),
-      () => this.#collectSymlinks(),
+      () => this.#collectRuntime(isPodGone),
+      () => this.#cleanPodLogs(),
+      () => this.#cleanLogLinks(),
     ]) {
       try {
         await step();
@@ -140,16 +143,29 @@ export class GarbageCollector {
       }
     }
     if (errors.length === 1) throw errors[0];
-    if (errors.length > 1) {
-      const texts = errors.map((error) => (error instanceof Error ? error.message : String(error)));
-      throw new Error(`[${[...new Set(texts)].join(', ')}]`, { cause: errors[0] });
-    }
+    if (errors.length > 1) throw new Error(aggregateText(errors.map(errorText)), { cause: errors[0] });
   }
 
-  async #collectContainers(isPodGone: (uid: string) => boolean): Promise<void> {
-    const { cri, clock, policy, allSourcesReady, forgetPod } = this.#options;
-    const newestAllowedNs = BigInt(Math.trunc(clock.now() - policy.minAgeMs)) * 1_000_000n;
+  /**
+   * Containers, then the sandboxes that are empty with that. Sandboxes are listed first: none of those that
+   * have ended gets a container afterwards, so what the list of containers shows of them is all they have.
+   */
+  async #collectRuntime(isPodGone: (uid: string) => boolean): Promise<void> {
+    const { cri } = this.#options;
+    const { items } = await cri.listPodSandbox({});
     const { containers } = await cri.listContainers({});
+    const removed = await this.#collectContainers(containers, isPodGone);
+    const left = containers.filter(({ id }) => !removed.has(id));
+    await this.#collectSandboxes(items, new Set(left.map(({ podSandboxId }) => podSandboxId)), isPodGone);
+  }
+
+  /** The ids of the containers that are gone. */
+  async #collectContainers(
+    containers: readonly Container[],
+    isPodGone: (uid: string) => boolean,
+  ): Promise<ReadonlySet<string>> {
+    const { clock, policy, allSourcesReady, forgetPod, podStates } = this.#options;
+    const newestAllowedNs = BigInt(Math.trunc(clock.now() - policy.minAgeMs)) * 1_000_000n;
     const dead = containers
       .filter(
         ({ state, createdAt }) => state !== ContainerState.CONTAINER_RUNNING && createdAt <= newestAllowedNs,
@@ -164,24 +180,30 @@ export class GarbageCollector {
         }),
       );
     const mayForget = allSourcesReady();
-    const remove = containersToRemove({ dead, policy, allSourcesReady: mayForget, isPodGone });
-    for (const container of remove) {
-      if (container.isUnknown && !(await this.#stopUnknown(container))) continue;
-      await this.#remove(container.id, container.name);
+    const removals = containersToRemove({ dead, policy, allSourcesReady: mayForget, isPodGone });
+    const removed = new Set<string>();
+    for (const removal of removals) {
+      if (removal.isUnknown && !(await this.#killUnknown(removal))) continue;
+      if (await this.#remove(removal)) removed.add(removal.id);
     }
-    if (!mayForget || forgetPod === undefined) return;
-    const { podStates } = this.#options;
-    for (const uid of new Set(remove.map(({ podUid }) => podUid))) {
-      if (podStates.shouldContentBeRemoved(uid)) await forgetPod(uid);
+    if (mayForget && forgetPod !== undefined) {
+      for (const uid of new Set(removals.map(({ podUid }) => podUid))) {
+        if (podStates.shouldContentBeRemoved(uid)) await forgetPod(uid);
+      }
     }
+    return removed;
   }
 
   /** What is in an unknown state may still run, so it is stopped before it is removed. */
-  async #stopUnknown({ id, name }: DeadContainer): Promise<boolean> {
-    const { cri, timeline, kill } = this.#options;
+  async #killUnknown({ id, name, because }: Removal): Promise<boolean> {
+    const { timeline, kill } = this.#options;
     try {
-      if (kill !== undefined) await kill({ id, name, message: unknownStateMessage });
-      else await cri.stopContainer({ containerId: id, timeout: unknownStateStopSeconds });
+      await kill({
+        id,
+        name,
+        message: unknownStateMessage,
+        because: `its state is unknown, and it is to be removed: ${because}`,
+      });
       return true;
     } catch (error) {
       if (isNotFound(error)) return true;
@@ -197,41 +219,56 @@ export class GarbageCollector {
     }
   }
 
-  async #remove(id: string, name: string): Promise<void> {
+  /** Whether the container is gone. */
+  async #remove({ id, name, because }: Removal): Promise<boolean> {
     const { remover, timeline } = this.#options;
     try {
-      await remover.remove({ id, name }, false);
+      await remover.remove({ id, name }, { keepLogs: false, because });
+      return true;
     } catch (error) {
       timeline.record({
         kind: 'problem',
         what: 'container.remove',
         message: `removing dead container ${name} failed`,
+        because,
         level: 'warn',
         error,
         data: { id },
       });
+      return false;
     }
   }
 
-  async #collectSandboxes(isPodGone: (uid: string) => boolean): Promise<void> {
+  async #collectSandboxes(
+    listed: readonly PodSandbox[],
+    occupied: ReadonlySet<string>,
+    isPodGone: (uid: string) => boolean,
+  ): Promise<void> {
     const { cri, timeline } = this.#options;
-    const [{ items }, { containers }] = await Promise.all([cri.listPodSandbox({}), cri.listContainers({})]);
-    const occupied = new Set(containers.map(({ podSandboxId }) => podSandboxId));
-    const sandboxes = items.map(({ id, metadata, createdAt, state }) => ({
+    const metadataOf = new Map(listed.map(({ id, metadata }) => [id, metadata]));
+    const sandboxes = listed.map(({ id, metadata, createdAt, state }) => ({
       id,
       podUid: metadata?.uid ?? '',
       createdAtNs: createdAt,
       isReady: state === PodSandboxState.SANDBOX_READY,
       hasContainers: occupied.has(id),
     }));
-    for (const { id } of sandboxesToRemove(sandboxes, isPodGone)) {
+    for (const { id, because } of sandboxesToRemove(sandboxes, isPodGone)) {
+      const { uid = '', name = '', namespace = '' } = metadataOf.get(id) ?? {};
+      const entry = {
+        what: 'sandbox.remove',
+        because,
+        pod: { uid, name, namespace },
+        data: { sandboxId: id },
+      } as const;
       try {
         await cri.stopPodSandbox({ podSandboxId: id });
         await cri.removePodSandbox({ podSandboxId: id });
+        timeline.record({ ...entry, kind: 'effect', message: 'Removed a sandbox', level: 'debug' });
       } catch (error) {
         timeline.record({
+          ...entry,
           kind: 'problem',
-          what: 'sandbox.remove',
           message: `removing sandbox ${id} failed`,
           level: 'warn',
           error,
@@ -240,65 +277,18 @@ export class GarbageCollector {
     }
   }
 
-  /** Log folders of pods that are gone; the part of their name after the last underscore is the UID. */
-  async #collectLogs(): Promise<void> {
+  async #cleanPodLogs(): Promise<void> {
     const { allSourcesReady, podLogsDir, podStates, timeline } = this.#options;
     if (podLogsDir === '' || !allSourcesReady()) return;
-    for (const name of await list(podLogsDir)) {
-      const uid = name.slice(name.lastIndexOf('_') + 1);
-      if (!name.includes('_') || !podStates.shouldContentBeRemoved(uid)) continue;
-      try {
-        await rm(path.join(podLogsDir, name), { recursive: true, force: true });
-      } catch (error) {
-        timeline.record({
-          kind: 'problem',
-          what: 'logs.remove',
-          message: `removing the logs ${name} failed`,
-          level: 'warn',
-          error,
-        });
-      }
-    }
+    await cleanPodLogs({
+      timeline,
+      podLogsDir,
+      isPodGone: (uid) => podStates.shouldContentBeRemoved(uid),
+    });
   }
 
-  /** Links to logs that no longer exist, unless the container they belong to may still write. */
-  async #collectSymlinks(): Promise<void> {
+  async #cleanLogLinks(): Promise<void> {
     const { containerLogsDir, cri, timeline } = this.#options;
-    if (containerLogsDir === undefined) return;
-    for (const name of await list(containerLogsDir)) {
-      const link = path.join(containerLogsDir, name);
-      if (!name.endsWith('.log') || !(await isDangling(link))) continue;
-      const id = name.slice(name.lastIndexOf('-') + 1, -'.log'.length);
-      if (id.length >= 6) {
-        const found = await cri.containerStatus({ containerId: id }).catch(() => undefined);
-        if (found?.status !== undefined && found.status.state !== ContainerState.CONTAINER_EXITED) continue;
-      }
-      try {
-        await rm(link, { force: true });
-      } catch (error) {
-        timeline.record({
-          kind: 'problem',
-          what: 'logs.remove',
-          message: `removing the dangling link ${link} failed`,
-          level: 'warn',
-          error,
-        });
-      }
-    }
+    if (containerLogsDir !== undefined) await cleanLogLinks({ timeline, containerLogsDir, cri });
   }
-}
-
-/** Only what surely leads nowhere counts, not what cannot be looked at. */
-async function isDangling(link: string): Promise<boolean> {
-  return await stat(link).then(
-    () => false,
-    (error: NodeJS.ErrnoException) => error.code === 'ENOENT',
-  );
-}
-
-async function list(folder: string): Promise<string[]> {
-  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
 }

@@ -1,4 +1,5 @@
 /** Which dead containers and sandboxes to remove. */
+import { newestFirst } from '../../cri/index.js';
 
 export interface DeadContainer {
   readonly id: string;
@@ -25,33 +26,46 @@ export interface ContainerGcInput {
   readonly isPodGone: (uid: string) => boolean;
 }
 
+const podIsGone = 'the pod is gone';
+const tooManyOfContainer = 'newer instances of the container have ended';
+const tooManyInAll = 'more dead containers are left than may stay';
+
+/** A container that is to go, and why. */
+export interface Removal {
+  readonly id: string;
+  readonly name: string;
+  readonly because: string;
+}
+
 /** In the order in which to remove them, the oldest of a group first. */
 export function containersToRemove({
   dead,
   policy,
   allSourcesReady,
   isPodGone,
-}: ContainerGcInput): DeadContainer[] {
-  const remove: DeadContainer[] = [];
+}: ContainerGcInput): (DeadContainer & Removal)[] {
+  const removals: (DeadContainer & Removal)[] = [];
+  const remove = (oldestLast: readonly DeadContainer[], because: string): void =>
+    void removals.push(...[...oldestLast].reverse().map((container) => ({ ...container, because })));
   let groups = [...groupBy(dead, ({ podUid, name }) => `${podUid}/${name}`).values()].map((group) =>
     [...group].sort(newestFirst),
   );
   if (allSourcesReady) {
     const gone = (group: readonly DeadContainer[]): boolean => isPodGone(group[0]?.podUid ?? '');
-    remove.push(...groups.filter(gone).flatMap((group) => [...group].reverse()));
+    for (const group of groups.filter(gone)) remove(group, podIsGone);
     groups = groups.filter((group) => !gone(group));
   }
-  const cut = (keep: number): void => {
-    remove.push(...groups.flatMap((group) => group.slice(keep).reverse()));
+  const cut = (keep: number, because: string): void => {
+    for (const group of groups) remove(group.slice(keep), because);
     groups = groups.map((group) => group.slice(0, keep)).filter((group) => group.length > 0);
   };
-  if (policy.maxPerContainer >= 0) cut(policy.maxPerContainer);
+  if (policy.maxPerContainer >= 0) cut(policy.maxPerContainer, tooManyOfContainer);
   if (policy.maxTotal >= 0 && groups.flat().length > policy.maxTotal) {
-    cut(Math.max(1, Math.floor(policy.maxTotal / groups.length)));
+    cut(Math.max(1, Math.floor(policy.maxTotal / groups.length)), tooManyInAll);
     const left = groups.flat().sort(newestFirst);
-    remove.push(...left.slice(policy.maxTotal).reverse());
+    remove(left.slice(policy.maxTotal), tooManyInAll);
   }
-  return remove;
+  return removals;
 }
 
 export interface DeadSandbox {
@@ -66,12 +80,15 @@ export interface DeadSandbox {
 export function sandboxesToRemove(
   sandboxes: readonly DeadSandbox[],
   isPodGone: (uid: string) => boolean,
-): DeadSandbox[] {
-  const remove: DeadSandbox[] = [];
+): (DeadSandbox & { readonly because: string })[] {
+  const remove: (DeadSandbox & { readonly because: string })[] = [];
   for (const [uid, ofPod] of groupBy(sandboxes, ({ podUid }) => podUid)) {
     const sorted = [...ofPod].sort(newestFirst);
-    const candidates = isPodGone(uid) ? sorted : sorted.slice(1);
-    remove.push(...candidates.filter(({ isReady, hasContainers }) => !isReady && !hasContainers));
+    const isGone = isPodGone(uid);
+    const because = isGone ? podIsGone : 'the pod has a newer sandbox';
+    for (const sandbox of isGone ? sorted : sorted.slice(1)) {
+      if (!sandbox.isReady && !sandbox.hasContainers) remove.push({ ...sandbox, because });
+    }
   }
   return remove;
 }
@@ -89,19 +106,19 @@ export function deadToRemoveAfter(
   diedId: string | undefined,
   keep: number,
   removeAll: boolean,
-): ExitedContainer[] {
+): Removal[] {
   const exited = containers.filter(({ state }) => state === 'exited');
-  if (removeAll) return exited;
+  const because =
+    (reason: string) =>
+    ({ id, name }: ExitedContainer): Removal => ({ id, name, because: reason });
+  if (removeAll) return exited.map(because("nothing of the pod's containers is needed any more"));
   const name = containers.find(({ id }) => id === diedId)?.name;
   if (name === undefined) return [];
   return exited
     .filter((container) => container.name === name)
     .sort(newestFirst)
-    .slice(Math.max(1, keep));
-}
-
-function newestFirst(a: { readonly createdAtNs: bigint }, b: { readonly createdAtNs: bigint }): number {
-  return a.createdAtNs === b.createdAtNs ? 0 : a.createdAtNs > b.createdAtNs ? -1 : 1;
+    .slice(Math.max(1, keep))
+    .map(because(tooManyOfContainer));
 }
 
 function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {

@@ -1,12 +1,13 @@
 /** Where file systems are mounted, as the kernel tells this process. */
 import { readFile } from 'node:fs/promises';
+import { isMissing } from '../logs/file-error.js';
 
 /** Empty where the kernel tells nothing of its mounts. */
 export async function readMountPoints(path = '/proc/self/mountinfo'): Promise<ReadonlySet<string>> {
   try {
     return parseMountPoints(await readFile(path, 'utf8'));
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return new Set();
+    if (isMissing(error)) return new Set();
     throw error;
   }
 }

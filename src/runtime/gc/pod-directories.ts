@@ -1,6 +1,8 @@
 /** The folders that pods have below the agent's root: making them, and removing those of pods that are gone. */
 import { lstat, mkdir, readdir, realpath, rmdir, unlink } from 'node:fs/promises';
 import path from 'node:path';
+import { errorText } from '../../async/index.js';
+import { isMissing } from '../logs/file-error.js';
 import { readMountPoints } from './mount-points.js';
 
 /** Makes a pod's folders; those that exist stay as they are. */
@@ -38,7 +40,7 @@ export async function cleanPodDirectories(
       // The kernel names mount points by their real paths.
       await removePodDirectory(path.join(await realpath(pods), uid), await mountPoints());
     } catch (error) {
-      failures.push(`orphaned pod "${uid}": ${error instanceof Error ? error.message : String(error)}`);
+      failures.push(`orphaned pod "${uid}": ${errorText(error)}`);
     }
   }
   return { seen, failures };
@@ -50,7 +52,7 @@ async function podUidsOnDisk(pods: string): Promise<string[]> {
     const entries = await readdir(pods, { withFileTypes: true });
     return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    if (isMissing(error)) return [];
     throw error;
   }
 }

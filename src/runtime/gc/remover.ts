@@ -1,10 +1,11 @@
 /** Removes a dead container and what it left on disk. */
-import { readdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type CriRuntime, criLabels, isNotFound } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { ContainerRemover } from '../contracts.js';
 import { logSymlinkPath } from '../log-symlink.js';
+import { namesIn } from './log-cleaning.js';
 
 export interface RemoverOptions {
   readonly cri: Pick<CriRuntime, 'containerStatus' | 'removeContainer'>;
@@ -23,7 +24,7 @@ export function containerRemover({
   postStop,
 }: RemoverOptions): ContainerRemover {
   return {
-    async remove({ id, name }, keepLogs) {
+    async remove({ id, name }, { keepLogs, because }) {
       await postStop?.(id);
       const found = await cri.containerStatus({ containerId: id }).catch((error: unknown) => {
         if (isNotFound(error)) return undefined;
@@ -52,7 +53,8 @@ export function containerRemover({
       timeline.record({
         kind: 'effect',
         what: 'container.remove',
-        message: `removed dead container ${name}`,
+        message: `Removed container ${name}`,
+        because,
         level: 'debug',
         pod: {
           uid: status.labels[criLabels.podUid] ?? '',
@@ -60,7 +62,7 @@ export function containerRemover({
           namespace: status.labels[criLabels.podNamespace] ?? '',
         },
         container: name,
-        data: { id },
+        data: { containerId: id },
       });
     },
   };
@@ -70,9 +72,6 @@ export function containerRemover({
 async function removeLogs(logPath: string): Promise<void> {
   const folder = path.dirname(logPath);
   const base = path.basename(logPath);
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
-  for (const name of names) if (name.startsWith(base)) await rm(path.join(folder, name), { force: true });
+  for (const name of await namesIn(folder))
+    if (name.startsWith(base)) await rm(path.join(folder, name), { force: true });
 }

@@ -1,6 +1,6 @@
 /** Keeps track of the images on the machine and removes unused ones when space runs short or they grow old. */
 import { statfs } from 'node:fs/promises';
-import { type Clock, sleep } from '../../async/index.js';
+import { aggregateText, type Clock, errorText, sleep } from '../../async/index.js';
 import type { CriRuntime } from '../../cri/index.js';
 import { formatDuration } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
@@ -13,6 +13,7 @@ import {
   tooOld,
   usagePercent,
 } from './image-gc.js';
+import { type SandboxImageRuntime, sandboxImageIds } from './sandbox-image.js';
 
 export interface FileSystemUsage {
   readonly capacityBytes: number;
@@ -20,7 +21,8 @@ export interface FileSystemUsage {
 }
 
 export interface ImageCollectorOptions {
-  readonly cri: Pick<CriRuntime, 'listImages' | 'listContainers' | 'imageFsInfo' | 'removeImage'>;
+  readonly cri: SandboxImageRuntime &
+    Pick<CriRuntime, 'listImages' | 'listContainers' | 'imageFsInfo' | 'removeImage'>;
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly nodeName: string;
@@ -62,7 +64,7 @@ export class ImageCollector {
         else await this.detect();
         this.#failed = false;
       } catch (error) {
-        const text = error instanceof Error ? error.message : String(error);
+        const text = errorText(error);
         // A single failure may only mean that the runtime could not tell its file system yet.
         if (this.#failed) timeline.nodeEvent(nodeName, 'Warning', 'ImageGCFailed', text);
         else
@@ -90,6 +92,7 @@ export class ImageCollector {
     ]);
     const used = new Set(containers.map((container) => container.imageId || container.imageRef));
     for (const id of mounted) used.add(id);
+    for (const id of await sandboxImageIds(cri, images)) used.add(id);
     const records = new Map<string, { firstDetectedMs: number; lastUsedMs: number }>();
     const result = images.map((image): ImageRecord => {
       const inUse = used.has(image.id) || image.repoDigests.some((digest) => used.has(digest));
@@ -112,7 +115,7 @@ export class ImageCollector {
     const { failures } = await this.#remove(aged, Number.POSITIVE_INFINITY, 'age');
     if (failures.length > 0) {
       throw new Error(
-        `wanted to free images older than ${formatDuration(policy.maxAgeMs)}, encountered errors in image deletion: ${joined(failures)}`,
+        `wanted to free images older than ${formatDuration(policy.maxAgeMs)}, encountered errors in image deletion: ${aggregateText(failures)}`,
       );
     }
     const { capacityBytes, availableBytes } = await this.#usage();
@@ -150,7 +153,7 @@ export class ImageCollector {
     if (failures.length > 0) {
       const wanted = wantedBytes === everything ? 'all' : wantedBytes;
       throw new Error(
-        `wanted to free ${wanted} bytes, but freed ${freedBytes} bytes space with errors in image deletion: ${joined(failures)}`,
+        `wanted to free ${wanted} bytes, but freed ${freedBytes} bytes space with errors in image deletion: ${aggregateText(failures)}`,
       );
     }
     return { freedBytes };
@@ -178,7 +181,7 @@ export class ImageCollector {
       try {
         await cri.removeImage({ image: { image: image.id } });
       } catch (error) {
-        const text = error instanceof Error ? error.message : String(error);
+        const text = errorText(error);
         failures.push(text);
         timeline.record({
           kind: 'problem',
@@ -205,12 +208,6 @@ export class ImageCollector {
     }
     return { freedBytes, failures };
   }
-}
-
-/** Several errors as one text, each said once. */
-function joined(texts: readonly string[]): string {
-  const different = [...new Set(texts)];
-  return different.length === 1 ? different.join() : `[${different.join(', ')}]`;
 }
 
 async function readUsage(mountpoint: string): Promise<FileSystemUsage> {

@@ -4,9 +4,12 @@ import {
   CriError,
   type CriRuntime,
   ImageFsInfoResponse,
+  ImageStatusResponse,
   ListContainersResponse,
   ListImagesResponse,
+  ListPodSandboxResponse,
   RemoveImageResponse,
+  StatusResponse,
   unimplementedCriRuntime,
 } from '../../cri/index.js';
 import { Timeline } from '../../timeline/index.js';
@@ -89,7 +92,10 @@ interface Stored {
   readonly id: string;
   readonly size: number;
   readonly pinned?: boolean;
+  readonly repoTags?: readonly string[];
 }
+
+const sandboxImage = 'example.com/pause:1';
 
 function scene(images: Stored[], over: Partial<ImageCollectorOptions> = {}) {
   const clock = new VirtualClock();
@@ -101,7 +107,21 @@ function scene(images: Stored[], over: Partial<ImageCollectorOptions> = {}) {
   const usage = { capacityBytes: 100, availableBytes: 5 };
   const cri: CriRuntime = {
     ...unimplementedCriRuntime(),
-    listImages: async () => ListImagesResponse.create({ images: [...stored.values()] }),
+    listImages: async () =>
+      ListImagesResponse.create({
+        images: [...stored.values()].map(({ repoTags = [], ...image }) => ({
+          ...image,
+          repoTags: [...repoTags],
+        })),
+      }),
+    status: async () => StatusResponse.create({ info: { config: JSON.stringify({ sandboxImage }) } }),
+    listPodSandbox: async () => ListPodSandboxResponse.create(),
+    imageStatus: async ({ image }) => {
+      const found = [...stored.values()].find(({ repoTags }) => repoTags?.includes(image?.image ?? ''));
+      return ImageStatusResponse.create(
+        found === undefined ? {} : { image: { id: found.id, size: found.size } },
+      );
+    },
     listContainers: async () =>
       ListContainersResponse.create({
         containers: [...used].map((imageId) => ({ id: `c-${imageId}`, imageId })),
@@ -176,6 +196,30 @@ describe('ImageCollector', () => {
     await collector.detect();
     await clock.advance(2 * minuteMs);
     await collector.deleteUnused();
+    expect(removed).toEqual([]);
+  });
+  it('keeps the image that sandboxes are made from, whether for space or for age', async () => {
+    const { clock, collector, removed, usage } = scene(
+      [
+        { id: 'sandbox', size: 20, repoTags: [sandboxImage] },
+        { id: 'other', size: 20, repoTags: ['example.com/other:1'] },
+      ],
+      { policy: { ...policy, maxAgeMs: hourMs } },
+    );
+    usage.availableBytes = 50;
+    await collector.detect();
+    await clock.advance(2 * hourMs);
+    await collector.collect();
+    expect(removed).toEqual(['other']);
+    expect(await collector.deleteUnused()).toEqual({ freedBytes: 0 });
+  });
+  it('removes nothing while it cannot be known what sandboxes are made from', async () => {
+    const { cri } = scene([]);
+    const { clock, collector, removed } = scene([{ id: 'a', size: 20 }], {
+      cri: { ...cri, status: () => Promise.reject(new CriError('Unavailable', 'down')) },
+    });
+    await clock.advance(2 * minuteMs);
+    await expect(collector.deleteUnused()).rejects.toThrow('down');
     expect(removed).toEqual([]);
   });
   it('deletes all that is unused and old enough', async () => {

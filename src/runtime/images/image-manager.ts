@@ -1,5 +1,5 @@
 /** Makes sure that a container's image is on the machine, pulling it when it must and may. */
-import { Backoff, type Clock, throwIfCancelled } from '../../async/index.js';
+import { Backoff, type Clock, errorText, throwIfCancelled } from '../../async/index.js';
 import type { CriRuntime, Init, PodSandboxConfig } from '../../cri/index.js';
 import { formatDuration, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
@@ -119,7 +119,7 @@ export class ImageManager implements ImageEnsurer {
     try {
       return withDefaultTag(image);
     } catch (error) {
-      const message = `Failed to apply default image tag "${image}": ${textOf(error)}`;
+      const message = `Failed to apply default image tag "${image}": ${errorText(error)}`;
       this.#options.observer?.ensured(policy, undefined, undefined);
       this.#event(request, 'Warning', 'InspectFailed', message);
       throw new SyncFailure('InvalidImageName', message, { cause: error });
@@ -138,7 +138,7 @@ export class ImageManager implements ImageEnsurer {
     } catch (error) {
       throwIfCancelled(request.signal);
       this.#options.observer?.ensured(request.policy, undefined, undefined);
-      const message = `Failed to inspect image "": ${textOf(error)}`;
+      const message = `Failed to inspect image "": ${errorText(error)}`;
       this.#event(request, 'Warning', 'InspectFailed', message);
       throw new SyncFailure('ImageInspectError', message, { cause: error });
     }
@@ -180,7 +180,7 @@ export class ImageManager implements ImageEnsurer {
   #failed(request: EnsureRequest, key: string, error: unknown): SyncFailure {
     const { clock } = this.#options;
     const { image } = request;
-    const text = textOf(error);
+    const text = errorText(error);
     this.#event(request, 'Warning', 'Failed', `Failed to pull image "${image}": ${text}`);
     const nowMs = clock.monotonic();
     this.#backoff.advance(key, nowMs, nowMs);
@@ -201,8 +201,4 @@ export class ImageManager implements ImageEnsurer {
 
 function shown(durationMs: number): string {
   return formatDuration(Math.trunc(durationMs));
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

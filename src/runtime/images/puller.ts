@@ -1,5 +1,5 @@
 /** Pulls one image through the runtime: its turn in the queue, each credential in order, and its size afterwards. */
-import type { Clock } from '../../async/index.js';
+import { aggregateText, type Clock, errorText } from '../../async/index.js';
 import { CriError, type CriRuntime, type Init, type PodSandboxConfig } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
 import type { Keyring, PullCredentials } from '../contracts.js';
@@ -87,10 +87,7 @@ export class ImagePuller {
       }
     }
     if (errors.length === 1) throw errors[0];
-    const texts = [
-      ...new Set(errors.map((error) => (error instanceof Error ? error.message : String(error)))),
-    ];
-    throw new Error(texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`, { cause: errors.at(-1) });
+    throw new Error(aggregateText(errors.map(errorText)), { cause: errors.at(-1) });
   }
 
   async #size(image: string, signal: AbortSignal | undefined): Promise<number | undefined> {

@@ -1,10 +1,11 @@
 /** Reads the log of a container that the runtime knows. */
 import type { Clock } from '../../async/index.js';
 import { ContainerState, type CriRuntime, isUnavailable } from '../../cri/index.js';
+import { runtimeContainerId } from '../../kube/index.js';
+import { checkedContainerStatus } from '../response-checks.js';
 import type { LogOptions } from './options.js';
 import type { LogSinks } from './output.js';
 import { readLogs } from './read.js';
-import { splitContainerId } from './select.js';
 
 export interface ContainerLogsRequest {
   readonly cri: Pick<CriRuntime, 'containerStatus'>;
@@ -18,13 +19,12 @@ export interface ContainerLogsRequest {
 
 export async function readContainerLogs(request: ContainerLogsRequest): Promise<void> {
   const { cri, clock, containerId, options, sinks, signal } = request;
-  const { id } = splitContainerId(containerId);
-  const { status } = await cri.containerStatus({ containerId: id }, { signal }).catch((error: unknown) => {
+  const id = runtimeContainerId(containerId);
+  const answer = await cri.containerStatus({ containerId: id }, { signal }).catch((error: unknown) => {
     throw new Error(`unable to retrieve container logs for ${containerId}`, { cause: error });
   });
-  if (status === undefined) throw new Error('container status is nil');
   await readLogs({
-    path: status.logPath,
+    path: checkedContainerStatus(answer).logPath,
     options,
     sinks,
     clock,
@@ -40,9 +40,8 @@ async function isRunning(
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
   try {
-    const { status } = await cri.containerStatus({ containerId }, { signal });
-    if (status === undefined) throw new Error('container status is nil');
-    return status.state === ContainerState.CONTAINER_RUNNING;
+    const { state } = checkedContainerStatus(await cri.containerStatus({ containerId }, { signal }));
+    return state === ContainerState.CONTAINER_RUNNING;
   } catch (error) {
     if (isUnavailable(error)) return true;
     throw error;

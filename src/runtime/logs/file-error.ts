@@ -1,9 +1,10 @@
 /** Words errors of file operations the way users of a node know them: `open /x: no such file or directory`. */
 import { getSystemErrorMap } from 'node:util';
+import { errorText } from '../../async/index.js';
 
 /** Operation and path are those of the error where it has them. */
 export function describeFileError(error: unknown, operation: string, path: string): string {
-  if (!isErrno(error)) return error instanceof Error ? error.message : String(error);
+  if (!isErrno(error)) return errorText(error);
   const text = error.errno === undefined ? undefined : getSystemErrorMap().get(error.errno)?.[1];
   return `${operation} ${error.path ?? path}: ${text ?? error.code ?? error.message}`;
 }

@@ -5,5 +5,5 @@ export { LogRotator, type LogRotatorOptions } from './log-rotator.js';
 export { type LogOptions, type LogRequest, logOptions } from './options.js';
 export type { LogSink, LogSinks } from './output.js';
 export { type ReadLogsRequest, readLogs } from './read.js';
-export { type LogSelection, type LogSelectionInput, selectLogContainer, splitContainerId } from './select.js';
+export { type LogSelection, type LogSelectionInput, selectLogContainer } from './select.js';
 export { terminationMessage } from './termination-message.js';

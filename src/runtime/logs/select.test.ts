@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ContainerState, ContainerStatus, PodStatus } from '../../kube/index.js';
 import { logOptions } from './options.js';
-import { selectLogContainer, splitContainerId } from './select.js';
+import { selectLogContainer } from './select.js';
 
 const status = (
   state?: ContainerState,
@@ -87,13 +87,6 @@ describe('selectLogContainer', () => {
     const selection = selectLogContainer({ podName: 'p', status: {}, containerName: 'x', previous: false });
     expect(selection).toEqual({ found: false, message: 'container "x" in pod "p" is not available' });
   });
-});
-
-it.each([
-  ['containerd://abc', { runtime: 'containerd', id: 'abc' }],
-  ['abc', { runtime: '', id: 'abc' }],
-])('splits %s', (text, parts) => {
-  expect(splitContainerId(text)).toEqual(parts);
 });
 
 it.each([

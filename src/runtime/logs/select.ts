@@ -52,14 +52,6 @@ export function selectLogContainer({
   return missing(`${subject} is waiting to start - no logs yet`);
 }
 
-/** Takes `<runtime>://<id>` apart; a text without runtime is an id. */
-export function splitContainerId(text: string): { readonly runtime: string; readonly id: string } {
-  const separator = text.indexOf('://');
-  return separator < 0
-    ? { runtime: '', id: text }
-    : { runtime: text.slice(0, separator), id: text.slice(separator + 3) };
-}
-
 function findStatus(status: PodStatus, name: string): ContainerStatus | undefined {
   const { containerStatuses = [], initContainerStatuses = [], ephemeralContainerStatuses = [] } = status;
   return [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses].find(

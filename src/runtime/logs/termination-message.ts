@@ -1,6 +1,6 @@
 /** A container's last words: from the file that it may write, or from its log. */
 import { open } from 'node:fs/promises';
-import { systemClock } from '../../async/index.js';
+import { errorText, systemClock } from '../../async/index.js';
 import type { ObservedContainerStatus } from '../../cri/index.js';
 import { describeFileError, isMissing } from './file-error.js';
 import { logOptions } from './options.js';
@@ -60,7 +60,7 @@ async function endOfLog(path: string): Promise<string> {
     });
     return end.toString('utf8');
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = errorText(error);
     return `Error on reading termination message from logs: ${text}`;
   }
 }

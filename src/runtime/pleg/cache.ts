@@ -19,6 +19,8 @@ export class PodCache {
   readonly #entries = new Map<string, CacheEntry>();
   readonly #waiters = new Map<string, Set<Waiter>>();
   #globalMs: number | undefined;
+  /** Pods that the last look at everything saw and that were not read yet, with the global time that holds for them. */
+  readonly #unread = new Map<string, number | undefined>();
 
   /** What is known now. A pod without entry has an empty status and no error. */
   peek(uid: string): { readonly status: ObservedPodStatus } | { readonly error: Error } {
@@ -50,10 +52,15 @@ export class PodCache {
     this.#entries.delete(uid);
   }
 
-  /** Notes that all pods were looked at. */
-  setGlobal(observedMs: number): void {
+  /**
+   * Notes that all pods were looked at. What the cache has of the `unread` ones is older, and their
+   * observations stand for themselves until a look at everything finds them read.
+   */
+  setGlobal(observedMs: number, unread: ReadonlySet<string> = new Set()): void {
+    for (const uid of this.#unread.keys()) if (!unread.has(uid)) this.#unread.delete(uid);
+    for (const uid of unread) if (!this.#unread.has(uid)) this.#unread.set(uid, this.#globalMs);
     this.#globalMs = observedMs;
-    for (const uid of [...this.#waiters.keys()]) this.#wake(uid, observedMs);
+    for (const uid of [...this.#waiters.keys()]) if (!unread.has(uid)) this.#wake(uid, observedMs);
   }
 
   /** Resolves with the first observation after the given moment; rejects with the error of observing. */
@@ -77,7 +84,8 @@ export class PodCache {
 
   /** Whether the pod was observed after the given moment, so that `newerThan` would answer at once. */
   isNewer(uid: string, afterMs: number): boolean {
-    if (this.#globalMs !== undefined && this.#globalMs > afterMs) return true;
+    const globalMs = this.#unread.has(uid) ? this.#unread.get(uid) : this.#globalMs;
+    if (globalMs !== undefined && globalMs > afterMs) return true;
     const entry = this.#entries.get(uid);
     return entry !== undefined && (entry.modifiedMs > afterMs || entry.observedMs > afterMs);
   }

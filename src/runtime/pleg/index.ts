@@ -7,11 +7,13 @@ export {
   type PlegState,
   type PodLifecycleEvent,
 } from './compare.js';
-export { Pleg, type PlegObserver, type PlegOptions, type PlegRuntime } from './pleg.js';
 export {
   containerdEvents,
   criEvents,
   type EventSource,
   type EventSourceFactory,
   type RuntimeEvent,
-} from './runtime-events.js';
+  type RuntimeEventKind,
+} from './event-sources.js';
+export { Pleg, type PlegOptions } from './pleg.js';
+export type { PlegObserver, PlegRuntime } from './ports.js';

@@ -12,27 +12,17 @@ import {
 import type { ObservedPod, ObservedPodStatus } from '../../cri/index.js';
 import { formatDuration } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
+import { AwaitedChanges } from './awaited-changes.js';
 import { PodCache } from './cache.js';
-import { comparePods, type PodLifecycleEvent } from './compare.js';
-import { keepIps } from './kept-ips.js';
-import { type PodRecord, PodRecords } from './records.js';
-import { type RelistRequest, RelistRequests } from './relist-requests.js';
+import type { PodLifecycleEvent } from './compare.js';
+import type { EventSourceFactory, RuntimeEvent } from './event-sources.js';
+import { Inspections } from './inspections.js';
+import { Looks } from './looks.js';
+import type { PlegObserver, PlegRuntime } from './ports.js';
+import { PodRecords } from './records.js';
+import { RelistRequests } from './relist-requests.js';
 import { RelistSchedule } from './relist-schedule.js';
-import { type EventSourceFactory, type RuntimeEvent, RuntimeEvents } from './runtime-events.js';
-
-/** What the PLEG asks of the runtime manager. */
-export interface PlegRuntime {
-  listPods(): Promise<readonly ObservedPod[]>;
-  listPod(uid: string): Promise<ObservedPod | undefined>;
-  podStatus(uid: string, name: string, namespace: string): Promise<ObservedPodStatus>;
-}
-
-export interface PlegObserver {
-  relisted(durationMs: number, sinceLastMs: number | undefined): void;
-  podRelisted(durationMs: number): void;
-  discarded(): void;
-  observed(pods: readonly ObservedPod[]): void;
-}
+import { RuntimeEvents } from './runtime-events.js';
 
 export interface PlegOptions {
   readonly clock: Clock;
@@ -41,6 +31,8 @@ export interface PlegOptions {
   readonly observer?: PlegObserver;
   /** Streams of runtime events to try in order; with none the runtime is only polled. */
   readonly eventSources?: readonly EventSourceFactory[];
+  /** Told when the stream of runtime events stands or breaks, as that may be the runtime coming or going. */
+  readonly onEventsChanged?: () => void;
   /** From the end of one look at everything to the start of the next; default 1 s. */
   readonly relistPeriodMs?: number;
   /** The period while runtime events are followed; default 10 s. */
@@ -51,76 +43,105 @@ export interface PlegOptions {
 
 const channelCapacity = 1000;
 const requestCapacity = 200;
-/** How many pods are inspected at a time. */
-const inspections = 8;
+const awaitedCapacity = 1000;
+/** How many pods are listed at a time. */
+const parallelLists = 8;
 /** A worker that waits for a newer status has its pod looked at this often. */
 const impatientMs = 1_000;
-/** A runtime tells of an exit a little before it lists the container as exited. */
-const lookAgainAfterEventMs: readonly number[] = [5, 20, 80, 300];
+
+type Defaults = Required<
+  Pick<PlegOptions, 'eventSources' | 'relistPeriodMs' | 'relaxedRelistPeriodMs' | 'unhealthyAfterMs'>
+>;
+
+const defaults: Defaults = {
+  eventSources: [],
+  relistPeriodMs: 1_000,
+  relaxedRelistPeriodMs: 10_000,
+  unhealthyAfterMs: 180_000,
+};
 
 export class Pleg {
   readonly cache = new PodCache();
   readonly events = new Channel<PodLifecycleEvent>(channelCapacity);
-  readonly #options: Required<Omit<PlegOptions, 'observer'>> & Pick<PlegOptions, 'observer'>;
-  readonly #records: PodRecords;
+  readonly #options: PlegOptions & Defaults;
+  readonly #records = new PodRecords();
   readonly #requests: RelistRequests;
   readonly #schedule: RelistSchedule;
+  readonly #awaited: AwaitedChanges;
+  readonly #inspections: Inspections;
+  readonly #looks: Looks;
   readonly #runtimeEvents: RuntimeEvents;
-  readonly #reinspect = new Set<string>();
-  /** Ids in runtime events that belong to no known pod, until they do or everything was looked at. */
-  readonly #strangers = new Set<string>();
   readonly #work = new Channel<void>(1);
-  readonly #inspecting = new Gate(inspections);
-  #lastRelistMs: number | undefined;
-  /** The place of the last successful look at everything in the order of requests. */
-  #lastRelistOrder = 0;
-  #relistProblem = '';
+  readonly #listing = new Gate(parallelLists);
 
   constructor(options: PlegOptions) {
-    this.#options = {
-      eventSources: [],
-      relistPeriodMs: 1_000,
-      relaxedRelistPeriodMs: 10_000,
-      unhealthyAfterMs: 180_000,
-      ...options,
-    };
-    const { clock, timeline } = options;
+    this.#options = { ...defaults, ...options };
+    const { clock, timeline, runtime, observer, eventSources, relistPeriodMs } = this.#options;
+    const nextOrder = (): number => this.#requests.nextOrder();
     const wake = (): void => void this.#work.trySend();
-    this.#records = new PodRecords({
-      onNewId: (id, uid) => {
-        // Its event came before it was seen, so that what was seen may be older than the event.
-        if (this.#strangers.delete(id)) this.#requests.add(uid, lookAgainAfterEventMs);
-        if (this.#strangers.size === 0) this.#schedule.forgo('strangers');
-      },
-    });
+    this.#schedule = new RelistSchedule(clock, wake);
     this.#requests = new RelistRequests({
-      clock,
       capacity: requestCapacity,
       onRequest: wake,
       onOverflow: () => this.relistSoon(),
     });
-    this.#schedule = new RelistSchedule(clock, wake);
+    this.#awaited = new AwaitedChanges({
+      clock,
+      capacity: awaitedCapacity,
+      maxDelayMs: relistPeriodMs,
+      nextOrder,
+      podOf: (id) => this.#records.podOf(id),
+      look: (uid) => this.requestRelist(uid),
+      onStrangers: (any) => {
+        if (any) this.#schedule.want('strangers', relistPeriodMs);
+        else this.#schedule.forgo('strangers');
+      },
+      onOverflow: () => this.#schedule.want('overflow', relistPeriodMs),
+    });
+    this.#inspections = new Inspections({
+      clock,
+      timeline,
+      runtime,
+      records: this.#records,
+      cache: this.cache,
+      deliver: (event) => {
+        if (!this.events.trySend(event)) observer?.discarded();
+      },
+      onFailure: () => this.#schedule.want('failure', relistPeriodMs),
+    });
+    this.#looks = new Looks({
+      clock,
+      timeline,
+      runtime,
+      observer,
+      records: this.#records,
+      cache: this.cache,
+      awaited: this.#awaited,
+      inspections: this.#inspections,
+      nextOrder,
+    });
     this.#runtimeEvents = new RuntimeEvents({
       clock,
       timeline,
-      sources: this.#options.eventSources,
+      sources: eventSources,
+      observer,
       onEvent: (event) => this.#onRuntimeEvent(event),
-      onHealthChange: () => this.relistSoon(),
+      onHealthChange: () => {
+        this.relistSoon();
+        options.onEventsChanged?.();
+      },
     });
   }
 
   /** The text of what is wrong, or undefined. */
   health(): string | undefined {
-    if (this.#lastRelistMs === undefined) return 'pleg has yet to be successful';
-    const ageMs = this.#options.clock.monotonic() - this.#lastRelistMs;
-    const { unhealthyAfterMs } = this.#options;
+    const last = this.#looks.lastRelist;
+    if (last === undefined) return 'pleg has yet to be successful';
+    const { clock, observer, unhealthyAfterMs } = this.#options;
+    observer?.lastSeen(last.startWallMs);
+    const ageMs = clock.monotonic() - last.startMs;
     if (ageMs <= unhealthyAfterMs) return undefined;
     return `pleg was last seen active ${formatDuration(Math.round(ageMs))} ago; threshold is ${formatDuration(unhealthyAfterMs)}`;
-  }
-
-  /** Monotonic milliseconds at which the last successful look at everything began. */
-  get lastRelistMs(): number | undefined {
-    return this.#lastRelistMs;
   }
 
   /** Whether changes are told by the runtime, so that relisting is only the safety net. */
@@ -142,7 +163,7 @@ export class Pleg {
 
   /** Inspects the pod as soon as possible even if nothing seems to have changed, and tells at least one event. */
   requestReinspect(uid: string): void {
-    this.#reinspect.add(uid);
+    this.#inspections.requestReinspect(uid);
     this.requestRelist(uid);
   }
 
@@ -179,8 +200,9 @@ export class Pleg {
     try {
       for (;;) {
         throwIfCancelled(signal);
-        if (this.#schedule.isDue) await this.relist();
-        else if (this.#requests.size > 0) await this.#relistRequested();
+        // Looks are one after another, so that a later one never shows less than an earlier one.
+        if (this.#schedule.isDue) await this.#lookAtAll();
+        else if (this.#requests.size > 0) await this.#lookAtRequested();
         else {
           await select([this.#work], signal);
           this.#work.tryReceive();
@@ -188,159 +210,70 @@ export class Pleg {
       }
     } finally {
       this.#schedule.stop();
-      this.#requests.stop();
-      await tasks.stop();
+      await Promise.all([tasks.stop(), this.#looks.stop(), this.#inspections.stop()]);
+      this.#awaited.stop();
     }
   }
 
-  /** Looks at everything. A failed listing changes nothing. */
+  /** Looks at everything and inspects what changed. */
   async relist(): Promise<void> {
-    const { clock, runtime, observer, relistPeriodMs } = this.#options;
+    await this.#lookAtAll();
+    await this.#inspections.drained();
+  }
+
+  #onRuntimeEvent({ id, kind, podUid, lagMs }: RuntimeEvent): void {
+    switch (kind) {
+      case 'create':
+        // A container that does not run yet is nothing to act upon; its start is told, too.
+        return;
+      case 'start':
+      case 'exit':
+      case 'delete':
+        this.#awaited.expect(id, kind, podUid, lagMs);
+        return;
+      case 'oom': {
+        // It is the reason of an exit; one that was read already may lack it.
+        const uid = podUid ?? this.#records.podOf(id) ?? '';
+        const exited = this.#records
+          .get(uid)
+          ?.current?.containers.some((c) => c.id === id && c.state === 'exited');
+        if (exited === true) this.requestReinspect(uid);
+        return;
+      }
+    }
+  }
+
+  async #lookAtAll(): Promise<void> {
+    const { relistPeriodMs, relaxedRelistPeriodMs } = this.#options;
     this.#schedule.began();
-    this.#strangers.clear();
-    const order = this.#requests.nextOrder();
-    const startMs = clock.monotonic();
-    const sinceLastMs = this.#lastRelistMs === undefined ? undefined : startMs - this.#lastRelistMs;
     let periodMs = relistPeriodMs;
     try {
-      const pods = await runtime.listPods();
-      this.#records.seeAll(pods);
-      observer?.observed(pods);
-      await this.#reconcileAll();
-      // Only now, so that whoever is let through by it finds a filled cache.
-      this.#lastRelistMs = startMs;
-      this.#lastRelistOrder = order;
-      this.cache.setGlobal(startMs);
-      periodMs = this.#periodMs();
-      this.#noteRelist(undefined);
-    } catch (error) {
-      if (isCancelled(error)) throw error;
-      this.#noteRelist(error);
+      if ((await this.#looks.atAll()) && this.followsEvents) periodMs = relaxedRelistPeriodMs;
     } finally {
       this.#schedule.ended(periodMs);
-      observer?.relisted(clock.monotonic() - startMs, sinceLastMs);
     }
   }
 
-  #periodMs(): number {
-    const { relistPeriodMs, relaxedRelistPeriodMs } = this.#options;
-    return this.#runtimeEvents.healthy ? relaxedRelistPeriodMs : relistPeriodMs;
+  async #lookAtRequested(): Promise<void> {
+    const requests = this.#requests
+      .take()
+      .filter(({ order }) => order > (this.#looks.lastRelist?.order ?? 0));
+    await Promise.all(requests.map(({ uid }) => this.#listing.run(() => this.#lookAt(uid))));
   }
 
-  /** Looks at everything before long, yet not more often than without runtime events. */
-  #relistBeforeLong(reason: 'strangers' | 'failure'): void {
-    this.#schedule.want(reason, this.#options.relistPeriodMs);
-  }
-
-  #onRuntimeEvent({ podUid, id }: RuntimeEvent): void {
-    const uid = podUid ?? this.#records.podOf(id);
-    if (uid !== undefined) {
-      this.#requests.add(uid, lookAgainAfterEventMs);
-      return;
-    }
-    if (this.#strangers.size < requestCapacity) this.#strangers.add(id);
-    this.#relistBeforeLong('strangers');
-  }
-
-  async #reconcileAll(): Promise<void> {
-    const changed: Promise<void>[] = [];
-    for (const record of this.#records.values()) {
-      const events = comparePods(record.uid, record.old, record.current);
-      if (events.length > 0 || this.#reinspect.has(record.uid)) {
-        changed.push(this.#inspecting.run(() => this.#reconcile(record, events)));
-      } else this.#records.keep(record);
-    }
-    await Promise.all(changed);
-    for (const uid of this.#reinspect) if (this.#records.get(uid) === undefined) this.#reinspect.delete(uid);
-  }
-
-  async #relistRequested(): Promise<void> {
-    await Promise.all(
-      this.#requests
-        .take()
-        .filter(({ order }) => order > this.#lastRelistOrder)
-        .map((request) => this.#inspecting.run(() => this.#relistOne(request))),
-    );
-  }
-
-  async #relistOne(request: RelistRequest): Promise<void> {
-    const { uid } = request;
-    const { clock, runtime, observer, timeline } = this.#options;
-    const startMs = clock.monotonic();
+  async #lookAt(uid: string): Promise<void> {
     try {
-      const pod = await runtime.listPod(uid);
-      // A pod of which nothing is known and nothing is there has been observed, too.
-      if (pod !== undefined || this.#records.get(uid) !== undefined) {
-        const record = this.#records.see(uid, pod);
-        const events = comparePods(uid, record.old, pod);
-        if (events.length > 0 || this.#reinspect.has(uid)) await this.#reconcile(record, events);
-        else {
-          this.#records.keep(record);
-          this.#requests.lookAgain(request);
-        }
-      }
-      this.cache.setObserved(uid, pod?.observedAtMs ?? startMs);
+      await this.#looks.at(uid);
     } catch (error) {
       if (isCancelled(error)) throw error;
-      timeline.record({
+      this.#options.timeline.record({
         kind: 'problem',
         what: 'pleg.relist',
         message: `looking at pod ${uid} failed; the next relist will see it`,
         level: 'debug',
         error,
       });
-      this.#relistBeforeLong('failure');
-    } finally {
-      observer?.podRelisted(clock.monotonic() - startMs);
+      this.#schedule.want('failure', this.#options.relistPeriodMs);
     }
-  }
-
-  /** Inspects a pod that changed; only if that works its events are told, so that a failure is tried again. */
-  async #reconcile(record: PodRecord, events: PodLifecycleEvent[]): Promise<void> {
-    const { uid, current } = record;
-    this.#reinspect.delete(uid);
-    if (current === undefined) this.cache.delete(uid);
-    else {
-      const inspected = await this.#inspect(current);
-      this.cache.set(uid, inspected, current.observedAtMs);
-      if ('error' in inspected) {
-        this.#reinspect.add(uid);
-        this.#relistBeforeLong('failure');
-        return;
-      }
-    }
-    this.#records.advance(record);
-    for (const event of events.length === 0 ? [{ uid, type: 'PodSync' as const, id: uid }] : events) {
-      if (event.type === 'ContainerChanged') continue;
-      if (!this.events.trySend(event)) this.#options.observer?.discarded();
-    }
-  }
-
-  async #inspect(pod: ObservedPod): Promise<{ status: ObservedPodStatus } | { error: Error }> {
-    try {
-      const status = await this.#options.runtime.podStatus(pod.uid, pod.name, pod.namespace);
-      return { status: keepIps(status, this.cache.peek(pod.uid)) };
-    } catch (error) {
-      return { error: error instanceof Error ? error : new Error(String(error)) };
-    }
-  }
-
-  /** Records the first of a row of failures, and its end. */
-  #noteRelist(error: unknown): void {
-    const problem = error === undefined ? '' : error instanceof Error ? error.message : String(error);
-    if (problem === this.#relistProblem) return;
-    this.#relistProblem = problem;
-    this.#options.timeline.record(
-      error === undefined
-        ? { kind: 'notice', what: 'pleg.relist', message: 'listing the pods of the runtime works again' }
-        : {
-            kind: 'problem',
-            what: 'pleg.relist',
-            message: 'listing the pods of the runtime failed',
-            because: 'the pods are looked at every so often',
-            level: 'warn',
-            error,
-          },
-    );
   }
 }

@@ -7,21 +7,13 @@ export interface PodRecord {
   old: ObservedPod | undefined;
   /** As of the last look. */
   current: ObservedPod | undefined;
-}
-
-export interface PodRecordsOptions {
-  /** Told of each container and sandbox that was not known before. */
-  readonly onNewId: (id: string, uid: string) => void;
+  /** The containers and sandboxes that are known to be this pod's. */
+  ids: readonly string[];
 }
 
 export class PodRecords {
   readonly #records = new Map<string, PodRecord>();
   readonly #podOfId = new Map<string, string>();
-  readonly #onNewId: PodRecordsOptions['onNewId'];
-
-  constructor({ onNewId }: PodRecordsOptions) {
-    this.#onNewId = onNewId;
-  }
 
   get(uid: string): PodRecord | undefined {
     return this.#records.get(uid);
@@ -49,44 +41,31 @@ export class PodRecords {
     return record;
   }
 
-  /** As `advance` for a pod in which nothing changed, without looking at what it has. */
-  keep(record: PodRecord): void {
-    record.old = record.current;
-    if (record.current === undefined) this.#forget(record);
+  /** Notes whose the containers and sandboxes are that the last look showed. */
+  index(record: PodRecord): void {
+    const ids = [...idsOf(record.current)];
+    for (const id of record.ids) if (!ids.includes(id)) this.#podOfId.delete(id);
+    for (const id of ids) this.#podOfId.set(id, record.uid);
+    record.ids = ids;
   }
 
-  /** The current state becomes the old one; a pod that is gone is forgotten. */
-  advance(record: PodRecord): void {
-    const { uid, old, current } = record;
-    record.old = current;
-    if (current === undefined) this.#forget(record);
-    this.#reindex(uid, old, current);
+  /** What was seen has been told; it need not be what the last look showed. */
+  advance(record: PodRecord, seen: ObservedPod): void {
+    record.old = seen;
   }
 
-  #forget(record: PodRecord): void {
+  /** Forgets a pod that is gone. */
+  forget(record: PodRecord): void {
+    for (const id of record.ids) this.#podOfId.delete(id);
     if (this.#records.get(record.uid) === record) this.#records.delete(record.uid);
   }
 
   #recordOf(uid: string): PodRecord {
     const known = this.#records.get(uid);
     if (known !== undefined) return known;
-    const created: PodRecord = { uid, old: undefined, current: undefined };
+    const created: PodRecord = { uid, old: undefined, current: undefined, ids: [] };
     this.#records.set(uid, created);
     return created;
-  }
-
-  #reindex(uid: string, old: ObservedPod | undefined, current: ObservedPod | undefined): void {
-    const fresh: string[] = [];
-    for (const id of idsOf(current)) {
-      if (this.#podOfId.get(id) === uid) continue;
-      this.#podOfId.set(id, uid);
-      fresh.push(id);
-    }
-    if (old !== undefined) {
-      const kept = new Set(idsOf(current));
-      for (const id of idsOf(old)) if (!kept.has(id)) this.#podOfId.delete(id);
-    }
-    for (const id of fresh) this.#onNewId(id, uid);
   }
 }
 

@@ -3,15 +3,14 @@ import type { Clock, Timer } from '../../async/index.js';
 
 /**
  * asked: somebody wants it at once; failure: a look at a pod failed and is left to it; strangers: an
- * event was about something that belongs to no known pod.
+ * event was about something that belongs to no known pod; overflow: there were too many events.
  */
-export type RelistReason = 'asked' | 'failure' | 'strangers';
+export type RelistReason = 'asked' | 'failure' | 'strangers' | 'overflow';
 
 export class RelistSchedule {
   readonly #clock: Clock;
   readonly #wake: () => void;
-  /** By reason, how long after the end of the last relist it may come at the latest. */
-  readonly #reasons = new Map<RelistReason, number>();
+  readonly #reasons = new Map<RelistReason, { readonly sinceMs: number; readonly withinMs: number }>();
   #endedMs = Number.NEGATIVE_INFINITY;
   #periodMs = 0;
   #timer: Timer | undefined;
@@ -49,9 +48,10 @@ export class RelistSchedule {
     this.#arm();
   }
 
-  /** Brings the next relist forward, to no sooner than `withinMs` after the last one. */
+  /** Brings the next relist forward, to `withinMs` after the reason first came up or the last relist ended. */
   want(reason: RelistReason, withinMs: number): void {
-    this.#reasons.set(reason, withinMs);
+    if (this.#reasons.has(reason)) return;
+    this.#reasons.set(reason, { sinceMs: this.#clock.monotonic(), withinMs });
     this.#arm();
   }
 
@@ -61,7 +61,11 @@ export class RelistSchedule {
   }
 
   get #dueMs(): number {
-    return this.#endedMs + Math.min(this.#periodMs, ...this.#reasons.values());
+    let dueMs = this.#endedMs + this.#periodMs;
+    for (const { sinceMs, withinMs } of this.#reasons.values()) {
+      dueMs = Math.min(dueMs, Math.max(sinceMs, this.#endedMs) + withinMs);
+    }
+    return dueMs;
   }
 
   #arm(): void {

@@ -1,27 +1,15 @@
 /** Follows what the runtime tells of its containers, so that changes are seen when they happen. */
 import { Cancelled, type Clock, isCancelled, sleep } from '../../async/index.js';
-import type { CriRuntime } from '../../cri/index.js';
-import { isUnimplemented, subscribeContainerdEvents } from '../../cri/index.js';
+import { isUnimplemented } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
-
-/** Something happened to a container or sandbox; whose it is may have to be looked up. */
-export interface RuntimeEvent {
-  readonly id: string;
-  readonly podUid?: string;
-}
-
-/** A stream of events. It throws when it cannot be had or breaks. */
-export interface EventSource {
-  readonly name: string;
-  events(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
-}
-
-export type EventSourceFactory = () => EventSource;
+import type { EventSource, EventSourceFactory, RuntimeEvent } from './event-sources.js';
+import type { PlegObserver } from './ports.js';
 
 export interface RuntimeEventsOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly sources: readonly EventSourceFactory[];
+  readonly observer: Pick<PlegObserver, 'eventsConnected' | 'eventsFailed' | 'eventReceived'> | undefined;
   readonly onEvent: (event: RuntimeEvent) => void;
   /** Told when the stream stands or breaks; either way something may have been missed. */
   readonly onHealthChange: () => void;
@@ -68,25 +56,29 @@ export class RuntimeEvents {
   }
 
   async #follow(source: EventSource, signal: AbortSignal): Promise<'unimplemented' | 'stood' | 'failed'> {
-    const { clock, timeline, onEvent } = this.#options;
+    const { clock, timeline, observer, onEvent } = this.#options;
     let stood = false;
     const stand = (): void => {
       if (stood) return;
       stood = true;
       this.#lastProblem = '';
       timeline.record({ kind: 'notice', what: 'pleg.events', message: `following ${source.name}` });
+      observer?.eventsConnected();
       this.#setHealthy(true);
     };
     const timer = clock.setTimer(settledAfterMs, stand);
     try {
       for await (const event of source.events(signal)) {
         stand();
+        const { happenedAtMs } = event;
+        if (happenedAtMs !== undefined) observer?.eventReceived(Math.max(0, clock.now() - happenedAtMs));
         onEvent(event);
       }
       throw new Error('the stream ended');
     } catch (error) {
       if (isCancelled(error) || signal.aborted) throw new Cancelled(undefined, { cause: error });
       if (isUnimplemented(error)) return 'unimplemented';
+      observer?.eventsFailed();
       const problem = error instanceof Error ? error.message : String(error);
       if (problem !== this.#lastProblem) {
         this.#lastProblem = problem;
@@ -110,31 +102,4 @@ export class RuntimeEvents {
     this.#healthy = healthy;
     this.#options.onHealthChange();
   }
-}
-
-/** The events that the CRI itself offers. */
-export function criEvents(runtime: Pick<CriRuntime, 'getContainerEvents'>): EventSource {
-  return {
-    name: "the runtime's container events",
-    async *events(signal) {
-      for await (const event of runtime.getContainerEvents({}, { signal })) {
-        const podUid = event.podSandboxStatus?.metadata?.uid;
-        yield { id: event.containerId, ...(podUid === undefined || podUid === '' ? {} : { podUid }) };
-      }
-    },
-  };
-}
-
-/** containerd's own events, which are on the same socket. */
-export function containerdEvents(endpoint: string): EventSource {
-  return {
-    name: "containerd's events",
-    async *events(signal) {
-      for await (const event of subscribeContainerdEvents({ endpoint, signal })) {
-        // Processes that were run inside a container come and go without changing it.
-        if (event.execId !== undefined && event.execId !== '' && event.execId !== event.containerId) continue;
-        yield { id: event.containerId };
-      }
-    },
-  };
 }

@@ -64,11 +64,7 @@ export async function writeState(files: ContainerFiles, state: RecordedState): P
 }
 
 /** Whether the start is now the claimant's to make or to take back; false when another was first. */
-export async function claimStart(
-  files: ContainerFiles,
-  token: string,
-  claim: StartClaim,
-): Promise<boolean> {
+export async function claimStart(files: ContainerFiles, token: string, claim: StartClaim): Promise<boolean> {
   const path = files.claim(token);
   const temporary = temporaryName(path);
   await writeFile(temporary, JSON.stringify(claim), { mode: fileMode });

@@ -27,9 +27,7 @@ export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
 }
 
 /** Those of the processes that still run and are the same ones. */
-export async function living(
-  identities: readonly ProcessIdentity[],
-): Promise<ReadonlySet<ProcessIdentity>> {
+export async function living(identities: readonly ProcessIdentity[]): Promise<ReadonlySet<ProcessIdentity>> {
   const wanted = identities.filter(({ startTime }) => startTime !== '');
   if (hasProc) return new Set(wanted.filter(({ pid, startTime }) => procStartTime(pid) === startTime));
   if (wanted.length === 0) return new Set();

@@ -4,6 +4,10 @@ import { dirname } from 'node:path';
 import { formatNanoTimestamp } from '../../kube/goformat.js';
 import { LogLines } from './log-lines.js';
 
+/** Has room for the longest record. */
+const batchBytes = 64 * 1024;
+const newline = 0x0a;
+
 export type OutputStream = 'stdout' | 'stderr';
 
 /**
@@ -15,6 +19,10 @@ export class LogWriter {
   readonly #path: string;
   readonly #stamp: () => bigint;
   readonly #lines = { stdout: new LogLines(), stderr: new LogLines() };
+  /** Records that are on their way into the file, always the same memory. */
+  readonly #batch = Buffer.allocUnsafe(batchBytes);
+  #filled = 0;
+  #records = 0;
   #file: number | undefined;
   #lost = 0;
 
@@ -51,18 +59,29 @@ export class LogWriter {
     this.#file = undefined;
   }
 
+  /** All records of a chunk came at the same time. */
   #record(stream: OutputStream, lines: ReturnType<LogLines['add']>): void {
-    const records: Buffer[] = [];
-    let count = 0;
+    if (this.#path === '') return;
+    const time = formatNanoTimestamp(this.#stamp());
     for (const { tag, content } of lines) {
-      records.push(Buffer.from(`${formatNanoTimestamp(this.#stamp())} ${stream} ${tag} `), content, lineEnd);
-      count++;
+      const head = `${time} ${stream} ${tag} `;
+      if (this.#filled + head.length + content.length + 1 > this.#batch.length) this.#flush();
+      this.#filled += this.#batch.write(head, this.#filled, 'latin1');
+      this.#filled += content.copy(this.#batch, this.#filled);
+      this.#filled = this.#batch.writeUInt8(newline, this.#filled);
+      this.#records++;
     }
-    if (count === 0 || this.#path === '') return;
-    if (!this.#append(Buffer.concat(records))) this.#lost += count;
+    this.#flush();
+  }
+
+  #flush(): void {
+    if (!this.#append(this.#batch.subarray(0, this.#filled))) this.#lost += this.#records;
+    this.#filled = 0;
+    this.#records = 0;
   }
 
   #append(bytes: Buffer): boolean {
+    if (bytes.length === 0) return true;
     if (this.#file === undefined) return false;
     try {
       for (let at = 0; at < bytes.length; ) at += writeSync(this.#file, bytes, at);
@@ -72,5 +91,3 @@ export class LogWriter {
     }
   }
 }
-
-const lineEnd = Buffer.from('\n');

@@ -17,13 +17,19 @@ export interface MountLink {
 }
 
 /** Fails with InvalidArgument on what cannot be had by links. */
-export function planMounts(mounts: readonly Pick<Mount, 'containerPath' | 'hostPath' | 'image'>[]): MountLink[] {
+export function planMounts(
+  mounts: readonly Pick<Mount, 'containerPath' | 'hostPath' | 'image'>[],
+): MountLink[] {
   const links = mounts.map(({ containerPath, hostPath, image }) => {
     if (image !== undefined) {
-      throw new CriError('InvalidArgument', `mount ${containerPath}: there are no image volumes without images`);
+      throw new CriError(
+        'InvalidArgument',
+        `mount ${containerPath}: there are no image volumes without images`,
+      );
     }
     const normal = posix.join('/', containerPath).replace(/\/+$/, '');
-    if (normal === '') throw new CriError('InvalidArgument', `mount "${containerPath}": the root cannot be mounted`);
+    if (normal === '')
+      throw new CriError('InvalidArgument', `mount "${containerPath}": the root cannot be mounted`);
     return { containerPath: normal, hostPath };
   });
   // A later mount at the same place hides the earlier one.

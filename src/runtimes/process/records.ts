@@ -37,7 +37,7 @@ export interface ProcessContainer extends StoredContainer<ProcessSandbox> {
   readonly files: ContainerFiles;
   readonly launch: LaunchSpec;
   readonly account: { readonly uid: number; readonly gid: number };
-  /** Called once, at the next change of its state. */
+  /** Called at every change of its state. */
   readonly changeWaiters: Set<() => void>;
   resources: LinuxContainerResources | undefined;
   state: ProcessContainerState;
@@ -86,7 +86,9 @@ export function formatContainer(container: ProcessContainer): string {
     createdAt: String(container.createdAt),
     account: container.account,
     config: base64(ContainerConfig.encode(container.config)),
-    ...(container.resources && { resources: base64(LinuxContainerResourcesType.encode(container.resources)) }),
+    ...(container.resources && {
+      resources: base64(LinuxContainerResourcesType.encode(container.resources)),
+    }),
   })}\n`;
 }
 

@@ -15,7 +15,10 @@ export function stopSignalNumber(signal: Signal): number {
   const known: Readonly<Record<string, number>> = constants.signals;
   const number = known[aliases.get(name) ?? name] ?? realTimeSignal(name);
   if (number === undefined) {
-    throw new CriError('InvalidArgument', `stop signal ${name || signal}: there is no such signal on ${process.platform}`);
+    throw new CriError(
+      'InvalidArgument',
+      `stop signal ${name || signal}: there is no such signal on ${process.platform}`,
+    );
   }
   return number;
 }

@@ -58,6 +58,8 @@ interface Followed {
 export class Supervision {
   readonly #options: SupervisionOptions;
   readonly #followed = new Map<ProcessContainer, Followed>();
+  /** Containers whose supervisor has ended, whatever it left on record. */
+  readonly #unsupervised = new WeakSet<ProcessContainer>();
   /** Containers that are being looked at, with the occasions for the next look. */
   readonly #looking = new Map<ProcessContainer, Occasion[]>();
 
@@ -66,20 +68,32 @@ export class Supervision {
     options.tasks.start('sweep of supervisors', (signal) => this.#sweepForever(signal));
   }
 
-  /** Starts the supervisor of a container whose recorded state is `starting` with the token. */
+  /**
+   * Starts the supervisor of a container whose recorded state is `starting` with the token. When this
+   * fails there is no supervisor.
+   */
   async start(container: ProcessContainer, token: string): Promise<void> {
     const { supervisorEntry, supervisorExecArgv, bootId } = this.#options;
     const { files } = container;
+    this.#unsupervised.delete(container);
     this.follow(container);
     const complaints = await open(files.supervisorLog, 'a', 0o600);
     try {
       const supervisor = spawn(
         process.execPath,
         [...supervisorExecArgv, supervisorEntry, files.directory, token, bootId],
-        { detached: true, cwd: '/', env: { PATH: process.env.PATH }, stdio: ['ignore', 'ignore', complaints.fd] },
+        {
+          detached: true,
+          cwd: '/',
+          env: { PATH: process.env.PATH },
+          stdio: ['ignore', 'ignore', complaints.fd],
+        },
       );
-      supervisor.once('exit', () => this.look(container, 'supervisor-ended'));
-      supervisor.once('error', () => this.look(container, 'supervisor-ended'));
+      const onEnd = (): void => {
+        this.#unsupervised.add(container);
+        this.look(container, 'supervisor-ended');
+      };
+      supervisor.once('exit', onEnd).once('error', onEnd);
       // Neither its life nor its end may keep the agent from ending.
       supervisor.unref();
     } finally {
@@ -129,6 +143,9 @@ export class Supervision {
         for (let next = occasions.shift(); next !== undefined; next = occasions.shift()) {
           await this.#look(container, next);
         }
+      } catch (error) {
+        // Its files go away under a look when it is removed.
+        if (!container.removed) throw error;
       } finally {
         this.#looking.delete(container);
       }
@@ -237,7 +254,8 @@ export class Supervision {
       for (const [container, { watcher }] of this.#followed) {
         // Only Linux tells of every change in a watched directory.
         const told = watcher !== undefined && process.platform === 'linux';
-        if (container.state.kind === 'starting' || !told) this.look(container, 'change');
+        if (container.state.kind !== 'starting' && told) continue;
+        this.look(container, this.#unsupervised.has(container) ? 'supervisor-ended' : 'change');
       }
     }
   }

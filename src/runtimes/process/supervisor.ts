@@ -98,12 +98,16 @@ async function main(): Promise<void> {
 }
 
 /** The container's first process, or why there is none. */
-async function start(launch: LaunchSpec, log: LogWriter): Promise<{ child: ChildProcess; pid: number } | string> {
+async function start(
+  launch: LaunchSpec,
+  log: LogWriter,
+): Promise<{ child: ChildProcess; pid: number } | string> {
   const [command = '', ...args] = launch.argv;
   const lookup = findCommand(command, launch.env.PATH ?? '', launch.workingDir);
   if (!lookup.found) return `failed to start container process: ${lookup.problem}`;
   try {
-    if (!statSync(launch.workingDir).isDirectory()) throw new Error(`${launch.workingDir} is not a directory`);
+    if (!statSync(launch.workingDir).isDirectory())
+      throw new Error(`${launch.workingDir} is not a directory`);
     log.open();
     const child = spawn(lookup.path, args, {
       argv0: command,

@@ -19,6 +19,7 @@ export interface ContainerAccount {
 export interface AgentAccount {
   readonly uid: number;
   readonly gid: number;
+  readonly home: string;
 }
 
 /** The lines of /etc/passwd that make sense. */
@@ -47,7 +48,8 @@ export function chooseAccount(
   const known = users.find((user) => user.uid === uid);
   const wantedGid = wish?.runAsGroup?.value;
   const gid = wantedGid ?? (uid === agent.uid ? agent.gid : (known?.gid ?? 0));
-  const home = known?.home || '/';
+  // Not every system has its users in that file.
+  const home = known?.home || (uid === agent.uid ? agent.home : '/');
   if (uid === agent.uid && gid === agent.gid) return { uid, gid, home, change: false };
   if (agent.uid !== 0) {
     return (

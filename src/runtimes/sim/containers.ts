@@ -1,5 +1,5 @@
 /** The containers of a simulated runtime, with the rules and messages of containerd. */
-import { type Clock, sleep, type Timer } from '../../async/index.js';
+import { type Clock, errorText, sleep, type Timer } from '../../async/index.js';
 import {
   type ContainerConfig,
   ContainerEventType,
@@ -106,7 +106,7 @@ export class SimContainers {
       }
       log?.open();
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = errorText(error);
       this.#exit(container, {
         exitCode: 128,
         reason: 'StartError',
@@ -118,8 +118,10 @@ export class SimContainers {
       clock,
       program: script.program,
       print: (stream, line) => log?.write(stream, line),
-      onExit: (exitCode) =>
-        this.#exit(container, { exitCode, reason: exitReason(container, exitCode), message: '' }),
+      onExit: (exitCode, killed) => {
+        const scripted = killed ? undefined : container.script.exitReason;
+        this.#exit(container, { exitCode, reason: scripted ?? exitReason(exitCode), message: '' });
+      },
     });
     this.#enter(container, { kind: 'running', startedAt: stamp(), process });
     events.emit(ContainerEventType.CONTAINER_STARTED_EVENT, container.id, sandbox);
@@ -163,7 +165,7 @@ export class SimContainers {
     const container = this.find(id);
     if (container.state.kind !== 'running') throw new Error(`container ${id} is not running`);
     container.state.process.abandon();
-    this.#exit(container, { exitCode, reason: reason ?? exitReason(container, exitCode), message: '' });
+    this.#exit(container, { exitCode, reason: reason ?? exitReason(exitCode), message: '' });
   }
 
   update(id: string, resources: LinuxContainerResources | undefined): void {
@@ -241,9 +243,7 @@ export function simContainerStatus(container: SimContainer): ContainerStatus {
   });
 }
 
-function exitReason(container: SimContainer, exitCode: number): string {
-  const scripted = container.script.exitReason;
-  if (scripted !== undefined && exitCode !== 137) return scripted;
+function exitReason(exitCode: number): string {
   return exitCode === 0 ? 'Completed' : 'Error';
 }
 

@@ -6,8 +6,8 @@ export interface SimProcessOptions {
   readonly clock: Clock;
   readonly program: Program;
   readonly print: (stream: 'stdout' | 'stderr', line: string) => void;
-  /** Called once. */
-  readonly onExit: (exitCode: number) => void;
+  /** Called once; `killed` when SIGKILL ended it. */
+  readonly onExit: (exitCode: number, killed: boolean) => void;
 }
 
 export class SimProcess {
@@ -43,13 +43,13 @@ export class SimProcess {
 
   /** SIGKILL. */
   kill(): void {
-    this.exit(137);
+    this.#exit(137, true);
   }
 
-  exit(code: number): void {
+  #exit(code: number, killed: boolean): void {
     if (this.#exited) return;
     this.abandon();
-    this.#onExit(code);
+    this.#onExit(code, killed);
   }
 
   /** Ends it without telling anybody, as when the machine goes down. */
@@ -71,7 +71,7 @@ export class SimProcess {
       }
       const step = this.#steps[this.#next++];
       if (step === undefined) {
-        this.exit(0);
+        this.#exit(0, false);
         return;
       }
       switch (step.do) {
@@ -79,7 +79,7 @@ export class SimProcess {
           this.#print(step.stream, step.line);
           break;
         case 'exit':
-          this.exit(step.code);
+          this.#exit(step.code, false);
           break;
         case 'sleep':
           this.#waiting = step.interruptible ? 'interruptible' : 'uninterruptible';

@@ -83,9 +83,8 @@ export class SimSandboxes {
 
   #stop(sandbox: SimSandbox): void {
     for (const container of sandbox.containers) this.#options.containers.kill(container);
-    if (!sandbox.ready) return;
+    this.#releaseNetwork(sandbox);
     this.#putDown(sandbox);
-    this.#options.events.emit(ContainerEventType.CONTAINER_STOPPED_EVENT, sandbox.id, sandbox);
   }
 
   remove(id: string): void {
@@ -106,24 +105,28 @@ export class SimSandboxes {
     return sandboxStatus(sandbox);
   }
 
-  /** Its own process ends while its containers run on. */
+  /** Its own process ends while its containers run on; the network is theirs until it is stopped. */
   die(id: string): void {
     const sandbox = this.#options.store.sandboxes.get(id);
-    if (sandbox?.ready) {
-      this.#putDown(sandbox);
-      this.#options.events.emit(ContainerEventType.CONTAINER_STOPPED_EVENT, sandbox.id, sandbox);
-    }
+    if (sandbox !== undefined) this.#putDown(sandbox);
   }
 
   /** What a reboot leaves of it: its metadata, not ready. */
   lose(sandbox: SimSandbox): void {
     for (const container of sandbox.containers) this.#options.containers.lose(container);
-    if (sandbox.ready) this.#putDown(sandbox);
+    sandbox.ready = false;
+    sandbox.view = undefined;
+    this.#releaseNetwork(sandbox);
   }
 
   #putDown(sandbox: SimSandbox): void {
+    if (!sandbox.ready) return;
     sandbox.ready = false;
     sandbox.view = undefined;
+    this.#options.events.emit(ContainerEventType.CONTAINER_STOPPED_EVENT, sandbox.id, sandbox);
+  }
+
+  #releaseNetwork(sandbox: SimSandbox): void {
     if (sandbox.ip !== '') this.#options.ips.giveBack(sandbox.ip);
     sandbox.ip = '';
   }

@@ -24,6 +24,7 @@
  * `run-time` and `exit-code` may be lists such as `1s,1s,forever`: the n-th value holds for the n-th
  * attempt of the container, the last one for all that follow. Durations are Go durations (`1m30s`).
  */
+import { errorText } from '../../async/index.js';
 import { CriError } from '../../cri/index.js';
 import { parseDuration } from '../../kube/index.js';
 import { forever, type Program, parseProgram, type Step, termSteps, untilTerminated } from './program.js';
@@ -80,7 +81,7 @@ export function validateSimAnnotations(annotations: Annotations): void {
     try {
       check(value);
     } catch (cause) {
-      const message = cause instanceof Error ? cause.message : String(cause);
+      const message = errorText(cause);
       throw new CriError('InvalidArgument', `annotation ${key}: ${message}`, { cause });
     }
   }

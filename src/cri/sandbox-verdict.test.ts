@@ -1,10 +1,26 @@
 import { describe, expect, it } from 'vitest';
-import { sandboxVerdict } from './sandbox-change.js';
-import { makePod, makeSandbox } from './test-fixtures.js';
+import type { Pod } from '../kube/index.js';
+import type { ObservedSandboxStatus } from './observed.js';
+import { sandboxVerdict } from './sandbox-verdict.js';
+
+const makePod = (hostNetwork?: boolean): Pod => ({
+  metadata: { name: 'web' },
+  spec: { containers: [], ...(hostNetwork === undefined ? {} : { hostNetwork }) },
+});
+const makeSandbox = (extra: Partial<ObservedSandboxStatus>): ObservedSandboxStatus => ({
+  id: 'a',
+  ready: true,
+  attempt: 0,
+  createdAtNs: 1n,
+  hostNetwork: false,
+  network: { ip: '10.0.0.7', additionalIps: [] },
+  runtimeHandler: '',
+  ...extra,
+});
 
 describe('sandboxVerdict', () => {
   const own = makePod();
-  const host = makePod({ hostNetwork: true });
+  const host = makePod(true);
   const noIp = { network: { ip: '', additionalIps: [] } };
   it.each([
     ['none', own, [], true, 0, ''],

@@ -1,6 +1,6 @@
 /** Decides whether a pod can keep the sandbox it has or needs a new one. */
-import type { ObservedSandboxStatus } from '../cri/index.js';
 import { isHostNetwork, type Pod } from '../kube/index.js';
+import type { ObservedSandboxStatus } from './observed.js';
 
 export interface SandboxVerdict {
   readonly changed: boolean;

@@ -1,0 +1,81 @@
+/** `tsx bench/run.ts [--json FILE] [--strict] [names…]`: runs benches and shows what they measured beside the targets. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
+import { dirname, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { exit } from './exit.js';
+import { idle } from './idle.js';
+import { type Bench, type Measure, met } from './measure.js';
+import { relist } from './relist.js';
+import { start } from './start.js';
+import { formatTable } from './table.js';
+
+const benches: readonly Bench[] = [start, exit, relist, idle];
+
+type Outcome =
+  | { readonly bench: string; readonly tookSeconds: number; readonly measures: readonly Measure[] }
+  | { readonly bench: string; readonly tookSeconds: number; readonly error: string };
+
+function usage(): string {
+  const names = benches.map(({ name, summary }) => `  ${name.padEnd(8)} ${summary}`).join('\n');
+  return `Usage: tsx bench/run.ts [--json FILE] [--strict] [names…]\n\nBenches, all by default:\n${names}
+\n  --json FILE  also write the results to FILE; a bare name goes below bench/results
+  --strict     exit with 1 when a target is missed\n`;
+}
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    options: { json: { type: 'string' }, strict: { type: 'boolean' }, help: { type: 'boolean' } },
+    allowPositionals: true,
+  });
+  const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
+  if (values.help === true || unknown.length > 0) {
+    if (unknown.length > 0) process.stderr.write(`no such bench: ${unknown.join(', ')}\n`);
+    process.stdout.write(usage());
+    return unknown.length > 0 ? 1 : 0;
+  }
+  const wanted = benches.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+  const loadBefore = loadavg()[0] ?? 0;
+  const outcomes: Outcome[] = [];
+  for (const bench of wanted) outcomes.push(await runBench(bench));
+
+  const measures = outcomes.flatMap((outcome) => ('measures' in outcome ? outcome.measures : []));
+  const machine = {
+    cores: availableParallelism(),
+    node: process.version,
+    loadBefore,
+    loadAfter: loadavg()[0] ?? 0,
+  };
+  process.stdout.write(
+    `\n${machine.cores} cores, Node ${machine.node}; load of the machine ${loadBefore.toFixed(1)} before, ` +
+      `${machine.loadAfter.toFixed(1)} at the end (a load before that is not near 0 blurs the figures)\n`,
+  );
+  if (values.json !== undefined) writeResults(values.json, { machine, outcomes });
+  const failed = outcomes.some((outcome) => 'error' in outcome);
+  const missed = measures.some((measure) => met(measure) === false);
+  return failed || (values.strict === true && missed) ? 1 : 0;
+}
+
+async function runBench({ name, summary, run }: Bench): Promise<Outcome> {
+  process.stdout.write(`\n${name}: ${summary}\n`);
+  const startMs = performance.now();
+  const tookSeconds = (): number => Math.round((performance.now() - startMs) / 100) / 10;
+  try {
+    const measures = await run({ note: (text) => process.stderr.write(`  ${text}\n`) });
+    process.stdout.write(`${formatTable(measures)}  (${tookSeconds()} s)\n`);
+    return { bench: name, tookSeconds: tookSeconds(), measures };
+  } catch (error) {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    process.stderr.write(`  ${name} could not be run: ${text}\n`);
+    return { bench: name, tookSeconds: tookSeconds(), error: text };
+  }
+}
+
+function writeResults(file: string, results: unknown): void {
+  const path = file.includes('/') ? resolve(file) : resolve(import.meta.dirname, 'results', file);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, `${JSON.stringify(results, undefined, 2)}\n`);
+  process.stdout.write(`results: ${path}\n`);
+}
+
+process.exitCode = await main();

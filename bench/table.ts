@@ -1,0 +1,63 @@
+/** Shows measures as a table for people. */
+import { type Measure, met, type Unit } from './measure.js';
+
+function formatValue(value: number, unit: Unit): string {
+  const digits = unit === 'count' ? 0 : Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  const text = value.toFixed(digits);
+  switch (unit) {
+    case 'ratio':
+      return `${value.toFixed(2)} ×`;
+    case 'count':
+      return text;
+    default:
+      return `${text} ${unit}`;
+  }
+}
+
+function formatTarget({ target, unit }: Measure): string {
+  switch (target?.kind) {
+    case undefined:
+      return '';
+    case 'atMost':
+      return `≤ ${formatValue(target.limit, unit)}`;
+    case 'below':
+      return `< ${formatValue(target.limit, unit)}`;
+  }
+}
+
+/** `1.02–1.31 of 3`: the range of the samples and their number. */
+function formatSamples({ samples, unit }: Measure): string {
+  if (samples === undefined || samples.length < 2) return '';
+  const [low, high] = [Math.min(...samples), Math.max(...samples)];
+  return `${formatValue(low, unit)} … ${formatValue(high, unit)} (${samples.length})`;
+}
+
+/** Columns as wide as what is in them. */
+export function formatTable(measures: readonly Measure[]): string {
+  const header = ['measure', 'value', 'target', 'met', 'lowest … highest (samples)'];
+  const rows = measures.map((measure) => [
+    measure.name,
+    formatValue(measure.value, measure.unit),
+    formatTarget(measure),
+    formatMet(measure),
+    formatSamples(measure),
+  ]);
+  const widths = header.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]): string =>
+    `  ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd();
+  const rule = widths.map((width) => '-'.repeat(width));
+  return `${[header, rule, ...rows].map(line).join('\n')}\n`;
+}
+
+function formatMet(measure: Measure): string {
+  switch (met(measure)) {
+    case undefined:
+      return '';
+    case true:
+      return 'yes';
+    case false:
+      return 'NO';
+  }
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import type { ContainerdEvent } from '../../cri/index.js';
+import { readContainerdEvent } from './event-sources.js';
+
+const event = (topic: string, kind: ContainerdEvent['kind'], execId?: string): ContainerdEvent => ({
+  topic,
+  kind,
+  containerId: 'c',
+  timestamp: 1_500_000_000n,
+  ...(execId === undefined ? {} : { execId }),
+});
+
+describe('readContainerdEvent', () => {
+  it.each<[string, ContainerdEvent, object | undefined]>([
+    ['a creation', event('/containers/create', 'create'), { kind: 'create' }],
+    [
+      'a start is left to who started it',
+      event('/tasks/start', 'start', 'c'),
+      { kind: 'start', lagMs: 1_000 },
+    ],
+    ['an exit: its task goes next', event('/tasks/exit', 'exit', 'c'), { kind: 'exit', lagMs: 100 }],
+    [
+      'the end of a task: its exit shows soon',
+      event('/tasks/delete', 'delete', 'c'),
+      { kind: 'exit', lagMs: 10 },
+    ],
+    ['a removal', event('/containers/delete', 'delete'), { kind: 'delete', lagMs: 10 }],
+    ['too much memory', event('/tasks/oom', 'oom'), { kind: 'oom' }],
+    ['a process in a container is no matter', event('/tasks/exit', 'exit', 'e'), undefined],
+  ])('%s', (_rule, told, read) => {
+    expect(readContainerdEvent(told)).toEqual(
+      read === undefined ? undefined : { id: 'c', happenedAtMs: 1_500, ...read },
+    );
+  });
+});

@@ -1,0 +1,136 @@
+/** A PLEG on a runtime that shows what a test wants, in virtual time. */
+import { expect } from 'vitest';
+import { TaskGroup, VirtualClock } from '../../async/index.js';
+import { absentPodStatus, type ObservedPod, type ObservedPodStatus } from '../../cri/index.js';
+import { Timeline } from '../../timeline/index.js';
+import { Pleg, type PlegOptions } from './pleg.js';
+
+export type ListedState = 'created' | 'running' | 'exited' | 'unknown';
+
+/** A runtime whose pods are set by the test; `pod` → container id → state. */
+export class ScriptedRuntime {
+  pods = new Map<string, Record<string, ListedState>>();
+  ips: string[] = [];
+  sandboxReady = true;
+  listError: Error | undefined;
+  inspectError: Error | undefined;
+  /** Pods whose inspection does not end before the promise does. */
+  hangs = new Map<string, Promise<void>>();
+  calls: string[] = [];
+  constructor(private readonly clock: VirtualClock) {}
+  #pod(uid: string): ObservedPod {
+    const containers = Object.entries(this.pods.get(uid) ?? {}).map(([id, state]) => ({
+      id,
+      name: id,
+      sandboxId: `s-${uid}`,
+      state,
+      image: 'i',
+      imageId: 'i',
+      hash: '',
+      createdAtNs: 1n,
+    }));
+    return {
+      uid,
+      name: uid,
+      namespace: 'd',
+      sandboxes: [],
+      containers,
+      observedAtMs: this.clock.monotonic(),
+    };
+  }
+  async listPods(): Promise<ObservedPod[]> {
+    this.calls.push('list');
+    if (this.listError !== undefined) throw this.listError;
+    return [...this.pods.keys()].map((uid) => this.#pod(uid));
+  }
+  async listPod(uid: string): Promise<ObservedPod | undefined> {
+    this.calls.push(`list ${uid}`);
+    return this.pods.has(uid) ? this.#pod(uid) : undefined;
+  }
+  async podStatus(uid: string): Promise<ObservedPodStatus> {
+    this.calls.push(`inspect ${uid}`);
+    const states = { ...this.pods.get(uid) };
+    await this.hangs.get(uid);
+    if (this.inspectError !== undefined) throw this.inspectError;
+    return {
+      ...absentPodStatus(uid),
+      name: uid,
+      namespace: Object.values(states).join(' '),
+      ips: this.ips,
+      sandboxes: [
+        {
+          id: 's',
+          ready: this.sandboxReady,
+          attempt: 0,
+          createdAtNs: 1n,
+          hostNetwork: false,
+          network: undefined,
+          runtimeHandler: '',
+        },
+      ],
+    };
+  }
+}
+
+export class PlegBench {
+  readonly clock = new VirtualClock();
+  readonly runtime = new ScriptedRuntime(this.clock);
+  discarded = 0;
+  /** What the observer was told of health and events. */
+  told: string[] = [];
+  pleg = this.create();
+  #tasks = new TaskGroup({ onError: () => {} });
+
+  create(options: Partial<PlegOptions> = {}): Pleg {
+    this.pleg = new Pleg({
+      clock: this.clock,
+      runtime: this.runtime,
+      timeline: new Timeline({ clock: this.clock }),
+      observer: {
+        relisted: () => {},
+        podRelisted: () => {},
+        observed: () => {},
+        lastSeen: (wallMs) => void this.told.push(`seen ${wallMs - Date.UTC(2026, 0, 1)}`),
+        eventsConnected: () => void this.told.push('connected'),
+        eventsFailed: () => void this.told.push('failed'),
+        eventReceived: (latencyMs) => void this.told.push(`latency ${latencyMs}`),
+        discarded: () => void this.discarded++,
+      },
+      ...options,
+    });
+    return this.pleg;
+  }
+
+  /** The events since the last time, each as its type and id. */
+  taken(): string[] {
+    const events: string[] = [];
+    for (;;) {
+      const next = this.pleg.events.tryReceive();
+      if (next === undefined || next.done) return events;
+      events.push(`${next.value.type} ${next.value.id}`);
+    }
+  }
+
+  /** The events of one look at everything while the runtime shows just these pods. */
+  async look(pods: Record<string, Record<string, ListedState>>): Promise<string[]> {
+    this.runtime.pods = new Map(Object.entries(pods));
+    this.runtime.calls = [];
+    await this.clock.advance(1);
+    await this.pleg.relist();
+    return this.taken();
+  }
+
+  start(): void {
+    this.#tasks = new TaskGroup({
+      onError: (_task, error) => {
+        throw error;
+      },
+    });
+    this.#tasks.start('pleg', (signal) => this.pleg.run(signal));
+  }
+
+  async stop(): Promise<void> {
+    await this.#tasks.stop();
+    expect(this.clock.pendingTimers).toBe(0);
+  }
+}

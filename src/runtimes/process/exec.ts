@@ -1,0 +1,138 @@
+/** ExecSync of the process runtime: a command beside the container's own, with its environment and user. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import type { Clock } from '../../async/index.js';
+import { CriError, type ExecSyncRequest, type ExecSyncResponse } from '../../cri/index.js';
+import { formatDuration } from '../../kube/index.js';
+import { findCommand } from './command-lookup.js';
+import type { ProcessContainer } from './records.js';
+import { killGroup } from './supervision.js';
+
+/** Output beyond this, of each stream, is dropped. */
+export const execOutputLimitBytes = 16 * 1024 * 1024;
+/** How long output is waited for after the command's end, should something that it started hold its pipes. */
+const drainLimitMs = 1_000;
+
+export async function execSync(
+  clock: Clock,
+  container: ProcessContainer,
+  { cmd, timeout }: ExecSyncRequest,
+  signal: AbortSignal,
+): Promise<ExecSyncResponse> {
+  const { launch } = container;
+  if (container.state.kind !== 'running') {
+    const state = container.state.kind === 'exited' ? 'CONTAINER_EXITED' : 'CONTAINER_CREATED';
+    throw new CriError('Unknown', `failed to exec in container: container is in ${state} state`);
+  }
+  const [command = '', ...args] = cmd;
+  const lookup = findCommand(command, launch.env.PATH ?? '', launch.workingDir);
+  if (!lookup.found) throw new CriError('Unknown', `failed to exec in container: ${lookup.problem}`);
+  const child = spawn(lookup.path, args, {
+    argv0: command,
+    cwd: launch.workingDir,
+    env: launch.env,
+    ...launch.user,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const run = new ExecRun(clock, child);
+  const onChange = (): void => {
+    if (container.state.kind !== 'running') run.kill();
+  };
+  container.changeWaiters.add(onChange);
+  try {
+    return await run.result(timeout * 1000, signal);
+  } finally {
+    container.changeWaiters.delete(onChange);
+  }
+}
+
+class ExecRun {
+  readonly #clock: Clock;
+  readonly #child: ChildProcess;
+  readonly #output = { stdout: new BoundedOutput(), stderr: new BoundedOutput() };
+  #ended = false;
+
+  constructor(clock: Clock, child: ChildProcess) {
+    this.#clock = clock;
+    this.#child = child;
+    for (const stream of ['stdout', 'stderr'] as const) {
+      child[stream]?.on('data', (chunk: Buffer) => this.#output[stream].add(chunk));
+    }
+  }
+
+  /** Rejects when the time is over (0: never) or the signal aborts; the command is then killed. */
+  result(timeoutMs: number, signal: AbortSignal): Promise<ExecSyncResponse> {
+    const child = this.#child;
+    return new Promise((resolve, reject) => {
+      let finished = false;
+      const finish = (settle: () => void): void => {
+        finished = true;
+        timer?.cancel();
+        drain?.cancel();
+        signal.removeEventListener('abort', onAbort);
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+        settle();
+      };
+      const fail = (error: unknown): void => {
+        this.kill();
+        finish(() => reject(error));
+      };
+      const onAbort = (): void => fail(signal.reason);
+      let drain: ReturnType<Clock['setTimer']> | undefined;
+      const timer =
+        timeoutMs > 0
+          ? this.#clock.setTimer(timeoutMs, () =>
+              fail(
+                new CriError(
+                  'DeadlineExceeded',
+                  `failed to exec in container: timeout ${formatDuration(timeoutMs)} exceeded: context deadline exceeded`,
+                ),
+              ),
+            )
+          : undefined;
+      signal.addEventListener('abort', onAbort, { once: true });
+      child.once('error', (cause) =>
+        fail(new CriError('Unknown', `failed to exec in container: ${cause.message}`, { cause })),
+      );
+      child.once('exit', (code, exitSignal) => {
+        this.#ended = true;
+        if (finished) return;
+        const answer = (): void =>
+          finish(() =>
+            resolve({
+              stdout: this.#output.stdout.bytes(),
+              stderr: this.#output.stderr.bytes(),
+              exitCode: code ?? 128 + (exitSignal === null ? 0 : constants.signals[exitSignal]),
+            }),
+          );
+        drain = this.#clock.setTimer(drainLimitMs, answer);
+        child.once('close', answer);
+      });
+      if (signal.aborted) onAbort();
+    });
+  }
+
+  /** Ends the command with all that it started, unless it has ended by itself. */
+  kill(): void {
+    // Until its end was told it has not been waited for, so that its number is still its own.
+    if (!this.#ended && this.#child.pid !== undefined) killGroup(this.#child.pid);
+  }
+}
+
+class BoundedOutput {
+  readonly #chunks: Buffer[] = [];
+  #size = 0;
+
+  add(chunk: Buffer): void {
+    const kept = chunk.subarray(0, execOutputLimitBytes - this.#size);
+    if (kept.length === 0) return;
+    this.#chunks.push(kept);
+    this.#size += kept.length;
+  }
+
+  bytes(): Buffer {
+    return Buffer.concat(this.#chunks);
+  }
+}

@@ -1,0 +1,5 @@
+/** The process runtime: containers as processes of the host. */
+export { containerIdVariable } from './container-state.js';
+export { rootVariable } from './launch.js';
+export type { ProcessRuntimeOptions } from './machine.js';
+export { ProcessRuntime } from './runtime.js';

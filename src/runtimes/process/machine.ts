@@ -1,0 +1,181 @@
+/** The parts of a process runtime, put together and filled with what earlier agents left. */
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { type Clock, Gate, systemClock, TaskGroup } from '../../async/index.js';
+import { PodEvents } from '../pod-events.js';
+import { sandboxStatus } from '../pod-status.js';
+import { PodStore } from '../pod-store.js';
+import { createStamps } from '../stamps.js';
+import { ProcessCalls } from './calls.js';
+import { ProcessContainers, processContainerStatus } from './containers.js';
+import { currentBootId } from './identity.js';
+import { ProcessImages } from './images.js';
+import { LaunchPlanner } from './launch-planner.js';
+import { type ProcessContainer, type ProcessSandbox, parseContainer, parseSandbox } from './records.js';
+import { ProcessSandboxes, primaryAddress } from './sandboxes.js';
+import { StateDirectory } from './state-directory.js';
+import { ProcessStats } from './stats.js';
+import { Supervision } from './supervision.js';
+import { defaultSupervisorEntry } from './supervisor-entry.js';
+
+export interface ProcessRuntimeOptions {
+  /** Everything that must outlive the agent is kept here; only one agent at a time may use it. */
+  readonly stateDir: string;
+  readonly clock?: Clock;
+  /** The JavaScript file that supervisors are started from; default `supervisor.js` of the bundle. */
+  readonly supervisorEntry?: string;
+  /** Arguments for Node before the entry. */
+  readonly supervisorExecArgv?: readonly string[];
+  /** The address of pods that do not ask for the host network; default the machine's own. */
+  readonly address?: string;
+  /** Default what the machine says. Containers of another boot do not run any more. */
+  readonly bootId?: string;
+  /** Told of what went wrong beside the calls; default: nobody is. */
+  readonly onProblem?: (message: string, error: unknown) => void;
+}
+
+/** A supervisor has little to do; without helper threads and room for garbage it is small. */
+const defaultExecArgv = ['--v8-pool-size=0', '--max-semi-space-size=1'];
+/** Containers that are adopted at the same time. */
+const adoptionWidth = 16;
+
+export interface ProcessMachine {
+  readonly clock: Clock;
+  readonly stamp: () => bigint;
+  readonly calls: ProcessCalls;
+  readonly tasks: TaskGroup;
+  readonly store: PodStore<ProcessSandbox, ProcessContainer>;
+  readonly directory: StateDirectory;
+  readonly images: ProcessImages;
+  readonly events: PodEvents<ProcessSandbox>;
+  readonly containers: ProcessContainers;
+  readonly sandboxes: ProcessSandboxes;
+  readonly stats: ProcessStats;
+  readonly supervision: Supervision;
+}
+
+export async function openMachine(options: ProcessRuntimeOptions): Promise<ProcessMachine> {
+  const supervisorEntry = options.supervisorEntry ?? defaultSupervisorEntry();
+  const bootId = options.bootId ?? (await currentBootId());
+  const directory = await StateDirectory.open(options.stateDir);
+  const onProblem = options.onProblem ?? (() => {});
+  const clock = options.clock ?? systemClock;
+  const stamp = createStamps(() => clock.now());
+  const tasks = new TaskGroup({ onError: (task, error) => onProblem(`${task} failed`, error) });
+  const agent = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0, home: homedir() };
+  const store = new PodStore<ProcessSandbox, ProcessContainer>();
+  const images = new ProcessImages(agent.uid);
+  const events = new PodEvents<ProcessSandbox>({
+    stamp,
+    sandboxStatus,
+    containerStatuses: (sandbox) => [...sandbox.containers].map(processContainerStatus),
+  });
+  const containers = new ProcessContainers({
+    clock,
+    store,
+    directory,
+    images,
+    events,
+    launches: new LaunchPlanner(agent),
+    bootId,
+    stamp,
+    // Each needs the other: what supervisors tell goes to the containers, which start supervisors.
+    supervision: () => supervision,
+  });
+  const supervision: Supervision = new Supervision({
+    clock,
+    tasks,
+    bootId,
+    stamp,
+    supervisorEntry,
+    supervisorExecArgv: options.supervisorExecArgv ?? defaultExecArgv,
+    onState: (container, state) => containers.observe(container, state),
+  });
+  const sandboxes = new ProcessSandboxes({
+    store,
+    directory,
+    containers,
+    events,
+    bootId,
+    stamp,
+    address: () => options.address ?? primaryAddress(),
+  });
+  const stats = new ProcessStats(stamp, directory.path);
+  const calls = new ProcessCalls(clock);
+  const machine = {
+    clock,
+    stamp,
+    calls,
+    tasks,
+    store,
+    directory,
+    images,
+    events,
+    containers,
+    sandboxes,
+    stats,
+    supervision,
+  };
+  try {
+    await adoptAll(machine, bootId, onProblem);
+  } catch (error) {
+    await closeMachine(machine);
+    throw error;
+  }
+  return machine;
+}
+
+/** Containers run on; the next agent finds them. */
+export async function closeMachine(machine: ProcessMachine): Promise<void> {
+  machine.supervision.close();
+  machine.events.breakStreams();
+  await machine.calls.close();
+  await machine.tasks.stop();
+  await machine.directory.release();
+}
+
+type OnProblem = (message: string, error: unknown) => void;
+
+async function adoptAll(machine: ProcessMachine, bootId: string, onProblem: OnProblem): Promise<void> {
+  const { directory, store } = machine;
+  await directory.removeLeftovers();
+  for (const id of await directory.sandboxIds()) {
+    try {
+      store.addSandbox(parseSandbox(id, await directory.readSandbox(id), bootId));
+    } catch (error) {
+      onProblem(
+        `sandbox ${id} cannot be read and is left alone; remove its file from ${directory.path}`,
+        error,
+      );
+    }
+  }
+  const gate = new Gate(adoptionWidth);
+  await Promise.all(
+    (await directory.containerIds()).map((id) => gate.run(() => adopt(machine, id, onProblem))),
+  );
+}
+
+async function adopt(machine: ProcessMachine, id: string, onProblem: OnProblem): Promise<void> {
+  const { directory, store, supervision, images } = machine;
+  let container: ProcessContainer | undefined;
+  try {
+    const files = directory.filesOf(id);
+    const record = await readFile(files.record, 'utf8');
+    const launch = await readFile(files.launch, 'utf8');
+    const read = parseContainer(id, files, { record, launch });
+    const sandbox = store.sandboxes.get(read.sandboxId);
+    if (sandbox === undefined) throw new Error(`there is no sandbox ${read.sandboxId}`);
+    container = read.with(sandbox);
+    store.addContainer(container);
+    await supervision.adopt(container);
+    const { image } = container.config;
+    images.find(image?.userSpecifiedImage || image?.image || '');
+  } catch (error) {
+    // Not knowing what became of it, nobody may start it a second time.
+    if (container !== undefined && store.containers.has(id)) store.removeContainer(container);
+    onProblem(
+      `container ${id} cannot be read and is left alone; remove its directory from ${directory.path}`,
+      error,
+    );
+  }
+}

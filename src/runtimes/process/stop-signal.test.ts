@@ -1,0 +1,25 @@
+import { constants } from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { Signal } from '../../cri/index.js';
+import { stopSignalNumber } from './stop-signal.js';
+
+describe('the stop signal', () => {
+  it.each([
+    ['SIGTERM by default', Signal.RUNTIME_DEFAULT, constants.signals.SIGTERM],
+    ['the one that was chosen', Signal.SIGQUIT, constants.signals.SIGQUIT],
+    ['by an older name', Signal.SIGCLD, constants.signals.SIGCHLD],
+  ])('is %s', (_, signal, expected) => {
+    expect(stopSignalNumber(signal)).toBe(expected);
+  });
+
+  it.runIf(process.platform === 'linux')('may be a real-time signal on Linux', () => {
+    expect(stopSignalNumber(Signal.SIGRTMINPLUS3)).toBe(37);
+    expect(stopSignalNumber(Signal.SIGRTMAXMINUS2)).toBe(62);
+    expect(stopSignalNumber(Signal.SIGRTMAX)).toBe(64);
+  });
+
+  it('is refused when nobody knows it', () => {
+    // A number that a newer protocol may have.
+    expect(() => stopSignalNumber(999 as Signal)).toThrow('stop signal 999');
+  });
+});

@@ -1,0 +1,37 @@
+/** An explanation as one screen of text. */
+import { formatDuration } from './duration-text.js';
+import { clockTime, type Explanation, type Step } from './explain.js';
+
+export interface TextOptions {
+  /** Steps to show at most, the latest; all when undefined. */
+  readonly maxSteps?: number;
+}
+
+export function explanationText(explanation: Explanation, { maxSteps }: TextOptions = {}): string {
+  const { pod, steps, phase, ready, containers, waitsFor, unblock } = explanation;
+  const shown = maxSteps === undefined ? steps : steps.slice(-maxSteps);
+  const lines = [`Pod ${pod.namespace}/${pod.name} (${pod.uid})`, ''];
+  if (shown.length < steps.length)
+    lines.push(`  … ${steps.length - shown.length} earlier steps; --all shows them`);
+  lines.push(...shown.map(stepLine), '', `Now: ${phase}, ${ready ? 'ready' : 'not ready'}`);
+  for (const { name, state, restarts } of containers) {
+    lines.push(
+      `  ${name}: ${state}${restarts === 0 ? '' : `, ${restarts} restart${restarts === 1 ? '' : 's'}`}`,
+    );
+  }
+  lines.push(waitsFor.length === 0 ? 'Waits for: nothing' : 'Waits for:');
+  lines.push(...waitsFor.map((text) => `  ${text}`));
+  if (unblock.length > 0) lines.push('What would help:', ...unblock.map((text) => `  ${text}`));
+  return `${lines.join('\n')}\n`;
+}
+
+export function stepLine({ timeMs, message, container, because, durationMs, error, problem }: Step): string {
+  const subject = container === undefined ? '' : `${container}: `;
+  const took = durationMs === undefined ? '' : ` (${formatDuration(durationMs)})`;
+  const cause = because === undefined || because === '' ? '' : `  because ${because}`;
+  const failure = error === undefined || message.includes(error) ? '' : `: ${error}`;
+  return `  ${clockTime(timeMs)} ${problem ? '!' : ' '} ${subject}${message}${took}${failure}${cause}`.replaceAll(
+    '\n',
+    ' ',
+  );
+}

@@ -1,0 +1,227 @@
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../async/index.js';
+import { openDiskRing, readDiskRing } from './disk-ring.js';
+import type { Entry, EntryInit } from './entry.js';
+import { explainPod } from './explain.js';
+import { explanationText } from './explain-text.js';
+import { Timeline } from './timeline.js';
+
+const pod = { uid: 'u', name: 'web-n', namespace: 'default' };
+
+/** Entries as they are recorded, a second apart. */
+async function recorded(
+  ...inits: (EntryInit & { readonly node?: true })[]
+): Promise<{ entries: Entry[]; node: Entry[]; nowMs: number }> {
+  const clock = new VirtualClock(Date.UTC(2026, 0, 1));
+  const timeline = new Timeline({ clock });
+  for (const { node, ...init } of inits) {
+    timeline.record(node === true ? init : { ...init, pod });
+    await clock.advance(1000);
+  }
+  return { entries: [...timeline.ofPod('u')], node: [...timeline.ofNode()], nowMs: clock.now() };
+}
+
+const state = (to: string, because: string, restartCount = 0): EntryInit => ({
+  kind: 'transition',
+  what: 'container.state',
+  message: `none → ${to}`,
+  because,
+  container: 'app',
+  data: { restartCount },
+});
+const plan: EntryInit = {
+  kind: 'decision',
+  what: 'pod.plan',
+  message: 'create sandbox',
+  because: 'the pod has no sandbox yet',
+};
+
+describe('explainPod', () => {
+  it.each<[string, (EntryInit & { readonly node?: true })[], RegExp | undefined, RegExp | undefined]>([
+    [
+      'a running pod waits for nothing',
+      [plan, state('Running', 'the runtime started it')],
+      undefined,
+      undefined,
+    ],
+    [
+      'a crash loop tells when it is tried again',
+      [
+        plan,
+        {
+          kind: 'decision',
+          what: 'container.wait',
+          message: 'app is not started yet',
+          container: 'app',
+          data: { waitMs: 10_000 },
+        },
+        state(
+          'Waiting (CrashLoopBackOff)',
+          'back-off 10s restarting failed container=app, last run exited 1',
+          3,
+        ),
+      ],
+      /container app: CrashLoopBackOff, next try at 00:00:11 \(in 8s\): back-off 10s/,
+      /tried again by itself/,
+    ],
+    [
+      'an image that cannot be pulled',
+      [plan, state('Waiting (ErrImagePull)', 'not found')],
+      /ErrImagePull: not found/,
+      /check the image name/,
+    ],
+    [
+      'a pod that is being created waits for nothing special',
+      [plan, state('Waiting (ContainerCreating)', '')],
+      undefined,
+      undefined,
+    ],
+    [
+      'a pod that is being stopped',
+      [
+        plan,
+        {
+          kind: 'transition',
+          what: 'pod.terminating',
+          message: 'pod is being stopped',
+          because: 'it was deleted',
+          data: { graceSeconds: 30 },
+        },
+      ],
+      /its containers to stop, as it was deleted; its grace period ends in 29s/,
+      undefined,
+    ],
+    [
+      'a pod that waits for its turn',
+      [{ kind: 'decision', what: 'pod.wait', message: 'pod waits', because: 'another came first' }],
+      /its turn: another came first/,
+      /remove its manifest/,
+    ],
+    [
+      'a volume that cannot be mounted',
+      [
+        {
+          kind: 'event',
+          what: 'event.FailedMount',
+          message: 'Unable to attach or mount volumes: x',
+          event: { type: 'Warning', reason: 'FailedMount' },
+        },
+      ],
+      /FailedMount: Unable to attach/,
+      /spec\.volumes/,
+    ],
+    [
+      'a refused pod',
+      [
+        {
+          kind: 'event',
+          what: 'event.OutOfpods',
+          message: 'full',
+          event: { type: 'Warning', reason: 'OutOfpods' },
+        },
+      ],
+      /refused \(OutOfpods\): full/,
+      /make room/,
+    ],
+    [
+      'a node whose runtime is away',
+      [
+        plan,
+        state('Running', ''),
+        {
+          kind: 'notice',
+          what: 'loop.gate',
+          message: 'Skipping pod synchronization',
+          because: 'container runtime is down',
+          node: true,
+        },
+      ],
+      /the node: container runtime is down/,
+      /start the container runtime/,
+    ],
+  ])('%s', async (_rule, inits, waitsFor, unblock) => {
+    const { entries, node, nowMs } = await recorded(...inits);
+    const explanation = explainPod(entries, node, nowMs);
+    if (waitsFor === undefined) expect(explanation.waitsFor).toEqual([]);
+    else expect(explanation.waitsFor.join('\n')).toMatch(waitsFor);
+    if (unblock !== undefined) expect(explanation.unblock.join('\n')).toMatch(unblock);
+  });
+
+  it('fits a screen and says what was left out', async () => {
+    const { entries, nowMs } = await recorded(plan, state('Running', 'the runtime started it'), {
+      kind: 'transition',
+      what: 'pod.phase',
+      message: 'Pending → Running',
+      because: 'app Running',
+    });
+    expect(explanationText(explainPod(entries, [], nowMs), { maxSteps: 2 })).toBe(
+      [
+        'Pod default/web-n (u)',
+        '',
+        '  … 1 earlier steps; --all shows them',
+        '  00:00:01   app: none → Running  because the runtime started it',
+        '  00:00:02   Pending → Running  because app Running',
+        '',
+        'Now: Running, not ready',
+        '  app: Running',
+        'Waits for: nothing',
+        '',
+      ].join('\n'),
+    );
+  });
+});
+
+describe('the ring on disk', () => {
+  let dir: string;
+  beforeEach(async () => {
+    dir = await mkdtemp(path.join(tmpdir(), 'nodelet-ring-'));
+  });
+  afterEach(() => rm(dir, { recursive: true }));
+
+  it('keeps the latest entries within its size, readable by its owner only', async () => {
+    const ring = openDiskRing({
+      dir: path.join(dir, 'ring'),
+      maxBytes: 4000,
+      onError: (error) => expect(error).toBeUndefined(),
+    });
+    const timeline = new Timeline();
+    timeline.subscribe(ring.reader);
+    for (let n = 0; n < 200; n++) timeline.record({ kind: 'effect', what: 'x', message: `entry ${n}`, pod });
+    ring.close();
+    const entries = await readDiskRing(path.join(dir, 'ring'));
+    expect(entries.at(-1)?.message).toBe('entry 199');
+    expect(entries.length).toBeLessThan(60);
+    for (const name of await readdir(path.join(dir, 'ring'))) {
+      const { size, mode } = await stat(path.join(dir, 'ring', name));
+      expect(size).toBeLessThan(2500);
+      expect(mode & 0o777).toBe(0o600);
+    }
+  });
+  it('goes on where an earlier process stopped, leaving out a line that was cut', async () => {
+    const write = (message: string): void => {
+      const ring = openDiskRing({ dir, onError: (error) => expect(error).toBeUndefined() });
+      const timeline = new Timeline();
+      timeline.subscribe(ring.reader);
+      timeline.record({ kind: 'effect', what: 'x', message, pod });
+      ring.close();
+    };
+    write('first');
+    await writeFile(path.join(dir, 'entries.jsonl'), '{"seq":7,"mess', { flag: 'a' });
+    await writeFile(path.join(dir, 'entries.jsonl'), '\n', { flag: 'a' });
+    write('second');
+    expect((await readDiskRing(dir)).map(({ message }) => message)).toEqual(['first', 'second']);
+  });
+  it('tells once when it cannot write', async () => {
+    const errors: unknown[] = [];
+    await writeFile(path.join(dir, 'file'), '');
+    const ring = openDiskRing({ dir: path.join(dir, 'file'), onError: (error) => errors.push(error) });
+    const timeline = new Timeline();
+    timeline.subscribe(ring.reader);
+    timeline.record({ kind: 'effect', what: 'x', message: 'm', pod });
+    timeline.record({ kind: 'effect', what: 'x', message: 'm', pod });
+    expect(errors).toHaveLength(1);
+  });
+});
