@@ -56,11 +56,13 @@ export interface LaunchSpec {
 /** The variable by which every process of a container is known, wherever it went. */
 export const containerIdVariable = 'NODELET_CONTAINER_ID';
 
-export const startErrorExitCode = 128;
-export const startErrorReason = 'StartError';
-
 /** What is told of a container whose end nobody saw. */
 export const unknownExit = { exitCode: 255, reason: 'Unknown' } as const;
+
+/** The end of a container whose first process never ran. */
+export function failedStart(message: string, finishedAt: bigint): RecordedExit {
+  return { kind: 'exited', startedAt: 0n, finishedAt, exitCode: 128, reason: 'StartError', message };
+}
 
 export function exitReason(exitCode: number): string {
   return exitCode === 0 ? 'Completed' : 'Error';

@@ -16,7 +16,7 @@ import { containerStatus } from '../pod-status.js';
 import { containerName, criContainerState, type PodStore } from '../pod-store.js';
 import { mergeResources } from '../resource-updates.js';
 import { replaceFile, writeState } from './container-files.js';
-import { type RecordedState, startErrorExitCode, startErrorReason } from './container-state.js';
+import { failedStart, type RecordedState } from './container-state.js';
 import { isAlive } from './identity.js';
 import type { ProcessImages } from './images.js';
 import type { LaunchPlanner } from './launch-planner.js';
@@ -267,14 +267,7 @@ export class ProcessContainers {
   }
 
   async #failStart(container: ProcessContainer, message: string): Promise<void> {
-    const failure: RecordedState = {
-      kind: 'exited',
-      startedAt: 0n,
-      finishedAt: this.#options.stamp(),
-      exitCode: startErrorExitCode,
-      reason: startErrorReason,
-      message,
-    };
+    const failure = failedStart(message, this.#options.stamp());
     try {
       await writeState(container.files, failure);
     } finally {

@@ -11,13 +11,7 @@ import {
   stateFileName,
   writeState,
 } from './container-files.js';
-import {
-  formatState,
-  type RecordedState,
-  startErrorExitCode,
-  startErrorReason,
-  unknownExit,
-} from './container-state.js';
+import { failedStart, formatState, type RecordedState, unknownExit } from './container-state.js';
 import { isAlive, living } from './identity.js';
 import type { ProcessContainer } from './records.js';
 import { judge, supervisorOf } from './sighting.js';
@@ -226,14 +220,10 @@ export class Supervision {
 
   async #failedStart(container: ProcessContainer): Promise<RecordedState> {
     const complaint = await complaintOf(container.files.supervisorLog);
-    return {
-      kind: 'exited',
-      startedAt: 0n,
-      finishedAt: this.#options.stamp(),
-      exitCode: startErrorExitCode,
-      reason: startErrorReason,
-      message: `the supervisor of the container could not be started${complaint === '' ? '' : `: ${complaint}`}`,
-    };
+    return failedStart(
+      `the supervisor of the container could not be started${complaint === '' ? '' : `: ${complaint}`}`,
+      this.#options.stamp(),
+    );
   }
 
   async #record(container: ProcessContainer, state: RecordedState): Promise<void> {

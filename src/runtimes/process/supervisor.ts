@@ -21,13 +21,7 @@ import {
   readReopenRequestSync,
   writeStateSync,
 } from './container-files.js';
-import {
-  exitReason,
-  type LaunchSpec,
-  type RecordedExit,
-  startErrorExitCode,
-  startErrorReason,
-} from './container-state.js';
+import { exitReason, failedStart, type LaunchSpec, type RecordedExit } from './container-state.js';
 import { identify } from './identity.js';
 import { LogWriter } from './log-writer.js';
 import { killStrays } from './strays.js';
@@ -55,14 +49,7 @@ async function main(): Promise<void> {
   process.on('SIGHUP', () => reopenLog(files, log));
   const started = await start(launch, log);
   if (typeof started === 'string') {
-    record(files, {
-      kind: 'exited',
-      startedAt: 0n,
-      finishedAt: stamp(),
-      exitCode: startErrorExitCode,
-      reason: startErrorReason,
-      message: started,
-    });
+    record(files, failedStart(started, stamp()));
     return;
   }
   const startedAt = stamp();
