@@ -22,7 +22,7 @@ async function main(): Promise<number> {
     process.stdout.write(
       `Running the pods of ${manifests}\n` +
         'Add, change or remove a manifest there and watch; Ctrl-C stops everything.\n' +
-        'In another terminal: curl -s 127.0.0.1:10255/pods\n\n',
+        `In another terminal: curl -s 127.0.0.1:10255/pods\n                     bin/nodelet explain crash --root-dir ${path.join(dir, 'root')}\n\n`,
     );
     const agent = spawn(
       process.execPath,

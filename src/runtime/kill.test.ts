@@ -18,6 +18,21 @@ const preStop: Partial<Container> = { lifecycle: { preStop: { exec: { command: [
 const hookedPod = (graceSeconds = 30): Pod =>
   makePod({ terminationGracePeriodSeconds: graceSeconds, containers: [container('c0', preStop)] });
 
+/** A runtime whose containers carry a preStop hook and a grace period. */
+const carrying = (graceSeconds: number): Partial<CriRuntime> => ({
+  containerStatus: async ({ containerId }) =>
+    ContainerStatusResponse.create({
+      status: {
+        id: containerId,
+        labels: { [criLabels.containerName]: 'c0', [criLabels.podUid]: 'uid-1' },
+        annotations: {
+          [criAnnotations.preStopHandler]: JSON.stringify({ exec: { command: ['bye'] } }),
+          [criAnnotations.podTerminationGracePeriod]: String(graceSeconds),
+        },
+      },
+    }),
+});
+
 /** Kills the pod and plays time until that is over. */
 async function kill(
   pod: Pod | undefined,
@@ -186,41 +201,14 @@ describe('killing a pod', () => {
   });
 
   it('an unknown pod is restored from what its containers carry', async () => {
-    const overrides: Partial<CriRuntime> = {
-      containerStatus: async ({ containerId }) =>
-        ContainerStatusResponse.create({
-          status: {
-            id: containerId,
-            labels: { [criLabels.containerName]: 'c0', [criLabels.podUid]: 'uid-1' },
-            annotations: {
-              [criAnnotations.preStopHandler]: JSON.stringify({ exec: { command: ['bye'] } }),
-              [criAnnotations.podTerminationGracePeriod]: '45',
-            },
-          },
-        }),
-    };
-    const { stops, ran, events } = await kill(undefined, { overrides, hookMs: 5_000 });
+    const { stops, ran, events } = await kill(undefined, { overrides: carrying(45), hookMs: 5_000 });
     expect(ran).toEqual(['c0']);
     expect(stops).toEqual(['id-c0 at 5s timeout 40']);
     expect(events()).toEqual([]);
   });
 
   it('one container of an unknown pod is killed as it asked to be, and the timeline says why', async () => {
-    const table = bench({
-      overrides: {
-        containerStatus: async ({ containerId }) =>
-          ContainerStatusResponse.create({
-            status: {
-              id: containerId,
-              labels: { [criLabels.containerName]: 'c0', [criLabels.podUid]: 'uid-1' },
-              annotations: {
-                [criAnnotations.preStopHandler]: JSON.stringify({ exec: { command: ['bye'] } }),
-                [criAnnotations.podTerminationGracePeriod]: '20',
-              },
-            },
-          }),
-      },
-    });
+    const table = bench({ overrides: carrying(20) });
     const ran: string[] = [];
     const preStopOf: LifecycleHooks['preStop'] = async (_pod, { name }, id) => void ran.push(`${name} ${id}`);
     const manager = new RuntimeManager({

@@ -99,10 +99,9 @@ it.concurrent('two sandboxes are ready for one pod: both are stopped and a third
     ),
   );
   expectOneRestart('twice', await untilMoved('twice', before));
-  expect((await node.sandboxes('twice')).map(({ metadata, state }) => [metadata?.attempt, state])).toEqual([
-    [2, 0],
-    [1, 1],
-    [0, 1],
-  ]);
+  // Those that own nothing may have been collected meanwhile.
+  const [newest, ...others] = await node.sandboxes('twice');
+  expect([newest?.metadata?.attempt, newest?.state]).toEqual([2, 0]);
+  expect(others.every(({ state }) => state === 1)).toBe(true);
   expect(node.logOf('twice', 'event.SandboxChanged')).toHaveLength(1);
 });

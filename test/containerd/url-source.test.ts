@@ -90,6 +90,7 @@ it('an empty answer stops all pods, and they run again when they are back', asyn
   answer = { status: 200, body: '' };
   await node.untilGone('three');
   serve(manifest('three'));
+  await eventually('it runs again', async () => (await node.running('three')).length === 1);
   await node.untilReady('three');
   expect(await node.running()).toHaveLength(1);
 });
