@@ -45,7 +45,6 @@ async function main(): Promise<number> {
     minifyWhitespace: true,
     // Stack traces in the log should name functions.
     minifyIdentifiers: false,
-    keepNames: true,
     banner: { js: requireForCommonJs },
     metafile: true,
     logLevel: 'warning',

@@ -81,7 +81,9 @@ describe('unused images', () => {
         spec: { restartPolicy: 'Never', containers: [{ name: 'app', image: testImages.exits }] },
       }),
     );
+    await node.apply('used.yaml', manifest('used'));
     await node.until('ended', 'has succeeded', ({ phase }) => phase === 'Succeeded');
+    await node.untilReady('used');
     const collector = new ImageCollector({
       cri: node.cri,
       clock: systemClock,
