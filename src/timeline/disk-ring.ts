@@ -1,4 +1,4 @@
-/** The timeline's copy on disk: bounded, written entry by entry, so that it is there after a crash. */
+/** The timeline's copy on disk: bounded, written as things happen, so that it is there after a crash. */
 import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -16,6 +16,8 @@ export interface DiskRingOptions {
 const newest = 'entries.jsonl';
 const older = 'entries.1.jsonl';
 const defaultMaxBytes = 8 * 1024 * 1024;
+/** Entries that wait for the end of a turn at most. */
+const maxHeld = 16;
 
 export interface DiskRing {
   readonly reader: Reader;
@@ -25,6 +27,7 @@ export interface DiskRing {
 export function openDiskRing({ dir, maxBytes = defaultMaxBytes, onError }: DiskRingOptions): DiskRing {
   let file: number | undefined;
   let sizeBytes = 0;
+  let held: string[] = [];
   const open = (): number => {
     const opened = openSync(path.join(dir, newest), 'a', 0o600);
     sizeBytes = fstatSync(opened).size;
@@ -42,24 +45,34 @@ export function openDiskRing({ dir, maxBytes = defaultMaxBytes, onError }: DiskR
       onError(error);
     }
   };
+  const flush = (): void =>
+    attempt(() => {
+      const text = held.join('');
+      held = [];
+      if (file === undefined || text === '') return;
+      writeSync(file, text);
+      sizeBytes += Buffer.byteLength(text);
+      if (sizeBytes < maxBytes / 2) return;
+      close();
+      renameSync(path.join(dir, newest), path.join(dir, older));
+      file = open();
+    });
   attempt(() => {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     file = open();
   });
   return {
-    close,
-    reader: (entry) =>
-      attempt(() => {
-        if (file === undefined) return;
-        const line = `${JSON.stringify(entry)}\n`;
-        // Written at once: what the kernel has been given survives the death of this process.
-        writeSync(file, line);
-        sizeBytes += Buffer.byteLength(line);
-        if (sizeBytes < maxBytes / 2) return;
-        close();
-        renameSync(path.join(dir, newest), path.join(dir, older));
-        file = open();
-      }),
+    close() {
+      flush();
+      close();
+    },
+    reader(entry) {
+      if (file === undefined || entry.level === 'debug' || entry.level === 'trace') return;
+      held.push(`${JSON.stringify(entry)}\n`);
+      // Written in the same turn of the event loop: what the kernel has been given survives this process.
+      if (held.length === 1) setImmediate(flush);
+      else if (held.length >= maxHeld) flush();
+    },
   };
 }
 

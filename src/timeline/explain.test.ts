@@ -193,10 +193,10 @@ describe('the ring on disk', () => {
     ring.close();
     const entries = await readDiskRing(path.join(dir, 'ring'));
     expect(entries.at(-1)?.message).toBe('entry 199');
-    expect(entries.length).toBeLessThan(60);
+    expect(entries.length).toBeLessThan(90);
     for (const name of await readdir(path.join(dir, 'ring'))) {
       const { size, mode } = await stat(path.join(dir, 'ring', name));
-      expect(size).toBeLessThan(2500);
+      expect(size).toBeLessThan(5000);
       expect(mode & 0o777).toBe(0o600);
     }
   });
