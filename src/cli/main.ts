@@ -18,7 +18,7 @@ Example: run every pod manifest of a folder on the containerd of this machine
 
 /** An agent lives long beside the pods of a node, so memory counts for more than the last bit of speed. */
 async function agent(argv: readonly string[]): Promise<number> {
-  setFlagsFromString('--optimize-for-size');
+  setFlagsFromString('--semi-space-growth-factor=1');
   const { runAgent } = await import('./agent.js');
   return runAgent(argv);
 }
