@@ -86,6 +86,8 @@ export class Agent {
       config,
       '--root-dir',
       join(dir, 'root'),
+      '--container-logs-dir',
+      join(dir, 'links'),
       '--hostname-override',
       'bench',
     ];
