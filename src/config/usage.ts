@@ -21,7 +21,7 @@ export function usage({ command }: UsageOptions): string {
     `  ${command} [flags]`,
     '',
     'Examples:',
-    `  ${command} --config /etc/kubernetes/kubelet.yaml --kubeconfig /etc/kubernetes/kubelet.conf`,
+    `  ${command} --config /etc/kubernetes/kubelet.yaml`,
     `  ${command} --pod-manifest-path /etc/kubernetes/manifests          # static pods only, no API server`,
     `  ${command} --config kubelet.yaml --config-dir kubelet.conf.d      # *.conf files on top of the file`,
     `  ${command} --config kubelet.yaml --feature-gates=MemoryQoS=true -v 4`,

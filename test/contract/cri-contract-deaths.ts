@@ -5,9 +5,10 @@ import { type Contract, fails, runsForever } from './cri-contract-pods.js';
 
 export function describeDeaths({ cri, subject, fresh }: Contract): void {
   describe('a sandbox whose own process is killed', () => {
-    it('is not ready, keeps its containers running, and takes no new one', async () => {
+    it('is not ready, keeps its containers running, and takes no new one', async ({ skip }) => {
       const { killSandboxProcess } = subject();
-      if (killSandboxProcess === undefined) return;
+      if (killSandboxProcess === undefined)
+        return skip('sandboxes of this runtime have no process of their own');
       const pod = fresh().pod({});
       const podSandboxId = await pod.run();
       const running = await pod.start({ name: 'running', command: runsForever });
@@ -33,9 +34,9 @@ export function describeDeaths({ cri, subject, fresh }: Contract): void {
       await expect(cri().startContainer({ containerId: created })).rejects.toThrow(/is not running/);
       expect(await pod.status(created)).toMatchObject({ exitCode: 128, reason: 'StartError', startedAt: 0n });
     });
-    it('keeps its address until it is stopped', async () => {
+    it('keeps its address until it is stopped', async ({ skip }) => {
       const { killSandboxProcess, podNetwork } = subject();
-      if (killSandboxProcess === undefined || !podNetwork) return;
+      if (killSandboxProcess === undefined || !podNetwork) return skip('this runtime has no pod network');
       const podSandboxId = await fresh().pod({}).run();
       const status = async () => (await cri().podSandboxStatus({ podSandboxId })).status;
       const ip = (await status())?.network?.ip;
@@ -47,9 +48,10 @@ export function describeDeaths({ cri, subject, fresh }: Contract): void {
       await cri().stopPodSandbox({ podSandboxId });
       expect((await status())?.network?.ip).toBe('');
     });
-    it('is stopped like any other, and replaced by its next attempt', async () => {
+    it('is stopped like any other, and replaced by its next attempt', async ({ skip }) => {
       const { killSandboxProcess } = subject();
-      if (killSandboxProcess === undefined) return;
+      if (killSandboxProcess === undefined)
+        return skip('sandboxes of this runtime have no process of their own');
       const pod = fresh().pod({});
       const podSandboxId = await pod.run();
       const id = await pod.start({ command: runsForever });
@@ -64,9 +66,9 @@ export function describeDeaths({ cri, subject, fresh }: Contract): void {
   });
 
   describe('a container whose process is killed', () => {
-    it('has exited with 137 by an error', async () => {
+    it('has exited with 137 by an error', async ({ skip }) => {
       const { killContainerProcess } = subject();
-      if (killContainerProcess === undefined) return;
+      if (killContainerProcess === undefined) return skip("the test has no way to this runtime's processes");
       const pod = fresh().pod({});
       const podSandboxId = await pod.run();
       const id = await pod.start({ command: runsForever });
@@ -75,8 +77,10 @@ export function describeDeaths({ cri, subject, fresh }: Contract): void {
       const { status } = await cri().podSandboxStatus({ podSandboxId });
       expect(status?.state).toBe(PodSandboxState.SANDBOX_READY);
     });
-    it('because it wanted more memory than its limit has exited with 137 and is OOMKilled', async () => {
-      if (subject().memoryLimits !== true) return;
+    it('because it wanted more memory than its limit has exited with 137 and is OOMKilled', async ({
+      skip,
+    }) => {
+      if (subject().memoryLimits !== true) return skip('this runtime enforces no memory limits');
       const pod = fresh().pod({});
       await pod.run();
       const id = await pod.start({
