@@ -3,10 +3,10 @@ import { builtinModules } from 'node:module';
 import path from 'node:path';
 import type { Import } from './read-imports.js';
 
-const foundation = ['async', 'kube', 'metrics', 'timeline', 'cri'] as const;
+const foundation = ['async', 'kube', 'metrics', 'timeline', 'host', 'cri'] as const;
 /** Rooms that meet only through small interfaces that the one in need declares. */
 const peers = ['runtime', 'pods', 'probes', 'volumes', 'resources', 'node'] as const;
-const kubeletMay = [...foundation, 'config', ...peers, 'runtimes'] as const;
+const kubeletMay = [...foundation, 'config', ...peers, 'streaming', 'runtimes'] as const;
 const everything = [...kubeletMay, 'kubelet', 'server', 'cli'] as const;
 
 /** The rooms that each room may import from; itself is always allowed. `index` is src/index.ts. */
@@ -15,10 +15,12 @@ export const allowedRooms: ReadonlyMap<string, readonly string[]> = new Map<stri
   ['kube', []],
   ['metrics', ['async']],
   ['timeline', ['async']],
+  ['host', ['async']],
   ['cri', ['async', 'kube', 'metrics', 'timeline']],
   ['config', ['kube']],
   ...peers.map((room): [string, readonly string[]] => [room, foundation]),
-  ['runtimes', ['async', 'kube', 'timeline', 'cri']],
+  ['streaming', ['async']],
+  ['runtimes', ['async', 'kube', 'timeline', 'cri', 'streaming']],
   ['kubelet', kubeletMay],
   ['server', [...kubeletMay, 'kubelet']],
   ['cli', everything],

@@ -8,6 +8,7 @@ export * from './document.js';
 export * from './goformat.js';
 export * from './imagename.js';
 export * from './ipaddress.js';
+export * from './object-store.js';
 export * from './podhash.js';
 export * from './podnames.js';
 export { aggregateContainers, aggregatePod, isPodLevelResource } from './podresourcedefaults.js';

@@ -3,6 +3,7 @@ export type * from './container.js';
 export type * from './meta.js';
 export type * from './node.js';
 export type * from './objects.js';
+export type * from './persistentvolume.js';
 export type * from './pod.js';
 export type * from './podstatus.js';
 export type * from './securitycontext.js';

@@ -1,0 +1,27 @@
+/** Where pods' ConfigMaps, Secrets and other named objects come from: the API in a cluster, manifests without one. */
+import type { ConfigMap, Secret } from './objects.js';
+import type { Pod } from './types.js';
+
+/** Thrown when an object is not there; the message is what users see: `configmap "x" not found`. */
+export class ObjectNotFound extends Error {
+  override readonly name = 'ObjectNotFound';
+  readonly kind: string;
+  readonly objectName: string;
+
+  constructor(kind: string, objectName: string) {
+    super(`${kind} ${JSON.stringify(objectName)} not found`);
+    this.kind = kind;
+    this.objectName = objectName;
+  }
+}
+
+/**
+ * Objects by reference. A pod is registered while it may read; reading an object that no registered pod refers to fails
+ * with `object "ns"/"name" not registered`. Reads give the freshest known object and may wait shortly for the first one.
+ */
+export interface ObjectStore {
+  registerPod(pod: Pod): void;
+  unregisterPod(pod: Pod): void;
+  configMap(namespace: string, name: string, signal?: AbortSignal): Promise<ConfigMap>;
+  secret(namespace: string, name: string, signal?: AbortSignal): Promise<Secret>;
+}

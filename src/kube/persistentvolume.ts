@@ -1,0 +1,59 @@
+/** Persistent volumes and the claims through which pods use them. */
+import type { ObjectMeta, ObjectReference, QuantityText, ResourceList } from './meta.js';
+import type { NodeSelectorTerm } from './pod.js';
+import type {
+  CSIVolumeSource,
+  HostPathVolumeSource,
+  NFSVolumeSource,
+  PersistentVolumeClaimSpec,
+} from './volume.js';
+
+export interface LocalVolumeSource {
+  path: string;
+  fsType?: string;
+}
+
+export interface CSIPersistentVolumeSource extends CSIVolumeSource {
+  volumeHandle: string;
+}
+
+export interface VolumeNodeAffinity {
+  required?: { nodeSelectorTerms: NodeSelectorTerm[] };
+}
+
+export interface PersistentVolumeSpec {
+  capacity?: ResourceList;
+  accessModes?: string[];
+  claimRef?: ObjectReference;
+  persistentVolumeReclaimPolicy?: string;
+  storageClassName?: string;
+  mountOptions?: string[];
+  volumeMode?: string;
+  nodeAffinity?: VolumeNodeAffinity;
+  hostPath?: HostPathVolumeSource;
+  nfs?: NFSVolumeSource;
+  local?: LocalVolumeSource;
+  csi?: CSIPersistentVolumeSource;
+}
+
+export interface PersistentVolume {
+  apiVersion?: string;
+  kind?: string;
+  metadata: ObjectMeta;
+  spec: PersistentVolumeSpec;
+  status?: { phase?: string; message?: string; reason?: string };
+}
+
+export interface PersistentVolumeClaimStatus {
+  phase?: string;
+  accessModes?: string[];
+  capacity?: Record<string, QuantityText>;
+}
+
+export interface PersistentVolumeClaim {
+  apiVersion?: string;
+  kind?: string;
+  metadata: ObjectMeta;
+  spec: PersistentVolumeClaimSpec;
+  status?: PersistentVolumeClaimStatus;
+}
