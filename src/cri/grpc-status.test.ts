@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { type CallEnd, callError, unescapeMessage } from './grpc-status.js';
+
+const nothing: CallEnd = {
+  socketPath: '/s',
+  headers: undefined,
+  trailers: undefined,
+  resetCode: 0,
+  error: undefined,
+};
+const failed = (fields: Partial<NodeJS.ErrnoException>): NodeJS.ErrnoException =>
+  Object.assign(new Error('it broke'), fields);
+const ok = { ':status': 200 };
+
+describe('callError', () => {
+  it.each<[rule: string, end: Partial<CallEnd>, expected: string | undefined]>([
+    ['status 0 in the trailers is no error', { headers: ok, trailers: { 'grpc-status': '0' } }, undefined],
+    [
+      'a status with its words',
+      { headers: ok, trailers: { 'grpc-status': '5', 'grpc-message': 'no %C3%BC' } },
+      'NotFound: no ü',
+    ],
+    [
+      'a status without a body comes with the headers',
+      { headers: { ...ok, 'grpc-status': '12', 'grpc-message': 'unknown method' } },
+      'Unimplemented: unknown method',
+    ],
+    ['a status nobody knows', { headers: ok, trailers: { 'grpc-status': 'x' } }, 'Unknown: '],
+    [
+      'an answer that is not gRPC',
+      { headers: { ':status': 503 } },
+      'Unavailable: unexpected HTTP status code received from server: 503',
+    ],
+    [
+      'a socket that is not there',
+      { error: failed({ syscall: 'connect', code: 'ENOENT' }) },
+      'Unavailable: connection error: desc = "transport: Error while dialing: dial unix /s: connect: no such file or directory"',
+    ],
+    [
+      'a socket that nobody listens on',
+      { error: failed({ syscall: 'connect', code: 'ECONNREFUSED' }) },
+      'Unavailable: connection error: desc = "transport: Error while dialing: dial unix /s: connect: connection refused"',
+    ],
+    [
+      'a stream that was refused',
+      { resetCode: 7, error: failed({ code: 'ERR_HTTP2_STREAM_ERROR' }) },
+      'Unavailable: stream terminated by RST_STREAM with error code: 7',
+    ],
+    [
+      'a stream that was reset for a reason of its own',
+      { headers: ok, resetCode: 2, error: failed({ code: 'ERR_HTTP2_STREAM_ERROR' }) },
+      'Internal: stream terminated by RST_STREAM with error code: 2',
+    ],
+    [
+      'a connection that ended before the answer did',
+      { headers: ok, error: failed({ code: 'ECONNRESET' }) },
+      'Unavailable: error reading from server: EOF',
+    ],
+  ])('%s', (_rule, end, expected) => {
+    const error = callError({ ...nothing, ...end });
+    expect(error && `${error.codeName}: ${error.details}`).toBe(expected);
+  });
+});
+
+describe('unescapeMessage', () => {
+  it.each([
+    ['plain', 'plain'],
+    ['100%25', '100%'],
+    ['a%20b%e2%82%ac', 'a b€'],
+    ['%zz and %2', '%zz and %2'],
+  ])('%s', (escaped, expected) => expect(unescapeMessage(escaped)).toBe(expected));
+});

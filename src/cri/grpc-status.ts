@@ -1,0 +1,89 @@
+/** How a gRPC call ended, told from what HTTP/2 showed of it. */
+import { constants } from 'node:http2';
+import { type CriCodeName, CriError, criErrorFromStatus } from './errors.js';
+
+/** Headers or trailers of an answer, by lower-case name. */
+export type AnswerHeaders = Readonly<Record<string, string | number | string[] | undefined>>;
+
+export interface CallEnd {
+  /** Where the calls go, for the words of a failed connection. */
+  readonly socketPath: string;
+  readonly headers: AnswerHeaders | undefined;
+  readonly trailers: AnswerHeaders | undefined;
+  /** The code with which the stream was reset; 0 for a stream that ended by itself. */
+  readonly resetCode: number;
+  readonly error: NodeJS.ErrnoException | undefined;
+}
+
+/** The error of the call, or undefined when the other side said that all went well. */
+export function callError({
+  socketPath,
+  headers,
+  trailers,
+  resetCode,
+  error,
+}: CallEnd): CriError | undefined {
+  const said = trailers?.['grpc-status'] ?? headers?.['grpc-status'];
+  if (said !== undefined) {
+    const code = Number(said);
+    if (code === 0) return undefined;
+    const words = trailers?.['grpc-message'] ?? headers?.['grpc-message'] ?? '';
+    return criErrorFromStatus(Number.isInteger(code) ? code : -1, unescapeMessage(String(words)));
+  }
+  const httpStatus = headers?.[':status'];
+  if (httpStatus !== undefined && Number(httpStatus) !== 200) {
+    const codeName = codesByHttpStatus.get(Number(httpStatus)) ?? 'Unknown';
+    return new CriError(codeName, `unexpected HTTP status code received from server: ${httpStatus}`);
+  }
+  if (error?.syscall === 'connect') {
+    const words = dialWords.get(error.code ?? '') ?? error.message;
+    const details = `connection error: desc = "transport: Error while dialing: dial unix ${socketPath}: connect: ${words}"`;
+    return new CriError('Unavailable', details, { cause: error });
+  }
+  if (resetCode !== 0 && error?.code === 'ERR_HTTP2_STREAM_ERROR') {
+    const codeName = codesByReset.get(resetCode) ?? 'Internal';
+    return new CriError(codeName, `stream terminated by RST_STREAM with error code: ${resetCode}`, {
+      cause: error,
+    });
+  }
+  return new CriError('Unavailable', 'error reading from server: EOF', { cause: error });
+}
+
+const dialWords = new Map([
+  ['ENOENT', 'no such file or directory'],
+  ['ECONNREFUSED', 'connection refused'],
+  ['EACCES', 'permission denied'],
+  ['EPERM', 'operation not permitted'],
+]);
+
+const codesByHttpStatus = new Map<number, CriCodeName>([
+  [400, 'Internal'],
+  [401, 'Unauthenticated'],
+  [403, 'PermissionDenied'],
+  [404, 'Unimplemented'],
+  [429, 'Unavailable'],
+  [502, 'Unavailable'],
+  [503, 'Unavailable'],
+  [504, 'Unavailable'],
+]);
+
+const codesByReset = new Map<number, CriCodeName>([
+  [constants.NGHTTP2_REFUSED_STREAM, 'Unavailable'],
+  [constants.NGHTTP2_CANCEL, 'Canceled'],
+  [constants.NGHTTP2_ENHANCE_YOUR_CALM, 'ResourceExhausted'],
+  [constants.NGHTTP2_INADEQUATE_SECURITY, 'PermissionDenied'],
+]);
+
+/** The words of a status travel with bytes outside of printable ASCII as `%XX` of their UTF-8. */
+export function unescapeMessage(text: string): string {
+  if (!text.includes('%')) return text;
+  const bytes: number[] = [];
+  for (let at = 0; at < text.length; at++) {
+    const hex = text.slice(at + 1, at + 3);
+    if (text[at] === '%' && /^[0-9a-fA-F]{2}$/.test(hex)) {
+      bytes.push(Number.parseInt(hex, 16));
+      at += 2;
+    } else bytes.push(text.charCodeAt(at) & 0xff);
+  }
+  return Buffer.from(bytes).toString('utf8');
+}
