@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type CallEnd, callError, unescapeMessage } from './grpc-status.js';
+import {
+  type CallEnd,
+  callError,
+  escapeMessage,
+  timeoutMsOf,
+  timeoutText,
+  unescapeMessage,
+} from './grpc-status.js';
 
 const nothing: CallEnd = {
   socketPath: '/s',
@@ -69,4 +76,26 @@ describe('unescapeMessage', () => {
     ['a%20b%e2%82%ac', 'a b€'],
     ['%zz and %2', '%zz and %2'],
   ])('%s', (escaped, expected) => expect(unescapeMessage(escaped)).toBe(expected));
+});
+
+describe('escapeMessage', () => {
+  it.each(['plain', '100%', 'ü€ and\nlines', ''])('%j comes back as it was', (text) => {
+    const escaped = escapeMessage(text);
+    expect(escaped).toMatch(/^[ -~]*$/);
+    expect(unescapeMessage(escaped)).toBe(text);
+  });
+});
+
+describe('grpc-timeout', () => {
+  it.each([
+    [0, '0m'],
+    [1500, '1500m'],
+    [100_000_000, '100000S'],
+  ])('%i ms is %s', (ms, text) => {
+    expect(timeoutText(ms)).toBe(text);
+    expect(timeoutMsOf(text)).toBe(ms);
+  });
+  it.each([undefined, '', '5', 'm', '123456789m', '5x'])('%j is none', (header) =>
+    expect(timeoutMsOf(header)).toBeUndefined(),
+  );
 });

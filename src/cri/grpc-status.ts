@@ -87,3 +87,32 @@ export function unescapeMessage(text: string): string {
   }
   return Buffer.from(bytes).toString('utf8');
 }
+
+export function escapeMessage(text: string): string {
+  return text.replace(/[^ -$&-~]+/gu, (part) =>
+    [...Buffer.from(part, 'utf8')]
+      .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
+      .join(''),
+  );
+}
+
+const unitsMs: Readonly<Record<string, number>> = {
+  H: 3_600_000,
+  M: 60_000,
+  S: 1_000,
+  m: 1,
+  u: 1e-3,
+  n: 1e-6,
+};
+
+/** At most eight digits, so that long deadlines are told in seconds. */
+export function timeoutText(timeoutMs: number): string {
+  return timeoutMs < 100_000_000 ? `${timeoutMs}m` : `${Math.ceil(timeoutMs / 1000)}S`;
+}
+
+/** What a `grpc-timeout` header asks for; undefined for none, and for one that is none. */
+export function timeoutMsOf(header: string | string[] | undefined): number | undefined {
+  const [, digits, unit] = /^(\d{1,8})([HMSmun])$/.exec(String(header ?? '')) ?? [];
+  const unitMs = unitsMs[unit ?? ''];
+  return digits === undefined || unitMs === undefined ? undefined : Number(digits) * unitMs;
+}

@@ -1,22 +1,21 @@
 /** Serves any `CriRuntime` on a unix socket, so that runtimes inside the process can be used from outside. */
 import { once } from 'node:events';
 import { lstat, mkdir, unlink } from 'node:fs/promises';
-import path from 'node:path';
 import {
-  type handleServerStreamingCall,
-  type handleUnaryCall,
-  Server,
-  ServerCredentials,
-  type ServerUnaryCall,
-  type ServerWritableStream,
-  type ServiceDefinition,
-  type StatusObject,
-} from '@grpc/grpc-js';
-import { Cancelled, systemClock } from '../async/index.js';
+  constants,
+  createServer,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import path from 'node:path';
+import { Cancelled, errorText } from '../async/index.js';
 import { asCriError } from './checked.js';
 import type { MethodInfo } from './codec.js';
 import { CriError } from './errors.js';
 import { ImageService, RuntimeService } from './gen/cri.js';
+import { frameMessage, MessageReader } from './grpc-frames.js';
+import { escapeMessage, timeoutMsOf } from './grpc-status.js';
 import type { CallOptions, CriRuntime } from './runtime.js';
 import { MAX_MESSAGE_BYTES } from './transport.js';
 
@@ -30,38 +29,37 @@ export interface CriServer {
   close(): Promise<void>;
 }
 
-type AnyCall = ServerUnaryCall<object, object> | ServerWritableStream<object, object>;
 type UnaryMethod = (request: object, options: CallOptions) => Promise<object>;
 type StreamMethod = (request: object, options: CallOptions) => AsyncIterable<object>;
 
+const grpcHeaders = { ':status': 200, 'content-type': 'application/grpc' } as const;
+
 /** Resolves when the socket accepts connections. A socket left behind at the path is replaced. */
 export async function serveCri(runtime: CriRuntime, { socketPath }: ServeCriOptions): Promise<CriServer> {
-  const server = new Server({
-    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
-    'grpc.max_send_message_length': -1,
+  const handlers = new Map([RuntimeService, ImageService].flatMap((service) => handlersOf(service, runtime)));
+  const sessions = new Set<Http2Session>();
+  const server = createServer();
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+    // What is wrong with a connection its streams are told, too.
+    session.on('error', () => session.destroy());
   });
-  for (const service of [RuntimeService, ImageService]) {
-    server.addService(definitionOf(service), handlersOf(service, runtime));
-  }
+  server.on('stream', (stream, headers) => serveCall(stream, headers, handlers));
   await mkdir(path.dirname(socketPath), { recursive: true });
   await removeStaleSocket(socketPath);
   await new Promise<void>((resolve, reject) => {
-    server.bindAsync(`unix:${socketPath}`, ServerCredentials.createInsecure(), (error) => {
-      if (error === null) resolve();
-      else reject(error);
-    });
+    server.once('error', reject);
+    server.listen(socketPath, resolve);
   });
   return {
     endpoint: `unix://${socketPath}`,
-    close: () =>
-      new Promise((resolve, reject) => {
-        server.tryShutdown((error) => {
-          if (error === undefined) resolve();
-          else reject(error);
-        });
-        // Clients hold their connections open; only dropping these lets the shutdown above complete.
-        server.forceShutdown();
-      }),
+    async close() {
+      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+      // Clients hold their connections open; only dropping these lets the server close.
+      for (const session of sessions) session.destroy();
+      await closed;
+    },
   };
 }
 
@@ -72,76 +70,122 @@ async function removeStaleSocket(socketPath: string): Promise<void> {
   await unlink(socketPath);
 }
 
-function definitionOf(service: Readonly<Record<string, MethodInfo<object, object>>>): ServiceDefinition {
-  return Object.fromEntries(
-    Object.entries(service).map(([name, { path: methodPath, request, response, serverStreaming }]) => [
-      name,
-      {
-        path: methodPath,
-        requestStream: false,
-        responseStream: serverStreaming,
-        requestSerialize: (value: object) => request.encode(value),
-        requestDeserialize: (bytes: Buffer) => request.decode(bytes),
-        responseSerialize: (value: object) => response.encode(value),
-        responseDeserialize: (bytes: Buffer) => response.decode(bytes),
-      },
-    ]),
-  );
-}
+/** Answers one call whose request has arrived; rejects with what the client is to be told. */
+type Handler = (request: Uint8Array, stream: ServerHttp2Stream, options: ServedOptions) => Promise<void>;
+type ServedOptions = CallOptions & { readonly signal: AbortSignal };
 
 function handlersOf(
   service: Readonly<Record<string, MethodInfo<object, object>>>,
   runtime: CriRuntime,
-): Record<string, handleUnaryCall<object, object> | handleServerStreamingCall<object, object>> {
+): [string, Handler][] {
   // The method tables name exactly the methods of CriRuntime, with the messages that they carry.
   const unary = runtime as unknown as Readonly<Record<string, UnaryMethod>>;
   const streams = runtime as unknown as Readonly<Record<string, StreamMethod>>;
-  return Object.fromEntries(
-    Object.entries(service).map(([name, { path: methodPath, serverStreaming }]) => {
-      const missing = new CriError('Unimplemented', `unknown method ${methodPath}`);
-      const handler: handleUnaryCall<object, object> = (call, callback) => {
-        Promise.resolve(unary[name]?.(call.request, optionsOf(call)) ?? Promise.reject(missing)).then(
-          (response) => callback(null, response),
-          (error) => callback(statusOf(error)),
-        );
-      };
-      const streamHandler: handleServerStreamingCall<object, object> = (call) => {
-        const options = optionsOf(call);
-        const messages = streams[name]?.(call.request, options);
-        if (messages === undefined) call.emit('error', statusOf(missing));
-        else {
-          sendAll(messages, call, options.signal).then(
-            () => call.end(),
-            (error) => call.emit('error', statusOf(error)),
-          );
-        }
-      };
-      return [name, serverStreaming ? streamHandler : handler];
-    }),
-  );
+  return Object.entries(service).map(([name, { path: methodPath, request, response, serverStreaming }]) => {
+    const answer: Handler = async (bytes, stream, options) => {
+      const message = await unary[name]?.(request.decode(bytes), options);
+      if (message === undefined) throw new CriError('Unimplemented', `unknown method ${methodPath}`);
+      const frame = framed(response, message);
+      if (stream.destroyed) return;
+      beginAnswer(stream);
+      stream.end(frame);
+    };
+    const answerAll: Handler = async (bytes, stream, options) => {
+      const messages = streams[name]?.(request.decode(bytes), options);
+      if (messages === undefined) throw new CriError('Unimplemented', `unknown method ${methodPath}`);
+      beginAnswer(stream);
+      await sendAll(messages, (message) => framed(response, message), stream, options.signal);
+      stream.end();
+    };
+    return [methodPath, serverStreaming ? answerAll : answer];
+  });
 }
 
-/** A client that goes away or gives up aborts the signal. */
-function optionsOf(call: AnyCall): CallOptions & { readonly signal: AbortSignal } {
+function serveCall(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  handlers: ReadonlyMap<string, Handler>,
+): void {
   const controller = new AbortController();
-  call.on('cancelled', () => controller.abort(new Cancelled()));
-  const remainingMs = Number(call.getDeadline()) - systemClock.now();
-  return { signal: controller.signal, timeoutMs: Number.isFinite(remainingMs) ? remainingMs : undefined };
+  const timeoutMs = timeoutMsOf(headers['grpc-timeout']);
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => {
+          controller.abort(new Cancelled());
+          endWithError(stream, new CriError('DeadlineExceeded', 'context deadline exceeded'));
+        }, timeoutMs);
+  // A client that goes away or gives up aborts the signal.
+  stream.once('close', () => {
+    clearTimeout(timer);
+    controller.abort(new Cancelled());
+  });
+  stream.on('error', () => controller.abort(new Cancelled()));
+  const handler = handlers.get(headers[':path'] ?? '');
+  if (handler === undefined) {
+    endWithError(stream, new CriError('Unimplemented', `unknown method ${headers[':path']}`));
+    return;
+  }
+  readRequest(stream)
+    .then((request) => handler(request, stream, { signal: controller.signal, timeoutMs }))
+    .catch((error: unknown) => endWithError(stream, asCriError(error)));
+}
+
+/** The one message of a request. */
+async function readRequest(stream: ServerHttp2Stream): Promise<Uint8Array> {
+  const reader = new MessageReader(MAX_MESSAGE_BYTES);
+  const chunks: AsyncIterable<Buffer> = stream.iterator({ destroyOnReturn: false });
+  for await (const chunk of chunks) {
+    reader.push(chunk);
+    const message = reader.next();
+    if (message !== undefined) return message;
+  }
+  throw new CriError('Internal', 'the request has no message');
+}
+
+/** The status follows the messages, as trailers. */
+function beginAnswer(
+  stream: ServerHttp2Stream,
+  status: Record<string, string> = { 'grpc-status': '0' },
+): void {
+  if (stream.destroyed || stream.headersSent) return;
+  stream.respond(grpcHeaders, { waitForTrailers: true });
+  stream.once('wantTrailers', () => stream.sendTrailers(trailers.get(stream) ?? status));
+}
+
+/** What a stream that failed after its first message says at its end. */
+const trailers = new WeakMap<ServerHttp2Stream, Record<string, string>>();
+
+function endWithError(stream: ServerHttp2Stream, { code, details }: CriError): void {
+  if (stream.destroyed || stream.closed) return;
+  const status = { 'grpc-status': String(code), 'grpc-message': escapeMessage(details) };
+  if (!stream.headersSent) {
+    stream.respond({ ...grpcHeaders, ...status }, { endStream: true });
+    // A request that is still being sent is not read any more.
+    if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+    return;
+  }
+  trailers.set(stream, status);
+  stream.end();
+}
+
+function framed(type: MethodInfo<object, object>['response'], message: object): Buffer {
+  try {
+    return frameMessage(type.encode(message));
+  } catch (error) {
+    throw new CriError('Internal', `grpc: error while marshaling: ${errorText(error)}`, { cause: error });
+  }
 }
 
 /** Takes the next message only when the connection has room for it. */
 async function sendAll(
   messages: AsyncIterable<object>,
-  call: ServerWritableStream<object, object>,
+  frame: (message: object) => Buffer,
+  stream: ServerHttp2Stream,
   signal: AbortSignal,
 ): Promise<void> {
   for await (const message of messages) {
     if (signal.aborted) return;
-    if (!call.write(message)) await once(call, 'drain', { signal });
+    if (!stream.write(frame(message))) await once(stream, 'drain', { signal });
   }
-}
-
-function statusOf(error: unknown): Partial<StatusObject> {
-  const { code, details } = asCriError(error);
-  return { code, details };
 }

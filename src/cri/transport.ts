@@ -7,7 +7,7 @@ import { createConnection } from 'node:net';
 import type { Init, MethodInfo } from './codec.js';
 import { CriError } from './errors.js';
 import { frameMessage, MessageReader } from './grpc-frames.js';
-import { type AnswerHeaders, callError } from './grpc-status.js';
+import { type AnswerHeaders, callError, timeoutText } from './grpc-status.js';
 import type { CallOptions } from './runtime.js';
 
 /** Both sides refuse larger messages. */
@@ -228,11 +228,6 @@ export class GrpcConnection {
     if (this.#closed) return new CriError('Canceled', 'grpc: the client connection is closing');
     return undefined;
   }
-}
-
-/** At most eight digits, so that long deadlines are told in seconds. */
-function timeoutText(timeoutMs: number): string {
-  return timeoutMs < 100_000_000 ? `${timeoutMs}m` : `${Math.ceil(timeoutMs / 1000)}S`;
 }
 
 function internalError(error: unknown): CriError {

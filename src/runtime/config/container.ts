@@ -1,13 +1,13 @@
 /** The CRI config of a container. */
 import { type ContainerConfig, type Init, Signal } from '../../cri/index.js';
 import { formatPod, type Pod } from '../../kube/index.js';
-import type { AnyContainer, EnsuredImage } from '../contracts.js';
+import type { AnyContainer, EnsuredImage, ImageUser } from '../contracts.js';
 import { type EnvValue, envBytes } from './environment.js';
 import { expand } from './expansion.js';
 import { containerAnnotations, containerLabels } from './labels.js';
 import { containerLogPath } from './paths.js';
 import { containerResources } from './resources.js';
-import { containerSecurityContext, type ImageUser } from './security.js';
+import { containerSecurityContext } from './security.js';
 import type { RuntimeSettings } from './settings.js';
 
 export interface ContainerRequest {

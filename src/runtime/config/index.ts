@@ -17,7 +17,6 @@ export {
 export { FilePodConfigs, imageUserFromRuntime, type PodConfigsOptions } from './pod-configs.js';
 export { parseResolvConf, resolvConfLimitProblem } from './resolv-conf.js';
 export { containerResources, overheadResources, sandboxResources } from './resources.js';
-export type { ImageUser } from './security.js';
 export {
   type MemoryQosSettings,
   type RuntimeSettings,

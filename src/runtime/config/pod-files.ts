@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open, readlink, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, sep } from 'node:path';
+import { isMissing } from '../logs/file-error.js';
 
 /** Anything longer than this is not the configuration file it should be. */
 const configFileMaxBytes = 10 * 1024 * 1024;
@@ -11,8 +12,8 @@ const maxLinks = 40;
 
 /** A log directory with mode 0755 whatever the umask is: log collectors must be able to enter it. */
 export async function makeLogDirectory(path: string): Promise<void> {
-  await mkdir(path, { recursive: true, mode: 0o755 });
-  await chmod(path, 0o755);
+  const firstMade = await mkdir(path, { recursive: true, mode: 0o755 });
+  if (firstMade !== undefined) await chmod(path, 0o755);
 }
 
 /** The text of a file of the node, such as its resolver file. */
@@ -33,17 +34,27 @@ export async function readNodeFile(path: string): Promise<string> {
  * content is left alone, and the file is cut to its new length after writing, so that it never is empty.
  */
 export async function writeHostsFile(path: string, content: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o750 });
-  const file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o644);
+  const file = await openHostsFile(path);
   try {
-    await file.chmod(0o644);
     const wanted = Buffer.from(content, 'utf8');
-    const { size } = await file.stat();
+    const { size, mode } = await file.stat();
+    if ((mode & 0o777) !== 0o644) await file.chmod(0o644);
     if (size === wanted.length && wanted.equals(await readWhole(file, size))) return;
     await writeWhole(file, wanted);
-    await file.truncate(wanted.length);
+    if (size > wanted.length) await file.truncate(wanted.length);
   } finally {
     await file.close();
+  }
+}
+
+async function openHostsFile(path: string): Promise<FileHandle> {
+  const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
+  try {
+    return await open(path, flags, 0o644);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    await mkdir(dirname(path), { recursive: true, mode: 0o750 });
+    return open(path, flags, 0o644);
   }
 }
 

@@ -5,7 +5,8 @@ import {
   SupplementalGroupsPolicy,
 } from '../../cri/index.js';
 import type { PodSecurityContext, PodSpec, SecurityContext } from '../../kube/index.js';
-import { containerSecurityContext, type ImageUser, verifyRunAsNonRoot } from './security.js';
+import type { ImageUser } from '../contracts.js';
+import { containerSecurityContext, verifyRunAsNonRoot } from './security.js';
 import { type RuntimeSettings, runtimeSettings } from './settings.js';
 
 const settings = runtimeSettings({ nodeName: 'n', rootDir: '/root-dir', isAppArmorEnabled: true });

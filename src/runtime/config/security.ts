@@ -1,17 +1,11 @@
 /** As whom and with which rights a container runs. */
 import type { Init, LinuxContainerSecurityContext, SELinuxOption } from '../../cri/index.js';
 import { formatPod, type Pod, type SELinuxOptions, type SecurityContext } from '../../kube/index.js';
-import type { AnyContainer } from '../contracts.js';
+import type { AnyContainer, ImageUser } from '../contracts.js';
 import { appArmorProfile, hiddenPaths, seccompProfile } from './confinement.js';
 import { containerNamespaces } from './namespaces.js';
 import type { RuntimeSettings } from './settings.js';
 import { containerGroups, supplementalGroupsPolicy } from './supplemental-groups.js';
-
-/** The user that an image names: by number, by name, or not at all, which is root. */
-export interface ImageUser {
-  readonly uid?: number;
-  readonly username?: string;
-}
 
 const largestUserId = 2_147_483_647;
 

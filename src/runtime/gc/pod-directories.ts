@@ -10,7 +10,8 @@ export async function makePodDirectories(rootDir: string, uid: string): Promise<
   if (path.basename(uid) !== uid || uid === '.' || uid === '..' || uid === '')
     throw new Error(`"${uid}" cannot name a pod's folder`);
   const pod = path.join(rootDir, 'pods', uid);
-  for (const folder of [pod, path.join(pod, 'volumes'), path.join(pod, 'plugins')]) {
+  // The first makes the folders above it, too.
+  for (const folder of [path.join(pod, 'volumes'), path.join(pod, 'plugins')]) {
     await mkdir(folder, { recursive: true, mode: 0o750 });
   }
 }
