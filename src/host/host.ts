@@ -73,6 +73,7 @@ export interface HeldPath {
   child(name: string): Promise<HeldPath>;
   /** Makes a directory with exactly this mode and holds it. */
   makeDirectory(name: string, mode: number): Promise<HeldPath>;
+  /** May be repeated. Whoever holds must close: while held, the entry keeps its mount busy. */
   close(): Promise<void>;
 }
 
@@ -104,8 +105,12 @@ export interface MountRequest {
 /** Mounts. A bind with further options becomes a bind and then a remount, as the kernel wants it. */
 export interface HostMounts {
   list(): Promise<readonly MountPoint[]>;
+  /** Ends by itself after a limit (ETIMEDOUT); with the signal it is no longer waited for (Cancelled) and may happen yet. */
   mount(request: MountRequest, signal?: AbortSignal): Promise<void>;
-  /** `force` is for file systems whose server is away. */
+  /**
+   * Where nothing is mounted there is nothing to do; a path that is not there is ENOENT. `force` is for file systems
+   * whose server is away: what does not end within the limit (1 min if none is given) is forced.
+   */
   unmount(target: string, options?: { force?: boolean; timeoutMs?: number }): Promise<void>;
   /** Makes the mount that holds `path` recursively shared, mounting `path` on itself where it is no mount point. */
   makeShared(path: string): Promise<void>;

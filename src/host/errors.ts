@@ -1,0 +1,25 @@
+/** What failed calls of the machine are told apart by. */
+import { HostError } from './host.js';
+
+/** Whether a call failed with one of these codes. */
+export function isHostError(error: unknown, ...codes: readonly string[]): error is HostError {
+  return error instanceof HostError && (codes.length === 0 || codes.includes(error.code));
+}
+
+/** Whether a call failed because there is nothing at its path. */
+export function isMissing(error: unknown): error is HostError {
+  return isHostError(error, 'ENOENT');
+}
+
+/** An error of the system as a HostError; whatever carries no code is `EIO`. */
+export function toHostError(error: unknown, path: string): HostError {
+  if (error instanceof HostError) return error;
+  const code = codeOf(error);
+  const text = error instanceof Error ? error.message : String(error);
+  return new HostError(code, path, text, { cause: error });
+}
+
+function codeOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return 'EIO';
+  return typeof error.code === 'string' ? error.code : 'EIO';
+}

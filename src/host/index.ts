@@ -1,0 +1,16 @@
+/** The machine as a port with two sides: the Linux machine that the agent runs on, and one in memory for tests. */
+export { isHostError, isMissing, toHostError } from './errors.js';
+export * from './host.js';
+export { type LinuxHostOptions, linuxHost } from './linux/linux-host.js';
+export {
+  type CleanMountPointOptions,
+  cleanMountPoint,
+  isCorruptedMount,
+  isMountPoint,
+  mountAt,
+  mountPointsUnder,
+} from './mount-points.js';
+export { removeTree } from './remove-tree.js';
+export { type HostCall, HostDied, type HostFault } from './simulated/faults.js';
+export { SimulatedMachine } from './simulated/machine.js';
+export { type SimulatedHost, type SimulatedHostOptions, simulatedHost } from './simulated/simulated-host.js';

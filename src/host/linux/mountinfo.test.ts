@@ -1,0 +1,60 @@
+/** The kernel's mount table as it is written. */
+import { describe, expect, it } from 'vitest';
+import { parseMountinfo, unescapeOctal } from './mountinfo.js';
+
+describe('parseMountinfo', () => {
+  const parsed = (line: string) => parseMountinfo(`${line}\n`)[0];
+
+  it('reads all fields', () =>
+    expect(parsed('36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue')).toEqual({
+      id: 36,
+      device: '98:0',
+      root: '/mnt1',
+      target: '/mnt2',
+      options: ['rw', 'noatime'],
+      fsType: 'ext3',
+      source: '/dev/root',
+      superOptions: ['rw', 'errors=continue'],
+      propagation: 'slave',
+    }));
+
+  const propagations: readonly [rule: string, tags: string, propagation: string][] = [
+    ['no tag is private', '', 'private'],
+    ['shared', 'shared:7 ', 'shared'],
+    ['slave', 'master:7 ', 'slave'],
+    ['shared and slave passes on what it gets', 'shared:8 master:7 ', 'shared'],
+    ['a tag that came later is not known', 'propagate_from:2 ', 'private'],
+    ['unbindable', 'unbindable ', 'unbindable'],
+  ];
+  it.each(propagations)('%s', (_, tags, propagation) =>
+    expect(parsed(`1 0 0:1 / /x rw ${tags}- tmpfs tmpfs rw`)?.propagation).toBe(propagation),
+  );
+
+  const odd: readonly [rule: string, line: string, target: string | undefined][] = [
+    ['blanks in names', '1 0 0:1 / /a\\040b rw - tmpfs none rw', '/a b'],
+    ['a name that is a dash', '1 0 0:1 / - rw - tmpfs none rw', '-'],
+    ['no super options', '1 0 0:1 / /x rw - tmpfs none', '/x'],
+    ['an empty line', '', undefined],
+    ['a line cut short', '1 0 0:1 / /x rw', undefined],
+    ['a line cut short behind the dash', '1 0 0:1 / /x rw - tmpfs', undefined],
+  ];
+  it.each(odd)('%s', (_, line, target) => expect(parsed(line)?.target).toBe(target));
+
+  it('keeps the order of the table', () => {
+    const table = '1 0 0:1 / / rw - ext4 a rw\n2 1 0:2 / /x rw - tmpfs b rw\n3 2 0:3 / /x rw - tmpfs c rw\n';
+    expect(parseMountinfo(table).map(({ source }) => source)).toEqual(['a', 'b', 'c']);
+  });
+});
+
+describe('unescapeOctal', () => {
+  const rows: readonly [written: string, meant: string][] = [
+    ['plain', 'plain'],
+    ['a\\040b\\011c\\012d', 'a b\tc\nd'],
+    ['back\\134slash', 'back\\slash'],
+    ['back\\134040', 'back\\040'],
+    ['\\303\\244', 'ä'],
+    ['ä', 'ä'],
+    ['\\9', '\\9'],
+  ];
+  it.each(rows)('%s', (written, meant) => expect(unescapeOctal(written)).toBe(meant));
+});

@@ -1,0 +1,51 @@
+/** Reads the kernel's mount table as `/proc/self/mountinfo` has it. */
+import type { MountPoint } from '../host.js';
+
+export interface ListedMount extends MountPoint {
+  readonly id: number;
+}
+
+/** The mounts in the order in which the kernel lists them; of several at one target, the last one is on top. */
+export function parseMountinfo(text: string): readonly ListedMount[] {
+  return text.split('\n').flatMap((line) => parseLine(line) ?? []);
+}
+
+/** `36 35 98:0 /root /target rw,noatime shared:1 - ext3 /dev/sda1 rw,errors=continue` */
+function parseLine(line: string): ListedMount | undefined {
+  const fields = line.split(' ');
+  const separator = fields.indexOf('-', 6);
+  const [id, , device, root, target, options] = fields;
+  const [fsType, source, superOptions = ''] = separator === -1 ? [] : fields.slice(separator + 1);
+  if (device === undefined || root === undefined || target === undefined || options === undefined)
+    return undefined;
+  if (fsType === undefined || source === undefined) return undefined;
+  return {
+    id: Number(id),
+    device,
+    root: unescapeOctal(root),
+    target: unescapeOctal(target),
+    options: options.split(','),
+    fsType: unescapeOctal(fsType),
+    source: unescapeOctal(source),
+    superOptions: superOptions === '' ? [] : superOptions.split(','),
+    propagation: propagationOf(fields.slice(6, separator)),
+  };
+}
+
+function propagationOf(tags: readonly string[]): MountPoint['propagation'] {
+  if (tags.some((tag) => tag.startsWith('shared:'))) return 'shared';
+  if (tags.some((tag) => tag.startsWith('master:'))) return 'slave';
+  return tags.includes('unbindable') ? 'unbindable' : 'private';
+}
+
+/** Blanks, tabs, newlines and backslashes are written as three octal digits of a byte each. */
+export function unescapeOctal(text: string): string {
+  return text.replace(/(?:\\[0-3][0-7]{2})+/g, (run) =>
+    Buffer.from(
+      run
+        .slice(1)
+        .split('\\')
+        .map((octal) => Number.parseInt(octal, 8)),
+    ).toString('utf8'),
+  );
+}

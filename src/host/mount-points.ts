@@ -1,0 +1,84 @@
+/** What is done with mount points on any machine: telling them, and removing them without touching what they show. */
+import { isHostError, isMissing } from './errors.js';
+import type { Host, HostFiles, MountPoint } from './host.js';
+
+const corruptedCodes = [
+  'ENOTCONN',
+  'ESTALE',
+  'EIO',
+  'EACCES',
+  'EHOSTDOWN',
+  'EAGAIN',
+  'EWOULDBLOCK',
+  'ENODEV',
+];
+
+/** Whether looking at a mount point failed because what is behind it is gone. */
+export function isCorruptedMount(error: unknown): boolean {
+  return isHostError(error, ...corruptedCodes);
+}
+
+/** The path as the mount table names it: its folder without links, its own name as it stands. */
+async function nameInMountTable(files: HostFiles, path: string): Promise<string> {
+  const trimmed = path.replace(/(?<=.)\/+$/, '');
+  const slash = trimmed.lastIndexOf('/');
+  const folder = await files.realpath(trimmed.slice(0, slash) || '/');
+  return folder === '/' ? trimmed.slice(slash) : `${folder}${trimmed.slice(slash)}`;
+}
+
+/** Whether something is mounted at this very path, by the mount table; false for a path that is not there. */
+export async function isMountPoint(host: Host, path: string): Promise<boolean> {
+  return (await mountAt(host, path)) !== undefined;
+}
+
+/** The topmost mount at this very path. */
+export async function mountAt(host: Host, path: string): Promise<MountPoint | undefined> {
+  let name: string;
+  try {
+    name = await nameInMountTable(host.files, path);
+  } catch (error) {
+    if (isHostError(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+  return (await host.mounts.list()).findLast(({ target }) => target === name);
+}
+
+/** The mounts at and below a path, the ones to be unmounted first at the front. */
+export async function mountPointsUnder(host: Host, path: string): Promise<readonly MountPoint[]> {
+  let name: string;
+  try {
+    name = await nameInMountTable(host.files, path);
+  } catch (error) {
+    if (isHostError(error, 'ENOENT', 'ENOTDIR')) return [];
+    throw error;
+  }
+  const prefix = name === '/' ? '/' : `${name}/`;
+  const mounts = await host.mounts.list();
+  return mounts.filter(({ target }) => target === name || target.startsWith(prefix)).toReversed();
+}
+
+export interface CleanMountPointOptions {
+  readonly force?: boolean;
+  readonly timeoutMs?: number;
+}
+
+/** Mounts stacked at one path, beyond which something else is wrong. */
+const stackLimit = 16;
+
+/** Unmounts what is mounted at the path, if anything, and removes the folder or file that it was mounted on, which must be empty. */
+export async function cleanMountPoint(
+  host: Host,
+  path: string,
+  options: CleanMountPointOptions = {},
+): Promise<void> {
+  for (let depth = 0; depth < stackLimit && (await isMountPoint(host, path)); depth++) {
+    await host.mounts.unmount(path, options);
+  }
+  try {
+    const { kind } = await host.files.lstat(path);
+    if (kind === 'directory') await host.files.rmdir(path);
+    else await host.files.unlink(path);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}

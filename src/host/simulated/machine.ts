@@ -1,0 +1,242 @@
+/** What outlives a process on a simulated machine: its files and mounts, and how paths lead through them. */
+import type { MountPoint } from '../host.js';
+import {
+  addNode,
+  entriesOf,
+  type FileNode,
+  type FileSystem,
+  fileSystem,
+  flagsOf,
+  type Mount,
+  mountFlags,
+  type Position,
+  pathInFileSystem,
+  type SpecialKind,
+  systemError,
+} from './nodes.js';
+
+const linkLimit = 40;
+const nameLimitBytes = 255;
+const pathLimitBytes = 4096;
+
+/** Where a path ends: at an entry, or at a name that its directory does not have. */
+export interface Walked {
+  readonly position: Position | undefined;
+  /** Undefined where the path names no entry of a directory: `/`, `..`, a held path. */
+  readonly parent: Position | undefined;
+  readonly name: string;
+}
+
+/** Mounts are told by flags only: nothing that is mounted below a shared mount shows up below its peers. */
+export class SimulatedMachine {
+  readonly #rootMount: Mount;
+  #mounts: Mount[];
+  /** File systems with a life of their own, such as an NFS share, by type and source. */
+  readonly #lasting = new Map<string, FileSystem>();
+  readonly #held = new Map<string, Position>();
+  #nextDevice = 40n;
+  #nextProcess = 1000;
+  #nextDescriptor = 20;
+
+  constructor() {
+    const fs = fileSystem(this.#nextDevice++, 'ext4', '/dev/vda', ['rw'], 0o755);
+    this.#rootMount = {
+      parent: undefined,
+      mountpoint: undefined,
+      root: fs.root,
+      flags: flagsOf([]),
+      propagation: 'private',
+    };
+    this.#mounts = [this.#rootMount];
+    for (const [name, mode] of [
+      ['etc', 0o755],
+      ['proc', 0o555],
+      ['tmp', 0o1777],
+      ['var', 0o755],
+    ] as const)
+      addNode(fs.root, name, { kind: 'directory', entries: new Map() }, mode);
+  }
+
+  /** Loses all mounts, and with them what tmpfs held; files on disk stay. */
+  reboot(): void {
+    this.#mounts = [this.#rootMount];
+    this.#rootMount.propagation = 'private';
+    this.#held.clear();
+  }
+
+  /** Makes what no call of a host can make. */
+  makeSpecialFile(path: string, kind: SpecialKind, mode = 0o644): void {
+    const { parent, name, position } = this.walk(path, false);
+    if (parent === undefined || position !== undefined) throw systemError('EEXIST', path, 'mknod');
+    addNode(parent.node, name, { kind }, mode);
+  }
+
+  get mounts(): readonly Mount[] {
+    return this.#mounts;
+  }
+
+  addMount(mount: Mount): void {
+    this.#mounts.push(mount);
+  }
+
+  removeMount(mount: Mount): void {
+    this.#mounts = this.#mounts.filter((other) => other !== mount);
+  }
+
+  isMountpoint(node: FileNode): boolean {
+    return this.#mounts.some(({ mountpoint }) => mountpoint === node);
+  }
+
+  /** Whether a mount has others on it, or held paths in it. */
+  isBusy(mount: Mount): boolean {
+    if (this.#mounts.some(({ parent }) => parent === mount)) return true;
+    return [...this.#held.values()].some((position) => position.mount === mount);
+  }
+
+  /** A file system for a mount: a fresh one for those in memory, the same one again for others. */
+  fileSystemFor(type: string, source: string, superOptions: readonly string[], rootMode: number): FileSystem {
+    if (type === 'tmpfs' || type === 'hugetlbfs')
+      return fileSystem(this.#nextDevice++, type, source, superOptions, rootMode);
+    const key = `${type} ${source}`;
+    const known = this.#lasting.get(key);
+    if (known !== undefined) return known;
+    const fresh = fileSystem(this.#nextDevice++, type, source, superOptions, rootMode);
+    this.#lasting.set(key, fresh);
+    return fresh;
+  }
+
+  startProcess(): number {
+    return this.#nextProcess++;
+  }
+
+  endProcess(processId: number): void {
+    for (const path of this.#held.keys()) {
+      if (path.startsWith(`/proc/${processId}/`)) this.#held.delete(path);
+    }
+  }
+
+  hold(processId: number, position: Position): string {
+    const path = `/proc/${processId}/fd/${this.#nextDescriptor++}`;
+    this.#held.set(path, position);
+    return path;
+  }
+
+  release(procPath: string): void {
+    this.#held.delete(procPath);
+  }
+
+  heldAt(procPath: string): Position | undefined {
+    return this.#held.get(procPath);
+  }
+
+  /** The number of paths held by all processes, to see that none is forgotten. */
+  get heldPaths(): number {
+    return this.#held.size;
+  }
+
+  /** The entry at a path; ENOENT when there is none. */
+  resolve(path: string, follow: boolean): Position {
+    const { position } = this.walk(path, follow);
+    if (position === undefined) throw systemError('ENOENT', path);
+    return position;
+  }
+
+  walk(path: string, follow: boolean): Walked {
+    if (path === '') throw systemError('ENOENT', path);
+    if (Buffer.byteLength(path) >= pathLimitBytes) throw systemError('ENAMETOOLONG', path);
+    const throughSlash = path.endsWith('/');
+    let { at, rest } = this.#start(path);
+    let links = 0;
+    for (let name = rest.pop(); name !== undefined; name = rest.pop()) {
+      if (at.node.content.kind !== 'directory') throw systemError('ENOTDIR', path);
+      if (name === '..') {
+        at = this.#above(at);
+        continue;
+      }
+      if (Buffer.byteLength(name) > nameLimitBytes) throw systemError('ENAMETOOLONG', path);
+      const isLast = rest.length === 0;
+      const child = entriesOf(at.node).get(name);
+      if (child === undefined) {
+        if (isLast) return { position: undefined, parent: at, name };
+        throw systemError('ENOENT', path);
+      }
+      if (child.content.kind === 'symlink' && (!isLast || follow || throughSlash)) {
+        if (++links > linkLimit) throw systemError('ELOOP', path);
+        const { target } = child.content;
+        const onward = target.startsWith('/') ? this.#start(target) : { at, rest: segments(target) };
+        at = onward.at;
+        rest = [...rest, ...onward.rest];
+        continue;
+      }
+      const entered = this.#enter({ mount: at.mount, node: child });
+      if (isLast) {
+        if (throughSlash && child.content.kind !== 'directory') throw systemError('ENOTDIR', path);
+        return { position: entered, parent: at, name };
+      }
+      at = entered;
+    }
+    return { position: at, parent: undefined, name: '' };
+  }
+
+  /** The name of an entry without links, as the mount table has it. */
+  pathOf({ mount, node }: Position): string {
+    const names: string[] = [];
+    let at = node;
+    for (; at !== mount.root && at.parent !== undefined; at = at.parent) names.unshift(at.name);
+    const below = names.join('/');
+    if (mount.parent === undefined || mount.mountpoint === undefined) return `/${below}`;
+    const above = this.pathOf({ mount: mount.parent, node: mount.mountpoint });
+    return below === '' ? above : `${above === '/' ? '' : above}/${below}`;
+  }
+
+  describe(mount: Mount): MountPoint {
+    const { fs } = mount.root;
+    return {
+      target: this.pathOf({ mount, node: mount.root }),
+      source: fs.source,
+      fsType: fs.type,
+      options: [
+        ...(mount.flags.has('ro') ? [] : ['rw']),
+        ...mountFlags.filter((flag) => mount.flags.has(flag)),
+      ],
+      superOptions: fs.superOptions,
+      root: pathInFileSystem(mount.root),
+      device: `0:${fs.device}`,
+      propagation: mount.propagation,
+    };
+  }
+
+  #start(path: string): { at: Position; rest: string[] } {
+    const held = /^\/proc\/[0-9]+\/fd\/[0-9]+(?=\/|$)/.exec(path)?.[0];
+    const position = held === undefined ? undefined : this.#held.get(held);
+    if (held !== undefined && position !== undefined)
+      return { at: position, rest: segments(path.slice(held.length)) };
+    return { at: this.#enter({ mount: this.#rootMount, node: this.#rootMount.root }), rest: segments(path) };
+  }
+
+  /** To the topmost mount on an entry. */
+  #enter(position: Position): Position {
+    let at = position;
+    for (;;) {
+      const { mount, node } = at;
+      const above = this.#mounts.findLast((other) => other.parent === mount && other.mountpoint === node);
+      if (above === undefined) return at;
+      at = { mount: above, node: above.root };
+    }
+  }
+
+  #above({ mount, node }: Position): Position {
+    if (node !== mount.root)
+      return node.parent === undefined ? { mount, node } : this.#enter({ mount, node: node.parent });
+    if (mount.parent === undefined || mount.mountpoint === undefined) return { mount, node };
+    return this.#above({ mount: mount.parent, node: mount.mountpoint });
+  }
+}
+
+/** The elements of a path, the first one last. */
+function segments(path: string): string[] {
+  return path
+    .split('/')
+    .filter((name) => name !== '' && name !== '.')
+    .reverse();
+}
