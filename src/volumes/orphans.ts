@@ -1,0 +1,184 @@
+/** Removes the folders of pods that are gone, and never anything that a volume holds or a mount shows. */
+import { join } from 'node:path/posix';
+import { errorText } from '../async/index.js';
+import { type Host, HostError, isMissing, mountPointsUnder, removeTree } from '../host/index.js';
+import { goQuote } from '../kube/index.js';
+
+export interface OrphanedPods {
+  readonly host: Host;
+  /** The agent's root directory. */
+  readonly rootDirectory: string;
+  /** UIDs of the pods that are wanted or that the runtime still has. */
+  readonly known: ReadonlySet<string>;
+  /** Whether a volume of the pod may still be mounted. */
+  readonly podVolumesExist: (uid: string) => boolean | Promise<boolean>;
+}
+
+export interface OrphanedPodsOutcome {
+  /** Pods that are gone and had a folder: `kubelet_orphan_pod_cleaned_volumes`. */
+  readonly seen: number;
+  /** Those of them that still have one: `kubelet_orphan_pod_cleaned_volumes_errors`. */
+  readonly failedPods: number;
+  /** Why, one text each; a pod whose volumes are still mounted counts without one. */
+  readonly failures: readonly string[];
+}
+
+export async function cleanOrphanedPods(orphans: OrphanedPods): Promise<OrphanedPodsOutcome> {
+  const { host, rootDirectory, known } = orphans;
+  const pods = join(rootDirectory, 'pods');
+  const failures: string[] = [];
+  let seen = 0;
+  let failedPods = 0;
+  for (const uid of await directoriesIn(host, pods)) {
+    if (known.has(uid)) continue;
+    seen++;
+    const outcome = await cleanPod(orphans, uid, join(pods, uid));
+    if (outcome !== 'removed') failedPods++;
+    if (Array.isArray(outcome)) failures.push(...outcome);
+  }
+  return { seen, failedPods, failures };
+}
+
+async function cleanPod(
+  { host, podVolumesExist }: OrphanedPods,
+  uid: string,
+  pod: string,
+): Promise<'removed' | 'still mounted' | string[]> {
+  const said = (what: string, error: unknown): string =>
+    `orphaned pod ${goQuote(uid)} found, but ${what}: ${errorText(error)}`;
+  try {
+    if ((await podVolumesExist(uid)) || (await hasMountedVolumes(host, pod))) return 'still mounted';
+  } catch (error) {
+    return [said('error occurred while looking for its mounted volumes', error)];
+  }
+  const failures = await removeVolumes(host, pod, said);
+  if (failures.length > 0) return failures;
+  let names: readonly string[];
+  try {
+    names = await host.files.readdir(pod);
+  } catch (error) {
+    return [said('error occurred during reading the pod dir from disk', error)];
+  }
+  for (const name of names) {
+    const entry = join(pod, name);
+    try {
+      if (name === 'volumes') throw new Error('volumes subdir was found after it was removed');
+      await removeTree(host, entry);
+    } catch (error) {
+      failures.push(said(`error occurred when trying to remove subdir ${goQuote(entry)}`, error));
+    }
+  }
+  try {
+    await host.files.rmdir(pod);
+  } catch (error) {
+    failures.push(said('error occurred when trying to remove the pod directory', error));
+  }
+  return failures.length > 0 ? failures : 'removed';
+}
+
+async function hasMountedVolumes(host: Host, pod: string): Promise<boolean> {
+  return (await mountPointsUnder(host, join(pod, 'volumes'))).length > 0;
+}
+
+/** With calls that remove nothing but empty folders and the empty files that mounts were put on. */
+async function removeVolumes(
+  host: Host,
+  pod: string,
+  said: (what: string, error: unknown) => string,
+): Promise<string[]> {
+  const failures: string[] = [];
+  let volumes: readonly string[];
+  try {
+    volumes = await volumePaths(host, join(pod, 'volumes'));
+  } catch (error) {
+    return [said('error occurred during reading volume dir from disk', error)];
+  }
+  for (const path of volumes) {
+    try {
+      await host.files.rmdir(path);
+    } catch (error) {
+      failures.push(said(`failed to rmdir() volume at path ${path}`, error));
+    }
+  }
+  let subPaths: readonly string[];
+  try {
+    subPaths = await subPathMounts(host, join(pod, 'volume-subpaths'));
+  } catch (error) {
+    return [...failures, said('error occurred during reading of volume-subpaths dir from disk', error)];
+  }
+  for (const path of subPaths) {
+    try {
+      await removeEntry(host, path);
+    } catch (error) {
+      failures.push(said(`failed to rmdir() subpath at path ${path}`, error));
+    }
+  }
+  try {
+    await removeFolders(host, join(pod, 'volumes'));
+  } catch (error) {
+    failures.push(said('error occurred when trying to remove the volumes dir', error));
+  }
+  return failures;
+}
+
+/** `volumes/<plugin>/<name>`, or `mount` in it where a CSI driver mounts. */
+async function volumePaths(host: Host, volumes: string): Promise<readonly string[]> {
+  const paths: string[] = [];
+  for (const plugin of await directoriesIn(host, volumes)) {
+    for (const name of await directoriesIn(host, join(volumes, plugin))) {
+      const volume = join(volumes, plugin, name);
+      if (plugin !== 'kubernetes.io~csi') paths.push(volume);
+      else if ((await directoriesIn(host, volume)).includes('mount')) paths.push(join(volume, 'mount'));
+    }
+  }
+  return paths;
+}
+
+async function subPathMounts(host: Host, subPaths: string): Promise<readonly string[]> {
+  const paths: string[] = [];
+  for (const volume of await directoriesIn(host, subPaths)) {
+    for (const container of await directoriesIn(host, join(subPaths, volume))) {
+      const folder = join(subPaths, volume, container);
+      for (const name of await host.files.readdir(folder)) paths.push(join(folder, name));
+    }
+  }
+  return paths;
+}
+
+/** The names of the directories in a folder; none where there is no folder. */
+async function directoriesIn(host: Host, folder: string): Promise<readonly string[]> {
+  const directories: string[] = [];
+  for (const name of await namesIn(host, folder)) {
+    if ((await host.files.lstat(join(folder, name))).kind === 'directory') directories.push(name);
+  }
+  return directories;
+}
+
+async function namesIn({ files }: Host, folder: string): Promise<readonly string[]> {
+  try {
+    return await files.readdir(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+async function removeEntry({ files }: Host, path: string): Promise<void> {
+  if ((await files.lstat(path)).kind === 'directory') await files.rmdir(path);
+  else await files.unlink(path);
+}
+
+/** Folders only: a file in them may be somebody's data, a mount certainly is. */
+async function removeFolders(host: Host, folder: string): Promise<void> {
+  for (const name of await namesIn(host, folder)) {
+    const entry = join(folder, name);
+    if ((await host.files.lstat(entry)).kind !== 'directory')
+      throw new HostError('ENOTDIR', entry, `${entry} is not a directory`);
+    await removeFolders(host, entry);
+  }
+  try {
+    await host.files.rmdir(folder);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}

@@ -1,0 +1,7 @@
+/** Gives the files of a volume to the pod's fsGroup. */
+export {
+  setVolumeOwnership,
+  type VolumeOwnership,
+  type VolumeOwnershipOutcome,
+  volumePermissionChangeInProgress,
+} from './ownership-walk.js';

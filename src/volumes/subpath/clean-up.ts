@@ -1,0 +1,60 @@
+/** Removes the subPath mounts of a volume, by their places alone and without a look into what is mounted. */
+import { errorText } from '../../async/index.js';
+import { cleanMountPoint, type Host, isHostError, isMissing } from '../../host/index.js';
+import { subPathsDirectory, volumeSubPathsDirectory } from './subpath-names.js';
+
+export interface SubPathRemains {
+  readonly host: Host;
+  /** `<root>/pods/<uid>` */
+  readonly podDirectory: string;
+  readonly innerVolumeName: string;
+}
+
+/** Idempotent; to be run before a volume of the pod is torn down. What one mount refuses does not keep the others. */
+export async function cleanSubPaths({ host, podDirectory, innerVolumeName }: SubPathRemains): Promise<void> {
+  const volume = volumeSubPathsDirectory(podDirectory, innerVolumeName);
+  const failures: unknown[] = [];
+  const attempt = async (step: () => Promise<void>): Promise<void> => {
+    try {
+      await step();
+    } catch (error) {
+      failures.push(error);
+    }
+  };
+  for (const container of await namesIn(host, volume)) {
+    const folder = `${volume}/${container}`;
+    await attempt(async () => {
+      for (const entry of await namesIn(host, folder))
+        await attempt(() => cleanMountPoint(host, `${folder}/${entry}`));
+    });
+    if (failures.length === 0) await attempt(() => removeIfThere(host, folder));
+  }
+  if (failures.length > 0) throw new AggregateError(failures, failures.map(errorText).join('; '));
+  await removeIfThere(host, volume);
+  await removeIfEmpty(host, subPathsDirectory(podDirectory));
+}
+
+async function namesIn({ files }: Host, folder: string): Promise<readonly string[]> {
+  try {
+    return await files.readdir(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+async function removeIfThere({ files }: Host, folder: string): Promise<void> {
+  try {
+    await files.rmdir(folder);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+async function removeIfEmpty(host: Host, folder: string): Promise<void> {
+  try {
+    await removeIfThere(host, folder);
+  } catch (error) {
+    if (!isHostError(error, 'ENOTEMPTY', 'EEXIST')) throw error;
+  }
+}

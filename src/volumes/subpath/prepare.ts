@@ -1,0 +1,45 @@
+/** Makes a subPath ready for a container: checks it, creates it where it is missing, and binds it to a place of its own. */
+import { isCancelled } from '../../async/index.js';
+import type { Host } from '../../host/index.js';
+import { goQuote } from '../../kube/index.js';
+import { bindSubPath } from './bind.js';
+import { createSubPath } from './create.js';
+import { type SubPathPlace, subPathProblem, subPathTarget } from './subpath-names.js';
+
+export interface SubPathMount extends SubPathPlace {
+  readonly host: Host;
+  /** Where the volume's content is on the machine. */
+  readonly volumePath: string;
+  /** From the volumeMount, or expanded from its `subPathExpr`. */
+  readonly subPath: string;
+  readonly volumeMountName: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Why a subPath cannot be given to a container; the details are in `cause`, for logs only. */
+export class SubPathError extends Error {
+  override readonly name = 'SubPathError';
+}
+
+/** The host path to mount into the container. Fails with SubPathError. */
+export async function prepareSubPath(mount: SubPathMount): Promise<string> {
+  const { host, volumePath, subPath, signal } = mount;
+  const problem = subPathProblem(subPath);
+  if (problem !== undefined) throw new SubPathError(problem);
+  const target = subPathTarget(mount);
+  await orFail('failed to create subPath directory', mount, () => createSubPath(host, volumePath, subPath));
+  await orFail('failed to prepare subPath', mount, () =>
+    bindSubPath({ host, volumePath, subPath, target, signal }),
+  );
+  return target;
+}
+
+async function orFail(failure: string, mount: SubPathMount, step: () => Promise<void>): Promise<void> {
+  try {
+    await step();
+  } catch (error) {
+    if (isCancelled(error)) throw error;
+    const place = `volumeMount ${goQuote(mount.volumeMountName)} of container ${goQuote(mount.containerName)}`;
+    throw new SubPathError(`${failure} for ${place}`, { cause: error });
+  }
+}

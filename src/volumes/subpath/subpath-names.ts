@@ -1,0 +1,53 @@
+/** Which subPaths are allowed, and where their mounts lie. */
+import { join } from 'node:path/posix';
+
+/** What is wrong with a subPath (after the expansion of `subPathExpr`), or undefined. */
+export function subPathProblem(subPath: string): string | undefined {
+  if (subPath.startsWith('/')) return `error SubPath \`${subPath}\` must not be an absolute path`;
+  if (subPath.split('/').includes('..'))
+    return `unable to provision SubPath \`${subPath}\`: must not contain '..'`;
+  return undefined;
+}
+
+/** The elements of a path without empty ones and those that stay where they are. */
+export function pathElements(path: string): readonly string[] {
+  return path.split('/').filter((name) => name !== '' && name !== '.');
+}
+
+/** The elements that lead from a base to a path in it, both without links; undefined when the path is not in it. */
+export function elementsBelow(base: string, path: string): readonly string[] | undefined {
+  const prefix = base === '/' ? '/' : `${base}/`;
+  return path === base || path.startsWith(prefix) ? pathElements(path.slice(base.length)) : undefined;
+}
+
+/** The folder with the subPath mounts of a pod. */
+export function subPathsDirectory(podDirectory: string): string {
+  return join(podDirectory, 'volume-subpaths');
+}
+
+/** The folder with the subPath mounts of a pod's volume. */
+export function volumeSubPathsDirectory(podDirectory: string, innerVolumeName: string): string {
+  return join(subPathsDirectory(podDirectory), oneName(innerVolumeName));
+}
+
+export interface SubPathPlace {
+  /** `<root>/pods/<uid>` */
+  readonly podDirectory: string;
+  /** The pod volume's name, or the PersistentVolume's. */
+  readonly innerVolumeName: string;
+  readonly containerName: string;
+  /** Index of the volumeMount in the container's list. */
+  readonly mountIndex: number;
+}
+
+/** Where a subPath is mounted for the container runtime to take it from. */
+export function subPathTarget(place: SubPathPlace): string {
+  const volume = volumeSubPathsDirectory(place.podDirectory, place.innerVolumeName);
+  return join(volume, oneName(place.containerName), String(place.mountIndex));
+}
+
+function oneName(name: string): string {
+  if (name === '' || name === '.' || name === '..' || name.includes('/'))
+    throw new Error(`"${name}" cannot name a folder of subPath mounts`);
+  return name;
+}
