@@ -1,6 +1,8 @@
-/** Turns a parsed document into pods, reporting every wrongly typed field at once and every unknown one. */
-import type { SourceDocument } from './document.js';
+/** Turns a parsed document into objects, reporting every wrongly typed field at once and every unknown one. */
+import type { FieldPath, SourceDocument } from './document.js';
 import { parseTimestamp } from './goformat.js';
+import type { ConfigMap, Secret } from './objects.js';
+import type { PersistentVolume, PersistentVolumeClaim } from './persistentvolume.js';
 import type { Pod } from './pod.js';
 import { InvalidManifest, type Problem, problemAt } from './problem.js';
 import { formatQuantity, InvalidQuantity, parseQuantity } from './quantity.js';
@@ -20,16 +22,59 @@ export interface DecodedPods {
   readonly warnings: Problem[];
 }
 
+/** The objects that manifests may hold. */
+export type ManifestObject =
+  | (Pod & { kind: 'Pod' })
+  | (ConfigMap & { kind: 'ConfigMap' })
+  | (Secret & { kind: 'Secret' })
+  | (PersistentVolume & { kind: 'PersistentVolume' })
+  | (PersistentVolumeClaim & { kind: 'PersistentVolumeClaim' });
+
+export type ManifestKind = ManifestObject['kind'];
+
+export interface PlacedObject {
+  readonly object: ManifestObject;
+  /** Where the object stands in its document: empty, or `['items', 2]` in a list. */
+  readonly path: FieldPath;
+}
+
+export interface DecodedObjects {
+  readonly objects: PlacedObject[];
+  readonly warnings: Problem[];
+}
+
 /** The pods of a `v1` Pod, PodList or List. Throws `InvalidManifest` with all problems. */
 export function decodePods(document: SourceDocument): DecodedPods {
-  const decoder = new Decoder(document);
-  const pods = decoder.pods();
+  const { objects, warnings } = decode(document, podKinds);
+  return { pods: objects.flatMap(({ object }) => (object.kind === 'Pod' ? [object] : [])), warnings };
+}
+
+/** The objects of a `v1` document or list that are of these kinds. Throws `InvalidManifest` with all problems. */
+export function decodeObjects(document: SourceDocument, kinds: readonly ManifestKind[]): DecodedObjects {
+  return decode(document, {
+    kinds,
+    expected: kinds.join(', '),
+    refusal: `only ${kinds.join(', ')} can stand here`,
+  });
+}
+
+interface AcceptedKinds {
+  readonly kinds: readonly ManifestKind[];
+  readonly expected: string;
+  readonly refusal: string;
+}
+
+const podKinds: AcceptedKinds = { kinds: ['Pod'], expected: 'Pod', refusal: 'only pods can be run here' };
+
+function decode(document: SourceDocument, accepted: AcceptedKinds): DecodedObjects {
+  const decoder = new Decoder(document, accepted);
+  const objects = decoder.objects();
   for (const { key, line, column } of document.duplicateKeys) {
     const message = `"${key}" is given more than once here and the last one counts; remove the others`;
     decoder.warnings.push({ file: document.file, line, column, field: key, message });
   }
   if (decoder.problems.length > 0) throw new InvalidManifest(decoder.problems);
-  return { pods, warnings: decoder.warnings };
+  return { objects, warnings: decoder.warnings };
 }
 
 type Mapping = Readonly<Record<string, unknown>>;
@@ -40,51 +85,64 @@ class Decoder {
   readonly warnings: Problem[] = [];
   private readonly path: (string | number)[] = [];
 
-  constructor(private readonly document: SourceDocument) {}
+  constructor(
+    private readonly document: SourceDocument,
+    private readonly accepted: AcceptedKinds,
+  ) {}
 
-  pods(): Pod[] {
+  objects(): PlacedObject[] {
     const { value } = this.document;
     if (!isMapping(value)) {
-      this.fail(`expected a Pod, found ${describe(value)}; begin with "apiVersion: v1" and "kind: Pod"`);
+      this.fail(
+        `expected a ${this.accepted.expected}, found ${describe(value)}; begin with "apiVersion: v1" and "kind: ${this.accepted.kinds[0]}"`,
+      );
       return [];
     }
-    if (value.kind === 'PodList' || value.kind === 'List') return this.list(value, value.kind === 'List');
-    return this.pod(value, true);
+    if (value.kind === 'List') return this.list(value, undefined);
+    const listed = this.accepted.kinds.find((kind) => value.kind === `${kind}List`);
+    return listed === undefined ? this.one(value, undefined) : this.list(value, listed);
   }
 
-  private list(value: Mapping, needsKind: boolean): Pod[] {
+  /** The members of a list, which need not say their kind when the list does. */
+  private list(value: Mapping, kind: ManifestKind | undefined): PlacedObject[] {
     this.checkVersion(value);
     const { items } = value;
     if (items === undefined || items === null) return [];
+    const { expected } = this.accepted;
     if (!Array.isArray(items)) {
-      this.at('items', () => this.fail(`expected a list of pods, found ${describe(items)}`));
+      const members = kind === 'Pod' || expected === 'Pod' ? 'pods' : 'objects';
+      this.at('items', () => this.fail(`expected a list of ${members}, found ${describe(items)}`));
       return [];
     }
     return this.at('items', () =>
       items.flatMap((item: unknown, index) =>
         this.at(index, () => {
-          if (isMapping(item)) return this.pod(item, needsKind);
-          this.fail(`expected a Pod, found ${describe(item)}`);
+          if (isMapping(item)) return this.one(item, kind);
+          this.fail(`expected a ${expected}, found ${describe(item)}`);
           return [];
         }),
       ),
     );
   }
 
-  private pod(value: Mapping, needsKind: boolean): Pod[] {
-    if (needsKind || value.apiVersion !== undefined) this.checkVersion(value);
-    if ((needsKind || value.kind !== undefined) && value.kind !== 'Pod') {
+  private one(value: Mapping, listed: ManifestKind | undefined): PlacedObject[] {
+    if (listed === undefined || value.apiVersion !== undefined) this.checkVersion(value);
+    const written = value.kind ?? listed;
+    const wanted = listed === undefined ? this.accepted.kinds : [listed];
+    const kind = wanted.find((candidate) => candidate === written);
+    if (kind === undefined) {
       const found =
         value.kind === undefined
           ? 'is missing; add'
-          : `is ${named(value.kind)}; only pods can be run here, write`;
-      this.at('kind', () => this.fail(`${found} "kind: Pod"`));
+          : `is ${named(value.kind)}; ${this.accepted.refusal}, write`;
+      this.at('kind', () => this.fail(`${found} ${wanted.map((name) => `"kind: ${name}"`).join(' or ')}`));
       return [];
     }
-    const object = this.object(value, objectSchema('Pod'));
-    // The schema tables are checked against the Pod interface by the compiler, and the walk enforces them.
-    const pod = object as unknown as Pod;
-    return [{ ...pod, apiVersion: 'v1', kind: 'Pod' }];
+    const object = this.object(value, objectSchema(kind));
+    // The schema tables are checked against the interfaces by the compiler, and the walk enforces them.
+    return [
+      { object: { ...object, apiVersion: 'v1', kind } as unknown as ManifestObject, path: [...this.path] },
+    ];
   }
 
   private checkVersion(value: Mapping): void {

@@ -98,7 +98,7 @@ export function parseSource(text: string, file: string): SourceDocument[] {
       const [firstLine = problem.message] = problem.message.split('\n');
       // The parser's own error is not kept as the cause: it quotes the text, which may hold secrets.
       throw new SyntaxProblem(
-        `${file}:${at.line}:${at.col}: ${firstLine.replace(/ at line \d+, column \d+:?$/, '')}`,
+        `${file}:${at.line}:${at.col}: ${withoutQuotes(firstLine.replace(/ at line \d+, column \d+:?$/, ''))}`,
       );
     }
     const root = document.contents;
@@ -119,9 +119,17 @@ export function parseSource(text: string, file: string): SourceDocument[] {
 function toPlainValue(document: YamlDocument.Parsed<ParsedNode>, file: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });
-  } catch (cause) {
-    throw new SyntaxProblem(`${file}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  } catch (error) {
+    // No cause here either.
+    throw new SyntaxProblem(
+      `${file}: ${withoutQuotes(error instanceof Error ? error.message : String(error))}`,
+    );
   }
+}
+
+/** The parser tells after a colon what it stumbled over; a password with a leading `*` would be told as an alias. */
+function withoutQuotes(message: string): string {
+  return message.replace(/(?<=[\w)]): .*$/s, '').replace(/^(Invalid escape sequence) .*$/s, '$1');
 }
 
 function locate(root: ParsedNode, path: FieldPath, lines: LineCounter): Position | undefined {

@@ -1,6 +1,7 @@
-/** The shape of a pod manifest as data: which fields each object has and what kind of value each one holds. */
+/** The shape of manifests as data: which fields each object has and what kind of value each one holds. */
 import { containerTables } from './schema/containertables.js';
 import type { ManifestTypeName, ScalarKind } from './schema/fields.js';
+import { objectTables } from './schema/objecttables.js';
 import { podTables } from './schema/podtables.js';
 import { volumeTables } from './schema/volumetables.js';
 
@@ -26,6 +27,7 @@ const tables: Readonly<Record<ManifestTypeName, Readonly<Record<string, string>>
   ...podTables,
   ...containerTables,
   ...volumeTables,
+  ...objectTables,
 };
 const scalarKinds: ReadonlySet<string> = new Set<ScalarKind>([
   'string',

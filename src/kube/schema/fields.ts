@@ -1,7 +1,7 @@
 /** The notation of the schema tables: each field of an object type and the kind of value it holds. */
 import type * as kube from '../types.js';
 
-/** The object types that a pod manifest is made of. */
+/** The object types that manifests are made of. */
 export interface ManifestTypes {
   Pod: kube.Pod;
   ObjectMeta: kube.ObjectMeta;
@@ -103,6 +103,16 @@ export interface ManifestTypes {
   StorageOSVolumeSource: kube.StorageOSVolumeSource;
   QuobyteVolumeSource: kube.QuobyteVolumeSource;
   CloudDiskVolumeSource: kube.CloudDiskVolumeSource;
+  ConfigMap: kube.ConfigMap;
+  Secret: kube.Secret;
+  PersistentVolume: kube.PersistentVolume;
+  PersistentVolumeSpec: kube.PersistentVolumeSpec;
+  VolumeNodeAffinity: kube.VolumeNodeAffinity;
+  LocalVolumeSource: kube.LocalVolumeSource;
+  CSIPersistentVolumeSource: kube.CSIPersistentVolumeSource;
+  ObjectReference: kube.ObjectReference;
+  PersistentVolumeClaim: kube.PersistentVolumeClaim;
+  PersistentVolumeClaimStatus: kube.PersistentVolumeClaimStatus;
 }
 
 export type ManifestTypeName = keyof ManifestTypes;

@@ -1,0 +1,24 @@
+/** Reads of an object store in which a missing object is a value, for those who decide by its absence. */
+import { ObjectNotFound, type ObjectStore } from './object-store.js';
+import type { ConfigMap, Secret } from './objects.js';
+
+export interface ObjectReaders {
+  configMap(namespace: string, name: string): Promise<ConfigMap | undefined>;
+  secret(namespace: string, name: string): Promise<Secret | undefined>;
+}
+
+export function objectReaders(objects: ObjectStore): ObjectReaders {
+  return {
+    configMap: (namespace, name) => orUndefined(objects.configMap(namespace, name)),
+    secret: (namespace, name) => orUndefined(objects.secret(namespace, name)),
+  };
+}
+
+async function orUndefined<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof ObjectNotFound) return undefined;
+    throw error;
+  }
+}

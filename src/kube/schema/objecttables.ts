@@ -1,0 +1,81 @@
+/** The fields of the objects beside pods that a node without an API server reads from manifests. */
+import type { Tables } from './fields.js';
+
+export const objectTables = {
+  ConfigMap: {
+    apiVersion: 'string',
+    kind: 'string',
+    metadata: 'ObjectMeta!',
+    immutable: 'bool',
+    data: '{}string',
+    binaryData: '{}string',
+  },
+  Secret: {
+    apiVersion: 'string',
+    kind: 'string',
+    metadata: 'ObjectMeta!',
+    immutable: 'bool',
+    data: '{}string',
+    stringData: '{}string',
+    type: 'string',
+  },
+  PersistentVolume: {
+    apiVersion: 'string',
+    kind: 'string',
+    metadata: 'ObjectMeta!',
+    spec: 'PersistentVolumeSpec!',
+    status: 'any',
+  },
+  PersistentVolumeSpec: {
+    capacity: '{}quantity',
+    accessModes: '[]string',
+    claimRef: 'ObjectReference',
+    persistentVolumeReclaimPolicy: 'string',
+    storageClassName: 'string',
+    mountOptions: '[]string',
+    volumeMode: 'string',
+    nodeAffinity: 'VolumeNodeAffinity',
+    hostPath: 'HostPathVolumeSource',
+    nfs: 'NFSVolumeSource',
+    local: 'LocalVolumeSource',
+    csi: 'CSIPersistentVolumeSource',
+  },
+  VolumeNodeAffinity: { required: 'NodeSelector' },
+  LocalVolumeSource: { path: 'string!', fsType: 'string' },
+  CSIPersistentVolumeSource: {
+    driver: 'string!',
+    volumeHandle: 'string!',
+    readOnly: 'bool',
+    fsType: 'string',
+    volumeAttributes: '{}string',
+    nodePublishSecretRef: 'LocalObjectReference',
+  },
+  ObjectReference: {
+    apiVersion: 'string',
+    kind: 'string',
+    namespace: 'string',
+    name: 'string',
+    uid: 'string',
+    resourceVersion: 'string',
+    fieldPath: 'string',
+  },
+  PersistentVolumeClaim: {
+    apiVersion: 'string',
+    kind: 'string',
+    metadata: 'ObjectMeta!',
+    spec: 'PersistentVolumeClaimSpec!',
+    status: 'PersistentVolumeClaimStatus',
+  },
+  PersistentVolumeClaimStatus: { phase: 'string', accessModes: '[]string', capacity: '{}quantity' },
+} as const satisfies Tables<
+  | 'ConfigMap'
+  | 'Secret'
+  | 'PersistentVolume'
+  | 'PersistentVolumeSpec'
+  | 'VolumeNodeAffinity'
+  | 'LocalVolumeSource'
+  | 'CSIPersistentVolumeSource'
+  | 'ObjectReference'
+  | 'PersistentVolumeClaim'
+  | 'PersistentVolumeClaimStatus'
+>;
