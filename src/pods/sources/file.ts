@@ -1,11 +1,10 @@
 /** The file source: the pods of a folder of manifests, or of one manifest file, followed as they change. */
-import type { FSWatcher } from 'node:fs';
-import { watch } from 'node:fs';
-import { open, readdir, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Channel, isCancelled, sleep, TaskGroup } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
-import { manifestLimitBytes, type PodSource, ProblemReports, type SourceContext } from './source.js';
+import { quietMs, readLimited, watchPath } from './path-watch.js';
+import { type PodSource, ProblemReports, type SourceContext } from './source.js';
 import { readManifest } from './static-pod.js';
 
 export interface FileSourceOptions extends SourceContext {
@@ -14,10 +13,8 @@ export interface FileSourceOptions extends SourceContext {
   readonly checkPeriodMs: number;
 }
 
-/** A change is acted on after this much quiet, so that a file is not read while it is still being written. */
-const quietMs = 25;
-const watchRetryMs = 1_000;
-const watchRetryMaxMs = 20_000;
+/** So many pods are started while the next twice as many are read. */
+const firstBatch = 4;
 
 interface StoredPod {
   readonly pod: Pod;
@@ -47,7 +44,18 @@ export class FileSource implements PodSource {
       signal,
       onError: (task, error) => this.#reports.report(task, error, 'the folder is still read periodically'),
     });
-    tasks.start('watching for changed manifests', (stop) => this.#watch(stop));
+    tasks.start('watching for changed manifests', (stop) =>
+      watchPath(
+        {
+          path: this.#path,
+          clock: this.#options.clock,
+          onChange: (file) => this.#noteChange(file),
+          onProblem: (place, error) =>
+            this.#reports.report(place, error, 'the folder is still read periodically'),
+        },
+        stop,
+      ),
+    );
     tasks.start('reading manifests periodically', (stop) => this.#tick(stop));
     try {
       for (;;) {
@@ -65,12 +73,13 @@ export class FileSource implements PodSource {
   async #tick(signal: AbortSignal): Promise<void> {
     for (;;) {
       await sleep(this.#options.clock, this.#options.checkPeriodMs, signal);
-      this.#requestList();
+      this.#noteChange();
     }
   }
 
-  #requestList(): void {
-    this.#listDue = true;
+  #noteChange(file?: string): void {
+    if (file === undefined) this.#listDue = true;
+    else this.#changed.add(file);
     this.#wake.trySend();
   }
 
@@ -149,26 +158,36 @@ export class FileSource implements PodSource {
     }
   }
 
-  /** Reads only the files that were told to have changed. A file that is wrong now keeps its pod until the next full reading. */
+  /**
+   * Reads only the files that were told to have changed. A file that is wrong now keeps its pod until the next full
+   * reading. Of many new files the first pods are delivered while the others are still being read.
+   */
   async #applyChanges(files: readonly string[], signal: AbortSignal): Promise<void> {
-    let changed = false;
-    for (const file of files) {
+    let undelivered = false;
+    let removed = false;
+    let deliverAt = firstBatch;
+    for (const [index, file] of files.entries()) {
       const info = await stat(file).catch((error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') return undefined;
         throw new Error(`cannot read ${file}: ${error.message}`, { cause: error });
       });
       if (info === undefined) {
         for (const [key, stored] of this.#store) {
-          if (stored.file === file) changed = this.#store.delete(key) || changed;
+          if (stored.file === file) removed = this.#store.delete(key) || removed;
         }
         continue;
       }
       const pod = await this.#readListed(file);
       if (pod === undefined) continue;
       this.#put({ pod, file });
-      changed = true;
+      undelivered = true;
+      // A pod that is gone from one file may be in the next: that it moved shows only at the end.
+      if (index + 1 < deliverAt || removed) continue;
+      await this.#deliver(signal);
+      undelivered = false;
+      deliverAt *= 2;
     }
-    if (changed) await this.#deliver(signal);
+    if (undelivered || removed) await this.#deliver(signal);
   }
 
   async #replace(pods: readonly StoredPod[], signal: AbortSignal): Promise<void> {
@@ -211,84 +230,5 @@ export class FileSource implements PodSource {
     const [pod] = pods;
     if (pod === undefined) throw new Error(`${file}: no pod in it`);
     return pod;
-  }
-
-  /** Keeps a watch on the folder; while that cannot be had, the periodic reading is what remains. */
-  async #watch(signal: AbortSignal): Promise<void> {
-    let delayMs = watchRetryMs;
-    for (;;) {
-      const outcome = await this.#watchOnce(signal);
-      this.#requestList();
-      delayMs = outcome === 'failed' ? Math.min(delayMs * 2, watchRetryMaxMs) : watchRetryMs;
-      await sleep(this.#options.clock, delayMs, signal);
-    }
-  }
-
-  async #watchOnce(signal: AbortSignal): Promise<'missing' | 'ended' | 'failed'> {
-    const info = await stat(this.#path).catch(() => undefined);
-    if (info === undefined) return 'missing';
-    // A single file is watched through its folder, as editors replace files instead of rewriting them.
-    const folder = info.isDirectory() ? this.#path : path.dirname(this.#path);
-    const only = info.isDirectory() ? undefined : path.basename(this.#path);
-    return new Promise((resolve) => {
-      let watcher: FSWatcher;
-      const end = (outcome: 'ended' | 'failed'): void => {
-        signal.removeEventListener('abort', onAbort);
-        watcher?.close();
-        resolve(outcome);
-      };
-      const onAbort = (): void => end('ended');
-      try {
-        watcher = watch(folder, { persistent: false });
-      } catch (error) {
-        this.#reports.report(`watch ${folder}`, error, 'the folder is still read periodically');
-        resolve('failed');
-        return;
-      }
-      signal.addEventListener('abort', onAbort, { once: true });
-      if (signal.aborted) {
-        end('ended');
-        return;
-      }
-      watcher.on('error', (error) => {
-        this.#reports.report(`watch ${folder}`, error, 'the folder is still read periodically');
-        end('failed');
-      });
-      watcher.on('change', (_kind, name) => {
-        const base = String(name ?? '');
-        // The folder's own removal is told with its own name.
-        if (base === path.basename(folder) && only === undefined) {
-          stat(folder).then(
-            ({ ino }) => ino === info.ino || end('ended'),
-            () => end('ended'),
-          );
-        }
-        if (base.startsWith('.') || (only !== undefined && base !== only)) return;
-        if (only !== undefined) this.#listDue = true;
-        else this.#changed.add(path.join(folder, base));
-        this.#wake.trySend();
-      });
-      // What changed before the watch stood would be missed otherwise.
-      this.#requestList();
-    });
-  }
-}
-
-async function readLimited(file: string): Promise<string> {
-  const handle = await open(file, 'r');
-  try {
-    const { size } = await handle.stat();
-    if (size >= manifestLimitBytes) {
-      throw new Error(
-        `${file}: it has ${size} bytes; a manifest must be smaller than ${manifestLimitBytes} bytes`,
-      );
-    }
-    const text = await handle.readFile('utf8');
-    if (Buffer.byteLength(text) >= manifestLimitBytes) {
-      throw new Error(`${file}: a manifest must be smaller than ${manifestLimitBytes} bytes`);
-    }
-    return text;
-  } finally {
-    await handle.close();
   }
 }

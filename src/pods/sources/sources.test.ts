@@ -1,3 +1,4 @@
+import { renameSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -69,6 +70,19 @@ afterEach(async () => {
 });
 
 const put = (name: string, text: string): Promise<void> => writeFile(path.join(folder, name), text);
+/** Before anybody else gets a turn. */
+function writeAllAtOnce(files: readonly (readonly [name: string, text: string])[]): void {
+  for (const [name, text] of files) writeFileSync(path.join(folder, name), text);
+}
+/** Waits until changes are told, which they are not from the very start. */
+async function watching(...others: string[]): Promise<void> {
+  await put('a.yaml', manifest('a'));
+  await harness.until('a-n i:1', ...others);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await put('a.yaml', manifest('a', 'i:2'));
+  await harness.until('a-n i:2', ...others);
+}
+const isZ = ({ metadata }: { metadata: { name?: string } }): boolean => metadata.name === 'z-n';
 const watchFolder = (checkPeriodMs = 60_000, at = folder): void =>
   harness.start((context) => new FileSource({ ...context, path: at, checkPeriodMs }));
 
@@ -85,6 +99,26 @@ describe('FileSource on a folder', () => {
     await harness.until('b-n i:2');
     await rename(path.join(folder, 'b.yaml'), path.join(folder, '.b.yaml'));
     await harness.until();
+  });
+  it('of many new files, delivers the first pods before all are read', async () => {
+    watchFolder();
+    await watching();
+    const names = Array.from({ length: 30 }, (_, index) => `p${String(index).padStart(2, '0')}`);
+    writeAllAtOnce(names.map((name) => [`${name}.yaml`, manifest(name)]));
+    await harness.until('a-n i:2', ...names.map((name) => `${name}-n i:1`));
+    const sizes = harness.snapshots.map(({ pods }) => pods.length).filter((size) => size > 1);
+    expect(sizes).toEqual([5, 9, 17, 31]);
+  });
+  it('a pod that moves to another file among many changes is never gone', async () => {
+    await put('z.yaml', manifest('z'));
+    watchFolder();
+    await watching('z-n i:1');
+    renameSync(path.join(folder, 'z.yaml'), path.join(folder, 'moved.yaml'));
+    const names = Array.from({ length: 9 }, (_, index) => `p${index}`);
+    writeAllAtOnce(names.map((name) => [`${name}.yaml`, manifest(name)]));
+    await harness.until('a-n i:2', ...names.map((name) => `${name}-n i:1`), 'z-n i:1');
+    const without = harness.snapshots.slice(1).filter(({ pods }) => !pods.some(isZ));
+    expect(without).toEqual([]);
   });
   it('reads neither hidden files nor sub-folders, but links to files', async () => {
     await put('.hidden.yaml', manifest('hidden'));

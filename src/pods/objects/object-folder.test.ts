@@ -1,0 +1,122 @@
+import { mkdtemp, rename, rm, unlink, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../async/index.js';
+import type { Pod } from '../../kube/index.js';
+import { Timeline } from '../../timeline/index.js';
+import { ObjectFolder } from './object-folder.js';
+import { StandaloneObjects } from './standalone-objects.js';
+
+const pod: Pod = {
+  metadata: { name: 'a', namespace: 'default', uid: 'u' },
+  spec: {
+    containers: [],
+    volumes: [
+      { name: 'c', configMap: { name: 'settings' } },
+      { name: 's', secret: { secretName: 'keys' } },
+    ],
+  },
+};
+const settings = (value: string) =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {k: "${value}"}\n`;
+
+let folder: string;
+let store: StandaloneObjects;
+let timeline: Timeline;
+let stop: AbortController;
+let running: Promise<unknown> | undefined;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'nodelet-objects-'));
+  store = new StandaloneObjects({ clock: systemClock, waits: true });
+  store.registerPod(pod);
+  timeline = new Timeline({ clock: systemClock });
+  stop = new AbortController();
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running;
+  await rm(folder, { recursive: true });
+});
+
+function start(place = folder, folderLimitBytes?: number): void {
+  const options = { path: place, clock: systemClock, timeline, objects: store, checkPeriodMs: 200 };
+  const source = new ObjectFolder({
+    ...options,
+    ...(folderLimitBytes === undefined ? {} : { folderLimitBytes }),
+  });
+  running = source.run(stop.signal).catch(() => {});
+}
+
+const put = (name: string, text: string) => writeFile(path.join(folder, name), text);
+const value = async () => (await store.configMap('default', 'settings')).data?.k;
+const messages = () =>
+  timeline
+    .ofNode()
+    .map(({ message }) => message)
+    .join('\n');
+
+describe('object folder', () => {
+  it('is read before the first read of an object is answered', async () => {
+    await put('a.yaml', settings('1'));
+    start();
+    expect(await value()).toBe('1');
+  });
+
+  it('shows changes, new and removed files', async () => {
+    await put('a.yaml', settings('1'));
+    start();
+    await value();
+    await put('.tmp', settings('2'));
+    await rename(path.join(folder, '.tmp'), path.join(folder, 'a.yaml'));
+    await vi.waitFor(async () => expect(await value()).toBe('2'));
+    await put('b.yaml', 'apiVersion: v1\nkind: Secret\nmetadata: {name: keys}\nstringData: {a: b}\n');
+    await vi.waitFor(async () => expect((await store.secret('default', 'keys')).data).toEqual({ a: 'Yg==' }));
+    await unlink(path.join(folder, 'a.yaml'));
+    await vi.waitFor(() => expect(value()).rejects.toThrow('configmap "settings" not found'));
+    expect(messages()).not.toContain('Yg==');
+  });
+
+  it('keeps what a file gave before while it is wrong, and reads the others', async () => {
+    await put('a.yaml', settings('1'));
+    start();
+    await value();
+    await put('a.yaml', `${settings('2')}immutable: maybe\n`);
+    await put('b.yaml', 'apiVersion: v1\nkind: Secret\nmetadata: {name: keys}\n');
+    await vi.waitFor(() => store.secret('default', 'keys'));
+    expect(await value()).toBe('1');
+    expect(messages()).toContain(`${folder}/a.yaml:5:1: immutable: expected true or false, found a string`);
+    await put('a.yaml', settings('3'));
+    await vi.waitFor(async () => expect(await value()).toBe('3'));
+    expect(messages()).toContain(`${folder}/a.yaml is in order again`);
+  });
+
+  it('tells of objects that two files define; the file that sorts last wins', async () => {
+    await put('a.yaml', settings('1'));
+    await put('b.yaml', settings('2'));
+    start();
+    expect(await value()).toBe('2');
+    await vi.waitFor(() =>
+      expect(messages()).toContain(
+        `${folder}/a.yaml: ConfigMap default/settings is also defined by ${folder}/b.yaml`,
+      ),
+    );
+  });
+
+  it('may be a single file, and may come later', async () => {
+    start(path.join(folder, 'a.yaml'));
+    await expect(value()).rejects.toThrow('configmap "settings" not found');
+    await put('a.yaml', settings('1'));
+    await vi.waitFor(async () => expect(await value()).toBe('1'), { timeout: 5_000 });
+  });
+
+  it('has a limit', async () => {
+    await put('a.yaml', settings('1'));
+    await put('b.yaml', settings('2'.repeat(1000)));
+    start(folder, 500);
+    expect(await value()).toBe('1');
+    await vi.waitFor(() => expect(messages()).toContain('have more than 500 bytes; remove some'));
+  });
+});

@@ -1,0 +1,99 @@
+/** Follows a folder, or one file, by notifications; while those cannot be had, periodic reading is what remains. */
+import { type FSWatcher, watch } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { type Clock, sleep } from '../../async/index.js';
+import { manifestLimitBytes } from './source.js';
+
+export interface PathWatch {
+  readonly path: string;
+  readonly clock: Clock;
+  /** Names the file that changed; without one, anything may have. */
+  readonly onChange: (file?: string) => void;
+  readonly onProblem: (place: string, error: unknown) => void;
+}
+
+const watchRetryMs = 1_000;
+const watchRetryMaxMs = 20_000;
+
+/** A change is acted on after this much quiet, so that a file is not read while it is still being written. */
+export const quietMs = 25;
+
+/** Runs until the signal ends it. Names with a leading dot are not told. */
+export async function watchPath(watched: PathWatch, signal: AbortSignal): Promise<void> {
+  let delayMs = watchRetryMs;
+  for (;;) {
+    const outcome = await watchOnce(watched, signal);
+    watched.onChange();
+    delayMs = outcome === 'failed' ? Math.min(delayMs * 2, watchRetryMaxMs) : watchRetryMs;
+    await sleep(watched.clock, delayMs, signal);
+  }
+}
+
+async function watchOnce(watched: PathWatch, signal: AbortSignal): Promise<'missing' | 'ended' | 'failed'> {
+  const info = await stat(watched.path).catch(() => undefined);
+  if (info === undefined) return 'missing';
+  // A single file is watched through its folder, as editors replace files instead of rewriting them.
+  const folder = info.isDirectory() ? watched.path : path.dirname(watched.path);
+  const only = info.isDirectory() ? undefined : path.basename(watched.path);
+  return new Promise((resolve) => {
+    let watcher: FSWatcher;
+    const end = (outcome: 'ended' | 'failed'): void => {
+      signal.removeEventListener('abort', onAbort);
+      watcher?.close();
+      resolve(outcome);
+    };
+    const onAbort = (): void => end('ended');
+    try {
+      watcher = watch(folder, { persistent: false });
+    } catch (error) {
+      watched.onProblem(`watch ${folder}`, error);
+      resolve('failed');
+      return;
+    }
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) {
+      end('ended');
+      return;
+    }
+    watcher.on('error', (error) => {
+      watched.onProblem(`watch ${folder}`, error);
+      end('failed');
+    });
+    watcher.on('change', (_kind, name) => {
+      const base = String(name ?? '');
+      // The folder's own removal is told with its own name.
+      if (base === path.basename(folder) && only === undefined) {
+        stat(folder).then(
+          ({ ino }) => ino === info.ino || end('ended'),
+          () => end('ended'),
+        );
+      }
+      if (base.startsWith('.') || (only !== undefined && base !== only)) return;
+      if (only !== undefined) watched.onChange();
+      else watched.onChange(path.join(folder, base));
+    });
+    // What changed before the watch stood would be missed otherwise.
+    watched.onChange();
+  });
+}
+
+/** The text of a manifest, which must be smaller than the limit. */
+export async function readLimited(file: string): Promise<string> {
+  const handle = await open(file, 'r');
+  try {
+    const { size } = await handle.stat();
+    if (size >= manifestLimitBytes) {
+      throw new Error(
+        `${file}: it has ${size} bytes; a manifest must be smaller than ${manifestLimitBytes} bytes`,
+      );
+    }
+    const text = await handle.readFile('utf8');
+    if (Buffer.byteLength(text) >= manifestLimitBytes) {
+      throw new Error(`${file}: a manifest must be smaller than ${manifestLimitBytes} bytes`);
+    }
+    return text;
+  } finally {
+    await handle.close();
+  }
+}
