@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { checkProblem, type DiskFormat, type DiskStep, diskFormat, diskStep } from './disk-format.js';
+
+describe('diskFormat', () => {
+  const rows: [rule: string, exitCode: number, output: string, expected: DiskFormat | undefined][] = [
+    ['nothing on it', 2, '', undefined],
+    ['a file system', 0, 'DEVNAME=/dev/x\nTYPE=ext4\n', { fsType: 'ext4' }],
+    ['partitions', 0, 'PTTYPE=dos\n', { fsType: '' }],
+    ['neither', 0, 'DEVNAME=/dev/x\n', undefined],
+  ];
+  it.each(rows)('%s', (_rule, exitCode, output, expected) => {
+    expect(diskFormat({ exitCode, output }, '/dev/x')).toEqual(expected);
+  });
+  it('does not guess when the disk cannot be read', () => {
+    expect(() => diskFormat({ exitCode: 4, output: 'usage' }, '/dev/x')).toThrow(
+      'cannot tell what is on /dev/x',
+    );
+  });
+});
+
+describe('diskStep', () => {
+  const format = (...parts: string[]): DiskStep => ({
+    kind: 'format',
+    tool: parts[0] ?? '',
+    arguments: parts.slice(1),
+  });
+  const rows: [
+    rule: string,
+    found: DiskFormat | undefined,
+    fsType: string,
+    readOnly: boolean,
+    expected: DiskStep,
+  ][] = [
+    ['an empty disk is formatted', undefined, 'ext4', false, format('mkfs.ext4', '-F', '-m0', '/dev/x')],
+    ['ext3 likewise', undefined, 'ext3', false, format('mkfs.ext3', '-F', '-m0', '/dev/x')],
+    ['xfs', undefined, 'xfs', false, format('mkfs.xfs', '-f', '/dev/x')],
+    ['others', undefined, 'btrfs', false, format('mkfs.btrfs', '/dev/x')],
+    ['a file system is checked', { fsType: 'ext4' }, 'ext4', false, { kind: 'check' }],
+    ['but not when it may only be read', { fsType: 'ext4' }, 'ext4', true, { kind: 'nothing' }],
+    ['partitions are never touched', { fsType: '' }, 'ext4', false, { kind: 'nothing' }],
+  ];
+  it.each(rows)('%s', (_rule, found, fsType, readOnly, expected) => {
+    expect(diskStep('/dev/x', found, { fsType, readOnly })).toEqual(expected);
+  });
+  it('an empty disk that may only be read is refused', () => {
+    expect(() => diskStep('/dev/x', undefined, { fsType: 'ext4', readOnly: true })).toThrow(
+      'cannot mount unformatted disk /dev/x as we are manipulating it in read-only mode',
+    );
+  });
+});
+
+describe('checkProblem', () => {
+  it.each([
+    [0, undefined],
+    [1, undefined],
+    [4, "'fsck' found errors on device /dev/x but could not correct them: bad"],
+    [8, undefined],
+  ])('code %s', (exitCode, expected) => {
+    expect(checkProblem({ exitCode, output: 'bad\n' }, '/dev/x')).toBe(expected);
+  });
+});

@@ -1,0 +1,65 @@
+/** What has to be done with a disk before it can be mounted. */
+
+/** How a tool of the system ended. */
+export interface ToolOutcome {
+  readonly exitCode: number;
+  /** Both of its outputs. */
+  readonly output: string;
+}
+
+export interface DiskFormat {
+  /** Empty for a disk that holds something that is no file system, such as partitions. */
+  readonly fsType: string;
+}
+
+/** blkid's code for a disk without anything on it. */
+const nothingFound = 2;
+
+/** What is on a disk by the words of `blkid -p -s TYPE -s PTTYPE -o export`; undefined when there is nothing. */
+export function diskFormat({ exitCode, output }: ToolOutcome, device: string): DiskFormat | undefined {
+  if (exitCode === nothingFound) return undefined;
+  if (exitCode !== 0)
+    throw new Error(`cannot tell what is on ${device}: blkid ended with ${exitCode}: ${output.trim()}`);
+  const values = new Map(
+    output.split('\n').map((line): [string, string] => {
+      const [name = '', ...rest] = line.split('=');
+      return [name, rest.join('=').trim()];
+    }),
+  );
+  const fsType = values.get('TYPE') ?? '';
+  return fsType === '' && !values.get('PTTYPE') ? undefined : { fsType };
+}
+
+export type DiskStep =
+  | { readonly kind: 'format'; readonly tool: string; readonly arguments: readonly string[] }
+  | { readonly kind: 'check' }
+  | { readonly kind: 'nothing' };
+
+/** An empty disk is formatted, one with a file system checked; one that may only be read is left as it is. */
+export function diskStep(
+  device: string,
+  found: DiskFormat | undefined,
+  { fsType, readOnly }: { readonly fsType: string; readonly readOnly: boolean },
+): DiskStep {
+  if (found === undefined) {
+    if (readOnly) {
+      throw new Error(`cannot mount unformatted disk ${device} as we are manipulating it in read-only mode`);
+    }
+    return { kind: 'format', tool: `mkfs.${fsType}`, arguments: [...formatFlags(fsType), device] };
+  }
+  return readOnly || found.fsType === '' ? { kind: 'nothing' } : { kind: 'check' };
+}
+
+function formatFlags(fsType: string): string[] {
+  if (fsType === 'ext3' || fsType === 'ext4') return ['-F', '-m0'];
+  return fsType === 'xfs' ? ['-f'] : [];
+}
+
+/** fsck's code for errors that it left. */
+const uncorrected = 4;
+
+/** What fsck found and could not help; whatever else it says does not keep a disk from being mounted. */
+export function checkProblem({ exitCode, output }: ToolOutcome, device: string): string | undefined {
+  if (exitCode !== uncorrected) return undefined;
+  return `'fsck' found errors on device ${device} but could not correct them: ${output.trim()}`;
+}

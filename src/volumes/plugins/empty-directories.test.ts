@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../async/index.js';
+import { type HostFault, mountAt, simulatedHost } from '../../host/index.js';
+import { EmptyDirectories } from './empty-directories.js';
+
+const rootDir = '/var/lib/nodelet';
+const signal = new AbortController().signal;
+const directoryOf = (name: string) => ({
+  podUid: 'u',
+  markerName: name,
+  path: `${rootDir}/pods/u/volumes/kubernetes.io~empty-dir/${name}`,
+});
+const inMemory = { backing: { kind: 'memory', sizeBytes: 4096n }, fsGroup: undefined, signal } as const;
+
+const refusingMounts: HostFault = {
+  at: ({ operation }) => operation === 'mount',
+  when: 'before',
+  effect: { kind: 'fail', code: 'EINVAL' },
+};
+
+describe('empty directories in memory', () => {
+  it('are kept out of swap where the kernel can, even if its version does not tell', async () => {
+    const host = simulatedHost({ kernelRelease: '5.14.0-503.el9' });
+    const directories = new EmptyDirectories({ host, clock: systemClock, rootDir });
+    await directories.setUp({ ...directoryOf('a'), ...inMemory });
+    expect((await mountAt(host, directoryOf('a').path))?.superOptions).toContain('noswap');
+  });
+
+  it('are mounted without that in a user namespace', async () => {
+    const host = simulatedHost();
+    const directories = new EmptyDirectories({ host, clock: systemClock, rootDir, inUserNamespace: true });
+    await directories.setUp({ ...directoryOf('a'), ...inMemory });
+    expect((await mountAt(host, directoryOf('a').path))?.superOptions).not.toContain('noswap');
+  });
+
+  it('tell why they cannot be mounted at all, and can be once that is over', async () => {
+    const host = simulatedHost({ kernelRelease: '5.14.0' });
+    host.inject(refusingMounts);
+    const directories = new EmptyDirectories({ host, clock: systemClock, rootDir });
+    await expect(directories.setUp({ ...directoryOf('a'), ...inMemory })).rejects.toThrow('EINVAL');
+    const next = simulatedHost({ machine: host.machine });
+    await new EmptyDirectories({ host: next, clock: systemClock, rootDir }).setUp({
+      ...directoryOf('a'),
+      ...inMemory,
+    });
+    expect((await mountAt(next, directoryOf('a').path))?.fsType).toBe('tmpfs');
+  });
+
+  it('ask once for what an old kernel does not have', async () => {
+    const host = simulatedHost({ kernelRelease: '5.14.0' });
+    let refusals = 0;
+    const mounts = {
+      ...host.mounts,
+      mount: async (request: Parameters<typeof host.mounts.mount>[0]) => {
+        if (request.options?.includes('noswap')) {
+          refusals += 1;
+          // The port's own error of a mount that the kernel refused.
+          await host.mounts.mount({ source: '/none', target: '/none', options: ['bind'] });
+        }
+        await host.mounts.mount(request);
+      },
+    };
+    const directories = new EmptyDirectories({
+      host: { files: host.files, hold: host.hold, kernelRelease: host.kernelRelease, mounts },
+      clock: systemClock,
+      rootDir,
+    });
+    for (const name of ['a', 'b']) await directories.setUp({ ...directoryOf(name), ...inMemory });
+    expect(refusals).toBe(1);
+    expect((await mountAt(host, directoryOf('b').path))?.superOptions).toEqual(
+      expect.arrayContaining(['size=4k']),
+    );
+  });
+});

@@ -1,0 +1,202 @@
+/** Makes and removes the empty directories behind volumes, on disk, in memory or in huge pages. */
+import { join } from 'node:path/posix';
+import type { Clock } from '../../async/index.js';
+import { type Host, isHostError, isMissing, mountAt, removeTree } from '../../host/index.js';
+import { setVolumeOwnership } from '../ownership/index.js';
+import { mountedPageBytes, pageBytes } from './huge-pages.js';
+import { type NoswapSupport, noswapSupport, tmpfsOptions } from './tmpfs-options.js';
+import { podDirectory, podPluginDirectory } from './volume-paths.js';
+
+export const emptyDirPluginName = 'kubernetes.io/empty-dir';
+
+/** What a directory is made of. */
+export type Backing =
+  | { readonly kind: 'disk' }
+  | { readonly kind: 'memory'; readonly sizeBytes: bigint }
+  | { readonly kind: 'huge-pages'; readonly pageSize: string };
+
+export interface EmptyDirectory {
+  readonly podUid: string;
+  /** Under which its marker is kept: the volume's name, or `wrapped_<name>` behind other kinds of volumes. */
+  readonly markerName: string;
+  readonly path: string;
+}
+
+export interface EmptyDirectoryRequest extends EmptyDirectory {
+  readonly backing: Backing;
+  readonly fsGroup: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+export interface EmptyDirectoriesOptions {
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly rootDir: string;
+  /** Mounts in a user namespace cannot keep memory out of swap. */
+  readonly inUserNamespace?: boolean;
+}
+
+const directoryMode = 0o777;
+const markerMode = 0o750;
+
+export class EmptyDirectories {
+  readonly #options: EmptyDirectoriesOptions;
+  #noswap: NoswapSupport;
+
+  constructor(options: EmptyDirectoriesOptions) {
+    this.#options = options;
+    this.#noswap = noswapSupport(options.host.kernelRelease, options.inUserNamespace ?? false);
+  }
+
+  /** A directory that is marked as ready is left alone. */
+  async setUp(request: EmptyDirectoryRequest): Promise<void> {
+    const { host, clock } = this.#options;
+    const { podUid, path, fsGroup, signal } = request;
+    if (await this.#isReady(request)) return;
+    // A marker without its directory is a leftover, and would vouch for a half-made one after a crash.
+    await this.#removeMarker(request);
+    await this.#make(request);
+    // Whoever may not be given the group shows it when it is used; the volume is there nevertheless.
+    await setVolumeOwnership({
+      host,
+      clock,
+      directory: path,
+      podUid,
+      fsGroup,
+      readOnly: false,
+      signal,
+    }).catch((error: unknown) => {
+      if (!isHostError(error)) throw error;
+    });
+    await this.#writeMarker(request);
+  }
+
+  /** Needs no knowledge of what the directory was made of. */
+  async tearDown(directory: EmptyDirectory): Promise<void> {
+    const { host } = this.#options;
+    await this.#removeMarker(directory);
+    await this.#unmount(directory.path);
+    await removeTree(host, directory.path);
+  }
+
+  async #isReady(request: EmptyDirectoryRequest): Promise<boolean> {
+    const { files } = this.#options.host;
+    if (!(await exists(this.#options.host, join(this.#markerDirectory(request), 'ready')))) return false;
+    if (request.backing.kind !== 'disk') {
+      const mount = await mountAt(this.#options.host, request.path);
+      if (mount === undefined) return false;
+      checkPageSize(request, mount.superOptions, mount.options);
+      return true;
+    }
+    try {
+      return (await files.lstat(request.path)).kind === 'directory';
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
+  }
+
+  async #make({ podUid, path, backing, signal }: EmptyDirectoryRequest): Promise<void> {
+    const { host } = this.#options;
+    await host.files.mkdir(join(podDirectory(this.#options.rootDir, podUid), 'volumes'), {
+      mode: markerMode,
+      recursive: true,
+    });
+    await host.files.mkdir(path, { mode: directoryMode, recursive: true });
+    const mount = backing.kind === 'disk' ? undefined : await mountAt(host, path);
+    if (mount === undefined) await this.#openToAll(path);
+    switch (backing.kind) {
+      case 'disk':
+        return;
+      case 'memory':
+        if (mount?.fsType !== 'tmpfs') await this.#mountTmpfs(path, backing.sizeBytes, signal);
+        return;
+      case 'huge-pages':
+        if (mount?.fsType === 'hugetlbfs') {
+          checkPageSize({ path, backing }, mount.superOptions, mount.options);
+          return;
+        }
+        await host.mounts.mount(
+          { source: 'nodev', target: path, fsType: 'hugetlbfs', options: [`pagesize=${backing.pageSize}`] },
+          signal,
+        );
+    }
+  }
+
+  /** The umask of the agent must not decide who may write into a pod's volume. */
+  async #openToAll(path: string): Promise<void> {
+    const { files } = this.#options.host;
+    const { mode } = await files.lstat(path);
+    if ((mode & directoryMode) !== directoryMode) await files.chmod(path, directoryMode);
+  }
+
+  async #mountTmpfs(path: string, sizeBytes: bigint, signal: AbortSignal): Promise<void> {
+    const mount = (noswap: boolean): Promise<void> =>
+      this.#options.host.mounts.mount(
+        { source: 'tmpfs', target: path, fsType: 'tmpfs', options: tmpfsOptions(sizeBytes, noswap) },
+        signal,
+      );
+    if (this.#noswap !== 'try') {
+      await mount(this.#noswap === 'yes');
+      return;
+    }
+    try {
+      await mount(true);
+      this.#noswap = 'yes';
+    } catch (error) {
+      if (!isHostError(error)) throw error;
+      await mount(false);
+      this.#noswap = 'no';
+    }
+  }
+
+  /** Only what set-up itself mounts; anything else there is not ours to take away. */
+  async #unmount(path: string): Promise<void> {
+    const { host } = this.#options;
+    for (let depth = 0; depth < stackedMountsLimit; depth++) {
+      const mount = await mountAt(host, path);
+      if (mount?.fsType !== 'tmpfs' && mount?.fsType !== 'hugetlbfs') return;
+      await host.mounts.unmount(path);
+    }
+  }
+
+  #markerDirectory({ podUid, markerName }: EmptyDirectory): string {
+    return podPluginDirectory(this.#options.rootDir, podUid, emptyDirPluginName, markerName);
+  }
+
+  async #writeMarker(directory: EmptyDirectory): Promise<void> {
+    const { files } = this.#options.host;
+    const folder = this.#markerDirectory(directory);
+    await files.mkdir(folder, { mode: markerMode, recursive: true });
+    await files.writeFile(join(folder, 'ready'), '', { mode: 0o640 });
+  }
+
+  #removeMarker(directory: EmptyDirectory): Promise<void> {
+    return removeTree(this.#options.host, this.#markerDirectory(directory));
+  }
+}
+
+/** Mounts stacked at one path, beyond which something else is wrong. */
+const stackedMountsLimit = 16;
+
+function checkPageSize(
+  { path, backing }: Pick<EmptyDirectoryRequest, 'path' | 'backing'>,
+  ...options: (readonly string[])[]
+): void {
+  if (backing.kind !== 'huge-pages') return;
+  const mountedBytes = mountedPageBytes(options.flat());
+  if (mountedBytes === undefined || mountedBytes === pageBytes(backing.pageSize)) return;
+  throw new Error(
+    `${path} is mounted with huge pages of ${mountedBytes} bytes, but ${backing.pageSize} are wanted`,
+  );
+}
+
+export async function exists(host: Host, path: string): Promise<boolean> {
+  try {
+    await host.files.lstat(path);
+    return true;
+  } catch (error) {
+    if (isHostError(error, 'ENOENT', 'ENOTDIR')) return false;
+    throw error;
+  }
+}

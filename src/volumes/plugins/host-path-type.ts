@@ -1,0 +1,40 @@
+/** What a hostPath volume wants to find at its path, and what is done when it does not. */
+import type { FileKind } from '../../host/index.js';
+
+export type HostPathVerdict =
+  | { readonly kind: 'fine' }
+  | { readonly kind: 'create-directory' }
+  | { readonly kind: 'create-file' }
+  | { readonly kind: 'refused'; readonly message: string };
+
+interface WantedKind {
+  readonly kind: FileKind;
+  readonly described: string;
+  readonly create?: 'create-directory' | 'create-file';
+}
+
+const wantedKinds: ReadonlyMap<string, WantedKind> = new Map<string, WantedKind>([
+  ['DirectoryOrCreate', { kind: 'directory', described: 'a directory', create: 'create-directory' }],
+  ['Directory', { kind: 'directory', described: 'a directory' }],
+  ['FileOrCreate', { kind: 'file', described: 'a file', create: 'create-file' }],
+  ['File', { kind: 'file', described: 'a file' }],
+  ['Socket', { kind: 'socket', described: 'a socket file' }],
+  ['CharDevice', { kind: 'character-device', described: 'a character device' }],
+  ['BlockDevice', { kind: 'block-device', described: 'a block device' }],
+]);
+
+/** What is wrong with the path itself. */
+export function hostPathProblem(path: string): string | undefined {
+  if (!path.split('/').includes('..')) return undefined;
+  return `invalid HostPath \`${path}\`: must not contain '..'`;
+}
+
+/** `found` is what links lead to, undefined when there is nothing. A type that is not given asks for nothing. */
+export function hostPathVerdict(path: string, type: string, found: FileKind | undefined): HostPathVerdict {
+  if (type === '') return { kind: 'fine' };
+  const wanted = wantedKinds.get(type);
+  if (wanted === undefined) return { kind: 'refused', message: `${type} is an invalid volume type` };
+  if (found === undefined && wanted.create !== undefined) return { kind: wanted.create };
+  if (found === wanted.kind) return { kind: 'fine' };
+  return { kind: 'refused', message: `hostPath type check failed: ${path} is not ${wanted.described}` };
+}

@@ -1,0 +1,55 @@
+/** The hostPath plugin: a file or directory of the machine itself, named by the pod or by a persistent volume. */
+import { type FileKind, type Host, isHostError } from '../../host/index.js';
+import type { HostPathVolumeSource } from '../../kube/index.js';
+import type { VolumePlugin, VolumeSpec } from '../contracts.js';
+import { hostPathProblem, hostPathVerdict } from './host-path-type.js';
+import { innerNameOf } from './inner-name.js';
+
+export function hostPathVolumes({ host }: { readonly host: Host }): VolumePlugin {
+  return {
+    name: 'kubernetes.io/host-path',
+    refreshes: false,
+    ownsDirectory: false,
+    supportsMountOptions: false,
+    accepts: (spec) => sourceOf(spec) !== undefined,
+    innerName: innerNameOf,
+    traits: (spec) => ({
+      managed: false,
+      readOnly: spec.kind === 'persistent' && spec.readOnly,
+      relabel: false,
+    }),
+    hostPath: (spec) => sourceOf(spec)?.path,
+    async setUp({ spec }) {
+      const { path = '', type = '' } = sourceOf(spec) ?? {};
+      const problem = hostPathProblem(path);
+      if (problem !== undefined) throw new Error(problem);
+      if (type === '') return;
+      const verdict = hostPathVerdict(path, type, await kindAt(host, path));
+      switch (verdict.kind) {
+        case 'fine':
+          return;
+        case 'create-directory':
+          return host.files.mkdir(path, { mode: 0o755, recursive: true });
+        case 'create-file':
+          return host.files.writeFile(path, '', { mode: 0o644, exclusive: true });
+        case 'refused':
+          throw new Error(verdict.message);
+      }
+    },
+    // What the machine has of its own is not the pod's to remove.
+    tearDown: async () => {},
+  };
+}
+
+function sourceOf(spec: VolumeSpec): HostPathVolumeSource | undefined {
+  return spec.kind === 'inline' ? spec.volume.hostPath : spec.persistentVolume.spec.hostPath;
+}
+
+async function kindAt(host: Host, path: string): Promise<FileKind | undefined> {
+  try {
+    return (await host.files.stat(path)).kind;
+  } catch (error) {
+    if (isHostError(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,73 @@
+/** The kinds of volumes that this node mounts. */
+import type { Clock } from '../../async/index.js';
+import type { Host } from '../../host/index.js';
+import type { ObjectStore, Pod, ResourceList } from '../../kube/index.js';
+import type { ServiceAccountTokens, TrustBundles, VolumePlugin } from '../contracts.js';
+import type { RunTool } from './disk-tools.js';
+import { emptyDirVolumes, type MemorySizes } from './empty-dir.js';
+import { EmptyDirectories } from './empty-directories.js';
+import { hostPathVolumes } from './host-path.js';
+import { imageVolumes } from './image.js';
+import { localVolumes } from './local.js';
+import { nfsVolumes } from './nfs.js';
+import { configMapVolumes, downwardApiVolumes, secretVolumes } from './object-volumes.js';
+import { projectedVolumes } from './projected.js';
+import { gitRepoVolumes, unsupportedVolumes } from './refused.js';
+
+export { type RunTool, runDiskTool } from './disk-tools.js';
+
+export interface VolumePluginsOptions {
+  readonly host: Host;
+  readonly clock: Clock;
+  /** In its canonical form. */
+  readonly rootDir: string;
+  /** Where ConfigMaps and Secrets come from. */
+  readonly objects: ObjectStore;
+  /** What the node can give to pods: the sizes of volumes in memory and missing limits in downward files. */
+  readonly nodeAllocatable: () => ResourceList;
+  /** The limit of the pod's cgroup, where it differs from what its spec says. */
+  readonly podMemoryLimit?: (pod: Pod) => bigint | undefined;
+  /** Left out without an API server: volumes that want tokens are refused. */
+  readonly tokens?: ServiceAccountTokens;
+  /** Left out without an API server, and while the gate ClusterTrustBundleProjection is off. */
+  readonly trustBundles?: TrustBundles;
+  /** Whether the agent runs in a user namespace, where memory cannot be kept out of swap. */
+  readonly inUserNamespace?: boolean;
+  /** Formats and checks disks of local volumes; without it, only formatted ones can be mounted. */
+  readonly runDiskTool?: RunTool;
+  /** Gets the Warning events of pods. */
+  readonly warn?: (pod: Pod, reason: string, message: string) => void;
+}
+
+/** Exactly one of them accepts any volume. */
+export function volumePlugins(options: VolumePluginsOptions): readonly VolumePlugin[] {
+  const { host, clock, rootDir, objects, nodeAllocatable, podMemoryLimit, tokens, trustBundles } = options;
+  const { inUserNamespace = false, runDiskTool, warn } = options;
+  const directories = new EmptyDirectories({ host, clock, rootDir, inUserNamespace });
+  const sizes: MemorySizes = { nodeAllocatable, ...(podMemoryLimit === undefined ? {} : { podMemoryLimit }) };
+  const context = { host, clock, rootDir, directories, sizes };
+  const plugins = [
+    emptyDirVolumes({ rootDir, directories, ...sizes }),
+    hostPathVolumes({ host }),
+    configMapVolumes(context, objects),
+    secretVolumes(context, objects),
+    downwardApiVolumes(context, nodeAllocatable),
+    projectedVolumes(context, {
+      objects,
+      nodeAllocatable,
+      ...(tokens === undefined ? {} : { tokens }),
+      ...(trustBundles === undefined ? {} : { trustBundles }),
+    }),
+    imageVolumes(),
+    nfsVolumes({ host, rootDir }),
+    localVolumes({
+      host,
+      clock,
+      rootDir,
+      ...(runDiskTool === undefined ? {} : { runDiskTool }),
+      ...(warn === undefined ? {} : { warn }),
+    }),
+    gitRepoVolumes(),
+  ];
+  return [...plugins, unsupportedVolumes(plugins)];
+}

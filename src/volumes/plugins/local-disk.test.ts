@@ -1,0 +1,78 @@
+/** A local volume on a real disk: a loop device over a file. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, realpathSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../async/index.js';
+import { linuxHost, mountAt } from '../../host/index.js';
+import type { Pod } from '../../kube/index.js';
+import type { VolumePlugin, VolumeSpec } from '../contracts.js';
+import { runDiskTool } from './disk-tools.js';
+import { localVolumes } from './local.js';
+
+const signal = new AbortController().signal;
+const canAttach = (() => {
+  if (process.getuid?.() !== 0) return false;
+  try {
+    execFileSync('losetup', ['-f'], { stdio: 'ignore' });
+    execFileSync('mkfs.ext4', ['-V'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+describe.skipIf(!canAttach)('a local volume on a disk', () => {
+  const host = linuxHost();
+  let directory: string;
+  let device: string;
+  let plugin: VolumePlugin;
+
+  beforeEach(() => {
+    directory = realpathSync(mkdtempSync('/var/tmp/nodelet-disk-'));
+    writeFileSync(join(directory, 'image'), '');
+    truncateSync(join(directory, 'image'), 16 * 1024 * 1024);
+    device = execFileSync('losetup', ['-f', '--show', join(directory, 'image')])
+      .toString()
+      .trim();
+    plugin = localVolumes({ host, clock: systemClock, rootDir: directory, runDiskTool });
+  });
+  afterEach(async () => {
+    const left = (await host.mounts.list()).filter(({ target }) => target.startsWith(`${directory}/`));
+    for (const { target } of left.toReversed()) await host.mounts.unmount(target);
+    execFileSync('losetup', ['-d', device]);
+    rmSync(directory, { recursive: true });
+  });
+
+  const on = (readOnly: boolean): VolumeSpec => ({
+    kind: 'persistent',
+    volume: { name: 'data' },
+    persistentVolume: { metadata: { name: 'pv' }, spec: { local: { path: device } } },
+    readOnly,
+  });
+  const pod: Pod = { metadata: { uid: 'u' }, spec: { containers: [], securityContext: { fsGroup: 5 } } };
+
+  it('formats an empty disk once, mounts it once, and gives it back', async () => {
+    const spec = on(false);
+    const path = plugin.hostPath(spec, 'u') ?? '';
+    await plugin.devices?.mountDevice(spec, signal);
+    await plugin.devices?.mountDevice(spec, signal);
+    await plugin.setUp({ pod, spec, isRemount: false, signal });
+    expect((await mountAt(host, path))?.fsType).toBe('ext4');
+    expect((await host.files.stat(path)).gid).toBe(5);
+    await host.files.writeFile(`${path}/file`, 'kept');
+    await plugin.tearDown({ podUid: 'u', innerName: 'pv' });
+    await plugin.devices?.unmountDevice('pv');
+    await plugin.devices?.unmountDevice('pv');
+    expect((await host.mounts.list()).filter(({ source }) => source === device)).toEqual([]);
+    await plugin.devices?.mountDevice(spec, signal);
+    await plugin.setUp({ pod, spec, isRemount: false, signal });
+    expect(Buffer.from(await host.files.readFile(`${path}/file`)).toString()).toBe('kept');
+  });
+
+  it('does not format what may only be read', async () => {
+    await expect(plugin.devices?.mountDevice(on(true), signal)).rejects.toThrow(
+      `cannot mount unformatted disk ${device}`,
+    );
+  });
+});

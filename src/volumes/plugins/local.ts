@@ -1,0 +1,168 @@
+/** The local plugin: a directory or disk of this very machine, given to pods through a persistent volume. */
+import { join } from 'node:path/posix';
+import type { Clock } from '../../async/index.js';
+import {
+  cleanMountPoint,
+  type FileFacts,
+  type Host,
+  isHostError,
+  type MountPoint,
+  mountAt,
+} from '../../host/index.js';
+import type { LocalVolumeSource, Pod } from '../../kube/index.js';
+import type { SetUpRequest, VolumePlugin, VolumeSpec } from '../contracts.js';
+import { setVolumeOwnership, volumePermissionChangeInProgress } from '../ownership/index.js';
+import { prepareDisk, type RunTool } from './disk-tools.js';
+import { innerNameOf } from './inner-name.js';
+import { mountOrCleanUp } from './mount-or-clean-up.js';
+import { fsGroupOf } from './volume-modes.js';
+import { podVolumeDirectory } from './volume-paths.js';
+
+export interface LocalVolumesOptions {
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly rootDir: string;
+  /** Formats and checks disks; without it, only disks that are formatted already can be mounted. */
+  readonly runDiskTool?: RunTool;
+  /** Gets the Warning events of the pod. */
+  readonly warn?: (pod: Pod, reason: string, message: string) => void;
+}
+
+const pluginName = 'kubernetes.io/local-volume';
+const directoryMode = 0o750;
+
+export function localVolumes(options: LocalVolumesOptions): VolumePlugin {
+  const { host, rootDir, runDiskTool } = options;
+  const pathOf = (podUid: string, name: string): string =>
+    podVolumeDirectory(rootDir, podUid, pluginName, name);
+  const devicePath = (name: string): string => join(rootDir, 'plugins', pluginName, 'mounts', name);
+  return {
+    name: pluginName,
+    refreshes: false,
+    ownsDirectory: true,
+    supportsMountOptions: true,
+    accepts: (spec) => localSource(spec) !== undefined,
+    innerName: innerNameOf,
+    traits: (spec) => ({ managed: !isReadOnly(spec), readOnly: isReadOnly(spec), relabel: true }),
+    hostPath: (spec, podUid) => pathOf(podUid, innerNameOf(spec)),
+    async setUp(request) {
+      const { pod, spec, signal } = request;
+      const target = pathOf(pod.metadata.uid ?? '', innerNameOf(spec));
+      const bindOptions = localMountOptions(spec);
+      const present = await mountAt(host, target);
+      if (present !== undefined && hasFlags(present, bindOptions)) return;
+      // A bind whose second step was cut short shows more than it may.
+      if (present !== undefined) await cleanMountPoint(host, target);
+      const path = checkedPath(spec);
+      const facts = await host.files.stat(path);
+      checkKind(facts);
+      const source = facts.kind === 'directory' ? path : devicePath(innerNameOf(spec));
+      // Before the mount, so that what is mounted belongs to the group already, also after a crash.
+      await own(options, request, source);
+      await host.files.mkdir(target, { mode: directoryMode, recursive: true });
+      await mountOrCleanUp(host, { source, target, options: bindOptions }, signal);
+    },
+    tearDown: ({ podUid, innerName }) => cleanMountPoint(host, pathOf(podUid, innerName)),
+    devices: {
+      uniqueName: (spec) => `${pluginName}/${innerNameOf(spec)}`,
+      async mountDevice(spec, signal) {
+        const path = checkedPath(spec);
+        const facts = await host.files.stat(path);
+        checkKind(facts);
+        const target = devicePath(innerNameOf(spec));
+        if (facts.kind === 'directory' || (await mountAt(host, target)) !== undefined) return;
+        await host.files.mkdir(target, { mode: directoryMode, recursive: true });
+        const fsType = localSource(spec)?.fsType || 'ext4';
+        const mountOptions =
+          spec.kind === 'persistent' ? (spec.persistentVolume.spec.mountOptions ?? []) : [];
+        const readOnly = isReadOnly(spec);
+        if (runDiskTool !== undefined)
+          await prepareDisk(runDiskTool, { device: path, fsType, readOnly }, signal);
+        const ownOptions = readOnly ? ['ro', ...mountOptions] : mountOptions;
+        await mountOrCleanUp(host, { source: path, target, fsType, options: ownOptions }, signal);
+      },
+      unmountDevice: (innerName) => cleanMountPoint(host, devicePath(innerName)),
+    },
+  };
+}
+
+/** Gives a writable volume to the pod's group, unless other pods use it with a group of theirs. */
+async function own(options: LocalVolumesOptions, request: SetUpRequest, source: string): Promise<void> {
+  const { host, clock, warn } = options;
+  const { pod, spec, signal } = request;
+  const fsGroup = fsGroupOf(pod);
+  if (fsGroup === undefined || isReadOnly(spec)) return;
+  const facts = await host.files.stat(source);
+  if (await isSharedByPods(options, facts)) {
+    if (facts.gid !== fsGroup) {
+      warn?.(
+        pod,
+        'AlreadyMountedVolume',
+        `The requested fsGroup is ${fsGroup}, but the volume ${innerNameOf(spec)} has GID ${facts.gid}. The volume may not be shareable.`,
+      );
+    }
+    return;
+  }
+  const policy = pod.spec.securityContext?.fsGroupChangePolicy;
+  await setVolumeOwnership({
+    host,
+    clock,
+    directory: source,
+    podUid: pod.metadata.uid ?? '',
+    fsGroup,
+    readOnly: false,
+    changePolicy: policy === 'OnRootMismatch' ? policy : 'Always',
+    signal,
+    ...(warn === undefined
+      ? {}
+      : { onProgress: (message: string) => warn(pod, volumePermissionChangeInProgress, message) }),
+  });
+}
+
+/** Whether the volume is mounted for some pod, whichever persistent volume it goes by. */
+async function isSharedByPods({ host, rootDir }: LocalVolumesOptions, volume: FileFacts): Promise<boolean> {
+  const ofPods = join(rootDir, 'pods', '/');
+  const ofPlugin = `/volumes/${pluginName.replace('/', '~')}/`;
+  for (const { target } of await host.mounts.list()) {
+    if (!target.startsWith(ofPods) || !target.includes(ofPlugin)) continue;
+    try {
+      const { device, inode } = await host.files.stat(target);
+      if (device === volume.device && inode === volume.inode) return true;
+    } catch (error) {
+      // A mount that went away meanwhile, or whose disk did, shares nothing.
+      if (!isHostError(error)) throw error;
+    }
+  }
+  return false;
+}
+
+export function localMountOptions(spec: VolumeSpec): string[] {
+  const wanted = spec.kind === 'persistent' ? (spec.persistentVolume.spec.mountOptions ?? []) : [];
+  return [...new Set(['bind', ...(isReadOnly(spec) ? ['ro'] : []), ...wanted])];
+}
+
+/** Options that the kernel keeps for each bind, and that must hold before anybody sees it. */
+const bindFlags = ['ro', 'nodev', 'nosuid', 'noexec'];
+
+function hasFlags({ options }: MountPoint, wanted: readonly string[]): boolean {
+  return bindFlags.every((flag) => !wanted.includes(flag) || options.includes(flag));
+}
+
+function checkedPath(spec: VolumeSpec): string {
+  const { path = '' } = localSource(spec) ?? {};
+  if (path.split('/').includes('..')) throw new Error(`invalid path: ${path} must not contain '..'`);
+  return path;
+}
+
+function checkKind({ kind }: FileFacts): void {
+  if (kind === 'directory' || kind === 'block-device') return;
+  throw new Error('only directory and block device are supported');
+}
+
+function localSource(spec: VolumeSpec): LocalVolumeSource | undefined {
+  return spec.kind === 'persistent' ? spec.persistentVolume.spec.local : undefined;
+}
+
+function isReadOnly(spec: VolumeSpec): boolean {
+  return spec.kind === 'persistent' && spec.readOnly;
+}

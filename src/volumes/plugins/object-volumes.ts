@@ -1,0 +1,70 @@
+/** The configMap, secret and downwardAPI plugins. */
+import {
+  type ConfigMap,
+  ObjectNotFound,
+  type ObjectStore,
+  type ResourceList,
+  type Secret,
+} from '../../kube/index.js';
+import type { VolumePlugin } from '../contracts.js';
+import { downwardFiles } from './downward-files.js';
+import { configMapFiles, secretFiles } from './object-files.js';
+import { type PayloadVolumeContext, payloadVolumes } from './payload-volume.js';
+
+export function configMapVolumes(context: PayloadVolumeContext, objects: ObjectStore): VolumePlugin {
+  return payloadVolumes(context, {
+    name: 'kubernetes.io/configmap',
+    medium: 'disk',
+    accepts: ({ configMap }) => configMap !== undefined,
+    async collect(pod, { configMap = {} }, signal) {
+      const { name = '', items, defaultMode, optional = false } = configMap;
+      const object = await readObject(optional, emptyObject, () =>
+        objects.configMap(pod.metadata.namespace ?? '', name, signal),
+      );
+      return configMapFiles(object, { items, defaultMode, optional });
+    },
+  });
+}
+
+export function secretVolumes(context: PayloadVolumeContext, objects: ObjectStore): VolumePlugin {
+  return payloadVolumes(context, {
+    name: 'kubernetes.io/secret',
+    medium: 'memory',
+    accepts: ({ secret }) => secret !== undefined,
+    async collect(pod, { secret = {} }, signal) {
+      const { secretName = '', items, defaultMode, optional = false } = secret;
+      const object = await readObject(optional, emptyObject, () =>
+        objects.secret(pod.metadata.namespace ?? '', secretName, signal),
+      );
+      return secretFiles(object, { items, defaultMode, optional });
+    },
+  });
+}
+
+export function downwardApiVolumes(
+  context: PayloadVolumeContext,
+  nodeAllocatable: () => ResourceList,
+): VolumePlugin {
+  return payloadVolumes(context, {
+    name: 'kubernetes.io/downward-api',
+    medium: 'memory',
+    accepts: ({ downwardAPI }) => downwardAPI !== undefined,
+    async collect(pod, { downwardAPI = {} }) {
+      const { items, defaultMode } = downwardAPI;
+      return downwardFiles({ pod, items, defaultMode, nodeAllocatable: nodeAllocatable() });
+    },
+  });
+}
+
+/** Stands for an object that need not be there. */
+export const emptyObject: ConfigMap & Secret = { metadata: {} };
+
+/** An optional object that is missing counts as one without content; any other trouble rejects. */
+export async function readObject<T>(optional: boolean, empty: T, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (optional && error instanceof ObjectNotFound) return empty;
+    throw error;
+  }
+}

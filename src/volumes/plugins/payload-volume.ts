@@ -1,0 +1,103 @@
+/** What configMap, secret, downwardAPI and projected volumes share: files that are written, and refreshed, all at once. */
+import { join } from 'node:path/posix';
+import { asError, type Clock } from '../../async/index.js';
+import type { Host } from '../../host/index.js';
+import type { Pod, Volume } from '../../kube/index.js';
+import { type Payload, writeAtomically } from '../atomic-writer.js';
+import type { VolumePlugin, VolumeRemains } from '../contracts.js';
+import { setVolumeOwnership } from '../ownership/index.js';
+import { type MemorySizes, memoryBacking } from './empty-dir.js';
+import { type EmptyDirectories, type EmptyDirectory, exists } from './empty-directories.js';
+import { nestedMountPoints } from './nested-mounts.js';
+import { fsGroupOf } from './volume-modes.js';
+import { podVolumeDirectory } from './volume-paths.js';
+
+export interface PayloadVolumeContext {
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly rootDir: string;
+  readonly directories: EmptyDirectories;
+  readonly sizes: MemorySizes;
+}
+
+export interface PayloadVolumeKind {
+  readonly name: string;
+  /** Secrets and whatever may hold some never reach a disk. */
+  readonly medium: 'disk' | 'memory';
+  accepts(volume: Volume): boolean;
+  /** Everything that the volume holds; when it rejects, nothing on disk is touched. */
+  collect(pod: Pod, volume: Volume, signal: AbortSignal): Promise<Payload>;
+  /** Runs after a volume was torn down. */
+  onTornDown?(remains: VolumeRemains): void;
+}
+
+export function payloadVolumes(context: PayloadVolumeContext, kind: PayloadVolumeKind): VolumePlugin {
+  const { host, clock, rootDir, directories, sizes } = context;
+  const directoryOf = ({ podUid, innerName }: VolumeRemains): EmptyDirectory => ({
+    podUid,
+    markerName: `wrapped_${innerName}`,
+    path: podVolumeDirectory(rootDir, podUid, kind.name, innerName),
+  });
+
+  async function write(pod: Pod, volume: Volume, payload: Payload, signal: AbortSignal): Promise<void> {
+    const podUid = pod.metadata.uid ?? '';
+    const { path } = directoryOf({ podUid, innerName: volume.name });
+    for (const nested of nestedMountPoints(pod, volume.name)) {
+      // What is there already, be it a link to a file, can be mounted on as well.
+      if (await exists(host, join(path, nested))) continue;
+      await host.files.mkdir(join(path, nested), { mode: 0o755, recursive: true });
+    }
+    const fsGroup = fsGroupOf(pod);
+    await writeAtomically({
+      files: host.files,
+      clock,
+      directory: path,
+      payload,
+      beforeSwitch: async () => {
+        await setVolumeOwnership({ host, clock, directory: path, podUid, fsGroup, readOnly: true, signal });
+      },
+    });
+  }
+
+  return {
+    name: kind.name,
+    refreshes: true,
+    ownsDirectory: true,
+    supportsMountOptions: false,
+    accepts: (spec) => spec.kind === 'inline' && kind.accepts(spec.volume),
+    innerName: ({ volume }) => volume.name,
+    traits: () => ({ managed: true, readOnly: true, relabel: true }),
+    hostPath: ({ volume }, podUid) => directoryOf({ podUid, innerName: volume.name }).path,
+    async setUp({ pod, spec: { volume }, signal }) {
+      const payload = await kind.collect(pod, volume, signal);
+      const directory = directoryOf({ podUid: pod.metadata.uid ?? '', innerName: volume.name });
+      const wasWritten = await exists(host, join(directory.path, '..data'));
+      await directories.setUp({
+        ...directory,
+        backing: kind.medium === 'disk' ? { kind: 'disk' } : memoryBacking(pod, undefined, sizes),
+        fsGroup: fsGroupOf(pod),
+        signal,
+      });
+      try {
+        await write(pod, volume, payload, signal);
+      } catch (error) {
+        // Files that containers may be reading stay; a volume that never held any leaves nothing behind.
+        if (!wasWritten) await undo(error, () => directories.tearDown(directory));
+        throw error;
+      }
+    },
+    async tearDown(remains) {
+      await directories.tearDown(directoryOf(remains));
+      kind.onTornDown?.(remains);
+    },
+  };
+}
+
+/** Cleans up after a failure, which stays the first thing that is said. */
+async function undo(failure: unknown, cleanUp: () => Promise<void>): Promise<void> {
+  try {
+    await cleanUp();
+  } catch (error) {
+    throw new AggregateError([failure, error], asError(failure).message);
+  }
+}

@@ -1,0 +1,141 @@
+/** The projected plugin: several sources in one directory, all of them or none. */
+import { aggregateText, errorText, isCancelled } from '../../async/index.js';
+import type {
+  ObjectStore,
+  Pod,
+  ProjectedVolumeSource,
+  ResourceList,
+  Volume,
+  VolumeProjection,
+} from '../../kube/index.js';
+import type { Payload, PayloadFile } from '../atomic-writer.js';
+import type { ServiceAccountTokens, TrustBundles, VolumePlugin } from '../contracts.js';
+import { downwardFiles } from './downward-files.js';
+import { configMapFiles, secretFiles } from './object-files.js';
+import { emptyObject, readObject } from './object-volumes.js';
+import { type PayloadVolumeContext, payloadVolumes } from './payload-volume.js';
+import { credentialMode, fsUserOf, missingDefaultMode } from './volume-modes.js';
+
+export interface ProjectedSources {
+  readonly objects: ObjectStore;
+  readonly nodeAllocatable: () => ResourceList;
+  /** Left out without an API server. */
+  readonly tokens?: ServiceAccountTokens;
+  /** Left out without an API server, and while the feature gate is off. */
+  readonly trustBundles?: TrustBundles;
+}
+
+export function projectedVolumes(context: PayloadVolumeContext, sources: ProjectedSources): VolumePlugin {
+  return payloadVolumes(context, {
+    name: 'kubernetes.io/projected',
+    medium: 'memory',
+    accepts: ({ projected }) => projected !== undefined,
+    collect: (pod, volume, signal) => collectSources(pod, volume, sources, signal),
+    onTornDown: ({ podUid }) => sources.tokens?.forget(podUid),
+  });
+}
+
+/** Later sources win over earlier ones with equal paths. Rejects with the errors of all sources together. */
+async function collectSources(
+  pod: Pod,
+  volume: Volume,
+  sources: ProjectedSources,
+  signal: AbortSignal,
+): Promise<Payload> {
+  const { sources: projections = [], defaultMode }: ProjectedVolumeSource = volume.projected ?? {};
+  if (defaultMode === undefined) throw new Error(missingDefaultMode);
+  const payload = new Map<string, PayloadFile>();
+  const errors: unknown[] = [];
+  for (const projection of projections) {
+    try {
+      const request = { pod, volumeName: volume.name, defaultMode, projection, sources, signal };
+      for (const [path, file] of await sourceFiles(request)) payload.set(path, file);
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw new AggregateError(errors, aggregateText(errors.map(errorText)));
+  return payload;
+}
+
+interface SourceRequest {
+  readonly pod: Pod;
+  readonly volumeName: string;
+  readonly defaultMode: number;
+  readonly projection: VolumeProjection;
+  readonly sources: ProjectedSources;
+  readonly signal: AbortSignal;
+}
+
+async function sourceFiles(request: SourceRequest): Promise<Payload> {
+  const { pod, defaultMode, projection, sources, signal } = request;
+  const namespace = pod.metadata.namespace ?? '';
+  if (projection.secret !== undefined) {
+    const { name = '', items, optional = false } = projection.secret;
+    const secret = await readObject(optional, emptyObject, () =>
+      sources.objects.secret(namespace, name, signal),
+    );
+    return secretFiles(secret, { items, defaultMode, optional });
+  }
+  if (projection.configMap !== undefined) {
+    const { name = '', items, optional = false } = projection.configMap;
+    const configMap = await readObject(optional, emptyObject, () =>
+      sources.objects.configMap(namespace, name, signal),
+    );
+    return configMapFiles(configMap, { items, defaultMode, optional });
+  }
+  if (projection.downwardAPI !== undefined) {
+    const { items } = projection.downwardAPI;
+    return downwardFiles({ pod, items, defaultMode, nodeAllocatable: sources.nodeAllocatable() });
+  }
+  if (projection.serviceAccountToken !== undefined) return tokenFile(request, projection.serviceAccountToken);
+  if (projection.clusterTrustBundle !== undefined) return bundleFile(request, projection.clusterTrustBundle);
+  if (projection.podCertificate !== undefined) {
+    throw new Error(
+      `volume ${JSON.stringify(request.volumeName)} projects a podCertificate, which this node cannot provide yet; remove that source`,
+    );
+  }
+  return new Map();
+}
+
+async function tokenFile(
+  request: SourceRequest,
+  { audience, expirationSeconds = 3600, path }: NonNullable<VolumeProjection['serviceAccountToken']>,
+): Promise<Payload> {
+  const { pod, sources, volumeName, signal } = request;
+  if (sources.tokens === undefined) {
+    throw new Error(`cannot setup projected volume ${volumeName} because kube client is not configured`);
+  }
+  const token = await sources.tokens.token({
+    pod,
+    audience: audience || undefined,
+    expirationSeconds,
+    signal,
+  });
+  return new Map([[path, credential(request, token)]]);
+}
+
+async function bundleFile(
+  request: SourceRequest,
+  {
+    name,
+    signerName,
+    labelSelector,
+    optional = false,
+    path,
+  }: NonNullable<VolumeProjection['clusterTrustBundle']>,
+): Promise<Payload> {
+  const { sources, signal } = request;
+  if (sources.trustBundles === undefined) {
+    throw new Error('ClusterTrustBundle projection is not supported in static kubelet mode');
+  }
+  const bundle = await sources.trustBundles.bundle({ name, signerName, labelSelector, optional, signal });
+  return new Map([[path, credential(request, bundle)]]);
+}
+
+/** A file that belongs to the containers' user, where they have one in common. */
+function credential({ pod, defaultMode }: SourceRequest, data: string): PayloadFile {
+  const fsUser = fsUserOf(pod);
+  return { data, mode: credentialMode(pod, defaultMode), ...(fsUser === undefined ? {} : { fsUser }) };
+}

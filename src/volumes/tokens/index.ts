@@ -1,0 +1,9 @@
+/** Tokens of service accounts for projected volumes. */
+export {
+  CachedServiceAccountTokens,
+  noTokenEndpoint,
+  type RequestToken,
+  type TokenCacheOptions,
+  type TokenRequest,
+} from './service-account-tokens.js';
+export { type IssuedToken, isExpired, needsRefresh } from './token-refresh.js';

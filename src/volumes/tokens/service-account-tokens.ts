@@ -1,0 +1,116 @@
+/** Service account tokens for pods, each asked for once and again before it expires. */
+import { asError, type Clock, errorText, isCancelled } from '../../async/index.js';
+import { goQuote, type Pod } from '../../kube/index.js';
+import type { ServiceAccountTokens } from '../contracts.js';
+import { type IssuedToken, isExpired, largestJitterMs, needsRefresh } from './token-refresh.js';
+
+/** What the API is asked for: a token bound to a pod. */
+export interface TokenRequest {
+  readonly namespace: string;
+  readonly serviceAccountName: string;
+  /** Empty for the audience of the API server itself. */
+  readonly audiences: readonly string[];
+  readonly expirationSeconds: number;
+  readonly boundPod: { readonly name: string; readonly uid: string };
+}
+
+export type RequestToken = (request: TokenRequest, signal: AbortSignal) => Promise<IssuedToken>;
+
+/** For whoever implements `RequestToken`, when the API answers that there is no such endpoint. */
+export const noTokenEndpoint = 'the API server does not have TokenRequest endpoints enabled';
+
+export interface TokenCacheOptions {
+  readonly clock: Clock;
+  readonly requestToken: RequestToken;
+  /** Told when a token could not be refreshed while the old one is still good; never of the token itself. */
+  readonly onRefreshFailed?: (request: TokenRequest, error: Error) => void;
+  readonly random?: () => number;
+}
+
+const purgePeriodMs = 60_000;
+
+interface Entry {
+  readonly podUid: string;
+  readonly issued: IssuedToken;
+}
+
+export class CachedServiceAccountTokens implements ServiceAccountTokens {
+  readonly #options: TokenCacheOptions;
+  readonly #random: () => number;
+  /** Holds tokens of pods on this node only, until their volume is torn down or they expire. */
+  readonly #entries = new Map<string, Entry>();
+  #purgedAtMs: number;
+
+  constructor(options: TokenCacheOptions) {
+    this.#options = options;
+    this.#random = options.random ?? Math.random;
+    this.#purgedAtMs = options.clock.monotonic();
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  async token(wanted: Parameters<ServiceAccountTokens['token']>[0]): Promise<string> {
+    const { clock, requestToken, onRefreshFailed } = this.#options;
+    const request = tokenRequest(wanted.pod, wanted.audience, wanted.expirationSeconds);
+    const key = cacheKey(request);
+    const known = this.#entries.get(key)?.issued;
+    this.#purge();
+    const jitterMs = this.#random() * largestJitterMs;
+    if (known !== undefined && !needsRefresh(known, clock.now(), jitterMs)) return known.token;
+    try {
+      const issued = await requestToken(request, wanted.signal);
+      this.#entries.set(key, { podUid: request.boundPod.uid, issued });
+      return issued.token;
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      if (known === undefined) {
+        throw new Error(`failed to fetch token: ${errorText(error)}`, { cause: error });
+      }
+      if (isExpired(known, clock.now())) {
+        throw new Error(`token ${key} expired and refresh failed: ${errorText(error)}`, { cause: error });
+      }
+      onRefreshFailed?.(request, asError(error));
+      return known.token;
+    }
+  }
+
+  forget(podUid: string): void {
+    for (const [key, entry] of this.#entries) if (entry.podUid === podUid) this.#entries.delete(key);
+  }
+
+  #purge(): void {
+    const { clock } = this.#options;
+    if (clock.monotonic() - this.#purgedAtMs < purgePeriodMs) return;
+    this.#purgedAtMs = clock.monotonic();
+    for (const [key, { issued }] of this.#entries) {
+      if (isExpired(issued, clock.now())) this.#entries.delete(key);
+    }
+  }
+}
+
+function tokenRequest(pod: Pod, audience: string | undefined, expirationSeconds: number): TokenRequest {
+  const { metadata, spec } = pod;
+  return {
+    namespace: metadata.namespace ?? '',
+    serviceAccountName: spec.serviceAccountName || 'default',
+    audiences: audience === undefined ? [] : [audience],
+    expirationSeconds,
+    boundPod: { name: metadata.name ?? '', uid: metadata.uid ?? '' },
+  };
+}
+
+/** Everything that tells two tokens apart, in the form in which messages show it. */
+function cacheKey({
+  namespace,
+  serviceAccountName,
+  audiences,
+  expirationSeconds,
+  boundPod,
+}: TokenRequest): string {
+  const quoted = audiences.map(goQuote).join(', ');
+  const list = audiences.length === 0 ? '[]string(nil)' : `[]string{${quoted}}`;
+  const bound = `v1.BoundObjectReference{Kind:"Pod", APIVersion:"v1", Name:${goQuote(boundPod.name)}, UID:${goQuote(boundPod.uid)}}`;
+  return `${goQuote(serviceAccountName)}/${goQuote(namespace)}/${list}/${expirationSeconds}/${bound}/""`;
+}

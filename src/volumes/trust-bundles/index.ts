@@ -1,0 +1,7 @@
+/** Bundles of trusted certificates for projected volumes. */
+export {
+  CachedTrustBundles,
+  type ClusterTrustBundle,
+  type TrustBundleCacheOptions,
+  type TrustBundleSource,
+} from './trust-bundles.js';

@@ -1,0 +1,106 @@
+/** Bundles of trusted certificates by name or by signer and labels, kept for a while in the form that volumes get. */
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../async/index.js';
+import { errorText } from '../../async/index.js';
+import { type LabelSelector, ObjectNotFound, selectorMatches } from '../../kube/index.js';
+import type { TrustBundles } from '../contracts.js';
+import { normalizeCertificates } from './pem.js';
+
+/** A ClusterTrustBundle, the part that matters here. */
+export interface ClusterTrustBundle {
+  readonly name: string;
+  readonly signerName: string | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+  /** PEM text. */
+  readonly trustBundle: string;
+}
+
+/** The API's side. */
+export interface TrustBundleSource {
+  /** Undefined when there is none of that name. */
+  get(name: string, signal: AbortSignal): Promise<ClusterTrustBundle | undefined>;
+  list(signal: AbortSignal): Promise<readonly ClusterTrustBundle[]>;
+}
+
+export interface TrustBundleCacheOptions {
+  readonly clock: Clock;
+  readonly source: TrustBundleSource;
+  readonly maxPods: number;
+}
+
+const keptMs = 5 * 60_000;
+
+type Selection = Parameters<TrustBundles['bundle']>[0];
+
+export class CachedTrustBundles implements TrustBundles {
+  readonly #options: TrustBundleCacheOptions;
+  readonly #limit: number;
+  readonly #seed = randomUUID();
+  #generation = 0;
+  /** The least recently used one first. */
+  readonly #kept = new Map<string, { readonly text: string; readonly untilMs: number }>();
+
+  constructor(options: TrustBundleCacheOptions) {
+    this.#options = options;
+    this.#limit = Math.max(1, 2 * options.maxPods);
+  }
+
+  async bundle(selection: Selection): Promise<string> {
+    const { clock } = this.#options;
+    const key = JSON.stringify([selection.name, selection.signerName, selection.labelSelector ?? null]);
+    const kept = this.#kept.get(key);
+    if (kept !== undefined && kept.untilMs > clock.monotonic()) {
+      this.#kept.delete(key);
+      this.#kept.set(key, kept);
+      return kept.text;
+    }
+    const generation = this.#generation;
+    const text = await this.#read(selection);
+    // What is missing is not kept, so that it is found as soon as it is there.
+    if (text === undefined) return '';
+    if (generation !== this.#generation) return text;
+    this.#kept.delete(key);
+    this.#kept.set(key, { text, untilMs: clock.monotonic() + keptMs });
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= this.#limit) break;
+      this.#kept.delete(oldest);
+    }
+    return text;
+  }
+
+  /** To be called whenever some bundle changed. */
+  invalidate(): void {
+    this.#generation += 1;
+    this.#kept.clear();
+  }
+
+  /** Undefined when nothing matches and nothing need to. */
+  async #read(selection: Selection): Promise<string | undefined> {
+    const { source } = this.#options;
+    const { name, signerName, labelSelector, optional, signal } = selection;
+    if (name !== undefined && name !== '') {
+      let found: ClusterTrustBundle | undefined;
+      try {
+        found = await source.get(name, signal);
+        if (found === undefined) throw new ObjectNotFound('clustertrustbundle.certificates.k8s.io', name);
+      } catch (error) {
+        if (error instanceof ObjectNotFound && optional) return undefined;
+        throw new Error(`while getting ClusterTrustBundle: ${errorText(error)}`, { cause: error });
+      }
+      return normalizeCertificates([found.trustBundle], this.#seed);
+    }
+    // The contract leaves the selector's shape to the API, whose only kind of selector is this one.
+    const selector = labelSelector as LabelSelector | undefined;
+    const matching = (await source.list(signal)).filter(
+      (bundle) => bundle.signerName === signerName && selectorMatches(selector, bundle.labels),
+    );
+    if (matching.length > 0) {
+      return normalizeCertificates(
+        matching.map(({ trustBundle }) => trustBundle),
+        this.#seed,
+      );
+    }
+    if (optional) return undefined;
+    throw new Error('combination of signerName and labelSelector matched zero ClusterTrustBundles');
+  }
+}

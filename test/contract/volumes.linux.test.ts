@@ -1,0 +1,5 @@
+/** The volume plugins on this machine. */
+import { onThisMachine } from './host-linux.js';
+import { describeVolumeContract } from './volume-contract.js';
+
+onThisMachine(describeVolumeContract);
