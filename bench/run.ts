@@ -6,11 +6,12 @@ import { parseArgs } from 'node:util';
 import { exit } from './exit.js';
 import { idle } from './idle.js';
 import { type Bench, type Measure, met } from './measure.js';
+import { probes } from './probes.js';
 import { relist } from './relist.js';
 import { start } from './start.js';
 import { formatTable } from './table.js';
 
-const benches: readonly Bench[] = [start, exit, relist, idle];
+const benches: readonly Bench[] = [start, exit, relist, idle, probes];
 
 type Outcome =
   | { readonly bench: string; readonly tookSeconds: number; readonly measures: readonly Measure[] }

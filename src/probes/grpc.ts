@@ -1,0 +1,111 @@
+/**
+ * Asks a server for its health by gRPC, on a connection of its own. The one call that is needed is made
+ * on HTTP/2 directly: a general client keeps sockets that it gave up on until the kernel does, too.
+ */
+import type { ClientHttp2Session, IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
+import { connect as connectTcp } from 'node:net';
+import { Cancelled, errorText, type Timer } from '../async/index.js';
+import type { GrpcAnswer, GrpcCheck, Limits } from './contracts.js';
+import { grpcStatusOf, healthRequest, healthStatus } from './grpc-messages.js';
+import { formatHost, probeUserAgent } from './http-request.js';
+
+const method = '/grpc.health.v1.Health/Check';
+/** A server that refuses may be about to start: it is tried again until the time is up. */
+const retryMs = 1_000;
+const deadlineExceeded = 4;
+
+export async function grpcHealth(asked: GrpcCheck, limits: Limits): Promise<GrpcAnswer> {
+  const { clock, timeoutMs, signal } = limits;
+  // Loaded by the first probe that needs it.
+  const { connect } = await import('node:http2');
+  if (signal.aborted) throw new Cancelled();
+  const address = formatHost({ hostname: asked.host || '127.0.0.1', port: asked.port });
+
+  return new Promise<GrpcAnswer>((resolve, reject) => {
+    let isConnected = false;
+    let drop: () => void = () => {};
+    let retry: Timer | undefined;
+    const end = (settle: () => void): void => {
+      expiry.cancel();
+      retry?.cancel();
+      signal.removeEventListener('abort', onAbort);
+      settle();
+      drop();
+    };
+    const answer = (value: GrpcAnswer): void => end(() => resolve(value));
+    const onAbort = (): void => end(() => reject(new Cancelled()));
+    const expiry = clock.setTimer(timeoutMs, () =>
+      answer(
+        isConnected
+          ? { kind: 'rpc-error', code: deadlineExceeded, message: 'context deadline exceeded' }
+          : { kind: 'no-connection' },
+      ),
+    );
+    signal.addEventListener('abort', onAbort, { once: true });
+
+    const attempt = (): void => {
+      const socket = connectTcp({ host: asked.host || '127.0.0.1', port: asked.port, noDelay: true });
+      const session = connect(`http://${address}`, { createConnection: () => socket });
+      let isOver = false;
+      drop = () => {
+        isOver = true;
+        session.destroy();
+        socket.destroy();
+      };
+      const lost = (): void => {
+        if (isOver) return;
+        drop();
+        if (isConnected) answer({ kind: 'rpc-error', code: 14, message: 'error reading from server: EOF' });
+        else retry = clock.setTimer(retryMs, attempt);
+      };
+      session.on('error', lost);
+      session.on('close', lost);
+      // Until its settings are here, what answers may be anything.
+      session.once('remoteSettings', () => {
+        isConnected = true;
+        check(session, asked.service, timeoutMs, answer);
+      });
+    };
+    try {
+      attempt();
+    } catch (error) {
+      answer({ kind: 'dial-error', message: errorText(error) });
+    }
+  });
+}
+
+function check(
+  session: ClientHttp2Session,
+  service: string,
+  timeoutMs: number,
+  done: (answer: GrpcAnswer) => void,
+): void {
+  const stream = session.request({
+    ':method': 'POST',
+    ':path': method,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    'user-agent': probeUserAgent,
+    'grpc-timeout': `${timeoutMs}m`,
+  });
+  const chunks: Buffer[] = [];
+  let head: IncomingHttpHeaders & IncomingHttpStatusHeader = {};
+  let trailers: IncomingHttpHeaders = {};
+  stream.on('response', (headers) => {
+    head = headers;
+  });
+  stream.on('trailers', (headers) => {
+    trailers = headers;
+  });
+  stream.on('data', (chunk: Buffer) => {
+    // A health answer has a few bytes; whoever sends more than this is not asked for the rest.
+    if (chunks.length < 64) chunks.push(chunk);
+  });
+  stream.on('error', (error) => done({ kind: 'rpc-error', code: 13, message: errorText(error) }));
+  stream.on('end', () => {
+    const { code, message } = grpcStatusOf(head, trailers);
+    if (code !== 0) done({ kind: 'rpc-error', code, message });
+    else done({ kind: 'status', status: healthStatus(Buffer.concat(chunks)) });
+  });
+  stream.end(healthRequest(service));
+}

@@ -1,0 +1,22 @@
+/** Probes: workers that ask containers whether they have started, are alive and are ready, and what they found. */
+export {
+  type GrpcAnswer,
+  type GrpcCheck,
+  type HttpAnswer,
+  HttpGetError,
+  type HttpGetRequest,
+  type HttpUrl,
+  type Limits,
+  type ProbeKind,
+  type ProbeNetwork,
+  type ProbeResult,
+  type ProbeRun,
+  type TcpAddress,
+} from './contracts.js';
+export { httpGet } from './http.js';
+export { formatHost, formatUrl, type HttpGetTarget, httpGetRequest, probeUserAgent } from './http-request.js';
+export { ProbeManager, type ProbeManagerOptions } from './manager.js';
+export { systemNetwork } from './network.js';
+export { type CountProbe, type ProbeCounts, probeMetrics } from './probe-metrics.js';
+export { Prober, type ProberOptions, type ProbeVerdict } from './prober.js';
+export type { ProbeUpdate } from './results.js';

@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../async/index.js';
+import { CriError, type CriRuntime } from '../cri/index.js';
+import type { Container, Probe } from '../kube/index.js';
+import { Timeline } from '../timeline/index.js';
+import { HttpGetError, type ProbeNetwork } from './contracts.js';
+import { Prober } from './prober.js';
+
+interface Setting {
+  readonly probe: Probe;
+  readonly container?: Partial<Container>;
+  readonly exec?: CriRuntime['execSync'];
+  readonly network?: Partial<ProbeNetwork>;
+  readonly sidecar?: boolean;
+}
+
+const silent: ProbeNetwork = {
+  http: () => Promise.reject(new HttpGetError('no http')),
+  tcp: () => Promise.reject(new Error('no tcp')),
+  grpc: () => Promise.resolve({ kind: 'no-connection' }),
+};
+
+async function run({ probe, container = {}, exec, network = {}, sidecar = false }: Setting) {
+  const clock = new VirtualClock();
+  const timeline = new Timeline({ clock });
+  const calls: unknown[] = [];
+  const prober = new Prober({
+    clock,
+    timeline,
+    cri: {
+      execSync: (request, options) => {
+        calls.push([request, options?.timeoutMs]);
+        return exec?.(request, options) ?? Promise.reject(new CriError('Unimplemented', 'no exec'));
+      },
+    },
+    network: { ...silent, ...network },
+    expand: (text, lookup) => text.replace(/\$\((\w+)\)/g, (whole, name) => lookup(name) ?? whole),
+  });
+  const probed: Container = { name: 'app', livenessProbe: probe, ...container };
+  const verdict = await prober.run(
+    {
+      kind: 'liveness',
+      pod: {
+        metadata: { name: 'a', namespace: 'ns', uid: 'u1' },
+        spec: sidecar
+          ? { containers: [{ name: 'main' }], initContainers: [probed] }
+          : { containers: [probed] },
+      },
+      status: { podIP: '10.0.0.9' },
+      container: probed,
+      containerId: 'c1',
+    },
+    new AbortController().signal,
+  );
+  const events = timeline
+    .ofPod('u1')
+    .map(({ event, message }) => `${event?.type} ${event?.reason} ${event?.fieldPath}: ${message}`);
+  return { verdict, events, calls };
+}
+
+const exited =
+  (exitCode: number, stdout = '', stderr = ''): CriRuntime['execSync'] =>
+  async () => ({ exitCode, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr) });
+const exec: Probe = { exec: { command: ['check', '$(A)'] }, timeoutSeconds: 3 };
+const about = 'Warning Unhealthy spec.containers{app}:';
+
+describe('an exec probe', () => {
+  it('gives the runtime its time, and a little more to say so', async () => {
+    const { verdict, events, calls } = await run({
+      probe: exec,
+      exec: exited(0, 'fine'),
+      container: { env: [{ name: 'A', value: '1' }] },
+    });
+    expect(calls).toEqual([[{ containerId: 'c1', cmd: ['check', '1'], timeout: 3 }, 4_000]]);
+    expect(verdict).toEqual({ result: 'success', output: 'fine' });
+    expect(events).toEqual([]);
+  });
+
+  it('fails with what the command said, at most 10240 bytes of it', async () => {
+    const { verdict, events } = await run({ probe: exec, exec: exited(1, 'x'.repeat(10_238), 'errors') });
+    const output = `${'x'.repeat(10_238)}er`;
+    expect(verdict).toEqual({ result: 'failure', output });
+    expect(events).toEqual([`${about} Liveness probe failed: ${output}`]);
+  });
+
+  it('fails when the time is up', async () => {
+    const message = 'command timed out: "check $(A)" timed out after 3s';
+    const { verdict, calls } = await run({
+      probe: exec,
+      exec: () => Promise.reject(new CriError('DeadlineExceeded', 'late', { message })),
+    });
+    expect(verdict).toEqual({ result: 'failure', output: message });
+    expect(calls).toHaveLength(1);
+  });
+
+  it('says nothing of the container when it could not be run, three times', async () => {
+    const { verdict, events, calls } = await run({ probe: exec });
+    expect(verdict).toBeUndefined();
+    expect(calls).toHaveLength(3);
+    expect(events).toEqual([
+      `${about} Liveness probe errored and resulted in unknown state: rpc error: code = Unimplemented desc = no exec`,
+    ]);
+  });
+
+  it('takes the first attempt that could be made', async () => {
+    let attempts = 0;
+    const { verdict, events, calls } = await run({
+      probe: exec,
+      exec: (request) =>
+        ++attempts < 3 ? Promise.reject(new CriError('Unavailable', 'away')) : exited(0)(request),
+    });
+    expect(verdict?.result).toBe('success');
+    expect(calls).toHaveLength(3);
+    expect(events).toEqual([]);
+  });
+});
+
+describe('other probes', () => {
+  it('exec goes before httpGet, httpGet before tcpSocket, tcpSocket before grpc', async () => {
+    const all: Probe = {
+      ...exec,
+      httpGet: { port: 80 },
+      tcpSocket: { port: 81 },
+      grpc: { port: 82 },
+    };
+    const { exec: _exec, ...withoutExec } = all;
+    const { httpGet: _http, ...withoutHttp } = withoutExec;
+    const { tcpSocket: _tcp, ...withoutTcp } = withoutHttp;
+    expect((await run({ probe: all, exec: exited(1, 'exec') })).verdict?.output).toBe('exec');
+    expect((await run({ probe: withoutExec })).verdict?.output).toBe('no http');
+    expect((await run({ probe: withoutHttp })).verdict?.output).toBe('no tcp');
+    expect((await run({ probe: withoutTcp })).verdict?.output).toBe(
+      'timeout: failed to connect service "10.0.0.9:82" within 3s: context deadline exceeded',
+    );
+  });
+
+  it('without a handler there is nothing to run', async () => {
+    expect((await run({ probe: {} })).events).toEqual([
+      `${about} Liveness probe errored and resulted in unknown state: missing probe handler for a_ns(u1):app`,
+    ]);
+  });
+
+  it('a port that nobody knows is an error', async () => {
+    const { verdict, events } = await run({ probe: { tcpSocket: { port: 'web' } } });
+    expect(verdict).toBeUndefined();
+    expect(events[0]).toContain('unknown state: strconv.Atoi: parsing "web": invalid syntax');
+  });
+
+  it('an answer that breaks off is an error, tried three times', async () => {
+    let attempts = 0;
+    const http = (): Promise<never> => {
+      attempts++;
+      return Promise.reject(new Error('unexpected EOF'));
+    };
+    const { verdict, events } = await run({ probe: { httpGet: { port: 80 } }, network: { http } });
+    expect(verdict).toBeUndefined();
+    expect(attempts).toBe(3);
+    expect(events).toEqual([`${about} Liveness probe errored and resulted in failure state: unexpected EOF`]);
+  });
+
+  it('each attempt has the time of the probe', async () => {
+    const limits: number[] = [];
+    await run({
+      probe: { tcpSocket: { port: 81, host: 'db' }, timeoutSeconds: 7 },
+      network: {
+        tcp: async (address, { timeoutMs }) => {
+          expect(address).toEqual({ host: 'db', port: 81 });
+          limits.push(timeoutMs);
+        },
+      },
+    });
+    expect(limits).toEqual([7_000]);
+  });
+
+  it('events about sidecars name their place', async () => {
+    const { events } = await run({
+      probe: { tcpSocket: { port: 81 } },
+      sidecar: true,
+      container: { restartPolicy: 'Always' },
+    });
+    expect(events).toEqual(['Warning Unhealthy spec.initContainers{app}: Liveness probe failed: no tcp']);
+  });
+});

@@ -1,0 +1,166 @@
+/** Runs a probe once: its kind of check, tried again where it could not be made, and the event about what came of it. */
+
+import type { Clock } from '../async/index.js';
+import { asError, isCancelled, throwIfCancelled } from '../async/index.js';
+import type { CriRuntime } from '../cri/index.js';
+import {
+  type Container,
+  containerFieldPath,
+  formatPod,
+  type HTTPGetAction,
+  type Probe,
+} from '../kube/index.js';
+import { podRef, type Timeline } from '../timeline/index.js';
+import {
+  HttpGetError,
+  kindTitles,
+  type Limits,
+  type ProbeNetwork,
+  type ProbeOutcome,
+  type ProbeResult,
+  type ProbeRun,
+  probeOf,
+  probeSettings,
+} from './contracts.js';
+import { execProbe } from './exec.js';
+import { formatHost, httpGetRequest, probeUserAgent } from './http-request.js';
+import { judgeGrpc, judgeHttp } from './judge.js';
+import { probePort } from './ports.js';
+
+/** A check that could not be made is tried again at once, so many times in all. */
+const maxAttempts = 3;
+
+export interface ProberOptions {
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly cri: Pick<CriRuntime, 'execSync'>;
+  readonly network: ProbeNetwork;
+  /** The text with `$(NAME)` replaced by what is known. */
+  readonly expand: (text: string, lookup: (name: string) => string | undefined) => string;
+}
+
+/** What a run says of the container, and the words for it. */
+export interface ProbeVerdict {
+  readonly result: 'success' | 'failure';
+  readonly output: string;
+}
+
+export class Prober {
+  readonly #options: ProberOptions;
+
+  constructor(options: ProberOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined when the check could not be made, which says nothing about the container. Rejects only with Cancelled. */
+  async run(run: ProbeRun, signal: AbortSignal): Promise<ProbeVerdict | undefined> {
+    let outcome = await this.#attempt(run, signal);
+    for (let attempt = 1; outcome.error !== undefined && attempt < maxAttempts; attempt++) {
+      throwIfCancelled(signal);
+      outcome = await this.#attempt(run, signal);
+    }
+    // What was cut off by the end of the agent is nothing to tell.
+    throwIfCancelled(signal);
+    const event = eventOf(kindTitles[run.kind], outcome);
+    if (event !== undefined) {
+      const { pod, container } = run;
+      const kind = pod.spec.containers.some(({ name }) => name === container.name)
+        ? 'container'
+        : 'initContainer';
+      const fieldPath = containerFieldPath(kind, container.name);
+      this.#options.timeline.event(podRef(pod), 'Warning', event.reason, event.message, fieldPath);
+    }
+    if (outcome.error !== undefined) return undefined;
+    return { result: resultOf(outcome), output: outcome.output };
+  }
+
+  async #attempt(run: ProbeRun, signal: AbortSignal): Promise<ProbeOutcome> {
+    const probe = probeOf(run.container, run.kind) ?? {};
+    try {
+      return await this.#check(run, probe, signal);
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      return { state: 'unknown', error: asError(error) };
+    }
+  }
+
+  async #check(run: ProbeRun, probe: Probe, signal: AbortSignal): Promise<ProbeOutcome> {
+    const { clock, cri, network, expand } = this.#options;
+    const { pod, container, containerId, status } = run;
+    const { timeoutSeconds } = probeSettings(probe);
+    const limits: Limits = { clock, timeoutMs: timeoutSeconds * 1000, signal };
+    const podIp = status.podIP ?? '';
+    if (probe.exec !== undefined) {
+      const env = literalEnv(container);
+      const command = (probe.exec.command ?? []).map((text) => expand(text, (name) => env.get(name)));
+      return execProbe(cri, { containerId, command, timeoutSeconds }, signal);
+    }
+    if (probe.httpGet !== undefined) {
+      return checkHttp(network, probe.httpGet, container, podIp, limits);
+    }
+    if (probe.tcpSocket !== undefined) {
+      const { host, port } = probe.tcpSocket;
+      const address = { host: host || podIp, port: probePort(port, container) };
+      return network.tcp(address, limits).then(
+        () => ({ state: 'success', output: '' }),
+        (error: unknown) => failureOf(error),
+      );
+    }
+    if (probe.grpc !== undefined) {
+      const { port, service = '' } = probe.grpc;
+      const answer = await network.grpc({ host: podIp, port, service }, limits);
+      return judgeGrpc(answer, formatHost({ hostname: podIp, port }), limits.timeoutMs);
+    }
+    throw new Error(`missing probe handler for ${formatPod(pod)}:${container.name}`);
+  }
+}
+
+async function checkHttp(
+  network: ProbeNetwork,
+  action: HTTPGetAction,
+  container: Container,
+  podIp: string,
+  limits: Limits,
+): Promise<ProbeOutcome> {
+  const request = httpGetRequest(action, { container, podIp, userAgent: probeUserAgent });
+  try {
+    return judgeHttp(await network.http(request, limits));
+  } catch (error) {
+    if (error instanceof HttpGetError || isCancelled(error)) return failureOf(error);
+    // The server answered, but not to the end.
+    return { state: 'failure', error: asError(error) };
+  }
+}
+
+function failureOf(error: unknown): ProbeOutcome {
+  if (isCancelled(error)) throw error;
+  return { state: 'failure', output: asError(error).message };
+}
+
+/** Values that are looked up elsewhere count as empty: a probe sees what the spec says, not what the container has. */
+function literalEnv({ env = [] }: Container): ReadonlyMap<string, string> {
+  return new Map(env.map(({ name, value }) => [name, value ?? '']));
+}
+
+export function resultOf({ state }: ProbeOutcome): Exclude<ProbeResult, 'unknown'> {
+  return state === 'success' || state === 'warning' ? 'success' : 'failure';
+}
+
+export function eventOf(
+  title: string,
+  outcome: ProbeOutcome,
+): { readonly reason: 'Unhealthy' | 'ProbeWarning'; readonly message: string } | undefined {
+  if (outcome.error !== undefined) {
+    const message = `${title} probe errored and resulted in ${outcome.state} state: ${outcome.error.message}`;
+    return { reason: 'Unhealthy', message };
+  }
+  switch (outcome.state) {
+    case 'warning':
+      return { reason: 'ProbeWarning', message: `${title} probe warning: ${outcome.output}` };
+    case 'failure':
+      return { reason: 'Unhealthy', message: `${title} probe failed: ${outcome.output}` };
+    case 'success':
+    case 'unknown':
+      return undefined;
+  }
+}

@@ -1,0 +1,177 @@
+/** Decides what a probe worker does next, from what it knows and what is reported of its pod. */
+import {
+  type Container,
+  type ContainerStateTerminated,
+  type ContainerStatus,
+  isContainerRestartable,
+  isSidecar,
+  isTerminalPhase,
+  type Pod,
+  type PodStatus,
+  parseTimestamp,
+  requestsRestartOfAll,
+  runtimeContainerId,
+} from '../kube/index.js';
+import type { ProbeKind, ProbeResult, ProbeSettings } from './contracts.js';
+
+/** Containers that started this much before the agent ran before its restart already. */
+const restartMarginMs = 10_000;
+
+/** What stays the same as long as a worker lives. */
+export interface WorkerFacts {
+  readonly kind: ProbeKind;
+  /** As it was when the worker was made; later edits of the probe are not seen. */
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly settings: ProbeSettings;
+  /** Wall-clock milliseconds at which probing began; undefined when a restart of the agent makes no difference. */
+  readonly probingSinceMs: number | undefined;
+}
+
+export interface WorkerState {
+  /** The runtime's id of the instance that is probed; empty before the first. */
+  readonly containerId: string;
+  /** Nothing is probed until there is another instance. */
+  readonly onHold: boolean;
+  readonly lastResult: ProbeResult | undefined;
+  /** How often it came in a row. */
+  readonly run: number;
+}
+
+export const initialState: WorkerState = { containerId: '', onHold: false, lastResult: undefined, run: 0 };
+
+/** A result for the worker's container, as its state has it. */
+export interface StoredResult {
+  readonly result: ProbeResult;
+  readonly because: string;
+}
+
+export interface Step {
+  readonly next: 'wait' | 'probe' | 'exit';
+  readonly state: WorkerState;
+  /** The instance whose result no longer counts. */
+  readonly forget?: string;
+  /** Set in the store before anything else. */
+  readonly store?: StoredResult;
+}
+
+const initialResults: Readonly<Record<ProbeKind, ProbeResult>> = {
+  readiness: 'failure',
+  liveness: 'success',
+  startup: 'unknown',
+};
+
+export function nextStep(
+  facts: WorkerFacts,
+  state: WorkerState,
+  status: PodStatus | undefined,
+  nowMs: number,
+): Step {
+  if (status === undefined) return { next: 'wait', state };
+  if (isTerminalPhase(status.phase)) return { next: 'exit', state };
+  const { kind, pod, container, settings } = facts;
+  const seen = findContainer(status, container.name);
+  if (seen === undefined) return { next: 'wait', state };
+
+  const met = meet(facts, state, seen);
+  const step = (next: Step['next'], store = met.store): Step =>
+    store === undefined ? { ...met, next } : { ...met, next, store };
+  if (met.state.onHold) return step('wait');
+
+  const running = seen.state?.running;
+  if (running === undefined) {
+    const next = isFinished(facts, seen.state?.terminated, status) ? 'exit' : 'wait';
+    return step(next, { result: 'failure', because: 'the container does not run' });
+  }
+  if (pod.metadata.deletionTimestamp !== undefined && kind !== 'readiness') {
+    return step('exit', { result: 'success', because: 'the pod is being deleted' });
+  }
+  const runsForSeconds = Math.trunc((nowMs - (timeOf(running.startedAt) ?? 0)) / 1000);
+  if (runsForSeconds < settings.initialDelaySeconds) return step('wait');
+  // Startup comes first, and is over once it succeeded.
+  if ((kind === 'startup') === (seen.started === true)) return step('wait');
+  return step('probe');
+}
+
+/** Takes note of another instance of the container: what was known of the former one goes. */
+function meet(facts: WorkerFacts, state: WorkerState, seen: ContainerStatus): Omit<Step, 'next'> {
+  const containerId = runtimeContainerId(seen.containerID ?? '');
+  if (containerId === state.containerId) return { state };
+  const initial = initialResult(facts, seen);
+  return {
+    state: { ...state, containerId, onHold: false },
+    ...(state.containerId === '' ? {} : { forget: state.containerId }),
+    ...(initial === undefined ? {} : { store: initial }),
+  };
+}
+
+/** What counts before the first run. Of what ran before the agent was restarted, nothing is assumed. */
+function initialResult(
+  { kind, container, probingSinceMs }: WorkerFacts,
+  seen: ContainerStatus,
+): StoredResult | undefined {
+  const startedAtMs = timeOf(seen.state?.running?.startedAt);
+  const ranBefore =
+    probingSinceMs !== undefined &&
+    startedAtMs !== undefined &&
+    startedAtMs < probingSinceMs - restartMarginMs;
+  if (!ranBefore) return { result: initialResults[kind], because: 'the container is new' };
+  if (kind === 'startup' && isSidecar(container) && seen.started === true) {
+    return { result: 'success', because: 'it had started before the agent did' };
+  }
+  return undefined;
+}
+
+/** Whether the container has ended and will not run again. */
+export function isFinished(
+  { pod, container }: Pick<WorkerFacts, 'pod' | 'container'>,
+  ended: ContainerStateTerminated | undefined,
+  status: PodStatus,
+): boolean {
+  if (ended === undefined) return false;
+  if (ended.reason === 'RestartingAllContainers') return false;
+  return !isContainerRestartable(pod, container, ended.exitCode) && !isRestartingAll(pod, status);
+}
+
+function isRestartingAll(pod: Pod, status: PodStatus): boolean {
+  const says = status.conditions?.some(
+    ({ type, status: value }) => type === 'AllContainersRestarting' && value === 'True',
+  );
+  if (says) return true;
+  return [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some((container) => {
+    const exitCode = findContainer(status, container.name)?.state?.terminated?.exitCode;
+    return exitCode !== undefined && requestsRestartOfAll(container, exitCode);
+  });
+}
+
+/** The status of a container that has an instance, regular ones first. */
+export function findContainer(status: PodStatus, name: string): ContainerStatus | undefined {
+  const isIt = (container: ContainerStatus): boolean =>
+    container.name === name && container.containerID !== undefined && container.containerID !== '';
+  return status.containerStatuses?.find(isIt) ?? status.initContainerStatuses?.find(isIt);
+}
+
+export interface TakenResult {
+  readonly state: WorkerState;
+  /** Set when the result has come often enough to count. */
+  readonly store?: ProbeResult;
+}
+
+/** Counts a result. */
+export function takeResult(
+  { kind, settings }: Pick<WorkerFacts, 'kind' | 'settings'>,
+  state: WorkerState,
+  result: 'success' | 'failure',
+): TakenResult {
+  const run = state.lastResult === result ? state.run + 1 : 1;
+  const counted: WorkerState = { ...state, lastResult: result, run };
+  const threshold = result === 'failure' ? settings.failureThreshold : settings.successThreshold;
+  if (run < threshold) return { state: counted };
+  // What is about to be restarted, and what has started, is not probed again.
+  const settles = kind === 'startup' || (kind === 'liveness' && result === 'failure');
+  return { state: settles ? { ...counted, onHold: true, run: 0 } : counted, store: result };
+}
+
+function timeOf(timestamp: string | null | undefined): number | undefined {
+  return timestamp ? parseTimestamp(timestamp) : undefined;
+}
