@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Gate } from '../src/async/index.js';
-import { ContainerState, type ContainerStatus, type CriRuntime, NamespaceMode } from '../src/cri/index.js';
+import { ContainerState, type ContainerStatus, type CriRuntime } from '../src/cri/index.js';
 import { pollUntil, testImages } from '../test/env/index.js';
 
 /** A container that does nothing until it is killed. */
@@ -58,54 +58,6 @@ export function showManifests(manifestsDir: string, pods: readonly PodManifest[]
 
 export function clearManifests(manifestsDir: string): void {
   for (const name of readdirSync(manifestsDir)) rmSync(join(manifestsDir, name));
-}
-
-/** Starts one pod by the three calls that it takes at least. */
-export async function runBarePod(
-  cri: CriRuntime,
-  {
-    name,
-    logsDir,
-    cgroupParent,
-  }: { readonly name: string; readonly logsDir: string; readonly cgroupParent: string },
-): Promise<void> {
-  const logDirectory = join(logsDir, name);
-  const sandboxConfig = {
-    metadata: { name, namespace: 'bench', uid: name, attempt: 0 },
-    hostname: name,
-    logDirectory,
-    linux: {
-      cgroupParent,
-      securityContext: {
-        namespaceOptions: {
-          network: NamespaceMode.POD,
-          pid: NamespaceMode.CONTAINER,
-          ipc: NamespaceMode.POD,
-        },
-      },
-    },
-  };
-  const { podSandboxId } = await cri.runPodSandbox({ config: sandboxConfig });
-  const { containerId } = await cri.createContainer({
-    podSandboxId,
-    config: {
-      metadata: { name: 'main', attempt: 0 },
-      image: { image: testImages.busybox },
-      command: idleCommand,
-      logPath: 'main/0.log',
-      linux: {
-        securityContext: {
-          namespaceOptions: {
-            network: NamespaceMode.POD,
-            pid: NamespaceMode.CONTAINER,
-            ipc: NamespaceMode.POD,
-          },
-        },
-      },
-    },
-    sandboxConfig,
-  });
-  await cri.startContainer({ containerId });
 }
 
 /** Looking is work for the runtime, too, so it is asked seldom; when a container was started, it tells itself. */

@@ -8,6 +8,6 @@ const runtime = new SimRuntime();
 const server = await serveCri(runtime, { socketPath });
 process.stdout.write(`${server.endpoint}\n`);
 process.stdin.resume().once('end', () => {
-  runtime.close();
+  void runtime.close();
   void server.close();
 });

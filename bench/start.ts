@@ -1,5 +1,4 @@
 /** How much nodelet adds to what the runtime itself needs to start many pods at once. */
-import { mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,14 +7,8 @@ import { ContainerState, type CriClient } from '../src/cri/index.js';
 import { Agent, buildAgent, syncsPods } from './agent.js';
 import { freePort, type Ground, onContainerd } from './ground.js';
 import { atMost, type Bench, type BenchContext, type Measure, median, medianOf } from './measure.js';
-import {
-  containerStatuses,
-  idlePods,
-  removeAllPods,
-  runBarePod,
-  showManifests,
-  untilRunning,
-} from './pods.js';
+import { containerStatuses, idlePods, removeAllPods, showManifests, untilRunning } from './pods.js';
+import { type RecordedPod, recordPod, replica, startReplica } from './recorded-pod.js';
 
 const podCount = 50;
 const minRounds = 3;
@@ -46,15 +39,16 @@ export const start: Bench = {
 };
 
 async function measure(ground: Ground, program: string, { note }: BenchContext): Promise<Measure[]> {
+  const recorded = await recordPod(ground);
   // The first pods of a runtime pay for what all later ones find done.
-  await bareBurst(ground, 'warm', 2 * startsAtOnce);
+  await bareBurst(ground, recorded, 'warm', 2 * startsAtOnce);
   await removeAllPods(ground.cri);
   const bare: Burst[] = [];
   const nodelet: AgentBurst[] = [];
   const endMs = performance.now() + roundsBudgetMs;
   for (let round = 0; round < minRounds || (round < maxRounds && performance.now() < endMs); round++) {
     const sides = [
-      async () => void bare.push(await bareBurst(ground, `bare-${round}`, podCount)),
+      async () => void bare.push(await bareBurst(ground, recorded, `bare-${round}`, podCount)),
       async () => void nodelet.push(await agentBurst(ground, program, `nodelet-${round}`)),
     ];
     // Whoever comes second may find warmer caches or a more tired machine, so each side is second about as often.
@@ -108,17 +102,18 @@ function report(bare: readonly Burst[], nodelet: readonly AgentBurst[]): Measure
   ];
 }
 
-async function bareBurst({ cri, dir, containerd }: Ground, name: string, count: number): Promise<Burst> {
-  const logsDir = join(dir, name);
-  const names = Array.from({ length: count }, (_, index) => `${name}-${index}`);
-  for (const pod of names) mkdirSync(join(logsDir, pod, 'main'), { recursive: true });
+/** What the pods need on the machine is there before the burst: it is the runtime's own time that is measured. */
+async function bareBurst(
+  { cri }: Ground,
+  recorded: RecordedPod,
+  name: string,
+  count: number,
+): Promise<Burst> {
+  const pods = Array.from({ length: count }, (_, index) => replica(recorded, `${name}-${index}`));
   const gate = new Gate(startsAtOnce);
-  const { cgroupParent } = containerd;
   const cpuBefore = process.cpuUsage();
   const startMs = Date.now();
-  await Promise.all(
-    names.map((pod) => gate.run(() => runBarePod(cri, { name: pod, logsDir, cgroupParent }))),
-  );
+  await Promise.all(pods.map((pod) => gate.run(() => startReplica(cri, pod))));
   const { user, system } = process.cpuUsage(cpuBefore);
   return { runningAfterMs: await runningAfter(cri, startMs, count), cpuMs: (user + system) / 1000 };
 }
