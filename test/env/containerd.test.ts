@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { CommandError, runCommand } from '../../src/runtimes/containerd/command.js';
 import { cgroupDirectories } from './cgroups.js';
-import { CommandError, runCommand } from './command.js';
 import { startContainerd, type TestContainerd } from './containerd.js';
 import { buildBusyboxImage, testImages } from './images.js';
 import { pollUntil } from './poll.js';

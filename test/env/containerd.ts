@@ -9,21 +9,21 @@ import {
   lastLines,
   runCommand,
   systemEnvironment,
-} from './command.js';
-import { containerdConfig } from './containerd-config.js';
+} from '../../src/runtimes/containerd/command.js';
+import { containerdConfig } from '../../src/runtimes/containerd/containerd-config.js';
+import { type OciImage, splitReference } from '../../src/runtimes/containerd/oci.js';
+import { formatToml, mergeToml, type TomlTable } from '../../src/runtimes/containerd/toml.js';
 import { dropOwnDirIfEmpty } from './directories.js';
 import { callGrpc, GrpcCallError } from './grpc-call.js';
 import { archiveImages, buildTestImages, testImages } from './images.js';
 import { type ContainerdLayout, createLayout } from './layout.js';
-import { removeCniConfiguration, reserveSubnet, writeCniConfiguration } from './network.js';
-import { type OciImage, splitReference } from './oci.js';
+import { cniBinDir, removeCniConfiguration, reserveSubnet, writeCniConfiguration } from './network.js';
 import { ensurePackages } from './packages.js';
 import { pollUntil } from './poll.js';
 import { signalProcess } from './processes.js';
 import { protobuf, protobufField } from './protobuf.js';
 import { endWorkload, removeContainerd, sweepLeftovers } from './teardown.js';
 import type { CleanupStack } from './tempdir.js';
-import { formatToml, mergeToml, type TomlTable } from './toml.js';
 
 export interface ContainerdOptions {
   /** Give pods a network. Default: yes; without, the runtime reports its network as not ready. */
@@ -61,7 +61,12 @@ export async function startContainerd(options: ContainerdOptions = {}): Promise<
   const containerd = new TestContainerd(layout, subnet);
   options.cleanups?.defer(`containerd ${layout.id}`, () => containerd.stop());
   try {
-    const config = containerdConfig(layout, testImages.pause);
+    const config = containerdConfig(layout, {
+      sandboxImage: testImages.pause,
+      cniBinDir,
+      // Where the tests run, no process may become less likely to be killed than the one that started it.
+      restrictOomScore: true,
+    });
     writeFileSync(layout.config, formatToml(mergeToml(config, options.config ?? {})));
     containerd.setNetworkReady(options.cni ?? true);
     await containerd.start();

@@ -2,9 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runCommand } from './command.js';
-import { cacheDir } from './directories.js';
-import { withLock } from './lock.js';
+import { runCommand } from '../../src/runtimes/containerd/command.js';
 import {
   buildImage,
   type ImageConfig,
@@ -12,9 +10,11 @@ import {
   type OciImage,
   sha256Digest,
   writeArchive,
-} from './oci.js';
+} from '../../src/runtimes/containerd/oci.js';
+import type { TarEntry } from '../../src/runtimes/containerd/tar.js';
+import { cacheDir } from './directories.js';
+import { withLock } from './lock.js';
 import { ensurePackages } from './packages.js';
-import type { TarEntry } from './tar.js';
 
 /** Names with a tag that is never `latest` (its pull policy differs) and a host that nobody can reach. */
 export const testImages = {

@@ -1,5 +1,14 @@
 /** The test environment's public surface: real servers to start, images to run in them, and their clean-up. */
-export { CommandError, type CommandResult, runCommand } from './command.js';
+
+export { CommandError, type CommandResult, runCommand } from '../../src/runtimes/containerd/command.js';
+export {
+  buildImage,
+  type ImageConfig,
+  type ImageSpec,
+  type OciImage,
+} from '../../src/runtimes/containerd/oci.js';
+export type { TarEntry } from '../../src/runtimes/containerd/tar.js';
+export type { TomlTable } from '../../src/runtimes/containerd/toml.js';
 export {
   type ContainerdOptions,
   type RunContainerOptions,
@@ -7,11 +16,8 @@ export {
   TestContainerd,
 } from './containerd.js';
 export { buildBusyboxImage, buildTestImages, type TestImageName, testImages } from './images.js';
-export { buildImage, type ImageConfig, type ImageSpec, type OciImage } from './oci.js';
 export { ensurePackages } from './packages.js';
 export { pollUntil } from './poll.js';
 export { type RegistryCredentials, type RegistryOptions, startRegistry, TestRegistry } from './registry.js';
-export type { TarEntry } from './tar.js';
 export { sweepLeftovers } from './teardown.js';
 export { CleanupStack, createTempDir, type TempDir, type TempDirOptions } from './tempdir.js';
-export type { TomlTable } from './toml.js';

@@ -1,11 +1,18 @@
 /** The pod network of one containerd: a bridge of its own made by CNI, and its removal from the host. */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { runCommand } from './command.js';
+import { runCommand } from '../../src/runtimes/containerd/command.js';
+import { natRulesToRemove, unusedHostPortChains } from '../../src/runtimes/containerd/nat-rules.js';
+import { podNetworkConfiguration } from '../../src/runtimes/containerd/pod-network.js';
+import {
+  chooseSubnet,
+  formatSubnet,
+  parseRoutes,
+  parseSubnet,
+} from '../../src/runtimes/containerd/subnets.js';
 import { type ContainerdLayout, listLayouts } from './layout.js';
 import { withLock } from './lock.js';
 import { pollUntil } from './poll.js';
-import { chooseSubnet, formatSubnet, parseRoutes, parseSubnet } from './subnets.js';
 import { ifThere, removeIfEmpty } from './vanishing.js';
 
 /** Where Debian's package has the plugins. */
@@ -30,26 +37,7 @@ export function reserveSubnet(layout: ContainerdLayout): Promise<string> {
 
 /** Gives containerd a pod network; it notices by itself. */
 export function writeCniConfiguration(layout: ContainerdLayout, subnet: string): void {
-  const configuration = {
-    cniVersion: '1.0.0',
-    name: layout.networkName,
-    plugins: [
-      {
-        type: 'bridge',
-        bridge: layout.bridge,
-        isGateway: true,
-        ipMasq: true,
-        hairpinMode: true,
-        ipam: {
-          type: 'host-local',
-          ranges: [[{ subnet }]],
-          routes: [{ dst: '0.0.0.0/0' }],
-          dataDir: layout.cniDataDir,
-        },
-      },
-      { type: 'portmap', capabilities: { portMappings: true } },
-    ],
-  };
+  const configuration = podNetworkConfiguration({ ...layout, subnet });
   writeFileSync(join(layout.cniConfDir, configurationName), JSON.stringify(configuration, undefined, 2));
 }
 
@@ -102,37 +90,4 @@ async function applyNatRules(choose: (rules: readonly string[]) => string[]): Pr
     const input = ['*nat', ...commands, 'COMMIT', ''].join('\n');
     await runCommand('iptables-restore', ['--noflush', '--wait', '10'], { input });
   }
-}
-
-/** The commands that delete the rules made for a CNI network, and the chains that only they jumped to. */
-export function natRulesToRemove(rules: readonly string[], networkName: string): string[] {
-  const ours = rules.filter((rule) => rule.startsWith('-A ') && rule.includes(`\\"${networkName}\\"`));
-  const chains = new Set<string>();
-  for (const rule of ours) {
-    const target = / -j (CNI-[0-9a-f]{24}|CNI-DN-[0-9a-f]+)$/.exec(rule)?.[1];
-    if (target !== undefined) {
-      chains.add(target);
-    }
-  }
-  const inChains = (rule: string) => chains.has(rule.split(' ')[1] ?? '');
-  return [
-    ...ours.filter((rule) => !inChains(rule)).map((rule) => rule.replace(/^-A /, '-D ')),
-    ...[...chains].flatMap((chain) => [`-F ${chain}`, `-X ${chain}`]),
-  ];
-}
-
-/** The commands that delete the chains for host ports, if no pod of the machine has a host port. */
-export function unusedHostPortChains(rules: readonly string[]): string[] {
-  const chains = ['CNI-HOSTPORT-DNAT', 'CNI-HOSTPORT-SETMARK', 'CNI-HOSTPORT-MASQ'].filter((chain) =>
-    rules.some((rule) => rule.startsWith(`:${chain} `)),
-  );
-  if (rules.some((rule) => rule.startsWith('-A CNI-HOSTPORT-DNAT '))) {
-    return [];
-  }
-  const jumps = rules.filter((rule) => chains.some((chain) => rule.endsWith(`-j ${chain}`)));
-  return [
-    ...jumps.map((rule) => rule.replace(/^-A /, '-D ')),
-    ...chains.map((chain) => `-F ${chain}`),
-    ...chains.map((chain) => `-X ${chain}`),
-  ];
 }

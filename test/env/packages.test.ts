@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { afterAll, expect, it } from 'vitest';
-import { runCommand } from './command.js';
+import { runCommand } from '../../src/runtimes/containerd/command.js';
 import { ensurePackages, installedPackages, missingPackages } from './packages.js';
 
 /** Small, and needed by nothing. */

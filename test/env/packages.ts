@@ -1,7 +1,7 @@
 /** Installs the Debian packages that the real servers come from, so that tests run on a machine where nobody did. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CommandError, lastLines, runCommand } from './command.js';
+import { CommandError, lastLines, runCommand } from '../../src/runtimes/containerd/command.js';
 import { withLock } from './lock.js';
 
 const policyPath = '/usr/sbin/policy-rc.d';

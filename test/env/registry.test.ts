@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { OciImage } from '../../src/runtimes/containerd/oci.js';
 import { startContainerd, type TestContainerd } from './containerd.js';
 import { buildTestImages } from './images.js';
-import type { OciImage } from './oci.js';
 import { readProcess } from './processes.js';
 import { protobuf, protobufField } from './protobuf.js';
 import { startRegistry, type TestRegistry } from './registry.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { natRulesToRemove, unusedHostPortChains } from './network.js';
+import { natRulesToRemove, unusedHostPortChains } from './nat-rules.js';
 
 const ours = 'nodelet-ab12cd';
 const chain = (digit: string) => `CNI-${digit.repeat(24)}`;

@@ -1,4 +1,4 @@
-/** Chooses a pod subnet that no route of the machine and no other test uses. */
+/** Chooses a pod subnet that no route of the machine and no other pod network uses. */
 
 export interface Subnet {
   /** As an unsigned 32 bit number, host bits zero. */
@@ -6,7 +6,7 @@ export interface Subnet {
   readonly prefixLength: number;
 }
 
-/** The range the tests take their /24 subnets from. */
+/** The range that /24 subnets are taken from. */
 const pool: Subnet = { address: addressFromText('10.88.0.0'), prefixLength: 16 };
 const subnetPrefixLength = 24;
 const subnetCount = 2 ** (subnetPrefixLength - pool.prefixLength);

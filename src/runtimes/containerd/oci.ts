@@ -87,7 +87,47 @@ export function buildImage(spec: ImageSpec): OciImage {
   const layers = tars.map((tar) =>
     spec.gzip ? blob(mediaTypes.gzipLayer, gzipSync(tar)) : blob(mediaTypes.layer, tar),
   );
-  const { config } = spec;
+  const documents = imageDocuments({
+    name: spec.name,
+    config: spec.config,
+    layers: layers.map(({ mediaType, digest, content }, index) => ({
+      mediaType,
+      digest,
+      sizeBytes: content.length,
+      diffId: sha256Digest(tars[index] ?? Buffer.alloc(0)),
+    })),
+  });
+  return {
+    name: spec.name,
+    manifest: blob(mediaTypes.manifest, documents.manifest),
+    config: blob(mediaTypes.config, documents.config),
+    layers,
+  };
+}
+
+export interface LayerDescription {
+  /** Default: a tar that is not compressed. */
+  readonly mediaType?: string;
+  readonly digest: string;
+  readonly sizeBytes: number;
+  /** The digest of the tar itself. */
+  readonly diffId: string;
+}
+
+export interface ImageDocuments {
+  readonly manifest: Buffer;
+  readonly config: Buffer;
+  /** Names this one image. */
+  readonly index: Buffer;
+}
+
+/** What is said about layers, whoever keeps them. */
+export function imageDocuments(spec: {
+  readonly name: string;
+  readonly layers: readonly LayerDescription[];
+  readonly config: ImageConfig;
+}): ImageDocuments {
+  const { name, layers, config } = spec;
   const keySet = (keys: readonly string[] | undefined) =>
     keys && Object.fromEntries(keys.map((key) => [key, {}]));
   const configBlob = jsonBlob(mediaTypes.config, {
@@ -104,26 +144,24 @@ export function buildImage(spec: ImageSpec): OciImage {
       Labels: config.labels,
       StopSignal: config.stopSignal,
     },
-    rootfs: { type: 'layers', diff_ids: tars.map(sha256Digest) },
+    rootfs: { type: 'layers', diff_ids: layers.map(({ diffId }) => diffId) },
   });
   const manifest = jsonBlob(mediaTypes.manifest, {
     schemaVersion: 2,
     mediaType: mediaTypes.manifest,
     config: descriptor(configBlob),
-    layers: layers.map(descriptor),
+    layers: layers.map(({ mediaType = mediaTypes.layer, digest, sizeBytes }) => ({
+      mediaType,
+      digest,
+      size: sizeBytes,
+    })),
   });
-  return { name: spec.name, manifest, config: configBlob, layers };
+  const index = Buffer.from(JSON.stringify(imageIndex([{ name, manifest }])));
+  return { manifest: manifest.content, config: configBlob.content, index };
 }
 
-/** One archive with all the images, in which a blob that several share is there once. */
-export function writeArchive(images: readonly OciImage[]): Buffer {
-  const blobs = new Map<string, Blob>();
-  for (const image of images) {
-    for (const part of [image.manifest, image.config, ...image.layers]) {
-      blobs.set(part.digest, part);
-    }
-  }
-  const index = {
+function imageIndex(images: readonly Pick<OciImage, 'name' | 'manifest'>[]): object {
+  return {
     schemaVersion: 2,
     mediaType: mediaTypes.index,
     manifests: images.map((image) => ({
@@ -135,6 +173,17 @@ export function writeArchive(images: readonly OciImage[]): Buffer {
       platform: { architecture, os: 'linux' },
     })),
   };
+}
+
+/** One archive with all the images, in which a blob that several share is there once. */
+export function writeArchive(images: readonly OciImage[]): Buffer {
+  const blobs = new Map<string, Blob>();
+  for (const image of images) {
+    for (const part of [image.manifest, image.config, ...image.layers]) {
+      blobs.set(part.digest, part);
+    }
+  }
+  const index = imageIndex(images);
   return writeTar([
     { type: 'file', path: 'oci-layout', content: JSON.stringify({ imageLayoutVersion: '1.0.0' }) },
     { type: 'directory', path: 'blobs' },

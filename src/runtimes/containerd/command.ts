@@ -13,6 +13,8 @@ export interface CommandOptions {
   readonly timeoutMs?: number;
   /** Written to standard input, which is then closed. */
   readonly input?: string | Buffer;
+  /** Aborting kills the program. */
+  readonly signal?: AbortSignal;
 }
 
 const maxOutputBytes = 32 * 1024 * 1024;
@@ -57,6 +59,7 @@ export function runCommand(
         maxBuffer: maxOutputBytes,
         timeout: options.timeoutMs ?? 60_000,
         killSignal: 'SIGKILL',
+        ...(options.signal === undefined ? {} : { signal: options.signal }),
       },
       (error, stdout, stderr) => {
         if (error === null) {

@@ -1,0 +1,104 @@
+/** `nodelet run`: runs the pods of manifests on this machine, with nothing prepared. */
+import { errorText, systemClock } from '../../async/index.js';
+import { formatProblem } from '../../kube/index.js';
+import { chooseRuntime, type RuntimeChoice } from '../runtime-choice.js';
+import { readRuntimeFacts } from '../runtime-choice-facts.js';
+import { StartFailure } from '../start-failure.js';
+import { detach, removeDetachedLog, tellParent, wasDetached } from './detach.js';
+import type { ManifestContent } from './manifest.js';
+import { readInputs } from './manifest-inputs.js';
+import { parseRunArguments, type RunOptions, runUsage } from './options.js';
+import { catchEndRequests, type EndRequests } from './run-signals.js';
+import { runSession } from './session.js';
+
+export async function runRun(argv: readonly string[]): Promise<number> {
+  try {
+    const options = parseRunArguments(argv);
+    if (options === 'help') {
+      process.stdout.write(runUsage);
+      return 0;
+    }
+    if (options.detach && !wasDetached()) return await detach(options, argv);
+    const exitCode = await run(options);
+    if (exitCode === 0 && wasDetached()) await removeDetachedLog();
+    return exitCode;
+  } catch (error) {
+    const message = errorText(error);
+    process.stderr.write(`nodelet run: ${message}\n`);
+    if (!(error instanceof StartFailure) && error instanceof Error)
+      process.stderr.write(`${error.stack ?? ''}\n`);
+    await tellParent({ kind: 'failed' });
+    return 1;
+  }
+}
+
+async function run(options: RunOptions): Promise<number> {
+  survivesClosedOutput();
+  const requests = catchEndRequests(systemClock);
+  try {
+    const content = await readManifests(options, requests);
+    if (content === undefined) return 1;
+    const choice = await decideRuntime(options);
+    if (!options.quiet) process.stderr.write(`${choice.line}\n`);
+    return await runSession({
+      options,
+      content,
+      choice,
+      requests,
+      clock: systemClock,
+      onUp: (claim, pods) => void tellParent({ kind: 'up', pods, pid: claim.pid }),
+    });
+  } finally {
+    requests.release();
+  }
+}
+
+/** Says what is wrong and ignored; undefined when nothing is left to run. */
+async function readManifests(
+  options: RunOptions,
+  requests: EndRequests,
+): Promise<ManifestContent | undefined> {
+  const reading = new AbortController();
+  void requests.stop.then(() => {
+    reading.abort();
+    // Reading standard input cannot be interrupted.
+    process.stdin.destroy();
+  });
+  const content = await readInputs(options.inputs, {
+    clock: systemClock,
+    stdin: process.stdin,
+    signal: reading.signal,
+  });
+  for (const problem of content.problems) process.stderr.write(`error: ${formatProblem(problem)}\n`);
+  if (!options.quiet) {
+    for (const warning of content.warnings) process.stderr.write(`warning: ${formatProblem(warning)}\n`);
+    if (content.ignored.length > 0)
+      process.stderr.write(
+        `warning: ignored, as they mean nothing to one machine: ${content.ignored.join(', ')}\n`,
+      );
+  }
+  if (content.pods.length > 0) return content;
+  process.stderr.write(
+    content.problems.length > 0
+      ? 'nodelet run: no pod is left to run; correct the errors above\n'
+      : 'nodelet run: there is no pod in the manifests; give a Pod, Deployment, StatefulSet, DaemonSet or Job\n',
+  );
+  await tellParent({ kind: 'failed' });
+  return undefined;
+}
+
+async function decideRuntime(options: RunOptions): Promise<Exclude<RuntimeChoice, { kind: 'impossible' }>> {
+  const choice = chooseRuntime(await readRuntimeFacts(options.runtime, options.endpoint));
+  if (choice.kind === 'impossible') throw new StartFailure(choice.message);
+  return choice;
+}
+
+/** A reader that goes away, such as `head`, must not leave pods behind. */
+function survivesClosedOutput(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.kill(process.pid, 'SIGTERM');
+      else throw error;
+    });
+  }
+}

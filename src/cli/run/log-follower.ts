@@ -1,0 +1,135 @@
+/** Follows the logs of all containers of a run and writes them line by line behind their names. */
+import { type Clock, TaskGroup } from '../../async/index.js';
+import type { CriRuntime } from '../../cri/index.js';
+import type { ContainerStatus, PodStatus } from '../../kube/index.js';
+import { logOptions, readContainerLogs } from '../../runtime/logs/index.js';
+
+export interface LogFollowerOptions {
+  readonly cri: Pick<CriRuntime, 'containerStatus'>;
+  readonly clock: Clock;
+  readonly color: boolean;
+  readonly write: (text: string) => Promise<void>;
+  /** Told of a log that cannot be read. */
+  readonly onProblem: (message: string, error: unknown) => void;
+  /** Nothing from before this is shown; wall-clock milliseconds. */
+  readonly sinceMs?: number;
+}
+
+const colors = [36, 33, 32, 35, 34, 96, 93, 92, 95, 94];
+/** A line that does not end is shown in pieces of this size. */
+const longestLineBytes = 64 * 1024;
+/** Containers that are remembered to be followed but once. */
+const rememberedIds = 10_000;
+/** What containers said last is waited for so long. */
+const lastWordsMs = 2_000;
+
+export class LogFollower {
+  readonly #options: LogFollowerOptions;
+  readonly #tasks: TaskGroup;
+  /** Ids of the containers that are or were followed. */
+  readonly #seen = new Set<string>();
+  readonly #colors = new Map<string, number>();
+
+  constructor(options: LogFollowerOptions) {
+    this.#options = options;
+    this.#tasks = new TaskGroup({ onError: (task, error) => options.onProblem(task, error) });
+  }
+
+  /** Begins with the containers that have started since the last look. */
+  observe(podName: string, status: PodStatus): void {
+    const all = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+    for (const container of all) {
+      for (const id of startedIds(container)) {
+        if (this.#seen.has(id)) continue;
+        this.#seen.add(id);
+        for (const oldest of this.#seen) {
+          if (this.#seen.size <= rememberedIds) break;
+          this.#seen.delete(oldest);
+        }
+        const name = `${podName}/${container.name}`;
+        this.#tasks.start(`reading the log of ${name}`, (signal) => this.#follow(name, id, signal));
+      }
+    }
+  }
+
+  /** Gives the last words a moment. */
+  async close(): Promise<void> {
+    const { clock } = this.#options;
+    let timer: { cancel(): void } | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = clock.setTimer(lastWordsMs, resolve);
+    });
+    await Promise.race([this.#tasks.drained(), late]);
+    timer?.cancel();
+    await this.#tasks.stop();
+  }
+
+  async #follow(name: string, containerId: string, signal: AbortSignal): Promise<void> {
+    const { cri, clock, write, sinceMs } = this.#options;
+    const prefix = this.#prefix(name);
+    const streams = { stdout: new Lines(prefix, write), stderr: new Lines(prefix, write) };
+    try {
+      await readContainerLogs({
+        cri,
+        clock,
+        containerId,
+        options: logOptions(
+          { follow: true, ...(sinceMs === undefined ? {} : { sinceTimeMs: sinceMs }) },
+          clock.now(),
+        ),
+        sinks: streams,
+        signal,
+      });
+    } finally {
+      await streams.stdout.end();
+      await streams.stderr.end();
+    }
+  }
+
+  #prefix(name: string): string {
+    const index = this.#colors.get(name) ?? this.#colors.size;
+    this.#colors.set(name, index);
+    if (!this.#options.color) return `${name} | `;
+    return `\u001b[${colors[index % colors.length]}m${name} |\u001b[0m `;
+  }
+}
+
+function startedIds({ state, lastState, containerID }: ContainerStatus): string[] {
+  const isStarted = state?.running !== undefined || state?.terminated !== undefined;
+  const current = state?.terminated?.containerID || containerID;
+  return [
+    ...(lastState?.terminated?.containerID ? [lastState.terminated.containerID] : []),
+    ...(isStarted && current ? [current] : []),
+  ];
+}
+
+class Lines {
+  readonly #prefix: string;
+  readonly #write: (text: string) => Promise<void>;
+  #held = Buffer.alloc(0);
+
+  constructor(prefix: string, write: (text: string) => Promise<void>) {
+    this.#prefix = prefix;
+    this.#write = write;
+  }
+
+  async write(bytes: Buffer): Promise<void> {
+    const all = Buffer.concat([this.#held, bytes]);
+    const end = all.lastIndexOf(0x0a) + 1;
+    const cut = all.length - end > longestLineBytes ? all.length : end;
+    this.#held = all.subarray(cut);
+    if (cut > 0) await this.#show(all.subarray(0, cut));
+  }
+
+  async end(): Promise<void> {
+    const rest = this.#held;
+    this.#held = Buffer.alloc(0);
+    if (rest.length > 0) await this.#show(rest);
+  }
+
+  async #show(bytes: Buffer): Promise<void> {
+    const text = bytes.toString('utf8').replace(/\n$/, '');
+    const lines = text.split('\n').map((line) => `${this.#prefix}${line.replace(/\r$/, '')}\n`);
+    await this.#write(lines.join(''));
+  }
+}

@@ -1,0 +1,108 @@
+/** Reads what the command line names: manifest files, folders of them, URLs and standard input. */
+import { readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { Clock } from '../../async/index.js';
+import { errorText } from '../../async/index.js';
+import { httpGet } from '../../pods/sources/http-get.js';
+import { manifestLimitBytes } from '../../pods/sources/source.js';
+import { emptyContent, type ManifestContent, readManifestText } from './manifest.js';
+
+export interface InputContext {
+  readonly clock: Clock;
+  readonly stdin: AsyncIterable<Buffer | string>;
+  readonly signal: AbortSignal;
+}
+
+const urlTimeoutMs = 30_000;
+const manifestNames = /\.(ya?ml|json)$/i;
+
+/** All inputs in one; what cannot be read is among the problems, and the rest goes on. */
+export async function readInputs(inputs: readonly string[], context: InputContext): Promise<ManifestContent> {
+  const content = emptyContent();
+  const fail = (file: string, message: string): void =>
+    void content.problems.push({ file, line: 1, column: 1, field: '', message });
+  for (const input of inputs) {
+    const shown = shownInput(input);
+    try {
+      for (const { file, text } of await readInput(input, context)) readManifestText(text, file, content);
+    } catch (error) {
+      if (context.signal.aborted) throw error;
+      fail(shown, errorText(error));
+    }
+  }
+  return content;
+}
+
+interface Text {
+  readonly file: string;
+  readonly text: string;
+}
+
+async function readInput(input: string, context: InputContext): Promise<Text[]> {
+  if (input === '-') return [{ file: 'stdin', text: await readStream(context.stdin) }];
+  if (isUrl(input)) return [{ file: shownInput(input), text: await readUrl(input, context) }];
+  const info = await stat(input).catch((error: NodeJS.ErrnoException) => {
+    throw new Error(
+      error.code === 'ENOENT' ? 'there is no such file or folder' : `cannot be read: ${error.message}`,
+      { cause: error },
+    );
+  });
+  if (!info.isDirectory()) return [{ file: input, text: await readLimited(input) }];
+  const names = (await readdir(input)).filter((name) => !name.startsWith('.') && manifestNames.test(name));
+  if (names.length === 0)
+    throw new Error('there is no manifest in this folder; manifests end in .yaml, .yml or .json');
+  const texts: Text[] = [];
+  for (const name of names.sort()) {
+    const file = path.join(input, name);
+    if ((await stat(file)).isFile()) texts.push({ file, text: await readLimited(file) });
+  }
+  return texts;
+}
+
+function isUrl(input: string): boolean {
+  return /^https?:\/\//i.test(input);
+}
+
+/** Without the password that a URL may carry. */
+export function shownInput(input: string): string {
+  if (!isUrl(input) || !URL.canParse(input)) return input;
+  const url = new URL(input);
+  if (url.password !== '') url.password = 'xxxxx';
+  return url.href;
+}
+
+async function readUrl(url: string, { clock, signal }: InputContext): Promise<string> {
+  if (!URL.canParse(url)) throw new Error('this is not a URL');
+  const answer = await httpGet({
+    clock,
+    url,
+    headers: {},
+    timeoutMs: urlTimeoutMs,
+    limitBytes: manifestLimitBytes,
+    signal,
+  });
+  if (answer.status !== 200) throw new Error(`the server answered ${answer.statusText}`);
+  return answer.body.toString('utf8');
+}
+
+async function readLimited(file: string): Promise<string> {
+  const { size } = await stat(file);
+  if (size >= manifestLimitBytes) throw tooLong();
+  return readFile(file, 'utf8');
+}
+
+async function readStream(stream: AsyncIterable<Buffer | string>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream) {
+    const buffer = Buffer.from(chunk);
+    bytes += buffer.length;
+    if (bytes >= manifestLimitBytes) throw tooLong();
+    chunks.push(buffer);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function tooLong(): Error {
+  return new Error(`it reaches the limit of ${manifestLimitBytes} bytes; split it`);
+}

@@ -1,0 +1,74 @@
+/** ConfigMaps, Secrets and volumes that stand beside the pods in manifests. */
+import {
+  type ConfigMap,
+  decodeObjects,
+  InvalidManifest,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Problem,
+  type Secret,
+  validateObject,
+} from '../../kube/index.js';
+import {
+  belowPlace,
+  documentAt,
+  type Mapping,
+  type Place,
+  placeAt,
+  problemOf,
+  readBelow,
+} from './manifest-place.js';
+
+export interface ManifestObjects {
+  readonly configMaps: ConfigMap[];
+  readonly secrets: Secret[];
+  readonly persistentVolumes: PersistentVolume[];
+  readonly persistentVolumeClaims: PersistentVolumeClaim[];
+}
+
+export type ObjectKind = 'ConfigMap' | 'Secret' | 'PersistentVolume' | 'PersistentVolumeClaim';
+
+export const objectKinds: ReadonlySet<string> = new Set<ObjectKind>([
+  'ConfigMap',
+  'Secret',
+  'PersistentVolume',
+  'PersistentVolumeClaim',
+]);
+
+export function noObjects(): ManifestObjects {
+  return { configMaps: [], secrets: [], persistentVolumes: [], persistentVolumeClaims: [] };
+}
+
+/** Puts the object with its kind and returns what was ignored of it. Throws InvalidManifest. */
+export function addObject(
+  objects: ManifestObjects,
+  kind: ObjectKind,
+  value: Mapping,
+  place: Place,
+): Problem[] {
+  const document = documentAt(place, { ...value, apiVersion: 'v1', kind });
+  const { objects: decoded, warnings } = readBelow(place, () => decodeObjects(document, [kind]));
+  for (const { object } of decoded) {
+    if (object.kind === 'Pod') continue;
+    const errors = validateObject(object);
+    if (errors.length > 0)
+      throw new InvalidManifest(
+        errors.map(({ path, message }) => problemOf(placeAt(place, ...path), message)),
+      );
+    switch (object.kind) {
+      case 'ConfigMap':
+        objects.configMaps.push(object);
+        break;
+      case 'Secret':
+        objects.secrets.push(object);
+        break;
+      case 'PersistentVolume':
+        objects.persistentVolumes.push(object);
+        break;
+      case 'PersistentVolumeClaim':
+        objects.persistentVolumeClaims.push(object);
+        break;
+    }
+  }
+  return warnings.map((warning) => belowPlace(place, warning));
+}

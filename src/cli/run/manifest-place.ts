@@ -1,0 +1,100 @@
+/** A part of a document that is read as if it were one of its own, with problems that still point at the whole. */
+import {
+  type FieldPath,
+  formatFieldPath,
+  InvalidManifest,
+  type Problem,
+  problemAt,
+  type SourceDocument,
+} from '../../kube/index.js';
+
+export type Mapping = Readonly<Record<string, unknown>>;
+
+export interface Place {
+  readonly document: SourceDocument;
+  /** From the document's root. */
+  readonly path: FieldPath;
+}
+
+export function placeAt(place: Place, ...more: readonly (string | number)[]): Place {
+  return { document: place.document, path: [...place.path, ...more] };
+}
+
+export function problemOf({ document, path }: Place, message: string): Problem {
+  return problemAt(document, path, message);
+}
+
+/** Throws for one problem. */
+export function refuse(place: Place, message: string): never {
+  throw new InvalidManifest([problemOf(place, message)]);
+}
+
+/** Presents a value as a document whose fields stand below the place. */
+export function documentAt({ document, path }: Place, value: unknown): SourceDocument {
+  return {
+    file: document.file,
+    value,
+    duplicateKeys: [],
+    locate: (below) => document.locate([...path, ...below]),
+  };
+}
+
+/** What was found in such a document, with the fields' full names. */
+export function belowPlace({ path }: Place, problem: Problem): Problem {
+  const prefix = formatFieldPath(path);
+  if (prefix === '' || problem.field === '') return { ...problem, field: prefix || problem.field };
+  return {
+    ...problem,
+    field: problem.field.startsWith('[') ? prefix + problem.field : `${prefix}.${problem.field}`,
+  };
+}
+
+/** Reads below a place, naming fields in full in what it throws. */
+export function readBelow<T>(place: Place, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof InvalidManifest)) throw error;
+    throw new InvalidManifest(error.problems.map((problem) => belowPlace(place, problem)));
+  }
+}
+
+export function isMapping(value: unknown): value is Mapping {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The mapping of that name; an empty one when it is left out. */
+export function mappingIn(value: Mapping, place: Place, field: string): Mapping {
+  const member = value[field];
+  if (member === undefined || member === null) return {};
+  return isMapping(member)
+    ? member
+    : refuse(placeAt(place, field), 'expected a mapping; write its fields on the following lines, indented');
+}
+
+/** A number of pods; the default when it is left out. */
+export function countIn(value: Mapping, place: Place, field: string, byDefault: number): number {
+  const member = value[field];
+  if (member === undefined || member === null) return byDefault;
+  if (typeof member === 'number' && Number.isInteger(member) && member >= 0) return member;
+  return refuse(placeAt(place, field), 'expected a whole number that is not negative; write digits only');
+}
+
+/** The name that an object must have. */
+export function nameIn(value: Mapping, place: Place): string {
+  const { name } = mappingIn(value, place, 'metadata');
+  if (typeof name === 'string' && /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name) && name.length <= 253)
+    return name;
+  const hint = 'use small letters, digits, "-" and ".", beginning and ending with a letter or digit';
+  return refuse(
+    placeAt(place, 'metadata', 'name'),
+    name === undefined ? `a ${String(value.kind)} needs a name; add one: ${hint}` : `not a name: ${hint}`,
+  );
+}
+
+export function namespaceIn(value: Mapping, place: Place): string {
+  const { namespace } = mappingIn(value, place, 'metadata');
+  if (namespace === undefined || namespace === null || namespace === '') return 'default';
+  if (typeof namespace === 'string') return namespace;
+  return refuse(placeAt(place, 'metadata', 'namespace'), 'expected a string; put it in quotes');
+}

@@ -1,0 +1,206 @@
+/** Reads the documents of one manifest into pods and the objects they use; what is wrong with one stops no other. */
+import {
+  applyPodDefaults,
+  decodePods,
+  InvalidManifest,
+  type Pod,
+  type Problem,
+  parseSource,
+  type SourceDocument,
+  SyntaxProblem,
+  validatePod,
+} from '../../kube/index.js';
+import {
+  addObject,
+  type ManifestObjects,
+  noObjects,
+  type ObjectKind,
+  objectKinds,
+} from './manifest-objects.js';
+import {
+  belowPlace,
+  documentAt,
+  isMapping,
+  type Mapping,
+  mappingIn,
+  namespaceIn,
+  type Place,
+  placeAt,
+  problemOf,
+  readBelow,
+  refuse,
+} from './manifest-place.js';
+import { nameHash, type Turn, type WorkloadKind, workloadPods, workloadVersions } from './workload-pods.js';
+
+/** A pod with all defaults, that will get its identity on this machine later. */
+export interface ManifestPod {
+  readonly pod: Pod;
+  readonly turn?: Turn;
+  /** `web.yaml:3` */
+  readonly origin: string;
+}
+
+export interface ManifestContent {
+  readonly pods: ManifestPod[];
+  readonly objects: ManifestObjects;
+  /** `Service web` each: kinds that mean nothing to one machine. */
+  readonly ignored: string[];
+  readonly warnings: Problem[];
+  /** What kept a document from being used. */
+  readonly problems: Problem[];
+}
+
+export function emptyContent(): ManifestContent {
+  return { pods: [], objects: noObjects(), ignored: [], warnings: [], problems: [] };
+}
+
+/** Adds what the text holds to the content. */
+export function readManifestText(text: string, file: string, content: ManifestContent): void {
+  let documents: SourceDocument[];
+  try {
+    documents = parseSource(text, file);
+  } catch (error) {
+    if (!(error instanceof SyntaxProblem)) throw error;
+    content.problems.push(syntaxProblem(file, error.message));
+    return;
+  }
+  if (documents.length === 0)
+    content.problems.push({
+      file,
+      line: 1,
+      column: 1,
+      field: '',
+      message: 'it is empty; write a Pod into it',
+    });
+  for (const document of documents) {
+    for (const { key, line, column } of document.duplicateKeys) {
+      const message = `"${key}" is given more than once here and the last one counts; remove the others`;
+      content.warnings.push({ file, line, column, field: key, message });
+    }
+    readObject(document.value, { document, path: [] }, content);
+  }
+}
+
+/** The message begins with the place. */
+function syntaxProblem(file: string, message: string): Problem {
+  const [, line = '1', column = '1', text = message] =
+    /^:(\d+):(\d+): (.*)$/s.exec(message.slice(file.length)) ?? [];
+  return { file, line: Number(line), column: Number(column), field: '', message: text };
+}
+
+function readObject(value: unknown, place: Place, content: ManifestContent, itemKind?: string): void {
+  try {
+    if (!isMapping(value)) refuse(place, 'expected an object; begin with "apiVersion:" and "kind:"');
+    const kind = value.kind ?? itemKind;
+    if (typeof kind !== 'string' || kind === '')
+      refuse(placeAt(place, 'kind'), 'is missing; add for example "kind: Pod"');
+    readKind(kind, value, place, content);
+  } catch (error) {
+    if (!(error instanceof InvalidManifest)) throw error;
+    content.problems.push(...error.problems);
+  }
+}
+
+function readKind(kind: string, value: Mapping, place: Place, content: ManifestContent): void {
+  if (kind.endsWith('List')) {
+    readList(value, place, content, kind.slice(0, -'List'.length));
+  } else if (kind === 'Pod') {
+    readPod(value, place, content);
+  } else if (isWorkloadKind(kind)) {
+    checkVersion(value, place, workloadVersions[kind]);
+    const { pods, warnings, claims } = workloadPods(kind, value, place);
+    content.warnings.push(...warnings);
+    const templatePlace = placeAt(place, 'spec', 'template');
+    const [first] = pods;
+    // All are made of one template: what is wrong with one is wrong with each.
+    if (first !== undefined) checkPod(structuredClone(first.pod), templatePlace);
+    for (const { pod, turn } of pods)
+      addPod({ pod: applyPodDefaults(pod), ...(turn === undefined ? {} : { turn }) }, place, content);
+    for (const claim of claims) addObject(content.objects, 'PersistentVolumeClaim', claim, place);
+  } else if (isObjectKind(kind)) {
+    checkVersion(value, place, 'v1');
+    content.warnings.push(...addObject(content.objects, kind, value, place));
+  } else if (kind === 'CronJob') {
+    refuse(
+      placeAt(place, 'kind'),
+      'a CronJob is started by a schedule, which nobody keeps here; give its spec.jobTemplate as a "kind: Job" instead',
+    );
+  } else {
+    const { name } = mappingIn(value, place, 'metadata');
+    content.ignored.push(typeof name === 'string' ? `${kind} ${name}` : kind);
+  }
+}
+
+function readList(value: Mapping, place: Place, content: ManifestContent, itemKind: string): void {
+  const items = value.items ?? [];
+  if (!Array.isArray(items)) refuse(placeAt(place, 'items'), 'expected a list; begin each entry with "- "');
+  for (const [index, item] of items.entries())
+    readObject(item, placeAt(place, 'items', index), content, itemKind);
+}
+
+function readPod(value: Mapping, place: Place, content: ManifestContent): void {
+  checkVersion(value, place, 'v1');
+  const named = withGeneratedName(value, place);
+  const { pod, warnings } = readBelow(place, () => {
+    const decoded = decodePods(documentAt(place, { ...named, apiVersion: 'v1', kind: 'Pod' }));
+    const [first] = decoded.pods;
+    return { pod: first ?? refuse(place, 'expected a Pod'), warnings: decoded.warnings };
+  });
+  if (!pod.metadata.name)
+    refuse(placeAt(place, 'metadata', 'name'), 'a Pod needs a name; add for example "name: web"');
+  content.warnings.push(...warnings.map((warning) => belowPlace(place, warning)));
+  pod.metadata.namespace = namespaceIn(value, place);
+  checkPod(pod, place);
+  addPod({ pod }, place, content);
+}
+
+/** A pod that leaves its name to the API server gets one that is the same each time. */
+function withGeneratedName(value: Mapping, place: Place): Mapping {
+  const metadata = mappingIn(value, place, 'metadata');
+  if (metadata.name || typeof metadata.generateName !== 'string' || metadata.generateName === '')
+    return value;
+  const name = `${metadata.generateName}${nameHash(value.spec).slice(0, 5)}`;
+  return { ...value, metadata: { ...metadata, name } };
+}
+
+/** Fills in the defaults. Throws InvalidManifest with all that is wrong. */
+function checkPod(pod: Pod, place: Place): void {
+  applyPodDefaults(pod);
+  const { nodeName: _, ...spec } = pod.spec;
+  const errors = validatePod({ ...pod, spec });
+  if (errors.length === 0) return;
+  throw new InvalidManifest(
+    errors.map(({ path, message }) => problemOf(placeAt(place, ...path), `invalid pod: ${message}`)),
+  );
+}
+
+function addPod(made: Omit<ManifestPod, 'origin'>, place: Place, content: ManifestContent): void {
+  const { line = 1 } = place.document.locate(place.path) ?? {};
+  const origin = `${place.document.file}:${line}`;
+  const { namespace, name } = made.pod.metadata;
+  const same = content.pods.find(
+    ({ pod }) => pod.metadata.name === name && pod.metadata.namespace === namespace,
+  );
+  if (same !== undefined)
+    refuse(
+      placeAt(place, 'metadata', 'name'),
+      `pod ${namespace}/${name} is also defined at ${same.origin}, which counts; give one of them another name`,
+    );
+  content.pods.push({ ...made, origin });
+}
+
+function checkVersion(value: Mapping, place: Place, wanted: string): void {
+  const { apiVersion } = value;
+  // The items of a list of one kind need not repeat it.
+  if (apiVersion === wanted || (apiVersion === undefined && place.path.length > 0)) return;
+  const found = apiVersion === undefined ? 'is missing; add' : `is ${JSON.stringify(apiVersion)}; write`;
+  refuse(placeAt(place, 'apiVersion'), `${found} "apiVersion: ${wanted}"`);
+}
+
+function isWorkloadKind(kind: string): kind is WorkloadKind {
+  return Object.hasOwn(workloadVersions, kind);
+}
+
+function isObjectKind(kind: string): kind is ObjectKind {
+  return objectKinds.has(kind);
+}

@@ -1,0 +1,133 @@
+/** Opens the container runtime that was chosen for a run. */
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+import type { Clock } from '../../async/index.js';
+import { type CriRuntime, connectCri } from '../../cri/index.js';
+import { containerdEvents, criEvents, type EventSource } from '../../runtime/pleg/index.js';
+import {
+  HostImage,
+  importImages,
+  PrivateContainerd,
+  withHostImage,
+} from '../../runtimes/containerd/index.js';
+import { ProcessRuntime } from '../../runtimes/process/index.js';
+import { describeError } from '../../timeline/index.js';
+import type { RuntimeChoice } from '../runtime-choice.js';
+import { findNetworkPlugins } from '../runtime-choice-facts.js';
+import { StartFailure } from '../start-failure.js';
+import { ownPodsOnly } from './own-pods.js';
+import type { ClaimedRun } from './state.js';
+
+export interface OpenRuntime {
+  readonly cri: CriRuntime;
+  readonly eventSources: readonly ((cri: CriRuntime) => EventSource)[];
+  /** Ends what was started for the run; its pods are gone by then. */
+  close(): Promise<void>;
+}
+
+export interface OpenRuntimeOptions {
+  readonly claim: ClaimedRun;
+  readonly clock: Clock;
+  readonly onProblem: (message: string, error: unknown) => void;
+}
+
+const requestTimeoutMs = 120_000;
+const validateTimeoutMs = 10_000;
+
+export async function openRuntime(
+  choice: Exclude<RuntimeChoice, { kind: 'impossible' }>,
+  options: OpenRuntimeOptions,
+): Promise<OpenRuntime> {
+  switch (choice.kind) {
+    case 'process':
+      return openProcessRuntime(options);
+    case 'endpoint':
+      return openEndpoint(choice.endpoint, options);
+    case 'containerd':
+      return openPrivateContainerd(choice.podNetwork, options);
+  }
+}
+
+async function openProcessRuntime({ claim, onProblem }: OpenRuntimeOptions): Promise<OpenRuntime> {
+  const runtime = await ProcessRuntime.open({ stateDir: path.join(claim.rootDir, 'processes'), onProblem });
+  return { cri: runtime, eventSources: [criEvents], close: () => runtime.close() };
+}
+
+async function openEndpoint(endpoint: string, { claim, clock }: OpenRuntimeOptions): Promise<OpenRuntime> {
+  const client = await connect(endpoint);
+  // Runs of other users and folders may have the same name.
+  const owner = `${claim.name}-${createHash('sha256').update(claim.dir).digest('hex').slice(0, 8)}`;
+  const hostImage = new HostImage({
+    dir: path.join(claim.rootDir, 'host-image'),
+    clock,
+    importArchive: (archive, signal) => importImages(endpoint, archive, signal),
+  });
+  return {
+    cri: withHostImage(ownPodsOnly(client, owner), hostImage),
+    eventSources: [criEvents, () => containerdEvents(endpoint)],
+    async close() {
+      try {
+        // The runtime is not ours: it should look as it did before.
+        await hostImage.close();
+        await hostImage.remove(client);
+      } finally {
+        client.close();
+      }
+    },
+  };
+}
+
+async function openPrivateContainerd(
+  podNetwork: boolean,
+  { claim, clock, onProblem }: OpenRuntimeOptions,
+): Promise<OpenRuntime> {
+  const containerd = await PrivateContainerd.start({
+    dataDir: path.join(claim.rootDir, 'containerd'),
+    runtimeDir: claim.dir,
+    cniBinDir: podNetwork ? await findNetworkPlugins() : undefined,
+    clock,
+    onProblem,
+  }).catch((error: unknown) => {
+    throw new StartFailure(
+      `no containerd could be started: ${describeError(error)}\nuse --runtime process to do without`,
+      { cause: error },
+    );
+  });
+  const client = await connect(containerd.endpoint);
+  const hostImage = new HostImage({
+    dir: path.join(claim.rootDir, 'host-image'),
+    clock,
+    importArchive: (archive, signal) => containerd.importImages(archive, signal),
+  });
+  return {
+    cri: withHostImage(client, hostImage),
+    eventSources: [criEvents, () => containerdEvents(containerd.endpoint)],
+    async close() {
+      await hostImage.close();
+      client.close();
+      await containerd.stop();
+    },
+  };
+}
+
+async function connect(endpoint: string) {
+  const fail = (error: unknown): never => {
+    throw new StartFailure(
+      `cannot use the container runtime at ${endpoint}: ${describeError(error)}; start it, or leave out --container-runtime-endpoint to have one chosen`,
+      { cause: error },
+    );
+  };
+  let client: ReturnType<typeof connectCri>;
+  try {
+    client = connectCri({ endpoint, requestTimeoutMs, bare: true });
+  } catch (error) {
+    return fail(error);
+  }
+  try {
+    await client.validate({ timeoutMs: validateTimeoutMs });
+    return client;
+  } catch (error) {
+    client.close();
+    return fail(error);
+  }
+}

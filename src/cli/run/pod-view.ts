@@ -1,0 +1,79 @@
+/** What is shown of each pod of a run, whatever it is shown on. */
+import { isTerminalPhase } from '../../kube/index.js';
+import { explainPod, type Timeline } from '../../timeline/index.js';
+import { type PodRow, podRow } from '../pod-row.js';
+import type { ShownPod } from './run-pods.js';
+import type { Cell } from './table.js';
+
+export interface PodView extends PodRow {
+  /** The name, with its namespace unless that is the default. */
+  readonly fullName: string;
+  /** What it waits for; empty when it waits for nothing. */
+  readonly waitsFor: string;
+}
+
+export function viewPod(
+  { pod, state }: ShownPod,
+  timeline: Pick<Timeline, 'ofPod' | 'ofNode'>,
+  nowMs: number,
+): PodView {
+  const row = podRow(pod, nowMs);
+  const fullName = row.namespace === 'default' ? row.name : `${row.namespace}/${row.name}`;
+  switch (state) {
+    case 'waiting':
+      return { ...row, fullName, age: '', waitsFor: 'its turn, after other pods of the same Job' };
+    case 'gone':
+      return {
+        ...row,
+        fullName,
+        status: row.status === 'Terminating' || row.status === 'Pending' ? 'Stopped' : row.status,
+        ready: row.ready.replace(/^\d+/, '0'),
+        waitsFor: '',
+      };
+    case 'there':
+    case 'stopping': {
+      const entries = timeline.ofPod(pod.metadata.uid ?? '');
+      const hasEnded = isTerminalPhase(pod.status?.phase) && pod.status?.containerStatuses !== undefined;
+      const waits =
+        entries.length === 0 || hasEnded ? [] : explainPod(entries, timeline.ofNode(), nowMs).waitsFor;
+      const age = pod.status?.startTime === undefined ? '' : row.age;
+      return { ...row, fullName, age, waitsFor: waits.map(shortWait).join('; ') };
+    }
+  }
+}
+
+/** Without what the status says already. */
+export function shortWait(text: string): string {
+  const [, container, next, message] = /^container (\S+): \w+(, next try at .*?\))?: (.*)$/s.exec(text) ?? [];
+  if (container === undefined) return text;
+  return `${container}: ${next === undefined ? message : next.slice(2)}`;
+}
+
+export const tableHeader = ['POD', 'READY', 'STATUS', 'RESTARTS', 'AGE', 'WAITS FOR'] as const;
+
+export function tableCells(view: PodView): Cell[] {
+  return [
+    { text: view.fullName },
+    { text: view.ready },
+    { text: view.status, tone: toneOf(view.status) },
+    { text: view.restarts },
+    { text: view.age },
+    { text: view.waitsFor },
+  ];
+}
+
+/** One line that tells where a pod is; the same text as long as nothing that counts has changed. */
+export function changeLine(view: PodView): string {
+  const restarts =
+    view.restartCount === 0 ? '' : `, ${view.restartCount} restart${view.restartCount === 1 ? '' : 's'}`;
+  // A count of seconds in the text would make every look a change.
+  const waits = view.status === 'Terminating' ? '' : view.waitsFor.replace(/ \(in \d+s\)/, '');
+  return `${view.fullName}: ${view.status}, ${view.ready} ready${restarts}${waits === '' ? '' : `; waits for ${waits}`}`;
+}
+
+function toneOf(status: string): Cell['tone'] {
+  if (status === 'Running' || status === 'Completed') return 'good';
+  if (/Error|BackOff|Failed|^OOM|Invalid|ErrImage|ExitCode|Signal|^NodePorts|^OutOf/.test(status))
+    return 'bad';
+  return status === 'Stopped' ? 'quiet' : 'busy';
+}

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { settle } from '../../async/index.js';
+import type { Pod, PodPhase } from '../../kube/index.js';
+import { type RunPod, RunPods } from './run-pods.js';
+
+const pod = (uid: string, restartPolicy = 'Always', grace = 30): Pod => ({
+  metadata: { name: uid, namespace: 'default', uid },
+  spec: { containers: [{ name: 'c', image: 'i' }], restartPolicy, terminationGracePeriodSeconds: grace },
+});
+const job = (uid: string, atOnce: number): RunPod => ({
+  pod: pod(uid, 'Never'),
+  turn: { of: 'job', atOnce },
+});
+const states = (pods: RunPods): string =>
+  pods
+    .list()
+    .map(({ pod: { metadata }, state }) => `${metadata.name}:${state}`)
+    .join(' ');
+const end = (pods: RunPods, uid: string, phase: PodPhase = 'Succeeded'): void => {
+  pods.observe(uid, { phase });
+  pods.finished(uid);
+};
+const isSettled = async (promise: Promise<unknown>): Promise<boolean> => {
+  let done = false;
+  void promise.then(() => {
+    done = true;
+  });
+  await settle();
+  return done;
+};
+const never = new AbortController().signal;
+
+describe('RunPods', () => {
+  it('lets the pods of a Job in as others end', () => {
+    const pods = new RunPods([job('a', 2), job('b', 2), job('c', 2), job('d', 2)]);
+    expect(states(pods)).toBe('a:there b:there c:waiting d:waiting');
+    end(pods, 'b');
+    expect(states(pods)).toBe('a:there b:there c:there d:waiting');
+    end(pods, 'a', 'Failed');
+    expect(states(pods)).toBe('a:there b:there c:there d:there');
+  });
+  it('has ended when all pods that end have, and not before', async () => {
+    const pods = new RunPods([job('a', 1), job('b', 1)]);
+    const ended = pods.ended(never);
+    end(pods, 'a');
+    expect(await isSettled(ended)).toBe(false);
+    pods.observe('b', { phase: 'Succeeded' });
+    expect(await isSettled(ended)).toBe(false);
+    pods.finished('b');
+    expect(await isSettled(ended)).toBe(true);
+  });
+  it('does not end by itself with a pod that runs on', async () => {
+    const pods = new RunPods([{ pod: pod('web') }, { pod: pod('a', 'Never') }]);
+    const ended = pods.ended(never);
+    end(pods, 'a');
+    expect(await isSettled(ended)).toBe(false);
+  });
+  it.each<[string, string, PodPhase, number]>([
+    ['a pod that should end and failed', 'Never', 'Failed', 1],
+    ['one that may be restarted on failure', 'OnFailure', 'Failed', 1],
+    ['one that ended well', 'Never', 'Succeeded', 0],
+    ['one that should run on is no failure of the run', 'Always', 'Failed', 0],
+  ])('counts %s', (_rule, policy, phase, failures) => {
+    const pods = new RunPods([{ pod: pod('a', policy) }]);
+    pods.observe('a', { phase });
+    expect(pods.failures()).toHaveLength(failures);
+  });
+  it('does not blame a pod that was stopped', () => {
+    const pods = new RunPods([{ pod: pod('a', 'Never') }]);
+    pods.stop(0);
+    pods.observe('a', { phase: 'Failed' });
+    expect(pods.failures()).toEqual([]);
+  });
+  it('stops: with their grace, what waits or has ended is gone at once, and no turn is given any more', async () => {
+    const pods = new RunPods([job('a', 1), job('b', 1), { pod: pod('web', 'Always', 7) }]);
+    end(pods, 'a');
+    pods.stop(Date.parse('2030-01-01T00:00:00Z'));
+    expect(states(pods)).toBe('a:gone b:stopping web:stopping');
+    expect(pods.longestGraceSeconds()).toBe(30);
+    expect(pods.list()[2]?.pod.metadata).toMatchObject({
+      deletionTimestamp: '2030-01-01T00:00:00.000Z',
+      deletionGracePeriodSeconds: 7,
+    });
+    const gone = pods.gone(never);
+    pods.finished('web');
+    expect(await isSettled(gone)).toBe(false);
+    pods.finished('b');
+    expect(await isSettled(gone)).toBe(true);
+  });
+  it('stops some pods only', () => {
+    const pods = new RunPods([{ pod: pod('a') }, { pod: pod('b') }]);
+    pods.stop(0, new Set(['a']), 1);
+    expect(states(pods)).toBe('a:stopping b:there');
+    expect(pods.longestGraceSeconds()).toBe(1);
+  });
+});

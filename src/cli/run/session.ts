@@ -1,0 +1,262 @@
+/** One run from its claim to its end: runtime, kubelet, local socket and view, and nothing of them left afterwards. */
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { type Clock, errorText } from '../../async/index.js';
+import { isTerminalPhase, type PodStatus } from '../../kube/index.js';
+import { createKubelet, detectNodeAddress, type Kubelet } from '../../kubelet/index.js';
+import { StandaloneObjects } from '../../pods/objects/index.js';
+import type { Listener } from '../../server/index.js';
+import { type StopRequest, startLocalServer } from '../../server/local/index.js';
+import { describeError, openDiskRing, Timeline } from '../../timeline/index.js';
+import { chooseNodeName } from '../agent-start.js';
+import type { RuntimeChoice } from '../runtime-choice.js';
+import { StartFailure } from '../start-failure.js';
+import { localPod } from './local-pod.js';
+import type { ManifestContent } from './manifest.js';
+import { type OpenRuntime, openRuntime } from './open-runtime.js';
+import type { RunOptions } from './options.js';
+import { unmountBelow } from './remove-folders.js';
+import { RunPods } from './run-pods.js';
+import type { EndRequests } from './run-signals.js';
+import { openRunView, type RunView } from './run-view.js';
+import { type ClaimedRun, claimRun } from './state.js';
+import { sweepPods } from './sweep.js';
+
+export interface SessionInput {
+  readonly options: RunOptions;
+  readonly content: ManifestContent;
+  readonly choice: Exclude<RuntimeChoice, { kind: 'impossible' }>;
+  readonly requests: EndRequests;
+  readonly clock: Clock;
+  /** Told once the pods are in the kubelet's hands and the socket answers. */
+  readonly onUp: (run: ClaimedRun, pods: number) => void;
+}
+
+/** What goes wrong with the runtime beside the calls to it. */
+const runtimeProblem = 'runtime.problem';
+/** Pods that stay longer than their grace and this are killed. */
+const extraPatienceMs = 15_000;
+
+/** Returns the exit code. Throws a StartFailure when the run cannot begin. */
+export async function runSession(input: SessionInput): Promise<number> {
+  const claim = await claimRun(input.options.name, input.clock.now());
+  if (claim.takenOver && !input.options.quiet)
+    process.stderr.write(`taking over what an earlier run named ${claim.name} left behind\n`);
+  let opened: OpenRuntime | undefined;
+  try {
+    const timeline = new Timeline({ clock: input.clock });
+    opened = await openRuntime(input.choice, {
+      claim,
+      clock: input.clock,
+      onProblem: (message, error) =>
+        void timeline.record({ kind: 'problem', what: runtimeProblem, message, error }),
+    });
+    return await new Session(input, claim, opened, timeline).run();
+  } finally {
+    await cleanUp(claim, opened, input.clock);
+  }
+}
+
+/** Removes every container first, then what is mounted: removing a folder would empty what is mounted there. */
+async function cleanUp(claim: ClaimedRun, opened: OpenRuntime | undefined, clock: Clock): Promise<void> {
+  try {
+    try {
+      if (opened !== undefined) await sweepPods(opened.cri);
+    } finally {
+      await opened?.close();
+    }
+    await unmountBelow(clock, [claim.rootDir, claim.dir]);
+    await claim.release();
+  } catch (error) {
+    throw new StartFailure(
+      `the run could not be cleaned up: ${describeError(error)}; its next run (--name ${claim.name}) tries again. What is left is below ${claim.rootDir}`,
+      { cause: error },
+    );
+  }
+}
+
+class Session {
+  readonly #input: SessionInput;
+  readonly #claim: ClaimedRun;
+  readonly #opened: OpenRuntime;
+  readonly #timeline: Timeline;
+  readonly #pods: RunPods;
+  #isKilled = false;
+
+  constructor(input: SessionInput, claim: ClaimedRun, opened: OpenRuntime, timeline: Timeline) {
+    this.#input = input;
+    this.#claim = claim;
+    this.#opened = opened;
+    this.#timeline = timeline;
+    const nodeName = chooseNodeName('');
+    const { choice, content } = input;
+    const hostNetwork = choice.kind === 'containerd' && !choice.podNetwork;
+    this.#pods = new RunPods(
+      content.pods.map(({ pod, turn }) => ({
+        pod: localPod(pod, { nodeName, runName: claim.name, hostNetwork }),
+        ...(turn === undefined ? {} : { turn }),
+      })),
+    );
+  }
+
+  async run(): Promise<number> {
+    const { options, clock, onUp } = this.#input;
+    const timeline = this.#timeline;
+    const ringDir = path.join(this.#claim.rootDir, 'timeline');
+    await mkdir(ringDir, { recursive: true, mode: 0o700 });
+    const ring = openDiskRing({
+      dir: ringDir,
+      onError: (error) =>
+        void timeline.record({
+          kind: 'problem',
+          what: 'timeline.disk',
+          message: `the timeline cannot be kept in ${ringDir}; nodelet explain will not know this run`,
+          level: 'warn',
+          error,
+        }),
+    });
+    const forget = [timeline.subscribe(ring.reader), this.#followEnds()];
+    const kubelet = await this.#createKubelet();
+    const view = openRunView({
+      clock,
+      timeline,
+      quiet: options.quiet,
+      logs: options.logs,
+      env: process.env,
+      stdout: process.stdout,
+      stderr: process.stderr,
+      pods: () => this.#pods.list(),
+      cri: this.#opened.cri,
+      ...(this.#claim.takenOver ? { logsSinceMs: clock.now() } : {}),
+    });
+    forget.push(
+      timeline.subscribe(({ what, message }) => {
+        if (what === runtimeProblem) view.note(`warning: ${message}`);
+      }),
+    );
+    forget.push(kubelet.onStatus((change) => this.#observe(change.uid, change.status, view)));
+    let listener: Listener | undefined;
+    try {
+      const failed = kubelet.start();
+      listener = await this.#listen(kubelet);
+      onUp(this.#claim, this.#pods.list().length);
+      await this.#untilEnd(failed, view);
+    } finally {
+      for (const undo of forget) undo();
+      await listener?.close();
+      await kubelet.stop();
+      if (this.#isKilled) {
+        await sweepPods(this.#opened.cri);
+        this.#pods.killed();
+      }
+      await view.close();
+      ring.close();
+    }
+    return this.#verdict();
+  }
+
+  async #createKubelet(): Promise<Kubelet> {
+    const { rootDir } = this.#claim;
+    const { clock, content } = this.#input;
+    const address = await detectNodeAddress();
+    const objects = new StandaloneObjects({ clock });
+    objects.set('run', content.objects);
+    return createKubelet({
+      nodeName: chooseNodeName(''),
+      runtime: this.#opened.cri,
+      rootDir,
+      clock,
+      timeline: this.#timeline,
+      objects,
+      claims: objects,
+      hostIps: address === undefined ? [] : [address],
+      eventSources: this.#opened.eventSources,
+      sources: [{ name: 'file', create: (context) => this.#pods.source(context) }],
+      config: {
+        podLogsDir: path.join(rootDir, 'logs'),
+        // Images may be others' too.
+        imageGCHighThresholdPercent: 100,
+        maxPods: Math.max(110, content.pods.length),
+        serializeImagePulls: false,
+        maxParallelImagePulls: 4,
+      },
+    });
+  }
+
+  #listen(kubelet: Kubelet): Promise<Listener> {
+    const { socketPath, name, rootDir } = this.#claim;
+    return startLocalServer(kubelet, {
+      socketPath,
+      timeline: this.#timeline,
+      clock: this.#input.clock,
+      info: { name, rootDir, runtime: this.#input.choice.kind },
+      stop: (request, signal) => this.#stopOnRequest(request, signal),
+    });
+  }
+
+  async #stopOnRequest(request: StopRequest, signal: AbortSignal): Promise<void> {
+    const { clock, requests } = this.#input;
+    const { gracePeriodSeconds } = request;
+    if (request.pods.length === 0) {
+      this.#pods.stop(clock.now(), undefined, gracePeriodSeconds);
+      requests.ask('nodelet stop', gracePeriodSeconds === 0);
+      await this.#pods.gone(signal);
+      return;
+    }
+    const uids = new Set(request.pods.map(({ uid }) => uid));
+    this.#pods.stop(clock.now(), uids, gracePeriodSeconds);
+    await this.#pods.gone(signal, uids);
+  }
+
+  #followEnds(): () => void {
+    return this.#timeline.subscribe(({ what, pod }) => {
+      if (what === 'pod.finished' && pod !== undefined) this.#pods.finished(pod.uid);
+    });
+  }
+
+  #observe(uid: string, status: PodStatus, view: RunView): void {
+    this.#pods.observe(uid, status);
+    // A pod that was refused has no worker that could finish.
+    if (isTerminalPhase(status.phase) && (status.containerStatuses ?? []).length === 0)
+      this.#pods.finished(uid);
+    const shown = this.#pods.list().find(({ pod }) => pod.metadata.uid === uid);
+    view.changed(shown?.pod, status);
+  }
+
+  /** Returns when all pods have ended or were stopped. */
+  async #untilEnd(failed: Promise<Error>, view: RunView): Promise<void> {
+    const { requests, clock } = this.#input;
+    const over = new AbortController();
+    try {
+      const ended = this.#pods.ended(over.signal).then(() => 'ended' as const);
+      const first = await Promise.race([ended, failed, requests.stop]);
+      if (first instanceof Error)
+        throw new StartFailure(`the pods cannot be run: ${errorText(first)}`, { cause: first });
+      if (first === 'ended') return;
+      this.#pods.stop(clock.now());
+      view.hint('Stopping all pods; Ctrl-C again kills them at once');
+      const gone = this.#pods.gone(over.signal).then(() => 'gone' as const);
+      const patienceMs = this.#pods.longestGraceSeconds() * 1_000 + extraPatienceMs;
+      let timer: { cancel(): void } | undefined;
+      const late = new Promise<'late'>((resolve) => {
+        timer = clock.setTimer(patienceMs, () => resolve('late'));
+      });
+      const outcome = await Promise.race([gone, late, requests.kill, failed]);
+      timer?.cancel();
+      this.#isKilled = outcome !== 'gone';
+      if (this.#isKilled) view.hint('Killing what is left');
+      if (outcome === 'late') view.note('some pods did not stop in time and are killed');
+    } finally {
+      over.abort();
+    }
+  }
+
+  #verdict(): number {
+    const failures = this.#pods.failures();
+    for (const { metadata, status } of failures) {
+      const why = status?.message || status?.reason;
+      process.stderr.write(`pod ${metadata.namespace}/${metadata.name} failed${why ? `: ${why}` : ''}\n`);
+    }
+    return failures.length === 0 ? 0 : 1;
+  }
+}

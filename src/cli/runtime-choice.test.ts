@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { chooseRuntime, type RuntimeFacts, type SocketState } from './runtime-choice.js';
+
+const containerd = (state: SocketState) => ({
+  name: 'containerd',
+  path: '/run/containerd/containerd.sock',
+  state,
+});
+const crio = (state: SocketState) => ({ name: 'CRI-O', path: '/run/crio/crio.sock', state });
+const bare: RuntimeFacts = {
+  wanted: 'auto',
+  endpoint: undefined,
+  platform: 'linux',
+  isRoot: true,
+  sockets: [containerd('absent'), crio('absent')],
+  missingPrograms: [],
+  hasNetworkPlugins: true,
+};
+const without = { missingPrograms: ['containerd', 'runc'] };
+
+describe('chooseRuntime', () => {
+  it.each<[string, Partial<RuntimeFacts>, string, RegExp]>([
+    [
+      'an endpoint that was given counts',
+      { endpoint: 'unix:///x.sock', sockets: [containerd('ready')] },
+      'endpoint unix:///x.sock',
+      /as you asked/,
+    ],
+    [
+      'an endpoint and another wish',
+      { endpoint: 'unix:///x.sock', wanted: 'process' },
+      'impossible',
+      /exclude each other/,
+    ],
+    [
+      'a running containerd',
+      { sockets: [containerd('ready'), crio('ready')] },
+      'endpoint unix:///run/containerd/containerd.sock',
+      /containerd, which runs on this machine/,
+    ],
+    [
+      'a running CRI-O',
+      { sockets: [containerd('silent'), crio('ready')] },
+      'endpoint unix:///run/crio/crio.sock',
+      /CRI-O/,
+    ],
+    [
+      'one that another agent uses is left alone',
+      { sockets: [containerd('taken'), crio('absent')] },
+      'containerd',
+      /belongs to another node agent/,
+    ],
+    [
+      "Docker's containerd has no CRI",
+      { sockets: [containerd('no-cri'), crio('absent')] },
+      'containerd',
+      /CRI plugin switched off/,
+    ],
+    [
+      'nothing runs, root, all installed',
+      {},
+      'containerd',
+      /^runtime: a containerd of its own, as no container runtime runs here$/,
+    ],
+    [
+      'no network plugins',
+      { hasNetworkPlugins: false },
+      'containerd hostNetwork',
+      /install containernetworking-plugins/,
+    ],
+    [
+      'root without containerd',
+      without,
+      'process',
+      /containerd and runc are not installed; for real containers, install containerd, runc/,
+    ],
+    ['root without one program', { missingPrograms: ['runc'] }, 'process', /runc is not installed/],
+    ['ctr comes with containerd', { missingPrograms: ['ctr'] }, 'process', /install containerd$/],
+    [
+      'not root, containerd installed',
+      { isRoot: false },
+      'process',
+      /only root can start a containerd; for real containers, run it as root$/,
+    ],
+    [
+      'not root, a running containerd',
+      { isRoot: false, sockets: [containerd('denied'), crio('absent')] },
+      'process',
+      /may not open \/run\/containerd\/containerd.sock; for real containers, run it as root/,
+    ],
+    [
+      'not root, nothing installed',
+      { isRoot: false, ...without },
+      'process',
+      /install containerd, runc, and run it as root$/,
+    ],
+    ['macOS', { platform: 'darwin', isRoot: false }, 'process', /containers need Linux/],
+    [
+      'processes, as wished',
+      { wanted: 'process', sockets: [containerd('ready')] },
+      'process',
+      /as you asked/,
+    ],
+    [
+      'an own containerd, as wished',
+      { wanted: 'containerd', sockets: [containerd('ready')] },
+      'containerd',
+      /own, as you asked/,
+    ],
+    [
+      'an own containerd that cannot be',
+      { wanted: 'containerd', ...without },
+      'impossible',
+      /containerd and runc are not installed: install/,
+    ],
+    ['an own containerd without root', { wanted: 'containerd', isRoot: false }, 'impossible', /only root/],
+    ['an own containerd on macOS', { wanted: 'containerd', platform: 'darwin' }, 'impossible', /need Linux/],
+  ])('%s', (_rule, facts, kind, words) => {
+    const choice = chooseRuntime({ ...bare, ...facts });
+    const detail =
+      choice.kind === 'endpoint'
+        ? ` ${choice.endpoint}`
+        : choice.kind === 'containerd' && !choice.podNetwork
+          ? ' hostNetwork'
+          : '';
+    expect(choice.kind + detail).toBe(kind);
+    expect(choice.kind === 'impossible' ? choice.message : choice.line).toMatch(words);
+  });
+});

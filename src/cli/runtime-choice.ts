@@ -1,0 +1,126 @@
+/** The decision which container runtime pods are run on, and the words that say why. */
+
+export type WantedRuntime = 'auto' | 'process' | 'containerd';
+
+/** `taken`: another agent keeps pods there and would stop ours. */
+export type SocketState = 'absent' | 'denied' | 'silent' | 'no-cri' | 'taken' | 'ready';
+
+export interface RuntimeSocket {
+  readonly name: string;
+  readonly path: string;
+  readonly state: SocketState;
+}
+
+export interface RuntimeFacts {
+  readonly wanted: WantedRuntime;
+  /** As the user gave it. */
+  readonly endpoint: string | undefined;
+  readonly platform: NodeJS.Platform;
+  readonly isRoot: boolean;
+  /** The usual sockets, the preferred one first. */
+  readonly sockets: readonly RuntimeSocket[];
+  /** Programs of a private containerd that this machine lacks. */
+  readonly missingPrograms: readonly string[];
+  readonly hasNetworkPlugins: boolean;
+}
+
+export type RuntimeChoice =
+  | { readonly kind: 'endpoint'; readonly endpoint: string; readonly line: string }
+  | { readonly kind: 'containerd'; readonly podNetwork: boolean; readonly line: string }
+  | { readonly kind: 'process'; readonly line: string }
+  /** What was asked for cannot be had. */
+  | { readonly kind: 'impossible'; readonly message: string };
+
+export function chooseRuntime(facts: RuntimeFacts): RuntimeChoice {
+  if (facts.endpoint !== undefined) {
+    return facts.wanted === 'auto'
+      ? endpoint(facts.endpoint, `the container runtime at ${facts.endpoint}, as you asked`)
+      : {
+          kind: 'impossible',
+          message: `--runtime ${facts.wanted} and --container-runtime-endpoint exclude each other: leave one out`,
+        };
+  }
+  switch (facts.wanted) {
+    case 'process':
+      return process('as you asked', facts.platform === 'linux' ? 'leave out --runtime process' : undefined);
+    case 'containerd': {
+      const obstacle = privateObstacle(facts);
+      if (obstacle === undefined) return privateContainerd(facts, 'as you asked');
+      return { kind: 'impossible', message: `--runtime containerd: ${obstacle.problem}: ${obstacle.remedy}` };
+    }
+    case 'auto':
+      return automatic(facts);
+  }
+}
+
+function automatic(facts: RuntimeFacts): RuntimeChoice {
+  if (facts.platform !== 'linux')
+    return process('containers need Linux', 'run nodelet in a Linux virtual machine');
+  const ready = facts.sockets.find(({ state }) => state === 'ready');
+  if (ready !== undefined)
+    return endpoint(`unix://${ready.path}`, `${ready.name}, which runs on this machine (${ready.path})`);
+  const passedOver = facts.sockets.find(({ state }) => state !== 'absent');
+  const obstacle = privateObstacle(facts);
+  const because = passedOver === undefined ? 'no container runtime runs here' : socketProblem(passedOver);
+  if (obstacle === undefined) return privateContainerd(facts, `as ${because}`);
+  const problem = passedOver?.state === 'denied' ? because : `${because}, and ${obstacle.problem}`;
+  return process(problem, obstacle.remedy);
+}
+
+function socketProblem({ name, path, state }: RuntimeSocket): string {
+  switch (state) {
+    case 'denied':
+      return `this user may not open ${path}`;
+    case 'silent':
+    case 'absent':
+    case 'ready':
+      return `${name} at ${path} does not answer`;
+    case 'no-cri':
+      return `${name} at ${path} has its CRI plugin switched off`;
+    case 'taken':
+      return `${name} at ${path} belongs to another node agent, which would stop these pods`;
+  }
+}
+
+/** What keeps nodelet from starting a containerd, and what to do about it. */
+function privateObstacle(facts: RuntimeFacts): { problem: string; remedy: string } | undefined {
+  if (facts.platform !== 'linux') return { problem: 'containers need Linux', remedy: 'use a Linux machine' };
+  const { missingPrograms: missing } = facts;
+  const install = `install ${missing.map((program) => packageOf(program)).join(', ')}`;
+  if (!facts.isRoot) {
+    return {
+      problem: 'only root can start a containerd',
+      remedy: missing.length === 0 ? 'run it as root' : `${install}, and run it as root`,
+    };
+  }
+  if (missing.length === 0) return undefined;
+  const verb = missing.length === 1 ? 'is' : 'are';
+  return { problem: `${missing.join(' and ')} ${verb} not installed`, remedy: install };
+}
+
+/** The package that has the program, where that is not its own name. */
+function packageOf(program: string): string {
+  return program === 'ctr' ? 'containerd' : program;
+}
+
+function endpoint(address: string, what: string): RuntimeChoice {
+  return { kind: 'endpoint', endpoint: address, line: `runtime: ${what}` };
+}
+
+function privateContainerd(facts: RuntimeFacts, because: string): RuntimeChoice {
+  const line = `runtime: a containerd of its own, ${because}`;
+  if (facts.hasNetworkPlugins) return { kind: 'containerd', podNetwork: true, line };
+  return {
+    kind: 'containerd',
+    podNetwork: false,
+    line: `${line}; pods share the machine's network, as there are no CNI plugins: install containernetworking-plugins to give each its own address`,
+  };
+}
+
+function process(because: string, better: string | undefined): RuntimeChoice {
+  const hint = better === undefined ? '' : `; for real containers, ${better}`;
+  return {
+    kind: 'process',
+    line: `runtime: plain processes of this machine without isolation, as ${because.replace(/^as /, '')}${hint}`,
+  };
+}

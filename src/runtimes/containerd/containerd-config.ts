@@ -1,0 +1,62 @@
+/** The configuration of a containerd that shares nothing with another one on the same machine. */
+import path from 'node:path';
+import type { TomlTable } from './toml.js';
+
+export interface ContainerdPlaces {
+  /** For what has no place of its own. */
+  readonly dir: string;
+  /** What a reboot keeps: images, snapshots, metadata. */
+  readonly root: string;
+  /** What a reboot loses: bundles, sockets, mounts, network namespaces. */
+  readonly state: string;
+  readonly runcRoot: string;
+  readonly socket: string;
+  readonly cniConfDir: string;
+  /** `<host>/hosts.toml` for each registry that is not reached by https under its own name. */
+  readonly registryHostsDir: string;
+}
+
+export interface ContainerdSettings {
+  readonly sandboxImage: string;
+  readonly cniBinDir: string;
+  /** Where no process may become less likely to be killed than the one that started it. */
+  readonly restrictOomScore: boolean;
+}
+
+/** Storage that needs a disk prepared for it; looking for it costs time at every start. */
+const disabledPlugins = [
+  'io.containerd.snapshotter.v1.aufs',
+  'io.containerd.snapshotter.v1.btrfs',
+  'io.containerd.snapshotter.v1.devmapper',
+  'io.containerd.snapshotter.v1.zfs',
+];
+
+export function containerdConfig(places: ContainerdPlaces, settings: ContainerdSettings): TomlTable {
+  return {
+    version: 2,
+    root: places.root,
+    state: places.state,
+    disabled_plugins: disabledPlugins,
+    grpc: { address: places.socket },
+    plugins: {
+      'io.containerd.internal.v1.opt': { path: path.join(places.dir, 'opt') },
+      'io.containerd.grpc.v1.cri': {
+        sandbox_image: settings.sandboxImage,
+        restrict_oom_score_adj: settings.restrictOomScore,
+        netns_mounts_under_state_dir: true,
+        cni: { bin_dir: settings.cniBinDir, conf_dir: places.cniConfDir },
+        containerd: {
+          snapshotter: 'overlayfs',
+          default_runtime_name: 'runc',
+          runtimes: {
+            runc: {
+              runtime_type: 'io.containerd.runc.v2',
+              options: { SystemdCgroup: false, Root: places.runcRoot },
+            },
+          },
+        },
+        registry: { config_path: places.registryHostsDir },
+      },
+    },
+  };
+}

@@ -1,0 +1,276 @@
+/** A containerd that belongs to one nodelet: started, configured, watched over and taken away again. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { type Clock, isCancelled, sleep, TaskGroup } from '../../async/index.js';
+import { connectCri } from '../../cri/index.js';
+import { identify, isAlive } from '../process/identity.js';
+import { lastLines, runCommand, systemEnvironment } from './command.js';
+import { containerdConfig } from './containerd-config.js';
+import { writeArchive } from './oci.js';
+import { mayLowerOomScore } from './oom-score.js';
+import { buildPauseImage, pauseImageName } from './pause-image.js';
+import { configureNetwork, type PrivateNetwork, removeNetwork } from './private-network.js';
+import { formatToml } from './toml.js';
+
+export interface PrivateContainerdOptions {
+  /** For images, snapshots and the log: on a disk. */
+  readonly dataDir: string;
+  /** For sockets and mounts; a socket's path has little room. */
+  readonly runtimeDir: string;
+  /** The folder of the CNI plugins; without it pods have only the machine's network. */
+  readonly cniBinDir: string | undefined;
+  readonly clock: Clock;
+  /** Told when containerd ended and is started again. */
+  readonly onProblem: (message: string, error: unknown) => void;
+}
+
+const startTimeoutMs = 30_000;
+const stopTimeoutMs = 15_000;
+const pollMs = 50;
+const longestSocketPath = 100;
+const firstRestartMs = 250;
+const slowestRestartMs = 10_000;
+/** After so long without an end the next one is no part of a series. */
+const stableMs = 60_000;
+/** What the CRI plugin keeps everything under. */
+const namespace = 'k8s.io';
+/** Where sandboxes of a caller that names no cgroup are put. */
+const defaultCgroup = 'k8s.io';
+const cgroupRoot = '/sys/fs/cgroup';
+
+export class PrivateContainerd {
+  readonly endpoint: string;
+  readonly #options: PrivateContainerdOptions;
+  readonly #socket: string;
+  readonly #network: PrivateNetwork;
+  readonly #tasks: TaskGroup;
+  #child: ChildProcess | undefined;
+
+  private constructor(options: PrivateContainerdOptions) {
+    this.#options = options;
+    this.#socket = path.join(options.runtimeDir, 'containerd.sock');
+    this.endpoint = `unix://${this.#socket}`;
+    this.#network = {
+      id: createHash('sha256').update(options.dataDir).digest('hex').slice(0, 6),
+      confDir: path.join(options.dataDir, 'cni/conf'),
+      dataDir: path.join(options.dataDir, 'cni/data'),
+    };
+    this.#tasks = new TaskGroup({ onError: (task, error) => options.onProblem(`${task} failed`, error) });
+  }
+
+  /** Resolves when it answers CRI calls and can make sandboxes. What an earlier one left in the folders is kept. */
+  static async start(options: PrivateContainerdOptions): Promise<PrivateContainerd> {
+    const containerd = new PrivateContainerd(options);
+    try {
+      await containerd.#prepare();
+      await containerd.#launch();
+      await containerd.#ensurePauseImage();
+    } catch (error) {
+      await containerd.stop();
+      throw error;
+    }
+    containerd.#tasks.start('the watch over containerd', (signal) => containerd.#supervise(signal));
+    return containerd;
+  }
+
+  /** Puts the images of an archive where the CRI finds them. */
+  async importImages(archive: string, signal?: AbortSignal): Promise<void> {
+    await importImages(this.endpoint, archive, signal);
+  }
+
+  /** Ends it and removes its network. All pods must be gone; the folders are the caller's to remove. */
+  async stop(): Promise<void> {
+    await this.#tasks.stop();
+    const child = this.#child;
+    if (child !== undefined && isRunning(child)) {
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      const timer = this.#options.clock.setTimer(stopTimeoutMs, () => void child.kill('SIGKILL'));
+      await exited;
+      timer.cancel();
+    }
+    if (this.#options.cniBinDir !== undefined) await removeNetwork(this.#network);
+    await removeSharedLeftovers();
+  }
+
+  async #prepare(): Promise<void> {
+    const { dataDir, runtimeDir, cniBinDir } = this.#options;
+    if (this.#socket.length > longestSocketPath)
+      throw new Error(`the path of containerd's socket is too long: ${this.#socket}`);
+    await mkdir(dataDir, { recursive: true, mode: 0o711 });
+    await mkdir(runtimeDir, { recursive: true, mode: 0o711 });
+    await mkdir(this.#network.confDir, { recursive: true });
+    await this.#endOrphan();
+    if (cniBinDir !== undefined) await configureNetwork(this.#network);
+    const state = path.join(runtimeDir, 'containerd');
+    const places = {
+      dir: dataDir,
+      root: path.join(dataDir, 'root'),
+      state,
+      runcRoot: path.join(state, 'runc'),
+      socket: this.#socket,
+      cniConfDir: this.#network.confDir,
+      registryHostsDir: path.join(dataDir, 'registries'),
+    };
+    const config = containerdConfig(places, {
+      sandboxImage: pauseImageName,
+      cniBinDir: cniBinDir ?? path.join(dataDir, 'cni/bin'),
+      restrictOomScore: !(await mayLowerOomScore()),
+    });
+    await writeFile(this.#configFile, formatToml({ ...config, debug: { level: 'warn' } }));
+  }
+
+  get #configFile(): string {
+    return path.join(this.#options.dataDir, 'config.toml');
+  }
+
+  get #logFile(): string {
+    return path.join(this.#options.dataDir, 'containerd.log');
+  }
+
+  get #identityFile(): string {
+    return path.join(this.#options.runtimeDir, 'containerd.pid');
+  }
+
+  /** A nodelet that was killed leaves its containerd behind; two must not use the same folders. */
+  async #endOrphan(): Promise<void> {
+    const text = await readFile(this.#identityFile, 'utf8').catch(() => undefined);
+    const [, pid, startTime] = /^(\d+) (.+)$/.exec(text?.trim() ?? '') ?? [];
+    if (pid === undefined || startTime === undefined) return;
+    const orphan = { pid: Number(pid), startTime };
+    const { clock } = this.#options;
+    const giveUpMs = clock.monotonic() + stopTimeoutMs;
+    if (await isAlive(orphan)) process.kill(orphan.pid, 'SIGTERM');
+    while (await isAlive(orphan)) {
+      if (clock.monotonic() > giveUpMs) process.kill(orphan.pid, 'SIGKILL');
+      await sleep(clock, pollMs);
+    }
+  }
+
+  /** Starts the process and resolves when it serves. */
+  async #launch(): Promise<void> {
+    const log = openSync(this.#logFile, 'a', 0o600);
+    const child = spawn('containerd', ['--config', this.#configFile], {
+      stdio: ['ignore', log, log],
+      env: systemEnvironment(),
+      // Ctrl-C on the terminal is not meant for it.
+      detached: true,
+    });
+    closeSync(log);
+    const failed = once(child, 'error').then(([error]) => {
+      throw new Error(`containerd cannot be started: ${String(error)}`, { cause: error });
+    });
+    this.#child = child;
+    await Promise.race([once(child, 'spawn'), failed]);
+    failed.catch(() => {});
+    const { pid = 0 } = child;
+    await writeFile(this.#identityFile, `${pid} ${identify(pid).startTime}\n`);
+    await this.#untilServing(child);
+  }
+
+  async #untilServing(child: ChildProcess): Promise<void> {
+    const { clock } = this.#options;
+    const client = connectCri({ endpoint: this.endpoint, requestTimeoutMs: startTimeoutMs });
+    const giveUpMs = clock.monotonic() + startTimeoutMs;
+    try {
+      for (;;) {
+        // Unlike the version, the status is answered only when all that was there before has been loaded.
+        const error = await client.status({}).then(
+          () => undefined,
+          (reason: unknown) => reason,
+        );
+        if (error === undefined) return;
+        if (!isRunning(child)) throw new Error(`containerd ended at its start:\n${await this.#lastWords()}`);
+        if (clock.monotonic() > giveUpMs)
+          throw new Error(`containerd does not answer:\n${await this.#lastWords()}`, { cause: error });
+        await sleep(clock, pollMs);
+      }
+    } finally {
+      client.close();
+    }
+  }
+
+  async #lastWords(): Promise<string> {
+    return lastLines(await readFile(this.#logFile, 'utf8').catch(() => ''), 10);
+  }
+
+  /** Containers run on while containerd is away, and it finds them again. */
+  async #supervise(signal: AbortSignal): Promise<void> {
+    const { clock, onProblem } = this.#options;
+    let delayMs = firstRestartMs;
+    for (;;) {
+      const startedMs = clock.monotonic();
+      const child = this.#child;
+      if (child !== undefined && isRunning(child)) {
+        try {
+          await once(child, 'exit', { signal });
+        } catch {
+          return;
+        }
+      }
+      if (signal.aborted) return;
+      if (clock.monotonic() - startedMs > stableMs) delayMs = firstRestartMs;
+      onProblem('containerd ended by itself and is started again', new Error(await this.#lastWords()));
+      await sleep(clock, delayMs, signal);
+      delayMs = Math.min(delayMs * 2, slowestRestartMs);
+      await this.#launch().catch((error: unknown) => {
+        if (isCancelled(error)) throw error;
+        onProblem('containerd could not be started again', error);
+      });
+    }
+  }
+
+  async #ensurePauseImage(): Promise<void> {
+    const client = connectCri({ endpoint: this.endpoint, requestTimeoutMs: startTimeoutMs });
+    try {
+      const known = async (): Promise<boolean> =>
+        (await client.imageStatus({ image: { image: pauseImageName } })).image !== undefined;
+      if (await known()) return;
+      const archive = path.join(this.#options.dataDir, 'pause.tar');
+      await writeFile(archive, writeArchive([buildPauseImage()]));
+      await this.importImages(archive);
+      const { clock } = this.#options;
+      const giveUpMs = clock.monotonic() + startTimeoutMs;
+      // The CRI learns of an import from an event.
+      while (!(await known())) {
+        if (clock.monotonic() > giveUpMs) throw new Error('containerd does not show the sandbox image');
+        await sleep(clock, pollMs);
+      }
+    } finally {
+      client.close();
+    }
+  }
+}
+
+/** Puts the images of an archive into a containerd, where its CRI finds them. */
+export async function importImages(endpoint: string, archive: string, signal?: AbortSignal): Promise<void> {
+  const address = endpoint.replace(/^unix:\/\//, '');
+  await runCommand('ctr', ['--address', address, '--namespace', namespace, 'images', 'import', archive], {
+    timeoutMs: 300_000,
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+function isRunning(child: ChildProcess): boolean {
+  return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+}
+
+/** Folders at fixed places that containerd makes and leaves; another one that uses them keeps them from going. */
+async function removeSharedLeftovers(): Promise<void> {
+  const controllers = await readdir(cgroupRoot).catch((): string[] => []);
+  const folders = [
+    '/run/containerd/s',
+    '/run/containerd/fifo',
+    '/run/containerd',
+    path.join(cgroupRoot, defaultCgroup),
+    ...controllers.map((controller) => path.join(cgroupRoot, controller, defaultCgroup)),
+  ];
+  for (const folder of folders) {
+    // Whatever keeps it is in use or not ours.
+    await rmdir(folder).catch(() => undefined);
+  }
+}

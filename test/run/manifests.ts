@@ -1,0 +1,37 @@
+/** Pods for tests of the command line; they need nothing but a shell. */
+
+export interface PodOptions {
+  readonly script: string;
+  readonly policy?: 'Always' | 'OnFailure' | 'Never';
+  readonly graceSeconds?: number;
+  readonly image?: string;
+}
+
+export function podManifest(name: string, options: PodOptions): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: {
+      restartPolicy: options.policy ?? 'Always',
+      terminationGracePeriodSeconds: options.graceSeconds ?? 5,
+      containers: [
+        {
+          name: 'app',
+          image: options.image ?? 'nodelet.local/host:1',
+          command: ['sh', '-c', options.script],
+        },
+      ],
+    },
+  });
+}
+
+/** Several in one text. */
+export function documents(...manifests: readonly string[]): string {
+  return manifests.join('\n---\n');
+}
+
+/** Runs until it is asked to stop. */
+export const runsOn = "trap 'exit 0' TERM; echo up; while :; do sleep 0.1; done";
+/** Runs until it is killed. */
+export const stubborn = "trap '' TERM; echo up; while :; do sleep 0.1; done";
