@@ -18,7 +18,6 @@ import { watchdogPeriodMs } from './watchdog.js';
 
 /** Flags that are accepted but do nothing in this build, by the name that users write. */
 const inertFlags = {
-  imageCredentialProviderConfig: '--image-credential-provider-config',
   runtimeCgroups: '--runtime-cgroups',
   nodeLabels: '--node-labels',
   cloudProvider: '--cloud-provider',

@@ -18,6 +18,7 @@ import {
   readCgroupDriver,
 } from '../kubelet/index.js';
 import { Registry } from '../metrics/index.js';
+import { ObjectFolder, StandaloneObjects } from '../pods/index.js';
 import { type HostFacts, readHostFacts } from '../runtime/config/index.js';
 import { containerdEvents, criEvents } from '../runtime/pleg/index.js';
 import { type Listener, startHealthz, startReadOnly } from '../server/index.js';
@@ -175,6 +176,8 @@ async function runWith(runtime: CriClient, parts: AgentParts): Promise<number> {
     onCall: metrics.criCall,
   });
   const cgroupDriver = await readCgroupDriver(checked, config.cgroupDriver, timeline, metrics);
+  const objects =
+    flags.objectManifestPath === '' ? undefined : new StandaloneObjects({ clock: systemClock, waits: true });
   const kubelet = await createKubelet({
     nodeName,
     runtime,
@@ -190,6 +193,15 @@ async function runWith(runtime: CriClient, parts: AgentParts): Promise<number> {
       maxTotal: flags.maximumDeadContainers,
     },
     ...(flags.containerLogsDir === '' ? {} : { containerLogsDir: flags.containerLogsDir }),
+    ...(objects === undefined ? {} : { objects, claims: objects }),
+    ...(flags.imageCredentialProviderConfig === ''
+      ? {}
+      : {
+          credentialProviders: {
+            configPath: flags.imageCredentialProviderConfig,
+            binDir: flags.imageCredentialProviderBinDir,
+          },
+        }),
     timeline,
     registry,
     metrics,
@@ -202,6 +214,16 @@ async function runWith(runtime: CriClient, parts: AgentParts): Promise<number> {
   });
   const listeners = await startListeners(kubelet, config, timeline);
   try {
+    if (objects !== undefined) {
+      const folder = new ObjectFolder({
+        path: path.resolve(flags.objectManifestPath),
+        clock: systemClock,
+        timeline,
+        objects,
+        checkPeriodMs: config.fileCheckFrequency,
+      });
+      tasks.start('following the folder of objects', (signal) => folder.run(signal));
+    }
     const failed = kubelet.start();
     const notify = (state: string): Promise<void> => notifySystemd(state, process.env);
     tasks.start('telling systemd that the agent is ready', () => notify('READY=1'));

@@ -1,146 +1,145 @@
-/** `nodelet explain POD`: why a pod is where it is, from the timeline that the agent keeps on disk. */
+/** `nodelet explain POD`: why a pod is where it is, from the timeline. */
+import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { type Entry, explainPod, explanationText, readDiskRing, stepLine } from '../timeline/index.js';
+import type { PodRef } from '../timeline/entry.js';
+import { explainPod } from '../timeline/explain.js';
+import { explanationText, stepLine } from '../timeline/explain-text.js';
+import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/command.js';
+import type { FlagValues } from './client/flags.js';
+import { CommandFailure, UsageError } from './client/usage-error.js';
+import { diskSource, type EntrySource, type KnownPod, socketSource } from './explain-sources.js';
+import { findRun, listRuns } from './run/state.js';
 
-export const explainUsage = `Shows what happened to a pod and why, where it is now, what it waits for and what would help.
+const flags = {
+  output: { type: 'string', short: 'o', value: 'FORMAT', help: 'json: everything, for programs' },
+  all: { type: 'boolean', help: 'all steps instead of the last 30' },
+  follow: { type: 'boolean', short: 'f', help: 'go on showing steps as they happen; Ctrl-C ends it' },
+  'root-dir': { type: 'string', value: 'DIR', help: 'the folder of an agent (default /var/lib/kubelet)' },
+  ...namespaceFlag,
+  ...runFlags,
+} as const;
 
-Usage:
-  nodelet explain [NAMESPACE/]POD [flags]
-
-POD is the pod's name, with or without the node's name at its end, or the beginning of its UID.
-Works while the agent runs and after it has ended or crashed.
-
-Flags:
-  --root-dir DIR    the agent's folder (default /var/lib/kubelet)
-  -o json           everything as JSON
-  --all             all steps instead of the last 30
-  -f, --follow      go on showing steps as they happen; Ctrl-C ends it
-  -h, --help        show this
-
-Examples:
-  nodelet explain web
-  nodelet explain kube-system/dns -o json
-`;
+export const explainSpec: CommandSpec<typeof flags> = {
+  name: 'explain',
+  about: 'Shows what happened to a pod and why, where it is now, what it waits for and what would help.',
+  synopsis: ['[NAMESPACE/]POD [flags]'],
+  notes: [
+    "POD is the pod's name, with or without the node's name at its end, or the beginning of its UID.",
+    'Works while a run or an agent is there, and after it has ended or crashed.',
+  ].join('\n'),
+  flags,
+  examples: [
+    ['nodelet explain web', 'why a pod is not ready'],
+    ['nodelet explain web -f', 'its life as it goes on'],
+    ['nodelet explain kube-system/dns -o json', 'for programs'],
+    ['nodelet explain web --root-dir /var/lib/kubelet', 'a pod of an agent'],
+  ],
+};
 
 const screenSteps = 30;
-const followPeriodMs = 300;
+const agentRootDir = '/var/lib/kubelet';
 
-export async function runExplain(argv: readonly string[]): Promise<number> {
-  const fail = (message: string): number => {
-    process.stderr.write(`nodelet explain: ${message}\n`);
-    return 1;
-  };
-  let parsed: ReturnType<typeof parseExplainArgs>;
-  try {
-    parsed = parseExplainArgs(argv);
-  } catch (error) {
-    return fail(
-      `${error instanceof Error ? error.message : String(error)}\nRun 'nodelet explain --help' for usage.`,
+export function runExplain(argv: readonly string[]): Promise<number> {
+  return runCommand(explainSpec, argv, async ({ values, positionals }) => {
+    const [name] = positionals;
+    if (name === undefined || positionals.length > 1)
+      throw new UsageError("name one pod; 'nodelet explain --help' shows how");
+    if (values.output !== undefined && values.output !== 'text' && values.output !== 'json')
+      throw new UsageError(`-o ${values.output}: only json is known`);
+    const wanted =
+      values.namespace === undefined || name.includes('/') ? name : `${values.namespace}/${name}`;
+    const { source, uid } = await findPod(await sources(values), wanted);
+    const { entries, node } = await source.entriesOf(uid);
+    const explanation = explainPod(entries, node, Date.now());
+    process.stdout.write(
+      values.output === 'json'
+        ? `${JSON.stringify(explanation, undefined, 2)}\n`
+        : explanationText(explanation, values.all ? {} : { maxSteps: screenSteps }),
     );
-  }
-  const { values, positionals } = parsed;
-  if (values.help) {
-    process.stdout.write(explainUsage);
+    if (values.follow) {
+      for await (const entry of source.follow(uid, entries, new AbortController().signal)) {
+        for (const step of explainPod([entry], [], Date.now()).steps) {
+          process.stdout.write(
+            values.output === 'json' ? `${JSON.stringify(step)}\n` : `${stepLine(step)}\n`,
+          );
+        }
+      }
+    }
     return 0;
-  }
-  const [wanted] = positionals;
-  if (wanted === undefined || positionals.length > 1)
-    return fail("name one pod; 'nodelet explain --help' shows how");
-  if (values.output !== 'text' && values.output !== 'json')
-    return fail(`-o ${values.output}: only json is known`);
-
-  const dir = path.join(values['root-dir'], 'timeline');
-  const entries = await readDiskRing(dir);
-  if (entries.length === 0)
-    return fail(`no agent has kept a timeline in ${dir}; name its folder with --root-dir`);
-  const uids = matchPods(entries, wanted);
-  const [uid] = uids;
-  if (uid === undefined)
-    return fail(`no pod "${wanted}" in the timeline; known are: ${podNames(entries).join(', ') || 'none'}`);
-  if (uids.length > 1)
-    return fail(`"${wanted}" is not one pod; name one of: ${describePods(entries, uids).join(', ')}`);
-
-  const node = entries.filter(({ pod }) => pod === undefined);
-  const explanation = explainPod(
-    entries.filter(({ pod }) => pod?.uid === uid),
-    node,
-    Date.now(),
-  );
-  process.stdout.write(
-    values.output === 'json'
-      ? `${JSON.stringify(explanation, undefined, 2)}\n`
-      : explanationText(explanation, values.all ? {} : { maxSteps: screenSteps }),
-  );
-  if (values.follow) await follow(dir, uid, entries);
-  return 0;
-}
-
-function parseExplainArgs(argv: readonly string[]) {
-  return parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: {
-      'root-dir': { type: 'string', default: '/var/lib/kubelet' },
-      output: { type: 'string', short: 'o', default: 'text' },
-      all: { type: 'boolean', default: false },
-      follow: { type: 'boolean', short: 'f', default: false },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
   });
 }
 
+/** What lives comes first, then what was left, then the agent of this machine. */
+async function sources(values: FlagValues<typeof flags>): Promise<EntrySource[]> {
+  const ring = (rootDir: string): EntrySource => diskSource(path.join(rootDir, 'timeline'));
+  if (values['root-dir'] !== undefined) return [ring(values['root-dir'])];
+  if (values.socket !== undefined) return [socketSource({ socketPath: values.socket })];
+  if (values.run !== undefined) {
+    const run = await findRun(values.run);
+    return [run.alive ? socketSource({ socketPath: run.socketPath, run }) : ring(run.rootDir)];
+  }
+  const runs = await listRuns();
+  const living = runs.filter(({ alive }) => alive);
+  return [
+    ...living.map((run) => socketSource({ socketPath: run.socketPath, run })),
+    ...runs.filter(({ alive }) => !alive).map(({ rootDir }) => ring(rootDir)),
+    ...(existsSync(path.join(agentRootDir, 'timeline')) || runs.length === 0 ? [ring(agentRootDir)] : []),
+  ];
+}
+
+interface FoundPod {
+  readonly source: EntrySource;
+  readonly uid: string;
+}
+
+/** The first source that knows one pod of that name. */
+async function findPod(all: readonly EntrySource[], wanted: string): Promise<FoundPod> {
+  const known: KnownPod[] = [];
+  for (const source of all) {
+    const pods = await source.pods();
+    const uids = matchPods(pods, wanted);
+    const [uid] = uids;
+    if (uids.length > 1) {
+      const several = podNames(pods.filter(({ pod }) => pod !== undefined && uids.includes(pod.uid)));
+      throw new CommandFailure(`"${wanted}" is not one pod; name one of: ${several.join(', ')}`);
+    }
+    if (uid !== undefined) return { source, uid };
+    known.push(...pods);
+  }
+  if (known.length === 0) {
+    const places = all.map(({ place }) => place).join(', ');
+    throw new CommandFailure(
+      `nobody has kept a timeline in ${places}; start pods with nodelet run, or name the folder of an agent with --root-dir`,
+    );
+  }
+  throw new CommandFailure(
+    `no pod "${wanted}" in the timeline; known are: ${podNames(known).join(', ') || 'none'}`,
+  );
+}
+
 /** UIDs of the pods that a user may mean; a pod that was replaced counts only with its newest UID. */
-export function matchPods(entries: readonly Entry[], wanted: string): string[] {
-  const [namespace, name] = wanted.includes('/')
-    ? (wanted.split('/', 2) as [string, string])
-    : [undefined, wanted];
+export function matchPods(known: readonly KnownPod[], wanted: string): string[] {
+  const slash = wanted.indexOf('/');
+  const namespace = slash < 0 ? undefined : wanted.slice(0, slash);
+  const name = wanted.slice(slash + 1);
   const newest = new Map<string, string>();
   const byUid = new Set<string>();
-  for (const { pod } of entries) {
+  for (const { pod } of known) {
     if (pod === undefined) continue;
     const isNamed = pod.name === name || pod.name.startsWith(`${name}-`);
-    if (isNamed && (namespace === undefined || namespace === pod.namespace)) {
-      newest.set(`${pod.namespace}/${pod.name}`, pod.uid);
-    }
+    if (isNamed && (namespace === undefined || namespace === pod.namespace))
+      newest.set(fullName(pod), pod.uid);
     if (wanted.length >= 6 && pod.uid.startsWith(wanted)) byUid.add(pod.uid);
   }
-  const exact = [...newest].filter(([fullName]) => fullName.endsWith(`/${name}`));
+  const exact = [...newest].filter(([full]) => full.endsWith(`/${name}`));
   const named = (exact.length > 0 ? exact : [...newest]).map(([, uid]) => uid);
   return named.length > 0 ? named : [...byUid];
 }
 
-function podNames(entries: readonly Entry[]): string[] {
-  return [
-    ...new Set(entries.flatMap(({ pod }) => (pod === undefined ? [] : [`${pod.namespace}/${pod.name}`]))),
-  ];
+function podNames(known: readonly KnownPod[]): string[] {
+  return [...new Set(known.flatMap(({ pod }) => (pod === undefined ? [] : [fullName(pod)])))];
 }
 
-function describePods(entries: readonly Entry[], uids: readonly string[]): string[] {
-  return podNames(entries.filter(({ pod }) => pod !== undefined && uids.includes(pod.uid)));
-}
-
-/** Shows further steps until a signal ends it. */
-async function follow(dir: string, uid: string, shown: readonly Entry[]): Promise<void> {
-  const ended = new AbortController();
-  const onSignal = (): void => ended.abort();
-  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
-  let { timeMs = 0, seq = 0 } = shown.at(-1) ?? {};
-  try {
-    for (;;) {
-      await sleep(followPeriodMs, undefined, { signal: ended.signal });
-      const fresh = (await readDiskRing(dir)).filter(
-        (entry) => entry.timeMs > timeMs || (entry.timeMs === timeMs && entry.seq > seq),
-      );
-      const last = fresh.at(-1);
-      if (last === undefined) continue;
-      ({ timeMs, seq } = last);
-      const own = fresh.filter(({ pod }) => pod?.uid === uid);
-      if (own.length > 0)
-        for (const step of explainPod(own, [], Date.now()).steps) process.stdout.write(`${stepLine(step)}\n`);
-    }
-  } catch (error) {
-    if (!ended.signal.aborted) throw error;
-  }
+function fullName({ namespace, name }: PodRef): string {
+  return `${namespace}/${name}`;
 }

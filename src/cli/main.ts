@@ -4,10 +4,19 @@ import { setFlagsFromString } from 'node:v8';
 const overview = `nodelet runs the pods of one Kubernetes node.
 
 Usage:
+  nodelet run FILE …        run the pods of manifests on this machine, with nothing prepared
   nodelet agent [flags]     run as the node's agent; a first argument that is a flag means this, too
+  nodelet ps                show the containers of all runs
+  nodelet get pods          show pods, as kubectl get shows them
+  nodelet logs POD          show what a pod prints
+  nodelet exec POD -- CMD   run a command in a container
+  nodelet port-forward POD  forward local ports to a pod
+  nodelet stop [POD]        stop a pod, or the whole run
   nodelet explain POD       show what happened to a pod, why, and what it waits for
+  nodelet cri serve         serve a built-in runtime as a CRI socket
+  nodelet completion SHELL  print the completion script of bash, zsh or fish
   nodelet version           print the version
-  nodelet help              print this
+  nodelet help [COMMAND]    print this, or the help of a command
 
 The agent takes the reference kubelet's flags and configuration file:
   nodelet agent --help
@@ -27,7 +36,10 @@ async function main(argv: readonly string[]): Promise<number> {
   const [command, ...rest] = argv;
   switch (command) {
     case undefined:
+      process.stdout.write(overview);
+      return 0;
     case 'help':
+      if (rest[0] !== undefined && rest[0] !== 'help') return main([rest[0], '--help']);
       process.stdout.write(overview);
       return 0;
     case 'version': {
@@ -35,16 +47,30 @@ async function main(argv: readonly string[]): Promise<number> {
       process.stdout.write(`nodelet ${version}\n`);
       return 0;
     }
-    case 'explain': {
-      const { runExplain } = await import('./explain.js');
-      return runExplain(rest);
+    case 'completion': {
+      const { runCompletion } = await import('./completion.js');
+      return runCompletion(rest);
+    }
+    case 'run': {
+      const { runRun } = await import('./run/index.js');
+      return runRun(rest);
     }
     case 'agent':
       return agent(rest);
+    case 'cri': {
+      const { runCri } = await import('./cri-serve.js');
+      return runCri(rest);
+    }
     default: {
       if (command.startsWith('-')) return agent(argv);
+      const { commandNames, loadClientCommand } = await import('./commands.js');
+      const client = await loadClientCommand(command);
+      if (client !== undefined) return client.run(rest);
+      const { nearestName } = await import('../config/nearestname.js');
+      const near = nearestName(command, commandNames);
       process.stderr.write(
-        `nodelet: unknown command ${JSON.stringify(command)}\nRun 'nodelet help' to see the commands.\n`,
+        `nodelet: unknown command ${JSON.stringify(command)}${near === undefined ? '' : `; did you mean ${near}?`}\n` +
+          `Run 'nodelet help' to see the commands.\n`,
       );
       return 1;
     }

@@ -1,9 +1,39 @@
 /** The answers that handlers give, in the forms that clients of the kubelet API know. */
+import type { Duplex } from 'node:stream';
 
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array;
+  readonly body: string | Uint8Array | StreamedBody | TakenOver;
+}
+
+/** Takes bytes at the client's pace: the next write waits until this one is done. */
+export interface BodySink {
+  write(bytes: Buffer): Promise<void>;
+}
+
+/** A body of unknown length that is sent as it comes. */
+export interface StreamedBody {
+  /** The signal is aborted when the client has left or the listener closes. */
+  readonly stream: (sink: BodySink, signal: AbortSignal) => Promise<void>;
+  /** Whether the head leaves before the first byte of the body is there. */
+  readonly headAtOnce: boolean;
+  /** What a failure becomes: the whole answer as long as the head was not sent, else its text ends the body. */
+  readonly failed: (error: unknown) => Answer;
+}
+
+/** The handler speaks with the client itself from here on; status and headers of the answer say nothing then. */
+export interface TakenOver {
+  /** `head` is what the client sent behind its request. Resolves when the connection is over; closes it in any case. */
+  readonly takeOver: (client: Duplex, head: Buffer) => Promise<void>;
+}
+
+export function isStreamed(body: Answer['body']): body is StreamedBody {
+  return typeof body === 'object' && 'stream' in body;
+}
+
+export function isTakenOver(body: Answer['body']): body is TakenOver {
+  return typeof body === 'object' && 'takeOver' in body;
 }
 
 const textType = 'text/plain; charset=utf-8';

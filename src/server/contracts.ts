@@ -14,6 +14,8 @@ export interface ServerKubelet {
   /** What the runtime lists; entries that do not run are left out of the answer. */
   runningPods(): Promise<readonly ObservedPod[]>;
   metricsText(): string;
+  /** The metrics of probes, of which there are some for each. */
+  probeMetricsText(): string;
   /** In the order in which `/healthz` shows them, after `ping` and `log`, which the server has itself. */
   readonly healthChecks: readonly HealthCheck[];
 }

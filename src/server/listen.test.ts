@@ -86,6 +86,7 @@ const kubelet: ServerKubelet = {
     throw new Error('the runtime is away');
   },
   metricsText: () => 'a 1\n',
+  probeMetricsText: () => 'b 2\n',
   healthChecks: [{ name: 'syncloop', check: () => undefined }],
 };
 
@@ -94,6 +95,7 @@ describe('the read-only port', () => {
     ['GET /healthz', 200, 'ok'],
     ['POST /healthz', 200, 'ok'],
     ['GET /healthz/log', 200, 'ok'],
+    ['GET /metrics/probes', 200, 'b 2\n'],
     ['GET /healthz/syncloop', 200, 'ok'],
     ['GET /healthz?verbose', 200, '[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n'],
     ['HEAD /healthz', 200, ''],

@@ -1,11 +1,12 @@
 /** A plain HTTP listener that no client can hold open, fill up or slow down without end, and that closes without a rest. */
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Clock, errorText, isCancelled, sleep, systemClock, type Timer } from '../async/index.js';
+import type { Duplex } from 'node:stream';
+import { type Clock, isCancelled, sleep, systemClock, type Timer } from '../async/index.js';
 import type { Timeline } from '../timeline/index.js';
-import { type Answer, text } from './answers.js';
-import { dispatch, type Route } from './routes.js';
+import { type AnsweringOptions, answerRequest, answerUpgrade, pathOf } from './answering.js';
+import type { Route } from './routes.js';
 
 export interface ListenLimits {
   /** A connection that waits for its next request is closed after this. */
@@ -16,6 +17,8 @@ export interface ListenLimits {
   readonly requestMs: number;
   /** Without a byte in either direction, so also for a client that does not read its answer. */
   readonly inactivityMs: number;
+  /** Without the client taking a byte that waits for it, while an answer is streamed. */
+  readonly stalledMs: number;
   readonly headersBytes: number;
   /** No handler of these servers reads a body; it is thrown away as it comes. */
   readonly bodyBytes: number;
@@ -30,21 +33,34 @@ export const defaultLimits: ListenLimits = {
   requestMs: 30_000,
   // Longer than the runtime is given to answer a list.
   inactivityMs: 300_000,
+  // People leave a log in a pager for long.
+  stalledMs: 14_400_000,
   headersBytes: 1 << 20,
   bodyBytes: 64 << 10,
   connections: 256,
   closeGraceMs: 2_000,
 };
 
-export interface ListenOptions {
+export interface ServeOptions {
   /** Names the listener in the timeline: `readonly`, `healthz`. */
   readonly name: string;
-  readonly address: string;
-  /** 0 takes any free port. */
-  readonly port: number;
   readonly timeline: Timeline;
   readonly clock?: Clock;
   readonly limits?: Partial<ListenLimits>;
+}
+
+export interface ListenOptions extends ServeOptions {
+  readonly address: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+}
+
+/** Where a server listens. */
+export interface Place {
+  /** For messages. */
+  readonly text: string;
+  /** Makes the server listen; rejects when the place cannot be had. */
+  bind(server: Server): Promise<void>;
 }
 
 export interface Listener {
@@ -60,7 +76,23 @@ interface OpenListener extends Listener {
 }
 
 /** Rejects when the address cannot be had. */
-export async function listen(routes: readonly Route[], options: ListenOptions): Promise<OpenListener> {
+export function listen(routes: readonly Route[], options: ListenOptions): Promise<OpenListener> {
+  const { address, port } = options;
+  return serve(routes, options, {
+    text: endpoint(address, port),
+    async bind(server) {
+      server.listen(port, address);
+      await once(server, 'listening');
+    },
+  });
+}
+
+/** Serves routes at any place, with the limits and the orderly end that every listener has. */
+export async function serve(
+  routes: readonly Route[],
+  options: ServeOptions,
+  place: Place,
+): Promise<OpenListener> {
   const { timeline, clock = systemClock } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const server = createServer({
@@ -73,40 +105,52 @@ export async function listen(routes: readonly Route[], options: ListenOptions): 
   server.timeout = limits.inactivityMs;
   server.maxConnections = limits.connections;
   const closer = new Closer(server, clock, limits.closeGraceMs);
-  server.on('request', (request, response) => {
-    closer.track(response);
-    void answerRequest(routes, request, response, limits.bodyBytes, (error) =>
+  const answering: AnsweringOptions = {
+    routes,
+    clock,
+    bodyLimitBytes: limits.bodyBytes,
+    stalledMs: limits.stalledMs,
+    closing: closer.closing,
+    report: (request, error) =>
       timeline.record({
         kind: 'problem',
         what: `server.${options.name}`,
         message: `${request.method ?? ''} ${pathOf(request.url ?? '')} failed`,
         error,
       }),
-    );
+  };
+  server.on('request', (request, response) => {
+    closer.track(response);
+    void answerRequest(request, response, answering);
   });
-  const where = endpoint(options.address, options.port);
+  // Without a listener the server answers such requests as if they asked for no upgrade.
+  if (routes.some(({ kind }) => kind === 'template')) {
+    server.on('upgrade', (request, socket, head) => {
+      closer.trackUpgraded(socket);
+      void answerUpgrade(request, socket, head, answering);
+    });
+  }
   try {
-    server.listen(options.port, options.address);
-    await once(server, 'listening');
+    await place.bind(server);
   } catch (error) {
-    throw new Error(`the ${options.name} server cannot listen on ${where}`, { cause: error });
+    throw new Error(`the ${options.name} server cannot listen on ${place.text}`, { cause: error });
   }
   server.on('error', (error) =>
     timeline.record({
       kind: 'problem',
       what: `server.${options.name}`,
-      message: `the listener on ${where} could not take a connection`,
+      message: `the listener on ${place.text} could not take a connection`,
       error,
     }),
   );
   const closed = new Promise<void>((resolve) => server.once('close', resolve));
   const bound = server.address();
-  // A server that listens on an address and a port has those, never a path.
+  // A unix socket has a path instead.
   const address = typeof bound === 'string' || bound === null ? undefined : bound;
   timeline.record({
     kind: 'notice',
     what: `server.${options.name}`,
-    message: `listening on ${endpoint(options.address, address?.port ?? options.port)}`,
+    message: `listening on ${address === undefined ? place.text : endpoint(address.address, address.port)}`,
   });
   return {
     closed,
@@ -165,6 +209,9 @@ class Closer {
   readonly #server: Server;
   readonly #clock: Clock;
   readonly #graceMs: number;
+  /** Connections that speak another protocol now; the server itself has forgotten them. */
+  readonly #upgraded = new Set<Duplex>();
+  readonly #abort = new AbortController();
   #inFlight = 0;
   #grace: Timer | undefined;
   #closing: Promise<void> | undefined;
@@ -175,13 +222,34 @@ class Closer {
     this.#graceMs = graceMs;
   }
 
+  /** Aborted when the listener begins to close: what is streamed without end must end then. */
+  get closing(): AbortSignal {
+    return this.#abort.signal;
+  }
+
   track(response: ServerResponse): void {
     this.#inFlight++;
     if (this.#closing !== undefined) response.shouldKeepAlive = false;
-    response.once('close', () => {
-      this.#inFlight--;
-      if (this.#closing !== undefined && this.#inFlight === 0) this.#server.closeAllConnections();
+    response.once('close', () => this.#ended());
+  }
+
+  trackUpgraded(socket: Duplex): void {
+    this.#inFlight++;
+    this.#upgraded.add(socket);
+    socket.once('close', () => {
+      this.#upgraded.delete(socket);
+      this.#ended();
     });
+  }
+
+  #ended(): void {
+    this.#inFlight--;
+    if (this.#closing !== undefined && this.#inFlight === 0) this.#closeAll();
+  }
+
+  #closeAll(): void {
+    this.#server.closeAllConnections();
+    for (const socket of this.#upgraded) socket.destroy();
   }
 
   close(): Promise<void> {
@@ -190,59 +258,12 @@ class Closer {
         this.#grace?.cancel();
         resolve();
       });
-      if (this.#inFlight === 0) this.#server.closeAllConnections();
-      else this.#grace = this.#clock.setTimer(this.#graceMs, () => this.#server.closeAllConnections());
+      this.#abort.abort();
+      if (this.#inFlight === 0) this.#closeAll();
+      else this.#grace = this.#clock.setTimer(this.#graceMs, () => this.#closeAll());
     });
     return this.#closing;
   }
-}
-
-/** Never rejects: what goes wrong becomes the answer and is reported. */
-async function answerRequest(
-  routes: readonly Route[],
-  request: IncomingMessage,
-  response: ServerResponse,
-  bodyLimitBytes: number,
-  report: (error: unknown) => void,
-): Promise<void> {
-  let answer: Answer;
-  if (Number(request.headers['content-length'] ?? 0) > bodyLimitBytes) {
-    response.shouldKeepAlive = false;
-    answer = text(413, '413 Request Entity Too Large');
-  } else {
-    throwAwayBody(request, bodyLimitBytes);
-    try {
-      const url = request.url ?? '';
-      const mark = url.indexOf('?');
-      answer = await dispatch(routes, {
-        method: request.method ?? '',
-        path: pathOf(url),
-        query: new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1)),
-        headers: request.headers,
-      });
-    } catch (error) {
-      report(error);
-      answer = text(500, `Internal Error: ${errorText(error)}`);
-    }
-  }
-  if (response.destroyed) return;
-  const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body;
-  response.writeHead(answer.status, { ...answer.headers, 'Content-Length': body.length });
-  response.end(body);
-}
-
-/** The length of a chunked body is only known by counting it. */
-function throwAwayBody(request: IncomingMessage, limitBytes: number): void {
-  let seenBytes = 0;
-  request.on('data', (chunk: Buffer) => {
-    seenBytes += chunk.length;
-    if (seenBytes > limitBytes) request.destroy();
-  });
-}
-
-/** The path of a request target, which may be a whole URL when the client thinks it talks to a proxy. */
-function pathOf(target: string): string {
-  return target.replace(/^https?:\/\/[^/?]*/i, '').replace(/[?#].*$/s, '');
 }
 
 function endpoint(address: string, port: number): string {

@@ -1,22 +1,21 @@
-/** `/metrics`: the registry in Prometheus text form. */
+/** `/metrics` and what lies below it: registries in Prometheus text form. */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { errorText } from '../async/index.js';
 import { plainError } from './answers.js';
-import type { ServerKubelet } from './contracts.js';
 import type { Route } from './routes.js';
 
 const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 const compress = promisify(gzip);
 
-export function metricsRoute(kubelet: ServerKubelet): Route {
+export function metricsRoute(path: string, text: () => string): Route {
   return {
     kind: 'plain',
-    path: '/metrics',
+    path,
     handle: async ({ headers }) => {
       let exposition: string;
       try {
-        exposition = kubelet.metricsText();
+        exposition = text();
       } catch (error) {
         // A part of the metrics would look like the whole.
         const why = errorText(error);

@@ -6,7 +6,7 @@ import { json, text } from './answers.js';
 import type { ServerKubelet } from './contracts.js';
 import type { Route } from './routes.js';
 
-export function podsRoute(kubelet: ServerKubelet): Route {
+export function podsRoute(kubelet: Pick<ServerKubelet, 'pods'>): Route {
   return {
     kind: 'resource',
     path: '/pods',
@@ -17,7 +17,7 @@ export function podsRoute(kubelet: ServerKubelet): Route {
 }
 
 /** A debugging endpoint: only for servers that ask who is calling. */
-export function runningPodsRoute(kubelet: ServerKubelet): Route {
+export function runningPodsRoute(kubelet: Pick<ServerKubelet, 'runningPods'>): Route {
   return {
     kind: 'resource',
     path: '/runningpods/',

@@ -55,7 +55,8 @@ export function readOnlyRoutes(kubelet: ServerKubelet, logHealth: HealthCheck): 
     ...healthzRoutes([...builtIn, ...others]),
     podsRoute(kubelet),
     runningPodsRoute(kubelet),
-    metricsRoute(kubelet),
+    metricsRoute('/metrics', () => kubelet.metricsText()),
+    metricsRoute('/metrics/probes', () => kubelet.probeMetricsText()),
     ...debugPrefixes.map(
       (path): Route => ({
         kind: 'plain',

@@ -8,9 +8,20 @@ export interface ServerRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
+  /** Names and values in turn, as they came. */
+  readonly rawHeaders?: readonly string[];
+  /** The client's IP address; a unix socket has none. */
+  readonly remoteAddress?: string;
+  /** Whether the client asked for another protocol, so that the answer may take its connection over. */
+  readonly upgradable?: boolean;
+  /** Aborted when the client leaves before it has its answer. */
+  readonly signal?: AbortSignal;
 }
 
 export type Handler = (request: ServerRequest) => Answer | Promise<Answer>;
+
+/** Values of the path's variable segments, decoded. */
+export type PathValues = Readonly<Record<string, string>>;
 
 /** A path that ends with a slash stands for everything below it, too. */
 export type Route =
@@ -23,6 +34,14 @@ export type Route =
       readonly methods: readonly string[];
       readonly produces: string;
       readonly handle: Handler;
+    }
+  /** Owns everything below its path, of which paths with as many segments as one of the templates has names are served. */
+  | {
+      readonly kind: 'template';
+      readonly path: string;
+      readonly templates: readonly (readonly string[])[];
+      readonly methods: readonly string[];
+      readonly handle: (request: ServerRequest, values: PathValues) => Answer | Promise<Answer>;
     };
 
 export type Routing =
@@ -73,6 +92,12 @@ export function findRoute(
   if (clean !== request.path) return { kind: 'redirect', path: wanted };
   if (route === undefined) return { kind: 'unregistered' };
   if (route.kind === 'plain') return { kind: 'handle', handle: route.handle };
+  if (route.kind === 'template') {
+    const values = templateValues(route.templates, wanted.slice(route.path.length + 1));
+    if (values === undefined) return { kind: 'nothing-below' };
+    if (!route.methods.includes(request.method)) return { kind: 'wrong-method', allow: route.methods };
+    return { kind: 'handle', handle: (served) => route.handle(served, values) };
+  }
   if (withoutTrailingSlash(wanted) !== withoutTrailingSlash(route.path)) return { kind: 'nothing-below' };
   if (!route.methods.includes(request.method)) return { kind: 'wrong-method', allow: route.methods };
   if (!accepts(request.headers.accept, route.produces)) {
@@ -87,10 +112,17 @@ function longestMatch(routes: readonly Route[], wanted: string): Route | undefin
     const { path } = route;
     const owned = path.endsWith('/')
       ? wanted.startsWith(path)
-      : wanted === path || (route.kind === 'resource' && wanted.startsWith(`${path}/`));
+      : wanted === path || (route.kind !== 'plain' && wanted.startsWith(`${path}/`));
     if (owned && path.length > (best?.path.length ?? 0)) best = route;
   }
   return best;
+}
+
+function templateValues(templates: readonly (readonly string[])[], below: string): PathValues | undefined {
+  const segments = withoutTrailingSlash(below).split('/');
+  const names = templates.find(({ length }) => length === segments.length);
+  if (names === undefined) return undefined;
+  return Object.fromEntries(names.map((name, at) => [name, decodeURIComponent(segments[at] ?? '')]));
 }
 
 /** Resolves `//`, `.` and `..`; never climbs above the root. */

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { type FlagSpecs, parseFlags, wholeNumber } from './flags.js';
+
+const specs = {
+  follow: { type: 'boolean', short: 'f', help: '' },
+  tty: { type: 'boolean', short: 't', help: '' },
+  container: { type: 'string', short: 'c', help: '' },
+  run: { type: 'string', alias: 'name', help: '' },
+  each: { type: 'strings', help: '' },
+} as const satisfies FlagSpecs;
+
+const none = { follow: false, tty: false, container: undefined, run: undefined, each: [] };
+
+describe('parseFlags', () => {
+  it.each<[string, string[], Partial<Record<keyof typeof specs, unknown>>, string[], string[] | undefined]>([
+    ['nothing', [], {}, [], undefined],
+    ['flags stand anywhere', ['web', '-f', 'app'], { follow: true }, ['web', 'app'], undefined],
+    ['letters in a row', ['-ft'], { follow: true, tty: true }, [], undefined],
+    [
+      'a letter that takes a value ends the row',
+      ['-ftc', 'app'],
+      { follow: true, tty: true, container: 'app' },
+      [],
+      undefined,
+    ],
+    ['the value in the same word', ['-capp'], { container: 'app' }, [], undefined],
+    [
+      'the value behind an equals sign',
+      ['-c=app', '--run=a=b'],
+      { container: 'app', run: 'a=b' },
+      [],
+      undefined,
+    ],
+    ['a value that looks like a flag', ['--container', '-1'], { container: '-1' }, [], undefined],
+    ['a boolean with a value', ['--follow=false', '-t=true'], { tty: true }, [], undefined],
+    ['another name of a flag', ['--name', 'x'], { run: 'x' }, [], undefined],
+    ['a flag that repeats', ['--each', 'a', '--each=b'], { each: ['a', 'b'] }, [], undefined],
+    ['the last one counts', ['-c', 'a', '-c', 'b'], { container: 'b' }, [], undefined],
+    ['what is behind -- is left alone', ['web', '--', 'ls', '-l', '--'], {}, ['web'], ['ls', '-l', '--']],
+    ['a lone dash is a name', ['-'], {}, ['-'], undefined],
+  ])('%s', (_, argv, values, positionals, rest) => {
+    expect(parseFlags(argv, specs)).toEqual({ values: { ...none, ...values }, positionals, rest });
+  });
+
+  it.each([
+    ['an unknown flag', ['--folow'], 'unknown flag: --folow; did you mean --follow?'],
+    ['an unknown flag that is like none', ['--zzzzzz'], 'unknown flag: --zzzzzz'],
+    ['an unknown letter', ['-fx'], "unknown shorthand flag: 'x' in -fx"],
+    ['a missing value', ['--container'], 'flag needs an argument: --container'],
+    ['a missing value of a letter', ['-c'], 'flag needs an argument: -c'],
+    ['a boolean that is none', ['--follow=maybe'], 'invalid argument "maybe" for --follow: true or false'],
+  ])('refuses %s', (_, argv, message) => {
+    expect(() => parseFlags(argv, specs)).toThrow(message);
+  });
+});
+
+describe('wholeNumber', () => {
+  it.each([
+    ['not given', undefined, undefined],
+    ['a number', '5', 5],
+    ['the least', '-1', -1],
+  ])('%s', (_, text, value) => {
+    expect(wholeNumber('--tail', text, -1)).toBe(value);
+  });
+
+  it.each([
+    ['a fraction', '1.5', 'invalid argument "1.5" for --tail: a whole number'],
+    ['a word', 'all', 'invalid argument "all" for --tail: a whole number'],
+    ['too small', '-2', '--tail must be at least -1'],
+  ])('refuses %s', (_, text, message) => {
+    expect(() => wholeNumber('--tail', text, -1)).toThrow(message);
+  });
+});

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { commandNames, loadClientCommand } from './commands.js';
+import { completions } from './completion-words.js';
+
+const complete = async (line: string): Promise<string[]> => {
+  const words = line.split(' ');
+  const spec = (await loadClientCommand(words[0] ?? ''))?.spec;
+  return completions(words, {
+    commands: commandNames,
+    specOf: () => spec,
+    pods: async () => ['web', 'web-2', 'db'],
+    containersOf: async (pod) => [`${pod}-app`, 'side'],
+    runs: async () => ['default', 'demo'],
+  });
+};
+
+describe('completions', () => {
+  it.each<[string, string, string[]]>([
+    ['commands', 'e', ['exec', 'explain']],
+    ['pods', 'logs w', ['web', 'web-2']],
+    ['containers behind a pod', 'logs web ', ['web-app', 'side']],
+    ['containers behind -c', 'exec -it web -c s', ['side']],
+    ['pods behind flags with values', 'logs --tail 5 d', ['db']],
+    ['flags', 'logs --si', ['--since', '--since-time']],
+    ['formats', 'get pods -o ', ['json', 'yaml', 'name', 'wide']],
+    ['runs', 'ps --run d', ['default', 'demo']],
+    ['kinds', 'get ', ['pods', 'pod']],
+    ['several pods', 'stop web d', ['db']],
+    ['shells', 'completion z', ['zsh']],
+    ['nothing in the command of a container', 'exec web -- l', []],
+    ['nothing where files are wanted', 'run ', []],
+  ])('%s', async (_, line, words) => {
+    expect(await complete(line)).toEqual(words);
+  });
+});

@@ -1,0 +1,147 @@
+/** `nodelet cri serve`: a built-in runtime behind a CRI socket, for crictl, critest and other agents. */
+import { chmod, mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { errorText, systemClock } from '../async/index.js';
+import { type CriRuntime, serveCri, socketPathOfEndpoint } from '../cri/index.js';
+import { type CommandSpec, commandHelp } from './client/command.js';
+import { parseFlags } from './client/flags.js';
+import { UsageError } from './client/usage-error.js';
+import { catchEndRequests } from './run/run-signals.js';
+import { stateFolders } from './run/state.js';
+
+const flags = {
+  runtime: {
+    type: 'string',
+    value: 'NAME',
+    help: 'process: containers are processes of this machine; sim: they are simulated in memory',
+  },
+  listen: {
+    type: 'string',
+    value: 'ENDPOINT',
+    help: 'the socket, as in unix:///run/nodelet/cri.sock (default: cri.sock below the folder of runs)',
+  },
+  'root-dir': { type: 'string', value: 'DIR', help: 'where the process runtime keeps its containers' },
+  help: { type: 'boolean', short: 'h', help: 'show this' },
+} as const;
+
+export const criServeSpec: CommandSpec<typeof flags> = {
+  name: 'cri serve',
+  about: 'Serves a built-in container runtime as a CRI socket until Ctrl-C.',
+  synopsis: ['--runtime process|sim [flags]'],
+  notes:
+    'Only the user that starts it can open the socket. Containers of the process runtime run on when it ends,\n' +
+    'and are found again by the next one with the same --root-dir.',
+  flags,
+  examples: [
+    ['nodelet cri serve --runtime process', 'a runtime that needs nothing but this machine'],
+    ['nodelet cri serve --runtime sim --listen unix:///tmp/sim.sock', 'a runtime for trying things out'],
+    ['crictl --runtime-endpoint unix:///tmp/sim.sock pods', 'talk to it'],
+  ],
+};
+
+interface ServedRuntime {
+  readonly cri: CriRuntime;
+  close(): Promise<void>;
+}
+
+/** Runs `nodelet cri …` to its exit code. */
+export async function runCri(argv: readonly string[]): Promise<number> {
+  const [verb, ...rest] = argv;
+  try {
+    if (verb === undefined || verb === '--help' || verb === '-h') {
+      process.stdout.write(commandHelp(criServeSpec));
+      return 0;
+    }
+    if (verb !== 'serve')
+      throw new UsageError(`unknown command ${JSON.stringify(verb)}; there is only "serve"`);
+    const { values, positionals } = parseFlags(rest, flags);
+    if (values.help) {
+      process.stdout.write(commandHelp(criServeSpec));
+      return 0;
+    }
+    if (positionals[0] !== undefined)
+      throw new UsageError(`${JSON.stringify(positionals[0])} is one word too many`);
+    return await serve(values);
+  } catch (error) {
+    process.stderr.write(`nodelet cri: ${errorText(error)}\n`);
+    if (!(error instanceof UsageError)) return 1;
+    process.stderr.write(`Run 'nodelet cri serve --help' for usage.\n`);
+    return 2;
+  }
+}
+
+interface ServeOptions {
+  readonly runtime: string | undefined;
+  readonly listen: string | undefined;
+  readonly 'root-dir': string | undefined;
+}
+
+async function serve({ runtime: name, listen, 'root-dir': rootDir }: ServeOptions): Promise<number> {
+  const folders = stateFolders();
+  const socketPath = listen === undefined ? path.join(folders.runtimeDir, 'cri.sock') : socketPathOf(listen);
+  const runtime = await openRuntime(name, rootDir ?? path.join(folders.dataDir, '..', 'cri'));
+  const ends = catchEndRequests(systemClock);
+  try {
+    const server = await serveForOneself(runtime.cri, socketPath);
+    try {
+      process.stdout.write(
+        `serving the ${name} runtime at ${server.endpoint}; try: crictl --runtime-endpoint ${server.endpoint} ` +
+          `--image-endpoint ${server.endpoint} info\n`,
+      );
+      await ends.stop;
+    } finally {
+      await server.close();
+    }
+  } finally {
+    ends.release();
+    await runtime.close();
+  }
+  return 0;
+}
+
+function socketPathOf(listen: string): string {
+  try {
+    return socketPathOfEndpoint(listen);
+  } catch (error) {
+    throw new UsageError(`--listen: ${errorText(error)}`);
+  }
+}
+
+/** The socket is its user's alone from the moment that it is there. */
+async function serveForOneself(
+  cri: CriRuntime,
+  socketPath: string,
+): Promise<Awaited<ReturnType<typeof serveCri>>> {
+  await mkdir(path.dirname(socketPath), { recursive: true, mode: 0o700 });
+  const before = process.umask(0o177);
+  try {
+    const server = await serveCri(cri, { socketPath });
+    await chmod(socketPath, 0o600);
+    return server;
+  } finally {
+    process.umask(before);
+  }
+}
+
+async function openRuntime(name: string | undefined, rootDir: string): Promise<ServedRuntime> {
+  switch (name) {
+    case 'process': {
+      const { ProcessRuntime } = await import('../runtimes/process/index.js');
+      const runtime = await ProcessRuntime.open({
+        stateDir: path.resolve(rootDir),
+        onProblem: (message, error) => process.stderr.write(`${message}: ${errorText(error)}\n`),
+      });
+      return { cri: runtime, close: () => runtime.close() };
+    }
+    case 'sim': {
+      const { SimRuntime } = await import('../runtimes/sim/index.js');
+      // Clients of a socket look for log files wherever they asked for them.
+      const runtime = new SimRuntime({ logRoot: '/' });
+      return { cri: runtime, close: () => runtime.close() };
+    }
+    case undefined:
+      throw new UsageError('name a runtime: --runtime process or --runtime sim');
+    default:
+      throw new UsageError(`--runtime ${name}: there are process and sim`);
+  }
+}

@@ -1,0 +1,117 @@
+/** `nodelet exec`: a command in a container, with its input, its terminal and its exit code. */
+import { ReadStream, WriteStream } from 'node:tty';
+import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/command.js';
+import { connectTo } from './client/connection.js';
+import type { FlagValues } from './client/flags.js';
+import { chooseContainer, choosePod, listPods, podPath } from './client/pods.js';
+import { CommandFailure, UsageError } from './client/usage-error.js';
+import { openRawTerminal, type RawTerminal } from './exec-terminal.js';
+
+const flags = {
+  stdin: { type: 'boolean', short: 'i', help: 'pass standard input on to the command' },
+  tty: { type: 'boolean', short: 't', help: 'give the command a terminal' },
+  container: { type: 'string', short: 'c', value: 'NAME', help: "the container; the pod's first by default" },
+  quiet: { type: 'boolean', short: 'q', help: 'only what the command prints' },
+  ...namespaceFlag,
+  ...runFlags,
+} as const;
+
+export const execSpec: CommandSpec<typeof flags> = {
+  name: 'exec',
+  about: "Runs a command in a container of a pod and ends with the command's exit code.",
+  synopsis: ['[-it] POD [-c CONTAINER] [flags] -- COMMAND [ARGUMENT…]'],
+  flags,
+  examples: [
+    ['nodelet exec web -- ls -l', 'a command in the first container'],
+    ['nodelet exec -it web -c app -- sh', 'a shell in a terminal'],
+    ['echo hi | nodelet exec -i web -- cat', 'a command that reads what is piped in'],
+  ],
+};
+
+export function runExec(argv: readonly string[]): Promise<number> {
+  return runCommand(execSpec, argv, async ({ values, positionals, rest }) => {
+    const { podName, command } = execRequest(positionals, rest);
+    const connection = await connectTo(values);
+    const pod = choosePod(await listPods(connection), { name: podName, namespace: values.namespace });
+    const { name: container, note } = chooseContainer(pod, values.container);
+    if (note !== undefined && !values.quiet) process.stderr.write(`${note}\n`);
+    const tty = wantsTerminal(values);
+    const path = `${podPath('exec', pod, container)}?${execQuery(command, values.stdin, tty)}`;
+    const { remoteCommand } = await import('../streaming/index.js');
+    const { stdin, stdout, stderr } = process;
+    let terminal: RawTerminal | undefined;
+    try {
+      terminal =
+        tty && stdin instanceof ReadStream && stdout instanceof WriteStream
+          ? openRawTerminal(stdin, stdout)
+          : undefined;
+      const { exitCode, message } = await remoteCommand({
+        target: { socketPath: connection.socketPath, path },
+        ...(values.stdin ? { stdin } : {}),
+        stdout,
+        ...(tty ? {} : { stderr }),
+        tty,
+        ...(terminal === undefined ? {} : { resize: terminal.sizes }),
+      });
+      terminal?.restore();
+      if (exitCode !== 0 && !values.quiet) stderr.write(`${closingWords(exitCode, message)}\n`);
+      return exitCode;
+    } catch (error) {
+      terminal?.restore();
+      throw refusal(error);
+    } finally {
+      // Nobody reads it any more; it would keep this process alive.
+      if (values.stdin) stdin.destroy();
+    }
+  });
+}
+
+export function execRequest(
+  positionals: readonly string[],
+  rest: readonly string[] | undefined,
+): { readonly podName: string; readonly command: readonly string[] } {
+  const [podName, ...extra] = positionals;
+  if (podName === undefined) throw new UsageError('name a pod: nodelet exec POD -- COMMAND');
+  if (extra.length > 0)
+    throw new UsageError(
+      `put -- before the command: nodelet exec ${podName} -- ${[...extra, ...(rest ?? [])].join(' ')}`,
+    );
+  if (rest === undefined || rest.length === 0)
+    throw new UsageError(
+      `you must specify at least one command for the container: nodelet exec ${podName} -- COMMAND`,
+    );
+  return { podName, command: rest };
+}
+
+export function execQuery(command: readonly string[], stdin: boolean, tty: boolean): string {
+  const query = new URLSearchParams();
+  for (const word of command) query.append('command', word);
+  if (stdin) query.set('input', '1');
+  query.set('output', '1');
+  if (tty) query.set('tty', '1');
+  else query.set('error', '1');
+  return query.toString();
+}
+
+/** A terminal needs one at this end, too. */
+function wantsTerminal({ tty, stdin }: Pick<FlagValues<typeof flags>, 'tty' | 'stdin'>): boolean {
+  if (!tty) return false;
+  if (stdin && process.stdin.isTTY) return true;
+  const why = stdin ? 'input is not a terminal or the right kind of file' : 'it needs standard input: add -i';
+  process.stderr.write(`Unable to use a TTY - ${why}\n`);
+  return false;
+}
+
+function closingWords(exitCode: number, message: string | undefined): string {
+  return message !== undefined && !/exit code|non-zero/.test(message)
+    ? message
+    : `command terminated with exit code ${exitCode}`;
+}
+
+/** The server's words are enough; those about upgrades are for programmers. */
+function refusal(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  if ('statusCode' in error && 'body' in error)
+    return new CommandFailure(String(error.body).trim() || error.message, { cause: error });
+  return error;
+}

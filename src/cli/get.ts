@@ -1,0 +1,176 @@
+/** `nodelet get`: pods as `kubectl get` shows them. */
+import { nearestName } from '../config/nearestname.js';
+import type { Pod } from '../kube/types.js';
+import type { WatchEvent } from '../server/local/watch.js';
+import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/command.js';
+import { askLines, type Connection, connectTo } from './client/connection.js';
+import type { FlagValues } from './client/flags.js';
+import { choosePod, listPods, podWords } from './client/pods.js';
+import { UsageError } from './client/usage-error.js';
+import {
+  jsonText,
+  nameText,
+  type OutputFormat,
+  outputFormats,
+  podObject,
+  yamlText,
+} from './print/objects.js';
+import { podTableHeader, podTableRow } from './print/pod-table.js';
+import { type LabelSelector, parseSelector } from './print/selector.js';
+import { columnWidths, formatRows, formatTable } from './print/table.js';
+
+const flags = {
+  ...namespaceFlag,
+  'all-namespaces': { type: 'boolean', short: 'A', help: 'pods of all namespaces' },
+  output: { type: 'string', short: 'o', value: 'FORMAT', help: 'json, yaml, wide or name' },
+  watch: { type: 'boolean', short: 'w', help: 'go on showing changes; Ctrl-C ends it' },
+  selector: {
+    type: 'string',
+    short: 'l',
+    value: 'SELECTOR',
+    help: 'only pods with these labels: app=web,tier!=db',
+  },
+  'show-labels': { type: 'boolean', help: 'a column of labels' },
+  'no-headers': { type: 'boolean', help: 'no first line' },
+  ...runFlags,
+} as const;
+
+export const getSpec: CommandSpec<typeof flags> = {
+  name: 'get',
+  about: 'Shows the pods of a run, as kubectl get shows them.',
+  synopsis: ['[pods] [NAME…] [flags]', 'pod NAME [flags]'],
+  flags,
+  examples: [
+    ['nodelet get pods', 'the pods of the default namespace'],
+    ['nodelet get pods -A -o wide', 'all pods, with their addresses'],
+    ['nodelet get pod web -o yaml', 'everything about one pod'],
+    ['nodelet get pods -l app=web -w', 'pods with a label, and each change of them'],
+  ],
+};
+
+export function runGet(argv: readonly string[]): Promise<number> {
+  return runCommand(getSpec, argv, async ({ values, positionals }) => {
+    const request = getRequest(values, positionals);
+    const connection = await connectTo(values);
+    return request.watch ? watch(connection, request) : once(connection, request);
+  });
+}
+
+export interface GetRequest {
+  /** Empty: all pods. */
+  readonly names: readonly string[];
+  /** Undefined: all. */
+  readonly namespace: string | undefined;
+  readonly namespaceGiven: boolean;
+  readonly format: OutputFormat | undefined;
+  readonly matches: LabelSelector;
+  readonly watch: boolean;
+  readonly showLabels: boolean;
+  readonly headers: boolean;
+}
+
+export function getRequest(values: FlagValues<typeof flags>, positionals: readonly string[]): GetRequest {
+  const [first, ...others] = positionals;
+  // The only kind there is need not be said.
+  const names = first === undefined ? [] : podWords.has(first) ? others : positionals;
+  if (names.length > 0 && values['all-namespaces'])
+    throw new UsageError(
+      'a pod cannot be named across all namespaces: leave -A out, or name its namespace with -n',
+    );
+  if (names.length > 0 && values.selector !== undefined)
+    throw new UsageError('name cannot be provided when a selector is specified');
+  return {
+    names,
+    namespace: values['all-namespaces']
+      ? undefined
+      : (values.namespace ?? (names.length > 0 ? undefined : 'default')),
+    namespaceGiven: values.namespace !== undefined,
+    format: outputFormat(values.output),
+    matches: parseSelector(values.selector ?? ''),
+    watch: values.watch,
+    showLabels: values['show-labels'],
+    headers: !values['no-headers'],
+  };
+}
+
+function outputFormat(given: string | undefined): OutputFormat | undefined {
+  if (given === undefined || given === '') return undefined;
+  const known = outputFormats.find((format) => format === given);
+  if (known !== undefined) return known;
+  const near = nearestName(given, outputFormats);
+  throw new UsageError(
+    `unable to match a printer suitable for the output format ${JSON.stringify(given)}, allowed formats are: ${outputFormats.join(',')}${near === undefined ? '' : `; did you mean ${near}?`}`,
+  );
+}
+
+async function once(connection: Connection, request: GetRequest): Promise<number> {
+  const all = await listPods(connection);
+  const { names, namespace, format } = request;
+  const pods =
+    names.length > 0
+      ? names.map((name) => choosePod(all, { name, namespace }))
+      : all.filter((pod) => isWanted(pod, request)).sort(byName);
+  if (format === 'json' || format === 'yaml') {
+    const object = podObject(pods, names.length === 1);
+    process.stdout.write(format === 'json' ? jsonText(object) : await yamlText(object));
+  } else if (format === 'name') {
+    process.stdout.write(nameText(pods));
+  } else if (pods.length === 0) {
+    process.stderr.write(nothingFound(request, all.length));
+  } else {
+    const options = tableOptions(request);
+    const nowMs = Date.now();
+    const rows = pods.map((pod) => podTableRow(pod, nowMs, options));
+    process.stdout.write(formatTable(request.headers ? podTableHeader(options) : undefined, rows));
+  }
+  return 0;
+}
+
+async function watch(connection: Connection, request: GetRequest): Promise<number> {
+  const { names, namespace, format } = request;
+  const chosen = new Set<string | undefined>();
+  if (names.length > 0) {
+    const all = await listPods(connection);
+    for (const name of names) chosen.add(choosePod(all, { name, namespace }).metadata.uid);
+  }
+  const options = tableOptions(request);
+  let widths: number[] | undefined;
+  for await (const { object: pod } of askLines<WatchEvent>(connection, '/watch')) {
+    if (chosen.size > 0 ? !chosen.has(pod.metadata.uid) : !isWanted(pod, request)) continue;
+    if (format === 'json') process.stdout.write(jsonText(podObject([pod], true)));
+    else if (format === 'yaml') process.stdout.write(`---\n${await yamlText(podObject([pod], true))}`);
+    else if (format === 'name') process.stdout.write(nameText([pod]));
+    else {
+      const row = podTableRow(pod, Date.now(), options);
+      const header = request.headers ? podTableHeader(options) : undefined;
+      const isFirst = widths === undefined;
+      widths ??= columnWidths(header, [row]);
+      process.stdout.write(formatRows(isFirst && header !== undefined ? [header, row] : [row], widths));
+    }
+  }
+  process.stderr.write('the run has ended\n');
+  return 0;
+}
+
+function tableOptions({ format, namespace, names, showLabels }: GetRequest) {
+  return {
+    wide: format === 'wide',
+    allNamespaces: namespace === undefined && names.length === 0,
+    showLabels,
+  };
+}
+
+function isWanted({ metadata }: Pod, { namespace, matches }: GetRequest): boolean {
+  return (namespace === undefined || metadata.namespace === namespace) && matches(metadata.labels ?? {});
+}
+
+function byName(a: Pod, b: Pod): number {
+  const [left, right] = [a, b].map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`);
+  return (left ?? '') < (right ?? '') ? -1 : 1;
+}
+
+function nothingFound({ namespace, namespaceGiven }: GetRequest, elsewhere: number): string {
+  if (namespace === undefined) return 'No resources found\n';
+  const hint = elsewhere > 0 && !namespaceGiven ? ` (-A shows ${elsewhere} in other namespaces)` : '';
+  return `No resources found in ${namespace} namespace.${hint}\n`;
+}

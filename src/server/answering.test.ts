@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Timeline } from '../timeline/index.js';
+import { type Answer, type StreamedBody, text } from './answers.js';
+import { type Listener, type ListenOptions, listen } from './listen.js';
+
+const listeners: Listener[] = [];
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await Promise.all(listeners.splice(0).map((listener) => listener.close()));
+});
+
+async function serve(handle: () => Answer, limits: ListenOptions['limits'] = {}): Promise<number> {
+  const route = { kind: 'template', path: '/it', templates: [['name']], methods: ['GET'], handle } as const;
+  const listener = await listen([route], {
+    name: 'test',
+    address: '127.0.0.1',
+    port: 0,
+    timeline: new Timeline(),
+    limits: { closeGraceMs: 100, ...limits },
+  });
+  listeners.push(listener);
+  return listener.address()?.port ?? 0;
+}
+
+async function dial(port: number, headers = ''): Promise<{ socket: Socket; closed: Promise<string> }> {
+  const socket = connect(port, '127.0.0.1');
+  sockets.push(socket);
+  let seen = '';
+  socket.on('data', (chunk) => {
+    seen += chunk.toString();
+  });
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  socket.write(`GET /it/x HTTP/1.1\r\nHost: h\r\n${headers}\r\n`);
+  return { socket, closed: once(socket, 'close').then(() => seen) };
+}
+
+const streamed = (stream: StreamedBody['stream']): Answer => ({
+  status: 200,
+  headers: {},
+  body: { stream, headAtOnce: true, failed: (error) => text(400, String(error)) },
+});
+const block = Buffer.alloc(1 << 20, 'x');
+
+/** Writes without end and counts. */
+function flood(): { answer: () => Answer; bytes: () => number; ended: Promise<void> } {
+  let bytes = 0;
+  let end = (): void => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const answer = (): Answer =>
+    streamed(async (sink) => {
+      try {
+        for (;;) {
+          await sink.write(block);
+          bytes += block.length;
+        }
+      } finally {
+        end();
+      }
+    });
+  return { answer, bytes: () => bytes, ended };
+}
+
+describe('a streamed body', () => {
+  it('waits for a client that does not read, and stops when it leaves', async () => {
+    const { answer, bytes, ended } = flood();
+    const { socket } = await dial(await serve(answer));
+    socket.pause();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(bytes()).toBeLessThan(50 << 20);
+    socket.destroy();
+    await ended;
+  });
+
+  it('is cut off when the client takes nothing for too long', async () => {
+    const { answer, ended } = flood();
+    const { socket } = await dial(await serve(answer, { stalledMs: 100 }));
+    socket.pause();
+    await ended;
+  });
+
+  it('outlives the limit of inactivity', async () => {
+    const port = await serve(
+      () =>
+        streamed(async (sink) => {
+          await new Promise((resolve) => setTimeout(resolve, 400));
+          await sink.write(Buffer.from('late'));
+        }),
+      { inactivityMs: 100 },
+    );
+    const { closed, socket } = await dial(port, 'Connection: close\r\n');
+    socket.resume();
+    expect(await closed).toContain('late');
+  });
+});
+
+describe('a request for an upgrade', () => {
+  const upgrade = 'Connection: Upgrade\r\nUpgrade: anything\r\n';
+  it('is answered as any other where nothing takes it over', async () => {
+    const { closed } = await dial(await serve(() => text(200, 'plain')), upgrade);
+    expect(await closed).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nplain$/);
+  });
+
+  it('is closed with the listener', async () => {
+    const answer: Answer = {
+      status: 101,
+      headers: {},
+      body: { takeOver: (client) => once(client, 'close').then(() => {}) },
+    };
+    const { closed, socket } = await dial(await serve(() => answer), upgrade);
+    socket.resume();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await listeners[0]?.close();
+    await closed;
+  });
+
+  it('is closed when what took it over fails', async () => {
+    const answer: Answer = {
+      status: 101,
+      headers: {},
+      body: { takeOver: () => Promise.reject(new Error('broken')) },
+    };
+    const { closed } = await dial(await serve(() => answer), upgrade);
+    expect(await closed).toBe('');
+  });
+});

@@ -1,0 +1,204 @@
+/** Brings requests to their handlers and the answers to the clients: whole, as a stream, or by handing the connection over. */
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { Cancelled, type Clock, errorText, isCancelled, linkedController } from '../async/index.js';
+import { type Answer, isStreamed, isTakenOver, plainError, type StreamedBody, text } from './answers.js';
+import { dispatch, type Route, type ServerRequest } from './routes.js';
+
+export interface AnsweringOptions {
+  readonly routes: readonly Route[];
+  readonly clock: Clock;
+  readonly bodyLimitBytes: number;
+  readonly stalledMs: number;
+  /** Aborted when the listener begins to close. */
+  readonly closing: AbortSignal;
+  readonly report: (request: IncomingMessage, error: unknown) => void;
+}
+
+/** Never rejects: what goes wrong becomes the answer and is reported. */
+export async function answerRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: AnsweringOptions,
+): Promise<void> {
+  if (Number(request.headers['content-length'] ?? 0) > options.bodyLimitBytes) {
+    response.shouldKeepAlive = false;
+    sendWhole(response, text(413, '413 Request Entity Too Large'));
+    return;
+  }
+  throwAwayBody(request, options.bodyLimitBytes);
+  const left = new AbortController();
+  response.once('close', () => left.abort());
+  const answer = await handle(request, { signal: left.signal, upgradable: false }, options);
+  await send(request, response, answer, left.signal, options);
+}
+
+/** Never rejects. The connection is closed when this resolves, or is about to be. */
+export async function answerUpgrade(
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  options: AnsweringOptions,
+): Promise<void> {
+  const left = new AbortController();
+  socket.once('close', () => left.abort());
+  // An error is followed by the close, and that is what everybody waits for.
+  socket.on('error', () => {});
+  // The limits of requests do not fit what may be open for hours without a byte.
+  if (socket instanceof Socket) socket.setTimeout(0);
+  const answer = await handle(request, { signal: left.signal, upgradable: true }, options);
+  if (socket.destroyed) return;
+  if (isTakenOver(answer.body)) {
+    try {
+      await answer.body.takeOver(socket, head);
+    } catch (error) {
+      options.report(request, error);
+    } finally {
+      socket.destroy();
+    }
+    return;
+  }
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  // HTTP servers hand out the sockets that they accepted, under a wider type.
+  const accepted = socket as Socket;
+  response.assignSocket(accepted);
+  response.once('finish', () => {
+    response.detachSocket(accepted);
+    accepted.destroySoon();
+  });
+  await send(request, response, answer, left.signal, options);
+}
+
+/** Never rejects. */
+async function handle(
+  request: IncomingMessage,
+  more: Pick<ServerRequest, 'signal' | 'upgradable'>,
+  { routes, report }: AnsweringOptions,
+): Promise<Answer> {
+  try {
+    const url = request.url ?? '';
+    const mark = url.indexOf('?');
+    const { remoteAddress } = request.socket;
+    return await dispatch(routes, {
+      method: request.method ?? '',
+      path: pathOf(url),
+      query: new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1)),
+      headers: request.headers,
+      rawHeaders: request.rawHeaders,
+      ...(remoteAddress === undefined ? {} : { remoteAddress }),
+      ...more,
+    });
+  } catch (error) {
+    report(request, error);
+    return text(500, `Internal Error: ${errorText(error)}`);
+  }
+}
+
+async function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: Answer,
+  left: AbortSignal,
+  options: AnsweringOptions,
+): Promise<void> {
+  if (response.destroyed) return;
+  const { body } = answer;
+  if (isTakenOver(body)) {
+    // Only requests for an upgrade are told that they can be taken over.
+    sendWhole(response, plainError(500, 'Upgrade request required'));
+  } else if (isStreamed(body)) {
+    request.socket.setTimeout(0);
+    await sendStream(response, answer, body, left, options);
+  } else {
+    sendWhole(response, answer);
+  }
+}
+
+function sendWhole(response: ServerResponse, { status, headers, body }: Answer): void {
+  const bytes = bytesOf(body);
+  response.writeHead(status, { ...headers, 'Content-Length': bytes.length });
+  response.end(bytes);
+}
+
+function bytesOf(body: Answer['body']): Uint8Array {
+  if (typeof body === 'string') return Buffer.from(body);
+  return body instanceof Uint8Array ? body : Buffer.alloc(0);
+}
+
+async function sendStream(
+  response: ServerResponse,
+  { status, headers }: Answer,
+  body: StreamedBody,
+  left: AbortSignal,
+  { clock, stalledMs, closing }: AnsweringOptions,
+): Promise<void> {
+  const sendHead = (): void => {
+    if (response.headersSent) return;
+    response.writeHead(status, headers);
+    response.flushHeaders();
+  };
+  const { controller, unlink } = linkedController(left);
+  const onClosing = (): void => controller.abort();
+  if (closing.aborted) onClosing();
+  closing.addEventListener('abort', onClosing, { once: true });
+  const write = async (bytes: Buffer): Promise<void> => {
+    if (response.destroyed) throw new Cancelled();
+    sendHead();
+    if (bytes.length > 0 && !response.write(bytes)) await drained(response, clock, stalledMs);
+  };
+  try {
+    if (body.headAtOnce) sendHead();
+    await body.stream({ write }, controller.signal);
+    sendHead();
+  } catch (error) {
+    if (response.destroyed) return;
+    if (isCancelled(error) && controller.signal.aborted) {
+      sendHead();
+    } else {
+      const failure = body.failed(error);
+      if (!response.headersSent) {
+        sendWhole(response, failure);
+        return;
+      }
+      response.write(bytesOf(failure.body));
+    }
+  } finally {
+    unlink();
+    closing.removeEventListener('abort', onClosing);
+  }
+  response.end();
+}
+
+/** Resolves when the client has taken what waits for it; a client that takes nothing for too long is cut off. */
+function drained(response: ServerResponse, clock: Clock, stalledMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stalled = clock.setTimer(stalledMs, () => response.destroy());
+    const onDrain = (): void => {
+      stalled.cancel();
+      response.off('close', onClose);
+      resolve();
+    };
+    const onClose = (): void => {
+      stalled.cancel();
+      response.off('drain', onDrain);
+      reject(new Cancelled());
+    };
+    response.once('drain', onDrain).once('close', onClose);
+  });
+}
+
+/** The length of a chunked body is only known by counting it. */
+function throwAwayBody(request: IncomingMessage, limitBytes: number): void {
+  let seenBytes = 0;
+  request.on('data', (chunk: Buffer) => {
+    seenBytes += chunk.length;
+    if (seenBytes > limitBytes) request.destroy();
+  });
+}
+
+/** The path of a request target, which may be a whole URL when the client thinks it talks to a proxy. */
+export function pathOf(target: string): string {
+  return target.replace(/^https?:\/\/[^/?]*/i, '').replace(/[?#].*$/s, '');
+}

@@ -1,0 +1,82 @@
+/** `/containerLogs/{namespace}/{pod}/{container}`: a container's log, now or as it grows. */
+import { errorText } from '../../async/index.js';
+import { findPodContainer } from '../../kube/index.js';
+import {
+  type LogSinks,
+  logOptions,
+  readContainerLogs,
+  selectLogContainer,
+} from '../../runtime/logs/index.js';
+import { type Answer, type BodySink, text } from '../answers.js';
+import type { PathValues, Route, ServerRequest } from '../routes.js';
+import type { ApiKubelet, ApiOptions } from './contracts.js';
+import { decodeLogQuery, type StreamChoice } from './log-query.js';
+import { findPod } from './running.js';
+
+export function containerLogsRoute(kubelet: ApiKubelet, options: ApiOptions): Route {
+  return {
+    kind: 'template',
+    path: '/containerLogs',
+    templates: [['namespace', 'pod', 'container']],
+    methods: ['GET'],
+    handle: (request, values) => containerLogs(kubelet, options, request, values),
+  };
+}
+
+function containerLogs(
+  kubelet: ApiKubelet,
+  { splitLogStreams = false }: ApiOptions,
+  { query: parameters }: ServerRequest,
+  { namespace = '', pod: podName = '', container: containerName = '' }: PathValues,
+): Answer {
+  const decoded = decodeLogQuery(parameters);
+  if (decoded.kind === 'undecodable') return text(400, '{"message": "Unable to decode query."}');
+  if (decoded.kind === 'invalid') return text(422, '{"message": "Invalid request."}');
+  const { request, previous, stream = 'All' } = decoded.query;
+
+  const pod = findPod(kubelet.pods(), namespace, podName);
+  if (pod === undefined) return text(404, `pod ${JSON.stringify(podName)} does not exist`);
+  if (findPodContainer(pod, containerName) === undefined) {
+    return text(
+      404,
+      `container ${JSON.stringify(containerName)} not found in pod ${JSON.stringify(podName)}`,
+    );
+  }
+  if (stream !== 'All' && !splitLogStreams) {
+    return text(
+      400,
+      `unable to return the given log stream: ${JSON.stringify(stream)}. Please enable PodLogsQuerySplitStreams feature gate in kubelet`,
+    );
+  }
+  const selected = selectLogContainer({ podName, status: pod.status ?? {}, containerName, previous });
+  if (!selected.found) return text(400, selected.message);
+  return {
+    status: 200,
+    headers: {},
+    body: {
+      stream: (sink, signal) =>
+        readContainerLogs({
+          cri: kubelet.runtime,
+          clock: kubelet.clock,
+          containerId: selected.containerId,
+          options: logOptions(request, kubelet.clock.now()),
+          sinks: sinksFor(stream, sink),
+          signal,
+        }),
+      // Whoever reads errors only may wait long for the first one, and still be told of a failure by the status.
+      headAtOnce: stream !== 'Stderr',
+      failed: (error) => text(400, errorText(error)),
+    },
+  };
+}
+
+function sinksFor(stream: StreamChoice, sink: BodySink): LogSinks {
+  switch (stream) {
+    case 'All':
+      return { stdout: sink, stderr: sink };
+    case 'Stdout':
+      return { stdout: sink };
+    case 'Stderr':
+      return { stderr: sink };
+  }
+}

@@ -1,0 +1,39 @@
+/** Reads as much of a raw HTTP response as an upgrade needs: its status, and where its head and body end. */
+
+export interface ResponseHead {
+  readonly statusCode: number;
+  /** Including the blank line. */
+  readonly headBytes: number;
+  /** Undefined: to the end of the connection, unless it is chunked. */
+  readonly contentLength: number | undefined;
+  readonly chunked: boolean;
+}
+
+export type ParsedHead = ResponseHead | 'incomplete' | 'malformed';
+
+const blankLine = Buffer.from('\r\n\r\n');
+
+export function parseResponseHead(bytes: Buffer): ParsedHead {
+  const end = bytes.indexOf(blankLine);
+  if (end < 0) return 'incomplete';
+  const [statusLine = '', ...headerLines] = bytes.toString('latin1', 0, end).split('\r\n');
+  const [, code] = /^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(statusLine) ?? [];
+  if (code === undefined) return 'malformed';
+  let contentLength: number | undefined;
+  let chunked = false;
+  for (const line of headerLines) {
+    const colon = line.indexOf(':');
+    if (colon <= 0) return 'malformed';
+    const name = line.slice(0, colon).toLowerCase();
+    const value = line.slice(colon + 1).trim();
+    if (name === 'content-length' && /^\d+$/.test(value)) contentLength = Number(value);
+    if (name === 'transfer-encoding' && value.toLowerCase() === 'chunked') chunked = true;
+  }
+  return { statusCode: Number(code), headBytes: end + blankLine.length, contentLength, chunked };
+}
+
+/** Whether a response of which this much is there has come to its end. */
+export function isWhole(head: ResponseHead, bytes: Buffer): boolean {
+  if (head.chunked) return bytes.subarray(-5).toString('latin1') === '0\r\n\r\n';
+  return head.contentLength !== undefined && bytes.length >= head.headBytes + head.contentLength;
+}

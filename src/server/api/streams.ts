@@ -1,0 +1,122 @@
+/** `/exec`, `/attach` and `/portForward`: the runtime says where its streaming server takes the request, and it is proxied there. */
+import { errorText } from '../../async/index.js';
+import { CriError } from '../../cri/index.js';
+import { buildPodFullName, findPodContainer } from '../../kube/index.js';
+import { type Answer, text } from '../answers.js';
+import type { PathValues, Route, ServerRequest } from '../routes.js';
+import type { ApiKubelet } from './contracts.js';
+import { findObservedPod, findPod, runningContainer, runningSandbox } from './running.js';
+import { decodePorts, decodeStreams } from './stream-query.js';
+import { proxyUpgrade } from './upgrade-proxy.js';
+
+const methods = ['GET', 'POST'];
+const containerTemplates = [
+  ['namespace', 'pod', 'container'],
+  ['namespace', 'pod', 'uid', 'container'],
+];
+const podTemplates = [
+  ['namespace', 'pod'],
+  ['namespace', 'pod', 'uid'],
+];
+
+type Endpoint = (kubelet: ApiKubelet, request: ServerRequest, values: PathValues) => Promise<Answer>;
+
+export function streamRoutes(kubelet: ApiKubelet): Route[] {
+  const route = (path: string, templates: readonly (readonly string[])[], endpoint: Endpoint): Route => ({
+    kind: 'template',
+    path,
+    templates,
+    methods,
+    handle: (request, values) => endpoint(kubelet, request, values),
+  });
+  return [
+    route('/exec', containerTemplates, exec),
+    route('/attach', containerTemplates, attach),
+    route('/portForward', podTemplates, portForward),
+  ];
+}
+
+const noStreams = text(400, 'you must specify at least 1 of stdin, stdout, stderr');
+const noPod = text(404, 'pod does not exist');
+
+/** Which instance of the pod is meant does not matter here: the container's name in the running one does. */
+const exec: Endpoint = async (kubelet, request, { namespace = '', pod: name = '', container = '' }) => {
+  const streams = decodeStreams(request.query);
+  if (streams === undefined) return noStreams;
+  if (findPod(kubelet.pods(), namespace, name) === undefined) return noPod;
+  return proxied(kubelet, request, async () => {
+    const running = runningContainer(
+      findObservedPod(await kubelet.runningPods(), namespace, name),
+      container,
+    );
+    if (running === undefined) throw new Error(`container not found (${JSON.stringify(container)})`);
+    const cmd = request.query.getAll('command');
+    return kubelet.runtime.exec({ containerId: running.id, cmd, ...streams }, signalOf(request));
+  });
+};
+
+const attach: Endpoint = async (
+  kubelet,
+  request,
+  { namespace = '', pod: name = '', uid, container = '' },
+) => {
+  const streams = decodeStreams(request.query);
+  if (streams === undefined) return noStreams;
+  const pod = findPod(kubelet.pods(), namespace, name);
+  if (pod === undefined) return noPod;
+  return proxied(kubelet, request, async () => {
+    const fullName = buildPodFullName(name, namespace);
+    const observed = findObservedPod(await kubelet.runningPods(), namespace, name);
+    if (uid !== undefined && uid !== pod.metadata.uid) throw new Error(`pod ${fullName} not found`);
+    const running = runningContainer(observed, container);
+    if (running === undefined) throw new Error(`container ${container} not found in pod ${fullName}`);
+    // Whether the container has a terminal was settled when it was made, whatever the client thinks.
+    const tty = findPodContainer(pod, container)?.container.tty ?? false;
+    return kubelet.runtime.attach({ containerId: running.id, ...streams, tty }, signalOf(request));
+  });
+};
+
+const portForward: Endpoint = async (kubelet, request, { namespace = '', pod: name = '', uid }) => {
+  const decoded = decodePorts(request.query, request.headers);
+  if (decoded.kind === 'invalid') return text(400, decoded.message);
+  const pod = findPod(kubelet.pods(), namespace, name);
+  if (pod === undefined) return noPod;
+  if (uid !== undefined && uid !== pod.metadata.uid) return text(404, 'pod not found');
+  return proxied(kubelet, request, async () => {
+    const sandbox = runningSandbox(findObservedPod(await kubelet.runningPods(), namespace, name));
+    if (sandbox === undefined)
+      throw new Error(`pod not found (${JSON.stringify(buildPodFullName(name, namespace))})`);
+    const port = [...decoded.ports];
+    return kubelet.runtime.portForward({ podSandboxId: sandbox.id, port }, signalOf(request));
+  });
+};
+
+async function proxied(
+  kubelet: ApiKubelet,
+  request: ServerRequest,
+  ask: () => Promise<{ readonly url: string }>,
+): Promise<Answer> {
+  let url: string;
+  try {
+    ({ url } = await ask());
+  } catch (error) {
+    return streamFailure(error);
+  }
+  return proxyUpgrade(url, request, kubelet.clock);
+}
+
+function signalOf({ signal }: ServerRequest): { signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal };
+}
+
+/** The runtime's failures keep their meaning for the client. */
+export function streamFailure(error: unknown): Answer {
+  const message = errorText(error);
+  const code = error instanceof CriError ? error.codeName : undefined;
+  if (code === 'NotFound') return text(404, message);
+  if (code === 'ResourceExhausted') {
+    const answer = text(429, message);
+    return { ...answer, headers: { ...answer.headers, 'Retry-After': '60' } };
+  }
+  return text(500, message);
+}

@@ -1,0 +1,211 @@
+/** Hands a client through to the runtime's streaming server: after the upgrade every byte passes as it is, both ways. */
+import { connect as connectTcp, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
+import { type Clock, errorText, type Timer } from '../../async/index.js';
+import { type Answer, plainError } from '../answers.js';
+import type { ServerRequest } from '../routes.js';
+import { isWhole, parseResponseHead, type ResponseHead } from './response-head.js';
+
+const dialTimeoutMs = 30_000;
+const headTimeoutMs = 30_000;
+const headLimitBytes = 64 << 10;
+/** What a refusal of the backend may take, and how much of it is passed on. */
+const refusalTimeoutMs = 10_000;
+const refusalLimitBytes = 1 << 20;
+/** What the other side gets to take its last bytes after one has ended, and then to end, too. */
+const drainLimitMs = 600_000;
+const lingerMs = 1_000;
+
+/** Neither asks the runtime for anything that it should see, nor may be said twice. */
+const ownHeaders = new Set(['authorization', 'content-length', 'transfer-encoding', 'x-forwarded-for']);
+
+/** Answers with the backend's own answer to the client's request, which goes to `url` instead of where it was sent. */
+export async function proxyUpgrade(url: string, request: ServerRequest, clock: Clock): Promise<Answer> {
+  if (!request.upgradable) return plainError(500, 'Upgrade request required');
+  const target = new URL(url.includes('://') ? url : `http://${url}`);
+  let backend: Socket;
+  try {
+    backend = await dial(target, clock, request.signal);
+  } catch (error) {
+    return plainError(500, `error dialing backend: ${errorText(error)}`);
+  }
+  try {
+    backend.write(requestHead(target, request));
+    const { head, bytes } = await readHead(backend, clock);
+    if (head.statusCode === 101)
+      return takenOver((client, first) => relay(client, first, backend, bytes, clock));
+    if (head.statusCode < 400) {
+      backend.destroy();
+      return plainError(500, `invalid upgrade response: status code ${head.statusCode}`);
+    }
+    const whole = await readRefusal(backend, head, bytes, clock);
+    backend.destroy();
+    return takenOver((client) => endWith(client, whole));
+  } catch (error) {
+    backend.destroy();
+    return plainError(500, errorText(error));
+  }
+}
+
+function takenOver(takeOver: (client: Duplex, first: Buffer) => Promise<void>): Answer {
+  return { status: 101, headers: {}, body: { takeOver } };
+}
+
+function dial(target: URL, clock: Clock, signal: AbortSignal | undefined): Promise<Socket> {
+  const secure = target.protocol === 'https:';
+  const host = target.hostname.replace(/^\[|\]$/g, '');
+  const port = Number(target.port || (secure ? 443 : 80));
+  return new Promise((resolve, reject) => {
+    const socket: Socket = secure ? connectTls({ host, port, servername: host }) : connectTcp({ host, port });
+    const end = (): void => {
+      timer.cancel();
+      signal?.removeEventListener('abort', onAbort);
+    };
+    const fail = (error: Error): void => {
+      end();
+      socket.destroy();
+      reject(error);
+    };
+    const onAbort = (): void => fail(new Error('the client has left'));
+    const timer = clock.setTimer(dialTimeoutMs, () => fail(new Error('i/o timeout')));
+    signal?.addEventListener('abort', onAbort, { once: true });
+    // Stays for the socket's life: after the dial, its close tells the same.
+    socket.on('error', fail);
+    socket.once(secure ? 'secureConnect' : 'connect', () => {
+      end();
+      socket.setNoDelay(true);
+      resolve(socket);
+    });
+  });
+}
+
+/** The client's request with the backend's path. */
+export function requestHead(
+  target: URL,
+  { method, rawHeaders = [], remoteAddress }: Pick<ServerRequest, 'method' | 'rawHeaders' | 'remoteAddress'>,
+): string {
+  const lines = [`${method} ${target.pathname}${target.search} HTTP/1.1`];
+  const forwardedFor: string[] = [];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(at, at + 2);
+    if (name.toLowerCase() === 'x-forwarded-for') forwardedFor.push(value);
+    if (!ownHeaders.has(name.toLowerCase())) lines.push(`${name}: ${value}`);
+  }
+  if (remoteAddress !== undefined) forwardedFor.push(remoteAddress);
+  if (forwardedFor.length > 0) lines.push(`X-Forwarded-For: ${forwardedFor.join(', ')}`);
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
+/** Reads until there is enough, the connection ends (`ended`), or the time is up. Leaves the rest unread. */
+function readUntil<T>(
+  socket: Socket,
+  clock: Clock,
+  timeoutMs: number,
+  first: Buffer,
+  take: (bytes: Buffer, ended: boolean) => T | undefined,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let bytes = first;
+    const stop = (): void => {
+      timer.cancel();
+      socket.off('data', onData).off('end', onEnd).off('close', onEnd);
+      socket.pause();
+    };
+    const attempt = (ended: boolean): void => {
+      let taken: T | undefined;
+      try {
+        taken = take(bytes, ended);
+      } catch (error) {
+        stop();
+        reject(error);
+        return;
+      }
+      if (taken === undefined) return;
+      stop();
+      resolve(taken);
+    };
+    const onData = (chunk: Buffer): void => {
+      bytes = Buffer.concat([bytes, chunk]);
+      attempt(false);
+    };
+    const onEnd = (): void => attempt(true);
+    const timer = clock.setTimer(timeoutMs, () => attempt(true));
+    socket.on('data', onData).once('end', onEnd).once('close', onEnd);
+  });
+}
+
+function readHead(backend: Socket, clock: Clock): Promise<{ head: ResponseHead; bytes: Buffer }> {
+  return readUntil(backend, clock, headTimeoutMs, Buffer.alloc(0), (bytes, ended) => {
+    const head = parseResponseHead(bytes);
+    if (head === 'malformed') throw new Error('malformed HTTP response');
+    if (head !== 'incomplete') return { head, bytes };
+    if (ended) throw new Error('unexpected EOF');
+    if (bytes.length > headLimitBytes) throw new Error('the head of the response is too long');
+    return undefined;
+  });
+}
+
+function readRefusal(backend: Socket, head: ResponseHead, first: Buffer, clock: Clock): Promise<Buffer> {
+  if (isWhole(head, first)) return Promise.resolve(first);
+  return readUntil(backend, clock, refusalTimeoutMs, first, (bytes, ended) =>
+    ended || bytes.length > refusalLimitBytes || isWhole(head, bytes) ? bytes : undefined,
+  );
+}
+
+function endWith(client: Duplex, bytes: Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    client.once('close', resolve);
+    client.end(bytes, () => resolve());
+  });
+}
+
+/** When one side ends, the other is ended after its last byte and both are closed: half-closing is a matter of the protocols above. */
+function relay(
+  client: Duplex,
+  fromClient: Buffer,
+  backend: Socket,
+  fromBackend: Buffer,
+  clock: Clock,
+): Promise<void> {
+  if ('setNoDelay' in client && typeof client.setNoDelay === 'function') client.setNoDelay(true);
+  client.write(fromBackend);
+  if (fromClient.length > 0) backend.write(fromClient);
+  return new Promise((resolve) => {
+    let limit: Timer | undefined;
+    const close = (): void => {
+      limit?.cancel();
+      client.destroy();
+      backend.destroy();
+      resolve();
+    };
+    let clientEnded = false;
+    let backendEnded = false;
+    /** Closes both when all is said, or soon after one has ended and the other has its last bytes. */
+    const settle = (): void => {
+      limit?.cancel();
+      const waiting =
+        (backendEnded && !client.writableFinished) ||
+        (clientEnded && !backendEnded && !backend.writableFinished);
+      if (clientEnded && backendEnded && !waiting) close();
+      else limit = clock.setTimer(waiting ? drainLimitMs : lingerMs, close);
+    };
+    const onBackendEnd = (): void => {
+      if (backendEnded) return;
+      backendEnded = true;
+      // Whoever is closed while it still sends is told of an error, and misses what it was sent before.
+      client.unpipe(backend).resume();
+      client.end(settle);
+      settle();
+    };
+    backend.once('end', onBackendEnd).once('close', onBackendEnd);
+    client.once('end', () => {
+      clientEnded = true;
+      if (!backendEnded) backend.end(settle);
+      settle();
+    });
+    client.once('close', close);
+    client.pipe(backend, { end: false });
+    backend.pipe(client, { end: false });
+  });
+}

@@ -1,0 +1,66 @@
+/** The timeline for `nodelet explain`: which pods it knows, and the entries of one of them, now or as they come. */
+import { Channel } from '../../async/index.js';
+import type { Entry, PodRef, Timeline } from '../../timeline/index.js';
+import { type Answer, json, text } from '../answers.js';
+import type { Route, ServerRequest } from '../routes.js';
+import { jsonLines } from './lines.js';
+
+/** A reader that is so far behind has missed the point of following. */
+const heldEntries = 1000;
+
+export function explainRoutes(timeline: Timeline): Route[] {
+  return [
+    {
+      kind: 'resource',
+      path: '/explain',
+      methods: ['GET'],
+      produces: 'application/jsonl',
+      handle: (request) => explain(timeline, request),
+    },
+    {
+      kind: 'resource',
+      path: '/explain/pods',
+      methods: ['GET'],
+      produces: 'application/json',
+      handle: () => json(knownPods(timeline)),
+    },
+  ];
+}
+
+/** Pods that are gone are told of, too, as long as their entries are kept; the one that was touched last comes last. */
+function knownPods(timeline: Timeline): { readonly pod: PodRef }[] {
+  return timeline.pods().flatMap((uid) => {
+    const pod = timeline.ofPod(uid).at(-1)?.pod;
+    return pod === undefined ? [] : [{ pod }];
+  });
+}
+
+/** Entries about the node come first: they tell why nothing moves. */
+function explain(timeline: Timeline, { query }: ServerRequest): Answer {
+  const uid = query.get('uid') ?? '';
+  const known = timeline.ofPod(uid);
+  if (known.length === 0) return text(404, `no pod with UID ${JSON.stringify(uid)} in the timeline`);
+  const follow = query.get('follow') === '1';
+  return jsonLines(async (write, signal) => {
+    const fresh = new Channel<Entry>(heldEntries);
+    let missed = 0;
+    const unsubscribe = follow
+      ? timeline.subscribe((entry) => {
+          if (entry.pod?.uid === uid && !fresh.trySend(entry)) missed++;
+        })
+      : () => {};
+    try {
+      for (const entry of timeline.ofNode()) if (entry.what === 'loop.gate') await write(entry);
+      for (const entry of timeline.ofPod(uid)) await write(entry);
+      if (follow) await write({ current: true });
+      while (follow) {
+        const received = await fresh.receive(signal);
+        if (received.done) return;
+        await write(received.value);
+        if (missed > 0) throw new Error(`the reader is too slow: ${missed} entries were left out`);
+      }
+    } finally {
+      unsubscribe();
+    }
+  });
+}

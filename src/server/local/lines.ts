@@ -1,0 +1,19 @@
+/** Answers of JSON lines, for what goes on and on. */
+import { errorText } from '../../async/index.js';
+import { type Answer, text } from '../answers.js';
+
+export type WriteLine = (value: unknown) => Promise<void>;
+
+/** Each value becomes one line; the head leaves at once, so that the client knows that it is heard. */
+export function jsonLines(produce: (write: WriteLine, signal: AbortSignal) => Promise<void>): Answer {
+  return {
+    status: 200,
+    headers: { 'Content-Type': 'application/jsonl' },
+    body: {
+      headAtOnce: true,
+      stream: (sink, signal) =>
+        produce((value) => sink.write(Buffer.from(`${JSON.stringify(value)}\n`)), signal),
+      failed: (error) => text(500, `${JSON.stringify({ error: errorText(error) })}\n`),
+    },
+  };
+}

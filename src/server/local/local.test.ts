@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import type { Pod } from '../../kube/index.js';
+import { decideStop } from './stop.js';
+import { podChanges } from './watch.js';
+
+const pod = (name: string, phase: 'Running' | 'Pending' = 'Running'): Pod => ({
+  metadata: { name, namespace: 'default', uid: `uid-${name}` },
+  spec: { containers: [] },
+  status: { phase },
+});
+
+describe('podChanges', () => {
+  it('tells what came, changed and went, once', () => {
+    const told = new Map();
+    const events = (...pods: Pod[]) =>
+      podChanges(told, pods).map(({ type, object }) => `${type} ${object.metadata.name}`);
+    expect(events(pod('a'), pod('b', 'Pending'))).toEqual(['ADDED a', 'ADDED b']);
+    expect(events(pod('a'), pod('b', 'Pending'))).toEqual([]);
+    expect(events(pod('b'))).toEqual(['MODIFIED b', 'DELETED a']);
+    expect(events(pod('a'), pod('b'))).toEqual(['ADDED a']);
+  });
+});
+
+describe('decideStop', () => {
+  const decide = (query: string) => decideStop([pod('a'), pod('b')], new URLSearchParams(query));
+  it.each([
+    ['nothing named', '', 400],
+    ['pods and all', 'all=1&pod=default/a', 400],
+    ['an unknown pod', 'pod=default/a&pod=default/x', 404],
+    ['a grace period that is none', 'all=1&gracePeriodSeconds=-1', 400],
+  ])('refuses %s', (_, query, status) => {
+    expect(decide(query)).toMatchObject({ kind: 'refuse', answer: { status } });
+  });
+  it('stops the pods that were named', () => {
+    expect(decide('pod=default/b&gracePeriodSeconds=3')).toEqual({
+      kind: 'stop',
+      request: { pods: [{ uid: 'uid-b', name: 'b', namespace: 'default' }], gracePeriodSeconds: 3 },
+    });
+  });
+  it('stops everything', () => {
+    expect(decide('all=1')).toEqual({ kind: 'stop', request: { pods: [] } });
+  });
+});

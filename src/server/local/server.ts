@@ -1,0 +1,68 @@
+/** The local server: the kubelet API and what commands of the same user need besides, on a unix socket. */
+import { lstat } from 'node:fs/promises';
+import { systemClock } from '../../async/index.js';
+import type { Kubelet } from '../../kubelet/index.js';
+import { json } from '../answers.js';
+import { podRoutes } from '../api/index.js';
+import { type Listener, serve } from '../listen.js';
+import type { Route } from '../routes.js';
+import type { LocalInfo, LocalServerOptions } from './contracts.js';
+import { explainRoutes } from './explain.js';
+import { bindSocket, unlinkSocket } from './socket.js';
+import { stopRoute } from './stop.js';
+import { watchRoute } from './watch.js';
+
+export type LocalKubelet = Pick<
+  Kubelet,
+  'nodeName' | 'pods' | 'runningPods' | 'onStatus' | 'runtime' | 'clock' | 'timeline' | 'blockers'
+>;
+
+/** Rejects when another process listens at the socket. Whoever can open the socket may do everything. */
+export async function startLocalServer(
+  kubelet: LocalKubelet,
+  options: LocalServerOptions,
+): Promise<Listener> {
+  const { socketPath, timeline, limits = {}, clock = systemClock } = options;
+  const routes = localRoutes(kubelet, options, clock.now());
+  const listener = await serve(
+    routes,
+    { name: 'local', timeline, clock, limits },
+    { text: socketPath, bind: (server) => bindSocket(server, socketPath) },
+  );
+  const { ino } = await lstat(socketPath);
+  return {
+    address: () => listener.address(),
+    async close() {
+      // The name goes first, so that a new server may take it while old answers end.
+      await unlinkSocket(socketPath, ino);
+      await listener.close();
+    },
+  };
+}
+
+function localRoutes(kubelet: LocalKubelet, options: LocalServerOptions, startedAtMs: number): Route[] {
+  const { socketPath, timeline, info = {}, stop } = options;
+  return [
+    ...podRoutes(kubelet, { splitLogStreams: true }),
+    {
+      kind: 'resource',
+      path: '/api/info',
+      methods: ['GET'],
+      produces: 'application/json',
+      handle: () => {
+        const answer: LocalInfo = {
+          ...info,
+          pid: process.pid,
+          nodeName: kubelet.nodeName,
+          startedAt: new Date(startedAtMs).toISOString(),
+          socketPath,
+          blockers: kubelet.blockers().join('; '),
+        };
+        return json(answer);
+      },
+    },
+    ...explainRoutes(timeline),
+    stopRoute(kubelet, stop),
+    watchRoute(kubelet),
+  ];
+}

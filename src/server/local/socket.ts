@@ -1,0 +1,102 @@
+/** A unix socket that only its user may open, from the first moment it can be seen. */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chmod, link, lstat, mkdir, rm, stat, unlink } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import { connect } from 'node:net';
+import path from 'node:path';
+
+/** What the address of a unix socket holds on all systems, without the byte that ends it. */
+const longestPathBytes = 103;
+
+export class SocketInUse extends Error {
+  override readonly name = 'SocketInUse';
+}
+
+/** Makes the server listen there. A socket that nobody answers at is replaced; one that somebody does is left alone. */
+export async function bindSocket(server: Server, socketPath: string): Promise<void> {
+  const folder = path.dirname(socketPath);
+  await makePrivateFolder(folder);
+  await refuseOrRemove(socketPath);
+  // It is made where nobody else can enter and gets its name when its mode is right.
+  const birthplace = path.join(folder, `.${randomBytes(3).toString('hex')}`);
+  const bornAt = path.join(birthplace, 's');
+  for (const name of [socketPath, bornAt]) {
+    if (Buffer.byteLength(name) > longestPathBytes)
+      throw new Error(`${name} is too long for a socket: at most ${longestPathBytes} bytes`);
+  }
+  await mkdir(birthplace, { mode: 0o700 });
+  try {
+    server.listen(bornAt);
+    await once(server, 'listening');
+    try {
+      await chmod(bornAt, 0o600);
+      await place(bornAt, socketPath);
+    } catch (error) {
+      server.close();
+      throw error;
+    }
+  } finally {
+    await rm(birthplace, { recursive: true, force: true });
+  }
+}
+
+/** Takes the socket's name away if it still is the one that was made then. */
+export async function unlinkSocket(socketPath: string, inode: number): Promise<void> {
+  const found = await lstat(socketPath).catch(ifMissing);
+  if (found?.ino === inode) await unlink(socketPath).catch(ifMissing);
+}
+
+/** Unlike a rename this never takes the place of what another process has put there meanwhile. */
+async function place(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') throw new SocketInUse(`${to}: another process has just taken it`);
+    throw error;
+  }
+}
+
+async function makePrivateFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const { mode, uid } = await stat(folder);
+  const sharedWrite = (mode & 0o022) !== 0 && (mode & 0o1000) === 0;
+  if (sharedWrite)
+    throw new Error(`others may write to ${folder}: chmod 700 it, or put the socket into another folder`);
+  const own = process.getuid?.();
+  if (own !== undefined && uid !== own && uid !== 0)
+    throw new Error(`${folder} belongs to another user (uid ${uid}): put the socket into another folder`);
+}
+
+async function refuseOrRemove(socketPath: string): Promise<void> {
+  const found = await lstat(socketPath).catch(ifMissing);
+  if (found === undefined) return;
+  if (!found.isSocket()) throw new Error(`${socketPath} is there and is no socket: remove it`);
+  if (await isAnswered(socketPath)) throw new SocketInUse(`${socketPath}: another process listens there`);
+  await unlinkSocket(socketPath, found.ino);
+}
+
+function isAnswered(socketPath: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(socketPath);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', (error) => {
+      const code = codeOf(error);
+      if (code === 'ECONNREFUSED' || code === 'ENOENT') resolve(false);
+      // Its queue is full, so there is somebody.
+      else if (code === 'EAGAIN') resolve(true);
+      else reject(error);
+    });
+  });
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+}
+
+function ifMissing(error: unknown): undefined {
+  if (codeOf(error) !== 'ENOENT') throw error;
+}

@@ -1,0 +1,112 @@
+/** `/watch`: pods as they are, then each change of them, as watch events of the Kubernetes API. */
+import { type Clock, isCancelled, sleep } from '../../async/index.js';
+import type { Pod, PodStatus } from '../../kube/index.js';
+import type { Timeline } from '../../timeline/index.js';
+import type { Route } from '../routes.js';
+import { jsonLines } from './lines.js';
+
+export interface WatchedKubelet {
+  pods(): readonly Pod[];
+  onStatus(listener: (change: { readonly uid: string; readonly status: PodStatus }) => void): () => void;
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+}
+
+export interface WatchEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly object: Pod;
+}
+
+/** Changes that come together are told together. */
+const collectMs = 50;
+/** Pods come and go with an entry in the timeline; should one not, it is seen after this. */
+const lookAgainMs = 1_000;
+
+export function watchRoute(kubelet: WatchedKubelet): Route {
+  return {
+    kind: 'resource',
+    path: '/watch',
+    methods: ['GET'],
+    produces: 'application/jsonl',
+    handle: () =>
+      jsonLines(async (write, signal) => {
+        const changes = new ChangeBell(kubelet);
+        const told = new Map<string, ToldPod>();
+        try {
+          for (;;) {
+            for (const event of podChanges(told, kubelet.pods())) await write(event);
+            await changes.wait(signal);
+            await sleep(kubelet.clock, collectMs, signal);
+          }
+        } finally {
+          changes.close();
+        }
+      }),
+  };
+}
+
+interface ToldPod {
+  readonly pod: Pod;
+  readonly text: string;
+}
+
+/** What is new against what was told; notes it as told. */
+export function podChanges(told: Map<string, ToldPod>, pods: readonly Pod[]): WatchEvent[] {
+  const events: WatchEvent[] = [];
+  const present = new Set<string>();
+  for (const { metadata, spec, status = {} } of pods) {
+    const pod: Pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec, status };
+    const uid = metadata.uid ?? '';
+    const text = JSON.stringify(pod);
+    const before = told.get(uid);
+    present.add(uid);
+    if (before?.text === text) continue;
+    told.set(uid, { pod, text });
+    events.push({ type: before === undefined ? 'ADDED' : 'MODIFIED', object: pod });
+  }
+  for (const [uid, { pod }] of told) {
+    if (present.has(uid)) continue;
+    told.delete(uid);
+    events.push({ type: 'DELETED', object: pod });
+  }
+  return events;
+}
+
+/** Rings when pods may have changed since it was last waited for. */
+class ChangeBell {
+  readonly #clock: Clock;
+  readonly #unsubscribe: (() => void)[];
+  #changed = false;
+  #wake: AbortController | undefined;
+
+  constructor(kubelet: WatchedKubelet) {
+    this.#clock = kubelet.clock;
+    this.#unsubscribe = [
+      kubelet.onStatus(() => this.#ring()),
+      kubelet.timeline.subscribe(({ pod }) => {
+        if (pod !== undefined) this.#ring();
+      }),
+    ];
+  }
+
+  async wait(signal: AbortSignal): Promise<void> {
+    if (!this.#changed) {
+      this.#wake = new AbortController();
+      const either = AbortSignal.any([signal, this.#wake.signal]);
+      await sleep(this.#clock, lookAgainMs, either).catch((error: unknown) => {
+        if (!isCancelled(error) || signal.aborted) throw error;
+      });
+      this.#wake = undefined;
+    }
+    this.#changed = false;
+  }
+
+  close(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+  }
+
+  #ring(): void {
+    this.#changed = true;
+    this.#wake?.abort();
+  }
+}
