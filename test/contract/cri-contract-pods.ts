@@ -34,6 +34,10 @@ export interface CriContractSubject {
   readonly killSandboxProcess?: (podSandboxId: string) => Promise<void>;
   /** Ends the first process of a container, behind the runtime's back. */
   readonly killContainerProcess?: (containerId: string) => Promise<void>;
+  /** A container that gives back on the port whatever is sent to it, and closes when the client has. */
+  readonly echoServer: (port: number) => ContractContainerOptions;
+  /** Whether terminals have a size. */
+  readonly terminals?: boolean;
   /** Restarts the machine under the runtime, where that can be played. */
   readonly reboot: () => Promise<void>;
   close(): Promise<void>;
@@ -79,6 +83,9 @@ export interface ContractContainerOptions {
   readonly image?: string;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly memoryLimitBytes?: number;
+  readonly stdin?: boolean;
+  readonly stdinOnce?: boolean;
+  readonly tty?: boolean;
 }
 
 const exitTimeoutMs = 20_000;
@@ -182,6 +189,9 @@ export class ContractPod {
         },
         annotations,
         logPath: join(name, `${attempt}.log`),
+        stdin: options.stdin,
+        stdinOnce: options.stdinOnce,
+        tty: options.tty,
         linux: {
           resources: { memoryLimitInBytes: options.memoryLimitBytes },
           securityContext: { namespaceOptions: sandbox.config.linux?.securityContext?.namespaceOptions },

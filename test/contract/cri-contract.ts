@@ -5,6 +5,7 @@ import { describeDeaths } from './cri-contract-deaths.js';
 import { type Contract, ContractPods, type CriContractSubject } from './cri-contract-pods.js';
 import { describeReboot } from './cri-contract-reboot.js';
 import { describeSandboxes } from './cri-contract-sandboxes.js';
+import { describeStreams } from './cri-contract-streams.js';
 import { describeSurroundings } from './cri-contract-surroundings.js';
 
 export type { CriContractSubject } from './cri-contract-pods.js';
@@ -34,6 +35,7 @@ export function describeCriContract(name: string, start: () => Promise<CriContra
     describeSurroundings(contract);
     describeSandboxes(contract);
     describeContainers(contract);
+    describeStreams(contract);
     describeDeaths(contract);
     describeReboot(contract);
   });

@@ -18,6 +18,8 @@ describeCriContract('containerd', async () => {
     containerEvents: await hasEvents(runtime),
     cgroupParent: containerd.cgroupParent,
     memoryLimits: true,
+    terminals: true,
+    echoServer: (port) => ({ command: ['nc', '-ll', '-p', String(port), '-e', 'cat'] }),
     killSandboxProcess: async (podSandboxId) =>
       killProcess(await runtime.podSandboxStatus({ podSandboxId, verbose: true })),
     killContainerProcess: async (containerId) =>

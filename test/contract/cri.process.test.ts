@@ -35,6 +35,10 @@ describeCriContract('processes', async () => {
     logRoot: join(root, 'logs'),
     podNetwork: true,
     containerEvents: true,
+    terminals: true,
+    echoServer: (port) => ({
+      command: [process.execPath, '-e', echoProgram, String(port)],
+    }),
     killContainerProcess: async (containerId) => {
       const state = readState(stateDir, containerId);
       if (state.kind === 'running') process.kill(state.process.pid, 'SIGKILL');
@@ -52,6 +56,11 @@ describeCriContract('processes', async () => {
     },
   };
 });
+
+/** A host command, as the containers here are; it keeps its side open until the client has closed its own. */
+const echoProgram =
+  "require('node:net').createServer({ allowHalfOpen: true }, (c) => c.on('error', () => {}).pipe(c))" +
+  ".listen(Number(process.argv[1]), '127.0.0.1')";
 
 function readState(stateDir: string, containerId: string): RecordedState {
   return parseState(readFileSync(join(stateDir, 'containers', containerId, 'state.json'), 'utf8'));

@@ -30,6 +30,8 @@ export interface ContainerFiles {
   readonly reopenRequest: string;
   /** … and how far the supervisor has followed. */
   readonly reopenAnswer: string;
+  /** Names the file of the container's terminal, if it has one. */
+  readonly terminal: string;
   readonly claim: (token: string) => string;
 }
 
@@ -43,6 +45,7 @@ export function containerFiles(directory: string): ContainerFiles {
     supervisorLog: join(directory, 'supervisor.log'),
     reopenRequest: join(directory, 'log-reopen'),
     reopenAnswer: join(directory, 'log-reopened'),
+    terminal: join(directory, 'terminal'),
     claim: (token) => join(directory, `claim-${token}.json`),
   };
 }
@@ -98,6 +101,16 @@ export async function readGeneration(path: string): Promise<number> {
   }
 }
 
+/** The file of the container's terminal; undefined when it has none. */
+export async function readTerminal(files: ContainerFiles): Promise<string | undefined> {
+  try {
+    return await readFile(files.terminal, 'utf8');
+  } catch (error) {
+    if (isFileError(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
 // The supervisor's side, which has nothing else to do meanwhile.
 
 export function readLaunchSync(files: ContainerFiles): LaunchSpec {
@@ -127,6 +140,10 @@ export function claimStartSync(files: ContainerFiles, token: string, claim: Star
 /** Copies the number of the request that was followed. */
 export function answerReopenSync(files: ContainerFiles, request: string): void {
   replaceFileSync(files.reopenAnswer, request);
+}
+
+export function writeTerminalSync(files: ContainerFiles, device: string): void {
+  replaceFileSync(files.terminal, device);
 }
 
 export function readReopenRequestSync(files: ContainerFiles): string {

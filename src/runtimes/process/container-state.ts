@@ -51,6 +51,10 @@ export interface LaunchSpec {
   readonly user?: { readonly uid: number; readonly gid: number };
   /** Empty: output is dropped. */
   readonly logPath: string;
+  /** Whether the container reads input, and whether that ends with the first client that ends its own. */
+  readonly stdin?: 'kept' | 'once';
+  /** Whether it runs on a terminal. */
+  readonly tty?: boolean;
 }
 
 /** The variable by which every process of a container is known, wherever it went. */

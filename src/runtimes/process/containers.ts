@@ -159,9 +159,10 @@ export class ProcessContainers {
     if (problem !== undefined) throw new CriError('Unknown', problem);
   }
 
-  /** The stop signal, then SIGKILL once the timeout is over. Stopping what does not run is no error. */
+  /** The stop signal, then SIGKILL once the timeout is over. Stopping what does not run or is gone is no error. */
   async stop({ containerId, timeout }: StopContainerRequest, signal: AbortSignal): Promise<void> {
-    const container = this.find(containerId);
+    const container = this.#options.store.containers.get(containerId);
+    if (container === undefined) return;
     await this.#started(container, signal);
     if (timeout > 0 && container.state.kind === 'running') {
       await this.#signal(container, stopSignalNumber(container.config.stopSignal));

@@ -20,10 +20,7 @@ export async function execSync(
   signal: AbortSignal,
 ): Promise<ExecSyncResponse> {
   const { launch } = container;
-  if (container.state.kind !== 'running') {
-    const state = container.state.kind === 'exited' ? 'CONTAINER_EXITED' : 'CONTAINER_CREATED';
-    throw new CriError('Unknown', `failed to exec in container: container is in ${state} state`);
-  }
+  requireRunning(container, 'failed to exec in container: ');
   const [command = '', ...args] = cmd;
   const lookup = findCommand(command, launch.env.PATH ?? '', launch.workingDir);
   if (!lookup.found) throw new CriError('Unknown', `failed to exec in container: ${lookup.problem}`);
@@ -45,6 +42,13 @@ export async function execSync(
   } finally {
     container.changeWaiters.delete(onChange);
   }
+}
+
+/** Fails unless the container runs. */
+export function requireRunning({ state }: ProcessContainer, during = ''): void {
+  if (state.kind === 'running') return;
+  const name = state.kind === 'exited' ? 'CONTAINER_EXITED' : 'CONTAINER_CREATED';
+  throw new CriError('Unknown', `${during}container is in ${name} state`);
 }
 
 class ExecRun {

@@ -36,6 +36,8 @@ export function planLaunch(inputs: LaunchInputs): LaunchSpec {
     workingDir,
     ...(account.change ? { user: { uid: account.uid, gid: account.gid } } : {}),
     logPath: containerLogPath(sandboxConfig.logDirectory, config.logPath),
+    ...(config.stdin ? { stdin: config.stdinOnce ? ('once' as const) : ('kept' as const) } : {}),
+    ...(config.tty ? { tty: true } : {}),
   };
 }
 

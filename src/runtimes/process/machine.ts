@@ -2,15 +2,19 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { type Clock, Gate, systemClock, TaskGroup } from '../../async/index.js';
+import { type LoopbackStreaming, loopbackStreaming } from '../../streaming/index.js';
 import { PodEvents } from '../pod-events.js';
 import { sandboxStatus } from '../pod-status.js';
 import { PodStore } from '../pod-store.js';
 import { createStamps } from '../stamps.js';
+import { attachStreams } from './attach.js';
 import { ProcessCalls } from './calls.js';
 import { ProcessContainers, processContainerStatus } from './containers.js';
+import { execStreams } from './exec-streams.js';
 import { currentBootId } from './identity.js';
 import { ProcessImages } from './images.js';
 import { LaunchPlanner } from './launch-planner.js';
+import { forwardPort } from './port-forward.js';
 import { type ProcessContainer, type ProcessSandbox, parseContainer, parseSandbox } from './records.js';
 import { ProcessSandboxes, primaryAddress } from './sandboxes.js';
 import { StateDirectory } from './state-directory.js';
@@ -52,6 +56,7 @@ export interface ProcessMachine {
   readonly sandboxes: ProcessSandboxes;
   readonly stats: ProcessStats;
   readonly supervision: Supervision;
+  readonly streaming: LoopbackStreaming;
 }
 
 export async function openMachine(options: ProcessRuntimeOptions): Promise<ProcessMachine> {
@@ -102,6 +107,16 @@ export async function openMachine(options: ProcessRuntimeOptions): Promise<Proce
   });
   const stats = new ProcessStats(stamp, directory.path);
   const calls = new ProcessCalls(clock);
+  const streaming = loopbackStreaming({
+    clock,
+    backend: {
+      exec: (request, streams, signal) =>
+        execStreams(clock, containers.find(request.containerId), request, streams, signal),
+      attach: (request, streams, signal) =>
+        attachStreams(containers.find(request.containerId), request, streams, signal),
+      portForward: (_, port, stream, signal) => forwardPort(port, stream, signal),
+    },
+  });
   const machine = {
     clock,
     stamp,
@@ -115,6 +130,7 @@ export async function openMachine(options: ProcessRuntimeOptions): Promise<Proce
     sandboxes,
     stats,
     supervision,
+    streaming,
   };
   try {
     await adoptAll(machine, bootId, onProblem);
@@ -130,6 +146,7 @@ export async function closeMachine(machine: ProcessMachine): Promise<void> {
   machine.supervision.close();
   machine.events.breakStreams();
   await machine.calls.close();
+  await machine.streaming.close();
   await machine.tasks.stop();
   await machine.directory.release();
 }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { ContainerState, isUnimplemented, PodSandboxState, Signal } from '../../cri/index.js';
+import { ContainerState, PodSandboxState, Signal } from '../../cri/index.js';
 import { parseState } from './container-state.js';
 import { execOutputLimitBytes } from './exec.js';
 import { longestRecordBytes } from './log-lines.js';
@@ -223,12 +223,6 @@ describe('commands', () => {
     await runtime.stopContainer({ containerId, timeout: 0 });
     expect((await running).exitCode).toBe(137);
     expect(processesWith(`NODELET_CONTAINER_ID=${containerId}`, 'environ')).toEqual([]);
-  });
-
-  it('as streams are not there, and say so', async () => {
-    for (const call of [runtime.exec({}), runtime.attach({}), runtime.portForward({})]) {
-      await expect(call).rejects.toSatisfy(isUnimplemented);
-    }
   });
 });
 

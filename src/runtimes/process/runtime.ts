@@ -10,14 +10,16 @@
  * - An image is a name. Without a command in the pod, its last part must be a command of the host.
  * - Stopping sends the stop signal to the process group, and SIGKILL when the grace is over. When a
  *   container's first process ends, all that it started is killed.
+ * - Ports of a pod are ports of the machine; a terminal is had from the host's `script`.
  * - Limits, capabilities and profiles are not enforced; supplemental groups are not given.
  * - A supervisor process for each container writes its log and its end. It does not depend on the
  *   agent: containers run on when the agent ends in whatever way, and the next one takes them over.
  */
 import { CriError, type CriRuntime, criMethods as cri, unimplementedCriRuntime } from '../../cri/index.js';
 import { listChunks } from '../list-chunks.js';
+import { RuntimeStreamRequests } from '../stream-requests.js';
 import { processContainerStatus } from './containers.js';
-import { execSync } from './exec.js';
+import { execSync, requireRunning } from './exec.js';
 import { closeMachine, openMachine, type ProcessMachine, type ProcessRuntimeOptions } from './machine.js';
 
 const unimplemented = unimplementedCriRuntime();
@@ -28,6 +30,12 @@ export class ProcessRuntime implements CriRuntime {
   private constructor(machine: ProcessMachine) {
     this.#machine = machine;
     const { calls, clock, stamp, store, directory, images, events, containers, sandboxes, stats } = machine;
+    const streams = new RuntimeStreamRequests({
+      streaming: machine.streaming,
+      checkContainer: (id) =>
+        requireRunning(containers.find(id, `failed to find container "${id}" in store: not found`)),
+      checkSandbox: (id) => sandboxes.requireReady(id),
+    });
 
     // the runtime itself
     this.version = calls.unary(cri.version, () => ({
@@ -121,11 +129,14 @@ export class ProcessRuntime implements CriRuntime {
     });
     this.getContainerEvents = calls.stream(cri.getContainerEvents, (_, signal) => events.follow(signal));
 
-    // commands
+    // commands and streams
     this.execSync = calls.unary(cri.execSync, (request, signal) => {
       const absent = `failed to exec in container: failed to find container "${request.containerId}" in store: not found`;
       return execSync(clock, containers.find(request.containerId, absent), request, signal);
     });
+    this.exec = calls.unary(cri.exec, (request) => streams.exec(request));
+    this.attach = calls.unary(cri.attach, (request) => streams.attach(request));
+    this.portForward = calls.unary(cri.portForward, (request) => streams.portForward(request));
 
     // statistics
     this.containerStats = calls.unary(cri.containerStats, async ({ containerId }) => {
@@ -226,9 +237,9 @@ export class ProcessRuntime implements CriRuntime {
   readonly checkpointContainer = unimplemented.checkpointContainer;
   readonly getContainerEvents: CriRuntime['getContainerEvents'];
   readonly execSync: CriRuntime['execSync'];
-  readonly exec: CriRuntime['exec'] = noStreaming('exec');
-  readonly attach: CriRuntime['attach'] = noStreaming('attach');
-  readonly portForward: CriRuntime['portForward'] = noStreaming('port-forward');
+  readonly exec: CriRuntime['exec'];
+  readonly attach: CriRuntime['attach'];
+  readonly portForward: CriRuntime['portForward'];
   readonly containerStats: CriRuntime['containerStats'];
   readonly listContainerStats: CriRuntime['listContainerStats'];
   readonly streamContainerStats: CriRuntime['streamContainerStats'];
@@ -244,14 +255,4 @@ export class ProcessRuntime implements CriRuntime {
   readonly pullImage: CriRuntime['pullImage'];
   readonly removeImage: CriRuntime['removeImage'];
   readonly imageFsInfo: CriRuntime['imageFsInfo'];
-}
-
-function noStreaming(what: string): () => Promise<never> {
-  return () =>
-    Promise.reject(
-      new CriError(
-        'Unimplemented',
-        `the process runtime has no streaming ${what}: containers are processes of the host, use the host's own tools`,
-      ),
-    );
 }

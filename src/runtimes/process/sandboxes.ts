@@ -71,13 +71,10 @@ export class ProcessSandboxes {
     return sandbox.id;
   }
 
-  /** Kills its containers. Stopping what is stopped is no error. */
+  /** Kills its containers. Stopping what is stopped or gone is no error. */
   async stop(id: string, signal: AbortSignal): Promise<void> {
     const sandbox = this.#options.store.sandboxes.get(id);
-    if (sandbox === undefined) {
-      throw new CriError('NotFound', `an error occurred when try to find sandbox "${id}": not found`);
-    }
-    await this.#stop(sandbox, signal);
+    if (sandbox !== undefined) await this.#stop(sandbox, signal);
   }
 
   async #stop(sandbox: ProcessSandbox, signal: AbortSignal): Promise<void> {
@@ -112,6 +109,15 @@ export class ProcessSandboxes {
     if (store.sandboxes.get(id) !== sandbox) return;
     store.removeSandbox(sandbox);
     events.emit(ContainerEventType.CONTAINER_DELETED_EVENT, id, sandbox);
+  }
+
+  /** Fails unless the sandbox is there and runs. */
+  requireReady(id: string): void {
+    const sandbox = this.#options.store.sandboxes.get(id);
+    if (sandbox === undefined) {
+      throw new CriError('NotFound', `failed to find sandbox "${id}" in store: not found`);
+    }
+    if (!sandbox.ready) throw new CriError('Unknown', `sandbox container "${id}" is not running`);
   }
 
   status(id: string): PodSandboxStatus {

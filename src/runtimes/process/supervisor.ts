@@ -6,12 +6,11 @@
  * There is one for every container, so it uses Node's own modules only and does nothing while
  * nothing happens.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import type { ChildProcess } from 'node:child_process';
 import { statSync } from 'node:fs';
-import { constants } from 'node:os';
 import { createStamps } from '../stamps.js';
-import { findCommand } from './command-lookup.js';
+import { AttachHub } from './attach-hub.js';
+import { type CommandProcess, startCommand } from './command-process.js';
 import {
   answerReopenSync,
   type ContainerFiles,
@@ -20,6 +19,7 @@ import {
   readLaunchSync,
   readReopenRequestSync,
   writeStateSync,
+  writeTerminalSync,
 } from './container-files.js';
 import { exitReason, failedStart, type LaunchSpec, type RecordedExit } from './container-state.js';
 import { identify } from './identity.js';
@@ -49,94 +49,95 @@ async function main(): Promise<void> {
   process.on('SIGHUP', () => reopenLog(files, log));
   const started = await start(launch, log);
   if (typeof started === 'string') {
-    record(files, failedStart(started, stamp()));
+    record(files, failedStart(started, stamp()), undefined);
     return;
   }
   const startedAt = stamp();
+  const hub = openHub(files, launch, started.child);
+  const ended = follow(started, log, hub);
+  const session = await started.session;
+  const first = session?.leader ?? started.pid;
   try {
+    if (session !== undefined) writeTerminalSync(files, session.device);
     writeStateSync(files, {
       kind: 'running',
       bootId,
       supervisor: self,
-      process: identify(started.pid),
+      process: identify(first),
       startedAt,
     });
   } catch (error) {
-    killAll(launch, started.pid);
+    killAll(launch, first);
     throw error;
   }
-  follow(started.child, log, () => {
-    const finishedAt = stamp();
-    killAll(launch, started.pid);
-    return (code, signal) => {
-      const exitCode = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
-      log.close();
-      record(files, {
-        kind: 'exited',
-        startedAt,
-        finishedAt,
-        exitCode,
-        reason: exitReason(exitCode),
-        message: '',
-        ...(log.lostRecords > 0 ? { lostLogRecords: log.lostRecords } : {}),
-      });
-    };
-  });
+  const exitCode = await started.exited;
+  const finishedAt = stamp();
+  killAll(launch, first);
+  await ended();
+  log.close();
+  record(
+    files,
+    {
+      kind: 'exited',
+      startedAt,
+      finishedAt,
+      exitCode,
+      reason: exitReason(exitCode),
+      message: '',
+      ...(log.lostRecords > 0 ? { lostLogRecords: log.lostRecords } : {}),
+    },
+    hub,
+  );
 }
 
 /** The container's first process, or why there is none. */
-async function start(
-  launch: LaunchSpec,
-  log: LogWriter,
-): Promise<{ child: ChildProcess; pid: number } | string> {
-  const [command = '', ...args] = launch.argv;
-  const lookup = findCommand(command, launch.env.PATH ?? '', launch.workingDir);
-  if (!lookup.found) return `failed to start container process: ${lookup.problem}`;
+async function start(launch: LaunchSpec, log: LogWriter): Promise<CommandProcess | string> {
+  const [command = ''] = launch.argv;
   try {
     if (!statSync(launch.workingDir).isDirectory())
       throw new Error(`${launch.workingDir} is not a directory`);
     log.open();
-    const child = spawn(lookup.path, args, {
-      argv0: command,
-      cwd: launch.workingDir,
-      env: launch.env,
-      ...launch.user,
-      // A session of its own: signals of a terminal do not reach it, and it can be stopped as a whole.
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    if (child.pid === undefined) throw (await once(child, 'error'))[0];
-    child.on('error', note);
-    return { child, pid: child.pid };
   } catch (error) {
     return `failed to start container process: exec: ${JSON.stringify(command)}: ${describe(error)}`;
   }
+  try {
+    return await startCommand(launch, {
+      argv: launch.argv,
+      stdin: launch.stdin !== undefined,
+      tty: launch.tty === true,
+    });
+  } catch (error) {
+    return `failed to start container process: ${describe(error)}`;
+  }
 }
 
-type Finish = (code: number | null, signal: NodeJS.Signals | null) => void;
+function openHub({ directory }: ContainerFiles, launch: LaunchSpec, child: ChildProcess): AttachHub {
+  return new AttachHub({
+    directory,
+    input: launch.stdin === undefined ? undefined : (child.stdin ?? undefined),
+    inputOnce: launch.stdin === 'once',
+    outputs: [child.stdout, child.stderr].filter((output) => output !== null),
+    onProblem: note,
+  });
+}
 
-/** Logs the output; calls back at the end of the process, and what that returns when the output has ended, too. */
-function follow(child: ChildProcess, log: LogWriter, onExit: () => Finish): void {
+/** Logs the output and shows it to who is attached; what it returns resolves when the output is over. */
+function follow({ child }: CommandProcess, log: LogWriter, hub: AttachHub): () => Promise<void> {
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   for (const stream of ['stdout', 'stderr'] as const) {
-    child[stream]?.on('data', (chunk: Buffer) => log.write(stream, chunk));
+    child[stream]?.on('data', (chunk: Buffer) => {
+      log.write(stream, chunk);
+      hub.write(stream, chunk);
+    });
     child[stream]?.on('error', note);
   }
-  child.once('exit', (code, signal) => {
-    const finish = onExit();
-    let finished = false;
-    const end = (): void => {
-      if (finished) return;
-      finished = true;
-      clearTimeout(timer);
-      for (const stream of ['stdout', 'stderr'] as const) {
-        child[stream]?.destroy();
-        log.end(stream);
-      }
-      finish(code, signal);
-    };
-    const timer = setTimeout(end, drainLimitMs);
-    child.once('close', end);
-  });
+  return async () => {
+    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, drainLimitMs))]);
+    for (const stream of ['stdout', 'stderr'] as const) {
+      child[stream]?.destroy();
+      log.end(stream);
+    }
+  };
 }
 
 /** Everything that the container started ends with its first process. */
@@ -160,15 +161,17 @@ function reopenLog(files: ContainerFiles, log: LogWriter): void {
 }
 
 /** The last thing to do; without it nobody would ever know how the container ended. */
-function record(files: ContainerFiles, exit: RecordedExit, tries = 1): void {
+function record(files: ContainerFiles, exit: RecordedExit, hub: AttachHub | undefined, tries = 1): void {
   try {
     writeStateSync(files, exit);
-    process.exit(0);
   } catch (error) {
     note(error);
     if (tries >= mostRecordTries) process.exit(1);
-    setTimeout(() => record(files, exit, tries + 1), recordRetryMs);
+    setTimeout(() => record(files, exit, hub, tries + 1), recordRetryMs);
+    return;
   }
+  // Those who are attached read the last output before the socket goes with this process.
+  void (hub?.close() ?? Promise.resolve()).finally(() => process.exit(0));
 }
 
 function note(error: unknown): void {

@@ -13,7 +13,7 @@ import { containerLogPath, containerStatus } from '../pod-status.js';
 import { containerName } from '../pod-store.js';
 import { mergeResources } from '../resource-updates.js';
 import type { SimImages } from './images.js';
-import { SimContainerLog } from './logs.js';
+import { SimContainerLog, SimContainerOutput } from './logs.js';
 import { SimProcess } from './process.js';
 import { scriptOf, validateSimAnnotations } from './script.js';
 import type { SimContainer, SimContainerState, SimSandbox, SimStore } from './store.js';
@@ -76,6 +76,7 @@ export class SimContainers {
       imageRef: image.repoDigests[0] ?? image.id,
       createdAt: stamp(),
       exitWaiters: new Set(),
+      outputListeners: new Set(),
       log: SimContainerLog.at(containerLogPath(sandbox.config.logDirectory, config.logPath), logRoot, stamp),
       resources: config.linux?.resources,
       state: { kind: 'created' },
@@ -114,10 +115,13 @@ export class SimContainers {
       });
       throw error;
     }
+    const output = new SimContainerOutput(container);
     const process = new SimProcess({
       clock,
       program: script.program,
-      print: (stream, line) => log?.write(stream, line),
+      print: (stream, line) => output.print(stream, line),
+      copy: (bytes) => output.copy(bytes),
+      ...(container.config.stdin && { onReading: () => {} }),
       onExit: (exitCode, killed) => {
         const scripted = killed ? undefined : container.script.exitReason;
         this.#exit(container, { exitCode, reason: scripted ?? exitReason(exitCode), message: '' });

@@ -1,16 +1,20 @@
-/** ExecSync of a simulated runtime: scripted by annotation or by the test, else the command is played. */
+/** ExecSync and Exec of a simulated runtime: scripted by annotation or by the test, else the command is played. */
 import type { Clock } from '../../async/index.js';
 import { CriError, type ExecSyncRequest, type ExecSyncResponse } from '../../cri/index.js';
 import { formatDuration } from '../../kube/index.js';
+import type { CommandStreams, ExecStreamRequest } from '../../streaming/index.js';
 import { SimProcess } from './process.js';
 import { type Program, parseProgram, type Step } from './program.js';
 import type { SimContainer } from './store.js';
+import { onTerminalOutput, StreamsWriter } from './streams.js';
 
 export interface SimExecResult {
   readonly exitCode?: number;
   readonly stdout?: string;
   readonly stderr?: string;
   readonly durationMs?: number;
+  /** The command cannot be started, for this reason. */
+  readonly startError?: string;
 }
 
 export interface SimExecCall {
@@ -21,7 +25,7 @@ export interface SimExecCall {
   readonly command: readonly string[];
 }
 
-/** Answers an ExecSync, or leaves it to the simulation with `undefined`. */
+/** Answers an ExecSync or Exec, or leaves it to the simulation with `undefined`. */
 export type SimExec = (call: SimExecCall) => SimExecResult | undefined;
 
 export function execSync(
@@ -31,10 +35,7 @@ export function execSync(
   exec: SimExec | undefined,
   signal: AbortSignal,
 ): Promise<ExecSyncResponse> {
-  if (container.state.kind !== 'running') {
-    const state = container.state.kind === 'exited' ? 'CONTAINER_EXITED' : 'CONTAINER_CREATED';
-    throw new CriError('Unknown', `failed to exec in container: container is in ${state} state`);
-  }
+  requireRunning(container, 'failed to exec in container: ');
   const program = execProgram(container, request.cmd, exec);
   return new Promise((resolve, reject) => {
     const output = { stdout: '', stderr: '' };
@@ -78,6 +79,59 @@ export function execSync(
   });
 }
 
+/** Resolves with the exit code when the output was written. */
+export async function execStreams(
+  clock: Clock,
+  container: SimContainer,
+  { command, tty }: ExecStreamRequest,
+  streams: CommandStreams,
+  { exec, signal }: { readonly exec: SimExec | undefined; readonly signal: AbortSignal },
+): Promise<number> {
+  requireRunning(container);
+  const program = execProgram(container, command, exec);
+  const { stdin } = streams;
+  const writer = new StreamsWriter(streams, stdin);
+  let process: SimProcess | undefined;
+  const onInput = (bytes: Buffer): void => process?.input(bytes);
+  const onInputEnd = (): void => process?.endInput();
+  let onAbort = (): void => {};
+  let onContainerExit = (): void => {};
+  const exited = new Promise<number>((resolve, reject) => {
+    onAbort = () => {
+      process?.abandon();
+      reject(signal.reason);
+    };
+    onContainerExit = () => process?.kill();
+    process = new SimProcess({
+      clock,
+      program,
+      print: (stream, text) =>
+        writer.write(tty ? 'stdout' : stream, Buffer.from(tty ? onTerminalOutput(text) : text)),
+      copy: (bytes) => writer.write('stdout', bytes),
+      ...(stdin && { onReading: () => void stdin.on('data', onInput).on('end', onInputEnd) }),
+      onExit: resolve,
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+    container.exitWaiters.add(onContainerExit);
+    if (signal.aborted) onAbort();
+    else process.start();
+  });
+  try {
+    return await exited;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    container.exitWaiters.delete(onContainerExit);
+    stdin?.off('data', onInput).off('end', onInputEnd).pause();
+  }
+}
+
+/** Fails unless the container runs. */
+export function requireRunning({ state }: SimContainer, during = ''): void {
+  if (state.kind === 'running') return;
+  const name = state.kind === 'exited' ? 'CONTAINER_EXITED' : 'CONTAINER_CREATED';
+  throw new CriError('Unknown', `${during}container is in ${name} state`);
+}
+
 function execProgram(
   container: SimContainer,
   command: readonly string[],
@@ -91,6 +145,7 @@ function execProgram(
     podName: pod?.name ?? '',
     command,
   });
+  if (answered?.startError !== undefined) throw new CriError('Unknown', answered.startError);
   if (answered !== undefined) return playing(answered);
   const { exec: scripted } = container.script;
   if (scripted !== undefined) {

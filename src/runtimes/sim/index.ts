@@ -5,3 +5,4 @@ export type { SimImage, SimImages } from './images.js';
 export type { SimCondition, SimConditionName, SimRuntimeOptions } from './machine.js';
 export { SimRuntime } from './runtime.js';
 export { simAnnotationPrefix } from './script.js';
+export type { SimPortCall, SimPortForward } from './streams.js';

@@ -2,6 +2,7 @@
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
 import { formatNanoTimestamp } from '../../kube/index.js';
+import type { SimContainer } from './store.js';
 
 export class SimContainerLog {
   readonly #path: string;
@@ -35,5 +36,31 @@ export class SimContainerLog {
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
+  }
+}
+
+/** The output of a container: to its log and to those who are attached. */
+export class SimContainerOutput {
+  readonly #container: Pick<SimContainer, 'log' | 'outputListeners'>;
+  /** The beginning of a line that has no end yet. */
+  #rest = '';
+
+  constructor(container: Pick<SimContainer, 'log' | 'outputListeners'>) {
+    this.#container = container;
+  }
+
+  print(stream: 'stdout' | 'stderr', line: string): void {
+    const { log, outputListeners } = this.#container;
+    log?.write(stream, line);
+    for (const listener of outputListeners) listener(stream, Buffer.from(`${line}\n`));
+  }
+
+  /** Output that is not in lines. */
+  copy(bytes: Buffer): void {
+    const { log, outputListeners } = this.#container;
+    for (const listener of outputListeners) listener('stdout', bytes);
+    const lines = `${this.#rest}${bytes.toString('utf8')}`.split('\n');
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) log?.write('stdout', line);
   }
 }

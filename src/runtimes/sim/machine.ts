@@ -1,16 +1,19 @@
 /** The machine under a simulated runtime: what it holds, and the levers that tests pull on it. */
 import { type Clock, systemClock } from '../../async/index.js';
-import type { CriMethodName } from '../../cri/index.js';
+import { CriError, type CriMethodName } from '../../cri/index.js';
+import { type LoopbackStreaming, loopbackStreaming, type StreamRequest } from '../../streaming/index.js';
 import { PodEvents } from '../pod-events.js';
 import { sandboxStatus } from '../pod-status.js';
 import { createStamps } from '../stamps.js';
+import { RuntimeStreamRequests } from '../stream-requests.js';
 import { SimCalls } from './calls.js';
 import { SimContainers, simContainerStatus } from './containers.js';
-import type { SimExec } from './exec.js';
+import { execStreams, requireRunning, type SimExec } from './exec.js';
 import type { FaultPlan } from './faults.js';
 import { type SimImage, SimImages } from './images.js';
 import { SimPodIps, SimSandboxes } from './sandboxes.js';
 import { type SimSandbox, SimStore } from './store.js';
+import { attachStreams, forwardPort, type SimPortForward } from './streams.js';
 
 export interface SimRuntimeOptions {
   readonly clock?: Clock;
@@ -22,8 +25,10 @@ export interface SimRuntimeOptions {
   readonly containerEvents?: boolean;
   /** Log files are written for sandboxes whose log directory is below this one; default: none are. */
   readonly logRoot?: string;
-  /** Answers ExecSync before annotations and commands do. */
+  /** Answers ExecSync and Exec before annotations and commands do. */
   readonly exec?: SimExec;
+  /** Serves the ports of pods before annotations do. */
+  readonly portForward?: SimPortForward;
   /** Runtime handlers beside the default one. */
   readonly runtimeHandlers?: readonly string[];
   /** Default cgroupfs. */
@@ -56,6 +61,9 @@ export class SimMachine {
   protected readonly events: PodEvents<SimSandbox>;
   protected readonly containers: SimContainers;
   protected readonly sandboxes: SimSandboxes;
+  protected readonly streams: RuntimeStreamRequests;
+  #streaming: LoopbackStreaming | undefined;
+  readonly #closing = new Set<Promise<void>>();
   protected readonly conditions = new Map<SimConditionName, SimCondition>([
     ['RuntimeReady', ready],
     ['NetworkReady', ready],
@@ -88,6 +96,12 @@ export class SimMachine {
       runtimeHandlers: options.runtimeHandlers ?? [],
       networkReady: () => this.conditions.get('NetworkReady')?.status ?? false,
     });
+    this.streams = new RuntimeStreamRequests({
+      streaming: { url: (request) => this.#streamingUrl(request), close: () => this.#cutStreams() },
+      checkContainer: (id) =>
+        requireRunning(this.containers.find(id, `failed to find container "${id}" in store: not found`)),
+      checkSandbox: (id) => this.#readySandbox(id),
+    });
   }
 
   /** How many event streams are open. */
@@ -109,6 +123,8 @@ export class SimMachine {
   goAway(): void {
     this.front.goAway();
     this.events.breakStreams();
+    const cut = this.#cutStreams().finally(() => this.#closing.delete(cut));
+    this.#closing.add(cut);
   }
 
   comeBack(): void {
@@ -140,9 +156,44 @@ export class SimMachine {
     this.comeBack();
   }
 
-  /** Leaves no timer and no open stream behind. */
-  close(): void {
+  /** Leaves no timer and no open stream behind; no socket either once the promise resolves. */
+  async close(): Promise<void> {
     this.goAway();
     for (const sandbox of this.store.sandboxes.values()) this.sandboxes.lose(sandbox);
+    await Promise.all(this.#closing);
+  }
+
+  /** Sockets are had from the machine when the first stream is asked for, and given back when the runtime goes. */
+  #streamingUrl(request: StreamRequest): Promise<string | undefined> {
+    this.#streaming ??= loopbackStreaming({
+      clock: this.clock,
+      backend: {
+        exec: (wanted, streams, signal) =>
+          execStreams(this.clock, this.containers.find(wanted.containerId), wanted, streams, {
+            exec: this.options.exec,
+            signal,
+          }),
+        attach: (wanted, streams, signal) =>
+          attachStreams(this.containers.find(wanted.containerId), wanted, streams, signal),
+        portForward: (id, port, stream) =>
+          forwardPort(this.#readySandbox(id), port, stream, this.options.portForward),
+      },
+    });
+    return this.#streaming.url(request);
+  }
+
+  async #cutStreams(): Promise<void> {
+    const streaming = this.#streaming;
+    this.#streaming = undefined;
+    await streaming?.close();
+  }
+
+  #readySandbox(id: string): SimSandbox {
+    const sandbox = this.store.sandboxes.get(id);
+    if (sandbox === undefined) {
+      throw new CriError('NotFound', `failed to find sandbox "${id}" in store: not found`);
+    }
+    if (!sandbox.ready) throw new CriError('Unknown', `sandbox container "${id}" is not running`);
+    return sandbox;
   }
 }

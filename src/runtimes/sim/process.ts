@@ -6,6 +6,10 @@ export interface SimProcessOptions {
   readonly clock: Clock;
   readonly program: Program;
   readonly print: (stream: 'stdout' | 'stderr', line: string) => void;
+  /** Gives back input. */
+  readonly copy?: (bytes: Buffer) => void;
+  /** Called when it begins to read its input; without it, the input is at its end from the start. */
+  readonly onReading?: () => void;
   /** Called once; `killed` when SIGKILL ended it. */
   readonly onExit: (exitCode: number, killed: boolean) => void;
 }
@@ -15,11 +19,15 @@ export class SimProcess {
   readonly #program: Program;
   readonly #print: SimProcessOptions['print'];
   readonly #onExit: SimProcessOptions['onExit'];
+  readonly #copy: SimProcessOptions['copy'];
+  readonly #onReading: SimProcessOptions['onReading'];
   #steps: readonly Step[];
   #next = 0;
   #timer: Timer | undefined;
   #waiting: 'no' | 'interruptible' | 'uninterruptible' = 'no';
   #term: 'none' | 'pending' | 'taken' = 'none';
+  #reading = false;
+  #inputEnded: boolean;
   #exited = false;
 
   constructor(options: SimProcessOptions) {
@@ -27,11 +35,29 @@ export class SimProcess {
     this.#program = options.program;
     this.#print = options.print;
     this.#onExit = options.onExit;
+    this.#copy = options.copy;
+    this.#onReading = options.onReading;
+    this.#inputEnded = options.onReading === undefined;
     this.#steps = options.program.steps;
   }
 
   start(): void {
     this.#run();
+  }
+
+  /** Whether input would be read now. */
+  get reading(): boolean {
+    return this.#reading;
+  }
+
+  /** Only while it reads; there is nothing here to keep it in. */
+  input(bytes: Buffer): void {
+    if (this.#reading) this.#copy?.(bytes);
+  }
+
+  endInput(): void {
+    this.#inputEnded = true;
+    if (this.#reading) this.#run();
   }
 
   /** SIGTERM; a handler that already runs is not started again. */
@@ -55,6 +81,7 @@ export class SimProcess {
   /** Ends it without telling anybody, as when the machine goes down. */
   abandon(): void {
     this.#exited = true;
+    this.#reading = false;
     this.#timer?.cancel();
     this.#timer = undefined;
   }
@@ -63,6 +90,7 @@ export class SimProcess {
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#waiting = 'no';
+    this.#reading = false;
     while (!this.#exited) {
       if (this.#term === 'pending' && this.#program.onTerm !== 'ignore') {
         this.#term = 'taken';
@@ -81,6 +109,12 @@ export class SimProcess {
         case 'exit':
           this.#exit(step.code, false);
           break;
+        case 'copy-input':
+          if (this.#inputEnded) break;
+          this.#waiting = 'interruptible';
+          this.#reading = true;
+          this.#onReading?.();
+          return;
         case 'sleep':
           this.#waiting = step.interruptible ? 'interruptible' : 'uninterruptible';
           if (step.durationMs !== Number.POSITIVE_INFINITY) {

@@ -4,6 +4,8 @@ export type Step =
   | { readonly do: 'print'; readonly stream: 'stdout' | 'stderr'; readonly line: string }
   /** `interruptible`: a signal handler runs at once (`sleep 5 & wait`) instead of after the step. */
   | { readonly do: 'sleep'; readonly durationMs: number; readonly interruptible: boolean }
+  /** Gives back what comes as input until that ends. */
+  | { readonly do: 'copy-input' }
   | { readonly do: 'exit'; readonly code: number };
 
 /** A program runs its steps in order and exits with 0 after the last one unless a step exits before. */
@@ -26,7 +28,7 @@ export function termSteps(exitCode: number, stopDelayMs: number): readonly Step[
 export const forever: Step = { do: 'sleep', durationMs: Number.POSITIVE_INFINITY, interruptible: true };
 
 /**
- * Reads `echo`, `sleep`, `exit`, `true`, `false`, `:`, `wait`, `exec` and `trap … TERM`, alone or as
+ * Reads `cat`, `echo`, `sleep`, `exit`, `true`, `false`, `:`, `wait`, `exec` and `trap … TERM`, alone or as
  * `sh -c "…"` with `;`, newlines, `&&`, `>&2` and `sleep N & wait`. Undefined: not understood.
  */
 export function parseProgram(argv: readonly string[]): Program | undefined {
@@ -73,6 +75,10 @@ function parseCommands(commands: readonly Command[]): Program | undefined {
           steps.push({ do: 'print', stream: toStderr ? 'stderr' : 'stdout', line: part });
         break;
       }
+      case 'cat':
+        if (args.length > 0) return undefined;
+        steps.push({ do: 'copy-input' });
+        break;
       case 'sleep': {
         const durationMs = sleepMs(args[0]);
         if (durationMs === undefined || args.length !== 1) return undefined;

@@ -134,7 +134,7 @@ export class SimRuntime extends SimMachine implements CriRuntime {
     return this.events.follow(signal);
   });
 
-  // commands and streams: there is no process to stream from
+  // commands and streams
   readonly execSync = this.front.waiting(cri.execSync, async (request, signal) =>
     execSync(
       this.clock,
@@ -148,9 +148,9 @@ export class SimRuntime extends SimMachine implements CriRuntime {
     ),
   );
 
-  readonly exec = unimplemented.exec;
-  readonly attach = unimplemented.attach;
-  readonly portForward = unimplemented.portForward;
+  readonly exec = this.front.waiting(cri.exec, (request) => this.streams.exec(request));
+  readonly attach = this.front.waiting(cri.attach, (request) => this.streams.attach(request));
+  readonly portForward = this.front.waiting(cri.portForward, (request) => this.streams.portForward(request));
 
   // statistics
   readonly containerStats = this.front.unary(cri.containerStats, ({ containerId }) => ({

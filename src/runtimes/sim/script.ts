@@ -16,9 +16,10 @@
  * | stop-exit-code | 0–255               | exit code after SIGTERM (143)                                         |
  * | ignores-term   | true, false         | only SIGKILL ends it, with 137 (false)                                |
  * | log            | text                | lines printed at the start                                            |
- * | exec-exit-code | 0–255               | what ExecSync answers, whatever the command (runs the command)        |
+ * | exec-exit-code | 0–255               | what ExecSync and Exec answer, whatever the command (runs the command) |
  * | exec-output    | text                | standard output of ExecSync                                           |
  * | exec-time      | duration            | how long ExecSync takes (0s)                                          |
+ * | ports          | list                | `8080=echo` gives back what is sent to the port, `80=http` answers    |
  * | pull-time      | duration            | how long PullImage for this pod takes; names no container (the image's own) |
  *
  * `run-time` and `exit-code` may be lists such as `1s,1s,forever`: the n-th value holds for the n-th
@@ -28,6 +29,7 @@ import { errorText } from '../../async/index.js';
 import { CriError } from '../../cri/index.js';
 import { parseDuration } from '../../kube/index.js';
 import { forever, type Program, parseProgram, type Step, termSteps, untilTerminated } from './program.js';
+import type { SimPortBehaviour } from './streams.js';
 
 export const simAnnotationPrefix = 'sim.nodelet.dev/';
 
@@ -45,6 +47,7 @@ export interface ContainerScript {
   readonly startDelayMs: number;
   readonly startError: string | undefined;
   readonly exec: ExecScript | undefined;
+  readonly ports: ReadonlyMap<number, SimPortBehaviour>;
 }
 
 type Check = (text: string) => unknown;
@@ -62,6 +65,7 @@ const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['exec-exit-code', exitCode],
   ['exec-output', String],
   ['exec-time', durationMs],
+  ['ports', portBehaviours],
   ['pull-time', durationMs],
 ]);
 
@@ -147,6 +151,7 @@ export function scriptOf(container: ScriptedContainer, sandboxAnnotations: Annot
     exec: scriptedExec
       ? { exitCode: execExitCode ?? 0, output: execOutput ?? '', durationMs: execMs ?? 0 }
       : undefined,
+    ports: read('ports', portBehaviours) ?? new Map(),
   };
 }
 
@@ -171,6 +176,18 @@ function exitCode(text: string): number {
     throw new Error(`exit code "${text}" is not a whole number from 0 to 255`);
   }
   return Number(text);
+}
+
+function portBehaviours(text: string): ReadonlyMap<number, SimPortBehaviour> {
+  return new Map(
+    text.split(',').map((item) => {
+      const [, port = '', behaviour] = /^(\d{1,5})=(.*)$/.exec(item.trim()) ?? [];
+      if (Number(port) < 1 || Number(port) > 0xffff || (behaviour !== 'echo' && behaviour !== 'http')) {
+        throw new Error(`"${item}" is not a port with =echo or =http`);
+      }
+      return [Number(port), behaviour];
+    }),
+  );
 }
 
 function truth(text: string): boolean {

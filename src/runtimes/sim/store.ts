@@ -20,6 +20,8 @@ export type SimContainerState =
 export interface SimContainer extends StoredContainer<SimSandbox> {
   readonly script: ContainerScript;
   readonly exitWaiters: Set<() => void>;
+  /** Those who are attached. */
+  readonly outputListeners: Set<(stream: 'stdout' | 'stderr', bytes: Buffer) => void>;
   readonly log: SimContainerLog | undefined;
   resources: LinuxContainerResources | undefined;
   state: SimContainerState;

@@ -1,0 +1,140 @@
+/** A supervisor's side of attach: gives the container's output to all who are attached, and takes their input. */
+import { createServer, type Server, type Socket } from 'node:net';
+import type { Readable, Writable } from 'node:stream';
+import { type AttachWish, attachSocketName, outputFrame, parseWish } from './attach-frames.js';
+import type { OutputStream } from './log-writer.js';
+
+const mostClients = 32;
+/** A client that takes nothing for so long is cut off, for it holds up the container. */
+const patienceMs = 10_000;
+/** How long clients may take to read the last output. */
+const farewellMs = 2_000;
+
+export interface AttachHubOptions {
+  /** The container's directory. */
+  readonly directory: string;
+  readonly input: Writable | undefined;
+  /** Whether the first client that ends its input ends the container's, too. */
+  readonly inputOnce: boolean;
+  readonly outputs: readonly Readable[];
+  readonly onProblem: (error: unknown) => void;
+}
+
+interface Client {
+  readonly socket: Socket;
+  readonly wish: AttachWish;
+}
+
+export class AttachHub {
+  readonly #options: AttachHubOptions;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #clients = new Set<Client>();
+  /** Clients that have no room for more output; while there are any, the container waits. */
+  readonly #slow = new Set<Client>();
+
+  constructor(options: AttachHubOptions) {
+    this.#options = options;
+    this.#server = createServer({ allowHalfOpen: true }, (socket) => this.#welcome(socket));
+    this.#server.maxConnections = mostClients;
+    // The container runs all the same, only that nobody can be attached to it.
+    this.#server.on('error', options.onProblem);
+    // The path of a socket must be short; from within its directory, it is.
+    const before = process.cwd();
+    process.chdir(options.directory);
+    try {
+      this.#server.listen(attachSocketName);
+    } finally {
+      process.chdir(before);
+    }
+  }
+
+  write(stream: OutputStream, bytes: Buffer): void {
+    if (this.#clients.size === 0) return;
+    const frame = outputFrame(stream, bytes);
+    for (const client of this.#clients) {
+      if (client.wish[stream] && !client.socket.write(frame)) this.#waitFor(client);
+    }
+  }
+
+  /** Resolves when all clients have got the last output, or have had the time for it. */
+  async close(): Promise<void> {
+    this.#server.close();
+    const leaving = [...this.#sockets].map(
+      (socket) =>
+        new Promise<void>((resolve) => {
+          const timer = setTimeout(() => socket.destroy(), farewellMs);
+          socket.once('close', () => {
+            clearTimeout(timer);
+            resolve();
+          });
+          socket.end(() => socket.destroy());
+        }),
+    );
+    await Promise.all(leaving);
+  }
+
+  #welcome(socket: Socket): void {
+    this.#sockets.add(socket);
+    // Its close follows.
+    socket.on('error', () => {});
+    let heard: Buffer = Buffer.alloc(0);
+    const onData = (chunk: Buffer): void => {
+      heard = Buffer.concat([heard, chunk]);
+      try {
+        const parsed = parseWish(heard);
+        if (parsed === undefined) return;
+        socket.off('data', onData);
+        this.#attach({ socket, wish: parsed.wish }, parsed.rest);
+      } catch {
+        socket.destroy();
+      }
+    };
+    socket.on('data', onData);
+    socket.once('close', () => this.#sockets.delete(socket));
+  }
+
+  #attach(client: Client, first: Buffer): void {
+    const { socket, wish } = client;
+    const { input, inputOnce } = this.#options;
+    this.#clients.add(client);
+    socket.once('close', () => {
+      this.#clients.delete(client);
+      this.#goOn(client);
+      if (wish.stdin && inputOnce) input?.end();
+    });
+    if (!wish.stdin || input === undefined) {
+      socket.resume();
+      return;
+    }
+    const onDrain = (): void => void socket.resume();
+    const take = (chunk: Buffer): void => {
+      if (!input.writable || input.write(chunk)) return;
+      socket.pause();
+      input.once('drain', onDrain);
+    };
+    if (first.length > 0) take(first);
+    socket.on('data', take);
+    socket.once('end', () => {
+      if (inputOnce) input.end();
+    });
+    socket.once('close', () => input.off('drain', onDrain));
+  }
+
+  #waitFor(client: Client): void {
+    if (this.#slow.has(client)) return;
+    this.#slow.add(client);
+    for (const output of this.#options.outputs) output.pause();
+    const timer = setTimeout(() => client.socket.destroy(), patienceMs);
+    client.socket.once('drain', () => {
+      clearTimeout(timer);
+      this.#goOn(client);
+    });
+    client.socket.once('close', () => clearTimeout(timer));
+  }
+
+  #goOn(client: Client): void {
+    if (!this.#slow.delete(client) || this.#slow.size > 0) return;
+    for (const output of this.#options.outputs) output.resume();
+  }
+}

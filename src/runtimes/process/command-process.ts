@@ -1,0 +1,73 @@
+/** Starts a command as a process of a container, on pipes or on a terminal. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import { findCommand } from './command-lookup.js';
+import type { LaunchSpec } from './container-state.js';
+import { onTerminal, type TerminalSession, terminalSession } from './terminal.js';
+
+export interface CommandProcess {
+  /** Runs the command, or the terminal that the command is on. */
+  readonly child: ChildProcess;
+  /** The number of the child, which is also that of its group and session. */
+  readonly pid: number;
+  /**
+   * The command on its terminal, where it has one that can be seen. Output that nobody listens to is
+   * lost when the command ends, so listen before waiting for this.
+   */
+  readonly session: Promise<TerminalSession | undefined>;
+  /** The exit code, 128 and its number for a signal; the output may still be coming. */
+  readonly exited: Promise<number>;
+}
+
+export interface CommandWish {
+  readonly argv: readonly string[];
+  /** Whether somebody may write to its input, which then ends only when it is ended. */
+  readonly stdin: boolean;
+  readonly tty: boolean;
+}
+
+/** The command could not be started; the message names it. */
+export class CommandNotStarted extends Error {
+  override readonly name = 'CommandNotStarted';
+}
+
+/** Rejects with `CommandNotStarted`. */
+export async function startCommand(
+  launch: Pick<LaunchSpec, 'env' | 'workingDir' | 'user'>,
+  { argv, stdin, tty }: CommandWish,
+): Promise<CommandProcess> {
+  const [command = '', ...args] = argv;
+  const lookup = findCommand(command, launch.env.PATH ?? '', launch.workingDir);
+  if (!lookup.found) throw new CommandNotStarted(lookup.problem);
+  try {
+    const plain = { path: lookup.path, args, env: launch.env };
+    const target = tty ? onTerminal(plain) : plain;
+    const child = spawn(target.path, target.args, {
+      ...(tty ? {} : { argv0: command }),
+      cwd: launch.workingDir,
+      env: target.env,
+      ...launch.user,
+      // A session of its own: signals of a terminal do not reach it, and it can be stopped as a whole.
+      detached: true,
+      // A terminal whose input nobody has stays open; a pipe that nobody has is at its end at once.
+      stdio: [stdin || tty ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+    });
+    let ended = false;
+    const exited = new Promise<number>((resolve) => {
+      child.once('exit', (code, signal) => {
+        ended = true;
+        resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]));
+      });
+    });
+    if (child.pid === undefined) throw (await once(child, 'error'))[0];
+    child.on('error', () => {});
+    // One that ends without reading its input is no error.
+    child.stdin?.on('error', () => {});
+    const session = tty ? terminalSession(child.pid, () => ended) : Promise.resolve(undefined);
+    return { child, pid: child.pid, session, exited };
+  } catch (cause) {
+    const text = cause instanceof Error ? cause.message : String(cause);
+    throw new CommandNotStarted(`exec: ${JSON.stringify(command)}: ${text}`, { cause });
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * Terminals for commands. Node has none of its own, so the host's `script` makes one: it runs the
+ * command as the first process of a session on a new terminal and copies between that and its own
+ * input and output.
+ */
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { findCommand } from './command-lookup.js';
+import { parseProcStat } from './proc-stat.js';
+
+const run = promisify(execFile);
+const hostSearchPath = (): string => process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin';
+const leaderPollMs = 2;
+const leaderLimitMs = 2_000;
+
+export interface TerminalCommand {
+  readonly path: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** What to run so that the command gets a terminal. Throws when there is none to be had. */
+export function onTerminal(command: TerminalCommand): TerminalCommand {
+  const script = findCommand('script', hostSearchPath(), '/');
+  if (!script.found) {
+    throw new Error(
+      'no terminal can be had: there is no "script" on the PATH of this machine; install it ' +
+        '(package util-linux, bsdutils or util-linux-script), or leave out "tty"',
+    );
+  }
+  const env = { TERM: 'xterm', ...command.env };
+  if (process.platform !== 'linux') {
+    return { path: script.path, args: ['-q', '/dev/null', command.path, ...command.args], env };
+  }
+  const shell = command.env.SHELL;
+  const words = [command.path, ...command.args].map(quoted).join(' ');
+  // The shell that `script` starts must be a plain one, whatever the container's own is.
+  const text = `${shell === undefined ? 'unset SHELL' : `export SHELL=${quoted(shell)}`}; exec ${words}`;
+  return { path: script.path, args: ['-qefc', text, '/dev/null'], env: { ...env, SHELL: '/bin/sh' } };
+}
+
+/** As one word of a shell. */
+export function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+export interface TerminalSession {
+  /** The command itself; its number is also that of its process group and session. */
+  readonly leader: number;
+  /** The terminal's file, as in `/dev/pts/3`. */
+  readonly device: string;
+}
+
+/** The session that `script` has made; undefined when it ended before it was seen, or cannot be seen here. */
+export async function terminalSession(
+  scriptPid: number,
+  hasEnded: () => boolean,
+): Promise<TerminalSession | undefined> {
+  if (process.platform !== 'linux') return undefined;
+  for (let waitedMs = 0; waitedMs < leaderLimitMs && !hasEnded(); waitedMs += leaderPollMs) {
+    for (const pid of childrenOf(scriptPid)) {
+      const device = terminalOf(pid);
+      if (device !== undefined) return { leader: pid, device };
+    }
+    await sleep(leaderPollMs);
+  }
+  return undefined;
+}
+
+/** Programs on the terminal are told by the kernel. */
+export async function resizeTerminal(
+  device: string,
+  { width, height }: { readonly width: number; readonly height: number },
+): Promise<void> {
+  const flag = process.platform === 'linux' ? '-F' : '-f';
+  await run('stty', [flag, device, 'cols', String(width), 'rows', String(height)], {
+    env: { PATH: hostSearchPath() },
+  });
+}
+
+/** The terminal of a process that leads a session on it. */
+function terminalOf(pid: number): string | undefined {
+  try {
+    const stat = parseProcStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    if (stat === undefined || stat.session !== pid || stat.processGroup !== pid) return undefined;
+    const input = readlinkSync(`/proc/${pid}/fd/0`);
+    return input.startsWith('/dev/pts/') ? input : undefined;
+  } catch {
+    // Gone, or not yet what it will be.
+    return undefined;
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    return text.trim().split(' ').filter(Boolean).map(Number);
+  } catch {
+    // A kernel without this file: look at everybody.
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
+      .map(Number);
+  }
+}
+
+function parentOf(pid: string): number | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return undefined;
+  }
+}

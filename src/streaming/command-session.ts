@@ -1,0 +1,68 @@
+/** Plays an exec or attach on the backend, whatever transport its streams came by, and tells its end. */
+import { finished, type Writable } from 'node:stream';
+import type {
+  AttachStreamRequest,
+  CommandStreams,
+  ExecStreamRequest,
+  StreamingBackend,
+} from './contracts.js';
+import { type CommandEnd, statusJson, statusText } from './status.js';
+
+export type CommandRequest = ExecStreamRequest | AttachStreamRequest;
+
+/** One client that has opened all its streams. */
+export interface CommandSession {
+  readonly streams: CommandStreams;
+  /** Where the end is told. */
+  readonly error: Writable;
+  readonly jsonStatus: boolean;
+  /** Resolves when the client is gone. */
+  readonly closed: Promise<void>;
+  /** Ends the connection in order. */
+  close(): Promise<void>;
+}
+
+/** Resolves when the session is over. */
+export async function runCommand(
+  backend: StreamingBackend,
+  request: CommandRequest,
+  session: CommandSession,
+): Promise<void> {
+  const gone = new AbortController();
+  void session.closed.then(() => gone.abort(new Error('the client is gone')));
+  const { streams, error } = session;
+  for (const stream of [streams.stdin, streams.stdout, streams.stderr, error]) {
+    // A client that is gone shows in the signal; each stream by itself has nothing to add.
+    stream?.on('error', () => {});
+  }
+  const end = await run(backend, request, streams, gone.signal);
+  await Promise.all([written(streams.stdout), written(streams.stderr)]);
+  const status = session.jsonStatus ? statusJson(end) : statusText(end);
+  if (status !== '') error.write(status);
+  await written(error);
+  await session.close();
+}
+
+async function run(
+  backend: StreamingBackend,
+  request: CommandRequest,
+  streams: CommandStreams,
+  signal: AbortSignal,
+): Promise<CommandEnd> {
+  try {
+    if (request.kind === 'exec') return { kind: 'exit', code: await backend.exec(request, streams, signal) };
+    await backend.attach(request, streams, signal);
+    return { kind: 'detached' };
+  } catch (error) {
+    return { kind: 'failed', during: request.kind, error };
+  }
+}
+
+/** Resolves when all that was written has been sent, or never will be. */
+function written(stream: Writable | undefined): Promise<void> {
+  if (stream === undefined) return Promise.resolve();
+  return new Promise((resolve) => {
+    finished(stream, { readable: false }, () => resolve());
+    stream.end();
+  });
+}

@@ -1,0 +1,103 @@
+/** Opens the connection of a streaming client: an HTTP request that the server upgrades to SPDY/3.1. */
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { Cancelled, type Clock, systemClock, throwIfCancelled } from '../async/index.js';
+import { type StreamTarget, UpgradeRefused } from './contracts.js';
+import { SpdyConnection } from './spdy/connection.js';
+
+export const spdyUpgrade = 'SPDY/3.1';
+export const protocolHeader = 'x-stream-protocol-version';
+/** What is read of an answer that is an error. */
+const errorBodyLimitBytes = 64 * 1024;
+
+export interface DialOptions {
+  readonly target: StreamTarget;
+  /** In the order of preference. */
+  readonly protocols: readonly string[];
+  readonly signal: AbortSignal | undefined;
+  readonly clock?: Clock;
+}
+
+export interface Dialed {
+  readonly connection: SpdyConnection;
+  /** The protocol that the server chose; empty when it named none. */
+  readonly protocol: string;
+}
+
+/** Rejects with `UpgradeRefused` when the server answers anything but an upgrade. */
+export async function dialSpdy(options: DialOptions): Promise<Dialed> {
+  const { signal, clock = systemClock } = options;
+  throwIfCancelled(signal);
+  const { socket, head, response } = await upgrade(options);
+  if (socket instanceof Socket) socket.setNoDelay(true);
+  const upgraded = response.headers.upgrade ?? '';
+  if (upgraded.toLowerCase() !== spdyUpgrade.toLowerCase()) {
+    socket.destroy();
+    throw new Error(`unable to upgrade connection: the server speaks ${JSON.stringify(upgraded)}`);
+  }
+  const chosen = response.headers[protocolHeader];
+  return {
+    connection: new SpdyConnection({ socket, head, role: 'client', clock }),
+    protocol: (Array.isArray(chosen) ? chosen[0] : chosen) ?? '',
+  };
+}
+
+interface Upgraded {
+  readonly socket: Duplex;
+  readonly head: Buffer;
+  readonly response: IncomingMessage;
+}
+
+function upgrade({ target, protocols, signal }: DialOptions): Promise<Upgraded> {
+  return new Promise((resolve, reject) => {
+    const options: RequestOptions = {
+      method: 'POST',
+      agent: false,
+      headers: {
+        ...target.headers,
+        Connection: 'Upgrade',
+        Upgrade: spdyUpgrade,
+        [protocolHeader]: [...protocols],
+      },
+      ...(signal === undefined ? {} : { signal }),
+    };
+    const request = requestOf(target, options);
+    request.once('upgrade', (response, socket, head) => resolve({ socket, head, response }));
+    request.once('response', (response) => {
+      readBounded(response).then(
+        (body) => {
+          request.destroy();
+          reject(new UpgradeRefused(response.statusCode ?? 0, body));
+        },
+        (error: unknown) => reject(signal?.aborted ? new Cancelled() : error),
+      );
+    });
+    request.on('error', (error) => reject(signal?.aborted ? new Cancelled() : error));
+    request.end();
+  });
+}
+
+function requestOf(target: StreamTarget, options: RequestOptions): ReturnType<typeof httpRequest> {
+  if ('socketPath' in target) {
+    return httpRequest({ ...options, socketPath: target.socketPath, path: target.path });
+  }
+  const url = new URL(target.url);
+  return url.protocol === 'https:'
+    ? httpsRequest(url, { ...options, ...target.tls })
+    : httpRequest(url, options);
+}
+
+async function readBounded(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of response) {
+    // A message without an encoding gives bytes.
+    const bytes = chunk as Buffer;
+    sizeBytes += bytes.length;
+    chunks.push(bytes);
+    if (sizeBytes >= errorBodyLimitBytes) break;
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, errorBodyLimitBytes);
+}

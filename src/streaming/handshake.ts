@@ -1,0 +1,100 @@
+/** Decides how an upgrade request is answered: SPDY or WebSocket with which sub-protocol, or not at all. */
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Refusal } from './http-answers.js';
+import {
+  type CommandVersion,
+  firstKnown,
+  listedValues,
+  portForwardProtocol,
+  spdyCommandProtocols,
+  type WebSocketProtocol,
+  webSocketCommandProtocols,
+  webSocketPortForwardProtocols,
+} from './protocols.js';
+
+export interface UpgradeRequest {
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+type HeaderList = readonly (readonly [name: string, value: string])[];
+
+export type Handshake =
+  | { readonly kind: 'spdy'; readonly version: CommandVersion; readonly headers: HeaderList }
+  | { readonly kind: 'websocket'; readonly protocol: WebSocketProtocol; readonly headers: HeaderList }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+/** RFC 6455: what the server adds to the client's key to show that it understood. */
+const acceptSuffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+
+export function decideHandshake(request: UpgradeRequest, purpose: 'command' | 'portforward'): Handshake {
+  const upgrade = (request.headers.upgrade ?? '').toLowerCase();
+  const upgrades = (request.headers.connection ?? '').toLowerCase().includes('upgrade');
+  if (upgrades && upgrade === 'websocket') return decideWebSocket(request, purpose);
+  if (upgrades && upgrade === 'spdy/3.1') return decideSpdy(request, purpose);
+  return refused(
+    400,
+    `unable to upgrade: missing upgrade headers in request: ${JSON.stringify(request.headers)}`,
+  );
+}
+
+function decideSpdy({ headers }: UpgradeRequest, purpose: 'command' | 'portforward'): Handshake {
+  const known: ReadonlyMap<string, CommandVersion> =
+    purpose === 'command' ? spdyCommandProtocols : new Map([[portForwardProtocol, 4]]);
+  const offered = listedValues(headers['x-stream-protocol-version']);
+  if (offered.length === 0) {
+    return refused(400, 'unable to upgrade: header X-Stream-Protocol-Version is missing or empty');
+  }
+  const chosen = firstKnown(offered, known);
+  if (chosen === undefined) {
+    return {
+      kind: 'refused',
+      refusal: {
+        statusCode: 403,
+        body: `unable to upgrade: unable to negotiate protocol: client supports [${offered.join(' ')}], server accepts [${[...known.keys()].join(' ')}]`,
+        headers: [...known.keys()].map((name) => ['X-Accepted-Stream-Protocol-Versions', name]),
+      },
+    };
+  }
+  return {
+    kind: 'spdy',
+    version: chosen.value,
+    headers: [
+      ['Connection', 'Upgrade'],
+      ['Upgrade', 'SPDY/3.1'],
+      ['X-Stream-Protocol-Version', chosen.name],
+    ],
+  };
+}
+
+function decideWebSocket({ method, headers }: UpgradeRequest, purpose: 'command' | 'portforward'): Handshake {
+  const known = purpose === 'command' ? webSocketCommandProtocols : webSocketPortForwardProtocols;
+  if (method !== 'GET') return refused(405, '');
+  const key = headers['sec-websocket-key'];
+  if (key === undefined || key === '') return refused(400, '');
+  if (headers['sec-websocket-version'] !== '13') {
+    return {
+      kind: 'refused',
+      refusal: { statusCode: 400, body: '', headers: [['Sec-WebSocket-Version', '13']] },
+    };
+  }
+  const offered = listedValues(headers['sec-websocket-protocol']);
+  const chosen = firstKnown(offered.length === 0 ? [''] : offered, known);
+  if (chosen === undefined) return refused(403, '');
+  const accept = createHash('sha1').update(`${key}${acceptSuffix}`).digest('base64');
+  return {
+    kind: 'websocket',
+    protocol: chosen.value,
+    headers: [
+      ['Upgrade', 'websocket'],
+      ['Connection', 'Upgrade'],
+      ['Sec-WebSocket-Accept', accept],
+      ...(chosen.name === '' ? [] : ([['Sec-WebSocket-Protocol', chosen.name]] as const)),
+    ],
+  };
+}
+
+function refused(statusCode: number, body: string): Handshake {
+  return { kind: 'refused', refusal: { statusCode, body } };
+}

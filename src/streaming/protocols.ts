@@ -1,0 +1,63 @@
+/** Which sub-protocol a server and a client speak, from what the client offers. */
+
+/** A SPDY remote-command protocol by its number. */
+export type CommandVersion = 1 | 2 | 3 | 4;
+
+export const spdyCommandProtocols: ReadonlyMap<string, CommandVersion> = new Map<string, CommandVersion>([
+  ['v4.channel.k8s.io', 4],
+  ['v3.channel.k8s.io', 3],
+  ['v2.channel.k8s.io', 2],
+  ['channel.k8s.io', 1],
+]);
+
+export const portForwardProtocol = 'portforward.k8s.io';
+
+export interface WebSocketProtocol {
+  readonly encoding: 'binary' | 'base64';
+  /** Whether the end of a command is told as JSON, and always. */
+  readonly jsonStatus: boolean;
+  /** Whether the client can close one of its channels. */
+  readonly closeSignal: boolean;
+}
+
+const plainChannels: WebSocketProtocol = { encoding: 'binary', jsonStatus: false, closeSignal: false };
+
+/** The empty name stands for a client that offers nothing. */
+export const webSocketCommandProtocols: ReadonlyMap<string, WebSocketProtocol> = new Map<
+  string,
+  WebSocketProtocol
+>([
+  ['', plainChannels],
+  ['channel.k8s.io', plainChannels],
+  ['base64.channel.k8s.io', { ...plainChannels, encoding: 'base64' }],
+  ['v4.channel.k8s.io', { encoding: 'binary', jsonStatus: true, closeSignal: false }],
+  ['v4.base64.channel.k8s.io', { encoding: 'base64', jsonStatus: true, closeSignal: false }],
+  ['v5.channel.k8s.io', { encoding: 'binary', jsonStatus: true, closeSignal: true }],
+]);
+
+export const webSocketPortForwardProtocols: ReadonlyMap<string, WebSocketProtocol> = new Map<
+  string,
+  WebSocketProtocol
+>([
+  ['', plainChannels],
+  ['v4.channel.k8s.io', plainChannels],
+  ['v4.base64.channel.k8s.io', { ...plainChannels, encoding: 'base64' }],
+]);
+
+/** The items of a header that may repeat and hold lists. */
+export function listedValues(header: string | readonly string[] | undefined): readonly string[] {
+  const values = typeof header === 'string' ? [header] : (header ?? []);
+  return values.flatMap((value) => value.split(',').map((item) => item.trim())).filter((item) => item !== '');
+}
+
+/** The first that the client offers and the server knows. */
+export function firstKnown<T>(
+  offered: readonly string[],
+  known: ReadonlyMap<string, T>,
+): { readonly name: string; readonly value: T } | undefined {
+  for (const name of offered) {
+    const value = known.get(name);
+    if (value !== undefined) return { name, value };
+  }
+  return undefined;
+}

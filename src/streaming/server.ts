@@ -1,0 +1,140 @@
+/** The streaming server: upgrades HTTP requests to SPDY or WebSocket and plays them on a backend. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../async/index.js';
+import type { StreamingBackend, StreamRequest } from './contracts.js';
+import { decideHandshake } from './handshake.js';
+import { refuse, switchProtocols } from './http-answers.js';
+import { StreamRequests } from './requests.js';
+import { serveSpdyCommand } from './spdy-command.js';
+import { serveSpdyPortForward } from './spdy-port-forward.js';
+import { serveWebSocketCommand } from './websocket-command.js';
+import { mostWebSocketPorts, serveWebSocketPortForward } from './websocket-port-forward.js';
+
+export interface StreamingServerOptions {
+  readonly backend: StreamingBackend;
+  readonly clock: Clock;
+  /** A connection on which nothing came or went for so long is closed; default 4 h. */
+  readonly idleTimeoutMs?: number;
+  /** How long the client may take to open its streams; default 30 s. */
+  readonly creationTimeoutMs?: number;
+}
+
+export interface StreamingServer {
+  /**
+   * Keeps the request for one use within a minute and gives the path it can be had at, as a CRI
+   * runtime's Exec, Attach and PortForward need; undefined when too many wait for their client.
+   */
+  register(request: StreamRequest): string | undefined;
+  /** For an http.Server's `upgrade` event: a path that `register` gave. */
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** For an http.Server's `request` event: answers whoever came without an upgrade. */
+  handleRequest(request: IncomingMessage, response: ServerResponse): void;
+  /**
+   * For a server with paths of its own: answers the upgrade and serves the request at once; resolves
+   * when the session is over, also when the upgrade was refused.
+   */
+  serve(stream: StreamRequest, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
+  /** Ends all sessions and resolves when none is left. */
+  close(): Promise<void>;
+}
+
+const defaultIdleTimeoutMs = 4 * 3600 * 1000;
+const defaultCreationTimeoutMs = 30_000;
+
+interface Session {
+  readonly connection: { destroy(reason: Error): void };
+  readonly done: Promise<void>;
+}
+
+export function streamingServer(options: StreamingServerOptions): StreamingServer {
+  const { clock } = options;
+  const requests = new StreamRequests(clock);
+  const sessions = new Set<Session>();
+  let closed = false;
+
+  const serve: StreamingServer['serve'] = async (stream, request, socket, head) => {
+    socket.on('error', () => socket.destroy());
+    const purpose = stream.kind === 'portforward' ? 'portforward' : 'command';
+    const handshake = decideHandshake({ method: request.method ?? '', headers: request.headers }, purpose);
+    if (handshake.kind === 'refused') return refuse(socket, handshake.refusal);
+    if (closed) return refuse(socket, { statusCode: 503, body: 'the server is going down\n' });
+    if (stream.kind === 'portforward' && handshake.kind === 'websocket') {
+      const problem = webSocketPortsProblem(stream.ports);
+      if (problem !== undefined) return refuse(socket, { statusCode: 400, body: problem });
+    }
+    if (socket instanceof Socket) socket.setNoDelay(true).setTimeout(0);
+    switchProtocols(socket, handshake.headers);
+    const session = begin(options, stream, handshake, { socket, head });
+    sessions.add(session);
+    try {
+      await session.done;
+    } finally {
+      sessions.delete(session);
+      session.connection.destroy(new Error('the session is over'));
+    }
+  };
+
+  return {
+    register: (request) => requests.add(request),
+    serve,
+    handleUpgrade: (request, socket, head) => {
+      socket.on('error', () => socket.destroy());
+      const found = find(requests, request);
+      if (typeof found === 'number') {
+        refuse(socket, { statusCode: found, body: found === 404 ? '404 page not found\n' : '' });
+      } else {
+        // A session tells its client what went wrong; what is left is a connection that is gone.
+        serve(found, request, socket, head).catch(() => socket.destroy());
+      }
+    },
+    handleRequest: (request, response) => {
+      const found = find(requests, request);
+      const statusCode = typeof found === 'number' ? found : 400;
+      const body =
+        statusCode === 404 ? '404 page not found\n' : 'unable to upgrade: missing upgrade headers\n';
+      response.writeHead(statusCode, { 'Content-Type': 'text/plain; charset=utf-8' }).end(body);
+    },
+    close: async () => {
+      closed = true;
+      for (const { connection } of sessions) connection.destroy(new Error('the server is going down'));
+      await Promise.allSettled([...sessions].map(({ done }) => done));
+    },
+  };
+}
+
+/** The request that is asked for, or the status of the answer that says why there is none. */
+function find(requests: StreamRequests, { method, url }: IncomingMessage): StreamRequest | 404 | 405 {
+  if (method !== 'GET' && method !== 'POST') return 405;
+  const [path = ''] = (url ?? '').split('?');
+  return requests.take(path) ?? 404;
+}
+
+function webSocketPortsProblem(ports: readonly number[]): string | undefined {
+  if (ports.length === 0) return 'query parameter "port" is required\n';
+  if (ports.length > mostWebSocketPorts) return `more than ${mostWebSocketPorts} ports\n`;
+  return undefined;
+}
+
+function begin(
+  options: StreamingServerOptions,
+  request: StreamRequest,
+  handshake: Exclude<ReturnType<typeof decideHandshake>, { kind: 'refused' }>,
+  wire: { readonly socket: Duplex; readonly head: Buffer },
+): Session {
+  const { backend, clock } = options;
+  const idleTimeoutMs = options.idleTimeoutMs ?? defaultIdleTimeoutMs;
+  const creationTimeoutMs = options.creationTimeoutMs ?? defaultCreationTimeoutMs;
+  const connection = { ...wire, clock, idleTimeoutMs };
+  if (handshake.kind === 'websocket') {
+    const { protocol } = handshake;
+    return request.kind === 'portforward'
+      ? serveWebSocketPortForward({ backend, request, protocol, connection })
+      : serveWebSocketCommand({ backend, request, protocol, connection });
+  }
+  const { version } = handshake;
+  return request.kind === 'portforward'
+    ? serveSpdyPortForward({ backend, request, connection, creationTimeoutMs, clock })
+    : serveSpdyCommand({ backend, request, version, connection, creationTimeoutMs, clock });
+}

@@ -1,0 +1,341 @@
+/**
+ * A SPDY/3.1 connection on a socket that was upgraded to it.
+ *
+ * The peers of the field do not count what they send. So a reader that is slow stops, once its stream
+ * holds a window's worth, the reading of the whole connection, and the kernel slows the sender down.
+ * A peer that announces a window in its SETTINGS, as this one does, counts: then a slow stream stops
+ * nobody but itself.
+ */
+import type { Duplex } from 'node:stream';
+import { asError, type Clock, type Timer } from '../../async/index.js';
+import { IdleWatch } from '../idle-watch.js';
+import { writableRoom } from '../writable-room.js';
+import {
+  dataFrame,
+  type Frame,
+  FrameReader,
+  goAwayFrame,
+  pingFrame,
+  RstStatus,
+  rstStreamFrame,
+  settingsFrame,
+  synReplyFrame,
+  synStreamFrame,
+  windowUpdateFrame,
+} from './frames.js';
+import { HeaderBlockReader, HeaderBlockWriter, type SpdyHeaders } from './header-blocks.js';
+import { SpdyStream, type StreamLink, streamWindowBytes } from './stream.js';
+
+export interface SpdyConnectionOptions {
+  readonly socket: Duplex;
+  /** What came after the head of the HTTP message. */
+  readonly head: Buffer;
+  readonly role: 'client' | 'server';
+  readonly clock: Clock;
+  /** Ends the connection when nothing came or went for so long; default never. */
+  readonly idleTimeoutMs?: number;
+  /** A server's: must accept or refuse the stream before it returns. Without it all are refused. */
+  readonly onStream?: (stream: SpdyStream) => void;
+}
+
+const mostStreams = 2000;
+const longestDataBytes = 32 * 1024;
+/** Answers to pings and the like wait for room when so much is to be written already. */
+const controlBacklogBytes = 1024 * 1024;
+const replyTimeoutMs = 30_000;
+/** How long the peer may take to close its side after we closed ours. */
+const lingerMs = 10_000;
+
+interface Opening {
+  readonly accepted: () => void;
+  readonly refused: (error: Error) => void;
+}
+
+export class SpdyConnection implements StreamLink {
+  /** Resolves when the connection is gone, for whatever reason. */
+  readonly closed: Promise<void>;
+  readonly #options: SpdyConnectionOptions;
+  readonly #socket: Duplex;
+  readonly #streams = new Map<number, SpdyStream>();
+  readonly #openings = new Map<number, Opening>();
+  readonly #pings = new Map<number, () => void>();
+  readonly #blocksOut = new HeaderBlockWriter();
+  readonly #blocksIn = new HeaderBlockReader();
+  readonly #idleness: IdleWatch;
+  #drained: Promise<void> | undefined;
+  #nextStreamId: number;
+  #nextPingId: number;
+  #lastPeerStreamId = 0;
+  #peerWindowBytes: number | undefined;
+  #goingAway = false;
+  #over = false;
+  #problem: Error | undefined;
+  #lingerTimer: Timer | undefined;
+
+  constructor(options: SpdyConnectionOptions) {
+    this.#options = options;
+    this.#socket = options.socket;
+    this.#nextStreamId = options.role === 'client' ? 1 : 2;
+    this.#nextPingId = options.role === 'client' ? 1 : 2;
+    this.#idleness = new IdleWatch({
+      clock: options.clock,
+      idleTimeoutMs: options.idleTimeoutMs,
+      onIdle: (reason) => this.destroy(reason),
+    });
+    this.#socket.on('error', (error) => {
+      this.#problem ??= error;
+    });
+    if (options.head.length > 0) this.#socket.unshift(options.head);
+    this.#write(settingsFrame(streamWindowBytes));
+    this.closed = this.#run();
+  }
+
+  /** Why the connection ended before anybody closed it. */
+  get problem(): Error | undefined {
+    return this.#problem;
+  }
+
+  get streamCount(): number {
+    return this.#streams.size;
+  }
+
+  /** What is kept in memory for readers that have not read it and for a peer that has not taken it. */
+  get bufferedBytes(): number {
+    let bytes = this.#socket.writableLength + this.#socket.readableLength;
+    for (const stream of this.#streams.values()) bytes += stream.readableLength + stream.writableLength;
+    return bytes;
+  }
+
+  /** Resolves when the peer has accepted the stream. */
+  async open(headers: SpdyHeaders): Promise<SpdyStream> {
+    if (this.#goingAway || this.#over) throw this.#lost();
+    const id = this.#nextStreamId;
+    this.#nextStreamId += 2;
+    const stream = new SpdyStream(id, headers, this);
+    this.#add(stream);
+    let timer: Timer | undefined;
+    try {
+      await new Promise<void>((accepted, refused) => {
+        this.#openings.set(id, { accepted, refused });
+        timer = this.#options.clock.setTimer(replyTimeoutMs, () =>
+          refused(new Error(`the peer did not accept a stream within ${replyTimeoutMs / 1000} s`)),
+        );
+        this.#write(synStreamFrame(id, this.#blocksOut.write(headers), false));
+      });
+      return stream;
+    } catch (error) {
+      stream.destroy();
+      throw error;
+    } finally {
+      timer?.cancel();
+      this.#openings.delete(id);
+    }
+  }
+
+  /** Resolves when the peer has answered; rejects when the connection ends before. */
+  async ping(): Promise<void> {
+    if (this.#over) throw this.#lost();
+    const id = this.#nextPingId;
+    this.#nextPingId = (this.#nextPingId + 2) % 0x1_0000_0000;
+    await new Promise<void>((resolve) => {
+      this.#pings.set(id, resolve);
+      this.#write(pingFrame(id));
+    });
+    if (this.#over) throw this.#lost();
+  }
+
+  /** Cuts open streams, tells the peer and resolves when the connection is gone. */
+  close(): Promise<void> {
+    if (!this.#goingAway && !this.#over) {
+      this.#goingAway = true;
+      for (const stream of [...this.#streams.values()]) {
+        this.#write(rstStreamFrame(stream.id, RstStatus.cancel));
+        stream.cut(new Error('the connection was closed'));
+      }
+      this.#streams.clear();
+      this.#write(goAwayFrame(this.#lastPeerStreamId));
+      // Closing with bytes unread would make the kernel cut off what the peer has not read yet.
+      this.#socket.end(() => {
+        if (this.#over) return;
+        this.#lingerTimer = this.#options.clock.setTimer(lingerMs, () => this.#socket.destroy());
+      });
+    }
+    return this.closed;
+  }
+
+  /** Ends the connection at once. */
+  destroy(reason: Error): void {
+    this.#problem ??= reason;
+    this.#socket.destroy();
+  }
+
+  // What streams ask for.
+
+  async sendData(stream: SpdyStream, bytes: Buffer, fin: boolean): Promise<void> {
+    if (fin && stream.resetBy === undefined) await this.#send(dataFrame(stream.id, bytes, true));
+    for (let rest = bytes; rest.length > 0 && !fin; ) {
+      const size = await stream.takeSendWindow(Math.min(rest.length, longestDataBytes));
+      if (size === 0) return;
+      await this.#send(dataFrame(stream.id, rest.subarray(0, size), false));
+      rest = rest.subarray(size);
+    }
+  }
+
+  sendReply(stream: SpdyStream): void {
+    this.#write(synReplyFrame(stream.id, this.#blocksOut.write(new Map())));
+  }
+
+  sendReset(stream: SpdyStream, status: number): void {
+    if (this.#streams.get(stream.id) === stream) this.#write(rstStreamFrame(stream.id, status));
+  }
+
+  sendWindowUpdate(stream: SpdyStream, deltaBytes: number): void {
+    // One that does not count may have closed with these unread, and the kernel would cut off its last words.
+    if (this.#peerWindowBytes === undefined) return;
+    if (this.#streams.get(stream.id) === stream) this.#write(windowUpdateFrame(stream.id, deltaBytes));
+  }
+
+  forget(stream: SpdyStream): void {
+    if (this.#streams.get(stream.id) === stream) this.#streams.delete(stream.id);
+  }
+
+  async #run(): Promise<void> {
+    const frames = new FrameReader();
+    try {
+      for await (const chunk of this.#socket.iterator({ destroyOnReturn: false })) {
+        this.#idleness.touch();
+        // A socket without an encoding gives bytes.
+        for (const frame of frames.read(chunk as Buffer)) {
+          await this.#handle(frame);
+          if (this.#over) return;
+        }
+      }
+    } catch (error) {
+      this.#problem ??= asError(error);
+    } finally {
+      this.#finish();
+    }
+  }
+
+  #finish(): void {
+    this.#over = true;
+    this.#idleness.stop();
+    this.#lingerTimer?.cancel();
+    this.#blocksIn.close();
+    this.#socket.destroy();
+    const lost = this.#lost();
+    for (const stream of [...this.#streams.values()]) stream.cut(lost);
+    this.#streams.clear();
+    for (const { refused } of this.#openings.values()) refused(lost);
+    for (const answered of this.#pings.values()) answered();
+  }
+
+  #lost(): Error {
+    const problem = this.#problem;
+    return new Error(
+      problem === undefined ? 'the connection was closed' : `the connection was lost: ${problem.message}`,
+      { cause: problem },
+    );
+  }
+
+  async #handle(frame: Frame): Promise<void> {
+    switch (frame.kind) {
+      case 'data': {
+        const stream = this.#streams.get(frame.streamId);
+        const room = frame.bytes.length > 0 ? stream?.deliver(frame.bytes) : undefined;
+        if (frame.fin) stream?.endFromPeer();
+        if (room !== undefined) await room;
+        return;
+      }
+      case 'syn-stream': {
+        const headers = await this.#blocksIn.read(frame.block);
+        this.#begin(frame.streamId, headers, frame.fin);
+        return this.#roomForAnswers();
+      }
+      case 'syn-reply':
+        await this.#blocksIn.read(frame.block);
+        this.#openings.get(frame.streamId)?.accepted();
+        if (frame.fin) this.#streams.get(frame.streamId)?.endFromPeer();
+        return;
+      case 'headers':
+        await this.#blocksIn.read(frame.block);
+        if (frame.fin) this.#streams.get(frame.streamId)?.endFromPeer();
+        return;
+      case 'rst-stream': {
+        const error = new Error(`the peer reset the stream (status ${frame.status})`);
+        this.#openings.get(frame.streamId)?.refused(error);
+        const stream = this.#streams.get(frame.streamId);
+        this.#streams.delete(frame.streamId);
+        stream?.cut(error);
+        return;
+      }
+      case 'ping': {
+        const own = frame.id % 2 === this.#nextPingId % 2;
+        if (!own) this.#write(pingFrame(frame.id));
+        this.#pings.get(frame.id)?.();
+        this.#pings.delete(frame.id);
+        return this.#roomForAnswers();
+      }
+      case 'go-away':
+        this.#goingAway = true;
+        return;
+      case 'settings':
+        if (frame.initialWindowBytes === undefined || this.#peerWindowBytes !== undefined) return;
+        this.#peerWindowBytes = frame.initialWindowBytes;
+        for (const stream of this.#streams.values()) stream.setInitialSendWindow(frame.initialWindowBytes);
+        return;
+      case 'window-update':
+        this.#streams.get(frame.streamId)?.growSendWindow(frame.deltaBytes);
+        return;
+    }
+  }
+
+  #begin(id: number, headers: SpdyHeaders, fin: boolean): void {
+    const ours = id % 2 === this.#nextStreamId % 2;
+    if (ours || id <= this.#lastPeerStreamId) {
+      this.#write(rstStreamFrame(id, RstStatus.protocolError));
+      return;
+    }
+    this.#lastPeerStreamId = id;
+    const { onStream } = this.#options;
+    if (onStream === undefined || this.#goingAway || this.#streams.size >= mostStreams) {
+      this.#write(rstStreamFrame(id, RstStatus.refusedStream));
+      return;
+    }
+    const stream = new SpdyStream(id, headers, this);
+    this.#add(stream);
+    onStream(stream);
+    if (fin) stream.endFromPeer();
+  }
+
+  #add(stream: SpdyStream): void {
+    this.#streams.set(stream.id, stream);
+    if (this.#peerWindowBytes !== undefined) stream.setInitialSendWindow(this.#peerWindowBytes);
+  }
+
+  /** A peer that asks much and reads nothing must not fill our memory with answers. */
+  async #roomForAnswers(): Promise<void> {
+    if (this.#socket.writableLength > controlBacklogBytes) await this.#drain();
+  }
+
+  async #send(parts: readonly Buffer[]): Promise<void> {
+    this.#socket.cork();
+    for (const part of parts) this.#write(part);
+    this.#socket.uncork();
+    if (this.#socket.writableNeedDrain) await this.#drain();
+  }
+
+  #write(bytes: Buffer): void {
+    if (this.#over || this.#socket.destroyed || this.#socket.writableEnded) return;
+    this.#idleness.touch();
+    this.#socket.write(bytes);
+  }
+
+  #drain(): Promise<void> {
+    // Many streams wait for the one socket.
+    this.#drained ??= writableRoom(this.#socket).finally(() => {
+      this.#drained = undefined;
+    });
+    return this.#drained;
+  }
+}

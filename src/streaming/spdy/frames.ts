@@ -1,0 +1,195 @@
+/** The frames of SPDY/3.1 as bytes: written whole, read piece by piece, with no opinion on what they mean. */
+
+const version = 3;
+const headBytes = 8;
+export const finFlag = 0x01;
+/** SETTINGS entry: how much may be sent on a stream before its reader has made room. */
+export const initialWindowSizeSetting = 7;
+/** The longest control frame that is taken; ours are some dozens of bytes. */
+export const controlFrameLimitBytes = 256 * 1024;
+
+export const RstStatus = { protocolError: 1, refusedStream: 3, cancel: 5, flowControlError: 7 } as const;
+
+const frameType = {
+  synStream: 1,
+  synReply: 2,
+  rstStream: 3,
+  settings: 4,
+  ping: 6,
+  goAway: 7,
+  headers: 8,
+  windowUpdate: 9,
+} as const;
+
+/** Header blocks are still compressed here. */
+export type Frame =
+  /** A part of a data frame's payload; `fin` only with the last one. */
+  | { readonly kind: 'data'; readonly streamId: number; readonly bytes: Buffer; readonly fin: boolean }
+  | { readonly kind: 'syn-stream'; readonly streamId: number; readonly fin: boolean; readonly block: Buffer }
+  | { readonly kind: 'syn-reply'; readonly streamId: number; readonly fin: boolean; readonly block: Buffer }
+  | { readonly kind: 'rst-stream'; readonly streamId: number; readonly status: number }
+  | { readonly kind: 'settings'; readonly initialWindowBytes: number | undefined }
+  | { readonly kind: 'ping'; readonly id: number }
+  | { readonly kind: 'go-away'; readonly status: number }
+  | { readonly kind: 'headers'; readonly streamId: number; readonly fin: boolean; readonly block: Buffer }
+  | { readonly kind: 'window-update'; readonly streamId: number; readonly deltaBytes: number };
+
+/** The other side does not speak SPDY/3.1; the connection cannot go on. */
+export class SpdyProtocolError extends Error {
+  override readonly name = 'SpdyProtocolError';
+}
+
+export function dataFrame(streamId: number, bytes: Buffer, fin: boolean): Buffer[] {
+  const head = Buffer.allocUnsafe(headBytes);
+  head.writeUInt32BE(streamId, 0);
+  head.writeUInt32BE(((fin ? finFlag : 0) << 24) | bytes.length, 4);
+  return bytes.length === 0 ? [head] : [head, bytes];
+}
+
+export function synStreamFrame(streamId: number, block: Buffer, fin: boolean): Buffer {
+  return controlFrame(frameType.synStream, Buffer.concat([words(streamId, 0), Buffer.alloc(2), block]), fin);
+}
+
+export function synReplyFrame(streamId: number, block: Buffer): Buffer {
+  return controlFrame(frameType.synReply, Buffer.concat([words(streamId), block]));
+}
+
+export function rstStreamFrame(streamId: number, status: number): Buffer {
+  return controlFrame(frameType.rstStream, words(streamId, status));
+}
+
+export function pingFrame(id: number): Buffer {
+  return controlFrame(frameType.ping, words(id));
+}
+
+export function goAwayFrame(lastGoodStreamId: number, status = 0): Buffer {
+  return controlFrame(frameType.goAway, words(lastGoodStreamId, status));
+}
+
+export function settingsFrame(initialWindowBytes: number): Buffer {
+  return controlFrame(frameType.settings, words(1, initialWindowSizeSetting, initialWindowBytes));
+}
+
+export function windowUpdateFrame(streamId: number, deltaBytes: number): Buffer {
+  return controlFrame(frameType.windowUpdate, words(streamId, deltaBytes));
+}
+
+function controlFrame(type: number, body: Buffer, fin = false): Buffer {
+  const head = Buffer.allocUnsafe(headBytes);
+  head.writeUInt16BE(0x8000 | version, 0);
+  head.writeUInt16BE(type, 2);
+  head.writeUInt32BE(((fin ? finFlag : 0) << 24) | body.length, 4);
+  return Buffer.concat([head, body]);
+}
+
+function words(...values: number[]): Buffer {
+  const bytes = Buffer.allocUnsafe(values.length * 4);
+  for (const [index, value] of values.entries()) bytes.writeUInt32BE(value, index * 4);
+  return bytes;
+}
+
+/**
+ * Cuts a byte stream into frames. The payload of data frames is handed on as it comes, so that what is
+ * kept is never more than one control frame.
+ */
+export class FrameReader {
+  #kept: Buffer = Buffer.alloc(0);
+  #data: { readonly streamId: number; readonly fin: boolean; leftBytes: number } | undefined;
+
+  /** Throws `SpdyProtocolError` for what cannot be a frame. */
+  *read(chunk: Buffer): Generator<Frame, void, undefined> {
+    let bytes = this.#kept.length === 0 ? chunk : Buffer.concat([this.#kept, chunk]);
+    this.#kept = Buffer.alloc(0);
+    for (;;) {
+      if (this.#data !== undefined) {
+        const part = bytes.subarray(0, this.#data.leftBytes);
+        bytes = bytes.subarray(part.length);
+        this.#data.leftBytes -= part.length;
+        const { streamId, leftBytes } = this.#data;
+        const fin = leftBytes === 0 && this.#data.fin;
+        if (leftBytes === 0) this.#data = undefined;
+        if (part.length > 0 || fin) yield { kind: 'data', streamId, bytes: part, fin };
+        if (leftBytes > 0) return;
+        continue;
+      }
+      if (bytes.length < headBytes) break;
+      const flags = bytes.readUInt8(4);
+      const length = bytes.readUIntBE(5, 3);
+      const first = bytes.readUInt32BE(0);
+      if (first < 0x8000_0000) {
+        this.#data = { streamId: first, fin: (flags & finFlag) !== 0, leftBytes: length };
+        bytes = bytes.subarray(headBytes);
+        continue;
+      }
+      checkControlHead(bytes.readUInt16BE(0) & 0x7fff, bytes.readUInt16BE(2), length);
+      if (bytes.length < headBytes + length) break;
+      yield controlOf(bytes.readUInt16BE(2), flags, bytes.subarray(headBytes, headBytes + length));
+      bytes = bytes.subarray(headBytes + length);
+    }
+    // A copy, so that the beginning of a frame does not hold on to the whole chunk.
+    this.#kept = Buffer.from(bytes);
+  }
+}
+
+const knownTypes = new Set<number>(Object.values(frameType));
+
+function checkControlHead(frameVersion: number, type: number, length: number): void {
+  if (frameVersion !== version) throw new SpdyProtocolError(`a frame of SPDY version ${frameVersion}`);
+  if (!knownTypes.has(type)) throw new SpdyProtocolError(`a frame of the unknown type ${type}`);
+  if (length > controlFrameLimitBytes) {
+    throw new SpdyProtocolError(
+      `a control frame of ${length} bytes; at most ${controlFrameLimitBytes} are taken`,
+    );
+  }
+}
+
+function controlOf(type: number, flags: number, body: Buffer): Frame {
+  const need = (bytes: number): void => {
+    if (body.length < bytes) throw new SpdyProtocolError(`a frame of type ${type} that is too short`);
+  };
+  const streamId = (): number => {
+    need(4);
+    const id = body.readUInt32BE(0) & 0x7fff_ffff;
+    if (id === 0) throw new SpdyProtocolError(`a frame of type ${type} for stream 0`);
+    return id;
+  };
+  const fin = (flags & finFlag) !== 0;
+  switch (type) {
+    case frameType.synStream:
+      need(10);
+      return { kind: 'syn-stream', streamId: streamId(), fin, block: body.subarray(10) };
+    case frameType.synReply:
+      return { kind: 'syn-reply', streamId: streamId(), fin, block: body.subarray(4) };
+    case frameType.headers:
+      return { kind: 'headers', streamId: streamId(), fin, block: body.subarray(4) };
+    case frameType.rstStream:
+      need(8);
+      return { kind: 'rst-stream', streamId: streamId(), status: body.readUInt32BE(4) };
+    case frameType.ping:
+      need(4);
+      return { kind: 'ping', id: body.readUInt32BE(0) };
+    case frameType.goAway:
+      need(8);
+      return { kind: 'go-away', status: body.readUInt32BE(4) };
+    case frameType.windowUpdate:
+      need(8);
+      return {
+        kind: 'window-update',
+        streamId: body.readUInt32BE(0) & 0x7fff_ffff,
+        deltaBytes: body.readUInt32BE(4) & 0x7fff_ffff,
+      };
+    default:
+      return { kind: 'settings', initialWindowBytes: initialWindowOf(body) };
+  }
+}
+
+function initialWindowOf(body: Buffer): number | undefined {
+  if (body.length < 4) throw new SpdyProtocolError('a settings frame that is too short');
+  const count = body.readUInt32BE(0);
+  if (body.length < 4 + count * 8) throw new SpdyProtocolError('a settings frame that is too short');
+  for (let index = 0; index < count; index++) {
+    const at = 4 + index * 8;
+    if ((body.readUInt32BE(at) & 0x00ff_ffff) === initialWindowSizeSetting) return body.readUInt32BE(at + 4);
+  }
+  return undefined;
+}

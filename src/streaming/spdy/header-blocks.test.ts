@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { constants, createDeflate } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { spdyDictionary } from './dictionary.js';
+import { SpdyProtocolError } from './frames.js';
+import {
+  encodeHeaders,
+  HeaderBlockReader,
+  HeaderBlockWriter,
+  headerBlockLimitBytes,
+} from './header-blocks.js';
+
+const headers = (...entries: [string, string][]): Map<string, string> => new Map(entries);
+
+it('the dictionary is that of SPDY/3', () => {
+  expect(spdyDictionary).toHaveLength(1423);
+  expect(createHash('sha256').update(spdyDictionary).digest('hex')).toBe(
+    '51d27341373f923f3cd88e1eb7162aeaa3723d7585ff2399201dc06498407f02',
+  );
+});
+
+describe('header blocks', () => {
+  it('that another implementation compressed are understood', async () => {
+    const block = Buffer.from(
+      '78f9e3c6a7c202a62346703a2b294a4dcc851625aca9a0800600 0000ffff'.replace(' ', ''),
+      'hex',
+    );
+    expect(await new HeaderBlockReader().read(block)).toEqual(headers(['streamtype', 'error']));
+  });
+
+  it('are read as they were written, one after another in one stream', async () => {
+    const writer = new HeaderBlockWriter();
+    const reader = new HeaderBlockReader();
+    const blocks = [
+      headers(['streamtype', 'error']),
+      headers(),
+      headers(['port', '80'], ['requestid', '7'], ['streamtype', 'data']),
+      headers(['long', 'x'.repeat(200_000)]),
+      headers(['after', 'ü']),
+    ];
+    for (const block of blocks) expect(await reader.read(writer.write(block))).toEqual(block);
+  });
+
+  it('of a real compressor refer to earlier ones', async () => {
+    const deflate = createDeflate({ dictionary: spdyDictionary, level: 9 });
+    const reader = new HeaderBlockReader();
+    for (const block of [headers(['streamtype', 'stdin']), headers(['streamtype', 'stdin'])]) {
+      deflate.write(encodeHeaders(block));
+      await new Promise<void>((resolve) => deflate.flush(constants.Z_SYNC_FLUSH, resolve));
+      expect(await reader.read(deflate.read())).toEqual(block);
+    }
+  });
+
+  it.each<[string, Buffer]>([
+    ['that are not zlib', Buffer.from('hello')],
+    ['without their dictionary', Buffer.from([0x78, 0xf9, 1, 2, 3, 4, 0, 0, 0])],
+    ['with upper case', encodedBlock(headers(['Name', 'v']))],
+    ['with a header of HTTP', encodedBlock(headers(['host', 'v']))],
+    ['that are too short', stored(Buffer.from([0, 0, 0, 1, 0, 0, 0, 9]))],
+    ['with too many headers', stored(Buffer.from([0, 0, 0xff, 0xff]))],
+  ])('%s are refused', async (_, block) => {
+    await expect(new HeaderBlockReader().read(block)).rejects.toBeInstanceOf(SpdyProtocolError);
+  });
+
+  it('that blow up when they are inflated are refused', async () => {
+    const deflate = createDeflate({ dictionary: spdyDictionary, level: 9 });
+    deflate.write(Buffer.alloc(headerBlockLimitBytes * 8));
+    await new Promise<void>((resolve) => deflate.flush(constants.Z_SYNC_FLUSH, resolve));
+    const block: Buffer = deflate.read();
+    expect(block.length).toBeLessThan(64 * 1024);
+    const reader = new HeaderBlockReader();
+    await expect(reader.read(block)).rejects.toThrow(/more than/);
+    await expect(reader.read(block)).rejects.toThrow(/more than/);
+  });
+});
+
+function encodedBlock(from: Map<string, string>): Buffer {
+  return new HeaderBlockWriter().write(from);
+}
+
+function stored(plain: Buffer): Buffer {
+  const head = Buffer.from([0x78, 0xf9, 0xe3, 0xc6, 0xa7, 0xc2, 0, 0, 0, 0, 0]);
+  head.writeUInt16LE(plain.length, 7);
+  head.writeUInt16LE(plain.length ^ 0xffff, 9);
+  return Buffer.concat([head, plain, Buffer.from([0, 0, 0, 0xff, 0xff])]);
+}

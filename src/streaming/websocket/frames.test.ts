@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { closePayload, encodeFrame, MessageReader, messageLimitBytes, Opcode } from './frames.js';
+
+const frame = (opcode: number, data: Buffer, options = {}): Buffer =>
+  Buffer.concat(encodeFrame(opcode, data, { mask: true, ...options }));
+const read = (bytes: Buffer) => [...new MessageReader({ fromClient: true }).read(bytes)];
+
+describe('messages', () => {
+  it.each([0, 1, 125, 126, 65_535, 65_536, 200_000])('of %i bytes are read as they were written', (size) => {
+    const data = Buffer.alloc(size, 'ab');
+    expect(read(frame(Opcode.binary, data))).toEqual([{ kind: 'message', binary: true, data }]);
+  });
+
+  it('come whole whatever the cuts between them', () => {
+    const all = Buffer.concat([
+      frame(Opcode.text, Buffer.from('one')),
+      frame(Opcode.ping, Buffer.from('two')),
+      frame(Opcode.binary, Buffer.alloc(300, 'x')),
+      frame(Opcode.close, closePayload(1000)),
+    ]);
+    for (const size of [1, 3, 10, all.length]) {
+      const reader = new MessageReader({ fromClient: true });
+      const kinds: string[] = [];
+      for (let at = 0; at < all.length; at += size)
+        for (const { kind } of reader.read(all.subarray(at, at + size))) kinds.push(kind);
+      expect(kinds).toEqual(['message', 'ping', 'message', 'close']);
+    }
+  });
+
+  it('in parts may be interrupted by a ping', () => {
+    const bytes = Buffer.concat([
+      frame(Opcode.binary, Buffer.from('ab'), { fin: false }),
+      frame(Opcode.ping, Buffer.alloc(0)),
+      frame(Opcode.continuation, Buffer.from('cd'), { fin: false }),
+      frame(Opcode.continuation, Buffer.from('ef')),
+    ]);
+    expect(read(bytes)).toEqual([
+      { kind: 'ping', data: Buffer.alloc(0) },
+      { kind: 'message', binary: true, data: Buffer.from('abcdef') },
+    ]);
+  });
+});
+
+describe('what is refused', () => {
+  const huge = Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+  huge.writeBigUInt64BE(BigInt(messageLimitBytes + 1), 2);
+  it.each<[string, Buffer, number]>([
+    ['no mask', Buffer.concat(encodeFrame(Opcode.text, Buffer.from('a'))), 1002],
+    ['reserved bits', Buffer.from([0xc1, 0x80, 0, 0, 0, 0]), 1002],
+    ['an unknown kind', frame(3, Buffer.alloc(0)), 1002],
+    ['an unknown control frame', frame(11, Buffer.alloc(0)), 1002],
+    ['a control frame in parts', frame(Opcode.ping, Buffer.alloc(0), { fin: false }), 1002],
+    ['a control frame that is too long', frame(Opcode.ping, Buffer.alloc(126)), 1002],
+    ['a part without a beginning', frame(Opcode.continuation, Buffer.from('a')), 1002],
+    ['a message that is too big, by its head alone', huge, 1009],
+  ])('%s', (_, bytes, code) => {
+    expect(() => read(bytes)).toThrow(expect.objectContaining({ name: 'WebSocketError', code }));
+  });
+});
