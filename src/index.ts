@@ -15,11 +15,12 @@ export {
   type KubeletOptions,
   type MirrorPods,
   type PodCgroups,
-  type PodProbes,
+  type PodObjects,
   type PodVolumes,
 } from './kubelet/index.js';
 export { Registry } from './metrics/index.js';
 export type { PodSource, Snapshot, SourceContext, SourceName } from './pods/index.js';
+export type { ProbeNetwork } from './probes/index.js';
 export { filelessPodConfigs } from './runtime/config/index.js';
 export { containerdEvents, criEvents, type EventSource, type RuntimeEvent } from './runtime/pleg/index.js';
 export { ProcessRuntime, type ProcessRuntimeOptions } from './runtimes/process/index.js';

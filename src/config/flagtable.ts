@@ -30,6 +30,8 @@ export interface KubeletFlags {
   lenientConfig: boolean;
   /** Where links to the logs of all containers are made; empty for none. */
   containerLogsDir: string;
+  /** Where ConfigMaps, Secrets and volumes with their claims of a node without an API server are; empty for none. */
+  objectManifestPath: string;
   /** Set by `--version=vX.Y.Z`: the version to report instead of the built-in one. */
   reportedVersion: string;
 }
@@ -79,6 +81,7 @@ export const defaultKubeletFlags: Readonly<KubeletFlags> = {
   experimentalAllocatableIgnoreEviction: false,
   lenientConfig: false,
   containerLogsDir: '/var/log/containers',
+  objectManifestPath: '',
   reportedVersion: '',
 };
 
@@ -127,6 +130,12 @@ const kubeletFlagSpecs: readonly FlagSpec[] = [
     'string',
     'containerLogsDir',
     'Folder for links to the logs of all containers; empty for none',
+  ),
+  kubeletFlag(
+    'object-manifest-path',
+    'string',
+    'objectManifestPath',
+    'Folder of ConfigMaps, Secrets, PersistentVolumes and their claims for static pods without an API server',
   ),
   kubeletFlag(
     'seccomp-default',

@@ -17,6 +17,8 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'registryBurst',
   'serializeImagePulls',
   'maxParallelImagePulls',
+  'imagePullCredentialsVerificationPolicy',
+  'preloadedImagesVerificationAllowlist',
   'imageMinimumGCAge',
   'imageMaximumGCAge',
   'imageGCHighThresholdPercent',
@@ -29,6 +31,7 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'imageServiceEndpoint',
   'runtimeRequestTimeout',
   'maxPods',
+  'userNamespaces',
   'clusterDomain',
   'clusterDNS',
   'resolvConf',
@@ -55,6 +58,7 @@ export const actedOnFields: ReadonlySet<string> = new Set([
 /** The gates that this build reads. What any other gate stands for is as that gate has it by default, or not there. */
 export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'CRIListStreaming',
+  'ChangeContainerStatusOnKubeletRestart',
   'ContainerStopSignals',
   'KubeletEnsureSecretPulledImages',
   'MemoryQoS',

@@ -1,7 +1,7 @@
 /** Builds what cleans up: dead containers and sandboxes, logs that grow, images that nobody uses. */
 import { parseQuantity, quantityValue } from '../kube/index.js';
 import { GarbageCollector } from '../runtime/gc/index.js';
-import { ImageCollector } from '../runtime/images/index.js';
+import { ImageCollector, type PullRecords } from '../runtime/images/index.js';
 import type { ContainerRemover, PodStates, RuntimeManager } from '../runtime/index.js';
 import { LogRotator } from '../runtime/logs/index.js';
 import type { KubeletContext } from './context.js';
@@ -18,11 +18,13 @@ export function createCollectors(
     podStates,
     remover,
     runtime,
+    pullRecords,
     allSourcesReady,
   }: {
     readonly podStates: PodStates;
     readonly remover: ContainerRemover;
     readonly runtime: Pick<RuntimeManager, 'killOrphan'>;
+    readonly pullRecords?: PullRecords | undefined;
     readonly allSourcesReady: () => boolean;
   },
 ): Collectors {
@@ -54,6 +56,7 @@ export function createCollectors(
         maxAgeMs: config.imageMaximumGCAge,
       },
       onRemoved: (reason) => metrics.imagesCollected.inc({ reason }),
+      ...(pullRecords === undefined ? {} : { onFreed: (sinceMs, kept) => pullRecords.prune(sinceMs, kept) }),
     }),
     rotator: new LogRotator({
       cri,

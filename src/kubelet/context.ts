@@ -7,12 +7,12 @@ import {
   resolveFeatureGates,
 } from '../config/index.js';
 import { abortableCri, type CriRuntime, checkedCri } from '../cri/index.js';
+import { type Host, linuxHost } from '../host/index.js';
 import { Registry } from '../metrics/index.js';
 import { type HostFacts, readHostFacts } from '../runtime/config/index.js';
 import { Timeline } from '../timeline/index.js';
 import { createMetrics, type KubeletMetrics } from './metrics.js';
 import type { KubeletOptions } from './options.js';
-import { type PodVolumes, withoutVolumes } from './seams.js';
 
 export interface KubeletContext {
   readonly options: KubeletOptions;
@@ -25,10 +25,11 @@ export interface KubeletContext {
   readonly registry: Registry;
   readonly metrics: KubeletMetrics;
   readonly host: HostFacts;
+  /** Its files and mounts. */
+  readonly machine: Host;
   /** Every call has its deadline, its answer is checked and it is counted; all end with the kubelet. */
   readonly cri: CriRuntime;
   readonly stopping: AbortController;
-  readonly volumes: PodVolumes;
   readonly random: () => number;
   /** Whether pods have folders on this machine. */
   readonly podDirectories: boolean;
@@ -60,9 +61,9 @@ export async function readContext(options: KubeletOptions): Promise<KubeletConte
     registry,
     metrics,
     host: options.host ?? (await readHostFacts()),
+    machine: options.machine ?? linuxHost(),
     cri: abortableCri(checked, stopping.signal),
     stopping,
-    volumes: options.volumes ?? withoutVolumes,
     random: options.random ?? Math.random,
     podDirectories,
     podLogsDir: podDirectories ? config.podLogsDir : '',

@@ -1,7 +1,7 @@
 /** The composition root: builds every part of a kubelet and hands each only what it needs. */
 import { release } from 'node:os';
-import { asError, Channel, TaskGroup, WorkQueue } from '../async/index.js';
-import type { ObservedPod, ObservedPodStatus } from '../cri/index.js';
+import { asError, Channel, type Clock, TaskGroup, WorkQueue } from '../async/index.js';
+import type { CriRuntime, ObservedPod, ObservedPodStatus } from '../cri/index.js';
 import type { Pod, PodStatus } from '../kube/index.js';
 import type { Registry } from '../metrics/index.js';
 import {
@@ -13,29 +13,39 @@ import {
   ReasonCache,
   StatusManager,
 } from '../pods/index.js';
-import { cleanPodDirectories, containerRemover, makePodDirectories } from '../runtime/gc/index.js';
+import { containerRemover } from '../runtime/gc/index.js';
 import { criEvents, Pleg, type PodLifecycleEvent } from '../runtime/pleg/index.js';
+import { ActuatedResources } from '../runtime/resize/index.js';
+import { UserNamespaces } from '../runtime/userns/index.js';
 import type { Timeline } from '../timeline/index.js';
+import { cleanOrphanedPods } from '../volumes/index.js';
 import { operatingSystem, podLimit, rejectionLabel } from './admission.js';
 import { createCollectors } from './collectors.js';
 import { readContext } from './context.js';
 import { freeHostPorts } from './host-ports.js';
-import { Housekeeping } from './housekeeping.js';
+import { Housekeeping, isRunning } from './housekeeping.js';
+import { createImageParts } from './image-parts.js';
 import { containerTypes, plegObserver } from './observers.js';
 import type { KubeletOptions } from './options.js';
+import { makePodDirectories } from './pod-directories.js';
 import { PodHandlers } from './pod-handlers.js';
 import { createSources, sourceNames } from './pod-sources.js';
 import { KubeletPodSyncer } from './pod-syncer.js';
+import { createProbes } from './probe-parts.js';
 import { RuntimeCheck } from './runtime-check.js';
-import { createRuntimeManager } from './runtime-parts.js';
+import { createRuntimeManager, nodeAllocatable } from './runtime-parts.js';
 import { prepareMachine } from './start-up.js';
 import { SyncLoop } from './sync-loop.js';
 import { allowedSysctls } from './sysctls.js';
+import { createVolumes } from './volume-parts.js';
 
 export interface Kubelet {
   readonly nodeName: string;
   readonly timeline: Timeline;
   readonly registry: Registry;
+  readonly clock: Clock;
+  /** For requests about containers: what they print, and commands and streams in them. */
+  readonly runtime: Pick<CriRuntime, 'containerStatus' | 'execSync' | 'exec' | 'attach' | 'portForward'>;
   /** Starts everything. Never rejects: it resolves only if a part that the agent cannot do without fails, with its error. */
   start(): Promise<Error>;
   /** Stops everything; containers keep running. */
@@ -47,6 +57,8 @@ export interface Kubelet {
   onStatus(listener: (change: { readonly uid: string; readonly status: PodStatus }) => void): () => void;
   runningPods(): Promise<readonly ObservedPod[]>;
   metricsText(): string;
+  /** The metrics of probes, of which there are some for each. */
+  probeMetricsText(): string;
   /** Why no pod is synced now; empty when all is well. */
   blockers(): readonly string[];
   readonly healthChecks: readonly { readonly name: string; check(): string | undefined }[];
@@ -54,8 +66,8 @@ export interface Kubelet {
 
 export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   const context = await readContext(options);
-  const { nodeName, rootDir, config, clock, timeline, registry, metrics, cri, volumes, random } = context;
-  const { cgroups, mirrors, probes } = options;
+  const { nodeName, rootDir, config, clock, timeline, registry, metrics, cri, random } = context;
+  const { cgroups, mirrors } = options;
   const tasks = new TaskGroup({
     onError: (task, error) =>
       timeline.record({ kind: 'problem', what: 'kubelet.task', message: `${task} failed`, error }),
@@ -89,12 +101,54 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     shouldContentBeRemoved: (uid: string) => workers.is('shouldContentBeRemoved', uid),
     shouldRuntimeBeRemoved: (uid: string) => workers.is('shouldRuntimeBeRemoved', uid),
   };
+  /** Of a pod that has no worker only the runtime knows whether it runs. */
+  const isRuntimeGone = (uid: string): boolean =>
+    podStates.shouldRuntimeBeRemoved(uid) &&
+    (workers.stateOf(uid) !== undefined ||
+      !pleg.observedPods().some((pod) => pod.uid === uid && isRunning(pod)));
+  const supportsRecursiveReadOnly = (handler: string): boolean =>
+    check.handlers.find(({ name }) => name === handler)?.features?.recursiveReadOnlyMounts ?? false;
+  const volumes = createVolumes(context, {
+    pods: {
+      allSourcesReady: () => podConfig.allSourcesReady,
+      isConfigured: (uid) => pods.byUid(uid) !== undefined,
+      isRuntimeGone,
+    },
+    nodeAllocatable: () => nodeAllocatable(context.host),
+    supportsRecursiveReadOnly,
+  });
   const remover = containerRemover({ cri, timeline, containerLogsDir: context.containerLogsDir });
-  const runtime = createRuntimeManager(context, podStates, remover);
+  const probes = createProbes(context, { statuses, sync: (uid) => handlers.syncs([uid]) });
+  const images = createImageParts(context);
+  const users = context.podDirectories
+    ? new UserNamespaces({
+        rootDir,
+        timeline,
+        idsPerPod: config.userNamespaces?.idsPerPod ?? 65_536,
+        blocks: config.maxPods,
+        isSupported: (handler) =>
+          check.handlers.find(({ name }) => name === handler)?.features?.userNamespaces ?? false,
+      })
+    : undefined;
+  const actuated = new ActuatedResources({
+    rootDir: context.podDirectories ? rootDir : undefined,
+    timeline,
+  });
+  const runtime = createRuntimeManager(context, {
+    podStates,
+    remover,
+    volumes,
+    probes: probes.verdicts,
+    images: images.manager,
+    users,
+    actuated,
+    reinspect: (uid) => pleg.requestReinspect(uid),
+  });
   const collectors = createCollectors(context, {
     podStates,
     remover,
     runtime,
+    pullRecords: images.records,
     allSourcesReady: () => podConfig.allSourcesReady,
   });
   let runtimeName = 'unknown';
@@ -126,7 +180,10 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       nowMs: clock.now(),
       runtimeName,
       startFailure: (container) => reasons.get(uid, container),
+      probes: probes.view,
       nodeIps: options.nodeIps,
+      supportsRecursiveReadOnly: supportsRecursiveReadOnly(''),
+      actuatedResources: (container) => actuated.requirements(uid, container),
     });
   };
 
@@ -144,15 +201,16 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     networkError: () => check.networkError,
     isTerminationRequested: podStates.isTerminationRequested,
     makePodDirectories: async (uid) => {
-      if (context.podDirectories) await makePodDirectories(rootDir, uid);
+      if (context.podDirectories) await makePodDirectories(context.machine.files, rootDir, uid);
     },
     requestRelist: (uid) => pleg.requestRelist(uid),
     syncAgain: (uid) => handlers.syncs([uid]),
     isStopping: () => context.stopping.signal.aborted,
     observer: metrics.syncer,
+    probes: probes.workers,
+    ...(options.objects === undefined ? {} : { objects: options.objects }),
     ...(cgroups === undefined ? {} : { cgroups }),
     ...(mirrors === undefined ? {} : { mirrors }),
-    ...(probes === undefined ? {} : { probes }),
   });
   const workers: PodWorkers = new PodWorkers({
     clock,
@@ -187,6 +245,11 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     onRejected: (reason) => metrics.rejections.inc({ reason: rejectionLabel(reason) }),
     removeAllDeadContainers: (uid) => removeDeadContainers(uid, undefined, true),
   });
+  /** What changed is shown at once, and containers that could not start without it are tried again. */
+  const forgetObjects = options.objects?.onChange?.(({ podUids }) => {
+    volumes.objectsChanged(new Set(podUids));
+    handlers.syncs(podUids);
+  });
   const housekeeping = new Housekeeping({
     timeline,
     pods,
@@ -195,14 +258,24 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     observedPods: () => pleg.observedPods(),
     listRunningPods: () => runtime.listPods({ runningOnly: true }),
     cleanPodDirectories: async (known) => {
+      volumes.podsChanged();
+      actuated.keepOnly((uid) => known.has(uid));
       if (!context.podDirectories) return;
-      const { seen, failures } = await cleanPodDirectories(rootDir, known, (uid) => volumes.exist(uid));
+      users?.keepOnly(known);
+      const { seen, failedPods, failures } = await cleanOrphanedPods({
+        host: context.machine,
+        rootDirectory: rootDir,
+        known,
+        // A pod may have come back under its UID since `known` was put together.
+        podVolumesExist: (uid) => volumes.exist(uid) || pods.byUid(uid) !== undefined,
+      });
       metrics.cleanedVolumes.set(seen);
-      metrics.cleanedVolumeErrors.set(failures.length);
+      metrics.cleanedVolumeErrors.set(failedPods);
       if (failures.length > 0) throw new Error(failures.join('; '));
     },
     collectBackoff: () => runtime.collectBackoff(),
     podVolumesExist: (uid) => volumes.exist(uid),
+    keepProbesOf: (uids) => probes.keepOnly(uids),
     observer: metrics.housekeeping,
     ...(cgroups === undefined ? {} : { cgroups }),
     ...(mirrors === undefined ? {} : { mirrors }),
@@ -217,9 +290,11 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     random,
     blockers: () => check.errors(),
     onConfig: (update) => handlers.handle(update),
-    onPleg: ({ uid, type, id }: PodLifecycleEvent) => {
-      if (type !== 'ContainerRemoved') handlers.syncs([uid]);
-      if (type === 'ContainerDied') removeDeadContainers(uid, id);
+    onPleg: (events: readonly PodLifecycleEvent[]) => {
+      handlers.syncs([
+        ...new Set(events.filter(({ type }) => type !== 'ContainerRemoved').map(({ uid }) => uid)),
+      ]);
+      for (const { uid, type, id } of events) if (type === 'ContainerDied') removeDeadContainers(uid, id);
     },
     onSyncTick: () => {
       const dueUids = new Set(queue.take());
@@ -227,6 +302,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       handlers.syncs([...dueUids]);
     },
     onHousekeeping: () => housekeeping.run(),
+    more: probes.news,
   });
   /** Whether a pod that is not being stopped yet has used up its time. */
   const isOverdue = (pod: Pod): boolean => {
@@ -258,9 +334,15 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     nodeName,
     timeline,
     registry,
+    clock,
+    runtime: cri,
     async start() {
       try {
         await prepareMachine(context);
+        await images.start();
+        await users?.start();
+        await actuated.start();
+        await volumes.start();
         return await runUntilFailure();
       } catch (error) {
         return asError(error);
@@ -268,7 +350,9 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     },
     async stop() {
       context.stopping.abort();
-      await Promise.all([tasks.stop(), workers.stop(), runtime.stop()]);
+      forgetObjects?.();
+      await Promise.all([tasks.stop(), workers.stop(), runtime.stop(), probes.stop(), volumes.stop()]);
+      await actuated.stop();
       queue.stop();
     },
     pods: () =>
@@ -280,6 +364,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     onStatus: (listener) => statuses.onChange(({ uid, status }) => listener({ uid, status })),
     runningPods: () => runtime.listPods({ runningOnly: true }),
     metricsText: () => registry.text(),
+    probeMetricsText: () => probes.metricsText(),
     blockers: () => check.errors(),
     healthChecks: [{ name: 'syncloop', check: () => loop.health() }],
   };

@@ -181,7 +181,8 @@ export class Housekeeping {
   }
 }
 
-function isRunning(pod: ObservedPod): boolean {
+/** Whether the runtime shows anything of the pod that runs. */
+export function isRunning(pod: ObservedPod): boolean {
   return (
     pod.sandboxes.some((sandbox) => sandbox.state === 'running') ||
     pod.containers.some((container) => container.state === 'running')

@@ -6,4 +6,4 @@ export { createKubelet, type Kubelet } from './create.js';
 export { createMetrics, type KubeletMetrics } from './metrics.js';
 export { detectNodeAddress } from './node-address.js';
 export type { KubeletOptions } from './options.js';
-export type { MirrorPods, PodCgroups, PodProbes, PodVolumes } from './seams.js';
+export type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './seams.js';

@@ -129,6 +129,32 @@ export function createMetrics(registry: Registry, nodeName: string) {
   const runningContainers = registry.gauge('kubelet_running_containers', 'Containers by state.', [
     'container_state',
   ]);
+  const startedUserPods = registry.counter(
+    'kubelet_started_user_namespaced_pods_total',
+    'Pod sandboxes with users of their own that were to be started.',
+  );
+  const startedUserPodErrors = registry.counter(
+    'kubelet_started_user_namespaced_pods_errors_total',
+    'Pod sandboxes with users of their own that could not be started.',
+  );
+  const imageVolumesRequested = registry.counter(
+    'kubelet_image_volume_requested_total',
+    'Images that were asked for as volumes.',
+  );
+  const imageVolumesMounted = registry.counter(
+    'kubelet_image_volume_mounted_succeed_total',
+    'Image volumes that containers were created with.',
+  );
+  const imageVolumeErrors = registry.counter(
+    'kubelet_image_volume_mounted_errors_total',
+    'Image volumes that containers could not be created with.',
+  );
+  const podResize = registry.histogram(
+    'kubelet_pod_resize_duration_milliseconds',
+    'Duration in milliseconds of changes to the resources of running pods.',
+    ['success'],
+    [10, 100, 500, 1000, 2000, 5000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000],
+  );
   const startedPods = registry.counter(
     'kubelet_started_pods_total',
     'Pod sandboxes that were to be started.',
@@ -245,6 +271,12 @@ export function createMetrics(registry: Registry, nodeName: string) {
     plegEventLatency,
     runningPods,
     runningContainers,
+    startedUserPods,
+    startedUserPodErrors,
+    imageVolumesRequested,
+    imageVolumesMounted,
+    imageVolumeErrors,
+    podResize,
     startedPods,
     startedPodErrors,
     startedContainers,

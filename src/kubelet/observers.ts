@@ -1,5 +1,6 @@
 /** Turns what the parts tell of themselves into the kubelet's metrics. */
-import type { ImageObserver } from '../runtime/images/index.js';
+import type { Registry } from '../metrics/index.js';
+import { type ImageObserver, type PullRecordsObserver, rememberedRecords } from '../runtime/images/index.js';
 import type { RuntimeObserver } from '../runtime/index.js';
 import type { PlegObserver } from '../runtime/pleg/index.js';
 import type { KubeletMetrics } from './metrics.js';
@@ -12,8 +13,18 @@ export const containerTypes = {
 
 export function runtimeObserver(metrics: KubeletMetrics): RuntimeObserver {
   return {
-    sandboxStarted: () => metrics.startedPods.inc(),
-    sandboxFailed: () => metrics.startedPodErrors.inc(),
+    resized: ({ durationMs, failed }) => metrics.podResize.observe(durationMs, { success: String(!failed) }),
+    imageVolumesRequested: (count) => metrics.imageVolumesRequested.inc({}, count),
+    imageVolumesMounted: ({ count, failed }) =>
+      (failed ? metrics.imageVolumeErrors : metrics.imageVolumesMounted).inc({}, count),
+    sandboxStarted(pod) {
+      metrics.startedPods.inc();
+      if (pod.spec.hostUsers === false) metrics.startedUserPods.inc();
+    },
+    sandboxFailed(pod) {
+      metrics.startedPodErrors.inc();
+      if (pod.spec.hostUsers === false) metrics.startedUserPodErrors.inc();
+    },
     sandboxRun({ runtimeHandler, durationMs, failed }) {
       const labels = { runtime_handler: runtimeHandler };
       metrics.sandboxDuration.observe(durationMs / 1000, labels);
@@ -69,6 +80,40 @@ const sizeBounds: readonly (readonly [number, string])[] = [
 export function imageSizeLabel(sizeBytes: number | undefined): string {
   if (sizeBytes === undefined) return 'N/A';
   return sizeBounds.find(([megabytes]) => sizeBytes <= megabytes * 1024 * 1024)?.[1] ?? 'GT100GB';
+}
+
+/** Counts what is remembered of pulls and how often it decided. */
+export function pullRecordsObserver(registry: Registry): PullRecordsObserver {
+  const checks = registry.counter(
+    'kubelet_imagemanager_image_mustpull_checks_total',
+    'Checks whether a pod may use an image that is on the machine.',
+    ['result'],
+  );
+  const intents = registry.gauge(
+    'kubelet_imagemanager_ondisk_pullintents',
+    'Pulls that are under way or whose end is not known.',
+  );
+  const records = registry.gauge(
+    'kubelet_imagemanager_ondisk_pulledrecords',
+    'Images whose pull is remembered.',
+  );
+  const intentUsage = registry.gauge(
+    'kubelet_imagemanager_inmemory_pullintents_usage_percent',
+    'How full the memory for pulls under way is.',
+  );
+  const recordUsage = registry.gauge(
+    'kubelet_imagemanager_inmemory_pulledrecords_usage_percent',
+    'How full the memory for remembered pulls is.',
+  );
+  return {
+    checked: (result) => checks.inc({ result }),
+    counted: (counts) => {
+      intents.set(counts.intents);
+      records.set(counts.records);
+      intentUsage.set(Math.min(100, (counts.intents * 100) / rememberedRecords));
+      recordUsage.set(Math.min(100, (counts.records * 100) / rememberedRecords));
+    },
+  };
 }
 
 export function imageObserver(metrics: KubeletMetrics): ImageObserver {

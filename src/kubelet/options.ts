@@ -2,15 +2,18 @@
 import type { Clock } from '../async/index.js';
 import type { FeatureGates, KubeletConfiguration } from '../config/index.js';
 import type { CriRuntime } from '../cri/index.js';
+import type { Host } from '../host/index.js';
 import type { Registry } from '../metrics/index.js';
 import type { PodSource, SourceContext, SourceName } from '../pods/index.js';
+import type { ProbeNetwork } from '../probes/index.js';
 import type { HostFacts } from '../runtime/config/index.js';
-import type { Keyring, LifecycleHooks, PodConfigs } from '../runtime/index.js';
+import type { Keyring, LifecycleHooks, PodConfigs, RuntimeClassSource } from '../runtime/index.js';
 import type { EventSource } from '../runtime/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
+import type { ClaimStore } from '../volumes/index.js';
 import type { AdmissionHandler } from './admission.js';
 import type { KubeletMetrics } from './metrics.js';
-import type { MirrorPods, PodCgroups, PodProbes, PodVolumes } from './seams.js';
+import type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './seams.js';
 
 export interface KubeletOptions {
   readonly nodeName: string;
@@ -52,15 +55,28 @@ export interface KubeletOptions {
   /** The flat folder of links to container logs; none by default. */
   readonly containerLogsDir?: string;
   readonly admission?: readonly AdmissionHandler[];
+  /** What does the volumes of pods; the plugins that ship inside by default, none on a node without pod folders. */
   readonly volumes?: PodVolumes;
+  /** The files and mounts of the machine; those of the Linux machine that this runs on by default. */
+  readonly machine?: Host;
+  /** Where ConfigMaps and Secrets come from; without it no pod can use any. */
+  readonly objects?: PodObjects;
+  /** Where PersistentVolumeClaims and their volumes come from; without it no pod can use any. */
+  readonly claims?: ClaimStore;
+  /** Where runtime classes come from; without it every pod gets the runtime's default handler. */
+  readonly runtimeClasses?: RuntimeClassSource;
   /** Builds what the runtime is told of pods; with files on this machine by default. */
-  readonly podConfigs?: PodConfigs;
+  readonly podConfigs?: PodConfigs | ((volumes: PodVolumes) => PodConfigs);
   /** Whether pods get folders below `rootDir` and for their logs; a virtual node needs none. Default: yes. */
   readonly podDirectories?: boolean;
   readonly hooks?: LifecycleHooks;
-  readonly probes?: PodProbes;
+  /** What probes go through to reach containers; the machine's own network by default. */
+  readonly probeNetwork?: ProbeNetwork;
   readonly cgroups?: PodCgroups;
   readonly mirrors?: MirrorPods;
+  /** The credentials of pulls; by default those of pull secrets, of docker's files on this machine and of plugins. */
   readonly keyring?: Keyring;
+  /** Plugins that are asked for the credentials of images. */
+  readonly credentialProviders?: { readonly configPath: string; readonly binDir: string };
   readonly random?: () => number;
 }

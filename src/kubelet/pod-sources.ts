@@ -23,7 +23,11 @@ export function createSources(
   const context: SourceContext = {
     clock,
     timeline,
-    pods: { nodeName, refuseApiReferences: gates.enabled('PreventStaticPodAPIReferences') },
+    pods: {
+      nodeName,
+      // Without an API, objects that the node was given are all that such a reference can mean.
+      refuseApiReferences: gates.enabled('PreventStaticPodAPIReferences') && options.objects === undefined,
+    },
     deliver,
   };
   const sources: PodSource[] = (options.sources ?? []).map(({ create }) => create(context));

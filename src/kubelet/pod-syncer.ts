@@ -1,10 +1,11 @@
 /** The pod syncer: what one step of a pod's life does, as a transaction that is repeated until it succeeds. */
-import { type Clock, errorText, isCancelled, sleep, TimedOut, withTimeout } from '../async/index.js';
+import { type Clock, errorText, isCancelled, sleep, TimedOut } from '../async/index.js';
 import type { ObservedPod, ObservedPodStatus } from '../cri/index.js';
 import {
   configSeenAnnotation,
   isHostNetwork,
   isTerminalPhase,
+  type ObjectStore,
   type Pod,
   type PodStatus,
   parseTimestamp,
@@ -27,7 +28,6 @@ import { type RuntimeManager, stubPod, syncError } from '../runtime/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
 import type { MirrorPods, PodCgroups, PodProbes, PodVolumes } from './seams.js';
 
-const volumeWaitMs = 123_000;
 const volumesGonePollMs = 100;
 
 /** What the syncer needs of the runtime manager. */
@@ -48,6 +48,8 @@ export interface KubeletPodSyncerOptions {
   readonly generateStatus: (pod: Pod, observed: ObservedPodStatus, podIsTerminal: boolean) => PodStatus;
   readonly reasons: ReasonCache;
   readonly volumes: PodVolumes;
+  /** Where the pod's ConfigMaps and Secrets come from, which it may read while it is registered. */
+  readonly objects?: ObjectStore;
   readonly networkError: () => string | undefined;
   readonly isTerminationRequested: (uid: string) => boolean;
   readonly makePodDirectories: (uid: string) => Promise<void>;
@@ -96,7 +98,10 @@ export class KubeletPodSyncer implements PodSyncer {
       this.#warn(pod, 'NetworkNotReady', message);
       throw new Error(message);
     }
-    if (!this.#options.isTerminationRequested(uid)) await this.#ensureCgroup(pod, observed, status);
+    if (!this.#options.isTerminationRequested(uid)) {
+      this.#options.objects?.registerPod(pod);
+      await this.#ensureCgroup(pod, observed, status);
+    }
     await mirrors?.reconcile(pod, mirror);
     await this.#options.makePodDirectories(uid).catch((error: unknown) => {
       this.#warn(pod, 'Failed', `error making pod data directories: ${errorText(error)}`);
@@ -195,11 +200,12 @@ export class KubeletPodSyncer implements PodSyncer {
     status: ObservedPodStatus;
     signal: AbortSignal;
   }): Promise<void> {
-    const { statuses, generateStatus, volumes, cgroups, clock } = this.#options;
+    const { statuses, generateStatus, volumes, objects, cgroups, clock } = this.#options;
     const uid = pod.metadata.uid ?? '';
     statuses.set(pod, generateStatus(pod, status, true));
-    await withTimeout(clock, volumeWaitMs, signal, (limit) => volumes.waitForUnmounts(pod, limit));
+    await volumes.waitForUnmounts(pod, signal);
     while (volumes.exist(uid)) await sleep(clock, volumesGonePollMs, signal);
+    objects?.unregisterPod(pod);
     await cgroups?.destroy(pod);
     statuses.terminate(pod);
   }
@@ -242,12 +248,11 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   async #mountVolumes(pod: Pod, signal: AbortSignal): Promise<void> {
-    const { volumes, clock } = this.#options;
     try {
-      await withTimeout(clock, volumeWaitMs, signal, (limit) => volumes.waitForMounts(pod, limit));
+      await this.#options.volumes.waitForMounts(pod, signal);
     } catch (error) {
       // Who was cut off says nothing here; the volumes themselves tell why they took too long.
-      if (!isCancelled(error) && !(error instanceof TimedOut)) {
+      if (!isCancelled(error) && !isTimeout(error)) {
         this.#warn(pod, 'FailedMount', `Unable to attach or mount volumes: ${errorText(error)}`);
       }
       throw error;
@@ -273,6 +278,10 @@ export class KubeletPodSyncer implements PodSyncer {
   #warn(pod: Pod, reason: string, message: string): void {
     this.#options.timeline.event(podRef(pod), 'Warning', reason, message);
   }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof TimedOut || (error instanceof Error && error.cause instanceof TimedOut);
 }
 
 /** Whether none of the pod's containers is ever started a second time. */

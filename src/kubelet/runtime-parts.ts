@@ -1,54 +1,66 @@
 /** Builds the runtime manager and what it works through. */
 import { availableParallelism } from 'node:os';
 import { Backoff, Gate } from '../async/index.js';
+import { createLifecycleHooks } from '../hooks/index.js';
+import { objectReaders, type ResourceList } from '../kube/index.js';
 import {
   FilePodConfigs,
+  type HostFacts,
   imageUserFromRuntime,
   type RuntimeSettings,
   runtimeSettings,
 } from '../runtime/config/index.js';
-import { ImageManager, PullQueue, PullRate } from '../runtime/images/index.js';
 import {
   type ContainerRemover,
   crashLoopDelays,
+  type ImageEnsurer,
   type PodConfigs,
   type PodStates,
+  type ProbeVerdicts,
   RuntimeManager,
+  runtimeHandlerOf,
 } from '../runtime/index.js';
 import { terminationMessage } from '../runtime/logs/index.js';
+import type { ActuatedResources } from '../runtime/resize/index.js';
+import type { UserNamespaces } from '../runtime/userns/index.js';
 import type { KubeletContext } from './context.js';
-import { imageObserver, runtimeObserver } from './observers.js';
+import { runtimeObserver } from './observers.js';
+import type { PodVolumes } from './seams.js';
 
 /** Starts at a time: enough to keep the cores busy while some wait, few enough that pods finish one after another. */
 function defaultStartsAtOnce(): number {
   return availableParallelism() + 2;
 }
 
+export interface RuntimeSurroundings {
+  readonly podStates: PodStates;
+  readonly remover: ContainerRemover;
+  readonly volumes: PodVolumes;
+  readonly probes: ProbeVerdicts;
+  readonly images: ImageEnsurer;
+  /** Absent where pods have no folders to remember users in. */
+  readonly users: UserNamespaces | undefined;
+  readonly actuated: ActuatedResources;
+  readonly reinspect: (uid: string) => void;
+}
+
 export function createRuntimeManager(
   context: KubeletContext,
-  podStates: PodStates,
-  remover: ContainerRemover,
+  surroundings: RuntimeSurroundings,
 ): RuntimeManager {
+  const { podStates, remover, probes, images, actuated, reinspect } = surroundings;
   const { options, config, gates, cri, clock, timeline, metrics, podLogsDir, containerLogsDir } = context;
-  return new RuntimeManager({
+  const manager: RuntimeManager = new RuntimeManager({
     cri,
     clock,
     timeline,
-    images: new ImageManager({
-      cri,
-      clock,
-      timeline,
-      queue: new PullQueue({
-        maxParallelPulls: config.serializeImagePulls ? 1 : config.maxParallelImagePulls,
-        rate: new PullRate({ clock, qps: config.registryPullQPS, burst: config.registryBurst }),
-      }),
-      observer: imageObserver(metrics),
-      announcesAccess: gates.enabled('KubeletEnsureSecretPulledImages'),
-      ...(options.keyring === undefined ? {} : { keyring: options.keyring }),
-    }),
-    configs: options.podConfigs ?? createPodConfigs(context),
+    images,
+    configs: podConfigsOf(context, surroundings),
     podStates,
     remover,
+    probes,
+    actuated,
+    reinspect,
     gate: new Gate(options.startsAtOnce ?? defaultStartsAtOnce()),
     crashLoop: new Backoff(
       crashLoopDelays({
@@ -58,23 +70,51 @@ export function createRuntimeManager(
     ),
     podLogsDir,
     observer: runtimeObserver(metrics),
+    runtimeHandler: runtimeHandlerOf(options.runtimeClasses),
     terminationMessage,
     ...(containerLogsDir === undefined ? {} : { containerLogsDir }),
-    ...(options.hooks === undefined ? {} : { hooks: options.hooks }),
+    hooks:
+      options.hooks ??
+      createLifecycleHooks({
+        cri,
+        clock,
+        timeline,
+        registry: context.registry,
+        podIps: async ({ metadata: { uid = '', name = '', namespace = '' } }) =>
+          (await manager.podStatus(uid, name, namespace)).ips,
+      }),
   });
+  return manager;
 }
 
-function createPodConfigs(context: KubeletContext): PodConfigs {
-  const { options, cri, timeline, volumes } = context;
+function podConfigsOf(context: KubeletContext, surroundings: RuntimeSurroundings): PodConfigs {
+  const { podConfigs } = context.options;
+  if (typeof podConfigs === 'function') return podConfigs(surroundings.volumes);
+  return podConfigs ?? createPodConfigs(context, surroundings);
+}
+
+function createPodConfigs(context: KubeletContext, { volumes, users }: RuntimeSurroundings): PodConfigs {
+  const { options, cri, timeline } = context;
+  const handlerOf = runtimeHandlerOf(options.runtimeClasses);
   const settings = nodeSettings(context);
   return new FilePodConfigs({
     settings: () => settings,
     timeline,
     volumes,
     imageUser: imageUserFromRuntime(cri),
-    env: {},
+    env: {
+      ...(options.objects === undefined ? {} : objectReaders(options.objects)),
+      volumeDirectory: (pod, name) => volumes.volumeDirectory(pod, name),
+    },
+    volumeGroups: (pod) => volumes.volumeGroups(pod),
+    ...(users === undefined ? {} : { users: async (pod) => users.of(pod, await handlerOf(pod)) }),
     ...(options.cgroups === undefined ? {} : { cgroupParent: options.cgroups.parentOf }),
   });
+}
+
+/** What the node offers to pods. */
+export function nodeAllocatable({ memoryCapacityBytes }: HostFacts): ResourceList {
+  return { cpu: String(availableParallelism()), memory: String(memoryCapacityBytes) };
 }
 
 /** What configs of containers depend on, from the machine and the configuration. */
@@ -92,7 +132,7 @@ function nodeSettings({ options, nodeName, rootDir, config, gates, host }: Kubel
     cpuCfsQuotaPeriodMs: config.cpuCFSQuotaPeriod,
     seccompDefault: config.seccompDefault,
     memoryCapacityBytes: host.memoryCapacityBytes,
-    nodeAllocatable: { cpu: String(availableParallelism()), memory: String(host.memoryCapacityBytes) },
+    nodeAllocatable: nodeAllocatable(host),
     cgroupVersion: host.cgroupVersion,
     singleProcessOomKill: config.singleProcessOOMKill ?? host.cgroupVersion === 1,
     swap: {

@@ -1,5 +1,5 @@
 /** What rooms that are not part of every build do for the kubelet; where one is absent, its step is left out. */
-import type { Pod } from '../kube/index.js';
+import type { ObjectStore, Pod } from '../kube/index.js';
 import type { ContainerVolumes } from '../runtime/contracts.js';
 
 /** The cgroups that pods live in. */
@@ -23,14 +23,32 @@ export interface MirrorPods {
   delete(fullName: string): Promise<void>;
 }
 
+/** The ConfigMaps and Secrets of pods, with news of what changed where the store can tell. */
+export interface PodObjects extends ObjectStore {
+  /** Tells which registered pods use something that changed; returns how to end that. */
+  onChange?(listener: (change: { readonly podUids: readonly string[] }) => void): () => void;
+}
+
 /** The volumes of pods. */
 export interface PodVolumes extends ContainerVolumes {
-  /** Resolves once all volumes of the pod are mounted. */
+  /** Resolves once all volumes of the pod are mounted; gives up by itself after two minutes. */
   waitForMounts(pod: Pod, signal: AbortSignal): Promise<void>;
-  /** Resolves once none of the pod's volumes is mounted any more. */
+  /** Resolves once none of the pod's volumes is mounted any more; gives up by itself after two minutes. */
   waitForUnmounts(pod: Pod, signal: AbortSignal): Promise<void>;
   /** Whether something of the pod's volumes is still there. */
   exist(uid: string): boolean;
+  /** Where a volume of a pod lies on the machine; undefined while it is not mounted. */
+  volumeDirectory(pod: Pod, volumeName: string): string | undefined;
+  /** Groups that containers of the pod get for its volumes. */
+  volumeGroups(pod: Pod): readonly number[];
+  /** Told when something changed that volumes of these pods may show. */
+  objectsChanged(uids: ReadonlySet<string>): void;
+  /** Told when pods may have ended. */
+  podsChanged(): void;
+  /** Takes over what an earlier run left; called before any pod is synced. */
+  start(): Promise<void>;
+  /** Awaits what is under way. */
+  stop(): Promise<void>;
 }
 
 /** The workers that probe containers. */
@@ -53,4 +71,10 @@ export const withoutVolumes: PodVolumes = {
   waitForUnmounts: async () => {},
   exist: () => false,
   mounts: async () => [],
+  volumeDirectory: () => undefined,
+  volumeGroups: () => [],
+  objectsChanged: () => {},
+  podsChanged: () => {},
+  start: async () => {},
+  stop: async () => {},
 };

@@ -1,9 +1,9 @@
 /** What a kubelet does to its machine before its parts run. */
-import { mkdir, readFile } from 'node:fs/promises';
-import path from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { errorText } from '../async/index.js';
 import { parseResolvConf, resolvConfLimitProblem } from '../runtime/config/index.js';
 import type { KubeletContext } from './context.js';
+import { makeRootDirectories } from './pod-directories.js';
 
 /** Throws when the kubelet cannot run here. */
 export async function prepareMachine(context: KubeletContext): Promise<void> {
@@ -32,18 +32,17 @@ export async function prepareMachine(context: KubeletContext): Promise<void> {
 }
 
 async function makeDirectories({
+  machine,
   podDirectories,
   rootDir,
   podLogsDir,
   containerLogsDir,
 }: KubeletContext): Promise<void> {
   if (!podDirectories) return;
-  const below = ['pods', 'plugins', 'plugins_registry', 'pod-resources'].map((name) =>
-    path.join(rootDir, name),
-  );
-  for (const folder of [rootDir, podLogsDir, ...below]) await mkdir(folder, { recursive: true, mode: 0o750 });
-  await mkdir(path.join(rootDir, 'checkpoints'), { recursive: true, mode: 0o700 });
-  if (containerLogsDir !== undefined) await mkdir(containerLogsDir, { recursive: true, mode: 0o755 });
+  const { files } = machine;
+  await makeRootDirectories(files, rootDir);
+  if (podLogsDir !== '') await files.mkdir(podLogsDir, { recursive: true, mode: 0o750 });
+  if (containerLogsDir !== undefined) await files.mkdir(containerLogsDir, { recursive: true, mode: 0o755 });
 }
 
 /** Warns once when the node's resolver file has more than pods can be given of it. */

@@ -30,7 +30,8 @@ export interface SyncLoopOptions {
   /** Why nothing may be synced now; empty when the loop may run. */
   readonly blockers: () => readonly string[];
   readonly onConfig: (update: ConfigUpdate) => void;
-  readonly onPleg: (event: PodLifecycleEvent) => void;
+  /** All that is known by now, so that a pod of which several things are told is synced once. */
+  readonly onPleg: (events: readonly PodLifecycleEvent[]) => void;
   readonly onSyncTick: () => void;
   readonly onHousekeeping: (signal: AbortSignal) => Promise<void>;
   /** Further events, such as probe results; each handler takes one from its channel. */
@@ -127,8 +128,15 @@ export class SyncLoop {
         return true;
       }
       case 1: {
-        const received = plegEvents.tryReceive();
-        if (received !== undefined && !received.done) this.#options.onPleg(received.value);
+        const events: PodLifecycleEvent[] = [];
+        for (
+          let received = plegEvents.tryReceive();
+          received !== undefined && !received.done;
+          received = plegEvents.tryReceive()
+        ) {
+          events.push(received.value);
+        }
+        if (events.length > 0) this.#options.onPleg(events);
         return true;
       }
       case 2:

@@ -3,11 +3,12 @@ import type {
   ContainerConfig,
   CriRuntime,
   Init,
+  LinuxContainerResources,
   Mount,
   ObservedContainerStatus,
   PodSandboxConfig,
 } from '../cri/index.js';
-import type { Container, ContainerKind, EphemeralContainer, Pod } from '../kube/index.js';
+import type { Container, ContainerKind, EphemeralContainer, Pod, VolumeMount } from '../kube/index.js';
 
 /** A container of any kind in a pod's spec. */
 export type AnyContainer = Container | EphemeralContainer;
@@ -76,20 +77,38 @@ export interface SyncStepResult {
   readonly failure?: SyncFailure;
 }
 
+/** The pull secret that credentials came from. */
+export interface PullSecretSource {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly credentialHash: string;
+}
+
 /** What the credentials of a pull are found with; who pulls decides nothing about them. */
 export interface PullCredentials {
   readonly username: string;
   readonly password: string;
+  /** Absent for credentials of the node, which every pod may use. */
+  readonly source?: PullSecretSource;
 }
 
 /** Gives the credentials to try for an image, best first; none means an anonymous pull. */
 export interface Keyring {
-  lookup(pod: Pod, image: string): Promise<readonly PullCredentials[]>;
+  lookup(pod: Pod, image: string, signal?: AbortSignal): Promise<readonly PullCredentials[]>;
 }
 
 export interface EnsuredImage {
   /** What CreateContainer is given: the local id, or the reference that the pull returned. */
   readonly ref: string;
+  /** The user that the image names, where the look for the image has shown it. */
+  readonly user?: ImageUser;
+}
+
+/** The user that an image names: by number, by name, or not at all, which is root. */
+export interface ImageUser {
+  readonly uid?: number;
+  readonly username?: string;
 }
 
 /** Makes sure that an image is on the machine; fails with a SyncFailure. */
@@ -112,6 +131,13 @@ export interface PodConfigs {
     readonly config: Init<ContainerConfig>;
     readonly cleanup: () => Promise<void>;
   }>;
+  /** What a running container is given in place of what it has. */
+  containerResources(pod: Pod, container: AnyContainer): Init<LinuxContainerResources>;
+  /** What the containers of a pod have together, and what its sandbox takes for itself. */
+  podResources(pod: Pod): {
+    readonly resources: Init<LinuxContainerResources>;
+    readonly overhead: Init<LinuxContainerResources>;
+  };
 }
 
 export interface ContainerConfigRequest {
@@ -128,9 +154,19 @@ export interface ContainerConfigRequest {
   readonly runtimeHandler?: string;
 }
 
+/** What of a container's mounts only its config knows. */
+export interface MountSurroundings {
+  /** The subPath of a mount with its variables expanded; empty for none. Throws with what users see. */
+  readonly subPath: (mount: VolumeMount) => string;
+  /** What the image of an image volume resolved to, by the volume's name. */
+  readonly imageOf: (volumeName: string) => string | undefined;
+  /** Empty for the runtime's default. */
+  readonly runtimeHandler: string;
+}
+
 /** The mounts that a container's volumes become; the volumes room answers it. */
 export interface ContainerVolumes {
-  mounts(pod: Pod, container: AnyContainer): Promise<readonly Init<Mount>[]>;
+  mounts(pod: Pod, container: AnyContainer, surroundings: MountSurroundings): Promise<readonly Init<Mount>[]>;
 }
 
 /** What hooks around containers need; the runtime manager calls it, another room may answer. */
@@ -167,6 +203,12 @@ export interface RuntimeObserver {
   /** A container is about to be started; those still in back-off are not. */
   containerStarted(kind: ContainerKind): void;
   startFailed(kind: ContainerKind, reason: SyncFailureReason): void;
+  /** Images were asked for as volumes of a pod. */
+  imageVolumesRequested?(count: number): void;
+  /** A container with volumes from images was created, or refused because of one. */
+  imageVolumesMounted?(mounts: { readonly count: number; readonly failed: boolean }): void;
+  /** The resources of a running pod were changed, or could not be. */
+  resized?(resize: { readonly durationMs: number; readonly failed: boolean }): void;
 }
 
 export type ProbeVerdict = 'success' | 'failure' | 'unknown';

@@ -285,6 +285,8 @@ export class Node {
       stopped = true;
     });
     await settle(8);
+    // Reads of the real machine's files that are under way take real time.
+    for (let turn = 0; turn < 100 && !stopped; turn++) await new Promise((resolve) => setTimeout(resolve, 5));
     expect(stopped, 'the kubelet stops without waiting for anything').toBe(true);
     await stopping;
     this.#checkAlive();

@@ -1,6 +1,6 @@
 /** Static pods as a whole kubelet shows them: one at a time under a name, and a UID that can come back. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { PodVolumes } from '../../src/kubelet/index.js';
+import { type PodVolumes, withoutVolumes } from '../../src/kubelet/seams.js';
 import { endNodes, minute, type Node, second, startNode } from './node.js';
 import { apiPod, staticName, staticPod } from './pods.js';
 
@@ -121,10 +121,8 @@ describe('the same manifest again', () => {
   it('cannot start as long as a volume of its former life is there', async () => {
     let isMounted = true;
     const volumes: PodVolumes = {
-      waitForMounts: async () => {},
-      waitForUnmounts: async () => {},
+      ...withoutVolumes,
       exist: () => isMounted,
-      mounts: async () => [],
     };
     const node = await startNode({ sources: ['file'], kubelet: { volumes } });
     const pod = staticPod('web');

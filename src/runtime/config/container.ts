@@ -2,6 +2,7 @@
 import { type ContainerConfig, type Init, Signal } from '../../cri/index.js';
 import { formatPod, type Pod } from '../../kube/index.js';
 import type { AnyContainer, EnsuredImage, ImageUser } from '../contracts.js';
+import type { UserNamespaceMapping } from '../userns/index.js';
 import { type EnvValue, envBytes } from './environment.js';
 import { expand } from './expansion.js';
 import { containerAnnotations, containerLabels } from './labels.js';
@@ -20,6 +21,8 @@ export interface ContainerRequest {
   readonly volumeGroups: readonly number[];
   readonly hasExclusiveCpus: boolean;
   readonly targetContainerId: string | undefined;
+  /** The pod's own mapping of users; absent for one that shares those of the machine. */
+  readonly users?: UserNamespaceMapping | undefined;
   readonly settings: RuntimeSettings;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Pod } from '../../kube/index.js';
-import { fieldRefValue, formatMap, podAddresses } from './field-ref.js';
+import { formatMap, type Pod } from '../../kube/index.js';
+import { fieldRefValue, podAddresses } from './field-ref.js';
 
 const pod: Pod = {
   metadata: {

@@ -4,6 +4,11 @@ import { NamespaceMode } from '../../cri/index.js';
 import { isHostNetwork, type Pod } from '../../kube/index.js';
 import type { ContainerConfigRequest, PodConfigs } from '../contracts.js';
 import { containerAnnotations, containerLabels, sandboxAnnotations, sandboxLabels } from './labels.js';
+import { containerResources, overheadResources, sandboxResources } from './resources.js';
+import { runtimeSettings } from './settings.js';
+
+/** A machine of which nothing is known. */
+const machineless = runtimeSettings({ nodeName: '' });
 
 /** Tells who a pod and its containers are and what they should run, and nothing of the machine. */
 export const filelessPodConfigs: PodConfigs = {
@@ -31,4 +36,9 @@ export const filelessPodConfigs: PodConfigs = {
     };
     return { config, cleanup: async () => {} };
   },
+  containerResources: (pod, container) => containerResources(pod, container, machineless),
+  podResources: (pod) => ({
+    resources: sandboxResources(pod, machineless),
+    overhead: overheadResources(pod, machineless),
+  }),
 };

@@ -1,8 +1,10 @@
 /** Which kernel namespaces a pod shares with the node, and its containers with each other. */
 import { type Init, NamespaceMode, type NamespaceOption } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
+import type { UserNamespaceMapping } from '../userns/index.js';
 
-export function podNamespaces(pod: Pod): Init<NamespaceOption> {
+/** `users` is the pod's own mapping of users, for a pod that has one. */
+export function podNamespaces(pod: Pod, users?: UserNamespaceMapping): Init<NamespaceOption> {
   const { hostNetwork, hostPID, hostIPC, shareProcessNamespace } = pod.spec;
   return {
     network: hostNetwork === true ? NamespaceMode.NODE : NamespaceMode.POD,
@@ -13,13 +15,20 @@ export function podNamespaces(pod: Pod): Init<NamespaceOption> {
         : shareProcessNamespace === true
           ? NamespaceMode.POD
           : NamespaceMode.CONTAINER,
-    usernsOptions: { mode: NamespaceMode.NODE },
+    usernsOptions:
+      users === undefined
+        ? { mode: NamespaceMode.NODE }
+        : { mode: NamespaceMode.POD, uids: [...users.uidMappings], gids: [...users.gidMappings] },
   };
 }
 
 /** A debug container sees the processes of its target, unless the whole pod shares them anyway. */
-export function containerNamespaces(pod: Pod, targetContainerId?: string): Init<NamespaceOption> {
-  const namespaces = podNamespaces(pod);
+export function containerNamespaces(
+  pod: Pod,
+  targetContainerId?: string,
+  users?: UserNamespaceMapping,
+): Init<NamespaceOption> {
+  const namespaces = podNamespaces(pod, users);
   if (targetContainerId === undefined || namespaces.pid !== NamespaceMode.CONTAINER) return namespaces;
   return { ...namespaces, pid: NamespaceMode.TARGET, targetId: targetContainerId };
 }

@@ -116,7 +116,7 @@ describe('sandbox', () => {
     [
       'user namespaces',
       { hostUsers: false },
-      'pod "web_shop(u1)": spec.hostUsers is false, but this build does not run pods in user namespaces yet',
+      "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
     ],
     [
       'resource claims',

@@ -1,9 +1,24 @@
 /** Builds the configs of sandboxes and containers with the files of a real node. */
 import { errorText } from '../../async/index.js';
-import type { ContainerConfig, CriRuntime, Init, Mount, PodSandboxConfig } from '../../cri/index.js';
+import type {
+  ContainerConfig,
+  CriRuntime,
+  Init,
+  LinuxContainerResources,
+  Mount,
+  PodSandboxConfig,
+} from '../../cri/index.js';
 import { formatPod, isHostNetwork, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
-import type { AnyContainer, ContainerConfigRequest, ContainerVolumes, PodConfigs } from '../contracts.js';
+import type {
+  AnyContainer,
+  ContainerConfigRequest,
+  ContainerVolumes,
+  ImageUser,
+  PodConfigs,
+} from '../contracts.js';
+import { imageUserOf } from '../image-user.js';
+import { type UserNamespaceMapping, usersUnsupported } from '../userns/index.js';
 import { containerConfig } from './container.js';
 import { composeDns } from './dns.js';
 import { type EnvSources, fetchEnvironmentInputs } from './env-inputs.js';
@@ -13,9 +28,11 @@ import { hostNetworkHostsFile, podHostsFile } from './hosts-file.js';
 import { containerDirectory, containerLogDirectory, podHostsPath, podLogDirectory } from './paths.js';
 import { createTerminationLog, makeLogDirectory, readNodeFile, writeHostsFile } from './pod-files.js';
 import { emptyResolvConf, parseResolvConf, type ResolvConf } from './resolv-conf.js';
+import { containerResources, overheadResources, sandboxResources } from './resources.js';
 import { sandboxConfig } from './sandbox.js';
-import { type ImageUser, verifyRunAsNonRoot } from './security.js';
+import { verifyRunAsNonRoot } from './security.js';
 import type { RuntimeSettings } from './settings.js';
+import { expandedSubPath } from './subpath-expr.js';
 import { rejectUnsupportedContainer, rejectUnsupportedPod } from './unsupported.js';
 
 export interface PodConfigsOptions {
@@ -32,6 +49,8 @@ export interface PodConfigsOptions {
   readonly volumeGroups?: (pod: Pod) => readonly number[];
   /** Whether a container, or any of the pod when none is given, owns its CPUs. Absent: none does. */
   readonly hasExclusiveCpus?: (pod: Pod, container?: AnyContainer) => boolean;
+  /** A pod's own mapping of users, if it has one. Absent: no pod can. */
+  readonly users?: (pod: Pod) => Promise<UserNamespaceMapping | undefined>;
 }
 
 const etcHosts = '/etc/hosts';
@@ -47,6 +66,7 @@ export class FilePodConfigs implements PodConfigs {
     const { cgroupParent, volumeGroups, hasExclusiveCpus } = this.#options;
     const settings = this.#options.settings();
     rejectUnsupportedPod(pod);
+    const users = await this.#users(pod);
     const dns = composeDns(pod, await readResolvConf(settings.resolvConf), settings);
     for (const { reason, message, nodeMessage } of dns.warnings) {
       if (nodeMessage !== undefined) {
@@ -62,6 +82,7 @@ export class FilePodConfigs implements PodConfigs {
       cgroupParent: cgroupParent?.(pod) ?? '',
       volumeGroups: volumeGroups?.(pod) ?? [],
       hasExclusiveCpus: hasExclusiveCpus?.(pod) ?? false,
+      users,
     });
     await makeLogDirectoryOf(podLogDirectory(settings.podLogsDir, pod), `pod "${formatPod(pod)}"`);
     this.#options.timeline.record({
@@ -86,10 +107,15 @@ export class FilePodConfigs implements PodConfigs {
     const settings = this.#options.settings();
     rejectUnsupportedPod(pod);
     rejectUnsupportedContainer(pod, container);
+    const users = await this.#users(pod);
     const inputs = await fetchEnvironmentInputs(pod, container, this.#options.env);
     const environment = computeEnvironment({ pod, container, podIps, settings, inputs });
-    const volumeMounts = await this.#options.volumes.mounts(pod, container);
-    const imageUser = await this.#options.imageUser(container.image ?? '');
+    const volumeMounts = await this.#options.volumes.mounts(pod, container, {
+      subPath: (mount) => expandedSubPath(mount, environment),
+      imageOf: (volumeName) => request.imageVolumes?.get(volumeName)?.ref,
+      runtimeHandler: request.runtimeHandler ?? '',
+    });
+    const imageUser = request.image.user ?? (await this.#options.imageUser(container.image ?? ''));
     verifyRunAsNonRoot(pod, container, imageUser);
     const config = containerConfig({
       pod,
@@ -101,6 +127,7 @@ export class FilePodConfigs implements PodConfigs {
       volumeGroups: volumeGroups?.(pod) ?? [],
       hasExclusiveCpus: hasExclusiveCpus?.(pod, container) ?? false,
       targetContainerId: request.targetContainerId,
+      users,
       settings,
     });
     await makeLogDirectoryOf(
@@ -111,7 +138,7 @@ export class FilePodConfigs implements PodConfigs {
       ...volumeMounts,
       ...(await this.#mountHostsFile(pod, container, podIps, settings)),
       ...(await this.#mountTerminationLog(pod, container, settings)),
-    ];
+    ].map((mount) => withUsers(mount, users));
     this.#options.timeline.record({
       kind: 'decision',
       what: 'container.config',
@@ -124,6 +151,26 @@ export class FilePodConfigs implements PodConfigs {
     });
     // Every file made here lives as long as its pod, so there is nothing to clean up.
     return { config: { ...config, mounts }, cleanup: async () => {} };
+  }
+
+  containerResources(pod: Pod, container: AnyContainer): Init<LinuxContainerResources> {
+    const { settings, hasExclusiveCpus } = this.#options;
+    return containerResources(pod, container, settings(), hasExclusiveCpus?.(pod, container) ?? false);
+  }
+
+  podResources(pod: Pod): ReturnType<PodConfigs['podResources']> {
+    const { settings, hasExclusiveCpus } = this.#options;
+    return {
+      resources: sandboxResources(pod, settings(), hasExclusiveCpus?.(pod) ?? false),
+      overhead: overheadResources(pod, settings()),
+    };
+  }
+
+  async #users(pod: Pod): Promise<UserNamespaceMapping | undefined> {
+    if (pod.spec.hostUsers !== false) return undefined;
+    const { users } = this.#options;
+    if (users === undefined) throw new Error(usersUnsupported);
+    return await users(pod);
   }
 
   /** Containers that mount the file themselves keep theirs; without an address there is nothing to write yet. */
@@ -174,14 +221,19 @@ export class FilePodConfigs implements PodConfigs {
   }
 }
 
+/** In a pod with users of its own, what is mounted belongs to the pod's users as it does to the machine's outside. */
+function withUsers(mount: Init<Mount>, users: UserNamespaceMapping | undefined): Init<Mount> {
+  if (users === undefined) return mount;
+  return { ...mount, uidMappings: [...users.uidMappings], gidMappings: [...users.gidMappings] };
+}
+
 /** Asks the runtime which user an image names. */
 export function imageUserFromRuntime(
   runtime: Pick<CriRuntime, 'imageStatus'>,
 ): (image: string) => Promise<ImageUser> {
   return async (image) => {
     const { image: found } = await runtime.imageStatus({ image: { image } });
-    if (found?.uid !== undefined) return { uid: found.uid.value };
-    return { username: found?.username ?? '' };
+    return imageUserOf(found);
   };
 }
 

@@ -1,6 +1,7 @@
 /** The CRI config of a pod's sandbox. */
 import type { Init, LinuxPodSandboxConfig, PodSandboxConfig } from '../../cri/index.js';
 import { isHostNetwork, type Pod, podContainers } from '../../kube/index.js';
+import type { UserNamespaceMapping } from '../userns/index.js';
 import { runtimeDefaultProfile } from './confinement.js';
 import { kernelHostname, podHostname } from './hostname.js';
 import { sandboxAnnotations, sandboxLabels } from './labels.js';
@@ -24,6 +25,8 @@ export interface SandboxRequest {
   readonly volumeGroups: readonly number[];
   /** Whether CPUs belong to containers of this pod alone, so that no quota may slow them. */
   readonly hasExclusiveCpus: boolean;
+  /** The pod's own mapping of users; absent for one that shares those of the machine. */
+  readonly users?: UserNamespaceMapping | undefined;
 }
 
 export function sandboxConfig(request: SandboxRequest): Init<PodSandboxConfig> {
@@ -65,7 +68,7 @@ function linuxConfig(request: SandboxRequest): Init<LinuxPodSandboxConfig> {
         : { selinuxOptions: selinuxOptions(context.seLinuxOptions) }),
       supplementalGroups: sandboxGroups(pod, request.volumeGroups),
       supplementalGroupsPolicy: supplementalGroupsPolicy(pod),
-      namespaceOptions: podNamespaces(pod),
+      namespaceOptions: podNamespaces(pod, request.users),
     },
   };
 }

@@ -2,6 +2,7 @@
 import type { Init, LinuxContainerSecurityContext, SELinuxOption } from '../../cri/index.js';
 import { formatPod, type Pod, type SELinuxOptions, type SecurityContext } from '../../kube/index.js';
 import type { AnyContainer, ImageUser } from '../contracts.js';
+import type { UserNamespaceMapping } from '../userns/index.js';
 import { appArmorProfile, hiddenPaths, seccompProfile } from './confinement.js';
 import { containerNamespaces } from './namespaces.js';
 import type { RuntimeSettings } from './settings.js';
@@ -52,6 +53,8 @@ export interface SecurityRequest {
   /** Groups that the pod's persistent volumes ask for. */
   readonly volumeGroups: readonly number[];
   readonly targetContainerId: string | undefined;
+  /** The pod's own mapping of users; absent for one that shares those of the machine. */
+  readonly users?: UserNamespaceMapping | undefined;
   readonly settings: RuntimeSettings;
 }
 
@@ -81,7 +84,7 @@ export function containerSecurityContext(request: SecurityRequest): Init<LinuxCo
     ...hiddenPaths(effective.procMount, settings.thermalThrottlePaths),
     seccomp: seccompProfile(pod, container, settings),
     ...(appArmor === undefined ? {} : { apparmor: appArmor.profile, apparmorProfile: appArmor.text }),
-    namespaceOptions: containerNamespaces(pod, request.targetContainerId),
+    namespaceOptions: containerNamespaces(pod, request.targetContainerId, request.users),
   };
 }
 

@@ -4,11 +4,6 @@ import type { AnyContainer } from '../contracts.js';
 
 /** Fails when the pod as a whole asks for something that is not there. */
 export function rejectUnsupportedPod(pod: Pod): void {
-  if (pod.spec.hostUsers === false) {
-    throw new Error(
-      `pod "${formatPod(pod)}": spec.hostUsers is false, but this build does not run pods in user namespaces yet; remove the field or set it to true`,
-    );
-  }
   if ((pod.spec.resourceClaims ?? []).length > 0) {
     throw new Error(
       `pod "${formatPod(pod)}": spec.resourceClaims is set, but this build does not prepare dynamic resources yet; remove the claims or run the pod on another node`,

@@ -6,5 +6,4 @@ export {
   deadToRemoveAfter,
   sandboxesToRemove,
 } from './container-gc.js';
-export { type CleanResult, cleanPodDirectories, makePodDirectories } from './pod-directories.js';
 export { containerRemover, type RemoverOptions } from './remover.js';

@@ -1,0 +1,14 @@
+/** The volumes of pods: what is mounted where, by which plugin, and what containers get of it. */
+export * from './contracts.js';
+export {
+  type MountSurroundings,
+  VolumeManager,
+  type VolumeManagerOptions,
+  type VolumeObserver,
+  type VolumePods,
+  volumeWaitMs,
+} from './manager/index.js';
+export { cleanOrphanedPods, type OrphanedPods, type OrphanedPodsOutcome } from './orphans.js';
+export { type RunTool, runDiskTool, type VolumePluginsOptions, volumePlugins } from './plugins/index.js';
+export * from './tokens/index.js';
+export * from './trust-bundles/index.js';

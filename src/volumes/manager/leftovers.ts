@@ -1,0 +1,73 @@
+/** Removes what earlier runs left and no mount accounts for: mounts are undone, folders go only when empty. */
+import { join } from 'node:path/posix';
+import { type Host, HostError, mountPointsUnder } from '../../host/index.js';
+import { cleanSubPaths } from '../subpath/index.js';
+import type { VolumeNotes } from './notes.js';
+import type { Leftover, Reconstruction, StrandedSubPaths } from './reconstruct.js';
+
+export interface LeftoversOptions {
+  readonly host: Host;
+  readonly podDirectory: (uid: string) => string;
+  readonly notes: VolumeNotes;
+}
+
+export class Leftovers {
+  readonly #options: LeftoversOptions;
+  #volumes: readonly Leftover[] = [];
+  #subPaths: readonly StrandedSubPaths[] = [];
+
+  constructor(options: LeftoversOptions) {
+    this.#options = options;
+  }
+
+  get isEmpty(): boolean {
+    return this.#volumes.length + this.#subPaths.length === 0;
+  }
+
+  take({ leftovers, subPaths }: Reconstruction): void {
+    this.#volumes = leftovers;
+    this.#subPaths = subPaths;
+  }
+
+  /** Hands out the work for pods of which nothing runs any more. Each is tried once, as a second time goes no better. */
+  due(isRuntimeGone: (uid: string) => boolean): (() => Promise<void>)[] {
+    const volumes = this.#volumes.filter(({ podUid }) => isRuntimeGone(podUid));
+    const subPaths = this.#subPaths.filter(({ podUid }) => isRuntimeGone(podUid));
+    this.#volumes = this.#volumes.filter((leftover) => !volumes.includes(leftover));
+    this.#subPaths = this.#subPaths.filter((leftover) => !subPaths.includes(leftover));
+    return [
+      ...subPaths.map((leftover) => () => this.#cleanSubPaths(leftover)),
+      ...volumes.map((leftover) => () => this.#cleanVolume(leftover)),
+    ];
+  }
+
+  async #cleanVolume(leftover: Leftover): Promise<void> {
+    const { host, notes } = this.#options;
+    await cleanLeftover(host, leftover.path).then(
+      () => notes.leftoverCleaned(leftover),
+      (error: unknown) => notes.leftoverKept(leftover, error),
+    );
+  }
+
+  async #cleanSubPaths({ podUid, innerName }: StrandedSubPaths): Promise<void> {
+    const { host, notes, podDirectory } = this.#options;
+    await cleanSubPaths({ host, podDirectory: podDirectory(podUid), innerVolumeName: innerName }).then(
+      () => notes.subPathsCleaned(podUid, innerName),
+      (error: unknown) => notes.subPathsKept(podUid, innerName, error),
+    );
+  }
+}
+
+async function cleanLeftover(host: Host, path: string): Promise<void> {
+  for (const { target } of await mountPointsUnder(host, path)) await host.mounts.unmount(target);
+  await removeEmptyFolders(host, path);
+}
+
+/** A file stops it: whatever is left may be somebody's data. */
+async function removeEmptyFolders(host: Host, path: string): Promise<void> {
+  const { kind } = await host.files.lstat(path);
+  if (kind !== 'directory')
+    throw new HostError('ENOTEMPTY', path, `${path} is in the way; remove it if nothing needs it`);
+  for (const name of await host.files.readdir(path)) await removeEmptyFolders(host, join(path, name));
+  await host.files.rmdir(path);
+}

@@ -1,0 +1,269 @@
+/** The volume manager: what the kubelet asks for the volumes of its pods. */
+import { join } from 'node:path/posix';
+import { type Clock, isCancelled, TimedOut, withTimeout } from '../../async/index.js';
+import type { Init, Mount } from '../../cri/index.js';
+import { type Host, mountPointsUnder } from '../../host/index.js';
+import type { Container, EphemeralContainer, Pod } from '../../kube/index.js';
+import type { Timeline } from '../../timeline/index.js';
+import type { ClaimStore, VolumePlugin } from '../contracts.js';
+import { prepareSubPath } from '../subpath/index.js';
+import {
+  type ContainerMountsRequest,
+  containerMounts,
+  type MountedVolume,
+  type MountSurroundings,
+} from './container-mounts.js';
+import { Leftovers } from './leftovers.js';
+import type { NodeIdentity } from './node-affinity.js';
+import { VolumeNotes, type VolumeObserver } from './notes.js';
+import { VolumeOperator } from './operator.js';
+import { processPod } from './processing.js';
+import { Reconciler, type VolumePods } from './reconciler.js';
+import { reconstruct } from './reconstruct.js';
+import { mountWait, mountWaitText, unmountWaitText } from './wait-texts.js';
+import { usedVolumes } from './wanted.js';
+
+export const volumeWaitMs = 123_000;
+
+export interface VolumeManagerOptions {
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly host: Host;
+  readonly rootDir: string;
+  readonly plugins: readonly VolumePlugin[];
+  readonly pods: VolumePods;
+  readonly node: () => NodeIdentity;
+  /** Absent: no pod can use a claim. */
+  readonly claims?: ClaimStore;
+  readonly supportsRecursiveReadOnly: (runtimeHandler: string) => boolean;
+  readonly isSelinuxEnabled: boolean;
+  readonly observer?: VolumeObserver;
+  readonly operationsAtOnce?: number;
+}
+
+type AnyContainer = Container | EphemeralContainer;
+
+export class VolumeManager {
+  readonly #options: VolumeManagerOptions;
+  readonly #notes: VolumeNotes;
+  readonly #operator: VolumeOperator;
+  readonly #leftovers: Leftovers;
+  readonly #reconciler: Reconciler;
+  /** By pod: the last time that it was begun to be processed. */
+  readonly #rounds = new Map<string, object>();
+  #started: Promise<void> | undefined;
+
+  constructor(options: VolumeManagerOptions) {
+    this.#options = options;
+    const { clock, timeline, host, plugins, node, pods, observer, operationsAtOnce } = options;
+    const podDirectory = (uid: string): string => this.#podDirectory(uid);
+    this.#notes = new VolumeNotes(timeline, clock, observer);
+    this.#operator = new VolumeOperator({ host, plugins, node, podDirectory });
+    this.#leftovers = new Leftovers({ host, podDirectory, notes: this.#notes });
+    this.#reconciler = new Reconciler({
+      clock,
+      pods,
+      notes: this.#notes,
+      operator: this.#operator,
+      leftovers: this.#leftovers,
+      ...(operationsAtOnce === undefined ? {} : { operationsAtOnce }),
+    });
+  }
+
+  /** Takes over what an earlier run left; to be called before any pod is processed. */
+  start(): Promise<void> {
+    this.#started ??= this.#reconstruct();
+    return this.#started;
+  }
+
+  /** Cuts off what can be, and awaits all that is under way. */
+  async stop(): Promise<void> {
+    await this.#reconciler.stop();
+    await this.#started;
+  }
+
+  /** Resolves once all volumes that containers of the pod use are mounted. */
+  async waitForMounts(pod: Pod, signal: AbortSignal): Promise<void> {
+    if (usedVolumes(pod).length === 0) return;
+    const missing = () => mountWait(pod, this.#reconciler.desired, this.#operator.actual);
+    try {
+      await withTimeout(this.#options.clock, volumeWaitMs, signal, async (limit) => {
+        await this.start();
+        const problems = await this.#process(pod, limit);
+        if (problems.length > 0) throw new Error(problems.join('; '));
+        await this.#reconciler.until(() => missing().unmounted.length === 0, limit);
+      });
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      const wait = missing();
+      if (wait.unmounted.length === 0) return;
+      throw new Error(mountWaitText(wait, problemText(error)), { cause: error });
+    }
+  }
+
+  /** Resolves once none of the pod's volumes is mounted or may be; nothing of the pod runs any more. */
+  async waitForUnmounts(pod: Pod, signal: AbortSignal): Promise<void> {
+    const { uid = '' } = pod.metadata;
+    try {
+      await withTimeout(this.#options.clock, volumeWaitMs, signal, async (limit) => {
+        await this.start();
+        await this.#reconciler.until(() => !this.exist(uid), limit);
+      });
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      const ofPod = [...this.#operator.actual.mounts.values()].filter(({ podUid }) => podUid === uid);
+      const names = ofPod.map(({ uniqueName }) => uniqueName);
+      throw new Error(unmountWaitText(names, problemText(error)), { cause: error });
+    }
+    const left = await mountPointsUnder(this.#options.host, join(this.#podDirectory(uid), 'volumes'));
+    if (left.length === 0) return;
+    const targets = left.map(({ target }) => target);
+    throw new Error(unmountWaitText(targets, 'no volume of the pod accounts for these mounts; unmount them'));
+  }
+
+  /** Whether some volume of the pod is mounted or may be. */
+  exist(uid: string): boolean {
+    for (const { podUid } of this.#operator.actual.mounts.values()) if (podUid === uid) return true;
+    return this.#reconciler.isBusyWith(uid);
+  }
+
+  /** The mounts of a container; only volumes that are mounted for sure can be given to it. */
+  mounts(
+    pod: Pod,
+    container: AnyContainer,
+    surroundings: MountSurroundings,
+  ): Promise<readonly Init<Mount>[]> {
+    const { supportsRecursiveReadOnly, isSelinuxEnabled } = this.#options;
+    return containerMounts({
+      pod,
+      container,
+      surroundings,
+      supportsRecursiveReadOnly,
+      isSelinuxEnabled,
+      volume: (name) => this.#mountedVolume(pod, name),
+      bindSubPath: (bind) => this.#bindSubPath(pod, container, bind),
+    });
+  }
+
+  /** Where a volume of a pod lies on the machine; undefined while it is not mounted. */
+  volumeDirectory(pod: Pod, volumeName: string): string | undefined {
+    const volume = this.#mountedVolume(pod, volumeName);
+    return volume?.plugin.hostPath(volume.wanted.spec, volume.wanted.podUid);
+  }
+
+  /** Groups that the pod's persistent volumes ask for. */
+  volumeGroups(pod: Pod): readonly number[] {
+    const own = pod.spec.securityContext?.supplementalGroups ?? [];
+    const groups = new Set<number>();
+    for (const { podUid, extraGroup } of this.#reconciler.desired.values()) {
+      if (podUid !== pod.metadata.uid || extraGroup === undefined) continue;
+      if (!own.includes(extraGroup)) groups.add(extraGroup);
+    }
+    return [...groups];
+  }
+
+  /** To be called when something changed that volumes of these pods show: they are tried or refreshed at once. */
+  objectsChanged(uids: ReadonlySet<string>): void {
+    const refreshed = new Map<string, Pod>();
+    for (const wanted of this.#reconciler.desired.values()) {
+      if (!uids.has(wanted.podUid)) continue;
+      this.#reconciler.retry(wanted);
+      this.#operator.markStale(wanted);
+      if (wanted.refreshes) refreshed.set(wanted.podUid, wanted.pod);
+    }
+    for (const pod of refreshed.values()) this.#notes.refreshing(pod);
+    this.#reconciler.look();
+  }
+
+  /** To be called when pods may have ended; does nothing unless something waits for that. */
+  podsChanged(): void {
+    this.#reconciler.podsChanged();
+  }
+
+  /** How many volumes there are, by plugin. */
+  counts(): { readonly desired: ReadonlyMap<string, number>; readonly actual: ReadonlyMap<string, number> } {
+    return {
+      desired: countByPlugin(this.#reconciler.desired.values()),
+      actual: countByPlugin(this.#operator.actual.mounts.values()),
+    };
+  }
+
+  async #reconstruct(): Promise<void> {
+    const { host, rootDir, plugins } = this.#options;
+    // Containers could not show their mounts to the machine otherwise, nor see those that it makes later.
+    await host.mounts.makeShared(rootDir).then(
+      () => this.#notes.shared(rootDir),
+      (error: unknown) => this.#notes.notShared(rootDir, error),
+    );
+    const found = await reconstruct(host, rootDir, plugins);
+    this.#operator.adopt(found.mounts, found.devices);
+    this.#leftovers.take(found);
+    this.#notes.reconstructed(found);
+    this.#reconciler.open();
+  }
+
+  /** Brings what is wanted up to date with the pod; returns why some of it could not be. */
+  async #process(pod: Pod, signal: AbortSignal): Promise<readonly string[]> {
+    const { plugins, claims } = this.#options;
+    const { uid = '' } = pod.metadata;
+    const round = {};
+    this.#rounds.set(uid, round);
+    const { mounts, problems } = await processPod(pod, plugins, claims, signal);
+    // A later call knows the pod better; a pod that was cut off may have ended.
+    if (this.#rounds.get(uid) !== round) return problems;
+    this.#rounds.delete(uid);
+    if (signal.aborted) return problems;
+    for (const wanted of mounts.values()) {
+      this.#reconciler.want(wanted);
+      if (problems.length === 0) this.#operator.markStale(wanted);
+    }
+    this.#reconciler.look();
+    return problems;
+  }
+
+  #mountedVolume(pod: Pod, name: string): MountedVolume | undefined {
+    for (const wanted of this.#reconciler.desired.values()) {
+      if (wanted.podUid !== pod.metadata.uid || !wanted.volumeNames.includes(name)) continue;
+      if (!this.#operator.isMounted(wanted)) return undefined;
+      return { wanted, plugin: this.#operator.plugin(wanted) };
+    }
+    return undefined;
+  }
+
+  async #bindSubPath(
+    pod: Pod,
+    container: AnyContainer,
+    { volume, volumePath, subPath, mountIndex, mount }: Parameters<ContainerMountsRequest['bindSubPath']>[0],
+  ): Promise<string> {
+    try {
+      return await prepareSubPath({
+        host: this.#options.host,
+        podDirectory: this.#podDirectory(pod.metadata.uid ?? ''),
+        innerVolumeName: volume.wanted.innerName,
+        containerName: container.name,
+        mountIndex,
+        volumePath,
+        subPath,
+        volumeMountName: mount.name,
+      });
+    } catch (error) {
+      this.#notes.subPathFailed(pod, container.name, mount.name, error);
+      throw error;
+    }
+  }
+
+  #podDirectory(uid: string): string {
+    return join(this.#options.rootDir, 'pods', uid);
+  }
+}
+
+function problemText(error: unknown): string {
+  if (error instanceof TimedOut) return 'context deadline exceeded';
+  return error instanceof Error ? error.message : String(error);
+}
+
+function countByPlugin(volumes: Iterable<{ readonly pluginName: string }>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { pluginName } of volumes) counts.set(pluginName, (counts.get(pluginName) ?? 0) + 1);
+  return counts;
+}

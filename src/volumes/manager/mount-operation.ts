@@ -1,0 +1,87 @@
+/** Mounts one volume of one pod: the checks, the device that pods share, and the plugin's set-up. */
+import { errorText } from '../../async/index.js';
+import { goQuote } from '../../kube/index.js';
+import { VolumeFailure, type VolumePlugin } from '../contracts.js';
+import { type NodeIdentity, nodeAffinityProblem } from './node-affinity.js';
+import { failureClass } from './outcome.js';
+import type { ActualDevice, ActualState, WantedMount } from './world.js';
+
+/** A mount that failed, with the text that users see of it. */
+export class FailedMount extends VolumeFailure {
+  constructor(step: string, innerName: string, problem: unknown) {
+    super(failureClass(problem), `${step} for volume ${goQuote(innerName)} : ${errorText(problem)}`, {
+      cause: problem,
+    });
+  }
+}
+
+export interface MountOperation {
+  readonly wanted: WantedMount;
+  readonly plugin: VolumePlugin;
+  readonly isRemount: boolean;
+  readonly node: NodeIdentity;
+  /** As it is at this moment. */
+  readonly actual: ActualState;
+  /** Told of each change of the device that pods share. */
+  readonly onDevice: (device: ActualDevice) => void;
+}
+
+/** Fails with FailedMount. */
+export async function runMount(operation: MountOperation, signal: AbortSignal): Promise<void> {
+  const { wanted, plugin, isRemount } = operation;
+  const refusal = mountRefusal(operation);
+  if (refusal !== undefined) throw refusal;
+  if (plugin.devices !== undefined) await mountDevice(operation, signal);
+  const { pod, spec, innerName } = wanted;
+  await plugin.setUp({ pod, spec, isRemount, signal }).catch((error: unknown) => {
+    throw new FailedMount('MountVolume.SetUp failed', innerName, error);
+  });
+}
+
+/** Why the volume may not be mounted, or undefined. */
+export function mountRefusal({
+  wanted,
+  plugin,
+  node,
+  actual,
+}: Pick<MountOperation, 'wanted' | 'plugin' | 'node' | 'actual'>): FailedMount | undefined {
+  const { spec, innerName } = wanted;
+  if (spec.kind !== 'persistent') return undefined;
+  const { persistentVolume } = spec;
+  const misplaced = nodeAffinityProblem(persistentVolume, node);
+  if (misplaced !== undefined) {
+    return new FailedMount('MountVolume.NodeAffinity check failed', innerName, new Error(misplaced));
+  }
+  if ((persistentVolume.spec.mountOptions ?? []).length > 0 && !plugin.supportsMountOptions) {
+    const problem = 'mount options are not supported for this volume type';
+    return new FailedMount('MountVolume.MountOptionSupport check failed', innerName, new Error(problem));
+  }
+  const { accessModes = [] } = persistentVolume.spec;
+  if (accessModes.length === 1 && accessModes[0] === 'ReadWriteOncePod' && isUsedElsewhere(wanted, actual)) {
+    const problem = 'volume uses the ReadWriteOncePod access mode and is already in use by another pod';
+    return new FailedMount('MountVolume.SetUp failed', innerName, new Error(problem));
+  }
+  return undefined;
+}
+
+function isUsedElsewhere({ podUid, pluginName, innerName }: WantedMount, { mounts }: ActualState): boolean {
+  return [...mounts.values()].some(
+    (mount) => mount.pluginName === pluginName && mount.innerName === innerName && mount.podUid !== podUid,
+  );
+}
+
+async function mountDevice(
+  { wanted, plugin, actual, onDevice }: MountOperation,
+  signal: AbortSignal,
+): Promise<void> {
+  const { uniqueName, pluginName, innerName, spec } = wanted;
+  if (plugin.devices === undefined || actual.devices.get(uniqueName)?.state === 'mounted') return;
+  const device = { uniqueName, pluginName, innerName };
+  try {
+    await plugin.devices.mountDevice(spec, signal);
+  } catch (error) {
+    if (failureClass(error) === 'uncertain') onDevice({ ...device, state: 'uncertain' });
+    throw new FailedMount('MountVolume.MountDevice failed', innerName, error);
+  }
+  onDevice({ ...device, state: 'mounted' });
+}

@@ -1,0 +1,227 @@
+/** What the timeline and whoever counts are told of volumes. Never anything of their content. */
+import type { Clock } from '../../async/index.js';
+import { formatDuration, formatNanoTimestampOfMs, goQuote, type Pod } from '../../kube/index.js';
+import { type PodRef, podRef, type Timeline } from '../../timeline/index.js';
+import type { OperationName } from './operations.js';
+import type { PlannedOperation } from './plan.js';
+import type { Leftover, Reconstruction } from './reconstruct.js';
+
+/** Told of operations, so that someone can count them. */
+export interface VolumeObserver {
+  operation(ended: {
+    readonly pluginName: string;
+    readonly name: OperationName;
+    readonly succeeded: boolean;
+    readonly durationMs: number;
+  }): void;
+  /** After a start: how many volumes were found, and how many of them nobody knows. */
+  reconstructed(found: number, unknown: number): void;
+  leftoverCleaned(failed: boolean): void;
+}
+
+const verbs: Readonly<
+  Record<OperationName, { readonly what: string; readonly done: string; readonly undone: string }>
+> = {
+  volume_mount: { what: 'volume.mount', done: 'mounted', undone: 'not mounted' },
+  volume_unmount: { what: 'volume.unmount', done: 'unmounted', undone: 'not unmounted' },
+  unmount_device: {
+    what: 'volume.unmountDevice',
+    done: 'unmounted the device of',
+    undone: 'did not unmount the device of',
+  },
+};
+
+export class VolumeNotes {
+  readonly #timeline: Timeline;
+  readonly #clock: Clock;
+  readonly #observer: VolumeObserver | undefined;
+
+  constructor(timeline: Timeline, clock: Clock, observer: VolumeObserver | undefined) {
+    this.#timeline = timeline;
+    this.#clock = clock;
+    this.#observer = observer;
+  }
+
+  /** Every sync refreshes, and would push the pod's history out of its ring; only the end of a failure is news then. */
+  done(operation: PlannedOperation, durationMs: number, hadFailed: boolean): void {
+    const { pluginName, innerName } = subjectOf(operation);
+    const isRemount = operation.name === 'volume_mount' && operation.isRemount;
+    this.#observer?.operation({ pluginName, name: operation.name, succeeded: true, durationMs });
+    if (operation.name === 'volume_mount' && operation.isRoutine && !hadFailed) return;
+    this.#timeline.record({
+      kind: 'effect',
+      what: verbs[operation.name].what,
+      message: `${isRemount ? 'refreshed' : verbs[operation.name].done} volume ${innerName}`,
+      because: operation.because,
+      ...podOf(operation),
+      durationMs,
+      data: { plugin: pluginName, volume: operation.key.uniqueName },
+    });
+  }
+
+  failed(operation: PlannedOperation, error: unknown, delayMs: number, durationMs: number): void {
+    const { pluginName, innerName } = subjectOf(operation);
+    this.#observer?.operation({ pluginName, name: operation.name, succeeded: false, durationMs });
+    const { pod } = podOf(operation);
+    if (operation.name === 'volume_mount' && pod !== undefined) {
+      const text = error instanceof Error ? error.message : String(error);
+      this.#timeline.event(pod, 'Warning', 'FailedMount', text);
+    }
+    const untilText = formatNanoTimestampOfMs(this.#clock.now() + delayMs);
+    this.#timeline.record({
+      kind: 'problem',
+      what: verbs[operation.name].what,
+      message: `${verbs[operation.name].undone} volume ${innerName}: Operation for ${goQuote(operation.key.uniqueName)} failed. No retries permitted until ${untilText} (durationBeforeRetry ${formatDuration(delayMs)}).`,
+      because: operation.because,
+      // A mount that failed is told by its event.
+      level: operation.name === 'volume_mount' ? 'debug' : 'warn',
+      ...(pod === undefined ? {} : { pod }),
+      error,
+      data: { plugin: pluginName, volume: operation.key.uniqueName },
+    });
+  }
+
+  /** Something that volumes of the pod show has changed. */
+  refreshing(pod: Pod): void {
+    this.#timeline.record({
+      kind: 'decision',
+      what: 'volume.refresh',
+      message: 'volumes are refreshed',
+      because: 'an object that the pod uses has changed',
+      pod: podRef(pod),
+    });
+  }
+
+  shared(rootDir: string): void {
+    this.#timeline.record({
+      kind: 'effect',
+      what: 'volume.share',
+      message: `mounts below ${rootDir} are shared`,
+      because: 'containers with mount propagation need that',
+      level: 'debug',
+    });
+  }
+
+  notShared(rootDir: string, error: unknown): void {
+    this.#timeline.record({
+      kind: 'problem',
+      what: 'volume.share',
+      message: `mounts below ${rootDir} are not shared; volumes with mountPropagation will not work`,
+      level: 'warn',
+      error,
+    });
+  }
+
+  reconstructed({ mounts, devices, leftovers, problems }: Reconstruction): void {
+    this.#observer?.reconstructed(mounts.length + leftovers.length, leftovers.length);
+    for (const problem of problems) {
+      this.#timeline.record({
+        kind: 'problem',
+        what: 'volume.reconstruct',
+        message: `a folder of volumes could not be read, so what is mounted there is not known: ${problem}`,
+      });
+    }
+    if (mounts.length + leftovers.length === 0) return;
+    this.#timeline.record({
+      kind: 'observation',
+      what: 'volume.reconstruct',
+      message: `found volumes of an earlier run`,
+      level: 'info',
+      data: { volumes: mounts.length, devices: devices.length, unknown: leftovers.length },
+    });
+  }
+
+  leftoverCleaned(leftover: Leftover): void {
+    this.#observer?.leftoverCleaned(false);
+    this.#timeline.record({
+      kind: 'effect',
+      what: 'volume.leftover',
+      message: `removed ${leftover.path}`,
+      ...aboutLeftover(leftover),
+    });
+  }
+
+  leftoverKept(leftover: Leftover, error: unknown): void {
+    this.#observer?.leftoverCleaned(true);
+    this.#timeline.record({
+      kind: 'problem',
+      what: 'volume.leftover',
+      message: `could not remove ${leftover.path}`,
+      ...aboutLeftover(leftover),
+      error,
+    });
+  }
+
+  subPathsCleaned(podUid: string, innerName: string): void {
+    this.#timeline.record({
+      kind: 'effect',
+      what: 'volume.leftover',
+      message: `removed the subPath mounts of volume ${innerName}`,
+      because: 'an earlier run left them, and nothing of the pod runs',
+      pod: unnamed(podUid),
+    });
+  }
+
+  subPathsKept(podUid: string, innerName: string, error: unknown): void {
+    this.#timeline.record({
+      kind: 'problem',
+      what: 'volume.leftover',
+      message: `could not remove the subPath mounts of volume ${innerName}`,
+      because: 'an earlier run left them, and nothing of the pod runs',
+      pod: unnamed(podUid),
+      error,
+    });
+  }
+
+  /** Users only learn that it failed: the details would tell them of the node's files. */
+  subPathFailed(pod: Pod, container: string, mount: string, error: unknown): void {
+    this.#timeline.record({
+      kind: 'problem',
+      what: 'volume.subPath',
+      message: `the subPath of volumeMount ${mount} is not usable`,
+      because: `container ${container} is about to be created`,
+      pod: podRef(pod),
+      container,
+      level: 'warn',
+      error,
+    });
+  }
+
+  broken(task: string, error: unknown): void {
+    this.#timeline.record({ kind: 'problem', what: 'volume.task', message: `${task} failed`, error });
+  }
+}
+
+function subjectOf(operation: PlannedOperation): { readonly pluginName: string; readonly innerName: string } {
+  switch (operation.name) {
+    case 'volume_mount':
+      return operation.wanted;
+    case 'volume_unmount':
+      return operation.mount;
+    case 'unmount_device':
+      return operation.device;
+  }
+}
+
+function podOf(operation: PlannedOperation): { pod?: PodRef } {
+  switch (operation.name) {
+    case 'volume_mount':
+      return { pod: podRef(operation.wanted.pod) };
+    case 'volume_unmount':
+      return { pod: operation.mount.owner ?? unnamed(operation.mount.podUid) };
+    case 'unmount_device':
+      return {};
+  }
+}
+
+function aboutLeftover({ podUid, pluginName, problem }: Leftover): { because: string; pod: PodRef } {
+  return {
+    because: `an earlier run left it, and for its kind ${pluginName}: ${problem}`,
+    pod: unnamed(podUid),
+  };
+}
+
+/** Of a pod that ended before the agent started only its UID is known. */
+function unnamed(uid: string): PodRef {
+  return { uid, name: '', namespace: '' };
+}

@@ -1,0 +1,94 @@
+/** Which operations on volumes may run beside each other, and when one that failed may be tried again. */
+
+export const firstDelayMs = 500;
+export const longestDelayMs = 122_000;
+
+export type OperationName = 'volume_mount' | 'volume_unmount' | 'unmount_device';
+
+/** What an operation is about; without a pod it is about the volume in all pods. */
+export interface OperationKey {
+  readonly uniqueName: string;
+  readonly podUid: string | undefined;
+}
+
+export interface OperationEntry extends OperationKey {
+  readonly name: OperationName;
+  readonly pending: boolean;
+  /** Zero until it failed. */
+  readonly delayMs: number;
+  readonly failedAtMs: number;
+}
+
+/** The operations that run or failed last, by `operationKeyText`. */
+export type OperationBook = ReadonlyMap<string, OperationEntry>;
+
+export function operationKeyText({ uniqueName, podUid }: OperationKey): string {
+  return `${podUid ?? ''} ${uniqueName}`;
+}
+
+/** Mounts of volumes with a device are one after another whatever their pod; all else is the pod's own. */
+export function operationKey(
+  name: OperationName,
+  { uniqueName, podUid, hasDevice }: { uniqueName: string; podUid: string; hasDevice: boolean },
+): OperationKey {
+  switch (name) {
+    case 'volume_mount':
+      return { uniqueName, podUid: hasDevice ? undefined : podUid };
+    case 'volume_unmount':
+      return { uniqueName, podUid };
+    case 'unmount_device':
+      return { uniqueName, podUid: undefined };
+  }
+}
+
+/** Whether an operation is under way that this one would get in the way of. */
+export function isBusy(book: OperationBook, key: OperationKey): boolean {
+  const { uniqueName, podUid } = key;
+  if (podUid !== undefined) {
+    const ofVolume = book.get(operationKeyText({ uniqueName, podUid: undefined }));
+    return ofVolume?.pending === true || book.get(operationKeyText(key))?.pending === true;
+  }
+  for (const entry of book.values()) if (entry.pending && entry.uniqueName === uniqueName) return true;
+  return false;
+}
+
+export type Permission =
+  | { readonly kind: 'go' }
+  /** Another operation has to end first. */
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'back-off'; readonly untilMs: number };
+
+export function permission(
+  book: OperationBook,
+  key: OperationKey,
+  name: OperationName,
+  nowMs: number,
+): Permission {
+  if (isBusy(book, key)) return { kind: 'busy' };
+  const last = book.get(operationKeyText(key));
+  if (last === undefined || last.name !== name || last.delayMs === 0) return { kind: 'go' };
+  const untilMs = last.failedAtMs + last.delayMs;
+  return nowMs < untilMs ? { kind: 'back-off', untilMs } : { kind: 'go' };
+}
+
+/** The entry of an operation that begins: the delay of the last failure of the same name is remembered. */
+export function begun(
+  last: OperationEntry | undefined,
+  key: OperationKey,
+  name: OperationName,
+): OperationEntry {
+  const isSame = last?.name === name;
+  return {
+    ...key,
+    name,
+    pending: true,
+    delayMs: isSame ? last.delayMs : 0,
+    failedAtMs: isSame ? last.failedAtMs : 0,
+  };
+}
+
+/** The entry of an operation that failed; one that succeeds has none. */
+export function failed(entry: OperationEntry, nowMs: number): OperationEntry {
+  const delayMs = entry.delayMs === 0 ? firstDelayMs : Math.min(entry.delayMs * 2, longestDelayMs);
+  return { ...entry, pending: false, delayMs, failedAtMs: nowMs };
+}

@@ -1,0 +1,128 @@
+/** Decides what to mount and what to unmount next, from what is wanted, what is there and what is under way. */
+import {
+  type OperationBook,
+  type OperationKey,
+  type OperationName,
+  operationKey,
+  operationKeyText,
+  permission,
+} from './operations.js';
+import {
+  type ActualDevice,
+  type ActualMount,
+  type ActualState,
+  type DesiredState,
+  mountKey,
+  type WantedMount,
+} from './world.js';
+
+export interface PlanInput {
+  readonly desired: DesiredState;
+  readonly actual: ActualState;
+  readonly operations: OperationBook;
+  readonly nowMs: number;
+  /** Whether all sources have spoken and their pods are in `desired`, so that what is not there is not wanted. */
+  readonly readyToUnmount: boolean;
+  /** Whether nothing of the pod runs or will run any more. */
+  readonly isRuntimeGone: (podUid: string) => boolean;
+}
+
+export type PlannedOperation = { readonly key: OperationKey; readonly because: string } & (
+  | { readonly name: 'volume_unmount'; readonly mount: ActualMount }
+  | {
+      readonly name: 'volume_mount';
+      readonly wanted: WantedMount;
+      /** Set up again over what is there already. */
+      readonly isRemount: boolean;
+      /** The refresh that comes with every sync of the pod. */
+      readonly isRoutine: boolean;
+    }
+  | { readonly name: 'unmount_device'; readonly device: ActualDevice }
+);
+
+export interface VolumePlan {
+  /** To be started in this order; they run beside each other. */
+  readonly operations: readonly PlannedOperation[];
+  /** When the first of those that failed may be tried again. */
+  readonly retryAtMs: number | undefined;
+  /** Whether something is left as it is until pods change: nobody tells of that here, so it is worth another look. */
+  readonly isHeldBack: boolean;
+}
+
+export function planVolumes(input: PlanInput): VolumePlan {
+  const { desired, actual, nowMs } = input;
+  const operations: PlannedOperation[] = [];
+  const planned = new Map(input.operations);
+  let retryAtMs: number | undefined;
+  let isHeldBack = false;
+  const consider = (operation: PlannedOperation): void => {
+    const { key, name } = operation;
+    const may = permission(planned, key, name, nowMs);
+    if (may.kind === 'back-off') retryAtMs = Math.min(retryAtMs ?? may.untilMs, may.untilMs);
+    if (may.kind !== 'go') return;
+    operations.push(operation);
+    planned.set(operationKeyText(key), { ...key, name, pending: true, delayMs: 0, failedAtMs: 0 });
+  };
+
+  for (const mount of actual.mounts.values()) {
+    if (desired.has(mountKey(mount))) continue;
+    const because = unmountReason(mount, input);
+    if (because === undefined) {
+      isHeldBack = true;
+      continue;
+    }
+    consider({ name: 'volume_unmount', key: keyOf('volume_unmount', mount, false), because, mount });
+  }
+  for (const wanted of desired.values()) {
+    const mount = actual.mounts.get(mountKey(wanted));
+    const because = mountReason(mount);
+    if (because === undefined) continue;
+    const isRemount = mount !== undefined && (mount.state === 'mounted' || mount.reconstructed);
+    const key = keyOf('volume_mount', wanted, wanted.hasDevice);
+    const isRoutine = mount?.state === 'mounted';
+    consider({ name: 'volume_mount', key, because, wanted, isRemount, isRoutine });
+  }
+  for (const device of actual.devices.values()) {
+    if (isInUse(device, input)) continue;
+    if (!input.readyToUnmount) {
+      isHeldBack = true;
+      continue;
+    }
+    const key: OperationKey = { uniqueName: device.uniqueName, podUid: undefined };
+    consider({ name: 'unmount_device', key, because: 'no pod uses the volume any more', device });
+  }
+  return { operations, retryAtMs, isHeldBack };
+}
+
+function keyOf(name: OperationName, mount: WantedMount | ActualMount, hasDevice: boolean): OperationKey {
+  return operationKey(name, { uniqueName: mount.uniqueName, podUid: mount.podUid, hasDevice });
+}
+
+/** Undefined as long as the mount has to stay. A volume is never taken from under a container. */
+function unmountReason(
+  { podUid, state, reconstructed }: ActualMount,
+  { readyToUnmount, isRuntimeGone }: PlanInput,
+): string | undefined {
+  if (!readyToUnmount || !isRuntimeGone(podUid)) return undefined;
+  if (reconstructed) return 'it was found on disk, and no pod that should run wants it';
+  return state === 'uncertain'
+    ? 'it may be mounted, and the pod has ended'
+    : 'the pod has ended and nothing of it runs';
+}
+
+/** Undefined when there is nothing to do. */
+function mountReason(mount: ActualMount | undefined): string | undefined {
+  if (mount === undefined) return 'the pod wants it and it is not mounted';
+  if (mount.state === 'uncertain') {
+    return mount.reconstructed
+      ? 'it was found on disk and has to be made sure of'
+      : 'an earlier attempt may have mounted it or not';
+  }
+  return mount.remountRequired ? 'the pod was processed again, and its content may have changed' : undefined;
+}
+
+function isInUse({ uniqueName }: ActualDevice, { desired, actual }: PlanInput): boolean {
+  for (const wanted of desired.values()) if (wanted.uniqueName === uniqueName) return true;
+  for (const mount of actual.mounts.values()) if (mount.uniqueName === uniqueName) return true;
+  return false;
+}

@@ -1,0 +1,47 @@
+/** Turns a pod into the mounts that it wants, resolving the claims that its volumes name. */
+import { errorText } from '../../async/index.js';
+import type { Pod, Volume } from '../../kube/index.js';
+import type { ClaimStore, ResolvedClaim, VolumePlugin } from '../contracts.js';
+import { mergeWanted, namesClaim, usedVolumes, wantedMount } from './wanted.js';
+import type { WantedMount } from './world.js';
+
+const maxProblems = 10;
+
+export interface ProcessedPod {
+  /** By `mountKey`. */
+  readonly mounts: ReadonlyMap<string, WantedMount>;
+  /** Why some volumes are not among the mounts, each text once. */
+  readonly problems: readonly string[];
+}
+
+export async function processPod(
+  pod: Pod,
+  plugins: readonly VolumePlugin[],
+  claims: ClaimStore | undefined,
+  signal: AbortSignal,
+): Promise<ProcessedPod> {
+  const mounts: WantedMount[] = [];
+  const problems = new Set<string>();
+  for (const volume of usedVolumes(pod)) {
+    try {
+      const claim = namesClaim(volume) ? await resolveClaim(pod, volume, claims, signal) : undefined;
+      mounts.push(wantedMount(pod, volume, claim, plugins));
+    } catch (error) {
+      if (problems.size < maxProblems) problems.add(errorText(error));
+    }
+  }
+  return { mounts: mergeWanted(mounts), problems: [...problems] };
+}
+
+async function resolveClaim(
+  pod: Pod,
+  volume: Volume,
+  claims: ClaimStore | undefined,
+  signal: AbortSignal,
+): Promise<ResolvedClaim> {
+  if (claims !== undefined) return claims.resolve(pod, volume, signal);
+  const claim = volume.persistentVolumeClaim?.claimName ?? `${pod.metadata.name ?? ''}-${volume.name}`;
+  throw new Error(
+    `error processing PVC ${pod.metadata.namespace ?? ''}/${claim}: this node knows of no claims; give it a folder with PersistentVolumes and PersistentVolumeClaims`,
+  );
+}

@@ -1,0 +1,220 @@
+/**
+ * Drives volumes from what is to what is wanted. It looks whenever something has happened: something else is wanted,
+ * an operation ended, a back-off is over. While nothing happens, nothing runs.
+ */
+import { type Clock, Gate, TaskGroup, type Timer } from '../../async/index.js';
+import type { Leftovers } from './leftovers.js';
+import type { VolumeNotes } from './notes.js';
+import { begun, failed, isBusy, type OperationEntry, operationKey, operationKeyText } from './operations.js';
+import type { VolumeOperator } from './operator.js';
+import { type PlannedOperation, planVolumes } from './plan.js';
+import { unwantedMounts } from './wanted.js';
+import { mountKey, type WantedMount } from './world.js';
+
+/** How long something may wait for a pod's state before it is looked at again without being asked to. */
+const safetyPassMs = 10_000;
+/** Enough that mounts whose server hangs do not hold up all others. */
+const defaultOperationsAtOnce = 64;
+
+/** What is asked about pods. */
+export interface VolumePods {
+  /** Whether all sources have delivered their pods. */
+  allSourcesReady(): boolean;
+  isConfigured(uid: string): boolean;
+  /** Whether nothing of the pod runs or will run any more. */
+  isRuntimeGone(uid: string): boolean;
+}
+
+export interface ReconcilerOptions {
+  readonly clock: Clock;
+  readonly notes: VolumeNotes;
+  readonly operator: VolumeOperator;
+  readonly leftovers: Leftovers;
+  readonly pods: VolumePods;
+  readonly operationsAtOnce?: number;
+}
+
+interface Waiter {
+  readonly isDone: () => boolean;
+  readonly resolve: () => void;
+}
+
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  readonly #tasks: TaskGroup;
+  readonly #gate: Gate;
+  readonly #desired = new Map<string, WantedMount>();
+  readonly #operations = new Map<string, OperationEntry>();
+  readonly #underWay = new Map<string, PlannedOperation>();
+  readonly #waiters = new Set<Waiter>();
+  #isHeldBack = false;
+  #isOpen = false;
+  #timer: Timer | undefined;
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+    this.#gate = new Gate(options.operationsAtOnce ?? defaultOperationsAtOnce);
+    this.#tasks = new TaskGroup({ onError: (task, error) => options.notes.broken(task, error) });
+  }
+
+  get desired(): ReadonlyMap<string, WantedMount> {
+    return this.#desired;
+  }
+
+  /** Nothing is done before this is called, as what is there is not known yet. */
+  open(): void {
+    this.#isOpen = true;
+    this.look();
+  }
+
+  async stop(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    await this.#tasks.stop();
+  }
+
+  want(wanted: WantedMount): void {
+    this.#desired.set(mountKey(wanted), wanted);
+  }
+
+  /** Tries what failed again without waiting. */
+  retry(wanted: WantedMount): void {
+    const failure = operationKeyText(operationKey('volume_mount', wanted));
+    if (this.#operations.get(failure)?.pending === false) this.#operations.delete(failure);
+  }
+
+  /** Whether an operation on a volume of the pod is under way. */
+  isBusyWith(uid: string): boolean {
+    for (const operation of this.#underWay.values()) if (podOf(operation) === uid) return true;
+    return false;
+  }
+
+  /** To be called when pods may have ended; does nothing unless something waits for that. */
+  podsChanged(): void {
+    if (this.#isHeldBack || this.#waiters.size > 0 || !this.#options.leftovers.isEmpty) this.look();
+  }
+
+  /** Looks at what there is to do and resolves when the condition holds, or when the signal is aborted. */
+  until(isDone: () => boolean, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        this.#waiters.delete(waiter);
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      const waiter: Waiter = { isDone, resolve: end };
+      this.#waiters.add(waiter);
+      signal.addEventListener('abort', end, { once: true });
+      this.look();
+    });
+  }
+
+  /** Decides and starts what there is to do now. */
+  look(): void {
+    if (!this.#isOpen || this.#tasks.signal.aborted) return;
+    const { clock, pods, operator } = this.#options;
+    this.#dropUnwanted();
+    const nowMs = clock.monotonic();
+    const readyToUnmount = pods.allSourcesReady();
+    const isRuntimeGone = (uid: string): boolean => pods.isRuntimeGone(uid);
+    const plan = planVolumes({
+      desired: this.#desired,
+      actual: operator.actual,
+      operations: this.#operations,
+      nowMs,
+      readyToUnmount,
+      isRuntimeGone,
+    });
+    for (const operation of plan.operations) this.#start(operation);
+    if (readyToUnmount) this.#cleanLeftovers(isRuntimeGone);
+    this.#isHeldBack = plan.isHeldBack;
+    for (const waiter of this.#waiters) if (waiter.isDone()) waiter.resolve();
+    const safetyMs = this.#isHeldBack || this.#waiters.size > 0 ? nowMs + safetyPassMs : undefined;
+    this.#arm([plan.retryAtMs, safetyMs].filter((due) => due !== undefined));
+  }
+
+  #dropUnwanted(): void {
+    const { pods, operator } = this.#options;
+    const unwanted = unwantedMounts({
+      desired: this.#desired,
+      actual: operator.actual,
+      isBusy: (wanted) => isBusy(this.#operations, operationKey('volume_mount', wanted)),
+      isConfigured: (uid) => pods.isConfigured(uid),
+      isRuntimeGone: (uid) => pods.isRuntimeGone(uid),
+    });
+    for (const wanted of unwanted) {
+      this.#desired.delete(mountKey(wanted));
+      operator.forget(wanted);
+    }
+    if (unwanted.length > 0) this.#forgetFailures();
+  }
+
+  /** Failures of what is neither wanted nor there will not be tried again. */
+  #forgetFailures(): void {
+    const { mounts, devices } = this.#options.operator.actual;
+    const left = [...this.#desired.values(), ...mounts.values(), ...devices.values()];
+    const names = new Set(left.map(({ uniqueName }) => uniqueName));
+    for (const [key, entry] of this.#operations) {
+      if (!entry.pending && !names.has(entry.uniqueName)) this.#operations.delete(key);
+    }
+  }
+
+  #arm(dueMs: readonly number[]): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (dueMs.length === 0) return;
+    const { clock } = this.#options;
+    // A timer may fire a fraction too early; the next one must not be due at the very same instant.
+    const delayMs = Math.max(1, Math.min(...dueMs) - clock.monotonic());
+    this.#timer = clock.setTimer(delayMs, () => this.look());
+  }
+
+  #start(operation: PlannedOperation): void {
+    const text = operationKeyText(operation.key);
+    const entry = begun(this.#operations.get(text), operation.key, operation.name);
+    this.#operations.set(text, entry);
+    this.#underWay.set(text, operation);
+    this.#tasks.start(`${operation.name} of ${operation.key.uniqueName}`, async (signal) => {
+      try {
+        await this.#gate.run(() => this.#run(operation, entry, signal), { signal });
+      } finally {
+        this.#underWay.delete(text);
+        this.look();
+      }
+    });
+  }
+
+  async #run(operation: PlannedOperation, entry: OperationEntry, signal: AbortSignal): Promise<void> {
+    const { clock, operator, notes } = this.#options;
+    const text = operationKeyText(operation.key);
+    const startedMs = clock.monotonic();
+    try {
+      await operator.run(operation, signal);
+      this.#operations.delete(text);
+      notes.done(operation, clock.monotonic() - startedMs, entry.delayMs > 0);
+    } catch (error) {
+      // What was cut off by the end of the agent has not failed; the next run makes sure of it.
+      if (signal.aborted) return;
+      const failure = failed(entry, clock.monotonic());
+      this.#operations.set(text, failure);
+      notes.failed(operation, error, failure.delayMs, clock.monotonic() - startedMs);
+    }
+  }
+
+  #cleanLeftovers(isRuntimeGone: (uid: string) => boolean): void {
+    for (const clean of this.#options.leftovers.due(isRuntimeGone)) {
+      this.#tasks.start('removing what an earlier run left', () => this.#gate.run(clean));
+    }
+  }
+}
+
+function podOf(operation: PlannedOperation): string | undefined {
+  switch (operation.name) {
+    case 'volume_mount':
+      return operation.wanted.podUid;
+    case 'volume_unmount':
+      return operation.mount.podUid;
+    case 'unmount_device':
+      return undefined;
+  }
+}

@@ -1,0 +1,140 @@
+/** Finds the volumes that an earlier run left on disk, so that they are taken over or cleaned up. */
+import { join } from 'node:path/posix';
+import { errorText } from '../../async/index.js';
+import { type Host, isHostError, isMissing } from '../../host/index.js';
+import type { VolumePlugin, VolumeSpec } from '../contracts.js';
+import { subPathsDirectory } from '../subpath/index.js';
+import {
+  type ActualDevice,
+  type ActualMount,
+  escapePluginName,
+  unescapePluginName,
+  uniqueNameInPod,
+} from './world.js';
+
+/** A folder that no plugin knows what to do with. */
+export interface Leftover {
+  readonly podUid: string;
+  readonly pluginName: string;
+  readonly innerName: string;
+  readonly path: string;
+  readonly problem: string;
+}
+
+/** subPath mounts of a volume that has no folder of its own, such as a hostPath. */
+export interface StrandedSubPaths {
+  readonly podUid: string;
+  readonly innerName: string;
+}
+
+export interface Reconstruction {
+  readonly mounts: readonly ActualMount[];
+  readonly devices: readonly ActualDevice[];
+  readonly leftovers: readonly Leftover[];
+  readonly subPaths: readonly StrandedSubPaths[];
+  /** Folders that could not be read, with why. */
+  readonly problems: readonly string[];
+}
+
+/** A folder `pods/<uid>/volumes/<plugin>/<name>`. */
+export interface VolumeFolder {
+  readonly podUid: string;
+  readonly pluginFolder: string;
+  readonly name: string;
+}
+
+export function volumeFolderPath(rootDir: string, { podUid, pluginFolder, name }: VolumeFolder): string {
+  return join(rootDir, 'pods', podUid, 'volumes', pluginFolder, name);
+}
+
+/** Where a plugin's volumes of a pod lie. */
+export function pluginFolder(rootDir: string, podUid: string, pluginName: string): string {
+  return join(rootDir, 'pods', podUid, 'volumes', escapePluginName(pluginName));
+}
+
+export async function reconstruct(
+  host: Host,
+  rootDir: string,
+  plugins: readonly VolumePlugin[],
+): Promise<Reconstruction> {
+  const problems: string[] = [];
+  const { folders, subPaths } = await foldersOfPods(host, rootDir, (problem) => problems.push(problem));
+  const judged = judgeFolders(folders, rootDir, plugins);
+  return { ...judged, subPaths: strandedSubPaths(subPaths, judged.mounts), problems };
+}
+
+/** The subPaths of all other volumes go with their volumes. */
+export function strandedSubPaths(
+  subPaths: readonly StrandedSubPaths[],
+  mounts: readonly Pick<ActualMount, 'podUid' | 'innerName'>[],
+): StrandedSubPaths[] {
+  return subPaths.filter(
+    ({ podUid, innerName }) =>
+      !mounts.some((mount) => mount.podUid === podUid && mount.innerName === innerName),
+  );
+}
+
+/** What the folders tell of what may be mounted. */
+export function judgeFolders(
+  folders: readonly VolumeFolder[],
+  rootDir: string,
+  plugins: readonly VolumePlugin[],
+): Omit<Reconstruction, 'problems' | 'subPaths'> {
+  const mounts: ActualMount[] = [];
+  const devices = new Map<string, ActualDevice>();
+  const leftovers: Leftover[] = [];
+  for (const folder of folders) {
+    const { podUid, name: innerName } = folder;
+    const pluginName = unescapePluginName(folder.pluginFolder);
+    const plugin = plugins.find(({ name, ownsDirectory }) => name === pluginName && ownsDirectory);
+    if (plugin === undefined) {
+      const path = volumeFolderPath(rootDir, folder);
+      leftovers.push({ podUid, pluginName, innerName, path, problem: 'no volume plugin matched' });
+      continue;
+    }
+    const uniqueName =
+      plugin.devices?.uniqueName(specFromName(innerName)) ?? uniqueNameInPod(pluginName, podUid, innerName);
+    const known = { uniqueName, pluginName, innerName, state: 'uncertain' as const };
+    mounts.push({ ...known, podUid, reconstructed: true, remountRequired: false, owner: undefined });
+    if (plugin.devices !== undefined) devices.set(uniqueName, known);
+  }
+  return { mounts, devices: [...devices.values()], leftovers };
+}
+
+/** All that a folder's name says of a persistent volume; enough to name it. */
+function specFromName(name: string): VolumeSpec {
+  return {
+    kind: 'persistent',
+    volume: { name },
+    persistentVolume: { metadata: { name }, spec: {} },
+    readOnly: false,
+  };
+}
+
+async function foldersOfPods(
+  { files }: Host,
+  rootDir: string,
+  onProblem: (problem: string) => void,
+): Promise<{ folders: VolumeFolder[]; subPaths: StrandedSubPaths[] }> {
+  const list = async (path: string): Promise<readonly string[]> => {
+    try {
+      return await files.readdir(path);
+    } catch (error) {
+      if (!isMissing(error) && !isHostError(error, 'ENOTDIR')) onProblem(`${path}: ${errorText(error)}`);
+      return [];
+    }
+  };
+  const folders: VolumeFolder[] = [];
+  const subPaths: StrandedSubPaths[] = [];
+  for (const podUid of await list(join(rootDir, 'pods'))) {
+    for (const folder of await list(join(rootDir, 'pods', podUid, 'volumes'))) {
+      for (const name of await list(join(rootDir, 'pods', podUid, 'volumes', folder))) {
+        folders.push({ podUid, pluginFolder: folder, name });
+      }
+    }
+    for (const innerName of await list(subPathsDirectory(join(rootDir, 'pods', podUid)))) {
+      subPaths.push({ podUid, innerName });
+    }
+  }
+  return { folders, subPaths };
+}

@@ -1,0 +1,44 @@
+/** The texts of waits for volumes that failed, as users know them. */
+import type { Pod } from '../../kube/index.js';
+import { usedVolumes } from './wanted.js';
+import { type ActualState, type DesiredState, mountKey } from './world.js';
+
+const list = (names: readonly string[]): string => `[${[...names].sort().join(' ')}]`;
+
+export interface MountWait {
+  /** Names of the pod's volumes. */
+  readonly unmounted: readonly string[];
+  /** Volumes that are not known to be on this machine; nothing here has to be attached first. */
+  readonly unattached: readonly string[];
+  /** Volumes that could not even be looked at. */
+  readonly unprocessed: readonly string[];
+}
+
+/** What is still missing of a pod's volumes. */
+export function mountWait(pod: Pod, desired: DesiredState, actual: ActualState): MountWait {
+  const { uid = '' } = pod.metadata;
+  const wanted = new Set<string>();
+  const mounted = new Set<string>();
+  for (const mount of desired.values()) {
+    if (mount.podUid !== uid) continue;
+    const isMounted = actual.mounts.get(mountKey(mount))?.state === 'mounted';
+    for (const name of mount.volumeNames) {
+      wanted.add(name);
+      if (isMounted) mounted.add(name);
+    }
+  }
+  const names = usedVolumes(pod).map(({ name }) => name);
+  return {
+    unmounted: names.filter((name) => !mounted.has(name)),
+    unattached: [],
+    unprocessed: names.filter((name) => !wanted.has(name)),
+  };
+}
+
+export function mountWaitText({ unmounted, unattached, unprocessed }: MountWait, problem: string): string {
+  return `unmounted volumes=${list(unmounted)}, unattached volumes=${list(unattached)}, failed to process volumes=${list(unprocessed)}: ${problem}`;
+}
+
+export function unmountWaitText(uniqueNames: readonly string[], problem: string): string {
+  return `mounted volumes=${list(uniqueNames)}: ${problem}`;
+}

@@ -1,0 +1,135 @@
+/** Which volumes a pod wants mounted, and which of them are no longer wanted. */
+import { goQuote, type Pod, podContainers, type Volume } from '../../kube/index.js';
+import type { ResolvedClaim, VolumePlugin, VolumeSpec } from '../contracts.js';
+import { type ActualState, type DesiredState, mountKey, uniqueNameInPod, type WantedMount } from './world.js';
+
+/** How the containers of a pod use its volumes, by name. */
+export interface VolumeUses {
+  readonly mounts: ReadonlySet<string>;
+  readonly devices: ReadonlySet<string>;
+}
+
+export function volumeUses(pod: Pod): VolumeUses {
+  const mounts = new Set<string>();
+  const devices = new Set<string>();
+  for (const { container } of podContainers(pod)) {
+    for (const { name } of container.volumeMounts ?? []) mounts.add(name);
+    for (const { name } of container.volumeDevices ?? []) devices.add(name);
+  }
+  return { mounts, devices };
+}
+
+/** The volumes that some container uses; the others are never mounted. */
+export function usedVolumes(pod: Pod): Volume[] {
+  const { mounts, devices } = volumeUses(pod);
+  return (pod.spec.volumes ?? []).filter(({ name }) => mounts.has(name) || devices.has(name));
+}
+
+/** Whether the volume names a claim, so that more than the pod is needed to know what it is. */
+export function namesClaim({ persistentVolumeClaim, ephemeral }: Volume): boolean {
+  return persistentVolumeClaim !== undefined || ephemeral !== undefined;
+}
+
+/** A volume without any source is an empty directory. */
+export function volumeSpec(volume: Volume, claim: ResolvedClaim | undefined): VolumeSpec {
+  if (claim !== undefined) {
+    const { persistentVolume, readOnly } = claim;
+    return { kind: 'persistent', volume, persistentVolume, readOnly };
+  }
+  const hasSource = Object.entries(volume).some(([key, value]) => key !== 'name' && value !== undefined);
+  return { kind: 'inline', volume: hasSource ? volume : { ...volume, emptyDir: {} } };
+}
+
+/** Exactly one plugin must take a volume. */
+export function selectPlugin(plugins: readonly VolumePlugin[], spec: VolumeSpec): VolumePlugin {
+  const matching = plugins.filter((plugin) => plugin.accepts(spec));
+  const [plugin, second] = matching;
+  if (plugin !== undefined && second === undefined) return plugin;
+  const problem =
+    plugin === undefined
+      ? 'no volume plugin matched'
+      : `multiple volume plugins matched: ${matching.map(({ name }) => name).join(',')}`;
+  throw new Error(
+    `failed to get Plugin from volumeSpec for volume ${goQuote(specName(spec))} err=${problem}`,
+  );
+}
+
+/** Throws with what a user has to change. */
+export function wantedMount(
+  pod: Pod,
+  volume: Volume,
+  claim: ResolvedClaim | undefined,
+  plugins: readonly VolumePlugin[],
+): WantedMount {
+  const spec = volumeSpec(volume, claim);
+  checkMode(volume.name, spec, volumeUses(pod));
+  const plugin = selectPlugin(plugins, spec);
+  const podUid = pod.metadata.uid ?? '';
+  const innerName = plugin.innerName(spec);
+  return {
+    uniqueName: plugin.devices?.uniqueName(spec) ?? uniqueNameInPod(plugin.name, podUid, innerName),
+    podUid,
+    pluginName: plugin.name,
+    innerName,
+    volumeNames: [volume.name],
+    hasDevice: plugin.devices !== undefined,
+    refreshes: plugin.refreshes,
+    pod,
+    spec,
+    extraGroup: claim?.extraGroup,
+  };
+}
+
+function specName(spec: VolumeSpec): string {
+  return spec.kind === 'inline' ? spec.volume.name : (spec.persistentVolume.metadata.name ?? '');
+}
+
+function checkMode(name: string, spec: VolumeSpec, uses: VolumeUses): void {
+  const mode =
+    spec.kind === 'persistent' ? (spec.persistentVolume.spec.volumeMode ?? 'Filesystem') : 'Filesystem';
+  if (mode === 'Block' && uses.mounts.has(name)) {
+    throw new Error(`volume ${name} has volumeMode Block, but is specified in volumeMounts`);
+  }
+  if (mode !== 'Block' && uses.devices.has(name)) {
+    throw new Error(`volume ${name} has volumeMode ${mode}, but is specified in volumeDevices`);
+  }
+  if (mode === 'Block') {
+    throw new Error(
+      `volume ${name} has volumeMode Block, and this build does not pass block devices to containers yet; use a volume with volumeMode Filesystem in volumeMounts`,
+    );
+  }
+}
+
+/** Adds a mount to those of its pod; two volumes that name the same claim are one mount. */
+export function mergeWanted(mounts: readonly WantedMount[]): Map<string, WantedMount> {
+  const merged = new Map<string, WantedMount>();
+  for (const mount of mounts) {
+    const known = merged.get(mountKey(mount));
+    merged.set(
+      mountKey(mount),
+      known === undefined ? mount : { ...mount, volumeNames: [...known.volumeNames, ...mount.volumeNames] },
+    );
+  }
+  return merged;
+}
+
+export interface RemovalInput {
+  readonly desired: DesiredState;
+  readonly actual: ActualState;
+  /** Whether an operation on this mount is under way. */
+  readonly isBusy: (mount: WantedMount) => boolean;
+  readonly isConfigured: (podUid: string) => boolean;
+  readonly isRuntimeGone: (podUid: string) => boolean;
+}
+
+/**
+ * What is no longer wanted: all volumes of pods of which nothing runs any more. While a pod is still configured, a
+ * mount that is under way stays wanted, so that what it leaves is seen before it is undone.
+ */
+export function unwantedMounts(input: RemovalInput): WantedMount[] {
+  return [...input.desired.values()].filter((wanted) => {
+    if (!input.isRuntimeGone(wanted.podUid)) return false;
+    const isKnown = input.actual.mounts.has(mountKey(wanted));
+    return isKnown || !input.isConfigured(wanted.podUid) || !input.isBusy(wanted);
+  });
+}
