@@ -3,7 +3,13 @@ import { arch } from 'node:os';
 import type { ObjectStore, ResourceList } from '../kube/index.js';
 import type { Registry } from '../metrics/index.js';
 import { podRef } from '../timeline/index.js';
-import { VolumeManager, type VolumeObserver, type VolumePods, volumePlugins } from '../volumes/index.js';
+import {
+  runDiskTool,
+  VolumeManager,
+  type VolumeObserver,
+  type VolumePods,
+  volumePlugins,
+} from '../volumes/index.js';
 import type { KubeletContext } from './context.js';
 import { type PodVolumes, withoutVolumes } from './seams.js';
 
@@ -31,6 +37,8 @@ export function createVolumes(context: KubeletContext, surroundings: VolumeSurro
       rootDir,
       objects: options.objects ?? noObjects,
       nodeAllocatable,
+      // Programs of this machine can do nothing for another.
+      ...(options.machine === undefined ? { runDiskTool } : {}),
       warn: (pod, reason, message) => timeline.event(podRef(pod), 'Warning', reason, message),
     }),
     node: () => ({ name: nodeName, labels }),

@@ -70,6 +70,8 @@ export class CallRecord {
       if (this.#calls.length > rememberedCalls) this.#calls.shift();
     }
     await this.#apply(call, 'before');
+    // Another call may have died meanwhile, and nothing happens after death.
+    if (this.#dead) throw new HostDied(call);
     try {
       return effect();
     } finally {
