@@ -8,6 +8,8 @@ import { allInitInstances, removeInitInstances, supersededInitInstances } from '
 import { killContainer } from './kill.js';
 import { killPod } from './kill-pod.js';
 import { hasStarts, type PodPlan } from './pod-plan.js';
+import type { ActuatedResources } from './resize/index.js';
+import { resizePod } from './resize/resize-pod.js';
 import { createSandbox, readPodIps, type Sandbox, type SandboxPorts, sandboxFailure } from './sandbox.js';
 import { startPlannedContainers } from './start-planned.js';
 import type { StartTickets } from './start-tickets.js';
@@ -18,6 +20,10 @@ export interface SyncPorts extends SandboxPorts {
   readonly remover: ContainerRemover;
   readonly crashLoop: Backoff;
   readonly tickets: StartTickets;
+  /** What containers were last given; absent where nothing is changed while it runs. */
+  readonly actuated: ActuatedResources | undefined;
+  /** Has the pod read anew although its state is the same. */
+  readonly reinspect: ((uid: string) => void) | undefined;
 }
 
 export interface SyncRequest {
@@ -87,8 +93,12 @@ async function runSync(ports: SyncPorts, run: SyncRun): Promise<void> {
     const instances = supersededInitInstances(pod, status);
     await removeInitInstances(ports, pod, instances, 'a newer instance has ended');
   }
+  if (plan.createSandbox !== undefined) ports.actuated?.podBegins(pod);
   const sandbox = plan.createSandbox === undefined ? undefined : await newSandbox(ports, run);
   if (plan.createSandbox !== undefined && sandbox === undefined) return;
+  if (plan.resize !== undefined && ports.actuated !== undefined) {
+    await resizePod(ports, run, plan.resize, ports.actuated);
+  }
   if (hasStarts(plan)) await startPlannedContainers(ports, run, sandbox);
 }
 

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { Backoff } from '../async/index.js';
-import { checkCrashLoop, crashLoopDelays, crashLoopKey } from './crash-loop.js';
+import { type CrashLoopCheck, checkCrashLoop, crashLoopDelays, crashLoopKey } from './crash-loop.js';
 import { container, exited, makePod, makeStatus } from './test-fixtures.js';
+
+/** Why a start has to wait; undefined when it was attempted. */
+function attempt(backoff: Backoff, check: CrashLoopCheck) {
+  const verdict = checkCrashLoop(backoff, check);
+  if (verdict.kind === 'wait') return verdict.failure;
+  verdict.attempted();
+  return undefined;
+}
 
 describe('checkCrashLoop', () => {
   const pod = makePod({ containers: [container('app')] });
@@ -20,7 +28,7 @@ describe('checkCrashLoop', () => {
     for (let i = 0; i < restarts; i++) {
       const exitMs = nowMs + runMs;
       const check = (atMs: number) =>
-        checkCrashLoop(backoff, { pod, container: app, status: ended(exitMs), nowMs: atMs });
+        attempt(backoff, { pod, container: app, status: ended(exitMs), nowMs: atMs });
       const waiting = check(exitMs);
       nowMs = waiting?.backoffUntilMs ?? exitMs;
       if (waiting !== undefined) {
@@ -45,7 +53,7 @@ describe('checkCrashLoop', () => {
     waits(backoff, 3, 0);
     const edited = container('app', { image: 'example/app:2' });
     expect(
-      checkCrashLoop(backoff, { pod, container: edited, status: ended(5_000_000), nowMs: 5_000_000 }),
+      attempt(backoff, { pod, container: edited, status: ended(5_000_000), nowMs: 5_000_000 }),
     ).toBeUndefined();
     expect(crashLoopKey(pod, edited)).not.toBe(crashLoopKey(pod, app));
     expect(crashLoopKey(pod, container('app', { resources: { limits: { cpu: '1' } } }))).not.toBe(
@@ -57,16 +65,22 @@ describe('checkCrashLoop', () => {
     const backoff = new Backoff(crashLoopDelays());
     waits(backoff, 4, 0);
     const status = ended(1_500_000);
-    const failure = checkCrashLoop(backoff, { pod, container: app, status, nowMs: 1_501_000 });
+    const failure = attempt(backoff, { pod, container: app, status, nowMs: 1_501_000 });
     expect(failure?.message).toBe('back-off 1m20s restarting failed container=app pod=web_shop(uid-1)');
     expect(failure?.backoffUntilMs).toBe(1_580_000);
   });
 
+  it('a start that was not attempted after all sets no delay', () => {
+    const backoff = new Backoff(crashLoopDelays());
+    const check = { pod, container: app, status: ended(1_000_000), nowMs: 1_000_000 };
+    expect(checkCrashLoop(backoff, check).kind).toBe('start');
+    expect(checkCrashLoop(backoff, check).kind).toBe('start');
+    expect(backoff.size).toBe(0);
+  });
+
   it('a container that never exited is not held back', () => {
     const backoff = new Backoff(crashLoopDelays());
-    expect(
-      checkCrashLoop(backoff, { pod, container: app, status: makeStatus(pod, []), nowMs: 0 }),
-    ).toBeUndefined();
+    expect(attempt(backoff, { pod, container: app, status: makeStatus(pod, []), nowMs: 0 })).toBeUndefined();
     expect(backoff.size).toBe(0);
   });
 });

@@ -44,22 +44,29 @@ export interface CrashLoopCheck {
   readonly nowMs: number;
 }
 
-/** The failure to report while the container has to wait. Otherwise undefined, and the next delay is set. */
+export type CrashLoopVerdict =
+  /** The failure to report while the container has to wait. */
+  | { readonly kind: 'wait'; readonly failure: SyncFailure }
+  /** It may start; `attempted` sets the next delay, counted from when it was asked. */
+  | { readonly kind: 'start'; readonly attempted: () => void };
+
+const free: CrashLoopVerdict = { kind: 'start', attempted: () => {} };
+
 export function checkCrashLoop(
   backoff: Backoff,
   { pod, container, status, nowMs }: CrashLoopCheck,
-): SyncFailure | undefined {
+): CrashLoopVerdict {
   const exitMs = lastExitMs(status, container.name);
-  if (exitMs === undefined) return undefined;
+  if (exitMs === undefined) return free;
   const key = crashLoopKey(pod, container);
   if (!backoff.isWaiting(key, exitMs, nowMs)) {
-    backoff.advance(key, exitMs, nowMs);
-    return undefined;
+    return { kind: 'start', attempted: () => backoff.advance(key, exitMs, nowMs) };
   }
   const delayMs = backoff.delayMs(key);
-  return new SyncFailure(
+  const failure = new SyncFailure(
     'CrashLoopBackOff',
     `back-off ${formatDuration(delayMs)} restarting failed container=${container.name} pod=${formatPod(pod)}`,
     { backoffUntilMs: exitMs + delayMs },
   );
+  return { kind: 'wait', failure };
 }

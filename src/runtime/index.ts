@@ -14,5 +14,6 @@ export { type PlanInput, planPod } from './plan.js';
 export * from './pod-plan.js';
 export { type RestartVerdict, restartDecision } from './restart.js';
 export { stubPod } from './restored-pod.js';
+export { type RuntimeClassSource, runtimeHandlerOf } from './runtime-class.js';
 export { PodSyncError, type PodSyncResult, syncError } from './sync-result.js';
 export type { RuntimeVersion } from './version.js';

@@ -1,5 +1,5 @@
 /** Stops one container: its preStop hook, its turn among the pod's containers, then the runtime. */
-import { type Clock, isCancelled, type TaskGroup } from '../async/index.js';
+import { type Clock, type TaskGroup, throwIfCancelled } from '../async/index.js';
 import { type CriRuntime, isNotFound } from '../cri/index.js';
 import { findPodContainer, formatPod, type Pod } from '../kube/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
@@ -166,7 +166,8 @@ async function runPreStop(
     try {
       await hooks.preStop(pod, container, kill.id, signal);
     } catch (error) {
-      if (isCancelled(error) && signal.aborted) throw error;
+      // A hook that ends with the agent has not failed.
+      throwIfCancelled(signal);
       recordContainerEvent(timeline, pod, container.name, {
         type: 'Warning',
         reason: 'FailedPreStopHook',

@@ -21,6 +21,7 @@ import { killPod } from './kill-pod.js';
 import { listPod, listPods, type ObservePorts, podStatus } from './observe.js';
 import { planPod } from './plan.js';
 import { describePlan, hasActions, type PodPlan } from './pod-plan.js';
+import type { ActuatedResources } from './resize/index.js';
 import { StartTickets } from './start-tickets.js';
 import type { PodSyncResult } from './sync-result.js';
 import { type RuntimeVersion, readVersion } from './version.js';
@@ -46,6 +47,10 @@ export interface RuntimeManagerOptions {
   readonly probes?: ProbeVerdicts;
   readonly internals?: InternalLifecycle;
   readonly observer?: RuntimeObserver;
+  /** What containers were last given; without it nothing is changed while it runs. */
+  readonly actuated?: ActuatedResources;
+  /** Has a pod read anew although its state is the same; asked for after every resize. */
+  readonly reinspect?: (uid: string) => void;
   /** The handler of a pod's runtime class; without it always the runtime's default. */
   readonly runtimeHandler?: (pod: Pod) => Promise<string>;
   /** What an exited container left as its last words; empty for nothing. */
@@ -93,6 +98,8 @@ export class RuntimeManager {
       hooks: options.hooks,
       internals: options.internals,
       observer: options.observer,
+      actuated: options.actuated,
+      reinspect: options.reinspect,
       runtimeHandler: options.runtimeHandler ?? (() => Promise.resolve('')),
       terminationMessage: options.terminationMessage,
       tickets: new StartTickets(),
@@ -129,7 +136,8 @@ export class RuntimeManager {
 
   /** What a sync of the pod would do. */
   plan(pod: Pod, status: ObservedPodStatus, restartingAllContainers: boolean): PodPlan {
-    return planPod({ pod, status, probes: this.#probes, restartingAllContainers });
+    const { actuated } = this.#ports;
+    return planPod({ pod, status, probes: this.#probes, restartingAllContainers, actuated });
   }
 
   /** Brings the pod one step nearer to what it should be; `syncError` tells whether something failed. */

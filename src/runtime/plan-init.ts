@@ -2,6 +2,7 @@
 import { newestContainer, type ObservedContainerStatus, type ObservedPodStatus } from '../cri/index.js';
 import { type Container, effectiveRestartPolicy, hashContainer, isSidecar, type Pod } from '../kube/index.js';
 import type { ProbeVerdicts } from './contracts.js';
+import type { ResizePlanner } from './plan-resize.js';
 import type { Because, KillReason, PlannedKill, PlannedStart } from './pod-plan.js';
 import { restartDecision } from './restart.js';
 
@@ -27,7 +28,12 @@ interface InitStep {
  * Walks from the last init container to the first: instances of early ones may have been removed, so
  * the latest that has one tells how far the pod got. Only sidecars before it still matter.
  */
-export function planInitContainers(pod: Pod, status: ObservedPodStatus, probes: ProbeVerdicts): InitPlan {
+export function planInitContainers(
+  pod: Pod,
+  status: ObservedPodStatus,
+  probes: ProbeVerdicts,
+  resizes?: ResizePlanner,
+): InitPlan {
   const containers = pod.spec.initContainers ?? [];
   if (containers.length === 0) return { initialised: true, failed: undefined, starts: [], kills: [] };
 
@@ -48,7 +54,9 @@ export function planInitContainers(pod: Pod, status: ObservedPodStatus, probes: 
     }
     if (passed && !sidecar) continue;
 
-    const step = sidecar ? sidecarStep(container, newest, probes) : plainInitStep(pod, container, newest);
+    const step = sidecar
+      ? sidecarStep(container, newest, probes, resizes)
+      : plainInitStep(pod, container, newest, resizes);
     if (step.fails !== undefined) return { initialised: false, failed: step.fails, starts: [], kills: [] };
     if (step.initialises !== undefined) {
       const next = containers[index + 1];
@@ -81,12 +89,17 @@ function regularContainersBegan(pod: Pod, status: ObservedPodStatus): boolean {
   });
 }
 
-function plainInitStep(pod: Pod, container: Container, newest: ObservedContainerStatus): InitStep {
+function plainInitStep(
+  pod: Pod,
+  container: Container,
+  newest: ObservedContainerStatus,
+  resizes: ResizePlanner | undefined,
+): InitStep {
   switch (newest.state) {
     case 'created':
       return { start: { because: 'it was created but never started' } };
     case 'running':
-      return {};
+      return resizeStep(container, newest, resizes);
     case 'exited': {
       if (newest.exitCode === 0 && newest.reason !== 'OOMKilled') {
         return { initialises: { because: `init container ${container.name} succeeded` } };
@@ -106,12 +119,17 @@ function plainInitStep(pod: Pod, container: Container, newest: ObservedContainer
   }
 }
 
-function sidecarStep(container: Container, newest: ObservedContainerStatus, probes: ProbeVerdicts): InitStep {
+function sidecarStep(
+  container: Container,
+  newest: ObservedContainerStatus,
+  probes: ProbeVerdicts,
+  resizes: ResizePlanner | undefined,
+): InitStep {
   switch (newest.state) {
     case 'created':
       return { start: { because: 'it was created but never started' } };
     case 'running':
-      return runningSidecarStep(container, newest, probes);
+      return runningSidecarStep(container, newest, probes, resizes);
     case 'exited':
       return { start: { because: `exited ${newest.exitCode}, sidecars keep running` } };
     case 'unknown':
@@ -123,6 +141,7 @@ function runningSidecarStep(
   container: Container,
   newest: ObservedContainerStatus,
   probes: ProbeVerdicts,
+  resizes: ResizePlanner | undefined,
 ): InitStep {
   const { name } = container;
   if (container.startupProbe !== undefined) {
@@ -143,14 +162,30 @@ function runningSidecarStep(
       kill: { message: `Init container ${name} definition changed`, reason: '' },
     };
   }
-  if (container.livenessProbe !== undefined && probes.liveness(newest.id) === 'failure') {
-    return {
-      initialises,
-      start: { because: 'liveness probe failed' },
-      kill: { message: `Init container ${name} failed liveness probe`, reason: 'LivenessProbe' },
-    };
+  if (container.livenessProbe !== undefined) {
+    const liveness = probes.liveness(newest.id);
+    if (liveness === undefined) return { initialises };
+    if (liveness === 'failure') {
+      return {
+        initialises,
+        start: { because: 'liveness probe failed' },
+        kill: { message: `Init container ${name} failed liveness probe`, reason: 'LivenessProbe' },
+      };
+    }
   }
-  return { initialises };
+  return { initialises, ...resizeStep(container, newest, resizes) };
+}
+
+/** What other resources mean for one that runs. */
+function resizeStep(
+  container: Container,
+  running: ObservedContainerStatus,
+  resizes: ResizePlanner | undefined,
+): InitStep {
+  const ending = resizes?.running(container, running.id);
+  if (ending === undefined) return {};
+  const { message, reason, because } = ending;
+  return { start: { because }, kill: { message, reason } };
 }
 
 const unknownStep: InitStep = {

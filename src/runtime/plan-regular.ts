@@ -2,6 +2,7 @@
 import { newestContainer, type ObservedContainerStatus, type ObservedPodStatus } from '../cri/index.js';
 import { type Container, effectiveRestartPolicy, hashContainer, type Pod } from '../kube/index.js';
 import type { ProbeVerdicts } from './contracts.js';
+import type { ResizePlanner } from './plan-resize.js';
 import type { KillReason, PlannedKill, PlannedStart } from './pod-plan.js';
 import { restartDecision } from './restart.js';
 
@@ -26,6 +27,7 @@ export function planRegularContainers(
   pod: Pod,
   status: ObservedPodStatus,
   probes: ProbeVerdicts,
+  resizes?: ResizePlanner,
 ): RegularPlan {
   const starts: PlannedStart[] = [];
   const kills: PlannedKill[] = [];
@@ -35,7 +37,7 @@ export function planRegularContainers(
     const { name } = container;
     const newest = newestContainer(status, name);
     if (newest?.state === 'running') {
-      const ending = endingOf(pod, container, newest, probes);
+      const ending = endingOf(pod, container, newest, probes) ?? resizes?.running(container, newest.id);
       if (ending === undefined) {
         kept++;
         continue;

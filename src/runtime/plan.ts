@@ -10,6 +10,7 @@ import type { ProbeVerdicts } from './contracts.js';
 import { planInitContainers } from './plan-init.js';
 import { planRegularContainers } from './plan-regular.js';
 import { planReset } from './plan-reset.js';
+import { type ActuatedView, ResizePlanner } from './plan-resize.js';
 import type { Because, PlannedKill, PlannedStart, PodPlan } from './pod-plan.js';
 
 export interface PlanInput {
@@ -18,9 +19,11 @@ export interface PlanInput {
   readonly probes: ProbeVerdicts;
   /** Whether the pod's condition `AllContainersRestarting` is True. */
   readonly restartingAllContainers: boolean;
+  /** What containers were last given; absent where nothing is changed while it runs. */
+  readonly actuated?: ActuatedView | undefined;
 }
 
-export function planPod({ pod, status, probes, restartingAllContainers }: PlanInput): PodPlan {
+export function planPod({ pod, status, probes, restartingAllContainers, actuated }: PlanInput): PodPlan {
   const verdict = sandboxVerdict(pod, status.sandboxes);
   const base = planOf(verdict);
   // Replacing the sandbox takes all containers away as well, so it leaves nothing to reset.
@@ -29,7 +32,7 @@ export function planPod({ pod, status, probes, restartingAllContainers }: PlanIn
   }
   return verdict.changed
     ? planNewSandbox(pod, status, verdict, base)
-    : planKeptSandbox(pod, status, probes, base);
+    : planKeptSandbox(pod, status, probes, base, actuated);
 }
 
 /** The plan that the verdict on the sandbox makes by itself. */
@@ -78,8 +81,15 @@ function planNewSandbox(
   return { ...base, containersToStart };
 }
 
-function planKeptSandbox(pod: Pod, status: ObservedPodStatus, probes: ProbeVerdicts, base: PodPlan): PodPlan {
-  const init = planInitContainers(pod, status, probes);
+function planKeptSandbox(
+  pod: Pod,
+  status: ObservedPodStatus,
+  probes: ProbeVerdicts,
+  base: PodPlan,
+  actuated: ActuatedView | undefined,
+): PodPlan {
+  const resizes = actuated === undefined ? undefined : new ResizePlanner(pod, actuated);
+  const init = planInitContainers(pod, status, probes, resizes);
   if (init.failed !== undefined) return killedPod(base, init.failed);
   const plan: PodPlan = {
     ...base,
@@ -87,20 +97,31 @@ function planKeptSandbox(pod: Pod, status: ObservedPodStatus, probes: ProbeVerdi
     initContainersToStart: init.starts,
     containersToKill: killsById(init.kills),
   };
-  if (!init.initialised) return plan;
+  resizes?.starts(pod.spec.initContainers ?? [], init.starts);
+  if (!init.initialised) return withResize(plan, resizes);
 
-  const regular = planRegularContainers(pod, status, probes);
+  const regular = planRegularContainers(pod, status, probes, resizes);
   const stoppedContainers = regular.stopped;
   if (regular.kept === 0 && regular.starts.length === 0) {
     const because = regular.kills[0]?.because ?? 'no regular container is left to run';
     return { ...killedPod(base, { because }), stoppedContainers };
   }
-  return {
-    ...plan,
-    containersToStart: regular.starts,
-    containersToKill: killsById([...init.kills, ...regular.kills]),
-    stoppedContainers,
-  };
+  resizes?.starts(pod.spec.containers, regular.starts);
+  resizes?.pod();
+  return withResize(
+    {
+      ...plan,
+      containersToStart: regular.starts,
+      containersToKill: killsById([...init.kills, ...regular.kills]),
+      stoppedContainers,
+    },
+    resizes,
+  );
+}
+
+function withResize(plan: PodPlan, resizes: ResizePlanner | undefined): PodPlan {
+  const resize = resizes?.planned();
+  return resize === undefined ? plan : { ...plan, resize };
 }
 
 /** Nothing can start in a sandbox that is stopped, and killing the pod covers each of its containers. */

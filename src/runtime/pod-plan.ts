@@ -33,6 +33,25 @@ export interface PlannedReset extends Because {
   readonly kill: boolean;
 }
 
+/** Other resources for a container that runs. */
+export interface PlannedUpdate extends Because {
+  readonly id: string;
+  readonly name: string;
+  /** Whether it gives something back; such updates come first. */
+  readonly decreases: boolean;
+  /** In bytes; 0 for none. */
+  readonly memoryLimit: { readonly from: number; readonly to: number };
+}
+
+export interface PlannedResize {
+  readonly memory: readonly PlannedUpdate[];
+  readonly cpu: readonly PlannedUpdate[];
+  /** Whether the pod as a whole changes with its containers. */
+  readonly podResources: boolean;
+  /** Whether what the pod says for itself changed. */
+  readonly podLevel: boolean;
+}
+
 export interface PodPlan {
   /** All containers are killed and all sandboxes stopped before anything else. */
   readonly killPod: Because | undefined;
@@ -47,6 +66,8 @@ export interface PodPlan {
   readonly containersToReset: readonly PlannedReset[];
   /** Ids of regular containers that no longer run, whose pinned resources can be given back. */
   readonly stoppedContainers: readonly string[];
+  /** Absent when nothing is to change while it runs. */
+  readonly resize?: PlannedResize;
 }
 
 export function hasActions(plan: PodPlan): boolean {
@@ -55,6 +76,7 @@ export function hasActions(plan: PodPlan): boolean {
     plan.createSandbox !== undefined ||
     plan.containersToKill.size > 0 ||
     plan.containersToReset.length > 0 ||
+    plan.resize !== undefined ||
     hasStarts(plan)
   );
 }
@@ -82,6 +104,14 @@ export function describePlan(
   }
   if (plan.createSandbox !== undefined) {
     lines.push({ action: `create sandbox, attempt ${plan.attempt}`, ...plan.createSandbox });
+  }
+  for (const resource of ['memory', 'cpu'] as const) {
+    for (const { name, because } of plan.resize?.[resource] ?? []) {
+      lines.push({ action: `change ${resource} of ${name}`, because });
+    }
+  }
+  if (plan.resize?.podLevel === true) {
+    lines.push({ action: 'change the resources of the pod', because: 'what the pod asks for changed' });
   }
   for (const [kind, starts] of [
     ['ephemeral container', plan.ephemeralContainersToStart],

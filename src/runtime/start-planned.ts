@@ -1,19 +1,21 @@
 /** Starts the containers that a plan names: ephemeral ones, then init containers in order, then regular ones. */
 import { errorText, throwIfCancelled } from '../async/index.js';
-import type { Init, PodSandboxConfig } from '../cri/index.js';
-import { type ContainerKind, formatPod, goQuote, isSidecar } from '../kube/index.js';
+import { type Init, newestContainer, type PodSandboxConfig } from '../cri/index.js';
+import { type ContainerKind, formatPod, goQuote, isSidecar, type Pod } from '../kube/index.js';
 import { podRef } from '../timeline/index.js';
 import type { SyncPorts, SyncRun } from './apply.js';
 import { recordContainerEvent } from './container-events.js';
 import { type AnyContainer, SyncFailure } from './contracts.js';
-import { checkCrashLoop } from './crash-loop.js';
+import { type CrashLoopVerdict, checkCrashLoop } from './crash-loop.js';
 import {
   type EnsuredImageVolumes,
   ensureImageVolumes,
   hasImageVolumes,
   imageVolumeFailure,
 } from './image-volumes.js';
+import { hasSandboxEnded, patienceBeforeStart, SandboxLost } from './lost-sandbox.js';
 import type { PlannedStart } from './pod-plan.js';
+import { wantedResources } from './resize/decide-resize.js';
 import type { Sandbox } from './sandbox.js';
 import { startContainer } from './start.js';
 
@@ -31,10 +33,37 @@ export async function startPlannedContainers(
   run: SyncRun,
   created: Sandbox | undefined,
 ): Promise<void> {
-  const { spec } = run.pod;
-  const { plan } = run;
   const ground = await prepareGround(ports, run, created);
   if (ground === undefined) return;
+  try {
+    if (created === undefined) await checkSandbox(ports, run, ground.sandboxId);
+    await startAll(ports, run, ground);
+  } catch (error) {
+    if (!(error instanceof SandboxLost)) throw error;
+    ports.timeline.record({
+      kind: 'observation',
+      what: 'sandbox.lost',
+      message: 'The sandbox ended while a container was about to start in it',
+      because: 'something other than the agent ended it',
+      pod: podRef(run.pod),
+      level: 'info',
+      data: { sandboxId: ground.sandboxId },
+      error,
+    });
+    run.resyncAtOnce = true;
+  }
+}
+
+/** Fails with SandboxLost when what ended the pod's containers is ending its sandbox, too. */
+async function checkSandbox(ports: SyncPorts, { status, signal }: SyncRun, sandboxId: string): Promise<void> {
+  const patience = patienceBeforeStart(status, ports.clock.now());
+  if (await hasSandboxEnded(ports, sandboxId, patience, signal)) throw new SandboxLost(sandboxId);
+}
+
+/** Fails with SandboxLost when nothing can start in the sandbox any more. */
+async function startAll(ports: SyncPorts, run: SyncRun, ground: Ground): Promise<void> {
+  const { plan } = run;
+  const { spec } = run.pod;
   for (const start of plan.ephemeralContainersToStart) {
     await startOne(ports, run, ground, 'ephemeralContainer', start, spec.ephemeralContainers?.[start.index]);
   }
@@ -61,10 +90,9 @@ async function prepareGround(
   try {
     const config = created?.config ?? (await ports.configs.sandbox(pod, plan.attempt));
     const withImageVolumes = hasImageVolumes(pod);
-    const runtimeHandler =
-      created?.runtimeHandler ?? (withImageVolumes ? await ports.runtimeHandler(pod) : '');
+    const runtimeHandler = created?.runtimeHandler ?? (await ports.runtimeHandler(pod));
     const volumes = withImageVolumes
-      ? await ensureImageVolumes(ports.images, pod, config, signal)
+      ? await requestImageVolumes(ports, pod, config, signal)
       : { images: new Map(), failures: new Map() };
     run.steps.push(step);
     return { sandboxId, config, runtimeHandler, volumes };
@@ -79,6 +107,32 @@ async function prepareGround(
     run.steps.push({ ...step, failure });
     return undefined;
   }
+}
+
+async function requestImageVolumes(
+  { images, observer }: SyncPorts,
+  pod: Pod,
+  config: Init<PodSandboxConfig>,
+  signal: AbortSignal | undefined,
+): Promise<EnsuredImageVolumes> {
+  observer?.imageVolumesRequested?.(
+    (pod.spec.volumes ?? []).filter(({ image }) => image !== undefined).length,
+  );
+  return await ensureImageVolumes(images, pod, config, signal);
+}
+
+/** Tells what became of the image volumes that a container mounts. */
+function observeImageVolumes(
+  { observer }: SyncPorts,
+  ground: Ground,
+  container: AnyContainer,
+  error?: SyncFailure,
+): void {
+  const { images } = ground.volumes;
+  const count = (container.volumeMounts ?? []).filter(({ name }) => images.has(name)).length;
+  if (count === 0) return;
+  const failed = error?.message.startsWith('ImageVolumeMountFailed') === true;
+  if (error === undefined || failed) observer?.imageVolumesMounted?.({ count, failed });
 }
 
 /** Whether the container was started. */
@@ -97,12 +151,19 @@ async function startOne(
   }
   throwIfCancelled(run.signal);
   const step = { action: 'StartContainer', target: container.name } as const;
-  const waiting = holdBack(ports, run, container);
-  if (waiting !== undefined) {
-    run.steps.push({ ...step, failure: waiting });
+  const verdict = holdBack(ports, run, container);
+  if (verdict.kind === 'wait') {
+    run.steps.push({ ...step, failure: verdict.failure });
     return false;
   }
   ports.observer?.containerStarted(kind);
+  if (kind !== 'ephemeralContainer') {
+    ports.actuated?.setContainer(
+      run.pod.metadata.uid ?? '',
+      container.name,
+      wantedResources(run.pod, container),
+    );
+  }
   try {
     const volumeFailure = imageVolumeFailure(container, ground.volumes);
     if (volumeFailure !== undefined) {
@@ -125,10 +186,14 @@ async function startOne(
       because: planned.because,
       signal: run.signal,
     });
+    verdict.attempted();
+    observeImageVolumes(ports, ground, container);
     run.steps.push(step);
     return true;
   } catch (error) {
+    if (!(error instanceof SandboxLost)) verdict.attempted();
     if (!(error instanceof SyncFailure)) throw error;
+    observeImageVolumes(ports, ground, container, error);
     ports.observer?.startFailed(kind, error.reason);
     run.steps.push({ ...step, failure: error });
     ports.timeline.record({
@@ -145,12 +210,17 @@ async function startOne(
   }
 }
 
-/** The failure to report while the container is in back-off. */
-function holdBack(ports: SyncPorts, run: SyncRun, container: AnyContainer): SyncFailure | undefined {
+/** Whether the container is in back-off. */
+function holdBack(ports: SyncPorts, run: SyncRun, container: AnyContainer): CrashLoopVerdict {
   const { pod, status } = run;
   const nowMs = ports.clock.now();
-  const waiting = checkCrashLoop(ports.crashLoop, { pod, container, status, nowMs });
-  if (waiting === undefined) return undefined;
+  const verdict = checkCrashLoop(ports.crashLoop, { pod, container, status, nowMs });
+  if (verdict.kind === 'start') return verdict;
+  // What ran until this sync replaced its sandbox has not ended by itself.
+  if (run.plan.createSandbox !== undefined && newestContainer(status, container.name)?.state === 'running') {
+    return { kind: 'start', attempted: () => {} };
+  }
+  const { failure } = verdict;
   recordContainerEvent(ports.timeline, pod, container.name, {
     type: 'Warning',
     reason: 'BackOff',
@@ -160,10 +230,10 @@ function holdBack(ports: SyncPorts, run: SyncRun, container: AnyContainer): Sync
     kind: 'decision',
     what: 'container.wait',
     message: `${container.name} is not started yet`,
-    because: waiting.message,
+    because: failure.message,
     pod: podRef(pod),
     container: container.name,
-    data: { waitMs: Math.max(0, (waiting.backoffUntilMs ?? nowMs) - nowMs) },
+    data: { waitMs: Math.max(0, (failure.backoffUntilMs ?? nowMs) - nowMs) },
   });
-  return waiting;
+  return verdict;
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CriError } from '../cri/index.js';
 import type { Container, EphemeralContainer } from '../kube/index.js';
+import { filelessPodConfigs } from './config/fileless.js';
 import { type ContainerConfigRequest, SyncFailure } from './contracts.js';
 import { RuntimeManager } from './manager.js';
 import { syncError } from './sync-result.js';
@@ -44,7 +45,11 @@ describe('starting a container', () => {
     config: { metadata: { name: request.container.name } },
     cleanup: async () => void cleaned.push(request.container.name),
   });
-  const configs = (container_: typeof built) => ({ sandbox: async () => ({}), container: container_ });
+  const configs = (container_: typeof built) => ({
+    ...filelessPodConfigs,
+    sandbox: async () => ({}),
+    container: container_,
+  });
   const internals = (failing: 'preCreate' | 'preStart') => ({
     preCreate: async (_pod: unknown, _container: unknown, config: object) => {
       if (failing === 'preCreate') throw new Error('no cpus');
@@ -186,6 +191,7 @@ describe('counting restarts and linking logs', () => {
     options: {
       containerLogsDir: join(directory, 'containers'),
       configs: {
+        ...filelessPodConfigs,
         sandbox: async () => ({ logDirectory: join(directory, 'shop_web_uid-1') }),
         container: async ({ restartCount }) => {
           counts.push(restartCount);

@@ -23,6 +23,7 @@ import {
 } from './contracts.js';
 import { type KillPorts, killContainer } from './kill.js';
 import { linkContainerLog, logSymlinkPath } from './log-symlink.js';
+import { hasSandboxEnded, patienceAfterFailure, SandboxLost } from './lost-sandbox.js';
 import { restartCount } from './restart-count.js';
 
 export interface StartPorts extends KillPorts {
@@ -51,7 +52,7 @@ export interface ContainerStart {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Returns the container's id; fails with a SyncFailure, or with Cancelled when the signal was aborted. */
+/** Returns the container's id; fails with a SyncFailure, SandboxLost, or with Cancelled when the signal was aborted. */
 export async function startContainer(ports: StartPorts, start: ContainerStart): Promise<string> {
   const image = await ensureImage(ports, start);
   const { config, cleanup } = await buildConfig(ports, start, image);
@@ -141,7 +142,9 @@ async function createAndStart(
       const startedMs = clock.monotonic();
       const id = await failAs(ports, start, 'CreateContainerError', async () => {
         // Not bound to the signal: what a call that is cut off leaves behind may show only after the next look.
-        const created = await cri.createContainer({ podSandboxId: sandboxId, config, sandboxConfig });
+        const created = await orLost(ports, start, () =>
+          cri.createContainer({ podSandboxId: sandboxId, config, sandboxConfig }),
+        );
         return created.containerId;
       });
       if (internals !== undefined) {
@@ -160,7 +163,7 @@ async function createAndStart(
         ports,
         start,
         'RunContainerError',
-        () => cri.startContainer({ containerId: id }),
+        () => orLost(ports, start, () => cri.startContainer({ containerId: id }), id),
         'Error: ',
         id,
       );
@@ -179,6 +182,24 @@ async function createAndStart(
     },
     { rank, signal },
   );
+}
+
+/** Runs a call in the sandbox; when that has ended meanwhile, what was created in it goes, and no attempt counts. */
+async function orLost<T>(
+  ports: StartPorts,
+  { sandboxId, status, signal }: ContainerStart,
+  call: () => Promise<T>,
+  createdId?: string,
+): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    const patience = patienceAfterFailure(status, ports.clock.now());
+    if (!(await hasSandboxEnded(ports, sandboxId, patience, signal))) throw error;
+    // Should the removal fail, the instance stays and counts as an attempt.
+    if (createdId !== undefined) await ports.cri.removeContainer({ containerId: createdId }).catch(() => {});
+    throw new SandboxLost(sandboxId, { cause: error });
+  }
 }
 
 async function linkLog(
@@ -219,6 +240,8 @@ async function runPostStart(ports: StartPorts, start: ContainerStart, id: string
       durationMs: clock.monotonic() - startedMs,
     });
   } catch (error) {
+    // A hook that ends with the agent has not failed, and its container runs on.
+    throwIfCancelled(ports.background.signal);
     const reason = 'FailedPostStartHook';
     happened(ports, start, reason, 'PostStartHook failed', id, 'Warning');
     try {
@@ -250,6 +273,7 @@ async function failAs<T>(
   try {
     return await step();
   } catch (error) {
+    if (error instanceof SandboxLost) throw error;
     throwIfCancelled(start.signal);
     const message = messageOf(error);
     failedEvent(ports, start, `${prefix}${message}`, containerId);

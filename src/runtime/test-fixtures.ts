@@ -16,6 +16,7 @@ import {
 } from '../cri/index.js';
 import { type Container, hashContainer, type Pod, type PodSpec, podContainers } from '../kube/index.js';
 import { Timeline } from '../timeline/index.js';
+import { filelessPodConfigs } from './config/fileless.js';
 import type { RuntimeManagerOptions } from './manager.js';
 
 export function container(name: string, extra: Partial<Container> = {}): Container {
@@ -208,6 +209,8 @@ export function bench(
         config: { metadata: { name, attempt: restartCount } },
         cleanup: async () => {},
       }),
+      containerResources: filelessPodConfigs.containerResources,
+      podResources: filelessPodConfigs.podResources,
     },
     podStates: {
       isTerminationRequested: () => false,

@@ -262,6 +262,19 @@ export class TestNode {
       .sort((a, b) => Number(b.createdAt - a.createdAt));
   }
 
+  /** What a command prints inside the newest running instance of a pod's container. */
+  async exec(name: string, container: string, ...cmd: string[]): Promise<string> {
+    const instance = (await this.containers(name)).find(
+      ({ metadata, state }) => metadata?.name === container && state === 1,
+    );
+    if (instance === undefined) throw new Error(`container ${container} of pod ${name} does not run`);
+    const answer = await this.cri.execSync({ containerId: instance.id, cmd, timeout: 10 });
+    if (answer.exitCode !== 0) {
+      throw new Error(`${cmd.join(' ')} ended with ${answer.exitCode}: ${Buffer.from(answer.stderr)}`);
+    }
+    return Buffer.from(answer.stdout).toString();
+  }
+
   /** The pod's sandboxes in whatever state, the newest first. */
   async sandboxes(name: string): Promise<PodSandbox[]> {
     const { items } = await this.cri.listPodSandbox({});

@@ -6,7 +6,7 @@ import { busybox, eventually, forever, isReady, manifest, TestNode } from './age
 
 let node: TestNode;
 beforeAll(async () => {
-  node = await TestNode.create({ config: { crashLoopBackOff: { maxContainerRestartPeriod: '1s' } } });
+  node = await TestNode.create();
   await node.start();
 });
 afterAll(() => node.stop());
@@ -68,18 +68,19 @@ it.concurrent('the process of a sandbox is killed: a new sandbox replaces it, an
   expect(status.podIP).not.toBe(oldIp);
 });
 
-// The runtime ends the containers before the sandbox, so that one of them may be started in vain meanwhile.
 it.concurrent('a sandbox is removed from outside: the pod starts in a new one', async () => {
   const before = await startPair('removed');
   await node.cri.removePodSandbox({ podSandboxId: before.sandboxId });
-  await untilMoved('removed', before);
+  expectOneRestart('removed', await untilMoved('removed', before));
+  expect(node.logOf('removed', 'event.BackOff')).toEqual([]);
   expect(await node.sandboxes('removed')).toHaveLength(1);
 });
 
 it.concurrent('a sandbox is stopped from outside: it is replaced', async () => {
   const before = await startPair('stopped');
   await node.cri.stopPodSandbox({ podSandboxId: before.sandboxId });
-  await untilMoved('stopped', before);
+  expectOneRestart('stopped', await untilMoved('stopped', before));
+  expect(node.logOf('stopped', 'event.BackOff')).toEqual([]);
   expect((await node.sandboxes('stopped')).map(({ metadata }) => metadata?.attempt)).toEqual([1, 0]);
 });
 

@@ -222,6 +222,12 @@ describe('containerStatuses', () => {
     expect(statuses).toMatchObject(row.expected);
   });
 
+  it('does not let a new instance inherit that the former one had started', () => {
+    const old = [statusOf('a', 'running', { started: true, containerID: 'containerd://former' })];
+    const [status] = statusesOf({ old, seen: [instance('a', 'running')], expected: [] });
+    expect(status?.started).toBeUndefined();
+  });
+
   it('shows the mounts of the spec until the first status was kept', () => {
     const mounts: Container['volumeMounts'] = [
       { name: 'rw', mountPath: '/rw' },

@@ -120,7 +120,9 @@ function fromInstances(
 ): ContainerStatus {
   const { runtimeName, actuatedResources } = context;
   const containerID = apiContainerId(runtimeName, newest.id);
-  const isStartedKnown = newest.state === 'running' && old?.started !== undefined;
+  // What was said of a former instance must not let this one's probes skip its startup.
+  const isSameInstance = old?.containerID === undefined || old.containerID === containerID;
+  const isStartedKnown = newest.state === 'running' && old?.started !== undefined && isSameInstance;
   const user = containerUser(newest);
   const allocated = container.resources ?? {};
   const resources = containerResources({

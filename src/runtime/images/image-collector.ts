@@ -29,6 +29,8 @@ export interface ImageCollectorOptions {
   readonly policy: ImageGcPolicy;
   readonly usageOf?: (mountpoint: string) => Promise<FileSystemUsage>;
   readonly onRemoved?: (reason: 'age' | 'space') => void;
+  /** Told after images went to make room, with when that began and what is left. */
+  readonly onFreed?: (sinceMs: number, leftIds: ReadonlySet<string>) => Promise<void>;
   /** Ids of images that containers have mounted as volumes; those are in use, too. */
   readonly mountedImages?: () => Promise<Iterable<string>>;
 }
@@ -147,9 +149,11 @@ export class ImageCollector {
 
   /** Removes unused images until that much is free; what could not be removed fails it in the end. */
   async #free(wantedBytes: number): Promise<{ readonly freedBytes: number }> {
-    const { clock, policy } = this.#options;
+    const { clock, policy, onFreed } = this.#options;
+    const sinceMs = clock.now();
     const images = removableForSpace(await this.detect(), policy.minAgeMs, clock.now());
     const { freedBytes, failures } = await this.#remove(images, wantedBytes, 'space');
+    await onFreed?.(sinceMs, new Set(this.#records.keys()));
     if (failures.length > 0) {
       const wanted = wantedBytes === everything ? 'all' : wantedBytes;
       throw new Error(

@@ -9,7 +9,7 @@ import {
 } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
 import { Timeline } from '../../timeline/index.js';
-import type { SyncFailure } from '../contracts.js';
+import type { PullCredentials, SyncFailure } from '../contracts.js';
 import { ImageManager, type ImageManagerOptions } from './image-manager.js';
 import { PullQueue } from './pull-queue.js';
 
@@ -105,7 +105,7 @@ describe('ImageManager', () => {
   });
   it('IfNotPresent, present: uses it', async () => {
     const { ensure, calls, events } = scene({ present: true });
-    expect(await ensure('app:v1', 'IfNotPresent')).toEqual({ ref: 'sha256:1' });
+    expect(await ensure('app:v1', 'IfNotPresent')).toEqual({ ref: 'sha256:1', user: { username: '' } });
     expect(calls).toEqual(['status app:v1']);
     expect(events()).toEqual([
       'Pulled: Container image "app:v1" already present on machine and can be accessed by the pod',
@@ -196,6 +196,50 @@ describe('ImageManager', () => {
     });
     await ensure('app:v1', 'Always');
     expect(users).toEqual(['a', 'b']);
+  });
+  it('64: records a pull with the credentials that worked, and a failed one as none', async () => {
+    const told: unknown[] = [];
+    const recorder = {
+      pulling: async (image: string) => void told.push(['pulling', image]),
+      pulled: async (image: string, ref: string, used: PullCredentials | undefined) =>
+        void told.push(['pulled', image, ref, used?.username]),
+      failed: async (image: string) => void told.push(['failed', image]),
+    };
+    let tries = 0;
+    const { ensure } = scene({
+      pullError: () => (++tries === 2 ? undefined : new Error('denied')),
+      options: {
+        recorder,
+        keyring: {
+          lookup: async () => [
+            { username: 'a', password: '1' },
+            { username: 'b', password: '2' },
+          ],
+        },
+      },
+    });
+    await ensure('app:v1', 'Always');
+    await failure(ensure('other:v1', 'Always'));
+    expect(told).toEqual([
+      ['pulling', 'app:v1'],
+      ['pulled', 'app:v1', 'sha256:1', 'b'],
+      ['pulling', 'other:v1'],
+      ['failed', 'other:v1'],
+    ]);
+  });
+  it('a pull whose intent cannot be recorded is none', async () => {
+    const recorder = {
+      pulling: () => Promise.reject(new Error('disk full')),
+      pulled: async () => {},
+      failed: async () => {},
+    };
+    const { ensure, calls } = scene({ options: { recorder } });
+    const { reason, message } = await failure(ensure('app:v1', 'Always'));
+    expect([reason, message]).toEqual([
+      'ErrImagePull',
+      'Failed to record image pull intent for container image "app:v1": disk full',
+    ]);
+    expect(calls).toEqual([]);
   });
   it('names the errors of all credentials', async () => {
     let tries = 0;

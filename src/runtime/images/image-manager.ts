@@ -1,9 +1,16 @@
 /** Makes sure that a container's image is on the machine, pulling it when it must and may. */
 import { Backoff, type Clock, errorText, throwIfCancelled } from '../../async/index.js';
-import type { CriRuntime, Init, PodSandboxConfig } from '../../cri/index.js';
+import type { CriRuntime, Image, Init, PodSandboxConfig } from '../../cri/index.js';
 import { formatDuration, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
-import { type EnsuredImage, type ImageEnsurer, type Keyring, SyncFailure } from '../contracts.js';
+import {
+  type EnsuredImage,
+  type ImageEnsurer,
+  type Keyring,
+  type PullCredentials,
+  SyncFailure,
+} from '../contracts.js';
+import { imageUserOf } from '../image-user.js';
 import { decidePull, explainPullError, type PullPolicy, pullPolicyOf } from './pull-decision.js';
 import type { PullQueue } from './pull-queue.js';
 import { ImagePuller, type Pulled } from './puller.js';
@@ -19,6 +26,15 @@ export interface ImageAccess {
   mayUse(pod: Pod, image: string, localId: string): Promise<boolean>;
 }
 
+/** Told of every pull, so that it is known later who showed credentials for an image. */
+export interface PullRecorder {
+  /** Before a pull; when this fails, nothing is pulled. */
+  pulling(image: string): Promise<void>;
+  /** With the credentials that the registry took, if it wanted any. */
+  pulled(image: string, imageRef: string, credentials: PullCredentials | undefined): Promise<void>;
+  failed(image: string): Promise<void>;
+}
+
 export interface ImageManagerOptions {
   readonly cri: Pick<CriRuntime, 'imageStatus' | 'pullImage'>;
   readonly clock: Clock;
@@ -28,6 +44,7 @@ export interface ImageManagerOptions {
   readonly keyring?: Keyring;
   /** Without it every pod may use every image that is on the machine. */
   readonly access?: ImageAccess;
+  readonly recorder?: PullRecorder;
   /** Whether events say that access was looked at (gate KubeletEnsureSecretPulledImages); on by default. */
   readonly announcesAccess?: boolean;
   readonly observer?: ImageObserver;
@@ -79,7 +96,8 @@ export class ImageManager implements ImageEnsurer {
     const { pod, image, policy } = request;
     const { access, observer } = this.#options;
     const tagged = this.#tagged(request);
-    const localId = policy === 'Always' ? undefined : await this.#find(request, tagged);
+    const local = policy === 'Always' ? undefined : await this.#find(request, tagged);
+    const localId = local?.id;
     const mayUse = localId === undefined || ((await access?.mayUse(pod, image, localId)) ?? true);
     const decision = decidePull(policy, localId !== undefined, mayUse);
     observer?.ensured(
@@ -108,7 +126,7 @@ export class ImageManager implements ImageEnsurer {
           'Pulled',
           `Container image "${image}" already present on machine${this.#options.announcesAccess === false ? '' : ' and can be accessed by the pod'}`,
         );
-        return { ref: localId ?? tagged };
+        return { ref: localId ?? tagged, user: imageUserOf(local) };
       case 'pull':
         return { ref: await this.#pull(request, tagged) };
     }
@@ -126,15 +144,15 @@ export class ImageManager implements ImageEnsurer {
     }
   }
 
-  /** The local id of the image, if it is there. */
-  async #find(request: EnsureRequest, tagged: string): Promise<string | undefined> {
+  /** The image, if it is there. */
+  async #find(request: EnsureRequest, tagged: string): Promise<Image | undefined> {
     try {
       const annotations = request.pod.metadata.annotations ?? {};
       const { image } = await this.#options.cri.imageStatus(
         { image: { image: tagged, annotations } },
         { signal: request.signal },
       );
-      return image?.id;
+      return image;
     } catch (error) {
       throwIfCancelled(request.signal);
       this.#options.observer?.ensured(request.policy, undefined, undefined);
@@ -146,7 +164,7 @@ export class ImageManager implements ImageEnsurer {
 
   async #pull(request: EnsureRequest, tagged: string): Promise<string> {
     const { clock, observer } = this.#options;
-    const { pod, image, sandboxConfig, signal } = request;
+    const { pod, image } = request;
     const key = `${pod.metadata.uid}_${image}`;
     const askedMs = clock.monotonic();
     if (this.#backoff.isWaitingSinceAdvance(key, askedMs)) {
@@ -157,13 +175,7 @@ export class ImageManager implements ImageEnsurer {
     }
     this.#failures.delete(key);
     this.#event(request, 'Normal', 'Pulling', `Pulling image "${image}"`);
-    let pulled: Pulled;
-    try {
-      pulled = await this.#puller.pull({ pod, image: tagged, sandboxConfig, signal });
-    } catch (error) {
-      throwIfCancelled(signal);
-      throw this.#failed(request, key, error);
-    }
+    const pulled = await this.#recordedPull(request, key, tagged);
     const { ref, sizeBytes, durationMs } = pulled;
     const waitedMs = clock.monotonic() - askedMs;
     observer?.pulled(durationMs, sizeBytes);
@@ -175,6 +187,26 @@ export class ImageManager implements ImageEnsurer {
     );
     this.#backoff.collect(clock.monotonic());
     return ref;
+  }
+
+  async #recordedPull(request: EnsureRequest, key: string, tagged: string): Promise<Pulled> {
+    const { recorder } = this.#options;
+    const { pod, image, sandboxConfig, signal } = request;
+    try {
+      await recorder?.pulling(image);
+    } catch (error) {
+      const message = `Failed to record image pull intent for container image "${image}": ${errorText(error)}`;
+      throw this.#failed(request, key, new Error(message, { cause: error }));
+    }
+    try {
+      const pulled = await this.#puller.pull({ pod, image: tagged, sandboxConfig, signal });
+      await recorder?.pulled(image, pulled.ref, pulled.credentials);
+      return pulled;
+    } catch (error) {
+      await recorder?.failed(image);
+      throwIfCancelled(signal);
+      throw this.#failed(request, key, error);
+    }
   }
 
   #failed(request: EnsureRequest, key: string, error: unknown): SyncFailure {

@@ -1,4 +1,5 @@
 /** Images: pulling them when a container needs them, and removing them when nothing does. */
+export * from './credentials/index.js';
 export { ImageCollector, type ImageCollectorOptions } from './image-collector.js';
 export { ImageList, type ImageListOptions } from './image-list.js';
 export {
@@ -6,6 +7,8 @@ export {
   ImageManager,
   type ImageManagerOptions,
   type ImageObserver,
+  type PullRecorder,
 } from './image-manager.js';
 export { PullQueue, type PullQueueOptions, PullRate } from './pull-queue.js';
 export { type ImageReference, normalRepository, parseImageReference, withDefaultTag } from './reference.js';
+export * from './verification/index.js';

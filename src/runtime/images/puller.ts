@@ -27,6 +27,8 @@ export interface Pulled {
   readonly sizeBytes: number | undefined;
   /** Without the wait for a turn. */
   readonly durationMs: number;
+  /** Those that the registry took; undefined when the pull was anonymous. */
+  readonly credentials: PullCredentials | undefined;
 }
 
 export class ImagePuller {
@@ -43,7 +45,7 @@ export class ImagePuller {
    */
   async pull(request: PullRequest): Promise<Pulled> {
     const { pod, image, signal } = request;
-    const credentials = (await this.#options.keyring?.lookup(pod, image)) ?? [];
+    const credentials = (await this.#options.keyring?.lookup(pod, image, signal)) ?? [];
     if (credentials.length > 0) return await this.#queued(request, credentials, signal);
     const { namespace = '', annotations = {} } = pod.metadata;
     const key = JSON.stringify([image, namespace, Object.entries(annotations).sort()]);
@@ -58,9 +60,9 @@ export class ImagePuller {
     const { clock, queue } = this.#options;
     return queue.run(async () => {
       const startedMs = clock.monotonic();
-      const ref = await this.#pullOnce(request, credentials, signal);
+      const { ref, taken } = await this.#pullOnce(request, credentials, signal);
       const sizeBytes = await this.#size(request.image, signal);
-      return { ref, sizeBytes, durationMs: clock.monotonic() - startedMs };
+      return { ref, sizeBytes, durationMs: clock.monotonic() - startedMs, credentials: taken };
     }, signal);
   }
 
@@ -68,7 +70,7 @@ export class ImagePuller {
     { pod, image, sandboxConfig }: PullRequest,
     credentials: readonly PullCredentials[],
     signal: AbortSignal | undefined,
-  ): Promise<string> {
+  ): Promise<{ readonly ref: string; readonly taken: PullCredentials | undefined }> {
     const errors: unknown[] = [];
     for (const auth of credentials.length === 0 ? [undefined] : credentials) {
       try {
@@ -80,7 +82,7 @@ export class ImagePuller {
           },
           { signal },
         );
-        return imageRef;
+        return { ref: imageRef, taken: auth };
       } catch (error) {
         if (signal?.aborted) throw error;
         errors.push(error);

@@ -1,0 +1,163 @@
+/** Runs lifecycle hooks of each kind and words their failures as users see them. */
+import { type Clock, errorText, isCancelled, sleep } from '../async/index.js';
+import { type CriRuntime, commandOutcome } from '../cri/index.js';
+import {
+  type Container,
+  type ExecAction,
+  formatPod,
+  goQuote,
+  type HTTPGetAction,
+  type LifecycleHandler,
+  type Pod,
+  type SleepAction,
+} from '../kube/index.js';
+import type { Registry } from '../metrics/index.js';
+import { podRef, type Timeline } from '../timeline/index.js';
+import { hookGet, PlainHttpAnswer } from './hook-get.js';
+import { type HookRequest, hookRequest, plainRequest } from './hook-request.js';
+
+export interface LifecycleHooksOptions {
+  readonly cri: Pick<CriRuntime, 'execSync'>;
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly registry: Registry;
+  /** The addresses of the pod as the runtime tells them now, primary first. */
+  readonly podIps: (pod: Pod) => Promise<readonly string[]>;
+}
+
+/** A hook that failed; the message is the whole text for users, who find it nowhere but in a waiting container's status. */
+export class HookFailure extends Error {
+  override readonly name = 'HookFailure';
+}
+
+type RunHook = (pod: Pod, container: Container, containerId: string, signal?: AbortSignal) => Promise<void>;
+
+/** Neither hook has a limit of its own: preStop is bounded by who waits for it, postStart by nothing. */
+export function createLifecycleHooks(options: LifecycleHooksOptions): {
+  readonly postStart: RunHook;
+  readonly preStop: RunHook;
+} {
+  const counters = {
+    httpFallbacks: options.registry.counter(
+      'kubelet_lifecycle_handler_http_fallbacks_total',
+      'HTTPS hooks that were answered in plain HTTP and succeeded that way.',
+    ),
+    cutSleeps: options.registry.counter(
+      'kubelet_sleep_action_terminated_early_total',
+      'Sleep hooks that ended before their time.',
+    ),
+  };
+  const runner = new HookRunner(options, counters);
+  return {
+    async postStart(pod, container, containerId, signal) {
+      await runner.run(container.lifecycle?.postStart, { pod, container, containerId, signal });
+    },
+    async preStop(pod, container, containerId, signal) {
+      await runner.run(container.lifecycle?.preStop, { pod, container, containerId, signal });
+    },
+  };
+}
+
+interface HookTarget {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly containerId: string;
+  readonly signal: AbortSignal | undefined;
+}
+
+interface Counters {
+  readonly httpFallbacks: { inc(): void };
+  readonly cutSleeps: { inc(): void };
+}
+
+class HookRunner {
+  readonly #options: LifecycleHooksOptions;
+  readonly #counters: Counters;
+
+  constructor(options: LifecycleHooksOptions, counters: Counters) {
+    this.#options = options;
+    this.#counters = counters;
+  }
+
+  async run(handler: LifecycleHandler | undefined, target: HookTarget): Promise<void> {
+    if (handler === undefined) return;
+    const { exec, httpGet, sleep: pause } = handler;
+    if (exec !== undefined) await this.#exec(exec, target);
+    else if (httpGet !== undefined) await this.#http(httpGet, target);
+    else if (pause !== undefined) await this.#sleep(pause, target);
+    // A tcpSocket is no hook: it was never defined what it would do.
+    else throw new HookFailure(`Cannot run handler: invalid handler: ${JSON.stringify(handler)}`);
+  }
+
+  async #exec({ command = [] }: ExecAction, target: HookTarget): Promise<void> {
+    const { containerId, signal } = target;
+    const failed = (error: unknown, output: string): HookFailure =>
+      hookFailure('Exec', `[${command.join(' ')}]`, target, error, `, message: ${goQuote(output)}`);
+    const response = await this.#options.cri
+      .execSync({ containerId, cmd: command, timeout: 0 }, signal === undefined ? {} : { signal })
+      .catch((error: unknown) => {
+        throw failed(error, '');
+      });
+    const { output, error } = commandOutcome(command, response);
+    if (error !== undefined) throw failed(error, output.toString());
+  }
+
+  async #http(action: HTTPGetAction, target: HookTarget): Promise<void> {
+    try {
+      const request = hookRequest(action, target.container, await this.#host(action, target));
+      await hookGet(request, target.signal).catch((error: unknown) => this.#fallBack(request, target, error));
+    } catch (error) {
+      throw hookFailure('HTTP', action.path ?? '', target, error);
+    }
+  }
+
+  /** Many a hook was written with HTTPS for a server without, and worked as long as nobody looked. */
+  async #fallBack(request: HookRequest, { pod, signal }: HookTarget, error: unknown): Promise<void> {
+    if (!(error instanceof PlainHttpAnswer)) throw error;
+    const plain = plainRequest(request);
+    await hookGet(plain, signal).catch(() => {
+      throw error;
+    });
+    this.#counters.httpFallbacks.inc();
+    this.#options.timeline.event(
+      podRef(pod),
+      'Warning',
+      'LifecycleHTTPFallback',
+      `request to HTTPS lifecycle hook ${plain.url.host} got HTTP response, retry with HTTP succeeded`,
+    );
+  }
+
+  async #host({ host }: HTTPGetAction, { pod }: HookTarget): Promise<string> {
+    if (host !== undefined && host !== '') return host;
+    const [first] = await this.#options.podIps(pod);
+    if (first === undefined) {
+      throw new Error(`failed to find networking container: pod ${goQuote(formatPod(pod))} has no address`);
+    }
+    return first;
+  }
+
+  async #sleep({ seconds }: SleepAction, target: HookTarget): Promise<void> {
+    if (seconds <= 0) return;
+    try {
+      await sleep(this.#options.clock, seconds * 1000, target.signal);
+    } catch (cause) {
+      if (!isCancelled(cause)) throw cause;
+      this.#counters.cutSleeps.inc();
+      const error = new Error('container terminated before sleep hook finished', { cause });
+      throw hookFailure('Sleep', String(seconds), target, error);
+    }
+  }
+}
+
+function hookFailure(
+  kind: 'Exec' | 'HTTP' | 'Sleep',
+  what: string,
+  { pod, container }: HookTarget,
+  error: unknown,
+  more = '',
+): HookFailure {
+  return new HookFailure(
+    `${kind} lifecycle hook (${what}) for Container ${goQuote(container.name)} in Pod ${goQuote(formatPod(pod))} failed - error: ${errorText(error)}${more}`,
+    { cause: error },
+  );
+}

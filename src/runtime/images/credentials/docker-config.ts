@@ -1,0 +1,67 @@
+/** Reads the files and secrets in which container tools keep the passwords of registries. */
+
+/** One entry of such a file. */
+export interface RegistryAuth {
+  readonly username: string;
+  readonly password: string;
+  /** Takes part in the identity of the credentials and is sent to nobody. */
+  readonly email?: string;
+}
+
+/** By registry as it is written: `https://index.docker.io/v1/`, `registry.example:5000/team`. */
+export type DockerConfig = ReadonlyMap<string, RegistryAuth>;
+
+/** `config.json` and secrets of type `kubernetes.io/dockerconfigjson`: the entries stand below `auths`. */
+export function parseDockerConfigJson(text: string): DockerConfig {
+  return parseEntries(member(parseJson(text), 'auths') ?? {});
+}
+
+/** `.dockercfg` and secrets of type `kubernetes.io/dockercfg`: the entries are all there is. */
+export function parseDockercfg(text: string): DockerConfig {
+  return parseEntries(parseJson(text));
+}
+
+/** What is wrong must not be quoted: it may be a password. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('not a JSON text');
+  }
+}
+
+function parseEntries(value: unknown): DockerConfig {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Error('the registries are not an object');
+  }
+  return new Map(Object.entries(value).map(([registry, entry]) => [registry, parseEntry(registry, entry)]));
+}
+
+/** `auth` is what tools write; username and password are for people, and lose against it. */
+function parseEntry(registry: string, entry: unknown): RegistryAuth {
+  const text = (name: string): string => {
+    const value = member(entry, name);
+    if (value === undefined || value === null) return '';
+    if (typeof value !== 'string') throw new Error(`${name} of registry ${registry} is not a text`);
+    return value;
+  };
+  const email = text('email');
+  const rest = email === '' ? {} : { email };
+  const auth = text('auth');
+  if (auth === '') return { username: text('username'), password: text('password'), ...rest };
+  const decoded = Buffer.from(auth, 'base64').toString();
+  const colon = decoded.indexOf(':');
+  if (colon < 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(auth.trim())) {
+    throw new Error(
+      `unable to parse auth field of registry ${registry}, must be formatted as base64(username:password)`,
+    );
+  }
+  return { username: decoded.slice(0, colon), password: decoded.slice(colon + 1), ...rest };
+}
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? // An object that has the member, whatever that is.
+      (value as Record<string, unknown>)[name]
+    : undefined;
+}

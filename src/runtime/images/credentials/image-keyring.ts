@@ -1,0 +1,58 @@
+/** Finds the credentials to pull an image with: those of the pod, then those of the machine, then those of plugins. */
+import type { Pod } from '../../../kube/index.js';
+import type { Keyring, PullCredentials, PullSecretSource } from '../../contracts.js';
+import { normalRepository } from '../reference.js';
+import type { RegistryAuth } from './docker-config.js';
+import type { NodeCredentials } from './node-credentials.js';
+import type { CredentialPlugin } from './plugin.js';
+import { type PullSecretsOptions, readPullSecrets } from './pull-secrets.js';
+import { entryKey, lookUp } from './registry-match.js';
+
+export interface ImageKeyringOptions extends PullSecretsOptions {
+  readonly node?: Pick<NodeCredentials, 'read'>;
+  /** Asked at every use, since they are loaded after the rest. */
+  readonly plugins?: () => readonly Pick<CredentialPlugin, 'lookup'>[];
+}
+
+export class ImageKeyring implements Keyring {
+  readonly #options: ImageKeyringOptions;
+
+  constructor(options: ImageKeyringOptions) {
+    this.#options = options;
+  }
+
+  async lookup(pod: Pod, image: string, signal?: AbortSignal): Promise<readonly PullCredentials[]> {
+    const repository = normalRepository(image);
+    const { node, plugins = () => [] } = this.#options;
+    const ofPod = await this.#ofSecrets(pod, repository);
+    const ofNode = lookUp(byKey((await node?.read()) ?? new Map()), repository).map(bare);
+    const ofPlugins = await Promise.all(plugins().map((plugin) => plugin.lookup(repository, signal)));
+    return [...ofPod, ...ofNode, ...ofPlugins.flat().map(bare)];
+  }
+
+  /** What of the pod's own credentials is for the image, as far as it tells them apart. */
+  async podSecrets(pod: Pod, image: string): Promise<readonly PullSecretSource[]> {
+    const found = await this.#ofSecrets(pod, normalRepository(image));
+    return found.flatMap(({ source }) => (source === undefined ? [] : [source]));
+  }
+
+  async #ofSecrets(pod: Pod, repository: string): Promise<readonly PullCredentials[]> {
+    if ((pod.spec.imagePullSecrets ?? []).length === 0) return [];
+    const entries = await readPullSecrets(this.#options, pod);
+    return lookUp(entries, repository).map((auth) => ({ ...bare(auth), source: auth.source }));
+  }
+}
+
+/** A runtime is told no more than it needs. */
+function bare({ username, password }: RegistryAuth): PullCredentials {
+  return { username, password };
+}
+
+function byKey(config: ReadonlyMap<string, RegistryAuth>): ReadonlyMap<string, readonly RegistryAuth[]> {
+  const entries = new Map<string, RegistryAuth[]>();
+  for (const [registry, auth] of config) {
+    const key = entryKey(registry);
+    entries.set(key, [...(entries.get(key) ?? []), auth]);
+  }
+  return entries;
+}

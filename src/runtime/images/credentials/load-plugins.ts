@@ -1,0 +1,53 @@
+/** Loads the credential provider plugins that a node is configured with, before anything runs. */
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../../async/index.js';
+import type { Registry } from '../../../metrics/index.js';
+import type { Timeline } from '../../../timeline/index.js';
+import { CredentialPlugin, pluginMetrics } from './plugin.js';
+import { type ConfigFile, readProviders } from './plugin-config.js';
+
+export interface LoadPluginsOptions {
+  /** A file, or a folder whose `.json`, `.yaml` and `.yml` files add up. */
+  readonly configPath: string;
+  readonly binDir: string;
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly registry: Registry;
+}
+
+/** Fails when the configuration is wrong or a plugin's executable is not there. */
+export async function loadCredentialPlugins(
+  options: LoadPluginsOptions,
+): Promise<readonly CredentialPlugin[]> {
+  const { configPath, binDir, clock, timeline, registry } = options;
+  const files = await readConfigFiles(configPath);
+  const providers = readProviders(files);
+  for (const { name } of providers) {
+    const executable = join(binDir, name);
+    await access(executable, constants.X_OK).catch((cause: unknown) => {
+      throw new Error(`plugin binary executable ${executable} did not exist or cannot be run`, { cause });
+    });
+  }
+  const hash = createHash('sha256');
+  for (const { text } of files) hash.update(text);
+  registry
+    .gauge('kubelet_credential_provider_config_info', 'The credential provider configuration in use.', [
+      'hash',
+    ])
+    .set(1, { hash: `sha256:${hash.digest('hex')}` });
+  const metrics = pluginMetrics(registry);
+  return providers.map((provider) => new CredentialPlugin(provider, { clock, timeline, binDir, metrics }));
+}
+
+async function readConfigFiles(configPath: string): Promise<ConfigFile[]> {
+  const isFolder = (await stat(configPath)).isDirectory();
+  const names = isFolder
+    ? (await readdir(configPath)).filter((name) => /\.(json|ya?ml)$/.test(name)).sort()
+    : undefined;
+  const paths = names?.map((name) => join(configPath, name)) ?? [configPath];
+  if (paths.length === 0) throw new Error(`no configuration files found in directory ${configPath}`);
+  return Promise.all(paths.map(async (path) => ({ path, text: await readFile(path, 'utf8') })));
+}

@@ -1,0 +1,76 @@
+/** The registry passwords that the machine itself has, from the files in which container tools keep them. */
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '../../../async/index.js';
+import type { Timeline } from '../../../timeline/index.js';
+import { isMissing } from '../../logs/file-error.js';
+import { type DockerConfig, parseDockerConfigJson, parseDockercfg } from './docker-config.js';
+
+export interface NodeCredentialsOptions {
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  /** Where the agent keeps its files; looked at first. */
+  readonly rootDir: string;
+  readonly workingDir?: string;
+  readonly homeDir?: string;
+  readonly read?: (path: string) => Promise<string>;
+}
+
+const cachedForMs = 300_000;
+
+/** The files in the order in which they are looked for; the first good one is all that counts. */
+export function nodeCredentialFiles(
+  rootDir: string,
+  workingDir: string,
+  homeDir: string,
+): readonly { readonly path: string; readonly parse: (text: string) => DockerConfig }[] {
+  return [
+    ...[rootDir, workingDir, join(homeDir, '.docker'), '/.docker'].map((directory) => ({
+      path: join(directory, 'config.json'),
+      parse: parseDockerConfigJson,
+    })),
+    ...[rootDir, workingDir, homeDir, '/'].map((directory) => ({
+      path: join(directory, '.dockercfg'),
+      parse: parseDockercfg,
+    })),
+  ];
+}
+
+/** Reads anew when what it knows is five minutes old. */
+export class NodeCredentials {
+  readonly #options: NodeCredentialsOptions;
+  #known: { readonly config: DockerConfig; readonly readAtMs: number } | undefined;
+
+  constructor(options: NodeCredentialsOptions) {
+    this.#options = options;
+  }
+
+  async read(): Promise<DockerConfig> {
+    const nowMs = this.#options.clock.monotonic();
+    if (this.#known !== undefined && nowMs - this.#known.readAtMs < cachedForMs) return this.#known.config;
+    const config = await this.#search();
+    this.#known = { config, readAtMs: nowMs };
+    return config;
+  }
+
+  async #search(): Promise<DockerConfig> {
+    const { rootDir, workingDir = process.cwd(), homeDir = homedir(), timeline } = this.#options;
+    const read = this.#options.read ?? ((path: string) => readFile(path, 'utf8'));
+    for (const { path, parse } of nodeCredentialFiles(rootDir, workingDir, homeDir)) {
+      try {
+        return parse(await read(path));
+      } catch (error) {
+        if (isMissing(error)) continue;
+        timeline.record({
+          kind: 'problem',
+          what: 'credentials.file',
+          message: `registry passwords in ${path} are not used`,
+          level: 'warn',
+          error,
+        });
+      }
+    }
+    return new Map();
+  }
+}

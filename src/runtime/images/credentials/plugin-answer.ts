@@ -1,0 +1,79 @@
+/** Reads what a credential provider plugin answers, and for which further images the answer holds. */
+import { parseDuration } from '../../../kube/index.js';
+import type { RegistryAuth } from './docker-config.js';
+import { entryKey } from './registry-match.js';
+
+export type CacheKeyType = 'Image' | 'Registry' | 'Global';
+
+export interface PluginAnswer {
+  readonly cacheKeyType: CacheKeyType;
+  /** Undefined leaves it to the plugin's configuration; 0 means that the answer is for this time only. */
+  readonly cacheDurationMs: number | undefined;
+  readonly auth: ReadonlyMap<string, readonly RegistryAuth[]>;
+}
+
+/** Fails without quoting anything of the answer, which is full of passwords. */
+export function parsePluginAnswer(text: string, apiVersion: string): PluginAnswer {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Error('error decoding credential provider plugin response from stdout');
+  }
+  const answer = fieldsOf(value);
+  if (answer.kind !== 'CredentialProviderResponse') {
+    throw new Error(
+      'failed to convert credential provider response to the internal type: its kind is another one',
+    );
+  }
+  if (answer.apiVersion !== apiVersion) {
+    throw new Error(
+      `apiVersion from credential plugin response did not match expected apiVersion:${apiVersion}, actual apiVersion:${String(answer.apiVersion)}`,
+    );
+  }
+  const { cacheKeyType } = answer;
+  if (cacheKeyType !== 'Image' && cacheKeyType !== 'Registry' && cacheKeyType !== 'Global') {
+    throw new Error('credential provider plugin did not return a valid cacheKeyType');
+  }
+  const auth = new Map<string, RegistryAuth[]>();
+  for (const [pattern, entry] of Object.entries(fieldsOf(answer.auth ?? {}))) {
+    const { username = '', password = '' } = fieldsOf(entry);
+    const key = entryKey(pattern);
+    auth.set(key, [...(auth.get(key) ?? []), { username: String(username), password: String(password) }]);
+  }
+  return { cacheKeyType, cacheDurationMs: durationOf(answer.cacheDuration), auth };
+}
+
+/** Under what an answer for an image is kept: `image` is a repository with its host. */
+export function cacheKey(type: CacheKeyType, image: string): string {
+  switch (type) {
+    case 'Image':
+      return `image ${image}`;
+    case 'Registry':
+      return `registry ${image.split('/', 1).join()}`;
+    case 'Global':
+      return 'global';
+  }
+}
+
+/** All keys under which an answer for the image may be kept. */
+export function cacheKeysOf(image: string): readonly string[] {
+  return [cacheKey('Image', image), cacheKey('Registry', image), cacheKey('Global', image)];
+}
+
+function durationOf(value: unknown): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  try {
+    return Math.max(0, parseDuration(String(value)));
+  } catch {
+    throw new Error('credential provider plugin did not return a valid cacheDuration');
+  }
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Error('error decoding credential provider plugin response from stdout');
+  }
+  // An object that is no list can be read by its names.
+  return value as Record<string, unknown>;
+}

@@ -1,0 +1,151 @@
+/** Asks credential provider plugins, and remembers their answers as long as they allow it. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { type Clock, errorText, throwIfCancelled, withTimeout } from '../../../async/index.js';
+import type { Registry } from '../../../metrics/index.js';
+import type { Timeline } from '../../../timeline/index.js';
+import { SharedWork } from '../shared-work.js';
+import type { RegistryAuth } from './docker-config.js';
+import { cacheKey, cacheKeysOf, type PluginAnswer, parsePluginAnswer } from './plugin-answer.js';
+import type { CredentialProvider } from './plugin-config.js';
+import { lookUp, matchesImage } from './registry-match.js';
+
+/** Runs a program: writes to its input and gives its output; fails when it does not end with 0. */
+export type RunPlugin = (
+  file: string,
+  options: {
+    readonly args: readonly string[];
+    readonly env: Readonly<Record<string, string | undefined>>;
+    readonly input: string;
+    readonly signal: AbortSignal;
+  },
+) => Promise<string>;
+
+export interface CredentialPluginOptions {
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly binDir: string;
+  readonly metrics: PluginMetrics;
+  readonly run?: RunPlugin;
+}
+
+export interface PluginMetrics {
+  readonly duration: { observe(seconds: number, labels: { plugin_name: string }): void };
+  readonly errors: { inc(labels: { plugin_name: string }): void };
+}
+
+export function pluginMetrics(registry: Registry): PluginMetrics {
+  return {
+    duration: registry.histogram(
+      'kubelet_credential_provider_plugin_duration',
+      'Duration in seconds of credential provider plugins.',
+      ['plugin_name'],
+    ),
+    errors: registry.counter(
+      'kubelet_credential_provider_plugin_errors_total',
+      'Runs of credential provider plugins that failed.',
+      ['plugin_name'],
+    ),
+  };
+}
+
+const timeoutMs = 60_000;
+/** Answers kept of one plugin; the oldest go first. */
+const rememberedAnswers = 1000;
+
+export class CredentialPlugin {
+  readonly #provider: CredentialProvider;
+  readonly #options: CredentialPluginOptions;
+  readonly #cache = new Map<string, { readonly answer: PluginAnswer; readonly endsAtMs: number }>();
+  readonly #running = new SharedWork<PluginAnswer>();
+
+  constructor(provider: CredentialProvider, options: CredentialPluginOptions) {
+    this.#provider = provider;
+    this.#options = options;
+  }
+
+  /** The credentials for an image, best first. A plugin that fails has none, and the pull goes on without. */
+  async lookup(image: string, signal?: AbortSignal): Promise<readonly RegistryAuth[]> {
+    if (!this.#provider.matchImages.some((pattern) => matchesImage(pattern, image))) return [];
+    const known = this.#cached(image);
+    if (known !== undefined) return lookUp(known.auth, image);
+    try {
+      const answer = await this.#running.run(image, signal, (shared) => this.#ask(image, shared));
+      return lookUp(answer.auth, image);
+    } catch (error) {
+      throwIfCancelled(signal);
+      this.#options.metrics.errors.inc({ plugin_name: this.#provider.name });
+      this.#options.timeline.record({
+        kind: 'problem',
+        what: 'credentials.plugin',
+        message: `credential provider plugin ${this.#provider.name} gave no credentials for ${image}`,
+        error,
+      });
+      return [];
+    }
+  }
+
+  #cached(image: string): PluginAnswer | undefined {
+    const nowMs = this.#options.clock.monotonic();
+    for (const key of cacheKeysOf(image)) {
+      const known = this.#cache.get(key);
+      if (known === undefined) continue;
+      if (known.endsAtMs > nowMs) return known.answer;
+      this.#cache.delete(key);
+    }
+    return undefined;
+  }
+
+  async #ask(image: string, signal: AbortSignal): Promise<PluginAnswer> {
+    const { clock, metrics, binDir, run = runProgram } = this.#options;
+    const { name, apiVersion, args, env, defaultCacheDurationMs } = this.#provider;
+    const startedMs = clock.monotonic();
+    const output = await withTimeout(clock, timeoutMs, signal, (limited) =>
+      run(join(binDir, name), {
+        args,
+        env: { ...process.env, ...Object.fromEntries(env.map((one) => [one.name, one.value])) },
+        input: JSON.stringify({ kind: 'CredentialProviderRequest', apiVersion, image }),
+        signal: limited,
+      }),
+    );
+    metrics.duration.observe((clock.monotonic() - startedMs) / 1000, { plugin_name: name });
+    const answer = parsePluginAnswer(output, apiVersion);
+    const keepMs = answer.cacheDurationMs ?? defaultCacheDurationMs;
+    if (keepMs > 0) this.#remember(cacheKey(answer.cacheKeyType, image), answer, clock.monotonic() + keepMs);
+    return answer;
+  }
+
+  #remember(key: string, answer: PluginAnswer, endsAtMs: number): void {
+    this.#cache.delete(key);
+    this.#cache.set(key, { answer, endsAtMs });
+    if (this.#cache.size <= rememberedAnswers) return;
+    const oldest = this.#cache.keys().next();
+    if (!oldest.done) this.#cache.delete(oldest.value);
+  }
+}
+
+const largestOutputBytes = 1024 * 1024;
+
+/** A program that is no longer waited for is killed. What it printed is never part of an error. */
+const runProgram: RunPlugin = (file, { args, env, input, signal }) =>
+  new Promise((resolve, reject) => {
+    const child = execFile(
+      file,
+      [...args],
+      { env, signal, killSignal: 'SIGKILL', maxBuffer: largestOutputBytes },
+      (error, stdout) => {
+        if (error === null) resolve(stdout);
+        else reject(new Error(`error execing credential provider plugin ${file}: ${plainReason(error)}`));
+      },
+    );
+    // A plugin may end without reading what it is asked; its exit code says all there is to say.
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(input);
+  });
+
+/** Node quotes the command line in its message, whose arguments may be secret. */
+function plainReason(error: Error & { code?: unknown; signal?: unknown }): string {
+  if (typeof error.code === 'number') return `exit status ${error.code}`;
+  if (typeof error.signal === 'string') return `killed by ${error.signal}`;
+  return typeof error.code === 'string' ? error.code : errorText(error);
+}

@@ -1,0 +1,70 @@
+/** Says which entries of a keyring are for an image: by host with globs, port and beginning of the path. */
+
+/** The entry of the default registry, under the name that tools have always written it with. */
+const defaultRegistryKey = 'index.docker.io';
+
+interface HostPath {
+  readonly labels: readonly string[];
+  readonly port: string;
+  readonly path: string;
+}
+
+/** What an entry is looked up by: host and path, without scheme and without the version of the registry's API. */
+export function entryKey(registry: string): string {
+  const [host = '', ...rest] = registry.replace(/^https?:\/\//, '').split(/(?=\/)/);
+  const path = rest.join('').replace(/^\/v[12](?=\/)/, '');
+  return path === '' || path === '/' ? host : `${host}${path}`;
+}
+
+/** `pattern` is an entry's key or an image pattern, `image` a repository with its host. */
+export function matchesImage(pattern: string, image: string): boolean {
+  const wanted = split(pattern);
+  const given = split(image);
+  return (
+    wanted.port === given.port &&
+    wanted.labels.length === given.labels.length &&
+    given.path.startsWith(wanted.path) &&
+    wanted.labels.every((label, index) => globMatches(label, given.labels[index] ?? ''))
+  );
+}
+
+/**
+ * All that fit, the most specific first; where none does, the entry of the default registry for images of it.
+ * `image` is the full name of a repository: `docker.io/library/busybox`.
+ */
+export function lookUp<T>(entries: ReadonlyMap<string, readonly T[]>, image: string): readonly T[] {
+  const keys = [...entries.keys()].sort((a, b) => (a < b ? 1 : a > b ? -1 : 0));
+  const found = keys.flatMap((key) => (matchesImage(key, image) ? (entries.get(key) ?? []) : []));
+  if (found.length > 0 || !isOnDefaultRegistry(image)) return found;
+  return entries.get(defaultRegistryKey) ?? [];
+}
+
+function isOnDefaultRegistry(image: string): boolean {
+  const slash = image.indexOf('/');
+  if (slash < 0) return true;
+  const first = image.slice(0, slash);
+  return first === 'docker.io' || first === defaultRegistryKey || !/[.:]/.test(first);
+}
+
+function split(text: string): HostPath {
+  const slash = text.indexOf('/');
+  const authority = slash < 0 ? text : text.slice(0, slash);
+  const [, host = authority, port = ''] = /^(.*?)(?::(\d+))?$/.exec(authority) ?? [];
+  return { labels: host.split('.'), port, path: slash < 0 ? '' : text.slice(slash) };
+}
+
+/** `*` stands for any text, `?` for one character, `[a-c]` for one of a set. */
+function globMatches(glob: string, text: string): boolean {
+  if (!/[*?[\\]/.test(glob)) return glob === text;
+  const source = glob.replace(/\\(.)|\*|\?|\[\^?[^\]]*\]|[.+^${}()|[\]\\]/g, (token, escaped?: string) => {
+    if (token === '*') return '.*';
+    if (token === '?') return '.';
+    if (token.length > 1 && token.startsWith('[')) return token;
+    return `\\${escaped ?? token}`;
+  });
+  try {
+    return new RegExp(`^${source}$`).test(text);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,206 @@
+/** Remembers which credentials every pulled image was let in with, and judges later pods by it. */
+import { type Clock, errorText } from '../../../async/index.js';
+import type { CriRuntime } from '../../../cri/index.js';
+import { formatTimestamp, type Pod, parseTimestamp } from '../../../kube/index.js';
+import type { Timeline } from '../../../timeline/index.js';
+import type { PullCredentials, PullSecretSource } from '../../contracts.js';
+import type { ImageAccess, PullRecorder } from '../image-manager.js';
+import {
+  judgeAccess,
+  needsVerification,
+  type PullAccess,
+  type PulledRecord,
+  type VerificationPolicy,
+  withAccess,
+} from './pulled-record.js';
+import { intentFiles, type PullIntent, pulledFiles, type RecordFiles } from './record-files.js';
+
+/** Records that are kept in memory beside the disk. */
+export const rememberedRecords = 1000;
+
+export type MustPullResult =
+  | 'credentialPolicyAllowed'
+  | 'credentialRecordFound'
+  | 'mustAuthenticate'
+  | 'error';
+
+export interface PullRecordsObserver {
+  checked(result: MustPullResult): void;
+  counted(counts: { readonly intents: number; readonly records: number }): void;
+}
+
+export interface PullRecordsOptions {
+  readonly rootDir: string;
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly policy: VerificationPolicy;
+  readonly allowlist: readonly string[];
+  /** Which of the pod's own credentials are for the image. */
+  readonly podSecrets: (pod: Pod, image: string) => Promise<readonly PullSecretSource[]>;
+  readonly observer?: PullRecordsObserver;
+}
+
+export class PullRecords implements ImageAccess, PullRecorder {
+  readonly #options: PullRecordsOptions;
+  readonly #intents: RecordFiles<PullIntent>;
+  readonly #pulled: RecordFiles<PulledRecord>;
+  /** The agent is the only one who writes, so that what it has read or written stays true. */
+  readonly #known = new Map<string, PulledRecord | undefined>();
+  /** How many pulls of an image are under way or may have been when the agent was last here. */
+  readonly #pulling = new Map<string, number>();
+  /** Changes of records happen one after another. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #recordCount = 0;
+
+  constructor(options: PullRecordsOptions) {
+    this.#options = options;
+    this.#intents = intentFiles(options.rootDir);
+    this.#pulled = pulledFiles(options.rootDir);
+  }
+
+  /** Takes up what an earlier run left: a pull that ended while nobody was here leaves an image without known access. */
+  async start(cri: Pick<CriRuntime, 'listImages'>): Promise<void> {
+    await this.#intents.prepare();
+    await this.#pulled.prepare();
+    this.#recordCount = (await this.#pulled.list(this.#broken)).length;
+    const intents = await this.#intents.list(this.#broken);
+    const { images } = intents.length === 0 ? { images: [] } : await cri.listImages({});
+    for (const { image } of intents) {
+      const found = images.find(
+        ({ repoTags, repoDigests }) => repoTags.includes(image) || repoDigests.includes(image),
+      );
+      if (found === undefined) {
+        this.#pulling.set(image, 1);
+        continue;
+      }
+      await this.#record(image, found.id, undefined);
+      await this.#intents.remove(image);
+    }
+    this.#count();
+  }
+
+  async pulling(image: string): Promise<void> {
+    await this.#inTurn(async () => {
+      await this.#intents.write({ image });
+      this.#pulling.set(image, (this.#pulling.get(image) ?? 0) + 1);
+    });
+    this.#count();
+  }
+
+  async pulled(image: string, imageRef: string, credentials: PullCredentials | undefined): Promise<void> {
+    const access: PullAccess =
+      credentials?.source === undefined ? { kind: 'node' } : { kind: 'secret', secret: credentials.source };
+    try {
+      await this.#inTurn(() => this.#record(image, imageRef, access));
+    } catch (error) {
+      // The intent stays, so that the image counts as pulled and pods have to show their credentials.
+      this.#problem(`the pull of ${image} could not be recorded`, error);
+      return;
+    }
+    await this.#end(image);
+  }
+
+  async failed(image: string): Promise<void> {
+    await this.#end(image);
+  }
+
+  async mayUse(pod: Pod, image: string, localId: string): Promise<boolean> {
+    const { policy, allowlist, observer, podSecrets } = this.#options;
+    if (policy === 'NeverVerify') {
+      observer?.checked('credentialPolicyAllowed');
+      return true;
+    }
+    try {
+      const record = await this.#read(localId);
+      const pulledByAgent = record !== undefined || this.#pulling.has(image);
+      if (!needsVerification(policy, image, { pulledByAgent, allowlist })) {
+        observer?.checked('credentialPolicyAllowed');
+        return true;
+      }
+      const verdict = judgeAccess(record, image, await podSecrets(pod, image));
+      observer?.checked(verdict.kind === 'use' ? 'credentialRecordFound' : 'mustAuthenticate');
+      if (verdict.kind === 'pull') return false;
+      const { learned } = verdict;
+      if (learned !== undefined) {
+        await this.#inTurn(() => this.#record(image, localId, { kind: 'secret', secret: learned })).catch(
+          (error: unknown) => this.#problem(`the record of ${image} could not be extended`, error),
+        );
+      }
+      return true;
+    } catch (error) {
+      observer?.checked('error');
+      this.#problem(`whether the pod may use ${image} is not known; it has to be pulled`, error);
+      return false;
+    }
+  }
+
+  /** Forgets records that were written before and whose images are not among those kept. */
+  async prune(beforeMs: number, keptIds: ReadonlySet<string>): Promise<void> {
+    await this.#inTurn(async () => {
+      for (const { imageRef, lastUpdatedTime } of await this.#pulled.list(this.#broken)) {
+        if (keptIds.has(imageRef) || (parseTimestamp(lastUpdatedTime) ?? 0) >= beforeMs) continue;
+        await this.#pulled.remove(imageRef);
+        this.#known.delete(imageRef);
+        this.#recordCount--;
+      }
+    });
+    this.#count();
+  }
+
+  async #read(imageRef: string): Promise<PulledRecord | undefined> {
+    if (this.#known.has(imageRef)) return this.#known.get(imageRef);
+    const record = await this.#pulled.read(imageRef);
+    this.#remember(imageRef, record);
+    return record;
+  }
+
+  async #record(image: string, imageRef: string, access: PullAccess | undefined): Promise<void> {
+    const before = await this.#read(imageRef);
+    const now = formatTimestamp(this.#options.clock.now());
+    const after = withAccess(before, { image, imageRef, access, now });
+    if (after === before) return;
+    await this.#pulled.write(after);
+    if (before === undefined) this.#recordCount++;
+    this.#remember(imageRef, after);
+  }
+
+  #remember(imageRef: string, record: PulledRecord | undefined): void {
+    this.#known.delete(imageRef);
+    this.#known.set(imageRef, record);
+    if (this.#known.size <= rememberedRecords) return;
+    const oldest = this.#known.keys().next();
+    if (!oldest.done) this.#known.delete(oldest.value);
+  }
+
+  async #end(image: string): Promise<void> {
+    await this.#inTurn(async () => {
+      const left = (this.#pulling.get(image) ?? 1) - 1;
+      if (left > 0) {
+        this.#pulling.set(image, left);
+        return;
+      }
+      await this.#intents.remove(image);
+      this.#pulling.delete(image);
+    }).catch((error: unknown) =>
+      this.#problem(`the end of the pull of ${image} could not be recorded`, error),
+    );
+    this.#count();
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => {});
+    return done;
+  }
+
+  #count(): void {
+    this.#options.observer?.counted({ intents: this.#pulling.size, records: this.#recordCount });
+  }
+
+  readonly #broken = (path: string, error: unknown): void =>
+    this.#problem(`${path} cannot be read: ${errorText(error)}`, error);
+
+  #problem(message: string, error: unknown): void {
+    this.#options.timeline.record({ kind: 'problem', what: 'image.records', message, level: 'warn', error });
+  }
+}

@@ -1,0 +1,75 @@
+/** Tells a container that cannot start from a sandbox that ended under it, which is not the container's fault. */
+import { type Clock, sleep } from '../async/index.js';
+import { type CriRuntime, isNotFound, type ObservedPodStatus, PodSandboxState } from '../cri/index.js';
+
+/** Nothing can start in this sandbox any more; the next look at the pod finds that it needs a new one. */
+export class SandboxLost extends Error {
+  override readonly name = 'SandboxLost';
+
+  constructor(sandboxId: string, options?: ErrorOptions) {
+    super(`sandbox ${sandboxId} has ended`, options);
+  }
+}
+
+export interface LostSandboxPorts {
+  readonly cri: Pick<CriRuntime, 'podSandboxStatus'>;
+  readonly clock: Clock;
+}
+
+type Observed = Pick<ObservedPodStatus, 'containers'>;
+
+/** The pauses before each look at a sandbox; empty for no look at all. */
+export type Patience = readonly number[];
+
+const oneLook: Patience = [0];
+/** A runtime that ends a sandbox shows it as ended a moment after nothing can start in it any more. */
+const someLooks: Patience = [0, 50, 150];
+/** Runtimes that end a sandbox end its containers first, one after another. */
+const looksAfterKill: Patience = [0, 100, 150];
+const youngExitMs = 5_000;
+const youngKillMs = 1_000;
+/** The exit code of a process that was killed. */
+const killedExitCode = 137;
+
+/** How to look when a start has failed: more than once only if something ended in the pod just now. */
+export function patienceAfterFailure({ containers }: Observed, nowMs: number): Patience {
+  const isYoung = containers.some(
+    ({ state, finishedAtNs }) => state === 'exited' && isSince(finishedAtNs, nowMs - youngExitMs),
+  );
+  return isYoung ? someLooks : oneLook;
+}
+
+/** How to look before a start: not at all, unless a container was killed just now, and not for want of memory. */
+export function patienceBeforeStart({ containers }: Observed, nowMs: number): Patience {
+  const wasKilled = containers.some(
+    ({ state, exitCode, reason, finishedAtNs }) =>
+      state === 'exited' &&
+      exitCode === killedExitCode &&
+      reason !== 'OOMKilled' &&
+      isSince(finishedAtNs, nowMs - youngKillMs),
+  );
+  return wasKilled ? looksAfterKill : [];
+}
+
+/** Trouble with the question itself counts as no. */
+export async function hasSandboxEnded(
+  { cri, clock }: LostSandboxPorts,
+  podSandboxId: string,
+  patience: Patience,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  for (const waitMs of patience) {
+    if (waitMs > 0) await sleep(clock, waitMs, signal);
+    try {
+      const { status } = await cri.podSandboxStatus({ podSandboxId }, { signal });
+      if (status !== undefined && status.state !== PodSandboxState.SANDBOX_READY) return true;
+    } catch (error) {
+      return isNotFound(error);
+    }
+  }
+  return false;
+}
+
+function isSince(timeNs: bigint, sinceMs: number): boolean {
+  return timeNs > BigInt(Math.trunc(sinceMs)) * 1_000_000n;
+}

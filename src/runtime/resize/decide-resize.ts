@@ -1,0 +1,80 @@
+/** Decides what a change of requests and limits means for a container that runs. */
+import { type Pod, quantityMillis, quantityUnits, type ResourceRequirements } from '../../kube/index.js';
+import type { AnyContainer } from '../contracts.js';
+
+/** CPU in millicores, memory in bytes; 0 where nothing is said. */
+export interface ResourceAmounts {
+  readonly cpu: { readonly request: number; readonly limit: number };
+  readonly memory: { readonly request: number; readonly limit: number };
+}
+
+export type ResizedResource = keyof ResourceAmounts;
+
+export type ResizeVerdict =
+  | { readonly kind: 'keep' }
+  /** What changed may not change while the container runs. */
+  | { readonly kind: 'restart'; readonly because: string }
+  | { readonly kind: 'update'; readonly resources: readonly ResizedResource[] };
+
+export const resizedResources = ['memory', 'cpu'] as const satisfies readonly ResizedResource[];
+
+/** What a container should have: its own, and the pod's limits where it has none. */
+export function wantedResources(pod: Pod, container: AnyContainer): ResourceRequirements {
+  const { requests = {}, limits = {} } = container.resources ?? {};
+  const limitOf = (name: ResizedResource): Record<string, string> => {
+    const own = limits[name];
+    const limit =
+      own === undefined || quantityMillis(own) === 0 ? (pod.spec.resources?.limits?.[name] ?? own) : own;
+    return limit === undefined ? {} : { [name]: limit };
+  };
+  const requestOf = (name: ResizedResource): Record<string, string> =>
+    requests[name] === undefined ? {} : { [name]: requests[name] };
+  return {
+    requests: { ...requestOf('cpu'), ...requestOf('memory') },
+    limits: { ...limitOf('cpu'), ...limitOf('memory') },
+  };
+}
+
+export function amountsOf({ requests, limits }: ResourceRequirements = {}): ResourceAmounts {
+  return {
+    cpu: { request: quantityMillis(requests?.cpu), limit: quantityMillis(limits?.cpu) },
+    memory: { request: quantityUnits(requests?.memory), limit: quantityUnits(limits?.memory) },
+  };
+}
+
+export function changedResources(
+  wanted: ResourceAmounts,
+  actuated: ResourceAmounts,
+): readonly ResizedResource[] {
+  return resizedResources.filter(
+    (name) => wanted[name].request !== actuated[name].request || wanted[name].limit !== actuated[name].limit,
+  );
+}
+
+export function decideResize(
+  container: AnyContainer,
+  wanted: ResourceAmounts,
+  actuated: ResourceAmounts,
+): ResizeVerdict {
+  const resources = changedResources(wanted, actuated);
+  if (resources.length === 0) return { kind: 'keep' };
+  const policy = (name: ResizedResource): string | undefined =>
+    container.resizePolicy?.find(({ resourceName }) => resourceName === name)?.restartPolicy;
+  const strict = resources.find((name) => policy(name) === 'RestartContainer');
+  if (strict !== undefined) {
+    return { kind: 'restart', because: `its ${strict} changed, resize policy RestartContainer` };
+  }
+  return { kind: 'update', resources };
+}
+
+/** Whether an update gives something back, which has to happen before others take more. */
+export function isDecrease(
+  name: ResizedResource,
+  wanted: ResourceAmounts,
+  actuated: ResourceAmounts,
+): boolean {
+  const limitChanged = wanted[name].limit !== actuated[name].limit;
+  return limitChanged
+    ? wanted[name].limit < actuated[name].limit
+    : wanted[name].request < actuated[name].request;
+}

@@ -1,0 +1,3 @@
+/** User namespaces of pods. */
+export type { IdMapping, UserNamespaceMapping } from './id-blocks.js';
+export { UserNamespaces, type UserNamespacesOptions, usersUnsupported } from './user-namespaces.js';
