@@ -29,7 +29,7 @@ async function start(options: SimRuntimeOptions = {}) {
   tasks.start('pleg', (signal) => pleg.run(signal));
   stop = async () => {
     await tasks.stop();
-    cri.close();
+    await cri.close();
     expect(failures).toEqual([]);
     expect(clock.pendingTimers).toBe(0);
     expect(cri.eventReaders).toBe(0);
