@@ -4,6 +4,9 @@ import type { ObservedPod, ObservedState } from '../../cri/index.js';
 
 export type AwaitedKind = 'start' | 'exit' | 'delete';
 
+/** `starts` when nothing else is waited for: most are the agent's own, and shown by the look that follows them. */
+export type Strangers = 'none' | 'starts' | 'ends';
+
 export interface AwaitedChangesOptions {
   readonly clock: Clock;
   readonly capacity: number;
@@ -15,8 +18,8 @@ export interface AwaitedChangesOptions {
   readonly podOf: (id: string) => string | undefined;
   /** Has the pod looked at. */
   readonly look: (uid: string) => void;
-  /** Told whether there is something of an unknown pod that only a look at everything can show. */
-  readonly onStrangers: (any: boolean) => void;
+  /** Told what there is of unknown pods that only a look at everything can show. */
+  readonly onStrangers: (strangers: Strangers) => void;
   /** Told that a change found no room. */
   readonly onOverflow: () => void;
 }
@@ -158,9 +161,12 @@ export class AwaitedChanges {
   }
 
   #tellOfStrangers(): void {
-    let any = false;
-    for (const { uid, kind } of this.#changes.values()) any ||= uid === undefined && kind !== 'delete';
-    this.#options.onStrangers(any);
+    let strangers: Strangers = 'none';
+    for (const { uid, kind } of this.#changes.values()) {
+      if (uid !== undefined || kind === 'delete') continue;
+      strangers = kind === 'exit' ? 'ends' : strangers === 'none' ? 'starts' : strangers;
+    }
+    this.#options.onStrangers(strangers);
   }
 }
 

@@ -46,6 +46,8 @@ const requestCapacity = 200;
 const awaitedCapacity = 1000;
 /** How many pods are listed at a time. */
 const parallelLists = 8;
+/** Relist periods that the start of something unknown may wait for a look. */
+const patientPeriods = 5;
 /** A worker that waits for a newer status has its pod looked at this often. */
 const impatientMs = 1_000;
 
@@ -92,9 +94,11 @@ export class Pleg {
       nextOrder,
       podOf: (id) => this.#records.podOf(id),
       look: (uid) => this.requestRelist(uid),
-      onStrangers: (any) => {
-        if (any) this.#schedule.want('strangers', relistPeriodMs);
+      onStrangers: (strangers) => {
+        if (strangers === 'ends') this.#schedule.want('strangers', relistPeriodMs);
         else this.#schedule.forgo('strangers');
+        if (strangers === 'none') this.#schedule.forgo('starts');
+        else this.#schedule.want('starts', relistPeriodMs * patientPeriods);
       },
       onOverflow: () => this.#schedule.want('overflow', relistPeriodMs),
     });

@@ -2,10 +2,10 @@
 import type { Clock, Timer } from '../../async/index.js';
 
 /**
- * asked: somebody wants it at once; failure: a look at a pod failed and is left to it; strangers: an
- * event was about something that belongs to no known pod; overflow: there were too many events.
+ * asked: somebody wants it at once; failure: a look at a pod failed and is left to it; strangers: something
+ * ended that belongs to no known pod; starts: such a thing was started; overflow: there were too many events.
  */
-export type RelistReason = 'asked' | 'failure' | 'strangers' | 'overflow';
+export type RelistReason = 'asked' | 'failure' | 'strangers' | 'starts' | 'overflow';
 
 export class RelistSchedule {
   readonly #clock: Clock;
