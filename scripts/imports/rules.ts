@@ -3,7 +3,7 @@ import { builtinModules } from 'node:module';
 import path from 'node:path';
 import type { Import } from './read-imports.js';
 
-const foundation = ['async', 'kube', 'metrics', 'timeline', 'host', 'cri'] as const;
+const foundation = ['async', 'kube', 'metrics', 'timeline', 'host', 'cri', 'httpget'] as const;
 /** Rooms that meet only through small interfaces that the one in need declares. */
 const peers = ['runtime', 'pods', 'probes', 'hooks', 'volumes', 'resources', 'node'] as const;
 const kubeletMay = [...foundation, 'config', ...peers, 'streaming', 'runtimes'] as const;
@@ -16,6 +16,7 @@ export const allowedRooms: ReadonlyMap<string, readonly string[]> = new Map<stri
   ['metrics', ['async']],
   ['timeline', ['async']],
   ['host', ['async']],
+  ['httpget', ['async', 'kube']],
   ['cri', ['async', 'kube', 'metrics', 'timeline']],
   ['config', ['kube']],
   ...peers.map((room): [string, readonly string[]] => [room, foundation]),

@@ -1,0 +1,118 @@
+/** Connections to the API server: kept open while the identity they were made with is the current one. */
+import { type ClientRequest, Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { rootCertificates } from 'node:tls';
+import type { ClientCertificate } from './credentials.js';
+import type { ClusterEndpoint } from './kubeconfig.js';
+
+/** What a connection is made with. */
+export interface TlsIdentity {
+  readonly authorityPem: string | undefined;
+  readonly clientCertificate: ClientCertificate | undefined;
+}
+
+const mostCallConnections = 24;
+const mostIdleConnections = 4;
+/** Less than the 90 s after which the server closes an idle connection, so that a request rarely meets that moment. */
+const idleTimeoutMs = 45_000;
+
+interface Generation {
+  readonly identity: TlsIdentity;
+  readonly calls: HttpAgent;
+  /** Apart from the calls, as they hold their connections for minutes. */
+  readonly watches: HttpAgent;
+  readonly openWatches: Set<ClientRequest>;
+}
+
+export class Connections {
+  readonly #endpoint: ClusterEndpoint;
+  #current: Generation | undefined;
+
+  constructor(endpoint: ClusterEndpoint) {
+    this.#endpoint = endpoint;
+  }
+
+  /** The agent for a request under this identity; another identity than before retires the connections of that one. */
+  agent(identity: TlsIdentity, purpose: 'call' | 'watch'): HttpAgent {
+    if (this.#current === undefined || !isSame(this.#current.identity, identity)) {
+      this.retire();
+      this.#current = this.#open(identity);
+    }
+    return purpose === 'watch' ? this.#current.watches : this.#current.calls;
+  }
+
+  /** Keeps the watch with the identity it was opened under, to be cut when that is retired. */
+  trackWatch(request: ClientRequest): void {
+    const open = this.#current?.openWatches;
+    open?.add(request);
+    request.once('close', () => open?.delete(request));
+  }
+
+  /**
+   * No new request uses the connections of now: idle ones are closed, calls under way end in peace, watches are cut,
+   * as they would go on for minutes under an identity that is no longer ours.
+   */
+  retire(): void {
+    const old = this.#current;
+    this.#current = undefined;
+    if (old === undefined) return;
+    for (const watch of old.openWatches)
+      watch.destroy(new Error('the connection was given up for a new one'));
+    old.watches.destroy();
+    // A connection that ends its call finds no place among the idle ones and is closed.
+    old.calls.maxFreeSockets = 0;
+    for (const sockets of Object.values(old.calls.freeSockets)) {
+      for (const socket of sockets ?? []) socket.destroy();
+    }
+  }
+
+  /** Closes everything at once, calls under way included. */
+  close(): void {
+    const old = this.#current;
+    this.retire();
+    old?.calls.destroy();
+  }
+
+  #open(identity: TlsIdentity): Generation {
+    const common = { keepAlive: true, scheduling: 'lifo' } as const;
+    const calls = {
+      maxSockets: mostCallConnections,
+      maxFreeSockets: mostIdleConnections,
+      timeout: idleTimeoutMs,
+    };
+    const openWatches = new Set<ClientRequest>();
+    if (this.#endpoint.server.protocol === 'http:') {
+      const watches = new HttpAgent({ ...common, keepAlive: false });
+      return { identity, calls: new HttpAgent({ ...common, ...calls }), watches, openWatches };
+    }
+    const tls = this.#tlsOptions(identity);
+    return {
+      identity,
+      calls: new HttpsAgent({ ...common, ...calls, ...tls }),
+      watches: new HttpsAgent({ ...common, ...tls, keepAlive: false }),
+      openWatches,
+    };
+  }
+
+  #tlsOptions({ authorityPem, clientCertificate }: TlsIdentity): object {
+    const { insecureSkipTlsVerify, tlsServerName } = this.#endpoint;
+    return {
+      minVersion: 'TLSv1.2',
+      ALPNProtocols: ['http/1.1'],
+      rejectUnauthorized: !insecureSkipTlsVerify,
+      ca: authorityPem ?? [...rootCertificates],
+      ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
+      ...(clientCertificate === undefined
+        ? {}
+        : { cert: clientCertificate.certificatePem, key: clientCertificate.keyPem }),
+    };
+  }
+}
+
+function isSame(a: TlsIdentity, b: TlsIdentity): boolean {
+  return (
+    a.authorityPem === b.authorityPem &&
+    a.clientCertificate?.certificatePem === b.clientCertificate?.certificatePem &&
+    a.clientCertificate?.keyPem === b.clientCertificate?.keyPem
+  );
+}

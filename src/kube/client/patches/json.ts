@@ -1,0 +1,28 @@
+/** What all patches share: reading and comparing plain JSON. */
+
+export type JsonMapping = Readonly<Record<string, unknown>>;
+
+export function isMapping(value: unknown): value is JsonMapping {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A member that is the mapping's own, not one of every object's. */
+export function member(of: unknown, key: string): unknown {
+  return isMapping(of) && Object.hasOwn(of, key) ? of[key] : undefined;
+}
+
+/** Equal as JSON text would be: a member that is undefined is not there. */
+export function jsonEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((item, index) => jsonEqual(item, b[index]));
+  }
+  if (!isMapping(a) || !isMapping(b)) return false;
+  const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...keys].every((key) => jsonEqual(member(a, key), member(b, key)));
+}
+
+/** A patch that the object it is for cannot take; the API answers 422 or 400. */
+export class PatchRefused extends Error {
+  override readonly name = 'PatchRefused';
+}

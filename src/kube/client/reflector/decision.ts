@@ -1,0 +1,166 @@
+/** The decision what a reflector does after each outcome: list, watch on, or first see whether what it knows is still so. */
+import { isGone, isResourceVersionTooLarge } from '../api-error.js';
+
+/** What the failure says about the version that was asked for. */
+export type Failure = 'version-gone' | 'version-unknown' | 'other';
+
+export type ReflectorOutcome =
+  | { readonly kind: 'started' }
+  | { readonly kind: 'listed'; readonly resourceVersion: string }
+  | { readonly kind: 'list-failed'; readonly asked: string; readonly failure: Failure }
+  /** The server ended it in order, as it does after its time. */
+  | { readonly kind: 'watch-ended'; readonly livedMs: number; readonly events: number }
+  | { readonly kind: 'watch-failed'; readonly failure: Failure }
+  /** Whether the server has exactly the objects that are known, at this version of its own. */
+  | { readonly kind: 'checked'; readonly same: boolean; readonly resourceVersion: string }
+  | { readonly kind: 'check-failed'; readonly failure: Failure };
+
+export type ReflectorStep = {
+  readonly wait: 'none' | 'back-off';
+  readonly because: string;
+} & (
+  | { readonly do: 'list'; readonly resourceVersion: string }
+  | { readonly do: 'watch'; readonly resourceVersion: string }
+  /** Compare the identities of what is known with the server's: it may have gone back to an older state meanwhile. */
+  | { readonly do: 'check'; readonly resourceVersion: string }
+);
+
+/** From whatever the server has at hand. */
+const anyVersion = '0';
+/** The newest, whatever it costs. */
+const newestVersion = '';
+const shortestWatchMs = 1000;
+
+export function failureOf(error: unknown): Failure {
+  if (isGone(error)) return 'version-gone';
+  return isResourceVersionTooLarge(error) ? 'version-unknown' : 'other';
+}
+
+/** `seen` is the last version that was told; undefined before the first list. */
+export function nextStep(outcome: ReflectorOutcome, seen: string | undefined): ReflectorStep {
+  switch (outcome.kind) {
+    case 'started':
+      return {
+        do: 'list',
+        resourceVersion: seen ?? anyVersion,
+        wait: 'none',
+        because: 'nothing is known yet',
+      };
+    case 'listed':
+      return {
+        do: 'watch',
+        resourceVersion: outcome.resourceVersion,
+        wait: 'none',
+        because: 'the list is complete',
+      };
+    case 'list-failed':
+      return afterFailedList(outcome.asked, outcome.failure);
+    case 'watch-ended': {
+      const tooShort = outcome.livedMs < shortestWatchMs && outcome.events === 0;
+      return {
+        do: 'watch',
+        resourceVersion: seen ?? anyVersion,
+        wait: tooShort ? 'back-off' : 'none',
+        because: tooShort ? 'the server ended the watch at once' : 'the time of the watch was over',
+      };
+    }
+    case 'watch-failed':
+      return afterFailedWatch(outcome.failure, seen);
+    case 'checked':
+      // The two versions may be of different histories, in which a comparison means nothing; the server's own counts.
+      return outcome.same
+        ? {
+            do: 'watch',
+            resourceVersion: outcome.resourceVersion,
+            wait: 'none',
+            because: 'the server has what is known',
+          }
+        : {
+            do: 'list',
+            resourceVersion: outcome.resourceVersion,
+            wait: 'none',
+            because: 'the server has something else than what is known',
+          };
+    case 'check-failed':
+      return afterFailedCheck(outcome.failure, seen);
+  }
+}
+
+function afterFailedCheck(failure: Failure, seen: string | undefined): ReflectorStep {
+  if (failure === 'other') {
+    return {
+      do: 'check',
+      resourceVersion: seen ?? anyVersion,
+      wait: 'back-off',
+      because: 'the server did not say what it has',
+    };
+  }
+  return {
+    do: 'list',
+    resourceVersion: newestVersion,
+    wait: 'none',
+    because: 'the server does not have our version',
+  };
+}
+
+function afterFailedList(asked: string, failure: Failure): ReflectorStep {
+  if (failure === 'other') {
+    return { do: 'list', resourceVersion: asked, wait: 'back-off', because: 'the list failed' };
+  }
+  return {
+    do: 'list',
+    resourceVersion: newestVersion,
+    // Only the step away from a version is free; the same question again has to wait.
+    wait: asked === newestVersion ? 'back-off' : 'none',
+    because: 'the server does not have the version that was asked for',
+  };
+}
+
+function afterFailedWatch(failure: Failure, seen: string | undefined): ReflectorStep {
+  switch (failure) {
+    case 'version-gone':
+      return {
+        do: 'list',
+        // Not older than what was seen, so that nothing goes back in time.
+        resourceVersion: seen ?? anyVersion,
+        // All watchers of a restarted server find themselves here together.
+        wait: 'back-off',
+        because: 'the changes since our version are forgotten',
+      };
+    case 'version-unknown':
+      return {
+        do: 'list',
+        resourceVersion: newestVersion,
+        wait: 'back-off',
+        because: 'the server does not have our version',
+      };
+    case 'other':
+      return {
+        do: 'check',
+        resourceVersion: seen ?? anyVersion,
+        wait: 'back-off',
+        because: 'the watch broke',
+      };
+  }
+}
+
+export interface BackoffState {
+  readonly delayMs: number;
+  /** When it was last used. */
+  readonly usedMs: number;
+}
+
+const firstDelayMs = 800;
+const longestDelayMs = 30_000;
+const resetAfterMs = 120_000;
+
+/** Twice the last delay, anew after two quiet minutes; spread over one to two times its length, so that nodes do not march in step. */
+export function nextBackoff(
+  state: BackoffState | undefined,
+  nowMs: number,
+  random: number,
+): { readonly state: BackoffState; readonly waitMs: number } {
+  const isFresh = state === undefined || nowMs - state.usedMs > resetAfterMs;
+  const delayMs = isFresh ? firstDelayMs : Math.min(state.delayMs * 2, longestDelayMs);
+  return { state: { delayMs, usedMs: nowMs }, waitMs: delayMs * (1 + random) };
+}

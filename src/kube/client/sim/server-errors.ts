@@ -1,0 +1,71 @@
+/** The server's refusals in its own words. */
+import { ApiError } from '../api-error.js';
+import { qualifiedPlural, type Resource } from '../resources.js';
+
+function detailsOf(
+  { plural, group }: Resource,
+  name: string,
+): { name: string; kind: string; group?: string } {
+  return { name, kind: plural, ...(group === '' ? {} : { group }) };
+}
+
+export function notFound(resource: Resource, name: string): ApiError {
+  const message = `${qualifiedPlural(resource)} ${JSON.stringify(name)} not found`;
+  return new ApiError({ code: 404, reason: 'NotFound', message, details: detailsOf(resource, name) });
+}
+
+export function alreadyExists(resource: Resource, name: string): ApiError {
+  const message = `${qualifiedPlural(resource)} ${JSON.stringify(name)} already exists`;
+  return new ApiError({ code: 409, reason: 'AlreadyExists', message, details: detailsOf(resource, name) });
+}
+
+export function conflict(
+  resource: Resource,
+  name: string,
+  why = 'the object has been modified; please apply your changes to the latest version and try again',
+): ApiError {
+  const message = `Operation cannot be fulfilled on ${qualifiedPlural(resource)} ${JSON.stringify(name)}: ${why}`;
+  return new ApiError({ code: 409, reason: 'Conflict', message, details: detailsOf(resource, name) });
+}
+
+/** An update under the UID of another object. */
+export function uidMismatch(
+  resource: Resource,
+  name: string,
+  given: string,
+  found: string | undefined,
+): ApiError {
+  const why = `Precondition failed: UID in precondition: ${given}, UID in object meta: ${found ?? ''}`;
+  return conflict(resource, name, why);
+}
+
+/** A deletion of another object than the one that is there. */
+export function deletePreconditionFailed(
+  resource: Resource,
+  name: string,
+  what: 'UID' | 'ResourceVersion',
+  wanted: string,
+  found: string | undefined,
+): ApiError {
+  const guess = what === 'UID' ? 'deleted and then recreated' : 'modified';
+  const why = `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${found ?? ''}). The object might have been ${guess}`;
+  const message = `Operation cannot be fulfilled on ${resource.kind} ${JSON.stringify(name)}: ${why}`;
+  return new ApiError({ code: 409, reason: 'Conflict', message, details: detailsOf(resource, name) });
+}
+
+export function invalid(resource: Resource, name: string, why: string): ApiError {
+  const message = `${resource.kind} ${JSON.stringify(name)} is invalid: ${why}`;
+  return new ApiError({ code: 422, reason: 'Invalid', message, details: detailsOf(resource, name) });
+}
+
+export function tooLarge(wanted: number, current: number): ApiError {
+  return new ApiError({
+    code: 504,
+    reason: 'Timeout',
+    message: `Timeout: Too large resource version: ${wanted}, current: ${current}`,
+    details: {
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+      retryAfterSeconds: 1,
+    },
+  });
+}

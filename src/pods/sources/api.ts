@@ -1,0 +1,43 @@
+/** The API source: the pods that are bound to this node, followed on the API server. */
+import { Informer, type KubeApi, resources } from '../../kube/client/index.js';
+import type { Pod } from '../../kube/index.js';
+import { type PodSource, ProblemReports, type SourceContext } from './source.js';
+
+export interface ApiSourceOptions extends Pick<SourceContext, 'clock' | 'timeline' | 'deliver'> {
+  readonly api: KubeApi;
+  readonly nodeName: string;
+  /** Resolves when our Node has been read, without which pods cannot be judged. */
+  readonly nodeSynced: (signal: AbortSignal) => Promise<void>;
+  readonly random?: () => number;
+}
+
+export class ApiSource implements PodSource {
+  readonly #options: ApiSourceOptions;
+  readonly #problems: ProblemReports;
+
+  constructor(options: ApiSourceOptions) {
+    this.#options = options;
+    this.#problems = new ProblemReports(options.timeline, 'pods.api');
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, api, nodeName, nodeSynced, deliver, random } = this.#options;
+    await nodeSynced(signal);
+    const informer: Informer<Pod> = new Informer({
+      clock,
+      api,
+      resource: resources.pods,
+      fieldSelector: `spec.nodeName=${nodeName}`,
+      ...(random === undefined ? {} : { random }),
+      // Every list and every event says what the pods of this node are now, an empty list too.
+      onUpdate: (_, stop) => deliver({ source: 'api', pods: informer.list() }, stop),
+      onProblem: (error, then) =>
+        this.#problems.report(place, error, `${then}; the pods known before stay as they are`),
+      onRecovered: () => this.#problems.clear(place),
+    });
+    await informer.run(signal);
+  }
+}
+
+/** One place for all reports: which of its requests failed is in the message. */
+const place = 'the API server';

@@ -1,0 +1,119 @@
+/** Finds the control plane's programs, or builds them from their published sources; a built one serves all later runs. */
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { runCommand } from '../../src/runtimes/containerd/command.js';
+import { withLock } from './lock.js';
+import { ensurePackages } from './packages.js';
+
+export const kubernetesVersion = '1.36.4';
+
+export type ControlPlaneProgram =
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kube-scheduler'
+  | 'kubectl'
+  | 'kubelet';
+
+const buildTimeoutMs = 90 * 60_000;
+
+/** From the given folder, or installed by the machine's package. */
+export async function etcdProgram(): Promise<string> {
+  const given = givenProgram('etcd');
+  if (given === undefined) await ensurePackages(['etcd-server']);
+  return given ?? 'etcd';
+}
+
+/** Held programs are looked for in the folder that `KUBEBUILDER_ASSETS` names, then in the cache, and built last. */
+export async function controlPlaneProgram(name: ControlPlaneProgram): Promise<string> {
+  const given = givenProgram(name);
+  if (given !== undefined) return given;
+  const built = join(cacheRoot(), 'bin', name);
+  if (!existsSync(built)) await withLock('kubernetes-build', () => build(name, built));
+  return built;
+}
+
+function givenProgram(name: string): string | undefined {
+  const folder = process.env.KUBEBUILDER_ASSETS;
+  const path = folder === undefined || folder === '' ? undefined : join(folder, name);
+  return path !== undefined && existsSync(path) ? path : undefined;
+}
+
+/** Outside the repository and not in a temporary folder: a build takes minutes. */
+function cacheRoot(): string {
+  const base = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  return join(base, 'nodelet', `kubernetes-v${kubernetesVersion}`);
+}
+
+async function build(name: ControlPlaneProgram, target: string): Promise<void> {
+  if (existsSync(target)) return;
+  const module = join(cacheRoot(), 'module');
+  mkdirSync(module, { recursive: true });
+  mkdirSync(join(cacheRoot(), 'bin'), { recursive: true });
+  await writeModule(module);
+  const version = 'k8s.io/component-base/version';
+  const [major, minor] = kubernetesVersion.split('.');
+  const variables = {
+    gitVersion: `v${kubernetesVersion}`,
+    gitMajor: major,
+    gitMinor: minor,
+    gitTreeState: 'clean',
+  };
+  const flags = Object.entries(variables).map(([variable, value]) => `-X ${version}.${variable}=${value}`);
+  const args = ['build', '-mod=mod', '-trimpath', '-ldflags', ['-s', '-w', ...flags].join(' ')];
+  process.stderr.write(`building ${name} ${kubernetesVersion}; this takes minutes once\n`);
+  await go([...args, '-o', `${target}.new`, `k8s.io/kubernetes/cmd/${name}`], module);
+  renameSync(`${target}.new`, target);
+}
+
+/**
+ * A module that requires Kubernetes and takes its staging modules, which it names by folders of its own repository,
+ * from where they are published.
+ */
+async function writeModule(folder: string): Promise<void> {
+  const file = join(folder, 'go.mod');
+  if (existsSync(file)) return;
+  const { stdout } = await go(
+    ['mod', 'download', '-json', `k8s.io/kubernetes@v${kubernetesVersion}`],
+    folder,
+  );
+  const { GoMod: modFile }: { GoMod: string } = JSON.parse(stdout);
+  const required = await readFile(modFile, 'utf8');
+  const goVersion = /^go (\S+)$/m.exec(required)?.[1];
+  const staging = [...required.matchAll(/^\s*(k8s\.io\/[a-z-]+) => \.\/staging\//gm)].map(([, path]) => path);
+  if (goVersion === undefined || staging.length === 0) {
+    throw new Error(`${modFile} names no staging modules; cannot build Kubernetes from it`);
+  }
+  const stagingVersion = `v0.${kubernetesVersion.split('.').slice(1).join('.')}`;
+  const lines = [
+    'module nodelet.test/kubernetes',
+    `go ${goVersion}`,
+    `godebug default=go${goVersion.split('.').slice(0, 2).join('.')}`,
+    `require k8s.io/kubernetes v${kubernetesVersion}`,
+    'replace (',
+    ...staging.map((path) => `\t${path} => ${path} ${stagingVersion}`),
+    ')',
+  ];
+  writeFileSync(file, `${lines.join('\n')}\n`);
+}
+
+async function go(args: readonly string[], folder: string): Promise<{ stdout: string }> {
+  const env = {
+    CGO_ENABLED: '0',
+    GOFLAGS: '',
+    GOWORK: 'off',
+    PATH: `${process.env.PATH ?? ''}:/usr/local/go/bin`,
+  };
+  try {
+    return await runCommand('env', ['-C', folder, 'nice', '-n', '10', 'go', ...args], {
+      env,
+      timeoutMs: buildTimeoutMs,
+    });
+  } catch (error) {
+    throw new Error(
+      `cannot build the control plane with Go; give its programs in KUBEBUILDER_ASSETS instead: ${String(error)}`,
+      { cause: error },
+    );
+  }
+}
