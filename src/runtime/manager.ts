@@ -121,6 +121,11 @@ export class RuntimeManager {
     return value;
   }
 
+  /** Whether a sandbox or a container is being started right now. */
+  get isStarting(): boolean {
+    return this.#ports.gate.inside > 0;
+  }
+
   listPods(options: { readonly runningOnly: boolean } = { runningOnly: false }): Promise<ObservedPod[]> {
     return listPods(this.#ports, options);
   }

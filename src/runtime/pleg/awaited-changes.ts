@@ -4,7 +4,7 @@ import type { ObservedPod, ObservedState } from '../../cri/index.js';
 
 export type AwaitedKind = 'start' | 'exit' | 'delete';
 
-/** `starts` when nothing else is waited for: most are the agent's own, and shown by the look that follows them. */
+/** `starts` when nothing else is waited for: some may be the agent's own, shown by the look that follows them. */
 export type Strangers = 'none' | 'starts' | 'ends';
 
 export interface AwaitedChangesOptions {

@@ -46,7 +46,7 @@ const requestCapacity = 200;
 const awaitedCapacity = 1000;
 /** How many pods are listed at a time. */
 const parallelLists = 8;
-/** Relist periods that the start of something unknown may wait for a look. */
+/** Relist periods that the start of something unknown may wait for a look while the agent starts things itself. */
 const patientPeriods = 5;
 /** A worker that waits for a newer status has its pod looked at this often. */
 const impatientMs = 1_000;
@@ -98,7 +98,8 @@ export class Pleg {
         if (strangers === 'ends') this.#schedule.want('strangers', relistPeriodMs);
         else this.#schedule.forgo('strangers');
         if (strangers === 'none') this.#schedule.forgo('starts');
-        else this.#schedule.want('starts', relistPeriodMs * patientPeriods);
+        else
+          this.#schedule.want('starts', relistPeriodMs * (runtime.isStarting === true ? patientPeriods : 1));
       },
       onOverflow: () => this.#schedule.want('overflow', relistPeriodMs),
     });

@@ -2,6 +2,8 @@
 import type { ObservedPod, ObservedPodStatus } from '../../cri/index.js';
 
 export interface PlegRuntime {
+  /** Whether the agent itself is starting something right now, so that what starts is likely its own. */
+  readonly isStarting?: boolean;
   listPods(): Promise<readonly ObservedPod[]>;
   listPod(uid: string): Promise<ObservedPod | undefined>;
   /** The pod in full; what was listed of it need not be listed again. */

@@ -17,6 +17,7 @@ export class ScriptedRuntime {
   /** Pods whose inspection does not end before the promise does. */
   hangs = new Map<string, Promise<void>>();
   calls: string[] = [];
+  isStarting = false;
   constructor(private readonly clock: VirtualClock) {}
   #pod(uid: string): ObservedPod {
     const containers = Object.entries(this.pods.get(uid) ?? {}).map(([id, state]) => ({
