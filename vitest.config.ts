@@ -6,6 +6,8 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          // Times for people are shown as the clock on the wall has them.
+          env: { TZ: 'UTC' },
           include: [
             'src/**/*.test.ts',
             'scripts/**/*.test.ts',
@@ -26,6 +28,16 @@ export default defineConfig({
           ],
           testTimeout: 120_000,
           hookTimeout: 300_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'cluster',
+          include: ['test/cluster/**/*.test.ts', 'test/contract/**/*.cluster.test.ts'],
+          testTimeout: 180_000,
+          // The first hook may have to build the control plane.
+          hookTimeout: 3_000_000,
           fileParallelism: false,
         },
       },
