@@ -68,6 +68,12 @@ async function killAfter(delayMs: number): Promise<void> {
   await expectWhole();
 }
 
+/** Its containers are gone, so that nobody reads what is being taken away. */
+async function killWhileRemoving(delayMs: number): Promise<void> {
+  await pause(delayMs);
+  await on.node.kill('SIGKILL');
+}
+
 describe('an agent that is killed', () => {
   // The agent looks at its folders at once; mounting takes it some tens of milliseconds.
   it.each([60, 120, 180, 250])('%i ms after a pod came', async (delayMs) => {
@@ -109,7 +115,7 @@ describe('an agent that is killed', () => {
     await on.node.untilReady(name, 30_000);
     const uid = await on.uidOf(name);
     await on.node.remove(`${name}.yaml`);
-    await killAfter(delayMs);
+    await killWhileRemoving(delayMs);
     await on.start();
     await on.node.untilGone(name);
     await eventually(
@@ -136,7 +142,7 @@ describe('an agent that is killed', () => {
     const uid = await on.uidOf(name);
     await on.node.remove(`${name}.yaml`);
     await busyUntil(() => on.podMounts().length <= mounts);
-    await killAfter(0);
+    await killWhileRemoving(0);
     await on.start();
     await eventually(
       'nothing is left',
