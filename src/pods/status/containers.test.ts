@@ -12,6 +12,7 @@ interface Row {
   seen?: ObservedContainerStatus[];
   failures?: Record<string, StartFailure>;
   restartingAll?: boolean;
+  showsStopSignals?: boolean;
   expected: object[];
 }
 
@@ -190,6 +191,11 @@ const rows: Record<string, Row> = {
     seen: [instance('a', 'running', { user: { uid: 5, gid: 6, supplementalGroups: [7] } })],
     expected: [{ user: { linux: { uid: 5, gid: 6, supplementalGroups: [7] } } }],
   },
+  'the signal that stops it, where it is told': {
+    showsStopSignals: true,
+    seen: [instance('a', 'running', { stopSignal: 'SIGUSR1' })],
+    expected: [{ stopSignal: 'SIGUSR1' }],
+  },
   'regular containers come out by name, others are ignored': {
     pod: { containers: ['b', 'a'] },
     seen: [instance('x', 'running'), instance('b', 'running')],
@@ -202,14 +208,15 @@ const rows: Record<string, Row> = {
   },
 };
 
-const statusesOf = ({ pod, kind = 'container', old, seen = [], failures = {}, restartingAll }: Row) => {
+const statusesOf = ({ pod, kind = 'container', old, seen = [], failures = {}, ...row }: Row) => {
   const made = makePod(pod);
   const containers = kind === 'initContainer' ? (made.spec.initContainers ?? []) : made.spec.containers;
   return containerStatuses(kind, containers, old, {
     pod: made,
     observed: observe(seen),
     runtimeName: 'containerd',
-    isRestartingAll: restartingAll ?? false,
+    isRestartingAll: row.restartingAll ?? false,
+    showsStopSignals: row.showsStopSignals,
     startFailure: (name) => failures[name],
     supportsRecursiveReadOnly: true,
   });
@@ -226,6 +233,11 @@ describe('containerStatuses', () => {
     const old = [statusOf('a', 'running', { started: true, containerID: 'containerd://former' })];
     const [status] = statusesOf({ old, seen: [instance('a', 'running')], expected: [] });
     expect(status?.started).toBeUndefined();
+  });
+
+  it('says nothing of stop signals unless it should', () => {
+    const seen = [instance('a', 'running', { stopSignal: 'SIGUSR1' })];
+    expect(statusesOf({ seen, expected: [] })[0]?.stopSignal).toBeUndefined();
   });
 
   it('shows the mounts of the spec until the first status was kept', () => {

@@ -38,6 +38,8 @@ export interface ContainerStatusContext {
   /** Why the container could not be started last time. */
   readonly startFailure: (container: string) => StartFailure | undefined;
   readonly supportsRecursiveReadOnly: boolean;
+  /** Whether statuses tell the signal that stops a container (gate ContainerStopSignals). */
+  readonly showsStopSignals?: boolean | undefined;
   /** The resources that were last given to the container, for what the runtime does not tell. */
   readonly actuatedResources?: ((container: string) => ResourceRequirements | undefined) | undefined;
 }
@@ -118,7 +120,7 @@ function fromInstances(
   old: ContainerStatus | undefined,
   context: ContainerStatusContext,
 ): ContainerStatus {
-  const { runtimeName, actuatedResources } = context;
+  const { runtimeName, actuatedResources, showsStopSignals } = context;
   const containerID = apiContainerId(runtimeName, newest.id);
   // What was said of a former instance must not let this one's probes skip its startup.
   const isSameInstance = old?.containerID === undefined || old.containerID === containerID;
@@ -145,6 +147,7 @@ function fromInstances(
     resources,
     ...(old?.volumeMounts === undefined ? {} : { volumeMounts: old.volumeMounts }),
     ...(user === undefined ? {} : { user }),
+    ...(showsStopSignals && newest.stopSignal !== undefined ? { stopSignal: newest.stopSignal } : {}),
   };
 }
 

@@ -42,6 +42,8 @@ export interface GenerateInput {
   readonly hostIps?: readonly string[] | undefined;
   /** Whether the pod's runtime handler can mount recursively read-only. Default: no. */
   readonly supportsRecursiveReadOnly?: boolean | undefined;
+  /** Whether statuses tell the signal that stops a container. Default: no. */
+  readonly showsStopSignals?: boolean | undefined;
   /** The resources that were last given to a container. */
   readonly actuatedResources?: ((container: string) => ResourceRequirements | undefined) | undefined;
   readonly podCgroup?: PodCgroupResources | undefined;
@@ -62,6 +64,7 @@ export function generatePodStatus(input: GenerateInput): PodStatus {
     isRestartingAll: isRestartingAll(pod, observed, old),
     startFailure: input.startFailure ?? (() => undefined),
     supportsRecursiveReadOnly: input.supportsRecursiveReadOnly ?? false,
+    showsStopSignals: input.showsStopSignals,
     actuatedResources: input.actuatedResources,
   };
   const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;

@@ -1,0 +1,89 @@
+/** An object that is asked for again when what is known of it is older than a given time. */
+import { withTimeout } from '../../async/index.js';
+import { type KubeObject, ObjectNotFound } from '../../kube/index.js';
+import { fetchObject, type HeldObject, type HeldObjectOptions } from './held-object.js';
+
+export interface CachedObjectOptions<T extends KubeObject> extends HeldObjectOptions<T> {
+  /** How long an answer is good for. */
+  readonly ttlMs: () => number;
+}
+
+type Known<T> =
+  | { readonly kind: 'object'; readonly object: T; readonly atMs: number }
+  | { readonly kind: 'missing'; readonly error: ObjectNotFound; readonly atMs: number };
+
+const fetchLimitMs = 30_000;
+
+export class CachedObject<T extends KubeObject> implements HeldObject<T> {
+  readonly #options: CachedObjectOptions<T>;
+  #known: Known<T> | undefined;
+  /** One request serves all who read meanwhile. */
+  #fetching: Promise<Known<T>> | undefined;
+  #registrations = 0;
+
+  constructor(options: CachedObjectOptions<T>) {
+    this.#options = options;
+  }
+
+  async read(signal: AbortSignal | undefined): Promise<T> {
+    const { clock, ttlMs } = this.#options;
+    let known = this.#known;
+    if (known === undefined || clock.monotonic() - known.atMs >= ttlMs()) {
+      const fetching = this.#fetching ?? this.#startFetching();
+      // The request goes on for the others when one of its readers gives up.
+      known = await withTimeout(clock, fetchLimitMs, signal, () => fetching);
+    }
+    if (known.kind === 'missing') throw known.error;
+    return known.object;
+  }
+
+  /** The pod may have come because of a change, which it must see. */
+  registered(): void {
+    this.#registrations++;
+    this.#known = undefined;
+    this.#fetching = undefined;
+  }
+
+  close(): void {
+    this.registered();
+  }
+
+  #startFetching(): Promise<Known<T>> {
+    const fetching = this.#fetch().finally(() => {
+      if (this.#fetching === fetching) this.#fetching = undefined;
+    });
+    this.#fetching = fetching;
+    return fetching;
+  }
+
+  async #fetch(): Promise<Known<T>> {
+    const { clock } = this.#options;
+    const old = this.#known;
+    const registrations = this.#registrations;
+    try {
+      // Only the first answer must be the newest; later ones may come from the server's memory.
+      const object = await fetchObject(this.#options, old?.kind === 'object' ? { resourceVersion: '0' } : {});
+      const newest = old?.kind === 'object' && isOlder(object, old.object) ? old.object : object;
+      return this.#keep(registrations, { kind: 'object', object: newest, atMs: clock.monotonic() });
+    } catch (error) {
+      if (error instanceof ObjectNotFound)
+        return this.#keep(registrations, { kind: 'missing', error, atMs: clock.monotonic() });
+      // What is known is still better than nothing while the API cannot be asked.
+      if (old?.kind === 'object') return old;
+      throw error;
+    }
+  }
+
+  /** An answer to a question from before a registration is not kept beyond it. */
+  #keep(registrations: number, known: Known<T>): Known<T> {
+    if (this.#registrations === registrations) this.#known = known;
+    return known;
+  }
+}
+
+function isOlder(a: KubeObject, b: KubeObject): boolean {
+  const [versionA = '', versionB = ''] = [a.metadata.resourceVersion, b.metadata.resourceVersion];
+  // Another object under the same name has versions of no relation to those of the one before.
+  if (a.metadata.uid !== b.metadata.uid) return false;
+  return /^\d+$/.test(versionA) && /^\d+$/.test(versionB) && BigInt(versionA) < BigInt(versionB);
+}

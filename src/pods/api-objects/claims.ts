@@ -1,0 +1,54 @@
+/** The volumes behind the claims of pods, as the API has them bound. */
+import { errorText, isCancelled } from '../../async/index.js';
+import { type KubeApi, resources } from '../../kube/client/index.js';
+import {
+  bindingProblem,
+  type ClaimReference,
+  claimError,
+  claimProblem,
+  claimReference,
+  type PersistentVolume,
+  type Pod,
+  type Volume,
+  volumeGroup,
+} from '../../kube/index.js';
+
+export class ApiClaims {
+  readonly #api: KubeApi;
+
+  constructor({ api }: { readonly api: KubeApi }) {
+    this.#api = api;
+  }
+
+  /** Rejects with what keeps the pod from using the claim of its volume. */
+  async resolve(
+    pod: Pod,
+    volume: Volume,
+    signal: AbortSignal,
+  ): Promise<{ persistentVolume: PersistentVolume; readOnly: boolean; extraGroup: number | undefined }> {
+    const reference = claimReference(pod, volume);
+    if (reference === undefined) throw new Error(`volume ${JSON.stringify(volume.name)} names no claim`);
+    const { namespace, name, readOnly } = reference;
+    const claim = await fetched(reference, 'PVC', () =>
+      this.#api.get(resources.persistentVolumeClaims, { namespace, name }, { signal }),
+    );
+    const problem = claimProblem(claim, pod, reference);
+    if (problem !== undefined) throw claimError(reference, problem);
+    const volumeName = claim.spec.volumeName ?? '';
+    const persistentVolume = await fetched(reference, `PV ${volumeName}`, () =>
+      this.#api.get(resources.persistentVolumes, { name: volumeName }, { signal }),
+    );
+    const mismatch = bindingProblem(claim, persistentVolume);
+    if (mismatch !== undefined) throw claimError(reference, mismatch);
+    return { persistentVolume, readOnly, extraGroup: volumeGroup(persistentVolume) };
+  }
+}
+
+async function fetched<T>(reference: ClaimReference, what: string, fetch: () => Promise<T>): Promise<T> {
+  try {
+    return await fetch();
+  } catch (error) {
+    if (isCancelled(error)) throw error;
+    throw claimError(reference, `failed to fetch ${what} from API server: ${errorText(error)}`, error);
+  }
+}

@@ -1,0 +1,9 @@
+/** Objects of the API that pods use; apart from the other pods' parts, so that a node without an API never loads its client. */
+export { ApiClaims } from './claims.js';
+export { ApiRuntimeClasses, ApiServices, type ClusterListOptions } from './cluster-lists.js';
+export {
+  type ApiObjectChange,
+  ApiObjectStore,
+  type ApiObjectStoreOptions,
+  type ChangeDetectionStrategy,
+} from './object-store.js';

@@ -1,0 +1,59 @@
+/** The Kubernetes event that an entry of the timeline stands for. */
+import { randomUUID } from 'node:crypto';
+import { type Event, formatTimestamp, type ObjectReference } from '../../kube/index.js';
+import { dnsSubdomain } from '../../kube/validation/names.js';
+import type { Entry } from '../../timeline/index.js';
+
+const component = 'kubelet';
+/** Where events about objects without a namespace live. */
+const defaultNamespace = 'default';
+
+export interface EventOrigin {
+  readonly nodeName: string;
+  /** Names an event; different for each. */
+  readonly nameOf: (objectName: string, timeMs: number) => string;
+}
+
+/** Undefined for an entry that is not meant for users of the cluster. */
+export function eventOf(entry: Entry, { nodeName, nameOf }: EventOrigin): Event | undefined {
+  const involvedObject = involvedObjectOf(entry);
+  if (entry.event === undefined || involvedObject === undefined) return undefined;
+  const timestamp = formatTimestamp(entry.timeMs);
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: {
+      name: nameOf(involvedObject.name ?? '', entry.timeMs),
+      namespace: involvedObject.namespace || defaultNamespace,
+    },
+    involvedObject,
+    reason: entry.event.reason,
+    message: entry.message,
+    source: { component, host: nodeName },
+    firstTimestamp: timestamp,
+    lastTimestamp: timestamp,
+    count: 1,
+    type: entry.event.type,
+    reportingComponent: component,
+    reportingInstance: nodeName,
+  };
+}
+
+function involvedObjectOf({ event, pod }: Entry): ObjectReference | undefined {
+  if (event?.node !== undefined) return { apiVersion: 'v1', kind: 'Node', name: event.node };
+  if (pod === undefined) return undefined;
+  const { uid, name, namespace } = pod;
+  const fieldPath = event?.fieldPath === undefined ? {} : { fieldPath: event.fieldPath };
+  return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid, ...fieldPath };
+}
+
+/** Names by object and time, which no two events share even within one tick of the clock. */
+export function eventNames(): EventOrigin['nameOf'] {
+  let lastNanos = 0n;
+  return (objectName, timeMs) => {
+    const nanos = BigInt(Math.round(timeMs * 1000)) * 1000n;
+    lastNanos = nanos > lastNanos ? nanos : lastNanos + 1n;
+    const name = `${objectName}.${lastNanos.toString(16)}`;
+    return dnsSubdomain(name) === undefined ? name : randomUUID();
+  };
+}

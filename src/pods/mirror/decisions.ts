@@ -1,0 +1,54 @@
+/** The decisions of keeping a static pod's stand-in in the API: whether to create or replace it, and what it looks like. */
+import {
+  clone,
+  configHashAnnotation,
+  configMirrorAnnotation,
+  type Node,
+  type Pod,
+} from '../../kube/index.js';
+import { isMirrorOf } from '../desired/index.js';
+
+export type MirrorStep =
+  | { readonly kind: 'keep' }
+  | { readonly kind: 'create' }
+  /** And create a new one, if this one could be deleted. */
+  | { readonly kind: 'replace'; readonly uid: string; readonly because: string };
+
+/** What a static pod's mirror needs. */
+export function mirrorStep(pod: Pod, mirror: Pod | undefined): MirrorStep {
+  if (mirror === undefined) return { kind: 'create' };
+  const uid = mirror.metadata.uid ?? '';
+  if (mirror.metadata.deletionTimestamp !== undefined) {
+    return { kind: 'replace', uid, because: 'its deletion was asked for, but the static pod goes on' };
+  }
+  if (!isMirrorOf(mirror, pod)) {
+    return { kind: 'replace', uid, because: 'it stands for another version of the static pod' };
+  }
+  return { kind: 'keep' };
+}
+
+/** Why no mirror is created now; undefined when one can be. */
+export function creationHindrance(node: Node | undefined): string | undefined {
+  if (node === undefined) return 'the node is not in the API yet';
+  if (node.metadata.deletionTimestamp !== undefined) return 'the node is being deleted';
+  return undefined;
+}
+
+/** The object that is created; the server gives it a UID of its own. */
+export function mirrorOfStaticPod(pod: Pod, node: Node): Pod {
+  const { name = '', uid = '' } = node.metadata;
+  if (uid === '') throw new Error(`UID unset for node ${name}`);
+  const { metadata, spec } = clone(pod);
+  const hash = metadata.annotations?.[configHashAnnotation] ?? '';
+  const { resourceVersion: _version, ...kept } = metadata;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      ...kept,
+      annotations: { ...metadata.annotations, [configMirrorAnnotation]: hash },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid, controller: true }],
+    },
+    spec,
+  };
+}

@@ -1,0 +1,136 @@
+/** Keeps the stand-ins of static pods in the API, so that users of the cluster see what runs here. */
+import { type Clock, isCancelled, sleep } from '../../async/index.js';
+import { isAlreadyExists, isConflict, isNotFound, type KubeApi, resources } from '../../kube/client/index.js';
+import {
+  configHashAnnotation,
+  configMirrorAnnotation,
+  isStaticPod,
+  type Node,
+  type Pod,
+  parsePodFullName,
+  podFullName,
+} from '../../kube/index.js';
+import { podRef, type Timeline } from '../../timeline/index.js';
+import { creationHindrance, mirrorOfStaticPod, mirrorStep } from './decisions.js';
+
+export interface ApiMirrorPodsOptions {
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly api: KubeApi;
+  /** This node's object as it was last seen in the API; undefined while it was not. */
+  readonly node: () => Node | undefined;
+  /** Ends calls under way. */
+  readonly signal?: AbortSignal;
+}
+
+const nodePollMs = 100;
+/** The sync of the static pod waits meanwhile, and must go on without the API. */
+const callLimitMs = 10_000;
+
+export class ApiMirrorPods {
+  readonly #options: ApiMirrorPodsOptions;
+
+  constructor(options: ApiMirrorPodsOptions) {
+    this.#options = options;
+  }
+
+  /** Makes the mirror agree with the static pod; failures are reported, not thrown. */
+  async reconcile(pod: Pod, mirror: Pod | undefined): Promise<void> {
+    if (!isStaticPod(pod)) return;
+    const step = mirrorStep(pod, mirror);
+    if (step.kind === 'keep') return;
+    try {
+      if (step.kind === 'replace') {
+        const isDeleted = await this.#delete(podFullName(pod), step.because, step.uid);
+        if (!isDeleted) return;
+      }
+      await this.#create(pod);
+    } catch (error) {
+      if (isCancelled(error)) return;
+      this.#options.timeline.record({
+        kind: 'problem',
+        what: 'mirror.create',
+        message: 'the mirror of the static pod could not be created; it is tried again with the next sync',
+        pod: podRef(pod),
+        error,
+      });
+    }
+  }
+
+  /** Deletes the mirror of that name, whatever its UID; only a name that is none rejects. */
+  async delete(fullName: string): Promise<void> {
+    await this.#delete(fullName, 'there is no static pod of its name');
+  }
+
+  /** As soon as the node is in the API, the static pods that are here get their mirrors, without waiting for a sync. */
+  async registerSoon(
+    pods: { list(): readonly Pod[]; mirrorOf(pod: Pod): Pod | undefined },
+    signal: AbortSignal,
+  ): Promise<void> {
+    while (this.#options.node() === undefined) await sleep(this.#options.clock, nodePollMs, signal);
+    for (const pod of pods.list()) await this.reconcile(pod, pods.mirrorOf(pod));
+  }
+
+  async #create(pod: Pod): Promise<void> {
+    const { api, node: nodeNow, timeline, signal } = this.#options;
+    const node = nodeNow();
+    const hindrance = creationHindrance(node);
+    if (node === undefined || hindrance !== undefined) {
+      const skipped = { what: 'mirror.skip', message: 'no mirror is created', because: hindrance ?? '' };
+      timeline.record({ kind: 'decision', ...skipped, pod: podRef(pod), level: 'debug' });
+      return;
+    }
+    const call = { timeoutMs: callLimitMs, ...(signal === undefined ? {} : { signal }) };
+    try {
+      await api.create(resources.pods, mirrorOfStaticPod(pod, node), call);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      const { name = '', namespace = '' } = pod.metadata;
+      const existing = await api.get(resources.pods, { namespace, name }, call);
+      const hash = pod.metadata.annotations?.[configHashAnnotation];
+      // Created before, and the answer was lost or the watch has not told of it yet.
+      if (existing.metadata.annotations?.[configMirrorAnnotation] === hash) return;
+      throw error;
+    }
+    timeline.record({
+      kind: 'effect',
+      what: 'mirror.create',
+      message: 'a mirror of the static pod was created in the API',
+      pod: podRef(pod),
+    });
+  }
+
+  /** Whether it was deleted by this call. */
+  async #delete(fullName: string, because: string, uid?: string): Promise<boolean> {
+    const { api, timeline, signal } = this.#options;
+    const { name, namespace } = parsePodFullName(fullName);
+    try {
+      await api.delete(
+        resources.pods,
+        { namespace, name },
+        {
+          gracePeriodSeconds: 0,
+          timeoutMs: callLimitMs,
+          ...(uid === undefined ? {} : { preconditions: { uid } }),
+          ...(signal === undefined ? {} : { signal }),
+        },
+      );
+    } catch (error) {
+      if (isCancelled(error) || isNotFound(error) || isConflict(error)) return false;
+      timeline.record({
+        kind: 'problem',
+        what: 'mirror.delete',
+        message: `the mirror ${fullName} could not be deleted`,
+        error,
+      });
+      return false;
+    }
+    timeline.record({
+      kind: 'effect',
+      what: 'mirror.delete',
+      message: `the mirror ${fullName} was deleted from the API`,
+      because,
+    });
+    return true;
+  }
+}

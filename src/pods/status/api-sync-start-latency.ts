@@ -1,0 +1,189 @@
+/** Measures how long pods of the API take from their creation until the API shows them running. */
+import type { Clock } from '../../async/index.js';
+import { isHostNetwork, isStaticPod, type Pod, parseTimestamp, type Volume } from '../../kube/index.js';
+import type { Registry } from '../../metrics/index.js';
+
+interface Interval {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+interface Tracked {
+  seenVersion: string;
+  /** Our write showed every container running; the next sighting of that is the end. */
+  isWritten: boolean;
+  isDone: boolean;
+  /** The scheduler could not place it at once, which is not the node's time. */
+  wasUnschedulable: boolean;
+  readonly pulls: Interval[];
+  readonly pullingSinceMs: Map<string, number>;
+}
+
+const startBuckets = [
+  0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700,
+  3600,
+];
+const trackedLimit = 2000;
+const pullsLimit = 1000;
+/** Volumes that are mounted without the help of anybody outside the node. */
+const localVolumes: ReadonlySet<string> = new Set([
+  'name',
+  'secret',
+  'configMap',
+  'downwardAPI',
+  'emptyDir',
+  'projected',
+]);
+
+export class PodStartLatency {
+  readonly #clock: Clock;
+  readonly #tracked = new Map<string, Tracked>();
+  readonly #total;
+  readonly #sli;
+  readonly #firstNetworkPod;
+  #sawNetworkPod = false;
+
+  constructor({ clock, registry }: { readonly clock: Clock; readonly registry: Registry }) {
+    this.#clock = clock;
+    this.#total = registry.histogram(
+      'kubelet_pod_start_total_duration_seconds',
+      'Seconds from the creation of a pod until the API showed it running, pulls and init containers included.',
+      [],
+      startBuckets,
+    );
+    this.#sli = registry.histogram(
+      'kubelet_pod_start_sli_duration_seconds',
+      'Seconds from the creation of a pod until the API showed it running, without pulls and init containers.',
+      [],
+      startBuckets,
+    );
+    this.#firstNetworkPod = registry.gauge(
+      'kubelet_first_network_pod_start_sli_duration_seconds',
+      'Seconds that the first pod with a network of its own took to start, without pulls and init containers.',
+    );
+  }
+
+  get size(): number {
+    return this.#tracked.size;
+  }
+
+  /** All pods that the API has for this node, each time one of them changed. */
+  sighted(pods: readonly Pod[]): void {
+    const nowMs = this.#clock.now();
+    const present = new Set<string>();
+    for (const pod of pods) {
+      if (isStaticPod(pod)) continue;
+      present.add(pod.metadata.uid ?? '');
+      this.#sight(pod, nowMs);
+    }
+    for (const uid of this.#tracked.keys()) if (!present.has(uid)) this.#tracked.delete(uid);
+  }
+
+  /** Our write arrived. */
+  written(apiPod: Pod): void {
+    const tracked = this.#tracked.get(apiPod.metadata.uid ?? '');
+    if (tracked !== undefined && isRunningThroughout(apiPod)) tracked.isWritten = true;
+  }
+
+  pullStarted(uid: string, image: string): void {
+    const tracked = this.#tracked.get(uid);
+    if (tracked !== undefined && tracked.pullingSinceMs.size < pullsLimit)
+      tracked.pullingSinceMs.set(image, this.#clock.now());
+  }
+
+  pullEnded(uid: string, image: string): void {
+    const tracked = this.#tracked.get(uid);
+    const fromMs = tracked?.pullingSinceMs.get(image);
+    if (tracked === undefined || fromMs === undefined) return;
+    tracked.pullingSinceMs.delete(image);
+    if (tracked.pulls.length < pullsLimit) tracked.pulls.push({ fromMs, toMs: this.#clock.now() });
+  }
+
+  #sight(pod: Pod, nowMs: number): void {
+    const { uid = '', resourceVersion = '' } = pod.metadata;
+    const tracked = this.#tracked.get(uid) ?? this.#begin(pod);
+    if (tracked === undefined || tracked.isDone || tracked.seenVersion === resourceVersion) return;
+    tracked.seenVersion = resourceVersion;
+    tracked.wasUnschedulable ||= isUnschedulable(pod);
+    if (!tracked.isWritten || !isRunningThroughout(pod)) return;
+    tracked.isDone = true;
+    if (!tracked.wasUnschedulable) this.#observe(pod, tracked, nowMs);
+  }
+
+  /** A pod that has started before it was seen, as after a restart of the agent, cannot be measured. */
+  #begin(pod: Pod): Tracked | undefined {
+    if (pod.status?.startTime !== undefined || this.#tracked.size >= trackedLimit) return undefined;
+    const tracked: Tracked = {
+      seenVersion: '',
+      isWritten: false,
+      isDone: false,
+      wasUnschedulable: false,
+      pulls: [],
+      pullingSinceMs: new Map(),
+    };
+    this.#tracked.set(pod.metadata.uid ?? '', tracked);
+    return tracked;
+  }
+
+  #observe(pod: Pod, { pulls }: Tracked, nowMs: number): void {
+    const createdMs = parseTimestamp(pod.metadata.creationTimestamp ?? '');
+    if (createdMs === undefined) return;
+    const totalMs = nowMs - createdMs;
+    this.#total.observe(totalMs / 1000);
+    if ((pod.spec.volumes ?? []).some(needsOthers)) return;
+    const sliSeconds = Math.max(0, totalMs - unionMs([...pulls, ...initRuns(pod)])) / 1000;
+    this.#sli.observe(sliSeconds);
+    if (this.#sawNetworkPod || isHostNetwork(pod)) return;
+    this.#sawNetworkPod = true;
+    this.#firstNetworkPod.set(sliSeconds);
+  }
+}
+
+/** Buckets of the time from a change of a status until the API has it. */
+export function statusSyncDuration(registry: Registry): (sinceFirstChangeMs: number) => void {
+  const duration = registry.histogram(
+    'kubelet_pod_status_sync_duration_seconds',
+    "Seconds from the first change of a pod's status until it was written to the API.",
+    [],
+    [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 20, 30, 45, 60],
+  );
+  return (sinceFirstChangeMs) => duration.observe(sinceFirstChangeMs / 1000);
+}
+
+/** The length of all intervals together, with what they share counted once. */
+export function unionMs(intervals: readonly Interval[]): number {
+  let total = 0;
+  let coveredMs = Number.NEGATIVE_INFINITY;
+  for (const { fromMs, toMs } of [...intervals].sort((a, b) => a.fromMs - b.fromMs)) {
+    total += Math.max(0, toMs - Math.max(fromMs, coveredMs));
+    coveredMs = Math.max(coveredMs, toMs);
+  }
+  return total;
+}
+
+function initRuns({ status }: Pod): Interval[] {
+  return (status?.initContainerStatuses ?? []).flatMap(({ state }) => {
+    const fromMs = parseTimestamp(state?.terminated?.startedAt ?? '');
+    const toMs = parseTimestamp(state?.terminated?.finishedAt ?? '');
+    return fromMs === undefined || toMs === undefined ? [] : [{ fromMs, toMs }];
+  });
+}
+
+function isRunningThroughout({ spec, status }: Pod): boolean {
+  const statuses = status?.containerStatuses ?? [];
+  return (
+    statuses.length === spec.containers.length && statuses.every(({ state }) => state?.running !== undefined)
+  );
+}
+
+function isUnschedulable({ status }: Pod): boolean {
+  return (
+    status?.conditions?.some(
+      (condition) => condition.type === 'PodScheduled' && condition.status === 'False',
+    ) ?? false
+  );
+}
+
+function needsOthers(volume: Volume): boolean {
+  return Object.keys(volume).some((key) => !localVolumes.has(key));
+}

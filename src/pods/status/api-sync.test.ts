@@ -1,0 +1,443 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { settle, TaskGroup, VirtualClock } from '../../async/index.js';
+import { ApiError, Informer, resources, SimulatedKubeApi } from '../../kube/client/index.js';
+import {
+  configHashAnnotation,
+  configMirrorAnnotation,
+  configSourceAnnotation,
+  type Pod,
+  type PodStatus,
+} from '../../kube/index.js';
+import { Timeline } from '../../timeline/index.js';
+import { PodManager } from '../desired/index.js';
+import { ApiStatusSync } from './api-sync.js';
+import { StatusManager } from './manager.js';
+import { statusOf } from './pod-fixtures.js';
+
+let clock: VirtualClock;
+let api: SimulatedKubeApi;
+let timeline: Timeline;
+let pods: PodManager;
+let statuses: StatusManager;
+let sync: ApiStatusSync;
+let informer: Informer<Pod>;
+let tasks: TaskGroup;
+let couldRun: Set<string>;
+let durationsMs: number[];
+
+/** Pods come from the API as they do on a node: a list and a watch feed the manager. */
+function feed(): void {
+  const seen = new Set(informer.list().map(({ metadata }) => metadata.uid));
+  for (const pod of [...pods.list(), ...pods.mirrors()]) {
+    if (pod.metadata.annotations?.[configSourceAnnotation] !== 'file' && !seen.has(pod.metadata.uid))
+      pods.remove(pod);
+  }
+  for (const pod of informer.list()) {
+    const annotations = { ...pod.metadata.annotations, [configSourceAnnotation]: 'api' };
+    pods.upsert({ ...pod, metadata: { ...pod.metadata, annotations } });
+  }
+}
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  api = new SimulatedKubeApi({ clock });
+  timeline = new Timeline({ clock });
+  pods = new PodManager();
+  couldRun = new Set();
+  durationsMs = [];
+  statuses = new StatusManager({
+    clock,
+    timeline,
+    podOf: (uid) => pods.byUid(uid),
+    mirrorOf: (pod) => pods.mirrorOf(pod),
+    translateUid: (uid) => pods.translateUid(uid),
+  });
+  sync = new ApiStatusSync({
+    clock,
+    timeline,
+    api,
+    statuses,
+    pods,
+    couldHaveRunningContainers: (uid) => couldRun.has(uid),
+    onSynced: (_, durationMs) => void durationsMs.push(durationMs),
+    random: () => 0.5,
+  });
+  informer = new Informer({ api, clock, resource: resources.pods, random: () => 0.5, onUpdate: feed });
+  tasks = new TaskGroup({
+    onError: (_, error) => {
+      throw error;
+    },
+  });
+  tasks.start('informer', (signal) => informer.run(signal));
+  tasks.start('sync', (signal) => sync.run(signal));
+  await settle();
+});
+afterEach(async () => {
+  await tasks.stop();
+  expect(clock.pendingTimers).toBe(0);
+});
+
+async function createPod(name = 'web', more: Partial<Pod['metadata']> = {}): Promise<Pod> {
+  const { metadata } = await api.create(resources.pods, {
+    metadata: { name, namespace: 'default', ...more },
+    spec: { nodeName: 'node', containers: [{ name: 'a', image: 'a:1' }] },
+  });
+  await settle();
+  const pod = pods.byUid(metadata.uid ?? '');
+  if (pod === undefined) throw new Error('the pod did not come through the watch');
+  return pod;
+}
+const stored = (name = 'web'): Promise<Pod> => api.get(resources.pods, { namespace: 'default', name });
+const phaseOf = async (name = 'web') => (await stored(name)).status?.phase;
+const current = (pod: Pod): Pod => pods.byUid(pod.metadata.uid ?? '') ?? pod;
+const isGone = (name = 'web'): Promise<boolean> =>
+  stored(name).then(
+    () => false,
+    () => true,
+  );
+const made = (verb: string, subresource?: string): number =>
+  api.calls.filter(
+    (call) => call.verb === verb && call.subresource === subresource && call.name !== undefined,
+  ).length;
+const running = (isReady = true): PodStatus => ({
+  phase: 'Running',
+  conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }],
+  containerStatuses: [statusOf('a', 'running', { ready: isReady, started: true })],
+  podIPs: [{ ip: '10.0.0.1' }],
+});
+
+describe('writing', () => {
+  it('one patch at once, without asking first, for each change', async () => {
+    const pod = await createPod();
+    statuses.set(pod, running(false));
+    await settle();
+    statuses.set(pod, running(true));
+    await settle();
+    expect([made('get'), made('patch', 'status')]).toEqual([0, 2]);
+    const { status } = await stored();
+    expect(status?.conditions).toMatchObject([{ type: 'Ready', status: 'True' }]);
+    expect(status?.containerStatuses?.[0]).toMatchObject({ ready: true, state: { running: {} } });
+    expect(durationsMs).toEqual([0, 0]);
+  });
+  it('an equal status makes no request', async () => {
+    const pod = await createPod();
+    statuses.set(pod, running());
+    await settle();
+    const before = api.calls.length;
+    expect(statuses.set(pod, running())).toBe('unchanged');
+    await clock.advance(60_000);
+    expect(api.calls.slice(before).filter(({ verb }) => verb === 'patch' || verb === 'get')).toEqual([]);
+  });
+  it('an equal status of a pod that is being deleted is read and not written', async () => {
+    const pod = await createPod();
+    statuses.set(pod, running());
+    await settle();
+    await api.delete(resources.pods, { namespace: 'default', name: 'web' });
+    await settle();
+    statuses.set(current(pod), { ...running() });
+    await settle();
+    const patches = made('patch', 'status');
+    const gets = made('get');
+    expect(statuses.set(current(pod), running())).toBe('accepted');
+    await settle();
+    expect([made('get') - gets, made('patch', 'status') - patches]).toEqual([1, 0]);
+  });
+  it('changes that come while a write is under way become one', async () => {
+    const pod = await createPod();
+    api.faults.add({ verb: 'patch', fault: { kind: 'delay', delayMs: 500 } });
+    statuses.set(pod, running(false));
+    await settle();
+    for (let count = 1; count <= 20; count++) {
+      statuses.set(pod, {
+        ...running(),
+        containerStatuses: [statusOf('a', 'running', { restartCount: count })],
+      });
+    }
+    await clock.advance(1000);
+    expect(made('patch', 'status')).toBe(2);
+    expect((await stored()).status?.containerStatuses?.[0]?.restartCount).toBe(20);
+  });
+  it('never more writes at once than allowed, those that matter first', async () => {
+    const all = [];
+    for (let n = 0; n < 20; n++) all.push(await createPod(`p${String(n).padStart(2, '0')}`));
+    api.faults.add({ verb: 'patch', fault: { kind: 'delay', delayMs: 100 }, times: 100 });
+    for (const pod of all) statuses.set(pod, { phase: 'Pending' });
+    statuses.set(all[19]!, running());
+    await settle();
+    expect(made('patch', 'status')).toBe(8);
+    await clock.advance(100);
+    expect(api.calls.filter(({ verb }) => verb === 'patch')[8]?.name).toBe('p19');
+    await clock.advance(1000);
+    expect(made('patch', 'status')).toBe(20);
+  });
+  it('who waits for his turn when the pass comes is not read on top', async () => {
+    const all = [];
+    for (let n = 0; n < 20; n++) all.push(await createPod(`p${n}`));
+    api.faults.add({ verb: 'patch', fault: { kind: 'delay', delayMs: 6000 }, times: 100 });
+    for (const pod of all) statuses.set(pod, running());
+    await clock.advance(18_000);
+    expect([made('get'), made('patch', 'status'), sync.isIdle]).toEqual([0, 20, true]);
+  });
+  it('conditions of others and claim statuses stay', async () => {
+    const pod = await createPod();
+    statuses.set(pod, running());
+    await settle();
+    const body = { status: { conditions: [{ type: 'example.com/x', status: 'True' }] } };
+    await api.patch(
+      resources.pods,
+      { namespace: 'default', name: 'web' },
+      { type: 'strategic', body },
+      { subresource: 'status' },
+    );
+    statuses.set(pod, running(false));
+    await clock.advance(20_000);
+    statuses.set(pod, { ...running(), message: 'again' });
+    await clock.advance(20_000);
+    expect((await stored()).status?.conditions).toMatchObject([
+      { type: 'example.com/x', status: 'True' },
+      { type: 'Ready', status: 'True' },
+    ]);
+  });
+  it('what somebody else wrote over ours is written back within ten seconds', async () => {
+    const pod = await createPod();
+    statuses.set(pod, running());
+    await settle();
+    const body = { status: { containerStatuses: [statusOf('a', 'waiting')] } };
+    await api.patch(
+      resources.pods,
+      { namespace: 'default', name: 'web' },
+      { type: 'strategic', body },
+      { subresource: 'status' },
+    );
+    await clock.advance(10_000);
+    expect((await stored()).status?.containerStatuses?.[0]?.state).toHaveProperty('running');
+  });
+  it("a copy that was not the API's is made right by the answer", async () => {
+    const pod = await createPod();
+    statuses.set(pod, running());
+    await settle();
+    const body = { status: { phase: 'Unknown', containerStatuses: [statusOf('a', 'waiting')] } };
+    await api.patch(
+      resources.pods,
+      { namespace: 'default', name: 'web' },
+      { type: 'strategic', body },
+      { subresource: 'status' },
+    );
+    statuses.set(pod, { ...running(), message: 'changed' });
+    await settle();
+    expect((await stored()).status).toMatchObject({ phase: 'Running', message: 'changed' });
+    expect((await stored()).status?.containerStatuses?.[0]?.state).toHaveProperty('running');
+  });
+  it('the end is held back while containers could run, and written when they cannot', async () => {
+    const pod = await createPod();
+    statuses.set(pod, running());
+    await settle();
+    couldRun.add(pod.metadata.uid ?? '');
+    statuses.set(pod, { phase: 'Failed', reason: 'Evicted' });
+    await settle();
+    expect((await stored()).status).toMatchObject({ phase: 'Running' });
+    couldRun.clear();
+    await clock.advance(10_000);
+    expect((await stored()).status).toMatchObject({ phase: 'Failed', reason: 'Evicted' });
+  });
+});
+
+describe('other pods under the name', () => {
+  it('a pod of another UID is not written and our entry is dropped', async () => {
+    const pod = await createPod();
+    await tasks.stop();
+    tasks = new TaskGroup({ onError: () => undefined });
+    const lone = new ApiStatusSync({
+      clock,
+      timeline,
+      api,
+      statuses,
+      pods,
+      couldHaveRunningContainers: () => false,
+    });
+    await api.delete(resources.pods, { namespace: 'default', name: 'web' }, { gracePeriodSeconds: 0 });
+    await api.create(resources.pods, { metadata: { name: 'web', namespace: 'default' }, spec: pod.spec });
+    tasks.start('sync', (signal) => lone.run(signal));
+    statuses.set(pod, running());
+    await settle();
+    expect(statuses.entry(pod.metadata.uid ?? '')).toBeUndefined();
+    expect(await phaseOf()).toBe('Pending');
+  });
+  it('a pod that is gone is left alone', async () => {
+    const pod = await createPod();
+    api.faults.add({ verb: 'watch', times: 100, fault: { kind: 'unreachable' } });
+    api.cutWatches();
+    await api.delete(resources.pods, { namespace: 'default', name: 'web' }, { gracePeriodSeconds: 0 });
+    statuses.set(pod, running());
+    await settle();
+    expect(made('patch', 'status')).toBe(1);
+    expect(timeline.ofPod(pod.metadata.uid ?? '').at(-1)?.what).toBe('status.gone');
+  });
+});
+
+describe('deletion', () => {
+  const askForDeletion = async (): Promise<void> => {
+    await api.delete(resources.pods, { namespace: 'default', name: 'web' });
+    await settle();
+  };
+  it('a pod that ended is deleted only after it is finished', async () => {
+    const pod = await createPod();
+    statuses.set(pod, running());
+    await settle();
+    await askForDeletion();
+    statuses.set(current(pod), { phase: 'Failed' });
+    await clock.advance(30_000);
+    expect(await phaseOf()).toBe('Failed');
+    statuses.terminate(current(pod));
+    await settle();
+    expect([await isGone(), statuses.entry(pod.metadata.uid ?? '')]).toEqual([true, undefined]);
+  });
+  it('a finished pod that nobody deleted stays', async () => {
+    const pod = await createPod();
+    statuses.terminate(pod);
+    await clock.advance(60_000);
+    expect([await phaseOf(), made('delete')]).toEqual(['Failed', 0]);
+  });
+  it('a delete that failed is tried again by the next pass', async () => {
+    const pod = await createPod();
+    await askForDeletion();
+    api.faults.add({
+      verb: 'delete',
+      fault: { kind: 'refuse', error: new ApiError({ code: 403, message: 'no' }) },
+    });
+    statuses.terminate(current(pod));
+    await settle();
+    expect(await isGone()).toBe(false);
+    await clock.advance(10_000);
+    expect(await isGone()).toBe(true);
+  });
+  it('a delete whose answer was lost is not repeated on another pod', async () => {
+    const pod = await createPod();
+    await askForDeletion();
+    api.faults.add({ verb: 'delete', fault: { kind: 'lose-answer' } });
+    statuses.terminate(current(pod));
+    await settle();
+    expect(await isGone()).toBe(true);
+    const successor = await createPod();
+    await clock.advance(60_000);
+    expect((await stored()).metadata.uid).toBe(successor.metadata.uid);
+  });
+  it('a mirror is never deleted here', async () => {
+    const { metadata } = await api.create(resources.pods, {
+      metadata: { name: 'web', namespace: 'default', annotations: { [configMirrorAnnotation]: 'h' } },
+      spec: { nodeName: 'node', containers: [{ name: 'a', image: 'a:1' }] },
+    });
+    const own: Pod = {
+      metadata: {
+        name: 'web',
+        namespace: 'default',
+        uid: 'h',
+        annotations: { [configSourceAnnotation]: 'file', [configHashAnnotation]: 'h' },
+      },
+      spec: { containers: [{ name: 'a', image: 'a:1' }] },
+    };
+    pods.upsert(own);
+    await settle();
+    statuses.set(own, running());
+    await settle();
+    expect((await stored()).status?.phase).toBe('Running');
+    await askForDeletion();
+    statuses.terminate({ ...own, status: { phase: 'Failed' } });
+    await clock.advance(60_000);
+    expect((await stored()).metadata.uid).toBe(metadata.uid);
+  });
+  it('a static pod is written when its mirror comes, and again to the next mirror', async () => {
+    const own: Pod = {
+      metadata: {
+        name: 'web',
+        namespace: 'default',
+        uid: 'h',
+        annotations: { [configSourceAnnotation]: 'file', [configHashAnnotation]: 'h' },
+      },
+      spec: { containers: [{ name: 'a', image: 'a:1' }] },
+    };
+    pods.upsert(own);
+    statuses.set(own, running());
+    await clock.advance(20_000);
+    expect(made('get')).toBe(0);
+    for (let round = 0; round < 2; round++) {
+      await api.create(resources.pods, {
+        metadata: { name: 'web', namespace: 'default', annotations: { [configMirrorAnnotation]: 'h' } },
+        spec: { nodeName: 'node', containers: [{ name: 'a', image: 'a:1' }] },
+      });
+      await settle();
+      sync.refresh('h');
+      await settle();
+      expect(await phaseOf()).toBe('Running');
+      await api.delete(resources.pods, { namespace: 'default', name: 'web' }, { gracePeriodSeconds: 0 });
+      await settle();
+    }
+    expect(statuses.entry('h')).toBeDefined();
+  });
+});
+
+describe('loss', () => {
+  it('ten minutes without the API: few tries, one problem told, everything written at its return', async () => {
+    const all: Pod[] = [];
+    for (let n = 0; n < 30; n++) all.push(await createPod(`p${n}`));
+    api.setReachable(false);
+    for (const pod of all) statuses.set(pod, { phase: 'Pending' });
+    const before = api.calls.length;
+    for (let minute = 0; minute < 10; minute++) {
+      await clock.advance(60_000);
+      for (const pod of all) statuses.set(pod, { ...running(), message: `minute ${minute}` });
+    }
+    expect(
+      api.calls
+        .slice(before)
+        .filter(({ resource, verb }) => resource === 'pods' && (verb === 'patch' || verb === 'get')).length,
+    ).toBeLessThan(150);
+    expect(timeline.ofNode().filter(({ what }) => what === 'status.unreachable')).toHaveLength(1);
+    api.setReachable(true);
+    await clock.advance(15_000);
+    for (const pod of all) {
+      expect((await stored(pod.metadata.name)).status).toMatchObject({
+        phase: 'Running',
+        message: 'minute 9',
+      });
+    }
+    expect(timeline.ofNode().at(-1)?.what).toBe('status.reachable');
+  });
+  it('a patch whose answer was lost is found done', async () => {
+    const pod = await createPod();
+    api.faults.add({ verb: 'patch', fault: { kind: 'lose-answer' } });
+    statuses.set(pod, running());
+    await clock.advance(1000);
+    expect([made('patch', 'status'), made('get'), await phaseOf()]).toEqual([1, 1, 'Running']);
+  });
+  it('a refusal is tried again with the next pass', async () => {
+    const pod = await createPod();
+    api.faults.add({
+      verb: 'patch',
+      fault: { kind: 'refuse', error: new ApiError({ code: 403, message: 'no' }) },
+    });
+    statuses.set(pod, running());
+    await settle();
+    expect(await phaseOf()).toBe('Pending');
+    await clock.advance(10_000);
+    expect(await phaseOf()).toBe('Running');
+  });
+  it('after a restore to an older state statuses are written again, and nothing is deleted that is not to be', async () => {
+    const pod = await createPod();
+    const other = await createPod('other');
+    const backup = api.snapshot();
+    statuses.set(pod, running());
+    statuses.set(other, running());
+    await settle();
+    await api.delete(resources.pods, { namespace: 'default', name: 'web' });
+    await settle();
+    statuses.set(current(pod), { phase: 'Failed' });
+    await settle();
+    // The deletion is asked for and the pod has ended, but the restored API knows of neither.
+    api.restore(backup);
+    statuses.terminate(current(pod));
+    await clock.advance(120_000);
+    expect((await stored()).metadata.deletionTimestamp).toBeUndefined();
+    expect([await phaseOf(), await phaseOf('other'), made('delete')]).toEqual(['Failed', 'Running', 1]);
+  });
+});

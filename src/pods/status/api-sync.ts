@@ -1,0 +1,314 @@
+/** Brings the node's pod statuses to the API and completes the deletion of pods that have ended. */
+import { isCancelled, jitter, sleep, TaskGroup } from '../../async/index.js';
+import { isApiError } from '../../kube/client/index.js';
+import type { Pod } from '../../kube/index.js';
+import type { PodRef, Timeline } from '../../timeline/index.js';
+import { canBeDeletedFromApi } from './api-merge.js';
+import {
+  apiPodOf,
+  needOfChange,
+  needOfFullPass,
+  type SyncInput,
+  type Written,
+  wentBack,
+  writeRank,
+} from './api-sync-decisions.js';
+import { deleteEnded, type WriteContext, writeStatus } from './api-sync-write.js';
+import type { StatusManager, VersionedStatus } from './manager.js';
+
+export interface ApiStatusSyncOptions extends WriteContext {
+  readonly timeline: Timeline;
+  readonly statuses: Pick<StatusManager, 'entry' | 'entries' | 'onChange' | 'remove'>;
+  readonly pods: WriteContext['pods'] & { mirrorOf(pod: Pod): Pod | undefined };
+  /** Told of each write that is known to have arrived, with the API's object and the time since the status first changed. */
+  readonly onSynced?: (apiPod: Pod, sinceFirstChangeMs: number) => void;
+  /** Told when the API shows an older state than it did before, as after a restore from a backup. */
+  readonly onWentBack?: () => void;
+  /** Pods whose status is written at the same time. Default 8. */
+  readonly writesAtOnce?: number;
+  readonly random?: () => number;
+}
+
+const fullPassPeriodMs = 10_000;
+const shortestPauseMs = 200;
+const longestPauseMs = 10_000;
+/** A status that the server refused is not sent again for every change of some other pod. */
+const refusedPauseMs = 1_000;
+
+export class ApiStatusSync {
+  readonly #options: ApiStatusSyncOptions;
+  readonly #writesAtOnce: number;
+  readonly #written = new Map<string, Written>();
+  /** UIDs that may need a write, and whether the API's copy is read first. */
+  readonly #waiting = new Map<string, { isReadFirst: boolean }>();
+  readonly #active = new Set<string>();
+  readonly #refusedAtMs = new Map<string, number>();
+  readonly #tasks: TaskGroup;
+  /** Failures in a row without an answer that was any good. */
+  #failures = 0;
+  #isPaused = false;
+  #isRunning = false;
+
+  constructor(options: ApiStatusSyncOptions) {
+    this.#options = options;
+    this.#writesAtOnce = options.writesAtOnce ?? 8;
+    this.#tasks = new TaskGroup({
+      onError: (task, error) =>
+        options.timeline.record({ kind: 'problem', what: 'status.sync', message: `${task} failed`, error }),
+    });
+  }
+
+  /** Whether every status that can be written is in the API, as far as is known. */
+  get isIdle(): boolean {
+    return this.#waiting.size === 0 && this.#active.size === 0;
+  }
+
+  /** For when the API's side of a pod came to be known, such as a new mirror; a status that it lacks is written at once. */
+  refresh(uid: string): void {
+    this.#want(uid, false);
+    this.#pump();
+  }
+
+  /** Rejects with `Cancelled` at the end, after all writes that were under way. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, statuses } = this.#options;
+    const stopListening = statuses.onChange((entry) => this.#changed(entry));
+    this.#isRunning = true;
+    try {
+      for (;;) {
+        this.#fullPass();
+        await sleep(clock, fullPassPeriodMs, signal);
+      }
+    } finally {
+      this.#isRunning = false;
+      stopListening();
+      await this.#tasks.stop();
+    }
+  }
+
+  #changed(entry: VersionedStatus): void {
+    // The entry was dropped in between: its versions begin anew.
+    if (entry.version === 1) this.#written.delete(entry.uid);
+    this.#want(entry.uid, false);
+    const nowMs = this.#options.clock.monotonic();
+    for (const [uid, refusedMs] of this.#refusedAtMs) {
+      if (nowMs - refusedMs >= refusedPauseMs) this.#want(uid, true);
+    }
+    this.#pump();
+  }
+
+  #fullPass(): void {
+    const { statuses } = this.#options;
+    for (const known of [this.#written, this.#refusedAtMs]) {
+      for (const uid of known.keys()) if (statuses.entry(uid) === undefined) known.delete(uid);
+    }
+    for (const entry of statuses.entries()) {
+      // Its turn comes anyway; to read it first as well would add to the load that it waits for.
+      if (this.#waiting.has(entry.uid) || this.#active.has(entry.uid)) continue;
+      const need = needOfFullPass(this.#inputOf(entry));
+      if (need.kind === 'write') this.#want(entry.uid, need.isReadFirst);
+    }
+    this.#pump();
+  }
+
+  #want(uid: string, isReadFirst: boolean): void {
+    this.#refusedAtMs.delete(uid);
+    const waiting = this.#waiting.get(uid);
+    this.#waiting.set(uid, { isReadFirst: isReadFirst || waiting?.isReadFirst === true });
+  }
+
+  #inputOf(entry: VersionedStatus): SyncInput {
+    const { pods } = this.#options;
+    const pod = pods.byUid(entry.uid);
+    const mirror = pod === undefined ? undefined : pods.mirrorOf(pod);
+    return { entry, pod, mirror, written: this.#written.get(entry.uid) };
+  }
+
+  /** Starts as many writes as may run; changes that come meanwhile wait and become one write. */
+  #pump(): void {
+    if (!this.#isRunning || this.#isPaused) return;
+    // While nothing is known of the server one write finds out for all.
+    const limit = this.#failures > 0 ? 1 : this.#writesAtOnce;
+    while (this.#active.size < limit) {
+      const next = this.#takeNext();
+      if (next === undefined) return;
+      this.#active.add(next.entry.uid);
+      this.#tasks.start(`writing the status of ${next.entry.namespace}/${next.entry.name}`, (signal) =>
+        this.#sync(next.entry, next.isReadFirst, signal),
+      );
+    }
+  }
+
+  #takeNext(): { entry: VersionedStatus; isReadFirst: boolean } | undefined {
+    let best: { entry: VersionedStatus; isReadFirst: boolean } | undefined;
+    let bestRank = Number.POSITIVE_INFINITY;
+    for (const [uid, { isReadFirst }] of this.#waiting) {
+      if (this.#active.has(uid)) continue;
+      const entry = this.#options.statuses.entry(uid);
+      if (entry === undefined || (!isReadFirst && needOfChange(this.#inputOf(entry)).kind === 'none')) {
+        this.#waiting.delete(uid);
+        continue;
+      }
+      const rank = writeRank(entry, this.#written.get(uid));
+      if (rank < bestRank) {
+        best = { entry, isReadFirst };
+        bestRank = rank;
+      }
+    }
+    if (best !== undefined) this.#waiting.delete(best.entry.uid);
+    return best;
+  }
+
+  async #sync(entry: VersionedStatus, isReadFirst: boolean, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#write(entry, isReadFirst, signal);
+      this.#works();
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      this.#failed(entry, error);
+    } finally {
+      this.#active.delete(entry.uid);
+      this.#pump();
+    }
+  }
+
+  async #write(entry: VersionedStatus, isReadFirst: boolean, signal: AbortSignal): Promise<void> {
+    const atHand = isReadFirst ? undefined : this.#copyAtHand(entry);
+    const outcome = await writeStatus(this.#options, entry, atHand, signal);
+    switch (outcome.kind) {
+      case 'written':
+        return this.#arrived(entry, outcome.apiPod, outcome.isHeldBack, signal);
+      case 'gone':
+        // Its entry goes with the pod, when the sources or housekeeping say so.
+        this.#record(entry, 'status.gone', 'the status was not written', 'the API has no such pod');
+        return;
+      case 'replaced': {
+        this.#written.delete(entry.uid);
+        this.#options.statuses.remove(entry.uid);
+        const because = `the API holds another pod under its name (${outcome.apiUid})`;
+        this.#record(entry, 'status.drop', 'the status of the pod was dropped', because);
+        return;
+      }
+      case 'unseen-mirror':
+        // The static pod is the same as ever, and is written when the mirror is seen.
+        return;
+    }
+  }
+
+  async #arrived(
+    entry: VersionedStatus,
+    apiPod: Pod,
+    isHeldBack: boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { api, clock, statuses, timeline, onSynced } = this.#options;
+    const { uid: apiUid = '', resourceVersion = '' } = apiPod.metadata;
+    if (wentBack(apiPod, this.#written.get(entry.uid))) this.#distrust(entry.uid);
+    this.#written.set(entry.uid, {
+      apiUid,
+      resourceVersion,
+      version: entry.version,
+      status: apiPod.status ?? {},
+      isHeldBack,
+    });
+    onSynced?.(apiPod, clock.now() - entry.firstChangeMs);
+    if (!canBeDeletedFromApi(apiPod, entry.isFinished)) return;
+    await deleteEnded(api, { namespace: entry.namespace, name: entry.name }, apiUid, signal);
+    timeline.record({
+      kind: 'effect',
+      what: 'pod.delete',
+      message: 'the pod was deleted from the API',
+      because: 'its deletion was asked for, it has ended and nothing of it is left on this node',
+      pod: podOf(entry),
+    });
+    this.#written.delete(entry.uid);
+    statuses.remove(entry.uid);
+  }
+
+  /** What one pod shows may be true of all: each is read, whatever the watch said of it. */
+  #distrust(exceptUid: string): void {
+    const { statuses, timeline, onWentBack } = this.#options;
+    timeline.record({
+      kind: 'observation',
+      what: 'status.went-back',
+      message: 'the API went back to an older state; the statuses of all pods are compared with it',
+      level: 'warn',
+    });
+    for (const { uid } of statuses.entries()) if (uid !== exceptUid) this.#want(uid, true);
+    onWentBack?.();
+  }
+
+  /** The API's object as it is known here, with the status that our last write was answered with. */
+  #copyAtHand(entry: VersionedStatus): Pod | undefined {
+    const { pod, mirror, written } = this.#inputOf(entry);
+    const apiPod = apiPodOf(pod, mirror);
+    if (apiPod === undefined || written === undefined || written.apiUid !== apiPod.metadata.uid)
+      return apiPod;
+    return { ...apiPod, status: written.status };
+  }
+
+  #failed(entry: VersionedStatus, error: unknown): void {
+    const { timeline, clock } = this.#options;
+    if (isApiError(error) && error.code !== 429 && error.code < 500) {
+      // The next pass would find it too; a change of any pod may come sooner.
+      this.#refusedAtMs.set(entry.uid, clock.monotonic());
+      timeline.record({
+        kind: 'problem',
+        what: 'status.refused',
+        message: 'the API refused the status of the pod',
+        pod: podOf(entry),
+        error,
+      });
+      return;
+    }
+    this.#want(entry.uid, true);
+    this.#failures++;
+    if (this.#failures === 1) {
+      timeline.record({
+        kind: 'problem',
+        what: 'status.unreachable',
+        message: 'pod statuses cannot be written; they are kept and written when the API is back',
+        level: 'warn',
+        error,
+      });
+    }
+    this.#pause(isApiError(error) ? (error.retryAfterSeconds ?? 0) * 1000 : 0);
+  }
+
+  #works(): void {
+    if (this.#failures === 0) return;
+    this.#failures = 0;
+    this.#options.timeline.record({
+      kind: 'notice',
+      what: 'status.reachable',
+      message: 'pod statuses are written again',
+    });
+  }
+
+  #pause(atLeastMs: number): void {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    const { clock, random } = this.#options;
+    const grownMs = Math.min(shortestPauseMs * 2 ** Math.min(this.#failures - 1, 10), longestPauseMs);
+    this.#tasks.start('waiting for the API', async (signal) => {
+      await sleep(clock, jitter(Math.min(Math.max(grownMs, atLeastMs), longestPauseMs), random), signal);
+      this.#isPaused = false;
+      this.#pump();
+    });
+  }
+
+  #record(entry: VersionedStatus, what: string, message: string, because: string): void {
+    this.#options.timeline.record({
+      kind: 'decision',
+      what,
+      message,
+      because,
+      pod: podOf(entry),
+      level: 'debug',
+    });
+  }
+}
+
+function podOf({ uid, name, namespace }: VersionedStatus): PodRef {
+  return { uid, name, namespace };
+}

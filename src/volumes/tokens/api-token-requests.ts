@@ -1,0 +1,43 @@
+/** Asks the API for service account tokens. */
+import {
+  isApiError,
+  isNotFound,
+  type KubeApi,
+  subresources,
+  type TokenRequest,
+} from '../../kube/client/index.js';
+import { parseTimestamp } from '../../kube/index.js';
+import { noTokenEndpoint, type RequestToken } from './service-account-tokens.js';
+
+/** Nothing of a token is ever recorded; errors carry only what the server said about the request. */
+export function apiTokenRequests(api: KubeApi): RequestToken {
+  return async (request, signal) => {
+    const { namespace, serviceAccountName: name, audiences, expirationSeconds, boundPod } = request;
+    const body: TokenRequest = {
+      spec: {
+        audiences: [...audiences],
+        expirationSeconds,
+        boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: boundPod.name, uid: boundPod.uid },
+      },
+    };
+    const { spec, status } = await asked(() =>
+      api.post(subresources.token, { namespace, name }, body, { signal }),
+    );
+    const expiresAtMs = parseTimestamp(status?.expirationTimestamp ?? '');
+    if (status === undefined || expiresAtMs === undefined) {
+      throw new Error(`the API answered without a token for ${namespace}/${name}`);
+    }
+    return { token: status.token, expiresAtMs, lifetimeSeconds: spec.expirationSeconds };
+  };
+}
+
+async function asked<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    // A missing account or pod is named in the answer; a missing endpoint is not.
+    const isEndpointMissing = isNotFound(error) && isApiError(error) && !error.details?.name;
+    if (isEndpointMissing) throw new Error(noTokenEndpoint, { cause: error });
+    throw error;
+  }
+}
