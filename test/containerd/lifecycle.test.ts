@@ -248,13 +248,13 @@ describe('bad input', () => {
     await node.remove('nocmd.yaml');
   });
   it('a volume that this build cannot mount is an event that says so', async () => {
-    const pod = manifest('vol', { spec: { volumes: [{ name: 'data', csi: { driver: 'no.such.driver' } }] } });
+    const pod = manifest('vol', { spec: { volumes: [{ name: 'data', gitRepo: { repository: 'x' } }] } });
     for (const container of pod.spec.containers) {
       container.volumeMounts = [{ name: 'data', mountPath: '/data' }];
     }
     await node.apply('vol.yaml', pod);
     await eventually('it is told', async () => node.log.includes('event.FailedMount'));
-    expect(node.log).toContain('is of kind csi, which this node does not support');
+    expect(node.log).toContain('git-repo volume plugin has been disabled');
     await node.remove('vol.yaml');
   });
 });
