@@ -1,0 +1,39 @@
+/** Reads the machine's network as far as a node's addresses depend on it. */
+import { lookup } from 'node:dns/promises';
+import { networkInterfaces } from 'node:os';
+import type { HostFiles } from '../../host/index.js';
+import { defaultRoutes4, defaultRoutes6, type NetworkFacts } from './local-ip.js';
+
+export interface NetworkReader {
+  read(): Promise<NetworkFacts>;
+  /** The addresses of a name; none when it has none. */
+  resolve(name: string): Promise<readonly string[]>;
+}
+
+export function machineNetwork(files: HostFiles): NetworkReader {
+  const routes = async (file: string): Promise<string> => {
+    // A kernel without this family has no such file, and no route of it.
+    const content = await files.readFile(file).catch(() => new Uint8Array());
+    return Buffer.from(content).toString('utf8');
+  };
+  return {
+    read: async () => ({
+      addresses: Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
+        addresses.map(({ address, internal }) => ({
+          interface: name,
+          address,
+          isLoopbackInterface: internal,
+        })),
+      ),
+      routed: {
+        4: defaultRoutes4(await routes('/proc/net/route')),
+        6: defaultRoutes6(await routes('/proc/net/ipv6_route')),
+      },
+    }),
+    resolve: async (name) => {
+      // Most names of nodes are in no DNS; the default route decides then.
+      const found = await lookup(name, { all: true }).catch(() => []);
+      return found.map(({ address }) => address);
+    },
+  };
+}

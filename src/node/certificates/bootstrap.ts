@@ -1,0 +1,146 @@
+/** Gets a node its first client certificate with the credentials of a bootstrap kubeconfig, and waits for it. */
+import path from 'node:path';
+import { type Clock, errorText, isCancelled, jitter, sleep } from '../../async/index.js';
+import { type HostFiles, isMissing } from '../../host/index.js';
+import { type ClusterAccess, generateKeyPem, type KubeApi, type PemSource } from '../../kube/client/index.js';
+import type { Timeline } from '../../timeline/index.js';
+import { kubeconfigText } from './kubeconfig-file.js';
+import { chainOf } from './pair.js';
+import { nodeSubject, signingRequest } from './request.js';
+import { createRequest, waitForCertificate } from './signing.js';
+import type { CertificateStore } from './store.js';
+
+export interface BootstrapOptions {
+  readonly files: HostFiles;
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly random: () => number;
+  readonly nodeName: string;
+  readonly certDir: string;
+  readonly store: CertificateStore;
+  /** As the bootstrap kubeconfig gives it. */
+  readonly access: ClusterAccess;
+  /** A client with the bootstrap credentials. */
+  readonly api: KubeApi;
+  readonly kubeconfigPath: string;
+}
+
+const healthLimitMs = 60_000;
+const healthPeriodMs = 2_000;
+const issueLimitMs = 3_600_000;
+const ownerOnly = 0o600;
+
+export async function bootstrapClientCertificate(
+  options: BootstrapOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { files, api, clock, random, timeline, store, nodeName } = options;
+  const temporaryKey = path.join(options.certDir, 'kubelet-client.key.tmp');
+  const keyPem = await findKey(options, temporaryKey);
+  await waitForServer(options, signal);
+  const subject = nodeSubject(nodeName);
+  const wanted = signingRequest({ purpose: 'client', template: { subject }, keyPem, named: true });
+  const request = await createRequest(api, wanted, { keyPem, subject }, signal);
+  timeline.record({
+    kind: 'effect',
+    what: 'certificate.request',
+    message: `a client certificate is asked for with ${request.metadata.name}`,
+    because: 'the kubeconfig has none that can be used',
+  });
+  const certificatePem = await waitForCertificate(
+    { api, clock, random, request, timeoutMs: issueLimitMs },
+    signal,
+  );
+  await store.update(certificatePem, keyPem);
+  await removeIfThere(files, temporaryKey);
+  await writeKubeconfig(options);
+}
+
+/** Makes the kubeconfig point at the store's current pair. */
+export async function writeKubeconfig({
+  files,
+  access,
+  store,
+  kubeconfigPath,
+}: Pick<BootstrapOptions, 'files' | 'access' | 'store' | 'kubeconfigPath'>): Promise<void> {
+  await files.mkdir(path.dirname(kubeconfigPath), { recursive: true });
+  const text = kubeconfigText(access.endpoint, store.currentPath);
+  await files.writeFile(kubeconfigPath, text, { mode: ownerOnly });
+}
+
+/** The key of an earlier pair, or of an earlier try, so that a restart asks for the same again. */
+async function findKey({ files, store, timeline }: BootstrapOptions, temporaryKey: string): Promise<string> {
+  const stored = await store.current().catch((error: unknown) => {
+    const message = `the stored client certificate cannot be used: ${errorText(error)}`;
+    timeline.record({ kind: 'problem', what: 'certificate.store', message });
+    return undefined;
+  });
+  if (stored !== undefined) return stored.keyPem;
+  const earlier = await readText(files, temporaryKey);
+  if (earlier?.includes('PRIVATE KEY') === true) return earlier;
+  const keyPem = generateKeyPem();
+  await files.mkdir(path.dirname(temporaryKey), { recursive: true });
+  await files.writeFile(temporaryKey, keyPem, { mode: ownerOnly });
+  return keyPem;
+}
+
+async function waitForServer(options: BootstrapOptions, signal: AbortSignal): Promise<void> {
+  const { api, clock, random, timeline } = options;
+  const endMs = clock.monotonic() + healthLimitMs;
+  for (;;) {
+    try {
+      await api.getText('/healthz', { signal });
+      return;
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      const waitMs = jitter(healthPeriodMs, random, 0.2);
+      if (clock.monotonic() + waitMs > endMs) {
+        const message = `the API server is not healthy, going on: ${errorText(error)}`;
+        timeline.record({ kind: 'problem', what: 'certificate.bootstrap', message });
+        return;
+      }
+      await sleep(clock, waitMs, signal);
+    }
+  }
+}
+
+/** Why a kubeconfig is no reason to skip the bootstrap; undefined when it has a certificate that is valid. */
+export async function clientAccessProblem(
+  access: ClusterAccess,
+  files: HostFiles,
+  nowMs: number,
+): Promise<string | undefined> {
+  const { clientCertificate } = access.user;
+  if (clientCertificate === undefined) return 'it has no client certificate';
+  try {
+    const chain = chainOf(await readPem(files, clientCertificate.certificate));
+    if (chain.length === 0) return 'its client certificate is empty';
+    if (chain.some(({ validTo }) => Date.parse(validTo) < nowMs)) return 'its client certificate has expired';
+    await readPem(files, clientCertificate.key);
+    return undefined;
+  } catch (error) {
+    return `its client certificate cannot be read: ${errorText(error)}`;
+  }
+}
+
+export async function readPem(files: HostFiles, source: PemSource): Promise<string> {
+  if (source.kind === 'data') return source.pem;
+  return Buffer.from(await files.readFile(source.path)).toString('utf8');
+}
+
+async function readText(files: HostFiles, file: string): Promise<string | undefined> {
+  try {
+    return Buffer.from(await files.readFile(file)).toString('utf8');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+async function removeIfThere(files: HostFiles, file: string): Promise<void> {
+  try {
+    await files.unlink(file);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}

@@ -1,0 +1,213 @@
+/** Keeps one certificate of the node valid: asks for it, stores it, and replaces it in good time. */
+import {
+  type Clock,
+  errorText,
+  isCancelled,
+  linkedController,
+  sleep,
+  throwIfCancelled,
+} from '../../async/index.js';
+import { generateKeyPem, isApiError, type KubeApi } from '../../kube/client/index.js';
+import { semanticEqual } from '../../kube/index.js';
+import type { Timeline } from '../../timeline/index.js';
+import { type CertificatePair, type CertificateTemplate, satisfies } from './pair.js';
+import { type CertificatePurpose, signingRequest } from './request.js';
+import { rotationDeadlineMs, rotationRetryMs } from './rotation.js';
+import { createRequest, waitForCertificate } from './signing.js';
+import type { CertificateStore } from './store.js';
+
+export interface CertificateManagerOptions {
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly random: () => number;
+  readonly purpose: CertificatePurpose;
+  readonly store: CertificateStore;
+  /** What to ask for; undefined while that is not known. */
+  readonly template: () => CertificateTemplate | undefined;
+  /** Through whom to ask; the bootstrap credentials are for when there is no certificate yet. */
+  readonly api: (current: CertificatePair | undefined) => KubeApi;
+  /** A pair to store and to replace at once, when the store has none. */
+  readonly bootstrap?: { readonly certificatePem: string; readonly keyPem: string };
+  readonly onChange?: (pair: CertificatePair) => void;
+  readonly observer?: {
+    readonly renewFailed?: () => void;
+    /** A certificate was replaced at this age. */
+    readonly rotated?: (ageSeconds: number) => void;
+  };
+}
+
+const issueLimitMs = 900_000;
+const pauseMs = 1_000;
+/** The wall clock may be set meanwhile, so no wait for a moment on it is longer. */
+const longestWaitMs = 600_000;
+
+export class CertificateManager {
+  readonly #options: CertificateManagerOptions;
+  #pair: CertificatePair | undefined;
+  #deadline: { readonly of: CertificatePair; readonly atMs: number } | undefined;
+  #forced = false;
+  #serverHealthy = false;
+  #requested: { readonly template: CertificateTemplate; readonly abort: AbortController } | undefined;
+  #wake: () => void = () => {};
+
+  constructor(options: CertificateManagerOptions) {
+    this.#options = options;
+  }
+
+  /** The certificate in use; undefined when there is none or it has expired. */
+  get current(): CertificatePair | undefined {
+    const pair = this.#pair;
+    return pair !== undefined && this.#options.clock.now() <= pair.notAfterMs ? pair : undefined;
+  }
+
+  /** The same, expired or not. */
+  get last(): CertificatePair | undefined {
+    return this.#pair;
+  }
+
+  /** Whether the server answered the last call about certificates, be it that it did not let us in. */
+  get serverHealthy(): boolean {
+    return this.#serverHealthy;
+  }
+
+  /** Whole seconds until the certificate ends; infinite without one. */
+  ttlSeconds(): number {
+    const pair = this.#pair;
+    if (pair === undefined) return Number.POSITIVE_INFINITY;
+    return Math.trunc((pair.notAfterMs - this.#options.clock.now()) / 1000);
+  }
+
+  /** Takes up what is stored; to be called before `run`. */
+  async load(): Promise<void> {
+    const { store, bootstrap, purpose } = this.#options;
+    try {
+      this.#pair = await store.current();
+    } catch (error) {
+      this.#problem(`the stored ${purpose} certificate cannot be used: ${errorText(error)}`);
+    }
+    if (this.#pair !== undefined || bootstrap === undefined) return;
+    this.#pair = await store.update(bootstrap.certificatePem, bootstrap.keyPem);
+    this.#forced = true;
+  }
+
+  /** To be told when `template` may give something else than before. */
+  templateChanged(): void {
+    const requested = this.#requested;
+    if (requested !== undefined && !semanticEqual(requested.template, this.#options.template())) {
+      requested.abort.abort();
+    }
+    this.#wake();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#options;
+    let failures = 0;
+    for (;;) {
+      const template = this.#options.template();
+      const waitMs = template === undefined ? longestWaitMs : this.#dueInMs(template);
+      if (template === undefined || waitMs > 0) {
+        failures = 0;
+        await this.#rest(Math.min(waitMs, longestWaitMs), signal);
+        continue;
+      }
+      failures = (await this.#rotate(template, signal)) ? 0 : failures + 1;
+      await (failures === 0
+        ? sleep(clock, pauseMs, signal)
+        : this.#rest(rotationRetryMs(failures, random), signal));
+    }
+  }
+
+  #dueInMs(template: CertificateTemplate): number {
+    const { clock, random } = this.#options;
+    const pair = this.current;
+    if (pair === undefined || this.#forced || !satisfies(pair, template)) return 0;
+    if (this.#deadline?.of !== pair) this.#deadline = { of: pair, atMs: rotationDeadlineMs(pair, random) };
+    return this.#deadline.atMs - clock.now();
+  }
+
+  /** Sleeps, unless the template changes. */
+  async #rest(durationMs: number, signal: AbortSignal): Promise<void> {
+    const { controller, unlink } = linkedController(signal);
+    this.#wake = () => controller.abort();
+    try {
+      await sleep(this.#options.clock, durationMs, controller.signal);
+    } catch (error) {
+      throwIfCancelled(signal);
+      if (!isCancelled(error)) throw error;
+    } finally {
+      this.#wake = () => {};
+      unlink();
+    }
+  }
+
+  async #rotate(template: CertificateTemplate, signal: AbortSignal): Promise<boolean> {
+    const { timeline, purpose, store, observer, clock } = this.#options;
+    timeline.record({
+      kind: 'decision',
+      what: 'certificate.request',
+      message: `a new ${purpose} certificate is asked for`,
+      because: this.#because(template),
+    });
+    const { controller, unlink } = linkedController(signal);
+    this.#requested = { template, abort: controller };
+    try {
+      const keyPem = generateKeyPem();
+      const certificatePem = await this.#sign(template, keyPem, controller.signal);
+      const before = this.#pair;
+      const pair = await store.update(certificatePem, keyPem);
+      this.#pair = pair;
+      this.#forced = false;
+      if (before !== undefined) observer?.rotated?.((clock.now() - before.notBeforeMs) / 1000);
+      timeline.record({
+        kind: 'effect',
+        what: 'certificate.store',
+        message: `a new ${purpose} certificate is in use, valid until ${new Date(pair.notAfterMs).toISOString()}`,
+      });
+      this.#options.onChange?.(pair);
+      return true;
+    } catch (error) {
+      throwIfCancelled(signal);
+      observer?.renewFailed?.();
+      const why = isCancelled(error) ? 'what to ask for changed meanwhile' : errorText(error);
+      this.#problem(`no new ${purpose} certificate: ${why}`);
+      return false;
+    } finally {
+      this.#requested = undefined;
+      unlink();
+    }
+  }
+
+  async #sign(template: CertificateTemplate, keyPem: string, signal: AbortSignal): Promise<string> {
+    const { purpose, clock, random } = this.#options;
+    const api = this.#options.api(this.current);
+    const wanted = signingRequest({ purpose, template, keyPem, named: false });
+    const request = await this.#watchHealth(() =>
+      createRequest(api, wanted, { keyPem, subject: template.subject }, signal),
+    );
+    return await waitForCertificate({ api, clock, random, request, timeoutMs: issueLimitMs }, signal);
+  }
+
+  async #watchHealth<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      const result = await call();
+      this.#serverHealthy = true;
+      return result;
+    } catch (error) {
+      this.#serverHealthy = isApiError(error) && [401, 403, 404].includes(error.code);
+      throw error;
+    }
+  }
+
+  #because(template: CertificateTemplate): string {
+    if (this.#pair === undefined) return 'there is none';
+    if (this.#forced) return 'the one at hand came with the configuration';
+    if (this.current === undefined) return 'the last one has expired';
+    return satisfies(this.#pair, template)
+      ? 'most of its life is over'
+      : 'the one at hand does not have all of the wanted names';
+  }
+
+  #problem(message: string): void {
+    this.#options.timeline.record({ kind: 'problem', what: 'certificate.request', message });
+  }
+}

@@ -1,0 +1,68 @@
+/** A certificate with its private key, and what of it decides its life. The key is secret: it goes into files only. */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { type CertificateSubject, pairProblem, type SubjectAltNames } from '../../kube/client/index.js';
+
+export interface CertificatePair {
+  /** The chain, the own certificate first. */
+  readonly certificatePem: string;
+  readonly keyPem: string;
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+}
+
+/** Reads a pair; throws when the two are none. */
+export function certificatePair(certificatePem: string, keyPem: string): CertificatePair {
+  const problem = pairProblem({ certificatePem, keyPem });
+  if (problem !== undefined) throw new Error(`the certificate and its key cannot be used: ${problem}`);
+  const { validFrom, validTo } = new X509Certificate(certificatePem);
+  return { certificatePem, keyPem, notBeforeMs: Date.parse(validFrom), notAfterMs: Date.parse(validTo) };
+}
+
+const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]+?-----END \1-----\n?/g;
+
+/** The certificates and the key that stand in one file. */
+export function splitPem(text: string): { readonly certificatePem: string; readonly keyPem: string } {
+  const blocks = [...text.matchAll(block)];
+  const pick = (isWanted: (label: string) => boolean): string =>
+    blocks
+      .filter(([, label = '']) => isWanted(label))
+      .map(([whole]) => (whole.endsWith('\n') ? whole : `${whole}\n`))
+      .join('');
+  return {
+    certificatePem: pick((label) => label === 'CERTIFICATE'),
+    keyPem: pick((label) => label.endsWith('PRIVATE KEY')),
+  };
+}
+
+/** Every certificate of a chain. */
+export function chainOf(pem: string): X509Certificate[] {
+  return [...pem.matchAll(block)]
+    .filter(([, label]) => label === 'CERTIFICATE')
+    .map(([whole]) => new X509Certificate(whole));
+}
+
+export function isRsaKey(keyPem: string): boolean {
+  return createPrivateKey(keyPem).asymmetricKeyType === 'rsa';
+}
+
+/** What a certificate is asked for. */
+export interface CertificateTemplate {
+  readonly subject: CertificateSubject;
+  readonly names?: SubjectAltNames;
+}
+
+/** Whether a certificate is for this subject and has all these names; further ones do no harm. */
+export function satisfies(
+  { certificatePem }: CertificatePair,
+  { subject, names = {} }: CertificateTemplate,
+): boolean {
+  const certificate = new X509Certificate(certificatePem);
+  const parts = certificate.subject.split('\n');
+  if (!parts.includes(`CN=${subject.commonName}`)) return false;
+  if (!(subject.organizations ?? []).every((organization) => parts.includes(`O=${organization}`)))
+    return false;
+  return (
+    (names.dnsNames ?? []).every((name) => certificate.checkHost(name, { subject: 'never' }) !== undefined) &&
+    (names.ipAddresses ?? []).every((ip) => certificate.checkIP(ip) !== undefined)
+  );
+}

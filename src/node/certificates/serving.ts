@@ -1,0 +1,210 @@
+/** The certificate that the kubelet's own API shows: signed by the cluster, given in files, or self-signed. */
+import { isIP } from 'node:net';
+import path from 'node:path';
+import { type Clock, errorText, sleep } from '../../async/index.js';
+import { type HostFiles, isHostError, isMissing } from '../../host/index.js';
+import { generateKeyPem, makeCertificate } from '../../kube/client/index.js';
+import type { NodeAddress } from '../../kube/index.js';
+import type { Timeline } from '../../timeline/index.js';
+import { CertificateManager, type CertificateManagerOptions } from './manager.js';
+import { type CertificatePair, type CertificateTemplate, certificatePair } from './pair.js';
+import { nodeSubject } from './request.js';
+import { CertificateStore } from './store.js';
+
+export const noServingCertificate = 'no serving certificate available for the kubelet';
+
+/** Who shows a certificate asks for it at each handshake. */
+export interface ServingCertificate {
+  /** Undefined: handshakes fail with `noServingCertificate`. */
+  readonly current: CertificatePair | undefined;
+  /** Keeps it up to date. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** What a serving certificate must be for; undefined until an address is known by which the node can be reached. */
+export function servingTemplate(
+  nodeName: string,
+  addresses: readonly NodeAddress[],
+): CertificateTemplate | undefined {
+  const dnsNames = new Set<string>();
+  const ipAddresses = new Set<string>();
+  for (const { type, address } of addresses) {
+    if (address === '') continue;
+    const isIp = isIP(address) !== 0;
+    if (type === 'Hostname') (isIp ? ipAddresses : dnsNames).add(address);
+    else if (type === 'InternalIP' || type === 'ExternalIP') {
+      if (isIp) ipAddresses.add(address);
+    } else if (type === 'InternalDNS' || type === 'ExternalDNS') dnsNames.add(address);
+  }
+  if (ipAddresses.size === 0) return undefined;
+  return {
+    subject: nodeSubject(nodeName),
+    names: { dnsNames: [...dnsNames].sort(), ipAddresses: [...ipAddresses].sort() },
+  };
+}
+
+export interface SignedServingOptions
+  extends Pick<CertificateManagerOptions, 'clock' | 'timeline' | 'random' | 'observer'> {
+  readonly files: HostFiles;
+  readonly certDir: string;
+  readonly nodeName: string;
+  readonly api: CertificateManagerOptions['api'];
+}
+
+/** A serving certificate from the cluster, for the addresses that the node has. */
+export class SignedServingCertificate implements ServingCertificate {
+  readonly manager: CertificateManager;
+  #addresses: readonly NodeAddress[] = [];
+
+  constructor(options: SignedServingOptions) {
+    const { clock, timeline, random, observer, files, certDir, nodeName, api } = options;
+    this.manager = new CertificateManager({
+      clock,
+      timeline,
+      random,
+      purpose: 'serving',
+      store: new CertificateStore({ files, clock, directory: certDir, name: 'kubelet-server' }),
+      template: () => servingTemplate(nodeName, this.#addresses),
+      api,
+      ...(observer === undefined ? {} : { observer }),
+    });
+  }
+
+  get current(): CertificatePair | undefined {
+    return this.manager.current;
+  }
+
+  setAddresses(addresses: readonly NodeAddress[]): void {
+    this.#addresses = addresses;
+    this.manager.templateChanged();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.manager.load();
+    await this.manager.run(signal);
+  }
+}
+
+export interface ServingFiles {
+  readonly files: HostFiles;
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly certificateFile: string;
+  readonly keyFile: string;
+}
+
+const fileCheckMs = 10_000;
+
+/** A pair of files, read again when they change; what cannot be used leaves the old pair in use. */
+export class FileServingCertificate implements ServingCertificate {
+  readonly #options: ServingFiles;
+  #pair: CertificatePair;
+  #lastProblem = '';
+
+  private constructor(options: ServingFiles, pair: CertificatePair) {
+    this.#options = options;
+    this.#pair = pair;
+  }
+
+  /** Rejects when the files cannot be used at the start. */
+  static async open(options: ServingFiles): Promise<FileServingCertificate> {
+    return new FileServingCertificate(options, await readFiles(options));
+  }
+
+  get current(): CertificatePair {
+    return this.#pair;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await sleep(this.#options.clock, fileCheckMs, signal);
+      await this.reload();
+    }
+  }
+
+  async reload(): Promise<void> {
+    const { timeline, certificateFile } = this.#options;
+    try {
+      const pair = await readFiles(this.#options);
+      this.#lastProblem = '';
+      if (pair.certificatePem === this.#pair.certificatePem && pair.keyPem === this.#pair.keyPem) return;
+      this.#pair = pair;
+      const message = `the serving certificate was read again from ${certificateFile}`;
+      timeline.record({ kind: 'effect', what: 'certificate.serving', message, because: 'the files changed' });
+    } catch (error) {
+      const message = `the changed serving certificate is ignored: ${errorText(error)}`;
+      if (message !== this.#lastProblem)
+        timeline.record({ kind: 'problem', what: 'certificate.serving', message });
+      this.#lastProblem = message;
+    }
+  }
+}
+
+async function readFiles({ files, certificateFile, keyFile }: ServingFiles): Promise<CertificatePair> {
+  const text = async (file: string): Promise<string> =>
+    Buffer.from(await files.readFile(file)).toString('utf8');
+  return certificatePair(await text(certificateFile), await text(keyFile));
+}
+
+const hourMs = 3_600_000;
+const yearMs = 365 * 24 * hourMs;
+
+/** `kubelet.crt` and `kubelet.key` of the certificate directory, made when neither is there. */
+export async function selfSignedFiles(
+  options: Omit<ServingFiles, 'certificateFile' | 'keyFile'> & {
+    readonly certDir: string;
+    readonly hostname: string;
+  },
+): Promise<ServingFiles> {
+  const { files, clock, timeline, certDir, hostname } = options;
+  const certificateFile = path.join(certDir, 'kubelet.crt');
+  const keyFile = path.join(certDir, 'kubelet.key');
+  const [hasCertificate, hasKey] = [
+    await isReadable(files, certificateFile),
+    await isReadable(files, keyFile),
+  ];
+  if (hasCertificate !== hasKey) {
+    const unreadable = hasCertificate ? keyFile : certificateFile;
+    throw new Error(`error reading ${unreadable}, certificate and key must be supplied as a pair`);
+  }
+  if (!hasCertificate) {
+    const { certificatePem, keyPem } = selfSignedPair(hostname, clock.now());
+    await files.mkdir(certDir, { recursive: true, mode: 0o755 });
+    await files.writeFile(certificateFile, certificatePem, { mode: 0o644 });
+    await files.writeFile(keyFile, keyPem, { mode: 0o600 });
+    const message = `a self-signed serving certificate was written to ${certificateFile}`;
+    timeline.record({ kind: 'effect', what: 'certificate.serving', message, because: 'none was configured' });
+  }
+  return { files, clock, timeline, certificateFile, keyFile };
+}
+
+/** A certificate for this name, signed by an authority of its own that nobody knows. */
+export function selfSignedPair(
+  hostname: string,
+  nowMs: number,
+): { readonly certificatePem: string; readonly keyPem: string } {
+  const seconds = Math.floor(nowMs / 1000);
+  const validity = { notBeforeMs: nowMs - hourMs, notAfterMs: nowMs - hourMs + yearMs };
+  const issuer = { subject: { commonName: `${hostname}-ca@${seconds}` }, keyPem: generateKeyPem('rsa-2048') };
+  const authority = makeCertificate({ ...issuer, ...validity, isAuthority: true });
+  const keyPem = generateKeyPem('rsa-2048');
+  const certificate = makeCertificate({
+    subject: { commonName: `${hostname}@${seconds}` },
+    keyPem,
+    issuer,
+    ...validity,
+    usages: ['serverAuth'],
+    names: isIP(hostname) === 0 ? { dnsNames: [hostname] } : { ipAddresses: [hostname] },
+  });
+  return { certificatePem: certificate + authority, keyPem };
+}
+
+async function isReadable(files: HostFiles, file: string): Promise<boolean> {
+  try {
+    await files.readFile(file);
+    return true;
+  } catch (error) {
+    if (isMissing(error) || isHostError(error, 'EACCES')) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,133 @@
+/** Signs the certificate requests of a simulated cluster, for the tests of this room. */
+import { createPrivateKey, sign } from 'node:crypto';
+import { type Clock, isCancelled, sleep } from '../../async/index.js';
+import {
+  type CertificateSigningRequest,
+  generateKeyPem,
+  makeCertificate,
+  resources,
+  type SimulatedKubeApi,
+} from '../../kube/client/index.js';
+import {
+  bitString,
+  type Der,
+  explicit,
+  integer,
+  oid,
+  pem,
+  sequence,
+  setOf,
+  smallInteger,
+  time,
+  utf8String,
+} from '../../kube/client/x509/der.js';
+
+const authorityKey = generateKeyPem();
+const algorithm = sequence(oid('1.2.840.10045.4.3.2'));
+
+/** A certificate for what the request asks for. */
+export function signRequest(requestBase64: string, notBeforeMs: number, lifeMs: number): string {
+  const text = Buffer.from(requestBase64, 'base64').toString('latin1');
+  const der = Buffer.from(text.replace(/-----[A-Z ]+-----|\s/g, ''), 'base64');
+  const [info = der] = members(der);
+  const [, subject = der, publicKey = der, attributes = der] = members(info);
+  const [attribute] = members(attributes);
+  const [, values] = attribute === undefined ? [] : members(attribute);
+  const extensions = values === undefined ? [] : [explicit(3, members(values)[0] ?? values)];
+  const issuer = sequence(setOf(sequence(oid('2.5.4.3'), utf8String('test-ca'))));
+  const body = sequence(
+    explicit(0, smallInteger(2)),
+    integer(Buffer.from([7])),
+    algorithm,
+    issuer,
+    sequence(time(notBeforeMs), time(notBeforeMs + lifeMs)),
+    subject,
+    publicKey,
+    ...extensions,
+  );
+  const signature = sign('sha256', body, createPrivateKey(authorityKey));
+  return pem('CERTIFICATE', sequence(body, algorithm, bitString(signature)));
+}
+
+/** The values inside a value. */
+function members(value: Der): Der[] {
+  const found: Der[] = [];
+  for (let at = headLength(value, 0); at < value.length; ) {
+    const end = at + headLength(value, at) + contentLength(value, at);
+    found.push(value.subarray(at, end));
+    at = end;
+  }
+  return found;
+}
+
+function headLength(der: Der, at: number): number {
+  const first = der.readUInt8(at + 1);
+  return first < 0x80 ? 2 : 2 + (first - 0x80);
+}
+
+function contentLength(der: Der, at: number): number {
+  const first = der.readUInt8(at + 1);
+  return first < 0x80 ? first : der.readUIntBE(at + 2, first - 0x80);
+}
+
+export async function signingRequests(api: SimulatedKubeApi): Promise<CertificateSigningRequest[]> {
+  return (await api.list(resources.certificateSigningRequests)).items;
+}
+
+export async function decide(
+  api: SimulatedKubeApi,
+  name: string,
+  type: 'Approved' | 'Denied',
+  message = '',
+): Promise<void> {
+  const body = { status: { conditions: [{ type, status: 'True', reason: 'Test', message }] } };
+  const patch = { type: 'merge', body } as const;
+  await api.patch(resources.certificateSigningRequests, { name }, patch, { subresource: 'approval' });
+}
+
+export async function issue(
+  api: SimulatedKubeApi,
+  name: string,
+  nowMs: number,
+  lifeMs: number,
+): Promise<void> {
+  const { spec } = await api.get(resources.certificateSigningRequests, { name });
+  const certificate = Buffer.from(signRequest(spec.request, nowMs, lifeMs)).toString('base64');
+  const patch = { type: 'merge', body: { status: { certificate } } } as const;
+  await api.patch(resources.certificateSigningRequests, { name }, patch, { subresource: 'status' });
+}
+
+/** Approves and issues every request, a second after it is there, until the signal. */
+export async function signAll(
+  api: SimulatedKubeApi,
+  clock: Clock,
+  lifeMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const done = new Set<string>();
+  try {
+    // The server ends each watch after a while.
+    for (;;) {
+      for await (const event of api.watch(resources.certificateSigningRequests, { signal })) {
+        const name = event.type === 'ADDED' ? (event.object.metadata.name ?? '') : '';
+        if (name === '' || done.has(name)) continue;
+        done.add(name);
+        await sleep(clock, 1_000, signal);
+        await decide(api, name, 'Approved');
+        await issue(api, name, clock.now(), lifeMs);
+      }
+    }
+  } catch (error) {
+    if (!isCancelled(error)) throw error;
+  }
+}
+
+/** A pair that is valid for a year, quicker to make than one with an RSA key. */
+export function testPair(nowMs: number): { readonly certificatePem: string; readonly keyPem: string } {
+  const keyPem = generateKeyPem();
+  const [notBeforeMs, notAfterMs] = [nowMs, nowMs + 365 * 86_400_000];
+  return {
+    certificatePem: makeCertificate({ subject: { commonName: 'test' }, keyPem, notBeforeMs, notAfterMs }),
+    keyPem,
+  };
+}

@@ -1,0 +1,43 @@
+/** Decides what a node's lease says. */
+import { clone, formatMicroTimestamp, type Lease, type Node, type OwnerReference } from '../../kube/index.js';
+
+export const leaseNamespace = 'kube-node-lease';
+
+export interface LeaseSettings {
+  readonly nodeName: string;
+  readonly durationSeconds: number;
+}
+
+/** The lease with a new renewal, or a new one when there is none; who holds an existing one stays. */
+export function renewedLease(
+  base: Lease | undefined,
+  { nodeName, durationSeconds }: LeaseSettings,
+  nowMs: number,
+  owner: OwnerReference | undefined,
+): Lease {
+  const lease: Lease = base === undefined ? newLease(nodeName) : clone(base);
+  lease.spec = {
+    ...lease.spec,
+    leaseDurationSeconds: durationSeconds,
+    renewTime: formatMicroTimestamp(nowMs),
+  };
+  if (needsOwner(lease) && owner !== undefined) lease.metadata.ownerReferences = [owner];
+  return lease;
+}
+
+function newLease(nodeName: string): Lease {
+  return {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name: nodeName, namespace: leaseNamespace },
+    spec: { holderIdentity: nodeName },
+  };
+}
+
+export function needsOwner(lease: Lease | undefined): boolean {
+  return (lease?.metadata.ownerReferences ?? []).length === 0;
+}
+
+export function leaseOwner({ metadata: { name = '', uid = '' } }: Node): OwnerReference {
+  return { apiVersion: 'v1', kind: 'Node', name, uid };
+}

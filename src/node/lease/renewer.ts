@@ -1,0 +1,150 @@
+/** Renews the node's lease, the heartbeat by which the cluster knows that the node is alive. */
+import { type Clock, errorText, isCancelled, jitter, sleep } from '../../async/index.js';
+import { isConflict, isNotFound, type KubeApi, resources } from '../../kube/client/index.js';
+import type { Lease, OwnerReference } from '../../kube/index.js';
+import type { Timeline } from '../../timeline/index.js';
+import { type LeaseSettings, leaseNamespace, leaseOwner, needsOwner, renewedLease } from './lease.js';
+
+export interface LeaseRenewerOptions extends LeaseSettings {
+  /** The client without a rate limit. */
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly random: () => number;
+  readonly onRepeatedFailure?: () => void;
+}
+
+const renewShare = 0.25;
+const periodJitter = 0.04;
+const updateTries = 5;
+const firstBackoffMs = 200;
+const longestBackoffMs = 7_000;
+
+type Ensured =
+  | { readonly kind: 'found' | 'created'; readonly lease: Lease }
+  /** There is no node that could own it, so there is none now. */
+  | { readonly kind: 'ownerless' };
+
+export class LeaseRenewer {
+  readonly #options: LeaseRenewerOptions;
+  #latest: Lease | undefined;
+  #failing = '';
+
+  constructor(options: LeaseRenewerOptions) {
+    this.#options = options;
+  }
+
+  /** The lease as it was last written. */
+  get latest(): Lease | undefined {
+    return this.#latest;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, durationSeconds } = this.#options;
+    for (;;) {
+      await this.sync(signal);
+      await sleep(clock, jitter(durationSeconds * 1000 * renewShare, random, periodJitter), signal);
+    }
+  }
+
+  async sync(signal: AbortSignal): Promise<void> {
+    if (this.#latest !== undefined && (await this.#renew(this.#latest, signal))) return;
+    const ensured = await this.#ensureWithBackoff(signal);
+    this.#latest = ensured.kind === 'ownerless' ? undefined : ensured.lease;
+    if (ensured.kind === 'found') await this.#renew(ensured.lease, signal);
+    if (ensured.kind === 'created') this.#recovered('was created');
+  }
+
+  /** Whether one of the tries went through. */
+  async #renew(base: Lease, signal: AbortSignal): Promise<boolean> {
+    const { api } = this.#options;
+    let current = base;
+    for (let attempt = 0; attempt < updateTries; attempt++) {
+      try {
+        const lease = await this.#renewed(current, signal);
+        this.#latest = await api.update(resources.leases, lease, { signal });
+        this.#recovered('is renewed again');
+        return true;
+      } catch (error) {
+        if (isCancelled(error)) throw error;
+        this.#failed(error);
+        if (error instanceof OwnerUnknown) return false;
+        if (isConflict(error)) {
+          const ensured = await this.#ensureWithBackoff(signal);
+          if (ensured.kind === 'ownerless') return false;
+          current = ensured.lease;
+        } else if (attempt > 0) this.#options.onRepeatedFailure?.();
+      }
+    }
+    return false;
+  }
+
+  async #ensureWithBackoff(signal: AbortSignal): Promise<Ensured> {
+    for (let waitMs = firstBackoffMs; ; waitMs = Math.min(waitMs * 2, longestBackoffMs)) {
+      try {
+        return await this.#ensure(signal);
+      } catch (error) {
+        if (isCancelled(error)) throw error;
+        this.#failed(error);
+      }
+      await sleep(this.#options.clock, waitMs, signal);
+    }
+  }
+
+  async #ensure(signal: AbortSignal): Promise<Ensured> {
+    const { api, nodeName } = this.#options;
+    try {
+      const ref = { namespace: leaseNamespace, name: nodeName };
+      return { kind: 'found', lease: await api.get(resources.leases, ref, { signal }) };
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    let wanted: Lease;
+    try {
+      wanted = await this.#renewed(undefined, signal);
+    } catch (error) {
+      // Without its node there is nothing to be alive; the next interval looks again.
+      if (error instanceof OwnerUnknown) return { kind: 'ownerless' };
+      throw error;
+    }
+    return { kind: 'created', lease: await api.create(resources.leases, wanted, { signal }) };
+  }
+
+  async #renewed(base: Lease | undefined, signal: AbortSignal): Promise<Lease> {
+    const owner = needsOwner(base) ? await this.#owner(signal) : undefined;
+    return renewedLease(base, this.#options, this.#options.clock.now(), owner);
+  }
+
+  async #owner(signal: AbortSignal): Promise<OwnerReference> {
+    const { api, nodeName } = this.#options;
+    try {
+      return leaseOwner(await api.get(resources.nodes, { name: nodeName }, { signal }));
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      throw new OwnerUnknown(`the lease's node cannot be read: ${errorText(error)}`, { cause: error });
+    }
+  }
+
+  #failed(error: unknown): void {
+    const text = errorText(error);
+    if (text === this.#failing) return;
+    this.#failing = text;
+    const message = `the node's lease is not renewed: ${text}`;
+    this.#options.timeline.record({ kind: 'problem', what: 'node.lease', message });
+  }
+
+  #recovered(what: string): void {
+    if (this.#failing === '' && what !== 'was created') return;
+    this.#failing = '';
+    this.#options.timeline.record({
+      kind: 'transition',
+      what: 'node.lease',
+      message: `the node's lease ${what}`,
+      because: 'the cluster must know that the node is alive',
+    });
+  }
+}
+
+class OwnerUnknown extends Error {
+  override readonly name = 'OwnerUnknown';
+}

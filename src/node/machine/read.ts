@@ -1,0 +1,95 @@
+/** Reads the facts of the machine from its files. */
+import { statfs } from 'node:fs/promises';
+import { arch, availableParallelism } from 'node:os';
+import path from 'node:path';
+import { type HostFiles, isMissing } from '../../host/index.js';
+import {
+  countCpuList,
+  type HugePages,
+  hugePageSizeBytes,
+  kubernetesArchitecture,
+  type MachineFacts,
+  osImageOf,
+  type PlatformFacts,
+  parseMeminfo,
+} from './facts.js';
+
+export interface MachineReader {
+  readonly files: HostFiles;
+  readonly rootDir: string;
+  /** Total bytes of the file system that holds a path. The machine's own answer by default. */
+  readonly filesystemBytes?: (path: string) => Promise<number>;
+}
+
+export async function readMachineFacts({
+  files,
+  rootDir,
+  filesystemBytes = statFilesystem,
+}: MachineReader): Promise<MachineFacts> {
+  const online = await firstText(files, ['/sys/devices/system/cpu/online']);
+  return {
+    ...parseMeminfo(await text(files, '/proc/meminfo')),
+    cpus: (online === undefined ? undefined : countCpuList(online)) ?? availableParallelism(),
+    hugePages: await readHugePages(files),
+    rootFilesystemBytes: await filesystemBytes(rootDir),
+    machineId: (await firstText(files, ['/etc/machine-id', '/var/lib/dbus/machine-id'])) ?? '',
+    systemUuid:
+      (await firstText(files, [
+        '/sys/class/dmi/id/product_uuid',
+        '/proc/device-tree/system-id',
+        '/proc/device-tree/vm,uuid',
+        '/etc/machine-id',
+      ])) ?? '',
+    bootId: (await firstText(files, ['/proc/sys/kernel/random/boot_id'])) ?? '',
+  };
+}
+
+export async function readPlatformFacts(files: HostFiles, kernelRelease: string): Promise<PlatformFacts> {
+  return {
+    kernelVersion: kernelRelease,
+    osImage: await readOsImage(files),
+    architecture: kubernetesArchitecture(arch()),
+  };
+}
+
+async function readOsImage(files: HostFiles): Promise<string> {
+  const found = await firstText(files, ['/etc/os-release', '/usr/lib/os-release']);
+  return found === undefined ? 'Unknown' : osImageOf(found);
+}
+
+async function readHugePages(files: HostFiles): Promise<HugePages[]> {
+  const directory = '/sys/kernel/mm/hugepages';
+  const entries = await files.readdir(directory).catch((error: unknown) => {
+    // A kernel without huge pages has no such directory.
+    if (isMissing(error)) return [];
+    throw error;
+  });
+  const found: HugePages[] = [];
+  for (const entry of entries) {
+    const pageSizeBytes = hugePageSizeBytes(entry);
+    if (pageSizeBytes === undefined) continue;
+    const pages = Number((await text(files, path.join(directory, entry, 'nr_hugepages'))).trim());
+    found.push({ pageSizeBytes, pages: Number.isFinite(pages) ? pages : 0 });
+  }
+  return found.sort((a, b) => a.pageSizeBytes - b.pageSizeBytes);
+}
+
+async function text(files: HostFiles, file: string): Promise<string> {
+  return Buffer.from(await files.readFile(file)).toString('utf8');
+}
+
+/** The first file that is there, may be read and says something; identities are not readable everywhere. */
+async function firstText(files: HostFiles, candidates: readonly string[]): Promise<string | undefined> {
+  for (const file of candidates) {
+    const content = await text(files, file).catch(() => '');
+    // Device tree values end with a zero byte.
+    const value = content.replaceAll('\0', '').trim();
+    if (value !== '') return value;
+  }
+  return undefined;
+}
+
+async function statFilesystem(directory: string): Promise<number> {
+  const { blocks, bsize } = await statfs(directory);
+  return blocks * bsize;
+}

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { Registry } from '../metrics/index.js';
+import { clientCertificateMetrics, servingCertificateMetrics, startUpMetrics } from './metrics.js';
+
+it.each([
+  [true, '1.5'],
+  [false, '0'],
+])('the times of a start are told when this kubelet created the node: %s', (created, expected) => {
+  const registry = new Registry();
+  const metrics = startUpMetrics(registry, { machineStartMs: 0, kubeletStartMs: 10_000 });
+  metrics.registering(11_000);
+  metrics.registering(12_000);
+  metrics.registered(12_500, created);
+  metrics.ready(13_000);
+  expect(registry.text()).toContain(`kubelet_node_startup_registration_duration_seconds ${expected}\n`);
+});
+
+it('the life of certificates is read when asked, and infinite without one', () => {
+  const registry = new Registry();
+  const client = clientCertificateMetrics(registry);
+  servingCertificateMetrics(registry).observer.rotated?.(120);
+  client.observer.renewFailed?.();
+  client.follow({ ttlSeconds: () => 5 });
+  const text = registry.text();
+  for (const line of [
+    'kubelet_certificate_manager_client_ttl_seconds 5',
+    'kubelet_certificate_manager_client_expiration_renew_errors 1',
+    'kubelet_certificate_manager_server_ttl_seconds +Inf',
+    'kubelet_certificate_manager_server_rotation_seconds_count 1',
+    'kubelet_server_expiration_renew_errors 0',
+  ]) {
+    expect(text).toContain(`${line}\n`);
+  }
+});

@@ -1,0 +1,49 @@
+/** Tells the runtime of the pods' address ranges when the cluster assigns them. */
+import { errorText } from '../../async/index.js';
+import type { CriRuntime } from '../../cri/index.js';
+import type { Node } from '../../kube/index.js';
+import type { Timeline } from '../../timeline/index.js';
+
+export interface PodCidrOptions {
+  readonly runtime: Pick<CriRuntime, 'updateRuntimeConfig'>;
+  readonly timeline: Timeline;
+}
+
+export class PodCidr {
+  readonly #options: PodCidrOptions;
+  #accepted = '';
+
+  constructor(options: PodCidrOptions) {
+    this.#options = options;
+  }
+
+  /** What the runtime last took, comma separated; empty before. */
+  get current(): string {
+    return this.#accepted;
+  }
+
+  /** Whether there was something to tell; removed ranges are ignored, a failure is tried again next time. */
+  async follow({ spec }: Pick<Node, 'spec'>): Promise<boolean> {
+    const { podCIDRs = [], podCIDR = '' } = spec ?? {};
+    return await this.set((podCIDRs.length > 0 ? podCIDRs : [podCIDR]).join(','));
+  }
+
+  async set(podCidr: string): Promise<boolean> {
+    if (podCidr === '' || podCidr === this.#accepted) return false;
+    const { runtime, timeline } = this.#options;
+    try {
+      await runtime.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr } } });
+      timeline.record({
+        kind: 'transition',
+        what: 'node.podCIDR',
+        message: `the runtime was told of the pod range ${podCidr}`,
+        because: this.#accepted === '' ? 'it has none yet' : `it was ${this.#accepted}`,
+      });
+      this.#accepted = podCidr;
+    } catch (error) {
+      const message = `the runtime did not take the pod range ${podCidr}: ${errorText(error)}`;
+      timeline.record({ kind: 'problem', what: 'node.podCIDR', message });
+    }
+    return true;
+  }
+}

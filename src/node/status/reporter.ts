@@ -1,0 +1,249 @@
+/** Keeps the node object of the cluster up to date: registers it first, then reports what changed or is due. */
+import { type Clock, errorText, isCancelled, jitter, sleep, throwIfCancelled } from '../../async/index.js';
+import { type KubeApi, resources } from '../../kube/client/index.js';
+import type { Node, NodeAddress } from '../../kube/index.js';
+import type { Timeline } from '../../timeline/index.js';
+import type { Registered } from '../registration/register.js';
+import { conditionOf } from './conditions.js';
+import { freshMemory, type StatusFacts, type StatusOutcome, type StatusSettings } from './facts.js';
+import type { PodCidr } from './pod-cidr.js';
+import { changedParts, decideReport, nodeStatusPatch, withForcedLabels } from './report.js';
+import { applySetters } from './setters.js';
+
+export interface NodeStatusReporterOptions {
+  /** The client without a rate limit. */
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly random: () => number;
+  readonly nodeName: string;
+  readonly settings: StatusSettings;
+  readonly updateFrequencyMs: number;
+  readonly reportFrequencyMs: number;
+  /** The node as last heard from the API; undefined when there is none. */
+  readonly cachedNode: () => Node | undefined;
+  readonly observe: () => Promise<StatusFacts>;
+  readonly checkRuntime: () => Promise<void>;
+  readonly podCidr: Pick<PodCidr, 'follow'>;
+  /** Registers the node, given how to fill its status in; left out for a node that others register. */
+  readonly register?: (fill: (node: Node) => Promise<Node>, signal: AbortSignal) => Promise<Registered>;
+  /** Told of the volumes that the API knows to be in use. */
+  readonly onVolumesReported?: (names: readonly string[]) => void;
+  readonly onAddresses?: (addresses: readonly NodeAddress[]) => void;
+  readonly onRegistered?: (registered: Registered) => void;
+  /** Told once, when the API first has the node as Ready from here. */
+  readonly onFirstReady?: () => void;
+  /** The server may be dead behind a connection that is not. */
+  readonly onRepeatedFailure?: () => void;
+}
+
+const attempts = 5;
+const fastPeriodMs = 100;
+const fastLimitMs = 120_000;
+const periodJitter = 0.04;
+
+interface Update extends StatusOutcome<Node> {
+  readonly before: Node;
+  /** What makes it worth a report; empty when it only is a heartbeat. */
+  readonly because: readonly string[];
+}
+
+export class NodeStatusReporter {
+  readonly #options: NodeStatusReporterOptions;
+  #memory = freshMemory;
+  #own: Node | undefined;
+  #isRegistered: boolean;
+  #lastReportMs: number | undefined;
+  #delayMs = 0;
+  #turn: Promise<void> = Promise.resolve();
+  #lastProblems = '';
+  #wasReady = false;
+
+  constructor(options: NodeStatusReporterOptions) {
+    this.#options = options;
+    this.#isRegistered = options.register === undefined;
+  }
+
+  /** The newest node that is known here. */
+  get node(): Node | undefined {
+    return this.#options.cachedNode() ?? this.#own;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, updateFrequencyMs, checkRuntime } = this.#options;
+    await checkRuntime();
+    for (;;) {
+      await this.sync(signal);
+      await sleep(clock, jitter(updateFrequencyMs, random, periodJitter), signal);
+    }
+  }
+
+  /** Reports the node as ready as soon as it is, without waiting for the period. Ends by itself. */
+  async runFast(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const endMs = clock.monotonic() + fastLimitMs;
+    while (clock.monotonic() < endMs) {
+      if (await this.#exclusively(() => this.#tryFast(signal))) return;
+      await sleep(clock, fastPeriodMs, signal);
+    }
+  }
+
+  /** One round: registers if needed, then reports if there is reason to. */
+  sync(signal: AbortSignal): Promise<void> {
+    return this.#exclusively(() => this.#sync(signal));
+  }
+
+  async #exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const before = this.#turn;
+    let done: () => void = () => {};
+    this.#turn = new Promise((resolve) => {
+      done = resolve;
+    });
+    await before;
+    try {
+      return await work();
+    } finally {
+      done();
+    }
+  }
+
+  async #sync(signal: AbortSignal): Promise<void> {
+    throwIfCancelled(signal);
+    await this.#register(signal);
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      try {
+        await this.#attempt(attempt, signal);
+        return;
+      } catch (error) {
+        if (isCancelled(error)) throw error;
+        if (attempt > 0) this.#options.onRepeatedFailure?.();
+        this.#problem(`cannot update the node's status: ${errorText(error)}`);
+      }
+    }
+    this.#problem('update node status exceeds retry count');
+  }
+
+  async #register(signal: AbortSignal): Promise<void> {
+    const { register, observe, settings, onRegistered } = this.#options;
+    if (this.#isRegistered || register === undefined) return;
+    let built: StatusOutcome<Node> | undefined;
+    const registered = await register(async (node) => {
+      built = applySetters(node, settings, await observe(), this.#memory);
+      this.#reportProblems(built);
+      return built.node;
+    }, signal);
+    this.#isRegistered = true;
+    if (built !== undefined) this.#tell(built);
+    this.#take(registered.node);
+    onRegistered?.(registered);
+  }
+
+  async #attempt(attempt: number, signal: AbortSignal): Promise<void> {
+    const { api, clock, nodeName, random, reportFrequencyMs, podCidr } = this.#options;
+    const before =
+      (attempt === 0 ? this.node : undefined) ??
+      (await api.get(resources.nodes, { name: nodeName }, { signal }));
+    const isCidrNew = await podCidr.follow(before);
+    const update = await this.#update(before, isCidrNew);
+    const decision = decideReport({
+      changed: update.because.length > 0,
+      nowMs: clock.monotonic(),
+      lastReportMs: this.#lastReportMs,
+      reportFrequencyMs,
+      delayMs: this.#delayMs,
+      random,
+    });
+    if (decision.kind === 'skip') {
+      this.#tell(update);
+      this.#options.onVolumesReported?.(before.status?.volumesInUse ?? []);
+      return;
+    }
+    this.#delayMs = decision.delayMs;
+    await this.#report(update, signal);
+  }
+
+  async #update(before: Node, isCidrNew: boolean): Promise<Update> {
+    const { settings, observe } = this.#options;
+    const facts = await observe();
+    const labelled = withForcedLabels(before, facts.platform.architecture);
+    const outcome = applySetters(labelled, settings, facts, this.#memory);
+    this.#reportProblems(outcome);
+    const because = [
+      ...(isCidrNew ? ['the pod range'] : []),
+      ...(labelled === before ? [] : ['labels']),
+      ...changedParts(before.status, outcome.node.status),
+    ];
+    return { ...outcome, before, because };
+  }
+
+  async #report(update: Update, signal: AbortSignal): Promise<void> {
+    const { api, clock, timeline, nodeName } = this.#options;
+    const patch = { type: 'strategic', body: nodeStatusPatch(update.before, update.node) } as const;
+    const reported = await api.patch(resources.nodes, { name: nodeName }, patch, {
+      subresource: 'status',
+      signal,
+    });
+    this.#lastReportMs = clock.monotonic();
+    timeline.record({
+      kind: 'effect',
+      what: 'node.status',
+      message: `the status of the node ${nodeName} was reported`,
+      because:
+        update.because.length === 0 ? 'the last report is old' : `${update.because.join(', ')} changed`,
+      level: 'debug',
+    });
+    this.#tell(update);
+    this.#take(reported);
+    this.#options.onVolumesReported?.(reported.status?.volumesInUse ?? []);
+  }
+
+  /** Whether there is nothing more to do fast. */
+  async #tryFast(signal: AbortSignal): Promise<boolean> {
+    if (!this.#isRegistered) return false;
+    // What is heard from the API may lag behind what was reported.
+    if (this.#wasReady) return true;
+    const before = this.node;
+    const known = conditionOf(before?.status?.conditions, 'Ready');
+    if (before === undefined || known === undefined) return false;
+    if (known.status === 'True') return true;
+    try {
+      await this.#options.checkRuntime();
+      const update = await this.#update(before, false);
+      if (update.because.length === 0) return false;
+      if (conditionOf(update.node.status?.conditions, 'Ready')?.status === 'False') return false;
+      await this.#report(update, signal);
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      this.#problem(`cannot report the node as ready at once: ${errorText(error)}`);
+      await this.#sync(signal);
+    }
+    return true;
+  }
+
+  #take(node: Node): void {
+    this.#own = node;
+    const { onAddresses, onFirstReady } = this.#options;
+    onAddresses?.(node.status?.addresses ?? []);
+    if (this.#wasReady || conditionOf(node.status?.conditions, 'Ready')?.status !== 'True') return;
+    this.#wasReady = true;
+    onFirstReady?.();
+  }
+
+  #tell({ events, memory }: StatusOutcome<Node>): void {
+    const { timeline, nodeName } = this.#options;
+    this.#memory = memory;
+    for (const { type, reason, message } of events) timeline.nodeEvent(nodeName, type, reason, message);
+  }
+
+  /** Told once until they change: they come again with each round. */
+  #reportProblems({ problems }: StatusOutcome<Node>): void {
+    const text = problems.join('; ');
+    if (text === this.#lastProblems) return;
+    this.#lastProblems = text;
+    if (text !== '') this.#problem(`a part of the node's status is not known: ${text}`);
+  }
+
+  #problem(message: string): void {
+    this.#options.timeline.record({ kind: 'problem', what: 'node.status', message });
+  }
+}
