@@ -12,6 +12,9 @@ import { type EntryInit, podRef } from '../../timeline/index.js';
 import { findCondition } from './condition-list.js';
 import { stateKind } from './restartable.js';
 
+/** Every pod begins so; the plan that follows says more. */
+const beginning = { level: 'debug' } as const;
+
 /** One entry for each phase, container state and readiness that is not what it was. */
 export function statusTransitions(pod: Pod, old: PodStatus, next: PodStatus): EntryInit[] {
   const ref = podRef(pod);
@@ -26,6 +29,7 @@ export function statusTransitions(pod: Pod, old: PodStatus, next: PodStatus): En
       pod: ref,
       container: name,
       data: { restartCount: after.restartCount },
+      ...(before === undefined && stateKind(after.state) === 'waiting' ? beginning : {}),
     });
   }
   if (next.phase !== undefined && old.phase !== next.phase) {
@@ -46,6 +50,7 @@ export function statusTransitions(pod: Pod, old: PodStatus, next: PodStatus): En
       message: `Ready ${wasReady} → ${ready.status}`,
       because: ready.message ?? ready.reason ?? 'all containers are ready',
       pod: ref,
+      ...(wasReady === 'none' && ready.status !== 'True' ? beginning : {}),
     });
   }
   return entries;

@@ -13,7 +13,7 @@ const maxLinks = 40;
 /** A log directory with mode 0755 whatever the umask is: log collectors must be able to enter it. */
 export async function makeLogDirectory(path: string): Promise<void> {
   const firstMade = await mkdir(path, { recursive: true, mode: 0o755 });
-  if (firstMade !== undefined) await chmod(path, 0o755);
+  if (firstMade !== undefined && (process.umask() & 0o755) !== 0) await chmod(path, 0o755);
 }
 
 /** The text of a file of the node, such as its resolver file. */
