@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Cancelled, type Clock, errorText, isCancelled, linkedController } from '../async/index.js';
 import { type Answer, isStreamed, isTakenOver, plainError, type StreamedBody, text } from './answers.js';
-import { dispatch, type Route, type ServerRequest } from './routes.js';
+import { dispatch, type Gate, type Route, type ServerRequest } from './routes.js';
 
 export interface AnsweringOptions {
   readonly routes: readonly Route[];
@@ -14,6 +14,8 @@ export interface AnsweringOptions {
   /** Aborted when the listener begins to close. */
   readonly closing: AbortSignal;
   readonly report: (request: IncomingMessage, error: unknown) => void;
+  /** Asked before anything that exists is answered; absent where everybody may do everything. */
+  readonly gate?: Gate | undefined;
 }
 
 /** Never rejects: what goes wrong becomes the answer and is reported. */
@@ -27,10 +29,10 @@ export async function answerRequest(
     sendWhole(response, text(413, '413 Request Entity Too Large'));
     return;
   }
-  throwAwayBody(request, options.bodyLimitBytes);
+  const readBody = takeBody(request, options.bodyLimitBytes);
   const left = new AbortController();
   response.once('close', () => left.abort());
-  const answer = await handle(request, { signal: left.signal, upgradable: false }, options);
+  const answer = await handle(request, { signal: left.signal, upgradable: false, readBody }, options);
   await send(request, response, answer, left.signal, options);
 }
 
@@ -74,22 +76,24 @@ export async function answerUpgrade(
 /** Never rejects. */
 async function handle(
   request: IncomingMessage,
-  more: Pick<ServerRequest, 'signal' | 'upgradable'>,
-  { routes, report }: AnsweringOptions,
+  more: Pick<ServerRequest, 'signal' | 'upgradable' | 'readBody'>,
+  { routes, report, gate }: AnsweringOptions,
 ): Promise<Answer> {
   try {
     const url = request.url ?? '';
     const mark = url.indexOf('?');
     const { remoteAddress } = request.socket;
-    return await dispatch(routes, {
+    const served: ServerRequest = {
       method: request.method ?? '',
       path: pathOf(url),
       query: new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1)),
       headers: request.headers,
       rawHeaders: request.rawHeaders,
       ...(remoteAddress === undefined ? {} : { remoteAddress }),
+      connection: request.socket,
       ...more,
-    });
+    };
+    return await dispatch(routes, served, gate);
   } catch (error) {
     report(request, error);
     return text(500, `Internal Error: ${errorText(error)}`);
@@ -189,13 +193,23 @@ function drained(response: ServerResponse, clock: Clock, stalledMs: number): Pro
   });
 }
 
-/** The length of a chunked body is only known by counting it. */
-function throwAwayBody(request: IncomingMessage, limitBytes: number): void {
+/** Keeps a body for a handler that asks for it. The length of a chunked one is only known by counting it. */
+function takeBody(request: IncomingMessage, limitBytes: number): () => Promise<Buffer> {
+  const chunks: Buffer[] = [];
   let seenBytes = 0;
   request.on('data', (chunk: Buffer) => {
     seenBytes += chunk.length;
     if (seenBytes > limitBytes) request.destroy();
+    else chunks.push(chunk);
   });
+  return () =>
+    new Promise((resolve, reject) => {
+      const whole = (): void => resolve(Buffer.concat(chunks));
+      const cut = (): void => reject(new Error('unexpected EOF'));
+      if (request.readableEnded) whole();
+      else if (request.destroyed) cut();
+      else request.once('end', whole).once('close', cut);
+    });
 }
 
 /** The path of a request target, which may be a whole URL when the client thinks it talks to a proxy. */

@@ -1,6 +1,7 @@
 /** What the HTTP servers need of the kubelet. */
 import type { ObservedPod } from '../cri/index.js';
 import type { Pod } from '../kube/index.js';
+import type { StatsProvider } from '../resources/stats/index.js';
 
 export interface HealthCheck {
   readonly name: string;
@@ -18,4 +19,6 @@ export interface ServerKubelet {
   probeMetricsText(): string;
   /** In the order in which `/healthz` shows them, after `ping` and `log`, which the server has itself. */
   readonly healthChecks: readonly HealthCheck[];
+  /** What the node and its pods use; without it nothing tells of that. */
+  readonly stats?: StatsProvider | undefined;
 }

@@ -1,4 +1,4 @@
-/** The kubelet's HTTP API: its pod routes for any port, the read-only port, the health port, and the local socket. */
+/** The kubelet's HTTP API: the main port, the read-only port, the health port, the local socket, and the pod routes for any. */
 export { type ApiKubelet, type ApiOptions, podRoutes } from './api/index.js';
 export type { HealthCheck, ServerKubelet } from './contracts.js';
 export { defaultLimits, type Listener, type ListenLimits, type ListenOptions } from './listen.js';
@@ -10,5 +10,9 @@ export {
   type StopRequest,
   startLocalServer,
 } from './local/index.js';
+export type { KubeletApiOptions, MainKubelet } from './main/contracts.js';
+export { startKubeletApi } from './main/kubelet-api.js';
 export { runningPodsRoute } from './pods.js';
 export { type StartOptions, startHealthz, startReadOnly } from './readonly.js';
+export { type ServingCertificateFiles, servingCertificateFiles } from './tls/certificate-files.js';
+export type { ServingCertificate } from './tls/secure-serving.js';

@@ -1,12 +1,18 @@
-/** A plain HTTP listener that no client can hold open, fill up or slow down without end, and that closes without a rest. */
+/** An HTTP listener that no client can hold open, fill up or slow down without end, and that closes without a rest. */
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo, Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Clock, isCancelled, sleep, systemClock, type Timer } from '../async/index.js';
 import type { Timeline } from '../timeline/index.js';
 import { type AnsweringOptions, answerRequest, answerUpgrade, pathOf } from './answering.js';
-import type { Route } from './routes.js';
+import type { Gate, Route } from './routes.js';
 
 export interface ListenLimits {
   /** A connection that waits for its next request is closed after this. */
@@ -20,7 +26,7 @@ export interface ListenLimits {
   /** Without the client taking a byte that waits for it, while an answer is streamed. */
   readonly stalledMs: number;
   readonly headersBytes: number;
-  /** No handler of these servers reads a body; it is thrown away as it comes. */
+  /** Of a request's body, whether or not anybody reads it. */
   readonly bodyBytes: number;
   readonly connections: number;
   /** What requests in flight get to end when the listener closes. */
@@ -47,6 +53,18 @@ export interface ServeOptions {
   readonly timeline: Timeline;
   readonly clock?: Clock;
   readonly limits?: Partial<ListenLimits>;
+  /** Asked before anything that exists is answered. Default: everybody may do everything. */
+  readonly gate?: Gate;
+  /** Makes the server speak TLS. */
+  readonly secure?: SecureServing;
+  /** Told of each request; what it returns is called when the connection to its client is free or gone. */
+  readonly onRequest?: (request: IncomingMessage) => () => void;
+}
+
+/** How a server that speaks TLS is made, and how connections are ended that are not yet secured. */
+export interface SecureServing {
+  createServer(options: ServerOptions): Server;
+  endHandshakes(): void;
 }
 
 export interface ListenOptions extends ServeOptions {
@@ -60,7 +78,7 @@ export interface Place {
   /** For messages. */
   readonly text: string;
   /** Makes the server listen; rejects when the place cannot be had. */
-  bind(server: Server): Promise<void>;
+  bind(server: NetServer): Promise<void>;
 }
 
 export interface Listener {
@@ -95,7 +113,9 @@ export async function serve(
 ): Promise<OpenListener> {
   const { timeline, clock = systemClock } = options;
   const limits = { ...defaultLimits, ...options.limits };
-  const server = createServer({
+  const { secure } = options;
+  const create = secure === undefined ? createServer : secure.createServer;
+  const server = create({
     maxHeaderSize: limits.headersBytes,
     headersTimeout: limits.headersMs,
     requestTimeout: limits.requestMs,
@@ -104,13 +124,14 @@ export async function serve(
   });
   server.timeout = limits.inactivityMs;
   server.maxConnections = limits.connections;
-  const closer = new Closer(server, clock, limits.closeGraceMs);
+  const closer = new Closer(server, clock, limits.closeGraceMs, () => secure?.endHandshakes());
   const answering: AnsweringOptions = {
     routes,
     clock,
     bodyLimitBytes: limits.bodyBytes,
     stalledMs: limits.stalledMs,
     closing: closer.closing,
+    gate: options.gate,
     report: (request, error) =>
       timeline.record({
         kind: 'problem',
@@ -121,12 +142,14 @@ export async function serve(
   };
   server.on('request', (request, response) => {
     closer.track(response);
+    if (options.onRequest !== undefined) response.once('close', options.onRequest(request));
     void answerRequest(request, response, answering);
   });
   // Without a listener the server answers such requests as if they asked for no upgrade.
   if (routes.some(({ kind }) => kind === 'template')) {
     server.on('upgrade', (request, socket, head) => {
       closer.trackUpgraded(socket);
+      if (options.onRequest !== undefined) socket.once('close', options.onRequest(request));
       void answerUpgrade(request, socket, head, answering);
     });
   }
@@ -209,6 +232,7 @@ class Closer {
   readonly #server: Server;
   readonly #clock: Clock;
   readonly #graceMs: number;
+  readonly #endMore: () => void;
   /** Connections that speak another protocol now; the server itself has forgotten them. */
   readonly #upgraded = new Set<Duplex>();
   readonly #abort = new AbortController();
@@ -216,10 +240,11 @@ class Closer {
   #grace: Timer | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(server: Server, clock: Clock, graceMs: number) {
+  constructor(server: Server, clock: Clock, graceMs: number, endMore: () => void) {
     this.#server = server;
     this.#clock = clock;
     this.#graceMs = graceMs;
+    this.#endMore = endMore;
   }
 
   /** Aborted when the listener begins to close: what is streamed without end must end then. */
@@ -250,6 +275,7 @@ class Closer {
   #closeAll(): void {
     this.#server.closeAllConnections();
     for (const socket of this.#upgraded) socket.destroy();
+    this.#endMore();
   }
 
   close(): Promise<void> {

@@ -8,14 +8,14 @@ import type { Route } from './routes.js';
 const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 const compress = promisify(gzip);
 
-export function metricsRoute(path: string, text: () => string): Route {
+export function metricsRoute(path: string, text: () => string | Promise<string>): Route {
   return {
     kind: 'plain',
     path,
     handle: async ({ headers }) => {
       let exposition: string;
       try {
-        exposition = text();
+        exposition = await text();
       } catch (error) {
         // A part of the metrics would look like the whole.
         const why = errorText(error);

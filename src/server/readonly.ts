@@ -5,6 +5,7 @@ import type { HealthCheck, ServerKubelet } from './contracts.js';
 import { healthzRoutes, pingCheck } from './healthz.js';
 import { keepListening, type Listener, type ListenOptions, listen } from './listen.js';
 import { flushStderr, LogHealth } from './log-health.js';
+import { statsRoutes } from './main/stats.js';
 import { metricsRoute } from './metrics.js';
 import { podsRoute, runningPodsRoute } from './pods.js';
 import type { Route } from './routes.js';
@@ -48,7 +49,12 @@ export function startHealthz(
   return keepListening(healthzRoutes([pingCheck, ...kubelet.healthChecks]), { ...options, name: 'healthz' });
 }
 
-export function readOnlyRoutes(kubelet: ServerKubelet, logHealth: HealthCheck): Route[] {
+export function readOnlyRoutes(
+  kubelet: ServerKubelet,
+  logHealth: HealthCheck,
+  version = '',
+  nowMs = (): number => systemClock.now(),
+): Route[] {
   const builtIn = [pingCheck, logHealth];
   const others = kubelet.healthChecks.filter(({ name }) => builtIn.every((check) => check.name !== name));
   return [
@@ -57,6 +63,7 @@ export function readOnlyRoutes(kubelet: ServerKubelet, logHealth: HealthCheck): 
     runningPodsRoute(kubelet),
     metricsRoute('/metrics', () => kubelet.metricsText()),
     metricsRoute('/metrics/probes', () => kubelet.probeMetricsText()),
+    ...(kubelet.stats === undefined ? [] : statsRoutes({ stats: kubelet.stats, version, nowMs })),
     ...debugPrefixes.map(
       (path): Route => ({
         kind: 'plain',

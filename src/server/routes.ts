@@ -1,5 +1,6 @@
 /** Finds the handler of a request: exact paths and prefixes first, then methods and media types, with the answers for misses. */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { type Answer, plainError, redirect, text } from './answers.js';
 
 export interface ServerRequest {
@@ -16,6 +17,21 @@ export interface ServerRequest {
   readonly upgradable?: boolean;
   /** Aborted when the client leaves before it has its answer. */
   readonly signal?: AbortSignal;
+  /** The client's connection, for what it shows of the client: a certificate. */
+  readonly connection?: Duplex;
+  /** The whole body, which the listener bounds; rejects when the client does not send all of it. */
+  readonly readBody?: () => Promise<Buffer>;
+}
+
+/** Lets a request for something that exists pass, perhaps without its secrets, or answers it. */
+export type Gate = (request: ServerRequest) => Promise<Admitted | Refused>;
+export interface Admitted {
+  readonly kind: 'admitted';
+  readonly request: ServerRequest;
+}
+export interface Refused {
+  readonly kind: 'refused';
+  readonly answer: Answer;
 }
 
 export type Handler = (request: ServerRequest) => Answer | Promise<Answer>;
@@ -31,6 +47,8 @@ export type Route =
   | {
       readonly kind: 'resource';
       readonly path: string;
+      /** What it owns where that is more than its path. */
+      readonly root?: string;
       readonly methods: readonly string[];
       readonly produces: string;
       readonly handle: Handler;
@@ -41,7 +59,16 @@ export type Route =
       readonly path: string;
       readonly templates: readonly (readonly string[])[];
       readonly methods: readonly string[];
+      /** Any, when it is left out. */
+      readonly produces?: string;
       readonly handle: (request: ServerRequest, values: PathValues) => Answer | Promise<Answer>;
+    }
+  /** Serves everything below its path, which ends with a slash; the handler gets what comes after it, decoded. */
+  | {
+      readonly kind: 'tree';
+      readonly path: string;
+      readonly methods: readonly string[];
+      readonly handle: (request: ServerRequest, below: string) => Answer | Promise<Answer>;
     };
 
 export type Routing =
@@ -53,11 +80,14 @@ export type Routing =
   | { readonly kind: 'wrong-method'; readonly allow: readonly string[] }
   | { readonly kind: 'not-acceptable'; readonly produces: string };
 
-export async function dispatch(routes: readonly Route[], request: ServerRequest): Promise<Answer> {
+/** What nobody registered is answered without the gate: there is nothing to be asked for. */
+export async function dispatch(
+  routes: readonly Route[],
+  request: ServerRequest,
+  gate?: Gate,
+): Promise<Answer> {
   const routing = findRoute(routes, request);
   switch (routing.kind) {
-    case 'handle':
-      return routing.handle(request);
     case 'redirect': {
       const query = request.query.toString();
       return redirect(query === '' ? routing.path : `${routing.path}?${query}`);
@@ -66,6 +96,20 @@ export async function dispatch(routes: readonly Route[], request: ServerRequest)
       return text(400, '400 Bad Request');
     case 'unregistered':
       return plainError(404, '404 page not found');
+    default: {
+      const admission: Admitted | Refused =
+        gate === undefined ? { kind: 'admitted', request } : await gate(request);
+      return admission.kind === 'refused' ? admission.answer : answerFound(routing, admission.request);
+    }
+  }
+}
+
+type Found = Exclude<Routing, { readonly kind: 'redirect' | 'malformed' | 'unregistered' }>;
+
+async function answerFound(routing: Found, request: ServerRequest): Promise<Answer> {
+  switch (routing.kind) {
+    case 'handle':
+      return routing.handle(request);
     case 'nothing-below':
       return text(404, '404: Page Not Found');
     case 'wrong-method': {
@@ -96,7 +140,15 @@ export function findRoute(
     const values = templateValues(route.templates, wanted.slice(route.path.length + 1));
     if (values === undefined) return { kind: 'nothing-below' };
     if (!route.methods.includes(request.method)) return { kind: 'wrong-method', allow: route.methods };
+    if (route.produces !== undefined && !accepts(request.headers.accept, route.produces)) {
+      return { kind: 'not-acceptable', produces: route.produces };
+    }
     return { kind: 'handle', handle: (served) => route.handle(served, values) };
+  }
+  if (route.kind === 'tree') {
+    if (!route.methods.includes(request.method)) return { kind: 'wrong-method', allow: route.methods };
+    const below = decodeURIComponent(wanted.slice(route.path.length));
+    return { kind: 'handle', handle: (served) => route.handle(served, below) };
   }
   if (withoutTrailingSlash(wanted) !== withoutTrailingSlash(route.path)) return { kind: 'nothing-below' };
   if (!route.methods.includes(request.method)) return { kind: 'wrong-method', allow: route.methods };
@@ -108,12 +160,16 @@ export function findRoute(
 
 function longestMatch(routes: readonly Route[], wanted: string): Route | undefined {
   let best: Route | undefined;
+  let longest = 0;
   for (const route of routes) {
-    const { path } = route;
+    const path = route.kind === 'resource' ? (route.root ?? route.path) : route.path;
     const owned = path.endsWith('/')
       ? wanted.startsWith(path)
       : wanted === path || (route.kind !== 'plain' && wanted.startsWith(`${path}/`));
-    if (owned && path.length > (best?.path.length ?? 0)) best = route;
+    if (owned && path.length > longest) {
+      best = route;
+      longest = path.length;
+    }
   }
   return best;
 }
@@ -139,7 +195,7 @@ export function cleanPath(path: string): string {
 }
 
 /** One spelling for each path; an encoded slash stays part of its segment. Undefined when it is not valid. */
-function canonicalPath(path: string): string | undefined {
+export function canonicalPath(path: string): string | undefined {
   try {
     return path
       .split('/')

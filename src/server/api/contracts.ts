@@ -15,4 +15,8 @@ export interface ApiKubelet {
 export interface ApiOptions {
   /** Whether one stream of a log may be asked for (PodLogsQuerySplitStreams). Default: no. */
   readonly splitLogStreams?: boolean;
+  /** Whether WebSocket clients are understood here that runtimes do not understand (ExtendWebSocketsToKubelet). Default: no. */
+  readonly translateStreams?: boolean;
+  /** Told of each request that is translated. */
+  readonly onTranslated?: (subresource: 'exec' | 'attach' | 'portforward') => void;
 }

@@ -15,6 +15,6 @@ export function podRoutes(kubelet: ApiKubelet, options: ApiOptions = {}): Route[
     runningPodsRoute(kubelet),
     containerLogsRoute(kubelet, options),
     runCommandRoute(kubelet),
-    ...streamRoutes(kubelet),
+    ...streamRoutes(kubelet, options),
   ];
 }

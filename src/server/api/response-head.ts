@@ -7,6 +7,8 @@ export interface ResponseHead {
   /** Undefined: to the end of the connection, unless it is chunked. */
   readonly contentLength: number | undefined;
   readonly chunked: boolean;
+  /** By name in lower case; of one that repeats, the first. */
+  readonly headers: ReadonlyMap<string, string>;
 }
 
 export type ParsedHead = ResponseHead | 'incomplete' | 'malformed';
@@ -21,15 +23,17 @@ export function parseResponseHead(bytes: Buffer): ParsedHead {
   if (code === undefined) return 'malformed';
   let contentLength: number | undefined;
   let chunked = false;
+  const headers = new Map<string, string>();
   for (const line of headerLines) {
     const colon = line.indexOf(':');
     if (colon <= 0) return 'malformed';
     const name = line.slice(0, colon).toLowerCase();
     const value = line.slice(colon + 1).trim();
+    if (!headers.has(name)) headers.set(name, value);
     if (name === 'content-length' && /^\d+$/.test(value)) contentLength = Number(value);
     if (name === 'transfer-encoding' && value.toLowerCase() === 'chunked') chunked = true;
   }
-  return { statusCode: Number(code), headBytes: end + blankLine.length, contentLength, chunked };
+  return { statusCode: Number(code), headBytes: end + blankLine.length, contentLength, chunked, headers };
 }
 
 /** Whether a response of which this much is there has come to its end. */

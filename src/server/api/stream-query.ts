@@ -34,6 +34,15 @@ export function upgradeKind(headers: IncomingHttpHeaders): UpgradeKind {
     : 'websocket';
 }
 
+/** Whether a WebSocket client can close its input apart from the rest, which runtimes do not understand. */
+export function offersClosing(headers: IncomingHttpHeaders): boolean {
+  if (upgradeKind(headers) !== 'websocket') return false;
+  const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((item) => item.trim());
+  return offered.includes(closingProtocol);
+}
+
+export const closingProtocol = 'v5.channel.k8s.io';
+
 export type DecodedPorts =
   | { readonly kind: 'ports'; readonly ports: readonly number[] }
   | { readonly kind: 'invalid'; readonly message: string };

@@ -1,12 +1,20 @@
 /** `/exec`, `/attach` and `/portForward`: the runtime says where its streaming server takes the request, and it is proxied there. */
-import { errorText } from '../../async/index.js';
+import { type Clock, errorText } from '../../async/index.js';
 import { CriError } from '../../cri/index.js';
 import { buildPodFullName, findPodContainer } from '../../kube/index.js';
-import { type Answer, text } from '../answers.js';
+import { type Answer, plainError, text } from '../answers.js';
 import type { PathValues, Route, ServerRequest } from '../routes.js';
-import type { ApiKubelet } from './contracts.js';
+import type { ApiKubelet, ApiOptions } from './contracts.js';
 import { findObservedPod, findPod, runningContainer, runningSandbox } from './running.js';
-import { decodePorts, decodeStreams } from './stream-query.js';
+import {
+  type CommandStreams,
+  decodePorts,
+  decodeStreams,
+  offersClosing,
+  upgradeKind,
+} from './stream-query.js';
+import { translateCommand } from './translated-command.js';
+import { tunnelPortForward } from './tunnel.js';
 import { proxyUpgrade } from './upgrade-proxy.js';
 
 const methods = ['GET', 'POST'];
@@ -19,15 +27,20 @@ const podTemplates = [
   ['namespace', 'pod', 'uid'],
 ];
 
-type Endpoint = (kubelet: ApiKubelet, request: ServerRequest, values: PathValues) => Promise<Answer>;
+type Endpoint = (
+  kubelet: ApiKubelet,
+  request: ServerRequest,
+  values: PathValues,
+  options: ApiOptions,
+) => Promise<Answer>;
 
-export function streamRoutes(kubelet: ApiKubelet): Route[] {
+export function streamRoutes(kubelet: ApiKubelet, options: ApiOptions): Route[] {
   const route = (path: string, templates: readonly (readonly string[])[], endpoint: Endpoint): Route => ({
     kind: 'template',
     path,
     templates,
     methods,
-    handle: (request, values) => endpoint(kubelet, request, values),
+    handle: (request, values) => endpoint(kubelet, request, values, options),
   });
   return [
     route('/exec', containerTemplates, exec),
@@ -40,11 +53,17 @@ const noStreams = text(400, 'you must specify at least 1 of stdin, stdout, stder
 const noPod = text(404, 'pod does not exist');
 
 /** Which instance of the pod is meant does not matter here: the container's name in the running one does. */
-const exec: Endpoint = async (kubelet, request, { namespace = '', pod: name = '', container = '' }) => {
+const exec: Endpoint = async (
+  kubelet,
+  request,
+  { namespace = '', pod: name = '', container = '' },
+  options,
+) => {
   const streams = decodeStreams(request.query);
   if (streams === undefined) return noStreams;
   if (findPod(kubelet.pods(), namespace, name) === undefined) return noPod;
-  return proxied(kubelet, request, async () => {
+  const translated = commandTranslation('exec', streams, request, options);
+  return proxied(kubelet, request, translated, async () => {
     const running = runningContainer(
       findObservedPod(await kubelet.runningPods(), namespace, name),
       container,
@@ -59,30 +78,34 @@ const attach: Endpoint = async (
   kubelet,
   request,
   { namespace = '', pod: name = '', uid, container = '' },
+  options,
 ) => {
   const streams = decodeStreams(request.query);
   if (streams === undefined) return noStreams;
   const pod = findPod(kubelet.pods(), namespace, name);
   if (pod === undefined) return noPod;
-  return proxied(kubelet, request, async () => {
+  // Whether the container has a terminal was settled when it was made, whatever the client thinks.
+  const tty = findPodContainer(pod, container)?.container.tty ?? false;
+  const translated = commandTranslation('attach', { ...streams, tty }, request, options);
+  return proxied(kubelet, request, translated, async () => {
     const fullName = buildPodFullName(name, namespace);
     const observed = findObservedPod(await kubelet.runningPods(), namespace, name);
     if (uid !== undefined && uid !== pod.metadata.uid) throw new Error(`pod ${fullName} not found`);
     const running = runningContainer(observed, container);
     if (running === undefined) throw new Error(`container ${container} not found in pod ${fullName}`);
-    // Whether the container has a terminal was settled when it was made, whatever the client thinks.
-    const tty = findPodContainer(pod, container)?.container.tty ?? false;
     return kubelet.runtime.attach({ containerId: running.id, ...streams, tty }, signalOf(request));
   });
 };
 
-const portForward: Endpoint = async (kubelet, request, { namespace = '', pod: name = '', uid }) => {
+const portForward: Endpoint = async (kubelet, request, { namespace = '', pod: name = '', uid }, options) => {
   const decoded = decodePorts(request.query, request.headers);
   if (decoded.kind === 'invalid') return text(400, decoded.message);
   const pod = findPod(kubelet.pods(), namespace, name);
   if (pod === undefined) return noPod;
   if (uid !== undefined && uid !== pod.metadata.uid) return text(404, 'pod not found');
-  return proxied(kubelet, request, async () => {
+  const tunnels = options.translateStreams === true && upgradeKind(request.headers) === 'tunnel';
+  const translated = tunnels ? translation('portforward', options, tunnelPortForward) : undefined;
+  return proxied(kubelet, request, translated, async () => {
     const sandbox = runningSandbox(findObservedPod(await kubelet.runningPods(), namespace, name));
     if (sandbox === undefined)
       throw new Error(`pod not found (${JSON.stringify(buildPodFullName(name, namespace))})`);
@@ -91,9 +114,36 @@ const portForward: Endpoint = async (kubelet, request, { namespace = '', pod: na
   });
 };
 
+type Translation = (url: string, request: ServerRequest, clock: Clock) => Answer | Promise<Answer>;
+
+function translation(
+  subresource: 'exec' | 'attach' | 'portforward',
+  { onTranslated }: ApiOptions,
+  translate: Translation,
+): Translation {
+  return (...call) => {
+    onTranslated?.(subresource);
+    return translate(...call);
+  };
+}
+
+/** Undefined for clients that the runtime understands itself. */
+function commandTranslation(
+  kind: 'exec' | 'attach',
+  streams: CommandStreams,
+  request: ServerRequest,
+  options: ApiOptions,
+): Translation | undefined {
+  if (options.translateStreams !== true || !offersClosing(request.headers)) return undefined;
+  return translation(kind, options, (url, asked, clock) =>
+    translateCommand({ url, kind, streams, request: asked, clock }),
+  );
+}
+
 async function proxied(
   kubelet: ApiKubelet,
   request: ServerRequest,
+  translated: Translation | undefined,
   ask: () => Promise<{ readonly url: string }>,
 ): Promise<Answer> {
   let url: string;
@@ -102,7 +152,8 @@ async function proxied(
   } catch (error) {
     return streamFailure(error);
   }
-  return proxyUpgrade(url, request, kubelet.clock);
+  if (!request.upgradable) return plainError(500, 'Upgrade request required');
+  return (translated ?? proxyUpgrade)(url, request, kubelet.clock);
 }
 
 function signalOf({ signal }: ServerRequest): { signal?: AbortSignal } {

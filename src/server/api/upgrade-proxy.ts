@@ -20,8 +20,28 @@ const lingerMs = 1_000;
 /** Neither asks the runtime for anything that it should see, nor may be said twice. */
 const ownHeaders = new Set(['authorization', 'content-length', 'transfer-encoding', 'x-forwarded-for']);
 
+/** A backend that has switched protocols. */
+export interface SwitchedBackend {
+  readonly backend: Socket;
+  readonly head: ResponseHead;
+  /** All that came so far, with the head. */
+  readonly bytes: Buffer;
+}
+
 /** Answers with the backend's own answer to the client's request, which goes to `url` instead of where it was sent. */
-export async function proxyUpgrade(url: string, request: ServerRequest, clock: Clock): Promise<Answer> {
+export function proxyUpgrade(url: string, request: ServerRequest, clock: Clock): Promise<Answer> {
+  return upgradeBackend(url, request, clock, ({ backend, bytes }) =>
+    takenOver((client, first) => relay(client, first, backend, bytes, clock)),
+  );
+}
+
+/** The backend's refusal as the answer, or what becomes of a backend that has switched protocols. */
+export async function upgradeBackend(
+  url: string,
+  request: ServerRequest,
+  clock: Clock,
+  switched: (backend: SwitchedBackend) => Answer,
+): Promise<Answer> {
   if (!request.upgradable) return plainError(500, 'Upgrade request required');
   const target = new URL(url.includes('://') ? url : `http://${url}`);
   let backend: Socket;
@@ -33,8 +53,7 @@ export async function proxyUpgrade(url: string, request: ServerRequest, clock: C
   try {
     backend.write(requestHead(target, request));
     const { head, bytes } = await readHead(backend, clock);
-    if (head.statusCode === 101)
-      return takenOver((client, first) => relay(client, first, backend, bytes, clock));
+    if (head.statusCode === 101) return switched({ backend, head, bytes });
     if (head.statusCode < 400) {
       backend.destroy();
       return plainError(500, `invalid upgrade response: status code ${head.statusCode}`);
@@ -48,7 +67,7 @@ export async function proxyUpgrade(url: string, request: ServerRequest, clock: C
   }
 }
 
-function takenOver(takeOver: (client: Duplex, first: Buffer) => Promise<void>): Answer {
+export function takenOver(takeOver: (client: Duplex, first: Buffer) => Promise<void>): Answer {
   return { status: 101, headers: {}, body: { takeOver } };
 }
 

@@ -2,8 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, link, lstat, mkdir, rm, stat, unlink } from 'node:fs/promises';
-import type { Server } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Server } from 'node:net';
 import path from 'node:path';
 
 /** What the address of a unix socket holds on all systems, without the byte that ends it. */

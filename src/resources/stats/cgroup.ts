@@ -1,0 +1,159 @@
+/** What the processes of one cgroup use, as the kernel counts it in either version of its files. */
+import { access, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { statsTime } from './cri-usage.js';
+import type { CgroupUsage } from './machine.js';
+import { keyedNumbers, pressure } from './machine-files.js';
+
+export type CgroupVersion = 1 | 2;
+
+export async function cgroupVersion(cgroupRoot: string): Promise<CgroupVersion> {
+  return access(path.join(cgroupRoot, 'cgroup.controllers')).then(
+    (): CgroupVersion => 2,
+    (): CgroupVersion => 1,
+  );
+}
+
+/** The same numbers whatever files they came from. */
+export interface CgroupNumbers {
+  readonly usageCoreNanoSeconds: bigint;
+  readonly usageBytes: number;
+  readonly inactiveFileBytes: number;
+  readonly rssBytes: number;
+  readonly pageFaults: number;
+  readonly majorPageFaults: number;
+  /** Undefined: there is none. */
+  readonly limitBytes: number | undefined;
+  readonly swapUsageBytes: number | undefined;
+  readonly swapLimitBytes: number | undefined;
+  /** Texts of the kernel's pressure files, where it has them. */
+  readonly cpuPressure?: string | undefined;
+  readonly memoryPressure?: string | undefined;
+}
+
+type Reader = (file: string) => Promise<string>;
+
+/** Rejects when there is no such cgroup. */
+export async function cgroupUsage(
+  cgroupRoot: string,
+  version: CgroupVersion,
+  name: string,
+  nowMs: number,
+): Promise<CgroupUsage> {
+  const directory = path.posix.join('/', name);
+  const facts = await stat(path.join(cgroupRoot, version === 2 ? '' : 'memory', directory));
+  return {
+    createdAtMs: facts.mtimeMs,
+    ...usageOf(await cgroupNumbers(cgroupRoot, version, directory), nowMs),
+  };
+}
+
+export function cgroupNumbers(
+  cgroupRoot: string,
+  version: CgroupVersion,
+  directory: string,
+): Promise<CgroupNumbers> {
+  const below = (controller: string): Reader => {
+    const folder = path.join(cgroupRoot, controller, directory);
+    return (file) => readFile(path.join(folder, file), 'utf8');
+  };
+  return version === 2 ? numbersOfV2(below('')) : numbersOfV1(below('cpuacct'), below('memory'));
+}
+
+export async function numbersOfV2(read: Reader): Promise<CgroupNumbers> {
+  // Limits, swap and pressure are not there on every kernel, nor at every level.
+  const orNothing = (file: string): Promise<string | undefined> => read(file).catch(() => undefined);
+  const [cpuStat, memoryStat, current, max, swapCurrent, swapMax, cpuPressure, memoryPressure] =
+    await Promise.all([
+      read('cpu.stat'),
+      read('memory.stat'),
+      orNothing('memory.current'),
+      orNothing('memory.max'),
+      orNothing('memory.swap.current'),
+      orNothing('memory.swap.max'),
+      orNothing('cpu.pressure'),
+      orNothing('memory.pressure'),
+    ]);
+  const counts = keyedNumbers(memoryStat);
+  const count = (key: string): number => counts.get(key) ?? 0;
+  return {
+    usageCoreNanoSeconds: BigInt(keyedNumbers(cpuStat).get('usage_usec') ?? 0) * 1000n,
+    // The root has no file for it.
+    usageBytes: current === undefined ? count('anon') + count('file') : Number(current),
+    inactiveFileBytes: count('inactive_file'),
+    rssBytes: count('anon'),
+    pageFaults: count('pgfault'),
+    majorPageFaults: count('pgmajfault'),
+    limitBytes: limitOf(max),
+    swapUsageBytes: swapCurrent === undefined ? undefined : Number(swapCurrent),
+    swapLimitBytes: limitOf(swapMax),
+    cpuPressure,
+    memoryPressure,
+  };
+}
+
+export async function numbersOfV1(cpuacct: Reader, memory: Reader): Promise<CgroupNumbers> {
+  const [usage, stat, current, limit, both] = await Promise.all([
+    cpuacct('cpuacct.usage'),
+    memory('memory.stat'),
+    memory('memory.usage_in_bytes'),
+    memory('memory.limit_in_bytes'),
+    memory('memory.memsw.limit_in_bytes').catch(() => undefined),
+  ]);
+  const counts = keyedNumbers(stat);
+  const count = (key: string): number => counts.get(key) ?? 0;
+  const limitBytes = limitOf(limit);
+  const bothBytes = limitOf(both);
+  return {
+    usageCoreNanoSeconds: BigInt(usage.trim()),
+    usageBytes: Number(current),
+    inactiveFileBytes: count('total_inactive_file'),
+    rssBytes: count('total_rss'),
+    pageFaults: count('pgfault'),
+    majorPageFaults: count('pgmajfault'),
+    limitBytes,
+    swapUsageBytes: counts.get('total_swap'),
+    // The file limits memory and swap together.
+    swapLimitBytes: limitBytes === undefined || bothBytes === undefined ? undefined : bothBytes - limitBytes,
+  };
+}
+
+export function usageOf(numbers: CgroupNumbers, nowMs: number): Omit<CgroupUsage, 'createdAtMs'> {
+  const time = statsTime(nowMs);
+  const { usageCoreNanoSeconds, usageBytes, limitBytes, swapUsageBytes, swapLimitBytes } = numbers;
+  const workingSetBytes = Math.max(usageBytes - numbers.inactiveFileBytes, 0);
+  return {
+    timestampNs: BigInt(Math.round(nowMs)) * 1_000_000n,
+    usageCoreNanoSeconds,
+    cpu: { time, usageCoreNanoSeconds: Number(usageCoreNanoSeconds), psi: pressure(numbers.cpuPressure) },
+    memory: {
+      time,
+      ...(limitBytes === undefined ? {} : { availableBytes: Math.max(limitBytes - workingSetBytes, 0) }),
+      usageBytes,
+      workingSetBytes,
+      rssBytes: numbers.rssBytes,
+      pageFaults: numbers.pageFaults,
+      majorPageFaults: numbers.majorPageFaults,
+      psi: pressure(numbers.memoryPressure),
+    },
+    swap: {
+      time,
+      ...(swapUsageBytes === undefined || swapLimitBytes === undefined
+        ? {}
+        : { swapAvailableBytes: Math.max(swapLimitBytes - swapUsageBytes, 0) }),
+      ...(swapUsageBytes === undefined ? {} : { swapUsageBytes }),
+    },
+  };
+}
+
+/** Undefined when there is none: so it says, or it is more than any machine has. */
+function limitOf(text: string | undefined): number | undefined {
+  const value = Number((text ?? 'max').trim());
+  return Number.isNaN(value) || value > 2 ** 62 ? undefined : value;
+}
+
+/** The cgroup of a process, from its `/proc/<pid>/cgroup`: that of its memory where each controller has its own. */
+export function cgroupOfProcess(text: string): string | undefined {
+  const [, ofMemory] = /^\d+:(?:[^:]*,)?memory(?:,[^:]*)?:(\/.*)$/m.exec(text) ?? [];
+  return ofMemory ?? /^0::(\/.*)$/m.exec(text)?.[1];
+}

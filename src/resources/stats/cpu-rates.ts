@@ -1,0 +1,49 @@
+/** Rates of processor use from two readings of its time, for runtimes that count but do not divide. */
+import type { Clock } from '../../async/index.js';
+
+interface Reading {
+  readonly timestampNs: bigint;
+  readonly usageCoreNanoSeconds: bigint;
+  readonly rateNanoCores: number | undefined;
+  readonly seenMs: number;
+}
+
+const forgottenAfterMs = 600_000;
+
+export class CpuRates {
+  readonly #clock: Clock;
+  readonly #readings = new Map<string, Reading>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Undefined until there are two readings with time between them. */
+  rate(id: string, timestampNs: bigint, usageCoreNanoSeconds: bigint): number | undefined {
+    const before = this.#readings.get(id);
+    const seenMs = this.#clock.monotonic();
+    const elapsedNs = before === undefined ? 0n : timestampNs - before.timestampNs;
+    const rateNanoCores =
+      before === undefined
+        ? undefined
+        : elapsedNs <= 0n
+          ? before.rateNanoCores
+          : rateOf(usageCoreNanoSeconds - before.usageCoreNanoSeconds, elapsedNs);
+    if (before === undefined || elapsedNs > 0n) {
+      this.#readings.set(id, { timestampNs, usageCoreNanoSeconds, rateNanoCores, seenMs });
+    }
+    return rateNanoCores;
+  }
+
+  /** Call now and then: readings of what is gone are dropped. */
+  forgetOld(): void {
+    const nowMs = this.#clock.monotonic();
+    for (const [id, { seenMs }] of this.#readings) {
+      if (nowMs - seenMs > forgottenAfterMs) this.#readings.delete(id);
+    }
+  }
+}
+
+function rateOf(usedNs: bigint, elapsedNs: bigint): number | undefined {
+  return usedNs < 0n ? undefined : Number((usedNs * 1_000_000_000n) / elapsedNs);
+}

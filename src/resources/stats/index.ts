@@ -1,0 +1,14 @@
+/** What the node and its pods use: the summary from the runtime's statistics, and its metrics. */
+export { cadvisorMetricsText, type MachineShape } from './cadvisor-metrics.js';
+export { cgroupOfProcess } from './cgroup.js';
+export { type LinuxMachineOptions, linuxMachine, type Machine, type MachineUsage } from './machine.js';
+export type { PodVolumeUsage } from './pod-summary.js';
+export {
+  type Measured,
+  type StatsProvider,
+  type StatsProviderOptions,
+  type SystemCgroup,
+  statsProvider,
+} from './provider.js';
+export { resourceMetricsText } from './resource-metrics.js';
+export type * from './summary-types.js';

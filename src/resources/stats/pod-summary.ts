@@ -1,0 +1,187 @@
+/** One pod's entry of the summary, from what the runtime measured and what its files take. */
+import {
+  cpuStats,
+  ioStats,
+  memoryStats,
+  networkStats,
+  statsTime,
+  statsTimeOfNs,
+  swapStats,
+} from './cri-usage.js';
+import type { DirectoryUsage } from './machine.js';
+import type { MeasuredContainer, MeasuredPod } from './stats-set.js';
+import type {
+  ContainerStatsSummary,
+  CpuStats,
+  FsStats,
+  MemoryStats,
+  PodStatsSummary,
+  StatsTime,
+  SwapStats,
+  VolumeStats,
+} from './summary-types.js';
+
+/** Further storage of a pod that its volumes' owner measured. */
+export interface PodVolumeUsage {
+  readonly volumes: readonly VolumeStats[];
+  /** Of the volumes that count as the pod's ephemeral storage. */
+  readonly ephemeral: DirectoryUsage;
+}
+
+/** What else is needed to tell of storage; left out where only processor and memory are asked for. */
+export interface PodStorage {
+  readonly nodeFs: FsStats;
+  /** The file system of a writable layer, by its mount point. */
+  readonly layerFs: (mountpoint: string) => FsStats | undefined;
+  readonly containerLogs: (container: string) => DirectoryUsage;
+  /** What lies directly in the pod's log directory. */
+  readonly podLogs: DirectoryUsage;
+  readonly volumes?: PodVolumeUsage | undefined;
+}
+
+export interface PodSummaryInput {
+  readonly pod: MeasuredPod;
+  readonly nowMs: number;
+  /** The rate of a container's or sandbox's processor use where the runtime tells none. */
+  readonly rate: (id: string) => number | undefined;
+  readonly storage: PodStorage | undefined;
+}
+
+export function podSummary(input: PodSummaryInput): PodStatsSummary {
+  const { pod, rate, storage } = input;
+  const containers = pod.containers.map((container) => containerSummary(container, input));
+  const linux = pod.stats?.linux;
+  const summary: PodStatsSummary = {
+    podRef: { name: pod.name, namespace: pod.namespace, uid: pod.uid },
+    startTime: statsTimeOfNs(pod.sandbox.createdAt),
+    containers,
+    cpu: linux?.cpu === undefined ? sumCpu(containers) : cpuStats(linux.cpu, rate(pod.sandbox.id)),
+    memory: linux?.memory === undefined ? sumMemory(containers) : memoryStats(linux.memory),
+    swap: sumSwap(containers),
+  };
+  if (storage === undefined) return summary;
+  if (linux?.io !== undefined) summary.io = ioStats(linux.io);
+  if (linux?.network !== undefined) summary.network = networkStats(linux.network);
+  if (linux?.process?.processCount !== undefined) {
+    summary.process_stats = { process_count: linux.process.processCount.value };
+  }
+  if (storage.volumes !== undefined && storage.volumes.volumes.length > 0) {
+    summary.volume = [...storage.volumes.volumes];
+  }
+  summary['ephemeral-storage'] = ephemeralStorage(containers, storage, input.nowMs);
+  return summary;
+}
+
+function containerSummary(
+  { name, container, stats }: MeasuredContainer,
+  { nowMs, rate, storage }: PodSummaryInput,
+): ContainerStatsSummary {
+  const now = statsTime(nowMs);
+  const { cpu, memory, swap, io, writableLayer } = stats;
+  const summary: ContainerStatsSummary = {
+    name,
+    startTime: statsTimeOfNs(container.createdAt),
+    // What the runtime leaves out is told as nothing used, so that sums over containers stay sums.
+    cpu:
+      cpu === undefined
+        ? { time: now, usageNanoCores: 0, usageCoreNanoSeconds: 0 }
+        : cpuStats(cpu, rate(container.id)),
+    memory: memory === undefined ? { time: now, workingSetBytes: 0 } : memoryStats(memory),
+    swap: swap === undefined ? { time: now, swapAvailableBytes: 0, swapUsageBytes: 0 } : swapStats(swap),
+  };
+  if (storage === undefined) return summary;
+  if (io !== undefined) summary.io = ioStats(io);
+  if (writableLayer !== undefined) {
+    summary.rootfs = {
+      ...capacityOf(storage.layerFs(writableLayer.fsId?.mountpoint ?? '')),
+      time: statsTimeOfNs(writableLayer.timestamp),
+      ...used(writableLayer.usedBytes, writableLayer.inodesUsed),
+    };
+  }
+  summary.logs = { ...capacityOf(storage.nodeFs), time: now, ...storage.containerLogs(name) };
+  return summary;
+}
+
+function used(
+  bytes: { readonly value: number } | undefined,
+  inodes: { readonly value: number } | undefined,
+): Pick<FsStats, 'usedBytes' | 'inodesUsed'> {
+  return {
+    ...(bytes === undefined ? {} : { usedBytes: bytes.value }),
+    ...(inodes === undefined ? {} : { inodesUsed: inodes.value }),
+  };
+}
+
+/** What a file system has room for, without what is used of it. */
+export function capacityOf(fs: FsStats | undefined): Omit<FsStats, 'usedBytes' | 'inodesUsed' | 'time'> {
+  const { time: _, usedBytes: __, inodesUsed: ___, ...capacity } = fs ?? { time: null };
+  return capacity;
+}
+
+function ephemeralStorage(
+  containers: readonly ContainerStatsSummary[],
+  { nodeFs, podLogs, volumes }: PodStorage,
+  nowMs: number,
+): FsStats {
+  const parts: readonly (Pick<FsStats, 'usedBytes' | 'inodesUsed'> | undefined)[] = [
+    ...containers.flatMap(({ rootfs, logs }) => [rootfs, logs]),
+    podLogs,
+    volumes?.ephemeral,
+  ];
+  const sum = (name: 'usedBytes' | 'inodesUsed'): number =>
+    parts.reduce((total, part) => total + (part?.[name] ?? 0), 0);
+  return {
+    ...capacityOf(nodeFs),
+    time: statsTime(nowMs),
+    usedBytes: sum('usedBytes'),
+    inodesUsed: sum('inodesUsed'),
+  };
+}
+
+function newest(times: readonly (StatsTime | undefined)[]): StatsTime {
+  // Times of one format and zone sort as text.
+  return times.reduce<StatsTime>(
+    (last, time) => (time != null && (last === null || time > last) ? time : last),
+    null,
+  );
+}
+
+function summed<T, K extends keyof T>(parts: readonly T[], name: K): Partial<Record<K, number>> {
+  const values = parts.map((part) => part[name]).filter((value) => typeof value === 'number');
+  if (values.length === 0) return {};
+  // A computed name widens to any string; here it is the one given.
+  return { [name]: values.reduce((total, value) => total + value, 0) } as Partial<Record<K, number>>;
+}
+
+function sumCpu(containers: readonly ContainerStatsSummary[]): CpuStats {
+  const parts = containers.flatMap(({ cpu }) => (cpu === undefined ? [] : [cpu]));
+  return {
+    time: newest(parts.map(({ time }) => time)),
+    usageNanoCores: 0,
+    usageCoreNanoSeconds: 0,
+    ...summed(parts, 'usageNanoCores'),
+    ...summed(parts, 'usageCoreNanoSeconds'),
+  };
+}
+
+function sumMemory(containers: readonly ContainerStatsSummary[]): MemoryStats {
+  const parts = containers.flatMap(({ memory }) => (memory === undefined ? [] : [memory]));
+  return {
+    time: newest(parts.map(({ time }) => time)),
+    ...summed(parts, 'availableBytes'),
+    ...summed(parts, 'usageBytes'),
+    ...summed(parts, 'workingSetBytes'),
+    ...summed(parts, 'rssBytes'),
+    ...summed(parts, 'pageFaults'),
+    ...summed(parts, 'majorPageFaults'),
+  };
+}
+
+function sumSwap(containers: readonly ContainerStatsSummary[]): SwapStats {
+  const parts = containers.flatMap(({ swap }) => (swap === undefined ? [] : [swap]));
+  return {
+    time: newest(parts.map(({ time }) => time)),
+    ...summed(parts, 'swapAvailableBytes'),
+    ...summed(parts, 'swapUsageBytes'),
+  };
+}

@@ -1,0 +1,243 @@
+/** The node's statistics on request: what the runtime measured of pods and the kernel of the machine, as one summary. */
+import path from 'node:path';
+import { type Clock, errorText } from '../../async/index.js';
+import type { CriRuntime } from '../../cri/index.js';
+import { CpuRates } from './cpu-rates.js';
+import { statsTime } from './cri-usage.js';
+import type { DirectoryUsage, Machine } from './machine.js';
+import { capacityOf, type PodStorage, type PodVolumeUsage, podSummary } from './pod-summary.js';
+import { type ListedByRuntime, type MeasuredPod, measuredPods } from './stats-set.js';
+import type { ContainerStatsSummary, FsStats, NodeStatsSummary, Summary } from './summary-types.js';
+
+export interface StatsProviderOptions {
+  readonly cri: Pick<
+    CriRuntime,
+    'listPodSandbox' | 'listContainers' | 'listContainerStats' | 'listPodSandboxStats' | 'imageFsInfo'
+  >;
+  readonly machine: Machine;
+  readonly clock: Clock;
+  readonly nodeName: string;
+  /** Whose file system is the node's. */
+  readonly rootDir: string;
+  /** Where each pod has a directory with its containers' logs; empty where there is none. */
+  readonly podLogsDir: string;
+  /** Cgroups that are told of by name besides the pods; one that cannot be read is left out. */
+  readonly systemCgroups?: () => readonly SystemCgroup[];
+  /** What is known of a pod's volumes; undefined while nothing is. */
+  readonly volumesOf?: (podUid: string) => PodVolumeUsage | undefined;
+}
+
+export interface SystemCgroup {
+  readonly name: 'kubelet' | 'runtime' | 'misc' | 'pods';
+  /** Such as `/kubepods.slice`. */
+  readonly cgroup: string;
+  /** Instead of when the cgroup was made. */
+  readonly startedAtMs?: number;
+}
+
+/** The summary and what it was made of, for views that need more. */
+export interface Measured {
+  readonly summary: Summary;
+  readonly pods: readonly MeasuredPod[];
+}
+
+export interface StatsProvider {
+  /** Rejects when something of the node itself cannot be told. */
+  summary(options?: { readonly onlyCpuAndMemory?: boolean }): Promise<Summary>;
+  measured(options?: { readonly onlyCpuAndMemory?: boolean }): Promise<Measured>;
+}
+
+const nothing: DirectoryUsage = { usedBytes: 0, inodesUsed: 0 };
+
+export function statsProvider(options: StatsProviderOptions): StatsProvider {
+  const rates = new CpuRates(options.clock);
+  const underway = new Map<boolean, Promise<Measured>>();
+  /** Who asks while the answer is on its way shares it. */
+  const measured = (onlyCpuAndMemory: boolean): Promise<Measured> => {
+    const known = underway.get(onlyCpuAndMemory);
+    if (known !== undefined) return known;
+    const reading = measure(options, rates, onlyCpuAndMemory).finally(() =>
+      underway.delete(onlyCpuAndMemory),
+    );
+    underway.set(onlyCpuAndMemory, reading);
+    return reading;
+  };
+  return {
+    summary: async ({ onlyCpuAndMemory = false } = {}) => (await measured(onlyCpuAndMemory)).summary,
+    measured: ({ onlyCpuAndMemory = false } = {}) => measured(onlyCpuAndMemory),
+  };
+}
+
+async function measure(
+  options: StatsProviderOptions,
+  rates: CpuRates,
+  onlyCpuAndMemory: boolean,
+): Promise<Measured> {
+  const { cri, machine, clock, nodeName, rootDir } = options;
+  const [listed, usage] = await Promise.all([
+    failingAs('failed to list pod stats', list(cri)),
+    failingAs('failed to get root cgroup stats', machine.usage()),
+  ]);
+  const pods = measuredPods(listed);
+  const nodeRate = rates.rate('/', usage.timestampNs, usage.usageCoreNanoSeconds) ?? 0;
+  const systemContainers = await systemStats(options, rates);
+  rates.forgetOld();
+  const node: NodeStatsSummary = {
+    nodeName,
+    ...(systemContainers.length === 0 ? {} : { systemContainers }),
+    startTime: statsTime(usage.bootTimeMs),
+    cpu: { ...usage.cpu, usageNanoCores: nodeRate },
+    memory: usage.memory,
+    swap: usage.swap,
+  };
+  const rate = ratesOf(pods, rates);
+  if (onlyCpuAndMemory) {
+    const nowMs = clock.now();
+    return {
+      summary: { node, pods: pods.map((pod) => podSummary({ pod, nowMs, rate, storage: undefined })) },
+      pods,
+    };
+  }
+  const [network, limits, nodeFs, imageFs] = await Promise.all([
+    failingAs('failed to get network stats', machine.network()),
+    failingAs('failed to get rlimit stats', machine.limits()),
+    failingAs('failed to get rootFs stats', machine.fileSystem(rootDir)),
+    failingAs('failed to get imageFs stats', imageFileSystem(cri, machine)),
+  ]);
+  const nowMs = clock.now();
+  const fileSystems = await layerFileSystems(pods, machine);
+  const summaries: Summary['pods'] = [];
+  for (const pod of pods) {
+    const storage = await podStorage(options, pod, nodeFs, fileSystems);
+    summaries.push(podSummary({ pod, nowMs, rate, storage }));
+  }
+  return {
+    summary: {
+      node: {
+        ...node,
+        io: usage.io,
+        network,
+        fs: nodeFs,
+        runtime: { imageFs, containerFs: imageFs },
+        rlimit: { time: statsTime(nowMs), ...limits },
+      },
+      pods: summaries,
+    },
+    pods,
+  };
+}
+
+async function systemStats(
+  { machine, systemCgroups }: StatsProviderOptions,
+  rates: CpuRates,
+): Promise<ContainerStatsSummary[]> {
+  const told: ContainerStatsSummary[] = [];
+  for (const { name, cgroup, startedAtMs } of systemCgroups?.() ?? []) {
+    const usage = await machine.cgroup(cgroup).catch(() => undefined);
+    if (usage === undefined) continue;
+    const { createdAtMs, timestampNs, usageCoreNanoSeconds, cpu, memory, swap } = usage;
+    told.push({
+      name,
+      startTime: statsTime(startedAtMs ?? createdAtMs),
+      cpu: { ...cpu, usageNanoCores: rates.rate(cgroup, timestampNs, usageCoreNanoSeconds) ?? 0 },
+      memory,
+      swap,
+    });
+  }
+  return told;
+}
+
+async function failingAs<T>(what: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw new Error(`${what}: ${errorText(error)}`, { cause: error });
+  }
+}
+
+async function list(cri: StatsProviderOptions['cri']): Promise<ListedByRuntime> {
+  const [sandboxes, containers, containerStats, sandboxStats] = await Promise.all([
+    cri.listPodSandbox({}),
+    cri.listContainers({}),
+    cri.listContainerStats({}),
+    // Without them a pod is the sum of its containers.
+    cri.listPodSandboxStats({}).catch(() => undefined),
+  ]);
+  return {
+    sandboxes: sandboxes.items,
+    containers: containers.containers,
+    containerStats: containerStats.stats,
+    sandboxStats: sandboxStats?.stats,
+  };
+}
+
+function ratesOf(pods: readonly MeasuredPod[], rates: CpuRates): (id: string) => number | undefined {
+  const found = new Map<string, number | undefined>();
+  for (const { sandbox, stats, containers } of pods) {
+    const usages = [
+      { id: sandbox.id, cpu: stats?.linux?.cpu },
+      ...containers.map(({ container, stats: { cpu } }) => ({ id: container.id, cpu })),
+    ];
+    for (const { id, cpu } of usages) {
+      if (cpu?.usageCoreNanoSeconds === undefined) continue;
+      found.set(id, rates.rate(id, cpu.timestamp, BigInt(cpu.usageCoreNanoSeconds.value)));
+    }
+  }
+  return (id) => found.get(id);
+}
+
+async function imageFileSystem(cri: StatsProviderOptions['cri'], machine: Machine): Promise<FsStats> {
+  const { imageFilesystems } = await cri.imageFsInfo({});
+  const [first] = imageFilesystems;
+  if (first === undefined) throw new Error('the runtime names no image file system');
+  const mountpoint = first.fsId?.mountpoint ?? '';
+  return {
+    ...capacityOf(await machine.fileSystem(mountpoint)),
+    time: statsTime(Number(first.timestamp / 1_000_000n)),
+    ...(first.usedBytes === undefined ? {} : { usedBytes: first.usedBytes.value }),
+    ...(first.inodesUsed === undefined ? {} : { inodesUsed: first.inodesUsed.value }),
+  };
+}
+
+/** Most containers share one mount point, so each is asked for once. */
+async function layerFileSystems(
+  pods: readonly MeasuredPod[],
+  machine: Machine,
+): Promise<ReadonlyMap<string, FsStats>> {
+  const mountpoints = new Set(
+    pods.flatMap(({ containers }) =>
+      containers.flatMap(({ stats }) => stats.writableLayer?.fsId?.mountpoint ?? []),
+    ),
+  );
+  const found = new Map<string, FsStats>();
+  for (const mountpoint of mountpoints) {
+    // A layer whose place this process cannot see keeps the numbers that the runtime told.
+    const fs = await machine.fileSystem(mountpoint).catch(() => undefined);
+    if (fs !== undefined) found.set(mountpoint, fs);
+  }
+  return found;
+}
+
+async function podStorage(
+  { machine, podLogsDir, volumesOf }: StatsProviderOptions,
+  { namespace, name, uid, containers }: MeasuredPod,
+  nodeFs: FsStats,
+  fileSystems: ReadonlyMap<string, FsStats>,
+): Promise<PodStorage> {
+  const directory = path.join(podLogsDir, `${namespace}_${name}_${uid}`);
+  const logs = new Map<string, DirectoryUsage>();
+  let podLogs = nothing;
+  if (podLogsDir !== '') {
+    podLogs = await machine.filesIn(directory);
+    for (const container of containers) {
+      logs.set(container.name, await machine.filesIn(path.join(directory, container.name)));
+    }
+  }
+  return {
+    nodeFs,
+    layerFs: (mountpoint) => fileSystems.get(mountpoint),
+    containerLogs: (container) => logs.get(container) ?? nothing,
+    podLogs,
+    volumes: volumesOf?.(uid),
+  };
+}

@@ -1,0 +1,24 @@
+/** Answers the handshake of WebSocket clients that are served here instead of by the runtime. */
+import { decideHandshake, type Handshake } from '../../streaming/handshake.js';
+import type { Answer } from '../answers.js';
+import type { ServerRequest } from '../routes.js';
+
+export type Accepted = Extract<Handshake, { readonly kind: 'websocket' }>;
+
+/** The handshake of a client that offers just this protocol, or none where it is undefined. */
+export function acceptWebSocket(
+  { method, headers }: ServerRequest,
+  purpose: 'command' | 'portforward',
+  protocol: string | undefined,
+): Accepted | { readonly kind: 'refused'; readonly answer: Answer } {
+  const { 'sec-websocket-protocol': _, ...others } = headers;
+  const offered = protocol === undefined ? others : { ...others, 'sec-websocket-protocol': protocol };
+  const handshake = decideHandshake({ method, headers: offered }, purpose);
+  if (handshake.kind === 'websocket') return handshake;
+  if (handshake.kind === 'spdy') throw new Error('a WebSocket client was taken for another');
+  const { statusCode, body, headers: refusalHeaders = [] } = handshake.refusal;
+  return {
+    kind: 'refused',
+    answer: { status: statusCode, headers: Object.fromEntries(refusalHeaders), body },
+  };
+}

@@ -1,0 +1,61 @@
+/** Finds out who sent a request: certificate first, then tokens, then nobody in particular. */
+import { errorText } from '../../async/index.js';
+import type { ServerRequest } from '../routes.js';
+import { bearerToken, type FoundToken, webSocketToken, withoutTokens } from './bearer.js';
+import type { ClientCertificates } from './client-certificates.js';
+import { anonymousIdentity, type Identity, recognized } from './identity.js';
+import type { TokenReviews } from './token-reviews.js';
+
+export interface Authenticators {
+  readonly certificates?: Pick<ClientCertificates, 'verdictOn'>;
+  readonly tokens?: Pick<TokenReviews, 'identityOf'>;
+  readonly anonymous: boolean;
+}
+
+export type Authentication =
+  | {
+      readonly kind: 'identity';
+      readonly identity: Identity;
+      /** Without the token that was shown. */
+      readonly request: ServerRequest;
+    }
+  /** No reason holds a secret. */
+  | { readonly kind: 'unknown'; readonly because: string };
+
+/** A credential that does not hold is worse than none: its bearer does not become anonymous. */
+export async function authenticate(
+  { certificates, tokens, anonymous }: Authenticators,
+  request: ServerRequest,
+): Promise<Authentication> {
+  const problems: string[] = [];
+  const certificate = certificates?.verdictOn(request.connection) ?? { kind: 'none' };
+  if (certificate.kind === 'identity') {
+    return { kind: 'identity', identity: recognized(certificate.identity), request };
+  }
+  if (certificate.kind === 'invalid') problems.push(`x509: ${certificate.why}`);
+  if (tokens !== undefined) {
+    for (const find of [bearerToken, webSocketToken]) {
+      const outcome = await review(tokens, find(request.headers));
+      if (outcome === undefined) continue;
+      if (typeof outcome === 'string') problems.push(outcome);
+      else return { kind: 'identity', identity: recognized(outcome), request: withoutTokens(request) };
+    }
+  }
+  if (problems.length > 0) return { kind: 'unknown', because: problems.join('; ') };
+  if (anonymous) return { kind: 'identity', identity: anonymousIdentity, request };
+  return { kind: 'unknown', because: 'no credential was presented' };
+}
+
+/** Undefined where there is no token, and the problem in words where it does not hold. */
+async function review(
+  tokens: Pick<TokenReviews, 'identityOf'>,
+  found: FoundToken,
+): Promise<Identity | string | undefined> {
+  if (found.kind === 'none') return undefined;
+  if (found.kind === 'invalid') return found.why;
+  try {
+    return await tokens.identityOf(found.token);
+  } catch (error) {
+    return errorText(error);
+  }
+}

@@ -1,0 +1,73 @@
+/** Decides whether a client's certificate was issued by one of the trusted authorities, now, for clients. */
+import type { X509Certificate } from 'node:crypto';
+
+export interface ChainInput {
+  readonly leaf: X509Certificate;
+  /** What the client sent besides. */
+  readonly intermediates: readonly X509Certificate[];
+  readonly roots: readonly X509Certificate[];
+  readonly nowMs: number;
+}
+
+export type ChainVerdict =
+  | {
+      readonly kind: 'trusted' /** When the first certificate of the chain expires. */;
+      readonly untilMs: number;
+    }
+  | { readonly kind: 'untrusted'; readonly why: string };
+
+const clientAuth = '1.3.6.1.5.5.7.3.2';
+const anyUsage = '2.5.29.37.0';
+const longestChain = 8;
+
+export function verifyClientChain({ leaf, intermediates, roots, nowMs }: ChainInput): ChainVerdict {
+  const untrusted = (why: string): ChainVerdict => ({ kind: 'untrusted', why });
+  if (!isValidAt(leaf, nowMs)) return untrusted('certificate has expired or is not yet valid');
+  if (!isForClients(leaf)) return untrusted('certificate specifies an incompatible key usage');
+  const untilMs = chainTo(leaf, intermediates, roots, nowMs, longestChain);
+  return untilMs === undefined
+    ? untrusted('certificate signed by unknown authority')
+    : { kind: 'trusted', untilMs };
+}
+
+/** When the first certificate of a chain from here to a root expires; undefined when there is no chain. */
+function chainTo(
+  certificate: X509Certificate,
+  intermediates: readonly X509Certificate[],
+  roots: readonly X509Certificate[],
+  nowMs: number,
+  left: number,
+): number | undefined {
+  const ownMs = Date.parse(certificate.validTo);
+  // A certificate that stands in the bundle itself is trusted as it is.
+  if (roots.some((root) => root.raw.equals(certificate.raw))) return ownMs;
+  for (const root of roots) {
+    if (isValidAt(root, nowMs) && isIssuedBy(certificate, root)) {
+      return Math.min(ownMs, Date.parse(root.validTo));
+    }
+  }
+  if (left <= 1) return undefined;
+  for (const intermediate of intermediates) {
+    if (!isValidAt(intermediate, nowMs) || !isForClients(intermediate)) continue;
+    if (!isIssuedBy(certificate, intermediate)) continue;
+    const others = intermediates.filter((other) => other !== intermediate);
+    const untilMs = chainTo(intermediate, others, roots, nowMs, left - 1);
+    if (untilMs !== undefined) return Math.min(ownMs, untilMs);
+  }
+  return undefined;
+}
+
+function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
+  return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+}
+
+function isValidAt({ validFrom, validTo }: X509Certificate, nowMs: number): boolean {
+  return Date.parse(validFrom) <= nowMs && nowMs <= Date.parse(validTo);
+}
+
+/** A certificate that names no purpose is good for all. */
+function isForClients({ keyUsage }: X509Certificate): boolean {
+  // The declared type promises a list; a certificate without the extension has none.
+  const usages = keyUsage as string[] | undefined;
+  return usages === undefined || usages.includes(clientAuth) || usages.includes(anyUsage);
+}

@@ -1,0 +1,71 @@
+/** Lets only those to the kubelet's API who are known and allowed, and writes down everyone who is not. */
+import { errorText } from '../../async/index.js';
+import type { Timeline } from '../../timeline/index.js';
+import { text } from '../answers.js';
+import { canonicalPath, type Gate, type Refused, type ServerRequest } from '../routes.js';
+import type { AccessReviews } from './access-reviews.js';
+import { attributesOf } from './attributes.js';
+import { type Authenticators, authenticate } from './authenticate.js';
+import type { Identity } from './identity.js';
+
+export interface GateOptions {
+  readonly authenticators: Authenticators;
+  /** Absent where everybody who is known is allowed everything. */
+  readonly access?: Pick<AccessReviews, 'isAllowed'> | undefined;
+  readonly timeline: Timeline;
+}
+
+export function apiGate({ authenticators, access, timeline }: GateOptions): Gate {
+  const refuse = (
+    request: ServerRequest,
+    status: 401 | 403 | 500,
+    body: string,
+    because: string,
+    identity?: Identity,
+  ): Refused => {
+    const { method, path, remoteAddress = '' } = request;
+    timeline.record({
+      kind: 'decision',
+      what: 'server.refuse',
+      message: `${method} ${path.slice(0, shownPathChars)} answered ${status}`,
+      because,
+      level: status === 500 ? 'error' : 'info',
+      data: { status, remoteAddress, ...(identity === undefined ? {} : { user: identity.user }) },
+    });
+    return { kind: 'refused', answer: text(status, body) };
+  };
+
+  return async (asked) => {
+    const authentication = await authenticate(authenticators, asked);
+    if (authentication.kind === 'unknown') {
+      return refuse(asked, 401, 'Unauthorized', authentication.because);
+    }
+    const { identity, request } = authentication;
+    if (access === undefined) return { kind: 'admitted', request };
+    // The spelling by which the route was found: another one must not ask for another permission.
+    const wanted = attributesOf(request.method, canonicalPath(request.path) ?? request.path);
+    const { user } = identity;
+    for (const attributes of wanted) {
+      const { verb, subresource } = attributes;
+      try {
+        if (await access.isAllowed(identity, attributes, request.path, request.signal)) {
+          return { kind: 'admitted', request };
+        }
+      } catch (error) {
+        const body = `Authorization error (user=${user}, verb=${verb}, resource=nodes, subresource=${subresource})`;
+        return refuse(request, 500, body, errorText(error), identity);
+      }
+    }
+    const names = wanted.map(({ subresource }) => subresource).join(' ');
+    const verb = wanted[0]?.verb ?? '';
+    return refuse(
+      request,
+      403,
+      `Forbidden (user=${user}, verb=${verb}, resource=nodes, subresource(s)=[${names}])\n`,
+      `${user} may not ${verb === '' ? 'do this' : verb} to nodes/${names.replaceAll(' ', ' or nodes/')}`,
+      identity,
+    );
+  };
+}
+
+const shownPathChars = 200;

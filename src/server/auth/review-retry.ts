@@ -1,0 +1,34 @@
+/** Reviews are asked for more than once only when the API server did not decide them. */
+import { type Clock, sleep } from '../../async/index.js';
+import { isApiError, isUnreachable } from '../../kube/client/api-error.js';
+
+const attempts = 5;
+const firstWaitMs = 500;
+const factor = 1.5;
+const jitter = 0.2;
+
+export function isWorthAnother(error: unknown): boolean {
+  if (isApiError(error)) {
+    return error.code === 429 || error.code === 500 || error.retryAfterSeconds !== undefined;
+  }
+  // Where nobody listens, asking at once again is no use; a connection that was lost may have been a stale one.
+  return isUnreachable(error) && error.unanswered === 'unknown';
+}
+
+export async function askForReview<T>(
+  clock: Clock,
+  random: () => number,
+  signal: AbortSignal | undefined,
+  ask: () => Promise<T>,
+): Promise<T> {
+  let waitMs = firstWaitMs;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (attempt >= attempts || !isWorthAnother(error)) throw error;
+    }
+    await sleep(clock, waitMs * (1 + random() * jitter), signal);
+    waitMs *= factor;
+  }
+}

@@ -1,0 +1,80 @@
+/** The debugging endpoints of the process itself: its configuration, its verbosity and its profiles. */
+import { type KubeletConfiguration, maskSecrets, serializeConfiguration } from '../../config/index.js';
+import { type Answer, plain, plainError } from '../answers.js';
+import type { Route, ServerRequest } from '../routes.js';
+
+export function configzRoute(config: KubeletConfiguration): Route {
+  return {
+    kind: 'plain',
+    path: '/configz',
+    handle: () => ({
+      status: 200,
+      headers: { 'Content-Type': 'application/json', 'X-Content-Type-Options': 'nosniff' },
+      body: JSON.stringify({ kubeletconfig: serializeConfiguration(maskSecrets(config)) }),
+    }),
+  };
+}
+
+/** Undefined: the handler is switched off. */
+export function verbosityRoute(setVerbosity: ((verbosity: number) => void) | undefined): Route {
+  return {
+    kind: 'plain',
+    path: '/debug/flags/v',
+    handle: (request) => {
+      if (setVerbosity === undefined) return plainError(405, 'flags endpoint is disabled.');
+      return request.method === 'PUT'
+        ? changeVerbosity(request, setVerbosity)
+        : plainError(406, 'unsupported http method');
+    },
+  };
+}
+
+const largestVerbosity = 2 ** 31 - 1;
+
+async function changeVerbosity(
+  { readBody }: ServerRequest,
+  setVerbosity: (verbosity: number) => void,
+): Promise<Answer> {
+  const given = (await readBody?.())?.toString() ?? '';
+  const value = Number(given);
+  if (!/^[+-]?\d+$/.test(given) || Math.abs(value) > largestVerbosity) {
+    const why = /^[+-]?\d+$/.test(given) ? 'value out of range' : 'invalid syntax';
+    return plainError(
+      400,
+      `error parsing or setting level: strconv.ParseInt: parsing ${JSON.stringify(given)}: ${why}`,
+    );
+  }
+  setVerbosity(value);
+  return plain(200, `successfully set klog.logging.verbosity to ${given}\n`);
+}
+
+/** Of the profiles only what this process can tell: how it was called. */
+export function profilesRoute(enabled: boolean): Route {
+  if (!enabled) {
+    return {
+      kind: 'plain',
+      path: '/debug/pprof/',
+      handle: () => plainError(405, 'profiling endpoint is disabled.'),
+    };
+  }
+  return {
+    kind: 'tree',
+    path: '/debug/pprof/',
+    methods: ['GET'],
+    handle: (_, profile) => {
+      if (profile === 'cmdline') return plain(200, process.argv.join('\0'));
+      if (profile === '') {
+        return {
+          status: 200,
+          headers: { 'Content-Type': 'text/html; charset=utf-8', 'X-Content-Type-Options': 'nosniff' },
+          body: '<html><head><title>/debug/pprof/</title></head><body><p><a href="cmdline">cmdline</a></p></body></html>\n',
+        };
+      }
+      return plainError(404, 'Unknown profile');
+    },
+  };
+}
+
+export function switchedOff(path: string, message: string): Route {
+  return { kind: 'plain', path, handle: () => plainError(405, message) };
+}

@@ -1,0 +1,46 @@
+/** `/metrics/slis`: what the health checks said each time somebody asked, as metrics. */
+import { Registry } from '../../metrics/index.js';
+import type { HealthCheck } from '../contracts.js';
+import { metricsRoute } from '../metrics.js';
+import type { Route } from '../routes.js';
+
+export interface HealthSlis {
+  /** The checks with their outcomes counted. */
+  readonly checks: readonly HealthCheck[];
+  readonly route: Route;
+}
+
+export function healthSlis(checks: readonly HealthCheck[]): HealthSlis {
+  const registry = new Registry();
+  const current = registry.gauge(
+    'kubernetes_healthcheck',
+    '[STABLE] This metric records the result of a single healthcheck.',
+    ['name', 'type'],
+  );
+  const total = registry.counter(
+    'kubernetes_healthchecks_total',
+    '[STABLE] This metric records the results of all healthcheck.',
+    ['name', 'status', 'type'],
+  );
+  return {
+    checks: checks.map((check) => ({
+      name: check.name,
+      check() {
+        const labels = { name: check.name, type: 'healthz' };
+        const told = (well: boolean): void => {
+          current.set(well ? 1 : 0, labels);
+          total.inc({ ...labels, status: well ? 'success' : 'error' });
+        };
+        try {
+          const problem = check.check();
+          told(problem === undefined);
+          return problem;
+        } catch (error) {
+          told(false);
+          throw error;
+        }
+      },
+    })),
+    route: metricsRoute('/metrics/slis', () => registry.text()),
+  };
+}

@@ -1,0 +1,135 @@
+/** The kubelet's main port: its whole API over TLS, for those who are known and allowed. */
+import { systemClock } from '../../async/index.js';
+import { AccessReviews } from '../auth/access-reviews.js';
+import type { Authenticators } from '../auth/authenticate.js';
+import { ClientCertificates } from '../auth/client-certificates.js';
+import { apiGate } from '../auth/gate.js';
+import { TokenReviews } from '../auth/token-reviews.js';
+import { type Listener, type ListenLimits, listen } from '../listen.js';
+import { flushStderr, LogHealth } from '../log-health.js';
+import { readCaBundle } from '../tls/ca-bundle.js';
+import { reloadedFiles } from '../tls/reloaded-files.js';
+import { secureServing, type TlsServing } from '../tls/secure-serving.js';
+import { tlsSettings } from '../tls/settings.js';
+import type { KubeletApiOptions, MainKubelet } from './contracts.js';
+import { mainRoutes } from './main-routes.js';
+import { requestMetrics } from './request-metrics.js';
+
+/** Streams are connections that stay, and the API server opens one for each. */
+const mainLimits: Partial<ListenLimits> = { connections: 1024 };
+
+/**
+ * Rejects when the configuration asks for what cannot be had, or the port is taken. The listener is on
+ * `config.address`:`config.port` and nowhere else.
+ */
+export async function startKubeletApi(kubelet: MainKubelet, options: KubeletApiOptions): Promise<Listener> {
+  const {
+    config,
+    timeline,
+    clock = systemClock,
+    servingCertificate,
+    limits,
+    flushLog = flushStderr,
+  } = options;
+  const settings = tlsSettings(config);
+  for (const message of settings.warnings) {
+    timeline.record({ kind: 'notice', what: 'server.tls', message, level: 'warn' });
+  }
+  checkApi(options);
+  const { clientCAFile } = config.authentication.x509;
+  const clientCa =
+    clientCAFile === ''
+      ? undefined
+      : await reloadedFiles({
+          paths: [clientCAFile],
+          what: 'the client CA bundle',
+          parse: ([pem = '']) => readCaBundle(pem),
+          clock,
+          timeline,
+        });
+  const secure = secureServing({
+    certificate: servingCertificate,
+    clientCa: clientCa === undefined ? undefined : () => clientCa.current(),
+    settings,
+    timeline,
+  });
+  const gate = apiGate({
+    authenticators: authenticators(options, secure, () => clientCa?.current()),
+    access: accessReviews(kubelet.nodeName, options),
+    timeline,
+  });
+  const logHealth = new LogHealth(clock, flushLog);
+  try {
+    const listener = await listen(mainRoutes(kubelet, options, logHealth), {
+      name: 'main',
+      address: config.address,
+      port: config.port,
+      timeline,
+      clock,
+      limits: { ...mainLimits, ...limits },
+      gate,
+      secure,
+      onRequest: requestMetrics(kubelet.registry, clock)('readwrite', config.enableDebuggingHandlers),
+    });
+    logHealth.start();
+    return {
+      address: () => listener.address(),
+      async close() {
+        logHealth.stop();
+        clientCa?.close();
+        await listener.close();
+      },
+    };
+  } catch (error) {
+    clientCa?.close();
+    throw error;
+  }
+}
+
+function checkApi({ config, api }: KubeletApiOptions): void {
+  if (api !== undefined) return;
+  if (config.authentication.webhook.enabled) {
+    throw new Error('no client provided, cannot use webhook authentication');
+  }
+  if (config.authorization.mode === 'Webhook') {
+    throw new Error('no client provided, cannot use webhook authorization');
+  }
+}
+
+function authenticators(
+  { config, api, clock = systemClock }: KubeletApiOptions,
+  secure: TlsServing,
+  bundle: () => ReturnType<typeof readCaBundle> | undefined,
+): Authenticators {
+  const { webhook, anonymous, x509 } = config.authentication;
+  return {
+    anonymous: anonymous.enabled,
+    ...(x509.clientCAFile === ''
+      ? {}
+      : {
+          certificates: new ClientCertificates({
+            clock,
+            bundle,
+            handshakeBundle: (connection) => secure.handshakeBundle(connection),
+          }),
+        }),
+    ...(webhook.enabled && api !== undefined
+      ? { tokens: new TokenReviews({ api, clock, cacheTtlMs: webhook.cacheTTL }) }
+      : {}),
+  };
+}
+
+function accessReviews(
+  nodeName: string,
+  { config, api, clock = systemClock }: KubeletApiOptions,
+): AccessReviews | undefined {
+  const { mode, webhook } = config.authorization;
+  if (mode === 'AlwaysAllow' || api === undefined) return undefined;
+  return new AccessReviews({
+    api,
+    clock,
+    nodeName,
+    allowedTtlMs: webhook.cacheAuthorizedTTL,
+    deniedTtlMs: webhook.cacheUnauthorizedTTL,
+  });
+}

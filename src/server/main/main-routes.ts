@@ -1,0 +1,102 @@
+/** The routes of the main port, by what the configuration switches on. */
+import { systemClock } from '../../async/index.js';
+import { podRoutes } from '../api/index.js';
+import type { HealthCheck } from '../contracts.js';
+import { healthzRoutes, pingCheck } from '../healthz.js';
+import { metricsRoute } from '../metrics.js';
+import { nodeLogsRoute } from '../node-logs/index.js';
+import { podsRoute } from '../pods.js';
+import type { Route } from '../routes.js';
+import { checkpointRoute } from './checkpoint.js';
+import type { KubeletApiOptions, MainKubelet } from './contracts.js';
+import { configzRoute, profilesRoute, switchedOff, verbosityRoute } from './debug.js';
+import { healthSlis } from './health-slis.js';
+import { statsRoutes } from './stats.js';
+import { flagzRoute, statuszRoute } from './zpages.js';
+
+/** What answers that it is disabled where debugging is, instead of not being there. */
+export const debugPrefixes: readonly string[] = [
+  '/run/',
+  '/exec/',
+  '/attach/',
+  '/portForward/',
+  '/containerLogs/',
+  '/runningpods/',
+  '/debug/pprof/',
+  '/logs/',
+];
+
+export function mainRoutes(
+  kubelet: MainKubelet,
+  options: KubeletApiOptions,
+  logHealth: HealthCheck,
+): Route[] {
+  const { config, version, clock = systemClock } = options;
+  const builtIn = [pingCheck, logHealth];
+  const others = kubelet.healthChecks.filter(({ name }) => builtIn.every((check) => check.name !== name));
+  const slis = healthSlis([...builtIn, ...others]);
+  return [
+    ...healthzRoutes(slis.checks),
+    slis.route,
+    metricsRoute('/metrics', () => kubelet.metricsText()),
+    metricsRoute('/metrics/probes', () => kubelet.probeMetricsText()),
+    ...statsRoutes({ stats: kubelet.stats, version, nowMs: () => clock.now() }),
+    ...(config.enableDebuggingHandlers
+      ? debuggingRoutes(kubelet, options)
+      : [
+          podsRoute(kubelet),
+          ...debugPrefixes.map((path) => switchedOff(path, 'Debug endpoints are disabled.')),
+        ]),
+  ];
+}
+
+function debuggingRoutes(kubelet: MainKubelet, options: KubeletApiOptions): Route[] {
+  const {
+    config,
+    gates,
+    version,
+    flags = {},
+    rootDir,
+    nodeLogsDir = '/var/log',
+    clock = systemClock,
+  } = options;
+  const zpages = { flags, version, startedAtMs: clock.now(), nowMs: () => clock.now() };
+  const { checkpointContainer } = kubelet.runtime;
+  const translated = kubelet.registry.counter(
+    'kubelet_websocket_streaming_requests_total',
+    '[ALPHA] Total number of WebSocket streaming requests that are translated here, by subresource.',
+    ['subresource'],
+  );
+  return [
+    ...podRoutes(kubelet, {
+      splitLogStreams: gates.enabled('PodLogsQuerySplitStreams'),
+      translateStreams: gates.enabled('ExtendWebSocketsToKubelet'),
+      onTranslated: (subresource) => translated.inc({ subresource }),
+    }),
+    configzRoute(config),
+    ...(gates.enabled('ComponentFlagz') ? [flagzRoute(zpages)] : []),
+    ...(gates.enabled('ComponentStatusz') ? [statuszRoute(zpages)] : []),
+    ...(gates.enabled('ContainerCheckpoint')
+      ? [
+          checkpointRoute({
+            kubelet,
+            checkpoint:
+              checkpointContainer === undefined
+                ? undefined
+                : (request, call) => checkpointContainer(request, call),
+            rootDir,
+            clock,
+          }),
+        ]
+      : []),
+    config.enableSystemLogHandler
+      ? nodeLogsRoute({
+          root: nodeLogsDir,
+          query: config.enableSystemLogQuery && gates.enabled('NodeLogQuery'),
+          clock,
+        })
+      : switchedOff('/logs/', 'logs endpoint is disabled.'),
+    profilesRoute(config.enableProfilingHandler),
+    verbosityRoute(config.enableDebugFlagsHandler ? options.setVerbosity : undefined),
+  ];
+}

@@ -1,0 +1,75 @@
+/** Counts the requests of a port and how long they take, with few enough labels to stay readable. */
+import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../../async/index.js';
+import type { Registry } from '../../metrics/index.js';
+import { pathOf } from '../answering.js';
+
+export type ServerType = 'readwrite' | 'readonly';
+
+const methods = new Set(['OPTIONS', 'GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'TRACE', 'CONNECT']);
+const buckets = new Set(
+  'healthz pods stats metrics metrics/cadvisor metrics/probes metrics/resource run exec attach portForward containerLogs runningpods logs'.split(
+    ' ',
+  ),
+);
+/** Only counted by name where they are served. */
+const debugBuckets = new Set('configz checkpoint debug flagz statusz'.split(' '));
+const longRunning = new Set(['exec', 'attach', 'debug']);
+
+export interface RequestLabels {
+  readonly method: string;
+  readonly path: string;
+  readonly server_type: ServerType;
+  readonly long_running: string;
+}
+
+export function requestLabels(
+  method: string,
+  target: string,
+  serverType: ServerType,
+  debugging: boolean,
+): RequestLabels {
+  const [first = '', ...rest] = pathOf(target).replace(/^\/+/, '').replace(/\/+$/, '').split('/');
+  const whole = first === 'metrics' && rest.length > 0 ? `${first}/${rest.join('/')}` : first;
+  const path = buckets.has(whole) || (debugging && debugBuckets.has(whole)) ? whole : 'other';
+  return {
+    method: methods.has(method) ? method : 'other',
+    path,
+    server_type: serverType,
+    long_running: String(longRunning.has(path)),
+  };
+}
+
+/** One observer for each port; the metrics themselves are registered once. */
+export function requestMetrics(
+  registry: Registry,
+  clock: Clock,
+): (serverType: ServerType, debugging: boolean) => (request: IncomingMessage) => () => void {
+  const names = ['method', 'path', 'server_type', 'long_running'];
+  const total = registry.counter(
+    'kubelet_http_requests_total',
+    '[ALPHA] Number of the http requests received since the server started',
+    names,
+  );
+  const inFlight = registry.gauge(
+    'kubelet_http_inflight_requests',
+    '[ALPHA] Number of the inflight http requests',
+    names,
+  );
+  const duration = registry.histogram(
+    'kubelet_http_requests_duration_seconds',
+    '[ALPHA] Duration in seconds to serve http requests',
+    names,
+  );
+  return (serverType, debugging) =>
+    ({ method = '', url = '' }) => {
+      const labels = { ...requestLabels(method, url, serverType, debugging) };
+      const begunMs = clock.monotonic();
+      total.inc(labels);
+      inFlight.inc(labels);
+      return () => {
+        inFlight.inc(labels, -1);
+        duration.observe((clock.monotonic() - begunMs) / 1000, labels);
+      };
+    };
+}

@@ -1,0 +1,70 @@
+/** `/stats/summary` and the metrics that are made of the same statistics. */
+import { cpus, release, totalmem } from 'node:os';
+import { errorText } from '../../async/index.js';
+import { cadvisorMetricsText, resourceMetricsText, type StatsProvider } from '../../resources/stats/index.js';
+import { type Answer, text } from '../answers.js';
+import { metricsRoute } from '../metrics.js';
+import type { Route, ServerRequest } from '../routes.js';
+
+const noStats: Pick<StatsProvider, 'summary' | 'measured'> = {
+  summary: () => Promise.reject(new Error('this node keeps no statistics')),
+  measured: () => Promise.reject(new Error('this node keeps no statistics')),
+};
+
+export interface StatsRoutesOptions {
+  readonly stats: StatsProvider | undefined;
+  readonly version: string;
+  readonly nowMs: () => number;
+}
+
+export function statsRoutes({ stats = noStats, version, nowMs }: StatsRoutesOptions): Route[] {
+  return [
+    {
+      kind: 'resource',
+      root: '/stats',
+      path: '/stats/summary',
+      methods: ['GET', 'POST'],
+      produces: 'application/json',
+      handle: (request) => summary(stats, request),
+    },
+    metricsRoute('/metrics/resource', async () =>
+      resourceMetricsText(await stats.summary({ onlyCpuAndMemory: true }).catch(() => undefined)),
+    ),
+    metricsRoute('/metrics/cadvisor', async () =>
+      cadvisorMetricsText(
+        await stats.measured().catch(() => undefined),
+        { cpuCores: cpus().length, memoryBytes: totalmem(), kernelVersion: release(), version },
+        nowMs(),
+      ),
+    ),
+  ];
+}
+
+async function summary(stats: Pick<StatsProvider, 'summary'>, request: ServerRequest): Promise<Answer> {
+  try {
+    const given = await formValues(request);
+    const asked = given.getAll('only_cpu_and_memory');
+    const onlyCpuAndMemory = asked.length === 1 && asked[0] === 'true';
+    const told = await stats.summary({ onlyCpuAndMemory });
+    return {
+      status: 200,
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(told, undefined, 1),
+    };
+  } catch (error) {
+    return text(500, `Internal Error: ${errorText(error)}`);
+  }
+}
+
+const mediaType = /^[^\s/;]+\/[^\s/;]+\s*(;.*)?$/;
+
+/** What a form says, before what the query does. */
+async function formValues({ method, query, headers, readBody }: ServerRequest): Promise<URLSearchParams> {
+  if (method !== 'POST') return query;
+  const type = headers['content-type'] ?? 'application/octet-stream';
+  if (!mediaType.test(type))
+    throw new Error('parse form failed: mime: unexpected content after media subtype');
+  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) return query;
+  const body = (await readBody?.())?.toString() ?? '';
+  return new URLSearchParams([...new URLSearchParams(body), ...query]);
+}

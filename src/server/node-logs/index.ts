@@ -1,0 +1,84 @@
+/** `/logs/`: the files of the node's log folder and, where it is switched on, the logs of its services. */
+import { createGzip } from 'node:zlib';
+import type { Clock } from '../../async/index.js';
+import { type Answer, isStreamed, plainError } from '../answers.js';
+import type { Route, ServerRequest } from '../routes.js';
+import { serveFile } from './files.js';
+import { decodeNodeLogQuery } from './query.js';
+import { type Journal, serviceLogs, systemJournal } from './services.js';
+
+export interface NodeLogsOptions {
+  readonly root: string;
+  /** Whether queries are answered, or their parameters mean nothing. */
+  readonly query: boolean;
+  readonly clock: Clock;
+  readonly journal?: Journal;
+}
+
+export function nodeLogsRoute(options: NodeLogsOptions): Route {
+  return {
+    kind: 'tree',
+    path: '/logs/',
+    methods: ['GET'],
+    handle: (request, below) => nodeLogs(options, request, below),
+  };
+}
+
+async function nodeLogs(
+  { root, query: queries, clock, journal = systemJournal }: NodeLogsOptions,
+  request: ServerRequest,
+  below: string,
+): Promise<Answer> {
+  const decoded = queries ? decodeNodeLogQuery(request.query) : ({ kind: 'none' } as const);
+  switch (decoded.kind) {
+    case 'none':
+      return serveFile(root, below, request);
+    case 'undecodable':
+      return plainError(400, decoded.message);
+    case 'invalid':
+      return below === '' ? plainError(406, decoded.message) : noPath;
+    case 'query': {
+      if (below !== '') return noPath;
+      const [file] = decoded.query.files;
+      if (file !== undefined) {
+        const answer = await serveFile(root, file, request);
+        return answer.status === 404
+          ? plainError(406, `query: Invalid value: ${JSON.stringify(file)}: no such file`)
+          : answer;
+      }
+      const answer = serviceLogs({ root, journal, clock }, decoded.query);
+      return request.headers['accept-encoding'] === 'gzip' ? gzipped(answer) : answer;
+    }
+  }
+}
+
+const noPath = plainError(406, 'path not allowed in query mode');
+
+function gzipped(answer: Answer): Answer {
+  const { body } = answer;
+  if (!isStreamed(body)) return answer;
+  return {
+    ...answer,
+    headers: { ...answer.headers, 'Content-Encoding': 'gzip' },
+    body: {
+      ...body,
+      stream: async (sink, signal) => {
+        const zip = createGzip();
+        const out = (async () => {
+          for await (const chunk of zip) await sink.write(chunk as Buffer);
+        })();
+        const write = (bytes: Buffer): Promise<void> =>
+          new Promise((resolve, reject) => zip.write(bytes, (error) => (error ? reject(error) : resolve())));
+        try {
+          await body.stream({ write }, signal);
+          zip.end();
+        } catch (error) {
+          zip.destroy();
+          await out.catch(() => {});
+          throw error;
+        }
+        await out;
+      },
+    },
+  };
+}

@@ -1,0 +1,16 @@
+/** The authorities that clients' certificates may come from, read from PEM. */
+import { X509Certificate } from 'node:crypto';
+
+export interface CaBundle {
+  readonly pem: string;
+  readonly certificates: readonly X509Certificate[];
+}
+
+const certificatePattern = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+
+/** Throws when there is no certificate in the text, or one that cannot be read. */
+export function readCaBundle(pem: string): CaBundle {
+  const blocks = pem.match(certificatePattern) ?? [];
+  if (blocks.length === 0) throw new Error('data does not contain any valid RSA or ECDSA certificates');
+  return { pem: blocks.join('\n'), certificates: blocks.map((block) => new X509Certificate(block)) };
+}

@@ -1,0 +1,98 @@
+/** Values read from files that others replace while we run: the newest good one is at hand at any moment. */
+import { type FSWatcher, watch } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Clock, Timer } from '../../async/index.js';
+import type { Timeline } from '../../timeline/index.js';
+
+export interface ReloadedFilesOptions<T> {
+  readonly paths: readonly string[];
+  /** For messages: `the client CA bundle`. */
+  readonly what: string;
+  /** Throws when the contents, in the order of the paths, are no good. */
+  readonly parse: (contents: readonly string[]) => T;
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+}
+
+const reloadPeriodMs = 60_000;
+/** Files of a pair are replaced one after the other. */
+const settleMs = 200;
+
+export interface Reloaded<T> {
+  /** The newest good value; changes only when the contents do. */
+  current(): T;
+  close(): void;
+}
+
+/** Rejects when the files are no good to begin with. Later ones that are not leave the value as it was. */
+export async function reloadedFiles<T>(options: ReloadedFilesOptions<T>): Promise<Reloaded<T>> {
+  const { paths, what, parse, clock, timeline } = options;
+  const read = (): Promise<string[]> => Promise.all(paths.map((file) => readFile(file, 'utf8')));
+  let contents = await read();
+  let value = parse(contents);
+  let closed = false;
+  let timer: Timer | undefined;
+  let state: 'waiting' | 'settling' | 'reading' | 'changed-meanwhile' = 'waiting';
+
+  const reload = async (): Promise<void> => {
+    try {
+      const found = await read();
+      if (closed || found.every((text, at) => text === contents[at])) return;
+      value = parse(found);
+      contents = found;
+      timeline.record({
+        kind: 'transition',
+        what: 'server.tls',
+        message: `${what} was read anew`,
+        because: 'its files changed',
+      });
+    } catch (error) {
+      if (closed) return;
+      const message = `${what} cannot be read anew; the one before stays in use`;
+      timeline.record({ kind: 'problem', what: 'server.tls', message, error });
+    }
+  };
+  const wait = (delayMs: number): void => {
+    timer?.cancel();
+    if (closed) return;
+    timer = clock.setTimer(delayMs, () => {
+      state = 'reading';
+      void reload().finally(() => {
+        const again = state === 'changed-meanwhile';
+        state = again ? 'settling' : 'waiting';
+        wait(again ? settleMs : reloadPeriodMs);
+      });
+    });
+  };
+  /** A folder in which something happens all the time must not put the reading off for ever. */
+  const onChange = (): void => {
+    if (state === 'reading') state = 'changed-meanwhile';
+    if (state !== 'waiting') return;
+    state = 'settling';
+    wait(settleMs);
+  };
+  wait(reloadPeriodMs);
+  const watchers = [...new Set(paths.map((file) => path.dirname(file)))].flatMap((folder) =>
+    watchFolder(folder, onChange),
+  );
+  return {
+    current: () => value,
+    close() {
+      closed = true;
+      timer?.cancel();
+      for (const watcher of watchers) watcher.close();
+    },
+  };
+}
+
+/** None where the system cannot watch: the period alone finds changes then. */
+function watchFolder(folder: string, onChange: () => void): FSWatcher[] {
+  try {
+    const watcher = watch(folder, { persistent: false }, onChange);
+    watcher.on('error', () => watcher.close());
+    return [watcher];
+  } catch {
+    return [];
+  }
+}
