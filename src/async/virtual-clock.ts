@@ -1,18 +1,13 @@
 /** A clock that stands still until a test moves it; timers fire in order, and the work they wake runs in between. */
 import type { Clock, Timer } from './clock.js';
-
-interface Pending {
-  readonly dueMs: number;
-  readonly order: number;
-  readonly fire: () => void;
-}
+import { type PendingTimer, TimerHeap } from './timer-heap.js';
 
 export class VirtualClock implements Clock {
   /** Since the start, as numbers near today's date are too coarse for due times with fractions of a millisecond. */
   #nowMs = 0;
   #order = 0;
   readonly #startMs: number;
-  readonly #timers = new Set<Pending>();
+  readonly #timers = new TimerHeap();
 
   constructor(startMs = Date.UTC(2026, 0, 1)) {
     this.#startMs = startMs;
@@ -27,9 +22,9 @@ export class VirtualClock implements Clock {
   }
 
   setTimer(delayMs: number, fire: () => void): Timer {
-    const pending: Pending = { dueMs: this.#nowMs + Math.max(0, delayMs), order: this.#order++, fire };
+    const pending: PendingTimer = { dueMs: this.#nowMs + Math.max(0, delayMs), order: this.#order++, fire };
     this.#timers.add(pending);
-    return { cancel: () => void this.#timers.delete(pending) };
+    return { cancel: () => this.#timers.delete(pending) };
   }
 
   /** How many timers wait; a stopped system should leave none. */
@@ -42,7 +37,7 @@ export class VirtualClock implements Clock {
     const targetMs = this.#nowMs + durationMs;
     await settle();
     for (;;) {
-      const next = this.#earliest();
+      const next = this.#timers.earliest();
       if (next === undefined || next.dueMs > targetMs) break;
       this.#timers.delete(next);
       this.#nowMs = Math.max(this.#nowMs, next.dueMs);
@@ -58,26 +53,12 @@ export class VirtualClock implements Clock {
     const endMs = this.#nowMs + limitMs;
     await settle();
     while (!condition()) {
-      const next = this.#earliest();
+      const next = this.#timers.earliest();
       if (next === undefined || next.dueMs > endMs) {
         throw new Error(`condition did not hold within ${limitMs} ms of virtual time`);
       }
       await this.advance(Math.max(0, next.dueMs - this.#nowMs));
     }
-  }
-
-  #earliest(): Pending | undefined {
-    let earliest: Pending | undefined;
-    for (const timer of this.#timers) {
-      if (
-        earliest === undefined ||
-        timer.dueMs < earliest.dueMs ||
-        (timer.dueMs === earliest.dueMs && timer.order < earliest.order)
-      ) {
-        earliest = timer;
-      }
-    }
-    return earliest;
   }
 }
 

@@ -58,3 +58,15 @@ export async function loadClientCommand(name: string): Promise<ClientCommand | u
       return undefined;
   }
 }
+
+/** The description of a command whose flags can be completed. */
+export async function loadCommandSpec(name: string): Promise<CommandSpec | undefined> {
+  switch (name) {
+    case 'run':
+      return (await import('./run/options.js')).runSpec;
+    case 'cri':
+      return (await import('./cri-serve.js')).criServeSpec;
+    default:
+      return (await loadClientCommand(name))?.spec;
+  }
+}

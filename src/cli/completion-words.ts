@@ -21,6 +21,7 @@ export async function completions(words: readonly string[], context: CompletionC
   if (words.length <= 1) return matching(context.commands, current);
   if (command === 'completion') return matching(['bash', 'zsh', 'fish'], current);
   if (command === 'help') return matching(context.commands, current);
+  if (command === 'cri' && words.length === 2) return matching(['serve'], current);
   const spec = context.specOf(command);
   if (spec === undefined) return [];
   const before = args.slice(0, -1);
@@ -67,7 +68,7 @@ async function flagValues(
       return pod === undefined ? [] : containersOf(pod);
     }
     default:
-      return [];
+      return spec.flags[flag]?.values ?? [];
   }
 }
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { commandNames, loadClientCommand } from './commands.js';
+import { commandNames, loadCommandSpec } from './commands.js';
 import { completions } from './completion-words.js';
 
 const complete = async (line: string): Promise<string[]> => {
   const words = line.split(' ');
-  const spec = (await loadClientCommand(words[0] ?? ''))?.spec;
+  const spec = await loadCommandSpec(words[0] ?? '');
   return completions(words, {
     commands: commandNames,
     specOf: () => spec,
@@ -28,6 +28,10 @@ describe('completions', () => {
     ['several pods', 'stop web d', ['db']],
     ['shells', 'completion z', ['zsh']],
     ['nothing in the command of a container', 'exec web -- l', []],
+    ['flags of a run', 'run --d', ['--detach']],
+    ['runtimes of a run', 'run --runtime ', ['auto', 'containerd', 'process']],
+    ['what can be done with the CRI', 'cri ', ['serve']],
+    ['built-in runtimes', 'cri serve --runtime ', ['process', 'sim']],
     ['nothing where files are wanted', 'run ', []],
   ])('%s', async (_, line, words) => {
     expect(await complete(line)).toEqual(words);

@@ -1,6 +1,6 @@
 /** `nodelet completion`: the scripts that teach shells to complete, and the words that those ask for. */
 import { choosePod, containersOf, listPods } from './client/pods.js';
-import { commandNames, loadClientCommand } from './commands.js';
+import { commandNames, loadCommandSpec } from './commands.js';
 import { completions } from './completion-words.js';
 import { listRuns, type Run } from './run/state.js';
 
@@ -63,7 +63,7 @@ export async function runCompletion(argv: readonly string[]): Promise<number> {
 }
 
 async function wordsAtCursor(words: readonly string[]): Promise<string[]> {
-  const spec = (await loadClientCommand(words[0] ?? ''))?.spec;
+  const spec = await loadCommandSpec(words[0] ?? '');
   const runs = async (): Promise<Run[]> => (await listRuns()).filter(({ alive }) => alive);
   const pods = async () => (await Promise.all((await runs()).map((run) => listPods(run)))).flat();
   try {

@@ -13,6 +13,7 @@ const flags = {
   runtime: {
     type: 'string',
     value: 'NAME',
+    values: ['process', 'sim'],
     help: 'process: containers are processes of this machine; sim: they are simulated in memory',
   },
   listen: {

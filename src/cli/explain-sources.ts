@@ -17,6 +17,8 @@ export interface PodEntries {
 export interface EntrySource {
   /** For messages. */
   readonly place: string;
+  /** That nobody keeps these pods any more, and what to do; nothing will follow. */
+  readonly gone?: string;
   /** The pods it knows, each as often as it likes, the latest last. */
   pods(): Promise<readonly KnownPod[]>;
   entriesOf(uid: string): Promise<PodEntries>;
@@ -52,9 +54,10 @@ export function socketSource(connection: Connection): EntrySource {
 const lookAgainMs = 300;
 
 /** What was kept on disk, also after a crash. */
-export function diskSource(dir: string): EntrySource {
+export function diskSource(dir: string, gone?: string): EntrySource {
   return {
     place: dir,
+    ...(gone === undefined ? {} : { gone }),
     pods: () => readDiskRing(dir),
     entriesOf: async (uid) => split(await readDiskRing(dir), uid),
     async *follow(uid, after, signal) {

@@ -8,7 +8,7 @@ import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/
 import type { FlagValues } from './client/flags.js';
 import { CommandFailure, UsageError } from './client/usage-error.js';
 import { diskSource, type EntrySource, type KnownPod, socketSource } from './explain-sources.js';
-import { findRun, listRuns } from './run/state.js';
+import { defaultRunName, findRun, listRuns, type Run } from './run/state.js';
 
 const flags = {
   output: { type: 'string', short: 'o', value: 'FORMAT', help: 'json: everything, for programs' },
@@ -50,13 +50,16 @@ export function runExplain(argv: readonly string[]): Promise<number> {
       values.namespace === undefined || name.includes('/') ? name : `${values.namespace}/${name}`;
     const { source, uid } = await findPod(await sources(values), wanted);
     const { entries, node } = await source.entriesOf(uid);
-    const explanation = explainPod(entries, node, Date.now());
+    const { gone } = source;
+    // Nothing is due any more where nobody is left to do it.
+    const explanation = explainPod(entries, node, gone === undefined ? Date.now() : Number.POSITIVE_INFINITY);
+    const told = gone === undefined ? {} : { gone };
     process.stdout.write(
       values.output === 'json'
-        ? `${JSON.stringify(explanation, undefined, 2)}\n`
-        : explanationText(explanation, values.all ? {} : { maxSteps: screenSteps }),
+        ? `${JSON.stringify({ ...explanation, ...told }, undefined, 2)}\n`
+        : explanationText(explanation, { ...told, ...(values.all ? {} : { maxSteps: screenSteps }) }),
     );
-    if (values.follow) {
+    if (values.follow && gone === undefined) {
       for await (const entry of source.follow(uid, entries, new AbortController().signal)) {
         for (const step of explainPod([entry], [], Date.now()).steps) {
           process.stdout.write(
@@ -76,15 +79,24 @@ async function sources(values: FlagValues<typeof flags>): Promise<EntrySource[]>
   if (values.socket !== undefined) return [socketSource({ socketPath: values.socket })];
   if (values.run !== undefined) {
     const run = await findRun(values.run);
-    return [run.alive ? socketSource({ socketPath: run.socketPath, run }) : ring(run.rootDir)];
+    return [run.alive ? socketSource({ socketPath: run.socketPath, run }) : deadRun(run)];
   }
   const runs = await listRuns();
   const living = runs.filter(({ alive }) => alive);
   return [
     ...living.map((run) => socketSource({ socketPath: run.socketPath, run })),
-    ...runs.filter(({ alive }) => !alive).map(({ rootDir }) => ring(rootDir)),
+    ...runs.filter(({ alive }) => !alive).map(deadRun),
     ...(existsSync(path.join(agentRootDir, 'timeline')) || runs.length === 0 ? [ring(agentRootDir)] : []),
   ];
+}
+
+function deadRun({ name, pid, rootDir }: Run): EntrySource {
+  const option = name === defaultRunName ? '' : ` --name ${name}`;
+  return diskSource(
+    path.join(rootDir, 'timeline'),
+    `Run "${name}" is gone: its process ${pid} crashed or was killed. Its containers may still run: ` +
+      `the same "nodelet run" again takes them over, "nodelet stop${option}" removes them.`,
+  );
 }
 
 interface FoundPod {
@@ -106,15 +118,13 @@ async function findPod(all: readonly EntrySource[], wanted: string): Promise<Fou
     if (uid !== undefined) return { source, uid };
     known.push(...pods);
   }
-  if (known.length === 0) {
+  if (podNames(known).length === 0) {
     const places = all.map(({ place }) => place).join(', ');
     throw new CommandFailure(
-      `nobody has kept a timeline in ${places}; start pods with nodelet run, or name the folder of an agent with --root-dir`,
+      `no pod is known in ${places}; start pods with nodelet run, or name the folder of an agent with --root-dir`,
     );
   }
-  throw new CommandFailure(
-    `no pod "${wanted}" in the timeline; known are: ${podNames(known).join(', ') || 'none'}`,
-  );
+  throw new CommandFailure(`no pod "${wanted}" in the timeline; known are: ${podNames(known).join(', ')}`);
 }
 
 /** UIDs of the pods that a user may mean; a pod that was replaced counts only with its newest UID. */

@@ -69,10 +69,16 @@ export interface GetRequest {
   readonly headers: boolean;
 }
 
+/** What kubectl knows and a run does not; a pod that is called like one is reached by `get pod NAME`. */
+const otherKinds =
+  /^(all|nodes?|no|services?|svc|deployments?|deploy|statefulsets?|sts|daemonsets?|ds|replicasets?|rs|jobs?|cronjobs?|configmaps?|cm|secrets?|events?|ev|namespaces?|ns|persistentvolumes?|pv|persistentvolumeclaims?|pvc)$/;
+
 export function getRequest(values: FlagValues<typeof flags>, positionals: readonly string[]): GetRequest {
   const [first, ...others] = positionals;
   // The only kind there is need not be said.
   const names = first === undefined ? [] : podWords.has(first) ? others : positionals;
+  if (first !== undefined && otherKinds.test(first))
+    throw new UsageError(`only pods can be shown, not ${first}: nodelet get pods`);
   if (names.length > 0 && values['all-namespaces'])
     throw new UsageError(
       'a pod cannot be named across all namespaces: leave -A out, or name its namespace with -n',
@@ -134,22 +140,38 @@ async function watch(connection: Connection, request: GetRequest): Promise<numbe
     for (const name of names) chosen.add(choosePod(all, { name, namespace }).metadata.uid);
   }
   const options = tableOptions(request);
+  const isShown = (pod: Pod): boolean =>
+    chosen.size > 0 ? chosen.has(pod.metadata.uid) : isWanted(pod, request);
+  const isTable = format === undefined || format === 'wide';
+  const listed = isTable ? (await listPods(connection)).filter(isShown).sort(byName) : [];
+  // The watch begins with what was listed.
+  const told = new Map(listed.map((pod) => [pod.metadata.uid, contentOf(pod)]));
+  let header = request.headers ? podTableHeader(options) : undefined;
   let widths: number[] | undefined;
+  const show = (pods: readonly Pod[]): void => {
+    const rows = pods.map((pod) => podTableRow(pod, Date.now(), options));
+    if (rows.length === 0) return;
+    widths ??= columnWidths(header, rows);
+    process.stdout.write(formatRows(header === undefined ? rows : [header, ...rows], widths));
+    header = undefined;
+  };
+  show(listed);
   for await (const { object: pod } of askLines<WatchEvent>(connection, '/watch')) {
-    if (chosen.size > 0 ? !chosen.has(pod.metadata.uid) : !isWanted(pod, request)) continue;
+    if (!isShown(pod)) continue;
+    const before = told.get(pod.metadata.uid);
+    told.delete(pod.metadata.uid);
+    if (before !== undefined && before === contentOf(pod)) continue;
     if (format === 'json') process.stdout.write(jsonText(podObject([pod], true)));
     else if (format === 'yaml') process.stdout.write(`---\n${await yamlText(podObject([pod], true))}`);
     else if (format === 'name') process.stdout.write(nameText([pod]));
-    else {
-      const row = podTableRow(pod, Date.now(), options);
-      const header = request.headers ? podTableHeader(options) : undefined;
-      const isFirst = widths === undefined;
-      widths ??= columnWidths(header, [row]);
-      process.stdout.write(formatRows(isFirst && header !== undefined ? [header, row] : [row], widths));
-    }
+    else show([pod]);
   }
   process.stderr.write('the run has ended\n');
   return 0;
+}
+
+function contentOf({ metadata, spec, status }: Pod): string {
+  return JSON.stringify([metadata, spec, status]);
 }
 
 function tableOptions({ format, namespace, names, showLabels }: GetRequest) {

@@ -21,7 +21,10 @@ Usage:
 The agent takes the reference kubelet's flags and configuration file:
   nodelet agent --help
 
-Example: run every pod manifest of a folder on the containerd of this machine
+Examples:
+  # the pods of a file on this machine, until Ctrl-C
+  nodelet run web.yaml
+  # every pod manifest of a folder, as the agent of this machine on its containerd
   nodelet agent --pod-manifest-path /etc/kubernetes/manifests
 `;
 
@@ -40,6 +43,8 @@ async function main(argv: readonly string[]): Promise<number> {
     case undefined:
       process.stdout.write(overview);
       return 0;
+    case '--help':
+    case '-h':
     case 'help':
       if (rest[0] !== undefined && rest[0] !== 'help') return main([rest[0], '--help']);
       process.stdout.write(overview);

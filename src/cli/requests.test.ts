@@ -52,6 +52,10 @@ describe('get', () => {
   ])('%s', (_, line, expected) => {
     expect(request(line)).toMatchObject(expected);
   });
+  it('refuses kinds that a run does not have', () => {
+    expect(() => request('nodes')).toThrow('only pods can be shown, not nodes: nodelet get pods');
+    expect(request('pod all')).toMatchObject({ names: ['all'] });
+  });
   it('refuses a name with a selector', () => {
     expect(() => request('pod web -l a=b')).toThrow('name cannot be provided when a selector is specified');
   });

@@ -1,12 +1,13 @@
 /** `nodelet stop`: ends pods, or whole runs. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../async/index.js';
 import type { PodRef } from '../timeline/index.js';
 import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/command.js';
 import { ask, askLines, type Connection, connectTo, isNobodyThere } from './client/connection.js';
 import { type FlagValues, wholeNumber } from './client/flags.js';
 import { choosePod, listPods } from './client/pods.js';
 import { CommandFailure, UsageError } from './client/usage-error.js';
-import { listRuns } from './run/state.js';
+import { findRun, listRuns } from './run/state.js';
 
 const flags = {
   all: { type: 'boolean', help: 'all runs of this user' },
@@ -24,7 +25,10 @@ export const stopSpec: CommandSpec<typeof flags> = {
   name: 'stop',
   about: 'Stops pods of a run, or the whole run with all its pods.',
   synopsis: ['[POD…] [flags]'],
-  notes: 'Without a pod the whole run is stopped. The command ends when everything has stopped.',
+  notes: [
+    'Without a pod the whole run is stopped. The command ends when everything has stopped.',
+    'Of a run that crashed, what it left is killed and removed.',
+  ].join('\n'),
   flags,
   examples: [
     ['nodelet stop web', 'one pod; the others go on'],
@@ -43,12 +47,24 @@ export function runStop(argv: readonly string[]): Promise<number> {
       return stopPods(await connectTo(values), positionals, values.namespace, query);
     }
     query.set('all', '1');
-    if (!values.all) return stopRun(await connectTo(values), query);
-    const living = (await listRuns()).filter(({ alive }) => alive);
-    if (living.length === 0) throw new CommandFailure('nothing runs');
-    const codes = await Promise.all(living.map((run) => stopRun({ socketPath: run.socketPath, run }, query)));
+    if (values.socket !== undefined) return stopRun({ socketPath: values.socket }, query);
+    const runs = values.all ? await listRuns() : [await findRun(values.run)];
+    if (runs.length === 0) throw new CommandFailure('nothing runs');
+    const codes = await Promise.all(
+      runs.map((run) =>
+        run.alive ? stopRun({ socketPath: run.socketPath, run }, query) : removeDeadRun(run.name),
+      ),
+    );
     return Math.max(...codes);
   });
+}
+
+/** Its containers may have outlived it, and nobody else would end them. */
+async function removeDeadRun(name: string): Promise<number> {
+  const { removeLeftOver } = await import('./run/left-over.js');
+  await removeLeftOver(name, systemClock);
+  process.stdout.write(`run "${name}" had crashed; what it left is removed\n`);
+  return 0;
 }
 
 export function gracePeriod(

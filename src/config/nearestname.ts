@@ -15,7 +15,8 @@ export function nearestName(wanted: string, known: Iterable<string>): string | u
   return best;
 }
 
-function editDistance(a: string, b: string): number {
+/** How many letters must be changed, added or left out to make one of the other. */
+export function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let row = 1; row <= a.length; row++) {
     const current = [row];

@@ -4,6 +4,7 @@ import { formatFieldPath } from './document.js';
 
 export interface Problem {
   readonly file: string;
+  /** From 1; 0 when it is the file as a whole, with no place in it. */
   readonly line: number;
   readonly column: number;
   /** `spec.containers[0].image`; empty for the document itself. */
@@ -22,7 +23,8 @@ export class InvalidManifest extends Error {
 
 /** `pod.yaml:7:5: spec.containers[0].image: expected …` */
 export function formatProblem(problem: Problem): string {
-  const place = `${problem.file}:${problem.line}:${problem.column}: `;
+  const place =
+    problem.line === 0 ? `${problem.file}: ` : `${problem.file}:${problem.line}:${problem.column}: `;
   return problem.field === '' ? place + problem.message : `${place}${problem.field}: ${problem.message}`;
 }
 

@@ -5,23 +5,32 @@ import { clockTime, type Explanation, type Step } from './explain.js';
 export interface TextOptions {
   /** Steps to show at most, the latest; all when undefined. */
   readonly maxSteps?: number;
+  /** Who kept the pod is gone, as this sentence says: what is known is not how it is now. */
+  readonly gone?: string;
 }
 
-export function explanationText(explanation: Explanation, { maxSteps }: TextOptions = {}): string {
+export function explanationText(explanation: Explanation, { maxSteps, gone }: TextOptions = {}): string {
   const { pod, steps, phase, ready, containers, waitsFor, unblock } = explanation;
   const shown = maxSteps === undefined ? steps : steps.slice(-maxSteps);
   const lines = [`Pod ${pod.namespace}/${pod.name} (${pod.uid})`, ''];
   if (shown.length < steps.length)
     lines.push(`  … ${steps.length - shown.length} earlier steps; --all shows them`);
-  lines.push(...shown.map(stepLine), '', `Now: ${phase}, ${ready ? 'ready' : 'not ready'}`);
+  lines.push(...shown.map(stepLine), '');
+  if (gone !== undefined) lines.push(gone);
+  const when =
+    gone === undefined ? 'Now' : `At ${clockTime(steps.at(-1)?.timeMs ?? 0)}, the last that is known`;
+  lines.push(`${when}: ${phase}, ${ready ? 'ready' : 'not ready'}`);
   for (const { name, state, restarts } of containers) {
     lines.push(
       `  ${name}: ${state}${restarts === 0 ? '' : `, ${restarts} restart${restarts === 1 ? '' : 's'}`}`,
     );
   }
-  lines.push(waitsFor.length === 0 ? 'Waits for: nothing' : 'Waits for:');
+  const waits = gone === undefined ? 'Waits for' : 'Waited for';
+  lines.push(waitsFor.length === 0 ? `${waits}: nothing` : `${waits}:`);
   lines.push(...waitsFor.map((text) => `  ${text}`));
-  if (unblock.length > 0) lines.push('What would help:', ...unblock.map((text) => `  ${text}`));
+  // Whoever would try again is gone.
+  if (unblock.length > 0 && gone === undefined)
+    lines.push('What would help:', ...unblock.map((text) => `  ${text}`));
   return `${lines.join('\n')}\n`;
 }
 

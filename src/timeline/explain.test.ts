@@ -150,6 +150,46 @@ describe('explainPod', () => {
     if (unblock !== undefined) expect(explanation.unblock.join('\n')).toMatch(unblock);
   });
 
+  it('does not send to the log of a container that never started', async () => {
+    const { entries, nowMs } = await recorded(
+      plan,
+      {
+        kind: 'effect',
+        what: 'container.start',
+        message: 'app did not start',
+        container: 'app',
+        error: new Error('exec: "x": not found: rpc error: code = Unknown desc = exec: "x": not found'),
+      },
+      state('Waiting (CrashLoopBackOff)', 'back-off 10s'),
+    );
+    expect(explainPod(entries, [], nowMs).unblock).toEqual([
+      'container app: it could not be started: exec: "x": not found; check its command and image',
+    ]);
+  });
+
+  it('does not take for the present what was last known of a pod that nobody keeps any more', async () => {
+    const { entries } = await recorded(plan, state('Waiting (CrashLoopBackOff)', 'back-off 10s'), {
+      kind: 'decision',
+      what: 'container.wait',
+      message: 'not yet',
+      container: 'app',
+      data: { waitMs: 10_000 },
+    });
+    const text = explanationText(explainPod(entries, [], Number.POSITIVE_INFINITY), {
+      gone: 'The run is gone.',
+    });
+    expect(text.split('\n\n').at(-1)).toBe(
+      [
+        'The run is gone.',
+        'At 00:00:02, the last that is known: Pending, not ready',
+        '  app: Waiting (CrashLoopBackOff)',
+        'Waited for:',
+        '  container app: CrashLoopBackOff: back-off 10s',
+        '',
+      ].join('\n'),
+    );
+  });
+
   it('fits a screen and says what was left out', async () => {
     const { entries, nowMs } = await recorded(plan, state('Running', 'the runtime started it'), {
       kind: 'transition',

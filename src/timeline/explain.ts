@@ -171,11 +171,21 @@ function containerReasons(
       return [
         {
           waitsFor: `container ${name}: ${reason}${until}: ${waiting?.because ?? ''}`,
-          ...(advice[reason] === undefined ? {} : { unblock: `container ${name}: ${advice[reason]}` }),
+          ...adviceFor(name, reason, entries),
         },
       ];
     })
     .concat(volumeAndNetworkReasons(entries));
+}
+
+function adviceFor(name: string, reason: string, entries: readonly Entry[]): { unblock?: string } {
+  const start = entries.findLast(({ what, container }) => what === 'container.start' && container === name);
+  // One that never came to run has no log to look at.
+  if (reason === 'CrashLoopBackOff' && start?.error !== undefined) {
+    const [error] = start.error.split(': rpc error: ');
+    return { unblock: `container ${name}: it could not be started: ${error}; check its command and image` };
+  }
+  return advice[reason] === undefined ? {} : { unblock: `container ${name}: ${advice[reason]}` };
 }
 
 /** Warnings since the last plan that keep the pod from starting at all. */
@@ -212,6 +222,10 @@ function afterArrow(message: string | undefined): string | undefined {
   return message?.split(' → ').at(-1)?.trim();
 }
 
+/** As the clock on the wall shows it. */
 export function clockTime(timeMs: number): string {
-  return new Date(timeMs).toISOString().slice(11, 19);
+  const time = new Date(timeMs);
+  return [time.getHours(), time.getMinutes(), time.getSeconds()]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':');
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -39,6 +40,49 @@ function expectNothingLeft(): void {
   expect(processesOf(stateDir)).toEqual([]);
 }
 
+describe('nodelet run that is not asked right', () => {
+  it('an address that has a web page', async () => {
+    const server = createServer((_, response) => response.end('<!DOCTYPE html><html></html>'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const command = run([`http://127.0.0.1:${port}/pod.yaml`]);
+    expect(await command.exitCode()).toBe(1);
+    expect(command.stderr).toContain('the server answered with a web page');
+    server.close();
+  });
+  it('can be stopped while it waits for a manifest', async () => {
+    let asked: () => void = () => {};
+    const wasAsked = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    const server = createServer(() => asked());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const command = run([`http://127.0.0.1:${port}/pod.yaml`]);
+    await wasAsked;
+    command.signal('SIGINT');
+    expect(await command.exitCode()).toBe(1);
+    expect(command.stderr).toBe('nodelet run: stopped before the manifests were read\n');
+    server.closeAllConnections();
+    server.close();
+  });
+  it('a folder for its state that cannot be', async () => {
+    await mkdir(stateDir, { recursive: true });
+    await writeFile(path.join(stateDir, 'data'), '');
+    const file = await put('job.yaml', podManifest('job', { policy: 'Never', script: 'exit 0' }));
+    for (const flags of [[], ['--detach']]) {
+      const command = run([file, ...flags]);
+      expect(await command.exitCode()).toBe(1);
+      expect(command.stderr).toMatch(
+        /cannot be (made|written).*; set NODELET_STATE_DIR to a folder of your own\n$/,
+      );
+    }
+    const deep = nodelet(['run', '--runtime', 'process', file], { stateDir: path.join(dir, 'x'.repeat(90)) });
+    expect(await deep.exitCode()).toBe(1);
+    expect(deep.stderr).toMatch(/is too long for a socket.*shorter name\n$/);
+  });
+});
+
 describe('nodelet run without a terminal', () => {
   it('tells each change in a line and ends by itself when its pods have', async () => {
     const file = await put('job.yaml', podManifest('job', { policy: 'Never', script: 'echo one; sleep 1' }));
@@ -66,10 +110,11 @@ describe('nodelet run without a terminal', () => {
     const file = await put('job.yaml', podManifest('job', { policy, script: marked }));
     const command = run([file]);
     expect(await command.exitCode()).toBe(code);
-    if (code === 1) expect(command.stderr).toContain('pod default/job failed');
+    if (code === 1)
+      expect(command.stderr).toContain('pod default/job failed: container app exited with code 3');
     expectNothingLeft();
   });
-  it('says what is wrong with a manifest and runs the others', async () => {
+  it('says what is wrong with a manifest, runs the others, and does not end well', async () => {
     const file = await put(
       'mixed.yaml',
       podManifest('good', { policy: 'Never', script: 'exit 0' }),
@@ -77,7 +122,7 @@ describe('nodelet run without a terminal', () => {
       'apiVersion: v1\nkind: Service\nmetadata: {name: web}',
     );
     const command = run([file]);
-    expect(await command.exitCode()).toBe(0);
+    expect(await command.exitCode()).toBe(1);
     expect(command.stderr).toContain(
       `error: ${file}:6:31: spec.containers[0].image: expected a string, found a number`,
     );
@@ -89,7 +134,7 @@ describe('nodelet run without a terminal', () => {
     const command = run([file, path.join(dir, 'none.yaml')]);
     expect(await command.exitCode()).toBe(1);
     expect(command.stderr).toContain(`error: ${file}:1`);
-    expect(command.stderr).toContain('none.yaml:1:1: there is no such file or folder');
+    expect(command.stderr).toContain('none.yaml: there is no such file or folder');
     expect(command.stderr).toContain('no pod is left to run');
     expectNothingLeft();
   });
@@ -170,8 +215,19 @@ spec:
     ['a bad name', ['--name', 'a/b', 'x'], /cannot be the name of a run/],
   ])('refuses %s', async (_what, args, message) => {
     const command = nodelet(['run', ...args]);
-    expect(await command.exitCode()).toBe(1);
+    expect(await command.exitCode()).toBe(2);
     expect(command.stderr).toMatch(message);
+  });
+  it('lets pods end well when whoever reads its output goes away', async () => {
+    const marker = path.join(dir, 'ended-well');
+    const script = `trap 'sleep 0.5; echo > ${marker}; exit 0' TERM; while :; do echo line; sleep 0.1; done`;
+    const file = await put('chatty.yaml', podManifest('chatty', { script }));
+    const command = run([file, '--logs'], { prefix: ['sh', '-c', '"$0" "$@" | head -n 1'] });
+    expect(await command.exitCode()).toBe(0);
+    expect(command.stdout).toBe('chatty/app | line\n');
+    expect(command.stderr).not.toMatch(/Killing|failed/);
+    expect(existsSync(marker)).toBe(true);
+    expectNothingLeft();
   });
   it('shows help with examples', async () => {
     const command = nodelet(['run', '--help']);
@@ -298,6 +354,20 @@ describe('nodelet run in the background', () => {
     await command.exitCode();
     const next = run([second, '--name', 'bg']);
     expect(await next.exitCode()).toBe(0);
+    expectNothingLeft();
+  });
+  it('what a killed run has left is ended and removed by nodelet stop', async () => {
+    const file = await put('web.yaml', podManifest('web', { script: runsOn }));
+    const command = run([file]);
+    await command.until('web: Running');
+    command.signal('SIGKILL');
+    await command.exitCode();
+    const asked = nodelet(['get', 'pods']);
+    expect(await asked.exitCode()).toBe(1);
+    expect(asked.stderr).toContain('its containers may still run. "nodelet stop" ends and removes them');
+    const stop = nodelet(['stop']);
+    expect(await stop.exitCode()).toBe(0);
+    expect(stop.stdout).toBe('run "default" had crashed; what it left is removed\n');
     expectNothingLeft();
   });
   it('shows why it could not start', async () => {

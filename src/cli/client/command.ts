@@ -81,6 +81,8 @@ function failureText(error: unknown): string {
   const expected =
     error instanceof UsageError || error instanceof CommandFailure || error instanceof StartFailure;
   if (expected || !(error instanceof Error)) return errorText(error);
+  if ('code' in error && error.code === 'ECONNRESET')
+    return 'the connection broke off: the run has crashed or was killed. See "nodelet ps" and "nodelet explain POD"';
   return process.env.NODELET_DEBUG === undefined ? error.message : (error.stack ?? error.message);
 }
 

@@ -1,6 +1,6 @@
 /** The client of a run's socket: questions with one answer, and answers that go on. */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { findRun, type Run } from '../run/state.js';
+import { defaultRunName, findRun, type Run } from '../run/state.js';
 import { CommandFailure } from './usage-error.js';
 
 export interface Connection {
@@ -31,9 +31,11 @@ export async function connectTo(flags: {
 }
 
 export function gone({ name, pid }: { readonly name: string; readonly pid: number }): string {
+  const option = name === defaultRunName ? '' : ` --name ${name}`;
   return (
-    `the run ${JSON.stringify(name)} is not running any more: its process ${pid} is gone. ` +
-    `Start it again with nodelet run; nodelet explain still tells what happened to its pods`
+    `the run ${JSON.stringify(name)} is not running any more: its process ${pid} is gone, and its containers may still run. ` +
+    `"nodelet stop${option}" ends and removes them, the same "nodelet run" again takes them over, ` +
+    'and nodelet explain still tells what happened to its pods'
   );
 }
 

@@ -9,6 +9,8 @@ export interface FlagSpec {
   readonly alias?: string;
   /** What stands for the value in the help: `NAME`. */
   readonly value?: string;
+  /** All values there are, for completion. */
+  readonly values?: readonly string[];
   readonly help: string;
 }
 

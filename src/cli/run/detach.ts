@@ -4,9 +4,10 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { errorText } from '../../async/index.js';
 import { StartFailure } from '../start-failure.js';
 import type { RunOptions } from './options.js';
-import { defaultRunName, readRun, removeEmptyFolders, stateFolders } from './state.js';
+import { dataMode, defaultRunName, readRun, removeEmptyFolders, stateFolders } from './state.js';
 
 /** Set for the process in the background; it holds the path of its log. */
 const logVariable = 'NODELET_DETACHED_LOG';
@@ -33,9 +34,8 @@ export async function detach(options: RunOptions, argv: readonly string[]): Prom
   const folders = stateFolders();
   const other = await readRun(folders, options.name);
   if (other?.alive) throw alreadyRuns(options.name, other.pid);
-  mkdirSync(folders.dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
-  const log = path.join(folders.dataDir, `${options.name}.log`);
-  const fd = openSync(log, 'w', 0o600);
+  const log = detachedLog(options.name, folders);
+  const fd = openLog(log);
   const [, script = ''] = process.argv;
   const child = spawn(process.execPath, [...process.execArgv, script, 'run', ...argv], {
     detached: true,
@@ -57,6 +57,23 @@ export async function detach(options: RunOptions, argv: readonly string[]): Prom
   process.stderr.write((await readFile(log, 'utf8')).replace(/^\d\d:\d\d:\d\d .*\n/gm, ''));
   process.stdout.write(upText(options.name, message, log));
   return 0;
+}
+
+/** Where a run in the background writes. */
+export function detachedLog(name: string, { dataDir } = stateFolders()): string {
+  return path.join(dataDir, `${name}.log`);
+}
+
+function openLog(log: string): number {
+  try {
+    mkdirSync(path.dirname(log), { recursive: true, mode: dataMode() });
+    return openSync(log, 'w', 0o600);
+  } catch (error) {
+    throw new StartFailure(
+      `the log ${log} cannot be written: ${errorText(error)}; set NODELET_STATE_DIR to a folder of your own`,
+      { cause: error },
+    );
+  }
 }
 
 async function firstMessage(child: ReturnType<typeof spawn>): Promise<ChildMessage> {

@@ -1,6 +1,7 @@
 /** `nodelet run`: runs the pods of manifests on this machine, with nothing prepared. */
 import { errorText, systemClock } from '../../async/index.js';
 import { formatProblem } from '../../kube/index.js';
+import { UsageError } from '../client/usage-error.js';
 import { chooseRuntime, type RuntimeChoice } from '../runtime-choice.js';
 import { readRuntimeFacts } from '../runtime-choice-facts.js';
 import { StartFailure } from '../start-failure.js';
@@ -25,6 +26,10 @@ export async function runRun(argv: readonly string[]): Promise<number> {
   } catch (error) {
     const message = errorText(error);
     process.stderr.write(`nodelet run: ${message}\n`);
+    if (error instanceof UsageError) {
+      process.stderr.write("Run 'nodelet run --help' for usage.\n");
+      return 2;
+    }
     if (!(error instanceof StartFailure) && error instanceof Error)
       process.stderr.write(`${error.stack ?? ''}\n`);
     await tellParent({ kind: 'failed' });
@@ -33,14 +38,14 @@ export async function runRun(argv: readonly string[]): Promise<number> {
 }
 
 async function run(options: RunOptions): Promise<number> {
-  survivesClosedOutput();
   const requests = catchEndRequests(systemClock);
+  survivesClosedOutput(requests);
   try {
     const content = await readManifests(options, requests);
     if (content === undefined) return 1;
     const choice = await decideRuntime(options);
     if (!options.quiet) process.stderr.write(`${choice.line}\n`);
-    return await runSession({
+    const exitCode = await runSession({
       options,
       content,
       choice,
@@ -48,6 +53,8 @@ async function run(options: RunOptions): Promise<number> {
       clock: systemClock,
       onUp: (claim, pods) => void tellParent({ kind: 'up', pods, pid: claim.pid }),
     });
+    // Who waits for a job must not take for done what was never tried.
+    return content.problems.length > 0 ? 1 : exitCode;
   } finally {
     requests.release();
   }
@@ -68,6 +75,8 @@ async function readManifests(
     clock: systemClock,
     stdin: process.stdin,
     signal: reading.signal,
+  }).catch((error: unknown) => {
+    throw reading.signal.aborted ? new StartFailure('stopped before the manifests were read') : error;
   });
   for (const problem of content.problems) process.stderr.write(`error: ${formatProblem(problem)}\n`);
   if (!options.quiet) {
@@ -93,11 +102,13 @@ async function decideRuntime(options: RunOptions): Promise<Exclude<RuntimeChoice
   return choice;
 }
 
-/** A reader that goes away, such as `head`, must not leave pods behind. */
-function survivesClosedOutput(): void {
+/** A reader that goes away, such as `head`, must not leave pods behind, nor keep them from ending well. */
+function survivesClosedOutput(requests: EndRequests): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.kill(process.pid, 'SIGTERM');
+      // On a full disk a line is lost, and the pods go on.
+      if (error.code === 'ENOSPC' || error.code === 'EDQUOT') return;
+      if (error.code === 'EPIPE' || error.code === 'EIO') requests.ask('the output is closed', false);
       else throw error;
     });
   }

@@ -1,6 +1,6 @@
 /** Follows the logs of all containers of a run and writes them line by line behind their names. */
 import { type Clock, TaskGroup } from '../../async/index.js';
-import type { CriRuntime } from '../../cri/index.js';
+import { type CriRuntime, isNotFound } from '../../cri/index.js';
 import type { ContainerStatus, PodStatus } from '../../kube/index.js';
 import { logOptions, readContainerLogs } from '../../runtime/logs/index.js';
 
@@ -80,6 +80,9 @@ export class LogFollower {
         sinks: streams,
         signal,
       });
+    } catch (error) {
+      // A container that was removed has nothing more to say.
+      if (!isNotFound(error)) throw error;
     } finally {
       await streams.stdout.end();
       await streams.stderr.end();

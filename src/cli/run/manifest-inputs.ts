@@ -20,17 +20,26 @@ const manifestNames = /\.(ya?ml|json)$/i;
 export async function readInputs(inputs: readonly string[], context: InputContext): Promise<ManifestContent> {
   const content = emptyContent();
   const fail = (file: string, message: string): void =>
-    void content.problems.push({ file, line: 1, column: 1, field: '', message });
+    void content.problems.push({ file, line: 0, column: 0, field: '', message });
   for (const input of inputs) {
     const shown = shownInput(input);
     try {
       for (const { file, text } of await readInput(input, context)) readManifestText(text, file, content);
     } catch (error) {
       if (context.signal.aborted) throw error;
-      fail(shown, errorText(error));
+      fail(shown, inputProblem(error));
     }
   }
   return content;
+}
+
+/** What the machine calls it, in words. */
+function inputProblem(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ECONNREFUSED') return `nothing answers there (${errorText(error)})`;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return `the name of the server is not known here (${errorText(error)})`;
+  return errorText(error);
 }
 
 interface Text {
@@ -41,6 +50,7 @@ interface Text {
 async function readInput(input: string, context: InputContext): Promise<Text[]> {
   if (input === '-') return [{ file: 'stdin', text: await readStream(context.stdin) }];
   if (isUrl(input)) return [{ file: shownInput(input), text: await readUrl(input, context) }];
+  if (/^[a-z]+:\/\//i.test(input)) throw new Error('only http:// and https:// addresses can be read');
   const info = await stat(input).catch((error: NodeJS.ErrnoException) => {
     throw new Error(
       error.code === 'ENOENT' ? 'there is no such file or folder' : `cannot be read: ${error.message}`,
@@ -82,7 +92,12 @@ async function readUrl(url: string, { clock, signal }: InputContext): Promise<st
     signal,
   });
   if (answer.status !== 200) throw new Error(`the server answered ${answer.statusText}`);
-  return answer.body.toString('utf8');
+  const text = answer.body.toString('utf8');
+  if (/^\s*<(!doctype|html|\?xml)/i.test(text))
+    throw new Error(
+      'the server answered with a web page; give the address of the file itself, which pages often call "raw"',
+    );
+  return text;
 }
 
 async function readLimited(file: string): Promise<string> {

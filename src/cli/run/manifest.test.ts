@@ -131,7 +131,17 @@ describe('readManifestText', () => {
 
   it.each<[string, string, RegExp]>([
     ['a syntax error', 'kind: [', /^m0\.yaml:1:\d+: /],
-    ['nothing in it', '# only a comment\n', /^m0\.yaml:1:1: it is empty/],
+    ['nothing in it', '# only a comment\n', /^m0\.yaml: it is empty/],
+    [
+      'a kind with a letter too many',
+      'apiVersion: v1\nkind: Podd\n',
+      /kind: "Podd" is unknown; did you mean Pod\?/,
+    ],
+    [
+      'a kind in small letters',
+      'apiVersion: apps/v1\nkind: deployment\n',
+      /kind: "deployment" is unknown; did you mean Deployment\?/,
+    ],
     ['no kind', 'apiVersion: v1\n', /^m0\.yaml:1:1: kind: is missing/],
     [
       'a wrong version',

@@ -1,4 +1,5 @@
 /** Reads the documents of one manifest into pods and the objects they use; what is wrong with one stops no other. */
+import { editDistance, nearestName } from '../../config/nearestname.js';
 import {
   applyPodDefaults,
   decodePods,
@@ -67,8 +68,8 @@ export function readManifestText(text: string, file: string, content: ManifestCo
   if (documents.length === 0)
     content.problems.push({
       file,
-      line: 1,
-      column: 1,
+      line: 0,
+      column: 0,
       field: '',
       message: 'it is empty; write a Pod into it',
     });
@@ -126,6 +127,8 @@ function readKind(kind: string, value: Mapping, place: Place, content: ManifestC
       'a CronJob is started by a schedule, which nobody keeps here; give its spec.jobTemplate as a "kind: Job" instead',
     );
   } else {
+    const meant = misspelledKind(kind);
+    if (meant !== undefined) refuse(placeAt(place, 'kind'), `"${kind}" is unknown; did you mean ${meant}?`);
     const { name } = mappingIn(value, place, 'metadata');
     content.ignored.push(typeof name === 'string' ? `${kind} ${name}` : kind);
   }
@@ -195,6 +198,14 @@ function checkVersion(value: Mapping, place: Place, wanted: string): void {
   if (apiVersion === wanted || (apiVersion === undefined && place.path.length > 0)) return;
   const found = apiVersion === undefined ? 'is missing; add' : `is ${JSON.stringify(apiVersion)}; write`;
   refuse(placeAt(place, 'apiVersion'), `${found} "apiVersion: ${wanted}"`);
+}
+
+const usedKinds = ['Pod', 'List', 'PodList', ...Object.keys(workloadVersions), ...objectKinds];
+
+/** A kind that differs from one that is used by its case or one letter; all others mean something elsewhere. */
+function misspelledKind(kind: string): string | undefined {
+  const near = nearestName(kind, usedKinds);
+  return near !== undefined && editDistance(kind.toLowerCase(), near.toLowerCase()) <= 1 ? near : undefined;
 }
 
 function isWorkloadKind(kind: string): kind is WorkloadKind {

@@ -1,7 +1,7 @@
 /** Opens the container runtime that was chosen for a run. */
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import type { Clock } from '../../async/index.js';
+import { type Clock, errorText } from '../../async/index.js';
 import { type CriRuntime, connectCri } from '../../cri/index.js';
 import { containerdEvents, criEvents, type EventSource } from '../../runtime/pleg/index.js';
 import {
@@ -60,7 +60,15 @@ async function openEndpoint(endpoint: string, { claim, clock }: OpenRuntimeOptio
   const hostImage = new HostImage({
     dir: path.join(claim.rootDir, 'host-image'),
     clock,
-    importArchive: (archive, signal) => importImages(endpoint, archive, signal),
+    importArchive: (archive, signal) =>
+      importImages(endpoint, archive, signal).catch((error: unknown) => {
+        if (!/not implemented|Unimplemented/i.test(errorText(error))) throw error;
+        throw new Error(
+          `the container runtime at ${endpoint} takes no images from here, as only containerd does; ` +
+            'name an image that it can pull, or run this with --runtime containerd or --runtime process',
+          { cause: error },
+        );
+      }),
   });
   return {
     cri: withHostImage(ownPodsOnly(client, owner), hostImage),
@@ -110,10 +118,20 @@ async function openPrivateContainerd(
   };
 }
 
+/** What the socket itself tells is plainer than what became of the first call. */
+function connectProblem(endpoint: string, error: unknown): string {
+  const text = describeError(error);
+  const socket = endpoint.replace(/^unix:\/\//, '');
+  if (/\bENOENT\b/.test(text)) return `there is no ${socket}`;
+  if (/\bECONNREFUSED\b/.test(text)) return `nobody answers at ${socket}`;
+  if (/\bEACCES\b/.test(text)) return `this user may not open ${socket}`;
+  return text;
+}
+
 async function connect(endpoint: string) {
   const fail = (error: unknown): never => {
     throw new StartFailure(
-      `cannot use the container runtime at ${endpoint}: ${describeError(error)}; start it, or leave out --container-runtime-endpoint to have one chosen`,
+      `cannot use the container runtime at ${endpoint}: ${connectProblem(endpoint, error)}; start it, or leave out --container-runtime-endpoint to have one chosen`,
       { cause: error },
     );
   };

@@ -1,8 +1,8 @@
 /** The command line of `nodelet run`. */
-import { parseArgs } from 'node:util';
-import { errorText } from '../../async/index.js';
+import type { CommandSpec } from '../client/command.js';
+import { type FlagSpecs, parseFlags } from '../client/flags.js';
+import { UsageError } from '../client/usage-error.js';
 import type { WantedRuntime } from '../runtime-choice.js';
-import { StartFailure } from '../start-failure.js';
 import { badRunName, defaultRunName } from './state.js';
 
 export const runUsage = `Runs the pods of manifests on this machine and shows how they do. Ctrl-C stops them all.
@@ -16,7 +16,8 @@ in .yaml, .yml or .json are read; "-" is standard input. Manifests are read once
 again.
 
 The run ends when you stop it, or by itself when all its pods are of the kind that ends (restartPolicy Never or
-OnFailure, Jobs) and have ended. Its exit code is 1 if one of those failed, else 0. Nothing is left behind.
+OnFailure, Jobs) and have ended. Its exit code is 1 if one of those failed or a manifest had errors, 2 if the command
+line is not right, else 0. Nothing is left behind.
 
 Flags:
   -f, --filename FILE     one more manifest, as kubectl names it; may be repeated
@@ -59,49 +60,48 @@ export interface RunOptions {
   readonly quiet: boolean;
 }
 
-/** Throws a StartFailure that says what to write instead. */
+const runtimes = ['auto', 'containerd', 'process'] as const satisfies readonly WantedRuntime[];
+
+const flags = {
+  filename: { type: 'strings', short: 'f', value: 'FILE', help: 'one more manifest' },
+  logs: { type: 'boolean', help: 'show what all containers write' },
+  detach: { type: 'boolean', short: 'd', help: 'go on in the background' },
+  name: { type: 'string', value: 'NAME', help: 'the name of this run' },
+  runtime: { type: 'string', value: 'RUNTIME', values: runtimes, help: 'what pods run on' },
+  'container-runtime-endpoint': { type: 'string', value: 'SOCKET', help: 'the CRI socket' },
+  quiet: { type: 'boolean', short: 'q', help: 'say only what goes wrong' },
+  help: { type: 'boolean', short: 'h', help: 'show this' },
+} as const satisfies FlagSpecs;
+
+/** For completion; what `--help` shows is `runUsage`. */
+export const runSpec: CommandSpec<typeof flags> = {
+  name: 'run',
+  about: 'Runs the pods of manifests on this machine.',
+  synopsis: ['FILE|DIR|URL|- … [flags]'],
+  flags,
+  examples: [],
+};
+
+/** Throws a UsageError that says what to write instead. */
 export function parseRunArguments(argv: readonly string[]): RunOptions | 'help' {
-  const { values, positionals } = parse(argv);
+  const { values, positionals, rest = [] } = parseFlags(argv, flags);
   if (values.help) return 'help';
-  const inputs = [...positionals, ...values.filename];
-  if (inputs.length === 0) throw new StartFailure(`name a manifest, a folder or a URL\n${seeHelp}`);
+  const inputs = [...positionals, ...values.filename, ...rest];
+  if (inputs.length === 0) throw new UsageError('name a manifest, a folder or a URL');
   if (inputs.filter((input) => input === '-').length > 1)
-    throw new StartFailure('"-" is given twice, and standard input can be read but once');
-  const { runtime, name } = values;
-  if (runtime !== 'auto' && runtime !== 'process' && runtime !== 'containerd')
-    throw new StartFailure(`--runtime ${runtime}: write auto, containerd or process`);
+    throw new UsageError('"-" is given twice, and standard input can be read but once');
+  const { runtime = 'auto', name = defaultRunName } = values;
+  const wanted = runtimes.find((known) => known === runtime);
+  if (wanted === undefined) throw new UsageError(`--runtime ${runtime}: write auto, containerd or process`);
   const bad = badRunName(name);
-  if (bad !== undefined) throw new StartFailure(`--name: ${bad}`);
+  if (bad !== undefined) throw new UsageError(`--name: ${bad}`);
   return {
     inputs,
     logs: values.logs,
     detach: values.detach,
     name,
-    runtime,
+    runtime: wanted,
     endpoint: values['container-runtime-endpoint'],
     quiet: values.quiet,
   };
-}
-
-const seeHelp = "Run 'nodelet run --help' to see how.";
-
-function parse(argv: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        filename: { type: 'string', short: 'f', multiple: true, default: [] },
-        logs: { type: 'boolean', default: false },
-        detach: { type: 'boolean', short: 'd', default: false },
-        name: { type: 'string', default: defaultRunName },
-        runtime: { type: 'string', default: 'auto' },
-        'container-runtime-endpoint': { type: 'string' },
-        quiet: { type: 'boolean', short: 'q', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    });
-  } catch (error) {
-    throw new StartFailure(`${errorText(error)}\n${seeHelp}`, { cause: error });
-  }
 }

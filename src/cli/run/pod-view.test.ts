@@ -1,5 +1,29 @@
 import { expect, it } from 'vitest';
-import { changeLine, shortWait } from './pod-view.js';
+import { VirtualClock } from '../../async/index.js';
+import { Timeline } from '../../timeline/index.js';
+import { changeLine, shortWait, viewPod } from './pod-view.js';
+
+it('does not show the back-off of a pod that is being stopped', () => {
+  const clock = new VirtualClock();
+  const timeline = new Timeline({ clock });
+  const pod = { uid: 'u', name: 'a', namespace: 'default' };
+  timeline.record({ kind: 'decision', what: 'pod.plan', message: 'start', pod });
+  timeline.record({
+    kind: 'transition',
+    what: 'container.state',
+    message: 'Terminated (exit 1) → Waiting (CrashLoopBackOff)',
+    because: 'back-off 10s',
+    container: 'app',
+    pod,
+  });
+  const shown = {
+    metadata: pod,
+    spec: { containers: [{ name: 'app' }] },
+    status: { phase: 'Running' as const },
+  };
+  expect(viewPod({ pod: shown, state: 'there' }, timeline, clock.now()).waitsFor).toBe('app: back-off 10s');
+  expect(viewPod({ pod: shown, state: 'stopping' }, timeline, clock.now()).waitsFor).toBe('');
+});
 
 it.each([
   [
@@ -7,6 +31,10 @@ it.each([
     'app: next try at 10:00:00 (in 5s)',
   ],
   ['container app: ErrImagePull: not found', 'app: not found'],
+  [
+    'its containers to stop, as it was deleted; its grace period ends in 27s',
+    'its containers to stop, within 27s',
+  ],
   ['its turn: another pod of its name', 'its turn: another pod of its name'],
 ])('shortWait(%s)', (text, short) => {
   expect(shortWait(text)).toBe(short);
@@ -30,4 +58,7 @@ it('tells a change in words that stay the same while only time passes', () => {
   expect(
     changeLine({ ...view, age: '10s', restarts: '2 (6s ago)', waitsFor: view.waitsFor.replace('5s', '4s') }),
   ).toBe(changeLine(view));
+  expect(changeLine({ ...view, waitsFor: 'app: it failed\n  twice\n' })).toMatch(
+    /; waits for app: it failed twice ?$/,
+  );
 });

@@ -37,13 +37,17 @@ export function viewPod(
       const waits =
         entries.length === 0 || hasEnded ? [] : explainPod(entries, timeline.ofNode(), nowMs).waitsFor;
       const age = pod.status?.startTime === undefined ? '' : row.age;
-      return { ...row, fullName, age, waitsFor: waits.map(shortWait).join('; ') };
+      // What its containers waited for counts no more once they are to end.
+      const shown = state === 'there' ? waits : waits.filter((text) => !text.startsWith('container '));
+      return { ...row, fullName, age, waitsFor: shown.map(shortWait).join('; ') };
     }
   }
 }
 
 /** Without what the status says already. */
 export function shortWait(text: string): string {
+  const [, seconds] = /^its containers to stop, .* ends in (\d+)s$/s.exec(text) ?? [];
+  if (seconds !== undefined) return `its containers to stop, within ${seconds}s`;
   const [, container, next, message] = /^container (\S+): \w+(, next try at .*?\))?: (.*)$/s.exec(text) ?? [];
   if (container === undefined) return text;
   return `${container}: ${next === undefined ? message : next.slice(2)}`;
@@ -67,7 +71,8 @@ export function changeLine(view: PodView): string {
   const restarts =
     view.restartCount === 0 ? '' : `, ${view.restartCount} restart${view.restartCount === 1 ? '' : 's'}`;
   // A count of seconds in the text would make every look a change.
-  const waits = view.status === 'Terminating' ? '' : view.waitsFor.replace(/ \(in \d+s\)/, '');
+  const waits =
+    view.status === 'Terminating' ? '' : view.waitsFor.replace(/ \(in \d+s\)/, '').replace(/\s*\n\s*/g, ' ');
   return `${view.fullName}: ${view.status}, ${view.ready} ready${restarts}${waits === '' ? '' : `; waits for ${waits}`}`;
 }
 

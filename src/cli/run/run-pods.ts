@@ -134,11 +134,11 @@ export class RunPods {
     );
   }
 
-  /** Pods that should have ended well and did not. */
+  /** Pods that should have ended well and did not, with their last status. */
   failures(): Pod[] {
     return [...this.#pods.values()]
       .filter(({ pod, failed }) => failed && shouldEnd(pod))
-      .map(({ pod }) => pod);
+      .map(({ pod, status }) => (status === undefined ? pod : { ...pod, status }));
   }
 
   /** The longest that a pod that is being stopped may take. */

@@ -2,7 +2,7 @@
 import type { Clock } from '../../async/index.js';
 import type { CriRuntime } from '../../cri/index.js';
 import type { Pod, PodStatus } from '../../kube/index.js';
-import type { Timeline } from '../../timeline/index.js';
+import { clockTime, type Timeline } from '../../timeline/index.js';
 import { LiveScreen } from './live-screen.js';
 import { LogFollower } from './log-follower.js';
 import { changeLine, tableCells, tableHeader, viewPod } from './pod-view.js';
@@ -104,7 +104,7 @@ function lineView(options: RunViewOptions, follower: LogFollower | undefined): R
       const uid = shown.pod.metadata.uid ?? '';
       if (told.get(uid) === line) continue;
       told.set(uid, line);
-      out.write(`${new Date(nowMs).toISOString().slice(11, 19)} ${line}\n`);
+      out.write(`${clockTime(nowMs)} ${line}\n`);
     }
   };
   // What a pod waits for is known a moment after its status has changed.

@@ -9,8 +9,16 @@ import type { Listener } from '../../server/index.js';
 import { type StopRequest, startLocalServer } from '../../server/local/index.js';
 import { describeError, openDiskRing, Timeline } from '../../timeline/index.js';
 import { chooseNodeName } from '../agent-start.js';
-import type { RuntimeChoice } from '../runtime-choice.js';
 import { StartFailure } from '../start-failure.js';
+import { failureText } from './failure-text.js';
+import {
+  cleanUp,
+  isSameRuntime,
+  notedRuntime,
+  noteRuntime,
+  sweepRuntime,
+  type UsableRuntime,
+} from './left-over.js';
 import { localPod } from './local-pod.js';
 import type { ManifestContent } from './manifest.js';
 import { type OpenRuntime, openRuntime } from './open-runtime.js';
@@ -25,7 +33,7 @@ import { sweepPods } from './sweep.js';
 export interface SessionInput {
   readonly options: RunOptions;
   readonly content: ManifestContent;
-  readonly choice: Exclude<RuntimeChoice, { kind: 'impossible' }>;
+  readonly choice: UsableRuntime;
   readonly requests: EndRequests;
   readonly clock: Clock;
   /** Told once the pods are in the kubelet's hands and the socket answers. */
@@ -44,6 +52,8 @@ export async function runSession(input: SessionInput): Promise<number> {
     process.stderr.write(`taking over what an earlier run named ${claim.name} left behind\n`);
   let opened: OpenRuntime | undefined;
   try {
+    await endOnOtherRuntime(input, claim);
+    await noteRuntime(claim, input.choice);
     const timeline = new Timeline({ clock: input.clock });
     opened = await openRuntime(input.choice, {
       claim,
@@ -57,22 +67,12 @@ export async function runSession(input: SessionInput): Promise<number> {
   }
 }
 
-/** Removes every container first, then what is mounted: removing a folder would empty what is mounted there. */
-async function cleanUp(claim: ClaimedRun, opened: OpenRuntime | undefined, clock: Clock): Promise<void> {
-  try {
-    try {
-      if (opened !== undefined) await sweepPods(opened.cri);
-    } finally {
-      await opened?.close();
-    }
-    await unmountBelow(clock, [claim.rootDir, claim.dir]);
-    await claim.release();
-  } catch (error) {
-    throw new StartFailure(
-      `the run could not be cleaned up: ${describeError(error)}; its next run (--name ${claim.name}) tries again. What is left is below ${claim.rootDir}`,
-      { cause: error },
-    );
-  }
+/** Pods that are to be taken over can only be where this run looks for them. */
+async function endOnOtherRuntime({ choice, clock }: SessionInput, claim: ClaimedRun): Promise<void> {
+  const before = claim.takenOver ? await notedRuntime(claim) : undefined;
+  if (before === undefined || isSameRuntime(before, choice)) return;
+  await sweepRuntime(before, claim, clock);
+  await unmountBelow(clock, [claim.rootDir, claim.dir]);
 }
 
 class Session {
@@ -185,12 +185,15 @@ class Session {
 
   #listen(kubelet: Kubelet): Promise<Listener> {
     const { socketPath, name, rootDir } = this.#claim;
-    return startLocalServer(kubelet, {
+    const served = startLocalServer(kubelet, {
       socketPath,
       timeline: this.#timeline,
       clock: this.#input.clock,
       info: { name, rootDir, runtime: this.#input.choice.kind },
       stop: (request, signal) => this.#stopOnRequest(request, signal),
+    });
+    return served.catch((error: unknown) => {
+      throw new StartFailure(describeError(error), { cause: error });
     });
   }
 
@@ -253,9 +256,10 @@ class Session {
 
   #verdict(): number {
     const failures = this.#pods.failures();
-    for (const { metadata, status } of failures) {
-      const why = status?.message || status?.reason;
-      process.stderr.write(`pod ${metadata.namespace}/${metadata.name} failed${why ? `: ${why}` : ''}\n`);
+    for (const pod of failures) {
+      const { namespace, name } = pod.metadata;
+      const why = failureText(pod.status);
+      process.stderr.write(`pod ${namespace}/${name} failed${why === '' ? '' : `: ${why}`}\n`);
     }
     return failures.length === 0 ? 0 : 1;
   }

@@ -8,6 +8,7 @@
 import { link, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
+import { errorText } from '../../async/index.js';
 import { identify, isAlive } from '../../runtimes/process/identity.js';
 import { StartFailure } from '../start-failure.js';
 
@@ -46,6 +47,8 @@ export interface StateFolders {
 const recordFile = 'run.json';
 const socketFile = 'nodelet.sock';
 const longestName = 40;
+/** What the address of a unix socket holds on all systems, less what it is called while it is being made. */
+const longestSocketBytes = 100;
 
 /** Where runs of this user are kept; `NODELET_STATE_DIR` puts both below a folder of one's own. */
 export function stateFolders(
@@ -132,6 +135,13 @@ export async function claimRun(
   const dir = path.join(folders.runtimeDir, name);
   const file = path.join(dir, recordFile);
   const rootDir = path.join(folders.dataDir, name);
+  const socketPath = path.join(dir, socketFile);
+  if (Buffer.byteLength(socketPath) > longestSocketBytes)
+    throw new StartFailure(
+      `${socketPath} is too long for a socket, which may have ${longestSocketBytes} bytes: ` +
+        'set NODELET_STATE_DIR to a folder with a shorter name',
+    );
+  await makeOrFail(folders.dataDir);
   await makePrivate(folders.runtimeDir);
   await makePrivate(dir);
   const { pid, startTime } = identify(process.pid);
@@ -149,13 +159,12 @@ export async function claimRun(
     await rm(draft, { force: true });
   }
   const takenOver = await stat(rootDir).then(() => true, ifMissing(false));
-  // Pods of root may run as other users, who must get to their own files below.
-  await mkdir(rootDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
-  await rm(path.join(dir, socketFile), { force: true });
+  await mkdir(rootDir, { recursive: true, mode: dataMode() });
+  await rm(socketPath, { force: true });
   return {
     name,
     pid,
-    socketPath: path.join(dir, socketFile),
+    socketPath,
     rootDir,
     startedAt: record.startedAt,
     alive: true,
@@ -238,8 +247,24 @@ async function readRecord(file: string): Promise<RunRecord | undefined> {
 }
 
 async function makePrivate(dir: string): Promise<void> {
-  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await makeOrFail(dir, 0o700);
   await refuseStranger(dir);
+}
+
+/** Pods of root may run as other users, who must get to their own files below. */
+export function dataMode(): number {
+  return process.getuid?.() === 0 ? 0o711 : 0o700;
+}
+
+async function makeOrFail(dir: string, mode = dataMode()): Promise<void> {
+  try {
+    await mkdir(dir, { recursive: true, mode });
+  } catch (error) {
+    throw new StartFailure(
+      `the folder ${dir} cannot be made: ${errorText(error)}; set NODELET_STATE_DIR to a folder of your own`,
+      { cause: error },
+    );
+  }
 }
 
 /** Below a folder that everyone may write to, another user could have put ours there first. */

@@ -22,6 +22,13 @@ describe('tableLines', () => {
   it('leaves the last column out where it has no room', () => {
     expect(tableLines(header, rows, 25, false)[2]).toBe('crash   Error');
   });
+  it('cuts a long name before it pushes out how the pod does', () => {
+    const long = [[{ text: 'a-pod-with-a-rather-long-name' }, { text: 'Running' }, { text: '' }]];
+    expect(tableLines(header, long, 25, false)).toEqual([
+      'POD               STATUS',
+      'a-pod-with-a-r…   Running',
+    ]);
+  });
   it('leaves the last column out where it is empty', () => {
     expect(tableLines(header, rows.slice(0, 1), 80, false)[0]).toBe('POD   STATUS');
   });

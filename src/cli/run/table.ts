@@ -15,6 +15,8 @@ const tones = { good: '\u001b[32m', bad: '\u001b[31m', busy: '\u001b[33m', quiet
 const reset = '\u001b[0m';
 /** The narrowest that the last column is worth showing. */
 const leastLast = 12;
+/** The narrowest that the first column is cut to. */
+const leastFirst = 10;
 
 /** Lines that are never wider than the screen; the last column takes what is left, and goes where nothing is. */
 export function tableLines(
@@ -26,6 +28,9 @@ export function tableLines(
   const head = header.map((text): Cell => ({ text, tone: 'quiet' }));
   const all = [head, ...rows.map((cells) => cells.map(cleaned))];
   const widths = header.map((_, index) => Math.max(...all.map((cells) => length(cells[index]?.text ?? ''))));
+  // A long name must not push out how the pod does.
+  const others = widths.slice(1, -1).reduce((sum, width) => sum + gap.length + width, 0);
+  widths[0] = Math.min(widths[0] ?? 0, Math.max(leastFirst, columns - others));
   const usedBefore = widths.slice(0, -1).reduce((sum, width) => sum + width + gap.length, 0);
   const last = header.length - 1;
   const isLastUseful =
@@ -37,7 +42,7 @@ export function tableLines(
     for (let index = 0; index < shown && room > 0; index++) {
       const { text = '', tone } = cells[index] ?? {};
       const isEnd = index === shown - 1;
-      const cut = cutTo(text, room);
+      const cut = cutTo(text, index === 0 ? Math.min(room, widths[0] ?? room) : room);
       const padded = isEnd ? cut : cut.padEnd(Math.min(widths[index] ?? 0, room) + cut.length - length(cut));
       line += tone !== undefined && color ? `${tones[tone]}${padded}${reset}` : padded;
       room -= length(padded);

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { access, constants, mkdir, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type Clock, sleep } from '../../async/index.js';
+import { type Clock, errorText, sleep } from '../../async/index.js';
 import { CriError, type CriRuntime } from '../../cri/index.js';
 import { runCommand } from './command.js';
 import { imageDocuments, sha256Digest } from './oci.js';
@@ -75,7 +75,7 @@ export class HostImage {
       this.#made = undefined;
       throw new CriError(
         'Unknown',
-        `image ${reference} could not be made of this machine's programs: ${String(error)}`,
+        `image ${reference} could not be made of this machine's programs: ${errorText(error)}`,
       );
     }
     const { clock } = this.#options;

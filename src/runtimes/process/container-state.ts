@@ -1,5 +1,6 @@
 /** The state of a container as it is kept in its `state.json`, by whoever comes to know it first. */
 import type { ContainerExit } from '../pod-store.js';
+import type { Cover } from './covers.js';
 
 /** A process that cannot be mistaken for a later one that got the same number. */
 export interface ProcessIdentity {
@@ -49,6 +50,8 @@ export interface LaunchSpec {
   readonly workingDir: string;
   /** Absent: the user that the agent runs as. */
   readonly user?: { readonly uid: number; readonly gid: number };
+  /** Directories that are closed to that user, with what it gets to see of them. */
+  readonly covers?: readonly Cover[];
   /** Empty: output is dropped. */
   readonly logPath: string;
   /** Whether the container reads input, and whether that ends with the first client that ends its own. */

@@ -5,6 +5,7 @@ import type { Clock } from '../../async/index.js';
 import { CriError, type ExecSyncRequest, type ExecSyncResponse } from '../../cri/index.js';
 import { formatDuration } from '../../kube/index.js';
 import { findCommand } from './command-lookup.js';
+import { asUser } from './command-process.js';
 import type { ProcessContainer } from './records.js';
 import { killGroup } from './supervision.js';
 
@@ -24,11 +25,12 @@ export async function execSync(
   const [command = '', ...args] = cmd;
   const lookup = findCommand(command, launch.env.PATH ?? '', launch.workingDir);
   if (!lookup.found) throw new CriError('Unknown', `failed to exec in container: ${lookup.problem}`);
-  const child = spawn(lookup.path, args, {
-    argv0: command,
+  const { path, args: words, user, isDirect } = asUser({ path: lookup.path, args }, launch);
+  const child = spawn(path, words, {
+    ...(isDirect ? { argv0: command } : {}),
     cwd: launch.workingDir,
     env: launch.env,
-    ...launch.user,
+    ...user,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -5,6 +5,7 @@ import { type ContainerConfig, CriError } from '../../cri/index.js';
 import { findCommand } from './command-lookup.js';
 import { isFileError } from './container-files.js';
 import type { LaunchSpec } from './container-state.js';
+import { type Cover, canCover, findCovers } from './covers.js';
 import { planLaunch } from './launch.js';
 import { type MountLink, planMounts } from './mounts.js';
 import type { ProcessSandbox } from './records.js';
@@ -31,6 +32,7 @@ export interface LaunchWish {
 
 export class LaunchPlanner {
   readonly #agent: AgentAccount;
+  #canCover: Promise<boolean> | undefined;
 
   constructor(agent: AgentAccount) {
     this.#agent = agent;
@@ -54,7 +56,16 @@ export class LaunchPlanner {
       hostName: hostname(),
       findCommand,
     });
-    return { launch, mounts, account };
+    const covers = await this.#covers(account, [root, ...mounts.map(({ hostPath }) => hostPath)]);
+    return { launch: covers.length === 0 ? launch : { ...launch, covers }, mounts, account };
+  }
+
+  async #covers({ uid, gid, change }: ContainerAccount, paths: readonly string[]): Promise<Cover[]> {
+    if (!change) return [];
+    const covers = await findCovers(paths, { uid, gid });
+    if (covers.length === 0) return [];
+    this.#canCover ??= canCover();
+    return (await this.#canCover) ? covers : [];
   }
 }
 

@@ -3,7 +3,8 @@
  *
  * Without a file system of its own a container sees that of the host, so a mount is a link at
  * `$NODELET_ROOT/<container path>`, and programs must look for it there. Links do not nest, cannot
- * be read-only, and give a user no right that the host path does not give.
+ * be read-only, and give a user no right that the host path does not give: where the way to that is
+ * closed to the container's user, see `covers.ts`.
  */
 import { mkdir, stat, symlink } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ContainerState, PodSandboxState, Signal } from '../../cri/index.js';
@@ -83,6 +83,52 @@ describe('a container', () => {
       exitCode: 0,
       user: { linux: { uid: 4711, gid: 4712 } },
     });
+  });
+
+  it.runIf(root)('as another user reaches what it mounts, and nothing else that is closed', async () => {
+    const closed = join(machine.directory, 'closed');
+    const volume = join(closed, 'pods', 'volume');
+    mkdirSync(volume, { recursive: true });
+    mkdirSync(join(closed, 'pods', 'other'));
+    writeFileSync(join(closed, 'pods', 'file'), 'f');
+    chmodSync(volume, 0o777);
+    chmodSync(closed, 0o750);
+    const { start } = await pod();
+    const id = await start({
+      command: [
+        'sh',
+        '-c',
+        'echo data > "$NODELET_ROOT/data/file"; cat "$NODELET_ROOT/etc/file"; echo; id -g; pwd; ' +
+          `ls ${closed}/pods; touch own; sleep 100`,
+      ],
+      mounts: [
+        { containerPath: '/data', hostPath: volume },
+        { containerPath: '/etc/file', hostPath: join(closed, 'pods', 'file') },
+      ],
+      linux: { securityContext: { runAsUser: { value: 4711 }, runAsGroup: { value: 4712 } } },
+    });
+    const privateRoot = join(machine.stateDir, 'containers', id, 'root');
+    await until('it has written', () => existsSync(join(privateRoot, 'own')) || undefined);
+    expect(readFileSync(join(volume, 'file'), 'utf8')).toBe('data\n');
+    expect(statSync(join(volume, 'file')).uid).toBe(4711);
+    // A command beside it sees the same.
+    const { stdout, exitCode } = await runtime.execSync({
+      containerId: id,
+      cmd: ['sh', '-c', 'cat "$NODELET_ROOT/data/file"; id -u; ls /sys | head -1 | wc -l'],
+      timeout: 10,
+    });
+    expect([Buffer.from(stdout).toString(), exitCode]).toEqual(['data\n4711\n1\n', 0]);
+    await runtime.stopContainer({ containerId: id, timeout: 0 });
+    expect(await output(runtime, id)).toEqual([
+      'stdout F f',
+      'stdout F 4712',
+      `stdout F ${privateRoot}`,
+      'stdout F file',
+      'stdout F volume',
+    ]);
+    await runtime.removeContainer({ containerId: id });
+    expect(readFileSync(join(volume, 'file'), 'utf8')).toBe('data\n');
+    expect(readFileSync('/proc/mounts', 'utf8')).not.toContain(machine.directory);
   });
 
   it('without a command and a command of its image’s name cannot be created', async () => {
