@@ -9,6 +9,7 @@ import {
   type LinuxContainerUser,
   NamespaceMode,
   PodSandboxState,
+  Signal,
 } from './gen/cri.js';
 
 /** Labels and annotations that sandboxes and containers carry; they are all that survives a restart of the agent. */
@@ -92,6 +93,8 @@ export interface ObservedContainerStatus {
   readonly mounts: readonly ObservedMount[];
   readonly resources: ContainerResources | undefined;
   readonly user: LinuxContainerUser | undefined;
+  /** The signal that stops it, such as `SIGTERM`; undefined where the runtime's own choice holds. */
+  readonly stopSignal?: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 }
@@ -230,6 +233,11 @@ export function groupByPod(
   }));
 }
 
+function signalName(signal: Signal): string | undefined {
+  if (signal === Signal.RUNTIME_DEFAULT) return undefined;
+  return Object.entries(Signal).find(([, number]) => number === signal)?.[0];
+}
+
 export function observeContainerStatus(status: CriContainerStatus): ObservedContainerStatus {
   const state = observedState(status.state);
   const exited = state === 'exited';
@@ -254,6 +262,7 @@ export function observeContainerStatus(status: CriContainerStatus): ObservedCont
     mounts: status.mounts.map(({ containerPath, hostPath }) => ({ containerPath, hostPath })),
     resources: status.resources,
     user: status.user?.linux,
+    stopSignal: signalName(status.stopSignal),
     labels: status.labels,
     annotations: status.annotations,
   };

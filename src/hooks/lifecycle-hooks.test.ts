@@ -6,7 +6,6 @@ import { CriError, type ExecSyncResponse } from '../cri/index.js';
 import type { Container, LifecycleHandler, Pod } from '../kube/index.js';
 import { Registry } from '../metrics/index.js';
 import { Timeline } from '../timeline/index.js';
-import { hookPort, hookRequest, plainRequest } from './hook-request.js';
 import { createLifecycleHooks } from './lifecycle-hooks.js';
 
 const pod: Pod = {
@@ -213,40 +212,4 @@ it('preStop takes its own handler', async () => {
   await hooks.postStart(pod, container, 'c1');
   await hooks.preStop(pod, container, 'c1');
   expect(calls).toEqual([{ containerId: 'c1', cmd: ['bye'], timeout: 0 }]);
-});
-
-describe('where a hook goes', () => {
-  const container: Container = { name: 'app', ports: [{ name: 'web', containerPort: 8080 }] };
-  it.each<[string, Parameters<typeof hookRequest>[0], string]>([
-    ['the pod, over http', { port: 80, path: '/' }, 'http://10.0.0.1/'],
-    ['a named port of the container', { port: 'web', path: '/' }, 'http://10.0.0.1:8080/'],
-    ['a port that is text', { port: '81', path: '/' }, 'http://10.0.0.1:81/'],
-    ['a host of its own', { port: 81, path: '/', host: 'other' }, 'http://other:81/'],
-    ['an IPv6 host in brackets', { port: 81, path: '/', host: 'fd00::1' }, 'http://[fd00::1]:81/'],
-    ['https', { port: 81, path: '/', scheme: 'HTTPS' }, 'https://10.0.0.1:81/'],
-    ['a path without a slash', { port: 81, path: 'x' }, 'http://10.0.0.1:81/x'],
-    ['no path', { port: 81 }, 'http://10.0.0.1:81/'],
-    ['a path that names another host', { port: 81, path: 'http://evil/x?y' }, 'http://10.0.0.1:81/x?y'],
-    ['escapes stay', { port: 81, path: '/a%2Fb?q=%20' }, 'http://10.0.0.1:81/a%2Fb?q=%20'],
-  ])('%s', (_, action, url) => {
-    expect(hookRequest(action, container, '10.0.0.1').url.href).toBe(url);
-  });
-
-  it('an unknown port name is an error', () => {
-    expect(() => hookPort('nope', container)).toThrow('couldn\'t find port: nope in container "app"');
-  });
-
-  it('an empty Accept is left out', () => {
-    const { headers } = hookRequest(
-      { port: 1, path: '/', httpHeaders: [{ name: 'accept', value: '' }] },
-      container,
-      '10.0.0.1',
-    );
-    expect([...headers.keys()]).toEqual(['User-Agent']);
-  });
-
-  it('the default port of HTTPS stays the port over plain HTTP', () => {
-    const request = hookRequest({ port: 443, path: '/x', scheme: 'HTTPS' }, container, '10.0.0.1');
-    expect(plainRequest(request).url.href).toBe('http://10.0.0.1:443/x');
-  });
 });

@@ -2,6 +2,13 @@
 import { type Clock, errorText, isCancelled, sleep } from '../async/index.js';
 import { type CriRuntime, commandOutcome } from '../cri/index.js';
 import {
+  formatHost,
+  type HttpGetRequest,
+  httpGet,
+  httpGetRequest,
+  PlainHttpAnswer,
+} from '../httpget/index.js';
+import {
   type Container,
   type ExecAction,
   formatPod,
@@ -13,8 +20,9 @@ import {
 } from '../kube/index.js';
 import type { Registry } from '../metrics/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
-import { hookGet, PlainHttpAnswer } from './hook-get.js';
-import { type HookRequest, hookRequest, plainRequest } from './hook-request.js';
+
+/** How hooks introduce themselves to servers, by the Kubernetes version that they behave as. */
+const userAgent = 'kube-lifecycle/1.36';
 
 export interface LifecycleHooksOptions {
   readonly cri: Pick<CriRuntime, 'execSync'>;
@@ -81,9 +89,9 @@ class HookRunner {
 
   async run(handler: LifecycleHandler | undefined, target: HookTarget): Promise<void> {
     if (handler === undefined) return;
-    const { exec, httpGet, sleep: pause } = handler;
+    const { exec, httpGet: get, sleep: pause } = handler;
     if (exec !== undefined) await this.#exec(exec, target);
-    else if (httpGet !== undefined) await this.#http(httpGet, target);
+    else if (get !== undefined) await this.#http(get, target);
     else if (pause !== undefined) await this.#sleep(pause, target);
     // A tcpSocket is no hook: it was never defined what it would do.
     else throw new HookFailure(`Cannot run handler: invalid handler: ${JSON.stringify(handler)}`);
@@ -104,18 +112,25 @@ class HookRunner {
 
   async #http(action: HTTPGetAction, target: HookTarget): Promise<void> {
     try {
-      const request = hookRequest(action, target.container, await this.#host(action, target));
-      await hookGet(request, target.signal).catch((error: unknown) => this.#fallBack(request, target, error));
+      const { container, signal } = target;
+      const podIp = await this.#host(action, target);
+      const request = httpGetRequest(action, { container, podIp, userAgent });
+      await this.#get(request, signal).catch((error: unknown) => this.#fallBack(request, target, error));
     } catch (error) {
       throw hookFailure('HTTP', action.path ?? '', target, error);
     }
   }
 
+  /** Any answer is good. */
+  async #get(request: HttpGetRequest, signal: AbortSignal | undefined): Promise<void> {
+    const { clock } = this.#options;
+    await httpGet(request, { clock, timeoutMs: undefined, signal, ignoresBody: true });
+  }
+
   /** Many a hook was written with HTTPS for a server without, and worked as long as nobody looked. */
-  async #fallBack(request: HookRequest, { pod, signal }: HookTarget, error: unknown): Promise<void> {
+  async #fallBack(request: HttpGetRequest, { pod, signal }: HookTarget, error: unknown): Promise<void> {
     if (!(error instanceof PlainHttpAnswer)) throw error;
-    const plain = plainRequest(request);
-    await hookGet(plain, signal).catch(() => {
+    await this.#get(plainRequest(request), signal).catch(() => {
       throw error;
     });
     this.#counters.httpFallbacks.inc();
@@ -123,7 +138,7 @@ class HookRunner {
       podRef(pod),
       'Warning',
       'LifecycleHTTPFallback',
-      `request to HTTPS lifecycle hook ${plain.url.host} got HTTP response, retry with HTTP succeeded`,
+      `request to HTTPS lifecycle hook ${formatHost(request.url)} got HTTP response, retry with HTTP succeeded`,
     );
   }
 
@@ -147,6 +162,15 @@ class HookRunner {
       throw hookFailure('Sleep', String(seconds), target, error);
     }
   }
+}
+
+/** What is sent over plain HTTP where HTTPS was wanted: the same, but nobody on the way may learn the credentials. */
+function plainRequest({ url, hostHeader, headers }: HttpGetRequest): HttpGetRequest {
+  return {
+    url: { ...url, scheme: 'http' },
+    hostHeader,
+    headers: headers.filter(([name]) => name !== 'Authorization'),
+  };
 }
 
 function hookFailure(

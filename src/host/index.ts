@@ -9,6 +9,7 @@ export {
   isMountPoint,
   mountAt,
   mountPointsUnder,
+  unmountTree,
 } from './mount-points.js';
 export { removeTree } from './remove-tree.js';
 export { type HostCall, HostDied, type HostFault } from './simulated/faults.js';

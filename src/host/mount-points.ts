@@ -57,23 +57,35 @@ export async function mountPointsUnder(host: Host, path: string): Promise<readon
   return mounts.filter(({ target }) => target === name || target.startsWith(prefix)).toReversed();
 }
 
+/**
+ * Unmounts all that is mounted at and below a path. What a mount shows stays where it comes from: a copy of a shared
+ * mount of the machine is cut off from it first, as the original would lose what is unmounted below the copy.
+ */
+export async function unmountTree(
+  host: Host,
+  path: string,
+  options: CleanMountPointOptions = {},
+): Promise<void> {
+  const targets = (await mountPointsUnder(host, path)).map(({ target }) => target);
+  for (const outer of new Set(targets)) {
+    if (!targets.some((target) => target.startsWith(`${outer}/`))) continue;
+    await host.mounts.mount({ target: outer, options: ['private'] });
+  }
+  for (const target of targets) await host.mounts.unmount(target, options);
+}
+
 export interface CleanMountPointOptions {
   readonly force?: boolean;
   readonly timeoutMs?: number;
 }
 
-/** Mounts stacked at one path, beyond which something else is wrong. */
-const stackLimit = 16;
-
-/** Unmounts what is mounted at the path, if anything, and removes the folder or file that it was mounted on, which must be empty. */
+/** Unmounts what is mounted at the path, if anything, with what is mounted in that, and removes the folder or file that it was mounted on, which must be empty. */
 export async function cleanMountPoint(
   host: Host,
   path: string,
   options: CleanMountPointOptions = {},
 ): Promise<void> {
-  for (let depth = 0; depth < stackLimit && (await isMountPoint(host, path)); depth++) {
-    await host.mounts.unmount(path, options);
-  }
+  if (await isMountPoint(host, path)) await unmountTree(host, path, options);
   try {
     const { kind } = await host.files.lstat(path);
     if (kind === 'directory') await host.files.rmdir(path);

@@ -59,6 +59,7 @@ export const actedOnFields: ReadonlySet<string> = new Set([
 export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'CRIListStreaming',
   'ChangeContainerStatusOnKubeletRestart',
+  'ClusterTrustBundleProjection',
   'ContainerStopSignals',
   'KubeletEnsureSecretPulledImages',
   'MemoryQoS',

@@ -27,13 +27,14 @@ import { Housekeeping, isRunning } from './housekeeping.js';
 import { createImageParts } from './image-parts.js';
 import { containerTypes, plegObserver } from './observers.js';
 import type { KubeletOptions } from './options.js';
-import { makePodDirectories } from './pod-directories.js';
+import { PodDirectories } from './pod-directories.js';
 import { PodHandlers } from './pod-handlers.js';
 import { createSources, sourceNames } from './pod-sources.js';
 import { KubeletPodSyncer } from './pod-syncer.js';
 import { createProbes } from './probe-parts.js';
 import { RuntimeCheck } from './runtime-check.js';
 import { createRuntimeManager, nodeAllocatable } from './runtime-parts.js';
+import { appArmor, strictGroups } from './security-admission.js';
 import { prepareMachine } from './start-up.js';
 import { SyncLoop } from './sync-loop.js';
 import { allowedSysctls } from './sysctls.js';
@@ -170,8 +171,10 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       tasks.start('log rotation', (signal) => collectors.rotator.run(signal));
     },
   });
+  const showsStopSignals = context.gates.enabled('ContainerStopSignals');
   const generateStatus = (pod: Pod, observed: ObservedPodStatus, podIsTerminal: boolean): PodStatus => {
     const uid = pod.metadata.uid ?? '';
+    const handler = pod.spec.runtimeClassName ? observed.sandboxes[0]?.runtimeHandler : '';
     return generatePodStatus({
       pod,
       observed,
@@ -182,12 +185,14 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       startFailure: (container) => reasons.get(uid, container),
       probes: probes.view,
       nodeIps: options.nodeIps,
-      supportsRecursiveReadOnly: supportsRecursiveReadOnly(''),
+      supportsRecursiveReadOnly: handler === undefined ? undefined : supportsRecursiveReadOnly(handler),
+      showsStopSignals,
       actuatedResources: (container) => actuated.requirements(uid, container),
     });
   };
 
   // What drives: the work queue, one worker per pod, the handlers, the loop.
+  const podDirectories = new PodDirectories(context.machine.files, rootDir);
   const due = new Channel<void>(1);
   const queue = new WorkQueue<string>(clock, () => void due.trySend());
   const syncer = new KubeletPodSyncer({
@@ -201,7 +206,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     networkError: () => check.networkError,
     isTerminationRequested: podStates.isTerminationRequested,
     makePodDirectories: async (uid) => {
-      if (context.podDirectories) await makePodDirectories(context.machine.files, rootDir, uid);
+      if (context.podDirectories) await podDirectories.make(uid);
     },
     requestRelist: (uid) => pleg.requestRelist(uid),
     syncAgain: (uid) => handlers.syncs([uid]),
@@ -239,8 +244,10 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     admission: options.admission ?? [
       allowedSysctls(config.allowedUnsafeSysctls, release()),
       operatingSystem,
+      strictGroups(() => check.hasStrictGroups),
       podLimit(config.maxPods),
       freeHostPorts,
+      appArmor(context.host.isAppArmorEnabled),
     ],
     onRejected: (reason) => metrics.rejections.inc({ reason: rejectionLabel(reason) }),
     removeAllDeadContainers: (uid) => removeDeadContainers(uid, undefined, true),
@@ -269,6 +276,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
         // A pod may have come back under its UID since `known` was put together.
         podVolumesExist: (uid) => volumes.exist(uid) || pods.byUid(uid) !== undefined,
       });
+      podDirectories.keepOnly(known);
       metrics.cleanedVolumes.set(seen);
       metrics.cleanedVolumeErrors.set(failedPods);
       if (failures.length > 0) throw new Error(failures.join('; '));

@@ -10,7 +10,7 @@ import type { HostFacts } from '../runtime/config/index.js';
 import type { Keyring, LifecycleHooks, PodConfigs, RuntimeClassSource } from '../runtime/index.js';
 import type { EventSource } from '../runtime/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
-import type { ClaimStore } from '../volumes/index.js';
+import type { ClaimStore, ServiceAccountTokens, TrustBundles } from '../volumes/index.js';
 import type { AdmissionHandler } from './admission.js';
 import type { KubeletMetrics } from './metrics.js';
 import type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './seams.js';
@@ -63,6 +63,10 @@ export interface KubeletOptions {
   readonly objects?: PodObjects;
   /** Where PersistentVolumeClaims and their volumes come from; without it no pod can use any. */
   readonly claims?: ClaimStore;
+  /** Where service account tokens for projected volumes come from; without it volumes that want one are refused. */
+  readonly tokens?: ServiceAccountTokens;
+  /** Where bundles of trusted certificates come from; used while the gate ClusterTrustBundleProjection is on. */
+  readonly trustBundles?: TrustBundles;
   /** Where runtime classes come from; without it every pod gets the runtime's default handler. */
   readonly runtimeClasses?: RuntimeClassSource;
   /** Builds what the runtime is told of pods; with files on this machine by default. */

@@ -5,14 +5,34 @@ import type { HostFiles } from '../host/index.js';
 /** For their owner and group, as what is in them is not everybody's business. */
 const ownerAndGroup = 0o750;
 
-/** Makes a pod's folders; those that exist stay as they are. */
-export async function makePodDirectories(files: HostFiles, rootDir: string, uid: string): Promise<void> {
-  if (path.basename(uid) !== uid || uid === '.' || uid === '..' || uid === '') {
-    throw new Error(`"${uid}" cannot name a pod's folder`);
+/** The folders of pods, made at their first sync; later syncs, which come often, need not touch the disk for them. */
+export class PodDirectories {
+  readonly #files: HostFiles;
+  readonly #rootDir: string;
+  readonly #made = new Set<string>();
+
+  constructor(files: HostFiles, rootDir: string) {
+    this.#files = files;
+    this.#rootDir = rootDir;
   }
-  const pod = path.join(rootDir, 'pods', uid);
-  for (const folder of [pod, path.join(pod, 'volumes'), path.join(pod, 'plugins')]) {
-    await files.mkdir(folder, { recursive: true, mode: ownerAndGroup });
+
+  /** Makes a pod's folders; those that exist stay as they are. */
+  async make(uid: string): Promise<void> {
+    if (this.#made.has(uid)) return;
+    if (path.basename(uid) !== uid || uid === '.' || uid === '..' || uid === '') {
+      throw new Error(`"${uid}" cannot name a pod's folder`);
+    }
+    const pod = path.join(this.#rootDir, 'pods', uid);
+    // The first makes the folders above it, too.
+    for (const folder of [path.join(pod, 'volumes'), path.join(pod, 'plugins')]) {
+      await this.#files.mkdir(folder, { recursive: true, mode: ownerAndGroup });
+    }
+    this.#made.add(uid);
+  }
+
+  /** Forgets all other pods, whose folders are being removed. */
+  keepOnly(uids: ReadonlySet<string>): void {
+    for (const uid of this.#made) if (!uids.has(uid)) this.#made.delete(uid);
   }
 }
 

@@ -20,6 +20,7 @@ export class RuntimeCheck {
   #runtimeError: string | undefined;
   #lastGoodMs: number | undefined;
   #handlers: readonly RuntimeHandler[] = [];
+  #hasStrictGroups = false;
   #firstReadyDone = false;
   #lastReported = '';
   #checking: Promise<void> | undefined;
@@ -35,6 +36,11 @@ export class RuntimeCheck {
 
   get handlers(): readonly RuntimeHandler[] {
     return this.#handlers;
+  }
+
+  /** Whether containers can be kept from groups that their image gives them. */
+  get hasStrictGroups(): boolean {
+    return this.#hasStrictGroups;
   }
 
   /** Why no pod is synced now; empty when the loop may run. */
@@ -86,6 +92,7 @@ export class RuntimeCheck {
     this.#report(errors.length === 0 ? '' : joinErrors(errors));
     if (verdict.runtimeError !== undefined) return;
     this.#handlers = [...answer.runtimeHandlers].sort((a, b) => (a.name < b.name ? -1 : 1));
+    this.#hasStrictGroups = answer.features?.supplementalGroupsPolicy ?? false;
     if (!this.#firstReadyDone) {
       try {
         await onFirstReady();

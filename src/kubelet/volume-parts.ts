@@ -20,7 +20,18 @@ export interface VolumeSurroundings {
 }
 
 export function createVolumes(context: KubeletContext, surroundings: VolumeSurroundings): PodVolumes {
-  const { options, clock, timeline, rootDir, nodeName, host: facts, machine: host, registry } = context;
+  const {
+    options,
+    clock,
+    timeline,
+    rootDir,
+    nodeName,
+    host: facts,
+    machine: host,
+    registry,
+    gates,
+  } = context;
+  const { tokens, trustBundles } = options;
   if (options.volumes !== undefined) return options.volumes;
   if (!context.podDirectories) return withoutVolumes;
   const { pods, nodeAllocatable, supportsRecursiveReadOnly } = surroundings;
@@ -37,6 +48,10 @@ export function createVolumes(context: KubeletContext, surroundings: VolumeSurro
       rootDir,
       objects: options.objects ?? noObjects,
       nodeAllocatable,
+      ...(tokens === undefined ? {} : { tokens }),
+      ...(trustBundles !== undefined && gates.enabled('ClusterTrustBundleProjection')
+        ? { trustBundles }
+        : {}),
       // Programs of this machine can do nothing for another.
       ...(options.machine === undefined ? { runDiskTool } : {}),
       warn: (pod, reason, message) => timeline.event(podRef(pod), 'Warning', reason, message),

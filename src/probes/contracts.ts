@@ -1,5 +1,6 @@
 /** What the parts of the probes room hand to each other, and the port to the network that probes go through. */
 import type { Clock } from '../async/index.js';
+import type { HttpAnswer, HttpGetRequest } from '../httpget/index.js';
 import type { Container, Pod, PodStatus, Probe } from '../kube/index.js';
 
 export type ProbeKind = 'startup' | 'readiness' | 'liveness';
@@ -13,6 +14,9 @@ export type ProbeState = 'success' | 'warning' | 'failure' | 'unknown';
 export type ProbeOutcome =
   | { readonly state: ProbeState; readonly output: string; readonly error?: undefined }
   | { readonly state: ProbeState; readonly error: Error };
+
+/** The version of Kubernetes that servers are told. */
+export const probeUserAgent = 'kube-probe/1.36';
 
 /** How words for users name the kinds. */
 export const kindTitles = {
@@ -73,30 +77,6 @@ export interface Limits {
   readonly signal: AbortSignal;
 }
 
-export interface HttpUrl {
-  readonly scheme: string;
-  /** Without brackets. Empty for this machine. */
-  readonly hostname: string;
-  /** Undefined for the scheme's own. */
-  readonly port: number | undefined;
-  /** Path and query as they are sent; begins with a slash. */
-  readonly target: string;
-}
-
-export interface HttpGetRequest {
-  readonly url: HttpUrl;
-  /** The `Host` header, where it is not the URL's host. */
-  readonly hostHeader: string | undefined;
-  /** Canonical names; a name with several values stands there several times. */
-  readonly headers: readonly (readonly [name: string, value: string])[];
-}
-
-export interface HttpAnswer {
-  readonly status: number;
-  /** The first part of it, if it is long. */
-  readonly body: string;
-}
-
 export interface TcpAddress {
   /** Empty for this machine. */
   readonly host: string;
@@ -121,9 +101,4 @@ export interface ProbeNetwork {
   /** Connects and closes; rejects with the words for users. */
   tcp(address: TcpAddress, limits: Limits): Promise<void>;
   grpc(check: GrpcCheck, limits: Limits): Promise<GrpcAnswer>;
-}
-
-/** No answer was had; the message is the text for users. */
-export class HttpGetError extends Error {
-  override readonly name = 'HttpGetError';
 }

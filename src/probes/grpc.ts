@@ -5,9 +5,9 @@
 import type { ClientHttp2Session, IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { Cancelled, errorText, type Timer } from '../async/index.js';
-import type { GrpcAnswer, GrpcCheck, Limits } from './contracts.js';
+import { formatHost } from '../httpget/index.js';
+import { type GrpcAnswer, type GrpcCheck, type Limits, probeUserAgent } from './contracts.js';
 import { grpcStatusOf, healthRequest, healthStatus } from './grpc-messages.js';
-import { formatHost, probeUserAgent } from './http-request.js';
 
 const method = '/grpc.health.v1.Health/Check';
 /** A server that refuses may be about to start: it is tried again until the time is up. */

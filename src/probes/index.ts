@@ -2,19 +2,14 @@
 export {
   type GrpcAnswer,
   type GrpcCheck,
-  type HttpAnswer,
-  HttpGetError,
-  type HttpGetRequest,
-  type HttpUrl,
   type Limits,
   type ProbeKind,
   type ProbeNetwork,
   type ProbeResult,
   type ProbeRun,
+  probeUserAgent,
   type TcpAddress,
 } from './contracts.js';
-export { httpGet } from './http.js';
-export { formatHost, formatUrl, type HttpGetTarget, httpGetRequest, probeUserAgent } from './http-request.js';
 export { ProbeManager, type ProbeManagerOptions } from './manager.js';
 export { systemNetwork } from './network.js';
 export { type CountProbe, type ProbeCounts, probeMetrics } from './probe-metrics.js';

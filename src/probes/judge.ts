@@ -1,7 +1,8 @@
 /** Judges what came back from the network: what it means for a container, in words for users. */
 import { criErrorFromStatus } from '../cri/index.js';
+import type { HttpAnswer } from '../httpget/index.js';
 import { formatDuration, goQuote } from '../kube/index.js';
-import type { GrpcAnswer, HttpAnswer, ProbeOutcome } from './contracts.js';
+import type { GrpcAnswer, ProbeOutcome } from './contracts.js';
 
 export function judgeHttp({ status, body }: HttpAnswer): ProbeOutcome {
   if (status >= 200 && status < 300) return { state: 'success', output: body };

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../async/index.js';
 import { CriError, type CriRuntime } from '../cri/index.js';
+import { HttpGetError } from '../httpget/index.js';
 import type { Container, Probe } from '../kube/index.js';
 import { Timeline } from '../timeline/index.js';
-import { HttpGetError, type ProbeNetwork } from './contracts.js';
+import type { ProbeNetwork } from './contracts.js';
 import { Prober } from './prober.js';
 
 interface Setting {

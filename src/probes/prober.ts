@@ -3,6 +3,7 @@
 import type { Clock } from '../async/index.js';
 import { asError, isCancelled, throwIfCancelled } from '../async/index.js';
 import type { CriRuntime } from '../cri/index.js';
+import { containerPort, formatHost, HttpGetError, httpGetRequest } from '../httpget/index.js';
 import {
   type Container,
   containerFieldPath,
@@ -12,7 +13,6 @@ import {
 } from '../kube/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
 import {
-  HttpGetError,
   kindTitles,
   type Limits,
   type ProbeNetwork,
@@ -21,11 +21,10 @@ import {
   type ProbeRun,
   probeOf,
   probeSettings,
+  probeUserAgent,
 } from './contracts.js';
 import { execProbe } from './exec.js';
-import { formatHost, httpGetRequest, probeUserAgent } from './http-request.js';
 import { judgeGrpc, judgeHttp } from './judge.js';
-import { probePort } from './ports.js';
 
 /** A check that could not be made is tried again at once, so many times in all. */
 const maxAttempts = 3;
@@ -100,7 +99,7 @@ export class Prober {
     }
     if (probe.tcpSocket !== undefined) {
       const { host, port } = probe.tcpSocket;
-      const address = { host: host || podIp, port: probePort(port, container) };
+      const address = { host: host || podIp, port: containerPort(port, container) };
       return network.tcp(address, limits).then(
         () => ({ state: 'success', output: '' }),
         (error: unknown) => failureOf(error),

@@ -1,9 +1,8 @@
 /** Connects to a port and closes the connection again. */
 import { connect } from 'node:net';
 import { Cancelled } from '../async/index.js';
+import { formatHost, networkErrorText } from '../httpget/index.js';
 import type { Limits, TcpAddress } from './contracts.js';
-import { formatHost } from './http-request.js';
-import { networkErrorText } from './network-errors.js';
 
 export function tcpConnect({ host, port }: TcpAddress, limits: Limits): Promise<void> {
   const { clock, timeoutMs, signal } = limits;

@@ -8,7 +8,6 @@ import { allInitInstances, removeInitInstances, supersededInitInstances } from '
 import { killContainer } from './kill.js';
 import { killPod } from './kill-pod.js';
 import { hasStarts, type PodPlan } from './pod-plan.js';
-import type { ActuatedResources } from './resize/index.js';
 import { resizePod } from './resize/resize-pod.js';
 import { createSandbox, readPodIps, type Sandbox, type SandboxPorts, sandboxFailure } from './sandbox.js';
 import { startPlannedContainers } from './start-planned.js';
@@ -20,8 +19,6 @@ export interface SyncPorts extends SandboxPorts {
   readonly remover: ContainerRemover;
   readonly crashLoop: Backoff;
   readonly tickets: StartTickets;
-  /** What containers were last given; absent where nothing is changed while it runs. */
-  readonly actuated: ActuatedResources | undefined;
   /** Has the pod read anew although its state is the same. */
   readonly reinspect: ((uid: string) => void) | undefined;
 }

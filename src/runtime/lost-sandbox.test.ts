@@ -1,7 +1,16 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../async/index.js';
 import { CriError, PodSandboxState, PodSandboxStatusResponse } from '../cri/index.js';
-import { hasSandboxEnded, patienceAfterFailure, patienceBeforeStart } from './lost-sandbox.js';
+import {
+  hasSandboxEnded,
+  orLost,
+  patienceAfterFailure,
+  patienceBeforeStart,
+  SandboxLost,
+} from './lost-sandbox.js';
 import { container, exited, makePod, makeStatus, running } from './test-fixtures.js';
 
 const ready = PodSandboxState.SANDBOX_READY;
@@ -30,6 +39,47 @@ describe('hasSandboxEnded', () => {
     await clock.advance(1_000);
     expect(await answer).toBe(expected);
     expect(asked).toBe(looks);
+  });
+});
+
+describe('a container that was created in a sandbox that ended', () => {
+  const start = async (state: PodSandboxState, refuses = false) => {
+    const dir = await mkdtemp(join(tmpdir(), 'nodelet-lost-'));
+    const logPath = join(dir, '0.log');
+    await writeFile(logPath, '');
+    const removed: string[] = [];
+    const cri = {
+      podSandboxStatus: async () => PodSandboxStatusResponse.create({ status: { id: 's', state } }),
+      async removeContainer({ containerId = '' }) {
+        if (refuses) throw new CriError('Internal', 'no');
+        removed.push(containerId);
+        return {};
+      },
+    };
+    const ports = { clock: new VirtualClock(), cri };
+    const call = () => Promise.reject(new Error('cannot start'));
+    const failure = await orLost(ports, { sandboxId: 's', status: { containers: [] } }, call, {
+      id: 'c1',
+      logPath,
+    }).catch((error: unknown) => error);
+    const logs = await readdir(dir);
+    await rm(dir, { recursive: true });
+    return { failure, removed, logs };
+  };
+  it('goes with its log, by which restarts are counted', async () => {
+    const { failure, removed, logs } = await start(ended);
+    expect(failure).toBeInstanceOf(SandboxLost);
+    expect([removed, logs]).toEqual([['c1'], []]);
+  });
+  it('that cannot be removed keeps its log', async () => {
+    const { failure, logs } = await start(ended, true);
+    expect(failure).toBeInstanceOf(SandboxLost);
+    expect(logs).toEqual(['0.log']);
+  });
+  it('stays where the sandbox does', async () => {
+    const { failure, removed, logs } = await start(ready);
+    expect(failure).toMatchObject({ message: 'cannot start' });
+    expect([removed, logs]).toEqual([[], ['0.log']]);
   });
 });
 

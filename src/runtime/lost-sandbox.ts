@@ -1,4 +1,5 @@
 /** Tells a container that cannot start from a sandbox that ended under it, which is not the container's fault. */
+import { rm } from 'node:fs/promises';
 import { type Clock, sleep } from '../async/index.js';
 import { type CriRuntime, isNotFound, type ObservedPodStatus, PodSandboxState } from '../cri/index.js';
 
@@ -14,6 +15,10 @@ export class SandboxLost extends Error {
 export interface LostSandboxPorts {
   readonly cri: Pick<CriRuntime, 'podSandboxStatus'>;
   readonly clock: Clock;
+}
+
+export interface StartInSandboxPorts extends LostSandboxPorts {
+  readonly cri: Pick<CriRuntime, 'podSandboxStatus' | 'removeContainer'>;
 }
 
 type Observed = Pick<ObservedPodStatus, 'containers'>;
@@ -68,6 +73,39 @@ export async function hasSandboxEnded(
     }
   }
   return false;
+}
+
+export interface StartInSandbox {
+  readonly sandboxId: string;
+  readonly status: Observed;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Runs a call in the sandbox; when that has ended meanwhile, what was created in it goes, and no attempt counts. */
+export async function orLost<T>(
+  ports: StartInSandboxPorts,
+  { sandboxId, status, signal }: StartInSandbox,
+  call: () => Promise<T>,
+  created?: { readonly id: string; readonly logPath: string },
+): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    const patience = patienceAfterFailure(status, ports.clock.now());
+    if (!(await hasSandboxEnded(ports, sandboxId, patience, signal))) throw error;
+    if (created !== undefined) await discard(ports, created.id, created.logPath);
+    throw new SandboxLost(sandboxId, { cause: error });
+  }
+}
+
+/** Attempts are counted by instances and by their logs. Should this fail, what is left counts as one. */
+async function discard({ cri }: StartInSandboxPorts, containerId: string, logPath: string): Promise<void> {
+  try {
+    await cri.removeContainer({ containerId });
+    if (logPath !== '') await rm(logPath, { force: true });
+  } catch {
+    // The sandbox is lost either way, and with it whatever could not be removed now.
+  }
 }
 
 function isSince(timeNs: bigint, sinceMs: number): boolean {

@@ -15,7 +15,6 @@ import {
 } from './image-volumes.js';
 import { hasSandboxEnded, patienceBeforeStart, SandboxLost } from './lost-sandbox.js';
 import type { PlannedStart } from './pod-plan.js';
-import { wantedResources } from './resize/decide-resize.js';
 import type { Sandbox } from './sandbox.js';
 import { startContainer } from './start.js';
 
@@ -157,13 +156,6 @@ async function startOne(
     return false;
   }
   ports.observer?.containerStarted(kind);
-  if (kind !== 'ephemeralContainer') {
-    ports.actuated?.setContainer(
-      run.pod.metadata.uid ?? '',
-      container.name,
-      wantedResources(run.pod, container),
-    );
-  }
   try {
     const volumeFailure = imageVolumeFailure(container, ground.volumes);
     if (volumeFailure !== undefined) {

@@ -23,7 +23,9 @@ import {
 } from './contracts.js';
 import { type KillPorts, killContainer } from './kill.js';
 import { linkContainerLog, logSymlinkPath } from './log-symlink.js';
-import { hasSandboxEnded, patienceAfterFailure, SandboxLost } from './lost-sandbox.js';
+import { orLost, SandboxLost } from './lost-sandbox.js';
+import { wantedResources } from './resize/decide-resize.js';
+import type { ActuatedResources } from './resize/index.js';
 import { restartCount } from './restart-count.js';
 
 export interface StartPorts extends KillPorts {
@@ -34,6 +36,8 @@ export interface StartPorts extends KillPorts {
   readonly podLogsDir: string;
   /** The flat directory of links to container logs; undefined for none. */
   readonly containerLogsDir: string | undefined;
+  /** What containers were last given; absent where nothing is changed while it runs. */
+  readonly actuated: ActuatedResources | undefined;
 }
 
 export interface ContainerStart {
@@ -102,8 +106,9 @@ async function buildConfig(
     });
   });
   const { internals } = ports;
-  if (internals === undefined) return built;
   try {
+    await failAs(ports, start, 'CreateContainerConfigError', () => recordResources(ports, start));
+    if (internals === undefined) return built;
     const config = await failAs(
       ports,
       start,
@@ -116,6 +121,16 @@ async function buildConfig(
     await built.cleanup();
     throw error;
   }
+}
+
+/** Before the container exists: one that runs without a record would be taken for one to change. */
+async function recordResources(
+  { actuated }: StartPorts,
+  { kind, pod, container }: ContainerStart,
+): Promise<void> {
+  if (kind === 'ephemeralContainer' || actuated === undefined) return;
+  actuated.setContainer(pod.metadata.uid ?? '', container.name, wantedResources(pod, container));
+  await actuated.written();
 }
 
 /** The instance whose process namespace an ephemeral container asks to share. */
@@ -163,7 +178,11 @@ async function createAndStart(
         ports,
         start,
         'RunContainerError',
-        () => orLost(ports, start, () => cri.startContainer({ containerId: id }), id),
+        () =>
+          orLost(ports, start, () => cri.startContainer({ containerId: id }), {
+            id,
+            logPath: logPathOf(start, config),
+          }),
         'Error: ',
         id,
       );
@@ -184,22 +203,12 @@ async function createAndStart(
   );
 }
 
-/** Runs a call in the sandbox; when that has ended meanwhile, what was created in it goes, and no attempt counts. */
-async function orLost<T>(
-  ports: StartPorts,
-  { sandboxId, status, signal }: ContainerStart,
-  call: () => Promise<T>,
-  createdId?: string,
-): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    const patience = patienceAfterFailure(status, ports.clock.now());
-    if (!(await hasSandboxEnded(ports, sandboxId, patience, signal))) throw error;
-    // Should the removal fail, the instance stays and counts as an attempt.
-    if (createdId !== undefined) await ports.cri.removeContainer({ containerId: createdId }).catch(() => {});
-    throw new SandboxLost(sandboxId, { cause: error });
-  }
+/** Empty for a container without a log. */
+function logPathOf(
+  { sandboxConfig: { logDirectory = '' } }: ContainerStart,
+  { logPath = '' }: Init<ContainerConfig>,
+): string {
+  return logDirectory === '' || logPath === '' ? '' : join(logDirectory, logPath);
 }
 
 async function linkLog(
@@ -209,11 +218,11 @@ async function linkLog(
   id: string,
 ): Promise<void> {
   const { containerLogsDir } = ports;
-  const directory = start.sandboxConfig.logDirectory ?? '';
-  if (containerLogsDir === undefined || directory === '' || !config.logPath) return;
+  const logPath = logPathOf(start, config);
+  if (containerLogsDir === undefined || logPath === '') return;
   const linkPath = logSymlinkPath(containerLogsDir, start.pod, start.container.name, id);
   try {
-    await linkContainerLog(join(directory, config.logPath), linkPath);
+    await linkContainerLog(logPath, linkPath);
   } catch (error) {
     note(ports, start, 'Could not link the container log', error);
   }

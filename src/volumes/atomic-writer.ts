@@ -75,7 +75,7 @@ async function needsWrite(
   payload: Payload,
   old: string,
 ): Promise<boolean> {
-  const entries = await listEntries(files, `${directory}/${old}`);
+  const entries = await listEntries(files, `${directory}/${old}`, payload);
   if (entries === undefined || entriesToRemove(entries, payload).length > 0) return true;
   const contents = new Map<string, Uint8Array>();
   for (const path of payload.keys()) {
@@ -94,13 +94,17 @@ async function readIfFile(files: HostFiles, path: string): Promise<Uint8Array | 
   }
 }
 
-/** All entries below the directory by their relative paths; undefined when it is not there. */
-async function listEntries(files: HostFiles, root: string): Promise<string[] | undefined> {
+/**
+ * All entries below the directory by their relative paths; undefined when it is not there. What should be a file is
+ * read anyway, which tells whether it is one.
+ */
+async function listEntries(files: HostFiles, root: string, payload: Payload): Promise<string[] | undefined> {
   const entries: string[] = [];
   const visit = async (relative: string): Promise<void> => {
     for (const name of await files.readdir(`${root}${relative}`)) {
       const path = `${relative}/${name}`;
       entries.push(path.slice(1));
+      if (payload.has(path.slice(1))) continue;
       if ((await files.lstat(`${root}${path}`)).kind === 'directory') await visit(path);
     }
   };

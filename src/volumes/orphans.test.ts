@@ -35,6 +35,26 @@ describe('cleanOrphanedPods', () => {
     expect(await pods(host)).toEqual(['uid-1']);
   });
 
+  it('known pods cost no more than the list of them', async () => {
+    const host = await machine('volumes');
+    const looks: string[] = [];
+    const files = {
+      ...host.files,
+      readdir: (path: string) => host.files.readdir(path),
+      lstat: (path: string) => {
+        looks.push(path);
+        return host.files.lstat(path);
+      },
+    };
+    await cleanOrphanedPods({
+      host: { ...host, files },
+      rootDirectory: root,
+      known: new Set(['uid-1']),
+      podVolumesExist: () => true,
+    });
+    expect(looks).toEqual([]);
+  });
+
   it('empty folders and everything besides volumes are removed', async () => {
     const host = await machine(
       'volumes/kubernetes.io~empty-dir/cache',

@@ -29,8 +29,9 @@ export async function cleanOrphanedPods(orphans: OrphanedPods): Promise<Orphaned
   const failures: string[] = [];
   let seen = 0;
   let failedPods = 0;
-  for (const uid of await directoriesIn(host, pods)) {
-    if (known.has(uid)) continue;
+  // Every few seconds there is nothing but known ones, so only the others are looked at.
+  const unknown = (await namesIn(host, pods)).filter((uid) => !known.has(uid));
+  for (const uid of await directoriesAmong(host, pods, unknown)) {
     seen++;
     const outcome = await cleanPod(orphans, uid, join(pods, uid));
     if (outcome !== 'removed') failedPods++;
@@ -147,8 +148,16 @@ async function subPathMounts(host: Host, subPaths: string): Promise<readonly str
 
 /** The names of the directories in a folder; none where there is no folder. */
 async function directoriesIn(host: Host, folder: string): Promise<readonly string[]> {
+  return await directoriesAmong(host, folder, await namesIn(host, folder));
+}
+
+async function directoriesAmong(
+  host: Host,
+  folder: string,
+  names: readonly string[],
+): Promise<readonly string[]> {
   const directories: string[] = [];
-  for (const name of await namesIn(host, folder)) {
+  for (const name of names) {
     if ((await host.files.lstat(join(folder, name))).kind === 'directory') directories.push(name);
   }
   return directories;

@@ -1,4 +1,5 @@
 /** What real containers find around them: variables, names, resolver and hosts files, terminals. */
+import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Container, PodSpec } from '../../src/kube/index.js';
 import { busybox, forever, manifest, shell, TestNode } from './agent.js';
@@ -194,6 +195,7 @@ it('host ports lead to the pod', async () => {
       app({
         command: shell('mkdir -p /tmp/w; echo hi > /tmp/w/index.html; exec httpd -f -p 8080 -h /tmp/w'),
         ports: [{ containerPort: 8080, hostPort: port }],
+        readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 },
       }),
     ],
   });
@@ -203,6 +205,10 @@ it('host ports lead to the pod', async () => {
   expect(JSON.parse(info.info ?? '{}').config.port_mappings).toEqual([
     { container_port: 8080, host_port: port },
   ]);
+  const own = Object.values(networkInterfaces())
+    .flat()
+    .find((one) => one?.family === 'IPv4' && !one.internal)?.address;
+  expect(await (await fetch(`http://${own}:${port}/`)).text()).toBe('hi\n');
 });
 
 it('a terminal and an input where they are asked for', async () => {

@@ -1,6 +1,8 @@
 /** In which order the containers of one pod start, end and start over. */
 import { once } from 'node:events';
+import { mkdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ContainerStatus } from '../../src/cri/index.js';
 import type { Container, PodSpec } from '../../src/kube/index.js';
@@ -155,21 +157,37 @@ describe.concurrent('starting', () => {
 
 describe.concurrent('ending', () => {
   it('sidecars are stopped after the containers, the last one first, on what is left of the grace', async () => {
+    const folder = path.join(node.dir, 'ends');
+    await mkdir(folder);
+    /** Notes when it is told to stop, and when it does. */
+    const notes = (name: string, seconds: number): Container => ({
+      ...runs(
+        name,
+        shell(
+          `trap 'echo ${name} told >> /ends/order; sleep ${seconds}; echo ${name} ends >> /ends/order; exit 0' TERM; while true; do sleep 0.1; done`,
+        ),
+      ),
+      volumeMounts: [{ name: 'ends', mountPath: '/ends' }],
+    });
     await apply('stop', {
-      initContainers: [sidecar('s0'), sidecar('s1', stopsAfter(1.2))],
-      containers: [runs('main', stopsAfter(2.2))],
+      volumes: [{ name: 'ends', hostPath: { path: folder } }],
+      initContainers: [
+        { ...notes('s0', 0), restartPolicy: 'Always' },
+        { ...notes('s1', 1.2), restartPolicy: 'Always' },
+      ],
+      containers: [notes('main', 2.2)],
     });
     await node.untilReady('stop');
-    const ids = Object.entries(await instances('stop')).map(([name, { id }]) => [id, name]);
-    const names = new Map(ids as [string, string][]);
     await node.remove('stop.yaml');
-    const seen: string[] = [];
-    await eventually('all are stopped', async () => {
-      const running = (await node.running('stop')).map((id) => names.get(id)).sort();
-      if (seen.at(-1) !== running.join()) seen.push(running.join());
-      return running.length === 0;
-    });
-    expect(seen).toEqual(['main,s0,s1', 's0,s1', 's0', '']);
+    await node.untilGone('stop');
+    expect((await readFile(path.join(folder, 'order'), 'utf8')).trim().split('\n')).toEqual([
+      'main told',
+      'main ends',
+      's1 told',
+      's1 ends',
+      's0 told',
+      's0 ends',
+    ]);
     await eventually('it is told', async () => node.logOf('stop', 'container.stop').length === 3);
     const timeouts = node
       .logOf('stop', 'container.stop: Stopped container')

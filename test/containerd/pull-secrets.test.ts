@@ -140,8 +140,8 @@ it('pod: pull secrets, and who may use what they brought', async () => {
     const image = imageOf('pod');
     set(podOf('first', image, 'gone', 'mine'));
     await untilReady('first');
-    const told = kubelet.timeline.ofPod('uid-first').map(({ event, message }) => [event?.reason, message]);
-    expect(told).toContainEqual([
+    const events = kubelet.timeline.ofPod('uid-first').map(({ event, message }) => [event?.reason, message]);
+    expect(events).toContainEqual([
       'FailedToRetrieveImagePullSecret',
       'Unable to retrieve some image pull secrets (gone); attempting to pull the image may not succeed.',
     ]);
@@ -151,5 +151,11 @@ it('pod: pull secrets, and who may use what they brought', async () => {
     await eventually('the third is refused', async () => waiting(status('third')) === 'ErrImagePull');
     const pulls = kubelet.timeline.ofPod('uid-second').filter(({ event }) => event?.reason === 'Pulling');
     expect(pulls).toEqual([]);
+    const all = ['first', 'second', 'third'].map((name) => kubelet.timeline.ofPod(`uid-${name}`));
+    const told = JSON.stringify([all, kubelet.timeline.ofNode(), status('third')]) + kubelet.registry.text();
+    for (const form of [auth.password, base64(`${auth.user}:${auth.password}`)]) {
+      expect(told).not.toContain(form);
+      expect(node.log).not.toContain(form);
+    }
   });
 });

@@ -1,4 +1,5 @@
 /** As whom and with which rights real containers run. */
+import { existsSync } from 'node:fs';
 import { mkdir, readlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -146,6 +147,25 @@ describe.concurrent('rights', () => {
     expect(holds(BigInt(`0x${CapEff}`)), CapEff).toBe(true);
   });
 
+  it('privileged: all rights, all devices, nothing hidden', async () => {
+    await apply('privileged', { container: { privileged: true } });
+    await apply('ordinary', {});
+    await Promise.all([node.untilReady('privileged'), node.untilReady('ordinary')]);
+    const { CapEff = '', Seccomp } = await processStatus('privileged');
+    const { CapBnd = '' } = await processStatus('privileged');
+    expect(CapEff).toBe(CapBnd);
+    expect(BigInt(`0x${CapEff}`) & sysAdmin).not.toBe(0n);
+    expect(Seccomp).toBe('0');
+    const devices = async (name: string): Promise<number> =>
+      (await node.exec(name, 'app', 'ls', '/dev')).split('\n').length;
+    expect(await devices('privileged')).toBeGreaterThan(await devices('ordinary'));
+    const mounts = await node.exec('privileged', 'app', 'cat', '/proc/mounts');
+    expect(mounts).not.toMatch(/ \/proc\/sys /);
+    const [sandboxId = ''] = await node.readySandboxes('privileged');
+    const { info } = await node.cri.podSandboxStatus({ podSandboxId: sandboxId, verbose: true });
+    expect(JSON.parse(info.info ?? '{}').config.linux.security_context.privileged).toBe(true);
+  });
+
   it('no-new: privileges cannot be gained where that is refused', async () => {
     await apply('no-new', { container: { allowPrivilegeEscalation: false } });
     await apply('may-new', {});
@@ -206,6 +226,29 @@ describe.concurrent('seccomp', () => {
     const makes = node.exec(name, 'app', 'mkdir', '/tmp/made');
     if (name === 'sec-local') await expect(makes).rejects.toThrow('Operation not permitted');
     else await makes;
+  });
+});
+
+describe.concurrent('what cannot be enforced', () => {
+  it.each<[string, Shape, string, string]>([
+    [
+      'strict-groups',
+      { pod: { supplementalGroupsPolicy: 'Strict' } },
+      'SupplementalGroupsPolicyNotSupported',
+      'Pod was rejected: SupplementalGroupsPolicy=Strict is not supported in this node',
+    ],
+    [
+      'app-armor',
+      { container: { appArmorProfile: { type: 'RuntimeDefault' } } },
+      'AppArmor',
+      'Pod was rejected: Cannot enforce AppArmor: AppArmor is not enabled on the host',
+    ],
+  ])('%s: the pod is refused', async (name, shape, reason, message) => {
+    if (name === 'app-armor' && existsSync('/sys/module/apparmor/parameters/enabled')) return;
+    await apply(name, shape);
+    const status = await node.until(name, 'has failed', ({ phase }) => phase === 'Failed');
+    expect(status).toMatchObject({ reason, message });
+    expect(await node.sandboxes(name)).toEqual([]);
   });
 });
 

@@ -117,5 +117,19 @@ export function describeTrees(contract: HostContract): void {
       expect(await files().readdir(at('source'))).toEqual(['file']);
       expect(await codeOf(cleanMountPoint(contract.host, at('source')))).toBe('ENOTEMPTY');
     });
+
+    it('a mount point is cleaned with what is mounted in it, and the same stays mounted elsewhere', async () => {
+      const { mounts } = contract.host;
+      await tmpfs('source');
+      await mounts.mount({ target: at('source'), options: ['shared'] });
+      await files().mkdir(at('target'));
+      await mounts.mount({ source: at('source'), target: at('target'), options: ['bind'] });
+      // The kernel shows this one in the target by itself; a simulated machine has to be told.
+      await tmpfs('source/inner');
+      if (!(await isMountPoint(contract.host, at('target/inner')))) await tmpfs('target/inner');
+      await cleanMountPoint(contract.host, at('target'));
+      expect(await files().readdir(at('.'))).toEqual(['source']);
+      expect(await isMountPoint(contract.host, at('source/inner'))).toBe(true);
+    });
   });
 }

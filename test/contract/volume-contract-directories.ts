@@ -62,15 +62,28 @@ export function describeDirectoryVolumes(contract: VolumeContract): void {
       expect((await bench.host.files.stat('/')).kind).toBe('directory');
     });
 
-    it('does not take a foreign mount within it', async () => {
+    it.each([
+      ['on disk', onDisk],
+      ['in memory', inMemory()],
+    ])('%s goes with what was mounted in it, and that stays where it comes from', async (_where, pod) => {
       const { bench, at } = contract;
-      const path = await bench.setUp(onDisk);
-      await bench.host.files.mkdir(`${path}/mnt`);
-      await bench.host.files.mkdir(at('precious'));
-      await bench.host.files.writeFile(`${at('precious')}/file`, 'x');
-      await bench.host.mounts.mount({ source: at('precious'), target: `${path}/mnt`, options: ['bind'] });
-      await expect(bench.tearDown(onDisk)).rejects.toThrow('it is a mount point');
-      expect(await bench.names(at('precious'))).toEqual(['file']);
+      const path = await bench.setUp(pod);
+      const { files, mounts } = bench.host;
+      await files.mkdir(`${path}/mnt`);
+      await files.mkdir(at('precious'));
+      // As on most machines: what happens in a copy of a shared mount happens in the original, too.
+      await mounts.mount({ source: 'tmpfs', target: at('precious'), fsType: 'tmpfs', options: ['shared'] });
+      await files.writeFile(`${at('precious')}/file`, 'x');
+      await files.mkdir(`${at('precious')}/deep`);
+      await mounts.mount({ source: 'tmpfs', target: `${at('precious')}/deep`, fsType: 'tmpfs' });
+      await files.writeFile(`${at('precious')}/deep/file`, 'x');
+      await mounts.mount({ source: at('precious'), target: `${path}/mnt`, options: ['rbind'] });
+      await bench.tearDown(pod);
+      expect(await bench.exists(path)).toBe(false);
+      expect(await bench.mountsBelow()).toEqual([]);
+      expect(await bench.names(at('precious'))).toEqual(['deep', 'file']);
+      expect(await bench.names(at('precious/deep'))).toEqual(['file']);
+      expect(await bench.mountsBelow(at('precious'))).toEqual([at('precious/deep')]);
     });
 
     const sizes: [rule: string, emptyDir: Volume['emptyDir'], spec: Partial<PodSpec>, kibibytes: number][] = [

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { mountAt } from '../../src/host/index.js';
 import type { PersistentVolumeSpec, Pod, PodSpec } from '../../src/kube/index.js';
 import type { VolumeSpec } from '../../src/volumes/contracts.js';
-import { podOf, type VolumeContract } from './volume-contract.js';
+import { podOf, VolumeBench, type VolumeContract } from './volume-contract.js';
 
 const claiming = (spec: Partial<PodSpec> = {}, uid = 'pod-uid'): Pod =>
   podOf([{ name: 'data', persistentVolumeClaim: { claimName: 'c' } }], spec, uid);
@@ -52,6 +52,17 @@ export function describeMountedVolumes(contract: VolumeContract): void {
       await bench.setUp(claiming(inGroup(5)), spec);
       expect((await mountAt(bench.host, path))?.options).toEqual(expect.arrayContaining(['ro', 'noexec']));
       expect(await bench.mountsBelow()).toEqual([path]);
+    });
+
+    it('is known to be shared also where the root directory is a link', async () => {
+      const { bench, at } = contract;
+      const spec = await local();
+      await bench.host.files.symlink(bench.rootDir, at('link'));
+      const linked = new VolumeBench(bench.host, at('link'));
+      await linked.setUp(claiming(inGroup(5)), spec);
+      const second = await linked.setUp(claiming(inGroup(6), 'other-uid'), spec);
+      expect((await linked.host.files.stat(second)).gid).toBe(5);
+      expect(linked.warnings).toHaveLength(1);
     });
 
     it('belongs to the group of the first pod, and warns one with another group', async () => {

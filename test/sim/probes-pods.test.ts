@@ -1,7 +1,8 @@
 /** Probes through the life of pods and agents: sidecars, the end of a pod, a restart of the agent, the network. */
 import { afterEach, describe, expect, it } from 'vitest';
+import type { HttpAnswer, HttpGetRequest } from '../../src/httpget/index.js';
 import type { Container, Pod, Probe } from '../../src/kube/index.js';
-import type { HttpAnswer, HttpGetRequest, ProbeNetwork } from '../../src/probes/index.js';
+import type { ProbeNetwork } from '../../src/probes/index.js';
 import { endNodes, minute, second, startNode } from './node.js';
 import { apiPod, type PodShape } from './pods.js';
 import { app, count, exec, nodeWith, scripted, shape, silentNetwork, unhealthy } from './probe-script.js';

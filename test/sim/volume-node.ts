@@ -1,4 +1,5 @@
 /** A simulated node whose files and mounts are simulated, too, so that a test can look at them and end the kubelet at any call. */
+import type { Init, Mount } from '../../src/cri/index.js';
 import {
   type HostCall,
   type HostFault,
@@ -33,6 +34,8 @@ export interface VolumeNode {
   readonly objects: StandaloneObjects;
   /** By container. */
   readonly created: Map<string, SeenMounts>;
+  /** What the runtime was told of the mounts, by container. */
+  readonly told: Map<string, readonly Init<Mount>[]>;
   /** Ends the kubelet as `kill -9` does. */
   crash(): Promise<void>;
 }
@@ -49,6 +52,7 @@ export async function startVolumeNode(options: VolumeNodeOptions = {}): Promise<
   const processId = files.startProcess() + 1;
   const host = simulatedHost({ machine: files });
   const created = new Map<string, SeenMounts>();
+  const told = new Map<string, readonly Init<Mount>[]>();
   const node = await startNode({
     ...options,
     machine,
@@ -66,15 +70,16 @@ export async function startVolumeNode(options: VolumeNodeOptions = {}): Promise<
           const { pod, container } = request;
           const surroundings = {
             subPath: ({ subPath = '' }: { subPath?: string }) => subPath,
-            imageOf: () => undefined,
-            runtimeHandler: '',
+            imageOf: (name: string) => request.imageVolumes?.get(name)?.ref,
+            runtimeHandler: request.runtimeHandler ?? '',
           };
           const mounts = await volumes.mounts(pod, container, surroundings);
+          told.set(`${pod.metadata.name}/${container.name}`, mounts);
           created.set(
             `${pod.metadata.name}/${container.name}`,
             await look(
               host.machine,
-              mounts.map(({ hostPath = '' }) => hostPath),
+              mounts.flatMap(({ hostPath }) => (hostPath === undefined ? [] : [hostPath])),
             ),
           );
           const built = await filelessPodConfigs.container(request);
@@ -100,7 +105,7 @@ export async function startVolumeNode(options: VolumeNodeOptions = {}): Promise<
     // The machine closes whatever the process still had open.
     files.endProcess(processId);
   };
-  return { node, host, objects, created, crash };
+  return { node, host, objects, created, told, crash };
 }
 
 async function look(files: SimulatedMachine, paths: readonly string[]): Promise<SeenMounts> {

@@ -64,7 +64,10 @@ export function apiState(
 export function apiRestartCount(instance: ObservedContainerStatus, old: ContainerStatus | undefined): number {
   if (old === undefined) return instance.restartCount;
   if (hasVanished(instance, old)) return old.restartCount + 1;
-  const isNewRun = instance.state === 'running' && old.state?.terminated !== undefined;
+  const ended = old.state?.terminated;
+  // The same instance cannot run again: what shows it so is older than what showed its end.
+  const isSameInstance = ended?.containerID?.endsWith(`//${instance.id}`) === true;
+  const isNewRun = instance.state === 'running' && ended !== undefined && !isSameInstance;
   if (isNewRun && old.restartCount >= instance.restartCount) return old.restartCount + 1;
   return Math.max(old.restartCount, instance.restartCount);
 }

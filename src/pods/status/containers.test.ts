@@ -235,6 +235,12 @@ describe('containerStatuses', () => {
     expect(status?.started).toBeUndefined();
   });
 
+  it('counts no restart when an instance seems to run again after its end was seen', () => {
+    const [ran] = statusesOf({ pod: { policy: 'Never' }, seen: [instance('a', 'exited')], expected: [] });
+    const [status] = statusesOf({ old: [ran!], seen: [instance('a', 'running')], expected: [] });
+    expect(status?.restartCount).toBe(0);
+  });
+
   it('says nothing of stop signals unless it should', () => {
     const seen = [instance('a', 'running', { stopSignal: 'SIGUSR1' })];
     expect(statusesOf({ seen, expected: [] })[0]?.stopSignal).toBeUndefined();

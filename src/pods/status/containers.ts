@@ -37,7 +37,8 @@ export interface ContainerStatusContext {
   readonly isRestartingAll: boolean;
   /** Why the container could not be started last time. */
   readonly startFailure: (container: string) => StartFailure | undefined;
-  readonly supportsRecursiveReadOnly: boolean;
+  /** Undefined while the runtime handler of the pod is not known. */
+  readonly supportsRecursiveReadOnly: boolean | undefined;
   /** Whether statuses tell the signal that stops a container (gate ContainerStopSignals). */
   readonly showsStopSignals?: boolean | undefined;
   /** The resources that were last given to the container, for what the runtime does not tell. */
@@ -75,7 +76,7 @@ function defaultStatus(
 ): ContainerStatus {
   if (old?.state?.terminated !== undefined) return old;
   const hasInitContainers = (context.pod.spec.initContainers ?? []).length > 0;
-  const volumeMounts = volumeMountStatuses(container, context.supportsRecursiveReadOnly);
+  const volumeMounts = volumeMountStatuses(container, context.supportsRecursiveReadOnly ?? false);
   return {
     name: container.name,
     state: { waiting: { reason: hasInitContainers ? 'PodInitializing' : 'ContainerCreating' } },
@@ -120,12 +121,18 @@ function fromInstances(
   old: ContainerStatus | undefined,
   context: ContainerStatusContext,
 ): ContainerStatus {
-  const { runtimeName, actuatedResources, showsStopSignals } = context;
+  const { runtimeName, actuatedResources, showsStopSignals, supportsRecursiveReadOnly } = context;
   const containerID = apiContainerId(runtimeName, newest.id);
   // What was said of a former instance must not let this one's probes skip its startup.
   const isSameInstance = old?.containerID === undefined || old.containerID === containerID;
   const isStartedKnown = newest.state === 'running' && old?.started !== undefined && isSameInstance;
   const user = containerUser(newest);
+  // They were first told before the runtime handler of the pod was known.
+  const mountsByNow =
+    supportsRecursiveReadOnly === undefined ? [] : volumeMountStatuses(container, supportsRecursiveReadOnly);
+  const volumeMounts = old?.volumeMounts?.map(
+    (told) => mountsByNow.find(({ mountPath }) => mountPath === told.mountPath) ?? told,
+  );
   const allocated = container.resources ?? {};
   const resources = containerResources({
     allocated,
@@ -145,7 +152,7 @@ function fromInstances(
     ...(isStartedKnown ? { started: old.started } : {}),
     ...(allocated.requests === undefined ? {} : { allocatedResources: allocated.requests }),
     resources,
-    ...(old?.volumeMounts === undefined ? {} : { volumeMounts: old.volumeMounts }),
+    ...(volumeMounts === undefined ? {} : { volumeMounts }),
     ...(user === undefined ? {} : { user }),
     ...(showsStopSignals && newest.stopSignal !== undefined ? { stopSignal: newest.stopSignal } : {}),
   };

@@ -63,7 +63,7 @@ export function generatePodStatus(input: GenerateInput): PodStatus {
     runtimeName: input.runtimeName,
     isRestartingAll: isRestartingAll(pod, observed, old),
     startFailure: input.startFailure ?? (() => undefined),
-    supportsRecursiveReadOnly: input.supportsRecursiveReadOnly ?? false,
+    supportsRecursiveReadOnly: input.supportsRecursiveReadOnly,
     showsStopSignals: input.showsStopSignals,
     actuatedResources: input.actuatedResources,
   };

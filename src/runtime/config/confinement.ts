@@ -48,7 +48,7 @@ export function seccompProfile(
   }
 }
 
-const appArmorAnnotationPrefix = 'container.apparmor.security.beta.kubernetes.io/';
+export const appArmorAnnotationPrefix = 'container.apparmor.security.beta.kubernetes.io/';
 
 export interface AppArmor {
   readonly profile: Init<SecurityProfile>;

@@ -1,4 +1,5 @@
 /** Configs of sandboxes and containers: what the CRI is told of a pod, and the files that go with it. */
+export { appArmorAnnotationPrefix } from './confinement.js';
 export type {
   EnvSources,
   ObjectReader,

@@ -1,6 +1,7 @@
 /** Remembers what resources the runtime was last told for each container, which it cannot tell back. */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { errorText } from '../../async/index.js';
 import { fnv32a, type Pod, type ResourceRequirements } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { isMissing } from '../logs/file-error.js';
@@ -21,8 +22,11 @@ export interface ActuatedResourcesOptions {
 export class ActuatedResources {
   readonly #options: ActuatedResourcesOptions;
   #entries = new Map<string, PodEntry>();
-  #writing: Promise<void> | undefined;
-  #dirty = false;
+  /** The last write; those that come after it wait for it. */
+  #last: Promise<void> = Promise.resolve();
+  /** Whether a write is still to begin, which will have all that changed until then. */
+  #isPending = false;
+  #failure: unknown;
 
   constructor(options: ActuatedResourcesOptions) {
     this.#options = options;
@@ -91,9 +95,24 @@ export class ActuatedResources {
     for (const uid of this.#entries.keys()) if (!isKept(uid)) this.#entries.delete(uid);
   }
 
-  /** Resolves when all is on disk. */
+  /**
+   * Resolves once all that was set before is on disk; fails when it cannot be written. A container of
+   * which nothing is known after a crash would be changed, or even restarted, for nothing.
+   */
+  async written(): Promise<void> {
+    await this.#last;
+    if (this.#failure === undefined) return;
+    this.#write();
+    await this.#last;
+    if (this.#failure === undefined) return;
+    throw new Error(`could not record allocated resources: ${errorText(this.#failure)}`, {
+      cause: this.#failure,
+    });
+  }
+
+  /** Resolves when all is on disk, or cannot be. */
   async stop(): Promise<void> {
-    while (this.#writing !== undefined) await this.#writing;
+    await this.#last;
   }
 
   #entryOf(uid: string): PodEntry {
@@ -107,29 +126,29 @@ export class ActuatedResources {
     return rootDir === undefined ? undefined : join(rootDir, 'actuated_pods_state');
   }
 
+  /** What changes together is written together, and what changes during a write with the next one. */
   #write(): void {
-    this.#dirty = true;
-    this.#writing ??= this.#writeAll().finally(() => {
-      this.#writing = undefined;
-    });
+    if (this.#isPending || this.#path() === undefined) return;
+    this.#isPending = true;
+    this.#last = this.#last.then(() => this.#writeAll());
   }
 
   async #writeAll(): Promise<void> {
+    this.#isPending = false;
     const path = this.#path();
     if (path === undefined) return;
+    const data = JSON.stringify({ entries: Object.fromEntries(this.#entries) });
+    const text = JSON.stringify({ data, checksum: checkpointChecksum(data) });
     try {
-      // What changes together is written together.
-      await Promise.resolve();
-      while (this.#dirty) {
-        this.#dirty = false;
-        const data = JSON.stringify({ entries: Object.fromEntries(this.#entries) });
+      await writeFile(`${path}.tmp`, text, { mode: 0o600 }).catch(async (error: unknown) => {
+        if (!isMissing(error)) throw error;
         await mkdir(dirname(path), { recursive: true, mode: 0o750 });
-        await writeFile(`${path}.tmp`, JSON.stringify({ data, checksum: checkpointChecksum(data) }), {
-          mode: 0o600,
-        });
-        await rename(`${path}.tmp`, path);
-      }
+        await writeFile(`${path}.tmp`, text, { mode: 0o600 });
+      });
+      await rename(`${path}.tmp`, path);
+      this.#failure = undefined;
     } catch (error) {
+      this.#failure = error;
       this.#options.timeline.record({
         kind: 'problem',
         what: 'resources.checkpoint',

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -280,6 +280,34 @@ describe('what is remembered', () => {
     actuated.keepOnly(() => false);
     await actuated.stop();
     await expect(readFile(path())).rejects.toThrow('ENOENT');
+  });
+
+  it('is on disk before a container is made; where it cannot be, none is', async () => {
+    const actuated = await open();
+    const pod = makePod({ containers: [container('app', { resources: resources('1', '1Mi') })] });
+    const seen: string[] = [];
+    const { options } = bench({
+      options: { actuated },
+      overrides: {
+        createContainer: async () => {
+          seen.push(await readFile(path(), 'utf8'));
+          return { containerId: 'c1' };
+        },
+      },
+    });
+    const manager = new RuntimeManager(options);
+    // A folder in the way of the file that is to be written.
+    await mkdir(`${path()}.tmp`);
+    const refused = await manager.syncPod(pod, makeStatus(pod, []), { restartingAllContainers: false });
+    expect(syncError(refused)?.message).toContain(
+      'CreateContainerConfigError: "could not record allocated resources: ',
+    );
+    expect(seen).toEqual([]);
+    await rm(`${path()}.tmp`, { recursive: true });
+    const started = await manager.syncPod(pod, makeStatus(pod, []), { restartingAllContainers: false });
+    expect(syncError(started)).toBeUndefined();
+    expect(seen).toEqual([expect.stringContaining('uid-1')]);
+    await actuated.stop();
   });
 
   it('that was tampered with stops the start', async () => {

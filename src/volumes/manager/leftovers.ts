@@ -1,6 +1,6 @@
 /** Removes what earlier runs left and no mount accounts for: mounts are undone, folders go only when empty. */
 import { join } from 'node:path/posix';
-import { type Host, HostError, mountPointsUnder } from '../../host/index.js';
+import { type Host, HostError, unmountTree } from '../../host/index.js';
 import { cleanSubPaths } from '../subpath/index.js';
 import type { VolumeNotes } from './notes.js';
 import type { Leftover, Reconstruction, StrandedSubPaths } from './reconstruct.js';
@@ -59,7 +59,7 @@ export class Leftovers {
 }
 
 async function cleanLeftover(host: Host, path: string): Promise<void> {
-  for (const { target } of await mountPointsUnder(host, path)) await host.mounts.unmount(target);
+  await unmountTree(host, path);
   await removeEmptyFolders(host, path);
 }
 

@@ -18,6 +18,14 @@ const refusingMounts: HostFault = {
   effect: { kind: 'fail', code: 'EINVAL' },
 };
 
+it('an empty directory on disk is open to all, however narrow the umask', async () => {
+  const host = simulatedHost({ umask: 0o027 });
+  const directories = new EmptyDirectories({ host, clock: systemClock, rootDir });
+  const { path } = directoryOf('a');
+  await directories.setUp({ ...directoryOf('a'), backing: { kind: 'disk' }, fsGroup: undefined, signal });
+  expect((await host.files.stat(path)).mode.toString(8)).toBe('777');
+});
+
 describe('empty directories in memory', () => {
   it('are kept out of swap where the kernel can, even if its version does not tell', async () => {
     const host = simulatedHost({ kernelRelease: '5.14.0-503.el9' });

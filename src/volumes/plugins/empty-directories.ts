@@ -1,7 +1,7 @@
 /** Makes and removes the empty directories behind volumes, on disk, in memory or in huge pages. */
 import { join } from 'node:path/posix';
 import type { Clock } from '../../async/index.js';
-import { type Host, isHostError, isMissing, mountAt, removeTree } from '../../host/index.js';
+import { type Host, isHostError, isMissing, mountAt, removeTree, unmountTree } from '../../host/index.js';
 import { setVolumeOwnership } from '../ownership/index.js';
 import { mountedPageBytes, pageBytes } from './huge-pages.js';
 import { type NoswapSupport, noswapSupport, tmpfsOptions } from './tmpfs-options.js';
@@ -75,7 +75,8 @@ export class EmptyDirectories {
   async tearDown(directory: EmptyDirectory): Promise<void> {
     const { host } = this.#options;
     await this.#removeMarker(directory);
-    await this.#unmount(directory.path);
+    // Containers may mount in it for all to see, and what they leave would keep the directory for ever.
+    await unmountTree(host, directory.path);
     await removeTree(host, directory.path);
   }
 
@@ -150,16 +151,6 @@ export class EmptyDirectories {
     }
   }
 
-  /** Only what set-up itself mounts; anything else there is not ours to take away. */
-  async #unmount(path: string): Promise<void> {
-    const { host } = this.#options;
-    for (let depth = 0; depth < stackedMountsLimit; depth++) {
-      const mount = await mountAt(host, path);
-      if (mount?.fsType !== 'tmpfs' && mount?.fsType !== 'hugetlbfs') return;
-      await host.mounts.unmount(path);
-    }
-  }
-
   #markerDirectory({ podUid, markerName }: EmptyDirectory): string {
     return podPluginDirectory(this.#options.rootDir, podUid, emptyDirPluginName, markerName);
   }
@@ -175,9 +166,6 @@ export class EmptyDirectories {
     return removeTree(this.#options.host, this.#markerDirectory(directory));
   }
 }
-
-/** Mounts stacked at one path, beyond which something else is wrong. */
-const stackedMountsLimit = 16;
 
 function checkPageSize(
   { path, backing }: Pick<EmptyDirectoryRequest, 'path' | 'backing'>,

@@ -121,7 +121,8 @@ async function own(options: LocalVolumesOptions, request: SetUpRequest, source: 
 
 /** Whether the volume is mounted for some pod, whichever persistent volume it goes by. */
 async function isSharedByPods({ host, rootDir }: LocalVolumesOptions, volume: FileFacts): Promise<boolean> {
-  const ofPods = join(rootDir, 'pods', '/');
+  // The mount table knows no links, such as of a root directory that was moved to another disk.
+  const ofPods = join(await host.files.realpath(rootDir), 'pods', '/');
   const ofPlugin = `/volumes/${pluginName.replace('/', '~')}/`;
   for (const { target } of await host.mounts.list()) {
     if (!target.startsWith(ofPods) || !target.includes(ofPlugin)) continue;

@@ -28,7 +28,7 @@ export function parsePluginAnswer(text: string, apiVersion: string): PluginAnswe
   }
   if (answer.apiVersion !== apiVersion) {
     throw new Error(
-      `apiVersion from credential plugin response did not match expected apiVersion:${apiVersion}, actual apiVersion:${String(answer.apiVersion)}`,
+      `apiVersion from credential plugin response did not match expected apiVersion:${apiVersion}`,
     );
   }
   const { cacheKeyType } = answer;
