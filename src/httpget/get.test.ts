@@ -1,0 +1,283 @@
+import { createServer, type RequestListener } from 'node:http';
+import { createSecureServer } from 'node:http2';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Cancelled, systemClock } from '../async/index.js';
+import type { HTTPGetAction } from '../kube/index.js';
+import { type HttpAnswer, HttpGetError } from './contracts.js';
+import { httpGet } from './get.js';
+import { httpGetRequest } from './request.js';
+import { untrusted } from './test-certificate.js';
+
+const open = new Map<Server, Set<Socket>>();
+
+afterEach(async () => {
+  for (const [server, sockets] of open) {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  }
+  open.clear();
+});
+
+async function listen(server: Server): Promise<number> {
+  const sockets = new Set<Socket>();
+  open.set(server, sockets);
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    socket.on('error', () => {});
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+const serve = (handle: RequestListener): Promise<number> => listen(createServer(handle));
+
+function get(
+  port: number,
+  action: Partial<HTTPGetAction> = {},
+  { timeoutMs = 5_000, signal = new AbortController().signal } = {},
+): Promise<HttpAnswer> {
+  const request = httpGetRequest(
+    { port, ...action },
+    { container: { name: 'app' }, podIp: '127.0.0.1', userAgent: 'kube-probe/1.36' },
+  );
+  return httpGet(request, { clock: systemClock, timeoutMs, signal });
+}
+
+/** Waits until no connection is left on any server of the test. */
+async function untilClosed(): Promise<void> {
+  for (let turn = 0; turn < 100; turn++) {
+    if ([...open.values()].every((sockets) => sockets.size === 0)) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error('a connection was left behind');
+}
+
+describe('headers that cannot be sent', () => {
+  it.each([
+    ['http', 'X-Broken', 'a\nb', 'net/http: invalid header field value for "X-Broken"'],
+    ['https', 'X-Broken', 'a\u0000b', 'net/http: invalid header field value for "X-Broken"'],
+    ['https', 'Bad Name', 'x', 'net/http: invalid header field name "Bad Name"'],
+    ['https', 'Host', 'a\nb', 'http: invalid Host header'],
+  ])('over %s: %s', async (scheme, name, value, text) => {
+    const port =
+      scheme === 'http'
+        ? await serve((_, response) => response.end())
+        : await listen(createTlsServer(untrusted, (_, response) => response.end()));
+    const asked = get(port, { scheme: scheme.toUpperCase(), httpHeaders: [{ name, value }] });
+    await expect(asked).rejects.toThrow(`Get "${scheme}://127.0.0.1:${port}/": ${text}`);
+    await untilClosed();
+  });
+
+  it('a tab and letters of any language can', async () => {
+    let seen = '';
+    const port = await serve((request, response) => {
+      seen = Buffer.from(String(request.headers['x-text']), 'latin1').toString();
+      response.end();
+    });
+    await get(port, { httpHeaders: [{ name: 'X-Text', value: 'a\tüß' }] });
+    expect(seen).toBe('a\tüß');
+  });
+});
+
+describe('an answer whose body nobody wants', () => {
+  it('is complete with its headers, and its connection is closed', async () => {
+    const port = await serve((_, response) => {
+      response.writeHead(500);
+      response.write('and so on');
+    });
+    const request = httpGetRequest(
+      { port },
+      { container: { name: 'app' }, podIp: '127.0.0.1', userAgent: 'test' },
+    );
+    const limits = { clock: systemClock, timeoutMs: undefined, signal: undefined, ignoresBody: true };
+    expect(await httpGet(request, limits)).toEqual({ status: 500, body: '' });
+    await untilClosed();
+  });
+});
+
+describe('an HTTP probe', () => {
+  it('sends these headers and no others, and closes its connection', async () => {
+    let seen: string[] = [];
+    const port = await serve((request, response) => {
+      seen = request.rawHeaders;
+      response.end('hello');
+    });
+    expect(await get(port)).toEqual({ status: 200, body: 'hello' });
+    expect(seen).toEqual([
+      ...['Host', `127.0.0.1:${port}`],
+      ...['User-Agent', 'kube-probe/1.36'],
+      ...['Accept', '*/*'],
+      ...['Connection', 'close'],
+    ]);
+    await untilClosed();
+  });
+
+  it('sends the Host header and repeated headers as they are given, in UTF-8', async () => {
+    let seen: string[] = [];
+    const port = await serve((request, response) => {
+      seen = request.rawHeaders;
+      response.end();
+    });
+    await get(port, {
+      httpHeaders: [
+        { name: 'Host', value: 'shop.example' },
+        { name: 'X-A', value: '1' },
+        { name: 'X-A', value: 'ü' },
+        { name: 'User-Agent', value: '' },
+        { name: 'Accept', value: '' },
+      ],
+    });
+    expect(seen).toEqual([
+      ...['Host', 'shop.example'],
+      ...['X-A', '1'],
+      ...['X-A', Buffer.from('ü').toString('latin1')],
+      ...['Connection', 'close'],
+    ]);
+  });
+
+  it('takes the first 10240 bytes of a body and does not wait for more', async () => {
+    const port = await serve((_, response) => {
+      response.write('x'.repeat(11 * 1024));
+      // It never ends.
+    });
+    const { status, body } = await get(port);
+    expect([status, body.length]).toEqual([200, 10_240]);
+    await untilClosed();
+  });
+
+  it('follows redirects on the host to their answer', async () => {
+    const port = await serve((request, response) => {
+      if (request.url === '/') response.writeHead(302, { Location: '/healthz' }).end();
+      else response.writeHead(500).end('broken');
+    });
+    expect(await get(port)).toEqual({ status: 500, body: 'broken' });
+    await untilClosed();
+  });
+
+  it('does not follow a redirect to another host', async () => {
+    const port = await serve((_, response) =>
+      response.writeHead(302, { Location: 'http://0.0.0.0/' }).end('gone'),
+    );
+    expect(await get(port)).toEqual({ status: 302, body: 'gone' });
+  });
+
+  it('takes a redirect without a place as the answer', async () => {
+    const port = await serve((_, response) => response.writeHead(302).end('where'));
+    expect(await get(port)).toEqual({ status: 302, body: 'where' });
+  });
+
+  it('gives up after ten redirects', async () => {
+    const port = await serve((_, response) => response.writeHead(302, { Location: '/x' }).end());
+    await expect(get(port)).rejects.toThrow(new HttpGetError('Get "/x": stopped after 10 redirects'));
+  });
+
+  it('tells that nobody listens', async () => {
+    const port = await serve(() => {});
+    for (const server of open.keys()) await new Promise((resolve) => server.close(resolve));
+    open.clear();
+    await expect(get(port)).rejects.toThrow(
+      `Get "http://127.0.0.1:${port}/": dial tcp 127.0.0.1:${port}: connect: connection refused`,
+    );
+  });
+
+  it('tells that the connection was closed without an answer', async () => {
+    const port = await listen(createTcpServer((socket) => socket.end()));
+    await expect(get(port)).rejects.toThrow(`Get "http://127.0.0.1:${port}/": EOF`);
+  });
+
+  it('tells that the connection was reset', async () => {
+    const port = await listen(
+      createTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy())),
+    );
+    await expect(get(port)).rejects.toThrow(
+      /^Get "http:\/\/127\.0\.0\.1:\d+\/": read tcp 127\.0\.0\.1:\d+->127\.0\.0\.1:\d+: read: connection reset by peer$/,
+    );
+  });
+
+  it('waits no longer than its time for an answer', async () => {
+    const port = await serve(() => {});
+    await expect(get(port, {}, { timeoutMs: 50 })).rejects.toThrow(
+      `Get "http://127.0.0.1:${port}/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
+    );
+    await untilClosed();
+  });
+
+  it('calls it no answer at all when the body does not come', async () => {
+    const port = await serve(
+      (_, response) => void response.writeHead(200, { 'Content-Length': '9' }).write('a'),
+    );
+    const failed = get(port, {}, { timeoutMs: 50 });
+    await expect(failed).rejects.toThrow(
+      'context deadline exceeded (Client.Timeout or context cancellation while reading body)',
+    );
+    await expect(failed).rejects.not.toBeInstanceOf(HttpGetError);
+    await untilClosed();
+  });
+
+  it('calls it no answer at all when the body breaks off', async () => {
+    const port = await serve((_, response) => {
+      response.writeHead(200, { 'Content-Length': '9' }).write('a');
+      setTimeout(() => response.destroy(), 20);
+    });
+    await expect(get(port)).rejects.toThrow('unexpected EOF');
+  });
+
+  it('ends with the agent and leaves no connection', async () => {
+    const port = await serve(() => {});
+    const controller = new AbortController();
+    const cut = get(port, {}, { signal: controller.signal });
+    setTimeout(() => controller.abort(), 30);
+    await expect(cut).rejects.toBeInstanceOf(Cancelled);
+    await untilClosed();
+  });
+});
+
+describe('an HTTPS probe', () => {
+  it('trusts every certificate', async () => {
+    const port = await listen(createTlsServer(untrusted, (_, response) => void response.end('secret')));
+    expect(await get(port, { scheme: 'HTTPS' })).toEqual({ status: 200, body: 'secret' });
+    await untilClosed();
+  });
+
+  it('speaks HTTP/2 where the server does', async () => {
+    let seen: string[] = [];
+    const server = createSecureServer(untrusted, (request, response) => {
+      seen = request.rawHeaders;
+      if (request.url === '/') response.writeHead(301, { location: '/two' }).end();
+      else response.end('two');
+    });
+    const port = await listen(server);
+    expect(await get(port, { scheme: 'HTTPS', httpHeaders: [{ name: 'X-A', value: '1' }] })).toEqual({
+      status: 200,
+      body: 'two',
+    });
+    expect(seen).toEqual(
+      expect.arrayContaining([
+        ':authority',
+        `127.0.0.1:${port}`,
+        'x-a',
+        '1',
+        'user-agent',
+        'kube-probe/1.36',
+      ]),
+    );
+    expect(seen).not.toContain('connection');
+    await untilClosed();
+  });
+
+  it('tells that the server speaks plain HTTP', async () => {
+    const port = await serve((_, response) => response.end());
+    await expect(get(port, { scheme: 'HTTPS' })).rejects.toThrow(
+      `Get "https://127.0.0.1:${port}/": http: server gave HTTP response to HTTPS client`,
+    );
+  });
+
+  it('waits no longer than its time for the handshake', async () => {
+    const port = await listen(createTcpServer((socket) => socket.resume()));
+    await expect(get(port, { scheme: 'HTTPS' }, { timeoutMs: 50 })).rejects.toBeInstanceOf(HttpGetError);
+    await untilClosed();
+  });
+});

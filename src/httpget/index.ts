@@ -1,0 +1,13 @@
+/** The GET of an `httpGet` action, as probes and lifecycle hooks send it to containers. */
+export {
+  type HttpAnswer,
+  HttpGetError,
+  type HttpGetRequest,
+  type HttpLimits,
+  type HttpUrl,
+  PlainHttpAnswer,
+} from './contracts.js';
+export { httpGet } from './get.js';
+export { networkErrorText } from './network-errors.js';
+export { containerPort } from './port.js';
+export { formatHost, formatUrl, type HttpGetTarget, httpGetRequest } from './request.js';

@@ -1,0 +1,74 @@
+/** Says in the words that users of Kubernetes know why the network did not do what was wanted. */
+import { errorText } from '../async/index.js';
+import { formatHost } from './request.js';
+
+/** What Node adds to errors of sockets and of name resolution. */
+interface SystemError extends Error {
+  readonly code?: string;
+  readonly syscall?: string;
+  readonly address?: string;
+  readonly port?: number;
+  readonly hostname?: string;
+}
+
+const words: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset by peer',
+  EHOSTUNREACH: 'no route to host',
+  EHOSTDOWN: 'host is down',
+  ENETUNREACH: 'network is unreachable',
+  ETIMEDOUT: 'connection timed out',
+  EACCES: 'permission denied',
+  EPERM: 'operation not permitted',
+  EADDRNOTAVAIL: 'cannot assign requested address',
+  EINVAL: 'invalid argument',
+  EMFILE: 'too many open files',
+  EPIPE: 'broken pipe',
+};
+
+export const plainHttpText = 'http: server gave HTTP response to HTTPS client';
+
+export interface SocketAddresses {
+  readonly localAddress?: string | undefined;
+  readonly localPort?: number | undefined;
+  readonly remoteAddress?: string | undefined;
+  readonly remotePort?: number | undefined;
+}
+
+/** The text for a connection that could not be made, or that broke before it had done its work. */
+export function networkErrorText(error: unknown, wanted: string, socket: SocketAddresses): string {
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  if (!(first instanceof Error)) return errorText(first);
+  const { code = '', syscall, address, port, hostname, message }: SystemError = first;
+  const word = words[code] ?? message;
+  if (isPlainHttp(first)) return plainHttpText;
+  if (syscall === 'connect') {
+    const to = address === undefined ? wanted : formatHost({ hostname: address, port });
+    return `dial tcp ${to}: connect: ${word}`;
+  }
+  if (syscall === 'getaddrinfo') {
+    const why = code === 'ENOTFOUND' ? 'no such host' : word;
+    return `dial tcp: lookup ${hostname ?? wanted}: ${why}`;
+  }
+  if (code.startsWith('HPE_')) {
+    return `net/http: HTTP/1.x transport connection broken: malformed HTTP response: ${message}`;
+  }
+  if (code.startsWith('ERR_SSL_')) {
+    return `remote error: tls: ${code.slice('ERR_SSL_'.length).toLowerCase().replaceAll('_', ' ')}`;
+  }
+  // A connection that the server closed without an answer has no system call to blame.
+  if (syscall === undefined) return code === 'ECONNRESET' || code === 'EPIPE' ? 'EOF' : message;
+  return `${syscall} tcp ${addressPair(socket)}: ${syscall}: ${word}`;
+}
+
+/** The first bytes of an HTTP answer, read as a TLS record, have an impossible version or length. */
+function isPlainHttp({ code = '', message }: SystemError): boolean {
+  const isTls = code === 'EPROTO' || code.startsWith('ERR_SSL_');
+  return isTls && /wrong version number|packet length too long|http request/i.test(message);
+}
+
+function addressPair({ localAddress, localPort, remoteAddress, remotePort }: SocketAddresses): string {
+  const local = formatHost({ hostname: localAddress ?? '', port: localPort });
+  const remote = formatHost({ hostname: remoteAddress ?? '', port: remotePort });
+  return `${local}->${remote}`;
+}

@@ -1,0 +1,70 @@
+/** Decides whether a GET follows a redirect, and with what request. */
+import { goQuote } from '../kube/index.js';
+import { HttpGetError, type HttpGetRequest, type HttpUrl } from './contracts.js';
+import { formatUrl } from './request.js';
+
+export const maxRedirects = 10;
+const followed = new Set([301, 302, 303, 307, 308]);
+
+/** Whether an answer with this status sends the client on. */
+export function isRedirect(status: number): boolean {
+  return followed.has(status);
+}
+
+/**
+ * The request to the place that an answer names; undefined when it lies on another host, where the
+ * answer itself is the last word. `hops` counts the requests made so far.
+ */
+export function redirectedRequest(
+  first: HttpGetRequest,
+  current: HttpGetRequest,
+  location: string,
+  hops: number,
+): HttpGetRequest | undefined {
+  const url = resolve(current.url, location);
+  if (url === undefined) {
+    throw new HttpGetError(
+      `Get ${goQuote(location)}: failed to parse Location header ${goQuote(location)}: invalid URL`,
+    );
+  }
+  if (url.hostname.toLowerCase() !== first.url.hostname.toLowerCase()) return undefined;
+  if (hops >= maxRedirects) {
+    throw new HttpGetError(`Get ${goQuote(location)}: stopped after ${maxRedirects} redirects`);
+  }
+  const isAbsolute = /^[A-Za-z][A-Za-z0-9+.-]*:/.test(location);
+  return {
+    url,
+    // A name that was put in place of the host goes on only while the server names no host itself.
+    hostHeader: isAbsolute ? undefined : current.hostHeader,
+    headers: withReferer(first.headers, current.url, url),
+  };
+}
+
+function withReferer(
+  headers: HttpGetRequest['headers'],
+  from: HttpUrl,
+  to: HttpUrl,
+): HttpGetRequest['headers'] {
+  const isGiven = headers.some(([name]) => name === 'Referer');
+  if (isGiven || (from.scheme === 'https' && to.scheme === 'http')) return headers;
+  return [...headers, ['Referer', formatUrl(from)]];
+}
+
+/** An empty host means this machine, which URLs cannot say; it is stood in for while one is resolved. */
+const standIn = 'empty-host.invalid';
+
+function resolve(base: HttpUrl, location: string): HttpUrl | undefined {
+  let url: URL;
+  try {
+    url = new URL(location, formatUrl({ ...base, hostname: base.hostname || standIn }));
+  } catch {
+    return undefined;
+  }
+  const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  return {
+    scheme: url.protocol.slice(0, -1),
+    hostname: hostname === standIn ? '' : hostname,
+    port: url.port === '' ? undefined : Number(url.port),
+    target: `${url.pathname || '/'}${url.search}`,
+  };
+}
