@@ -33,6 +33,9 @@ export async function buildAgent(scratchDir: string, note: (text: string) => voi
   return join(scratchDir, 'bin', 'nodelet');
 }
 
+/** As nodes have it; without one every pod is warned of. */
+export const nodeDns = { clusterDNS: ['10.96.0.10'], clusterDomain: 'cluster.local' };
+
 export interface AgentOptions {
   readonly program: string;
   readonly containerd: TestContainerd;
@@ -111,6 +114,7 @@ export class Agent {
       kind: 'KubeletConfiguration',
       containerRuntimeEndpoint: containerd.endpoint,
       staticPodPath: this.manifestsDir,
+      ...nodeDns,
       podLogsDir: join(dir, 'logs', 'pods'),
       cgroupRoot: containerd.cgroupParent,
       failCgroupV1: false,

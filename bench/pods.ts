@@ -66,7 +66,7 @@ export async function untilRunning(cri: CriRuntime, count: number, detail: () =>
   await pollUntil(
     `${count} containers run`,
     async () => ((await cri.listContainers({ filter })).containers.length >= count ? true : undefined),
-    { timeoutMs: 60_000, intervalMs: 250, detail },
+    { timeoutMs: 60_000, intervalMs: 1_000, detail },
   );
 }
 

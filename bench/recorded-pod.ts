@@ -3,6 +3,7 @@ import { cpSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CriRuntime } from '../src/cri/index.js';
 import { createKubelet } from '../src/kubelet/index.js';
+import { nodeDns } from './agent.js';
 import type { Ground } from './ground.js';
 import { idlePod, removeAllPods, showManifests, untilRunning } from './pods.js';
 
@@ -41,7 +42,7 @@ export async function recordPod({ cri, dir }: Ground): Promise<RecordedPod> {
     nodeName: 'bench',
     runtime,
     rootDir: join(own, 'root'),
-    config: { staticPodPath, podLogsDir: join(own, 'logs') },
+    config: { staticPodPath, podLogsDir: join(own, 'logs'), ...nodeDns },
   });
   const failed = kubelet.start();
   try {
