@@ -1,19 +1,21 @@
 /** This machine under test, with real mounts in a directory of its own. */
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, vi } from 'vitest';
+import { vi } from 'vitest';
 import { linuxHost } from '../../src/host/index.js';
 import type { HostUnderTest } from './host-contract.js';
 
-/** Runs a suite on this machine where that may mount. */
+/** Runs a suite on this machine, which must be one that may mount. */
 export function onThisMachine(suite: (name: string, create: () => Promise<HostUnderTest>) => void): void {
   // Each mount starts a process or two.
   vi.setConfig({ testTimeout: 60_000 });
-  if (process.platform === 'linux' && process.getuid?.() === 0) suite('linux', thisMachine);
-  else describe('linux', () => it.skip('needs root on Linux to mount', () => {}));
+  suite('linux', thisMachine);
 }
 
 async function thisMachine(): Promise<HostUnderTest> {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) {
+    throw new Error('real mounts are tested as root on Linux; run these tests there');
+  }
   const umask = process.umask(0o022);
   // On the disk, not on a tmpfs: a renamed directory must stay within one file system.
   const directory = realpathSync(mkdtempSync(join('/var/tmp', 'nodelet-host-')));

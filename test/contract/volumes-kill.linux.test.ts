@@ -13,7 +13,7 @@ const timeoutMs = 240_000;
 /** More changes than any of the works makes. */
 const changesLimit = 200;
 
-describe.skipIf(process.getuid?.() !== 0)('a killed process', () => {
+describe('a killed process', () => {
   let directory: string;
   let child: string;
   let count = 0;
