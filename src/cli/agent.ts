@@ -256,7 +256,9 @@ async function startListeners(
   const { address, readOnlyPort, healthzBindAddress, healthzPort } = config;
   if (readOnlyPort > 0) {
     try {
-      listeners.push(await startReadOnly(kubelet, { address, port: readOnlyPort, timeline }));
+      listeners.push(
+        await startReadOnly(kubelet, { address, port: readOnlyPort, timeline, version: kubernetesVersion }),
+      );
     } catch (error) {
       throw new StartFailure(
         `cannot listen on ${address}:${readOnlyPort}: ${describeError(error)}; free it, or set readOnlyPort to another port or 0`,

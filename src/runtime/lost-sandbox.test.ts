@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../async/index.js';
 import { CriError, PodSandboxState, PodSandboxStatusResponse } from '../cri/index.js';
+import { Timeline } from '../timeline/index.js';
 import {
   hasSandboxEnded,
   orLost,
@@ -56,7 +57,7 @@ describe('a container that was created in a sandbox that ended', () => {
         return {};
       },
     };
-    const ports = { clock: new VirtualClock(), cri };
+    const ports = { clock: new VirtualClock(), cri, timeline: new Timeline() };
     const call = () => Promise.reject(new Error('cannot start'));
     const failure = await orLost(ports, { sandboxId: 's', status: { containers: [] } }, call, {
       id: 'c1',

@@ -2,6 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { type Clock, sleep } from '../async/index.js';
 import { type CriRuntime, isNotFound, type ObservedPodStatus, PodSandboxState } from '../cri/index.js';
+import type { Timeline } from '../timeline/index.js';
 
 /** Nothing can start in this sandbox any more; the next look at the pod finds that it needs a new one. */
 export class SandboxLost extends Error {
@@ -19,6 +20,7 @@ export interface LostSandboxPorts {
 
 export interface StartInSandboxPorts extends LostSandboxPorts {
   readonly cri: Pick<CriRuntime, 'podSandboxStatus' | 'removeContainer'>;
+  readonly timeline: Pick<Timeline, 'record'>;
 }
 
 type Observed = Pick<ObservedPodStatus, 'containers'>;
@@ -99,12 +101,25 @@ export async function orLost<T>(
 }
 
 /** Attempts are counted by instances and by their logs. Should this fail, what is left counts as one. */
-async function discard({ cri }: StartInSandboxPorts, containerId: string, logPath: string): Promise<void> {
+async function discard(
+  { cri, timeline }: StartInSandboxPorts,
+  containerId: string,
+  logPath: string,
+): Promise<void> {
   try {
     await cri.removeContainer({ containerId });
     if (logPath !== '') await rm(logPath, { force: true });
-  } catch {
+  } catch (error) {
     // The sandbox is lost either way, and with it whatever could not be removed now.
+    timeline.record({
+      kind: 'problem',
+      what: 'container.discard',
+      message:
+        'a container whose sandbox ended under its start could not be removed; it counts as an attempt',
+      level: 'warn',
+      data: { containerId },
+      error,
+    });
   }
 }
 

@@ -24,13 +24,18 @@ const debugPrefixes = [
 export interface StartOptions extends Omit<ListenOptions, 'name'> {
   /** Resolves when the log took everything so far; tried regularly for the `log` health check. */
   readonly flushLog?: () => Promise<void>;
+  /** Of the agent, as metrics tell it. */
+  readonly version?: string;
 }
 
 /** Rejects when the port cannot be had: an agent that looks up but cannot be read must not start. */
 export async function startReadOnly(kubelet: ServerKubelet, options: StartOptions): Promise<Listener> {
   const { flushLog = flushStderr, ...listenOptions } = options;
   const logHealth = new LogHealth(options.clock ?? systemClock, flushLog);
-  const listener = await listen(readOnlyRoutes(kubelet, logHealth), { ...listenOptions, name: 'readonly' });
+  const listener = await listen(readOnlyRoutes(kubelet, logHealth, options), {
+    ...listenOptions,
+    name: 'readonly',
+  });
   logHealth.start();
   return {
     address: () => listener.address(),
@@ -49,12 +54,12 @@ export function startHealthz(
   return keepListening(healthzRoutes([pingCheck, ...kubelet.healthChecks]), { ...options, name: 'healthz' });
 }
 
-export function readOnlyRoutes(
+function readOnlyRoutes(
   kubelet: ServerKubelet,
   logHealth: HealthCheck,
-  version = '',
-  nowMs = (): number => systemClock.now(),
+  { timeline, clock = systemClock, version = '' }: StartOptions,
 ): Route[] {
+  const nowMs = (): number => clock.now();
   const builtIn = [pingCheck, logHealth];
   const others = kubelet.healthChecks.filter(({ name }) => builtIn.every((check) => check.name !== name));
   return [
@@ -63,7 +68,7 @@ export function readOnlyRoutes(
     runningPodsRoute(kubelet),
     metricsRoute('/metrics', () => kubelet.metricsText()),
     metricsRoute('/metrics/probes', () => kubelet.probeMetricsText()),
-    ...(kubelet.stats === undefined ? [] : statsRoutes({ stats: kubelet.stats, version, nowMs })),
+    ...(kubelet.stats === undefined ? [] : statsRoutes({ stats: kubelet.stats, version, nowMs, timeline })),
     ...debugPrefixes.map(
       (path): Route => ({
         kind: 'plain',

@@ -1,7 +1,7 @@
 /** The node's statistics on request: what the runtime measured of pods and the kernel of the machine, as one summary. */
 import path from 'node:path';
 import { type Clock, errorText } from '../../async/index.js';
-import type { CriRuntime } from '../../cri/index.js';
+import { type CriRuntime, isUnimplemented } from '../../cri/index.js';
 import { CpuRates } from './cpu-rates.js';
 import { statsTime } from './cri-usage.js';
 import type { DirectoryUsage, Machine } from './machine.js';
@@ -160,8 +160,11 @@ async function list(cri: StatsProviderOptions['cri']): Promise<ListedByRuntime> 
     cri.listPodSandbox({}),
     cri.listContainers({}),
     cri.listContainerStats({}),
-    // Without them a pod is the sum of its containers.
-    cri.listPodSandboxStats({}).catch(() => undefined),
+    // A runtime may lack them; a pod is the sum of its containers then.
+    cri.listPodSandboxStats({}).catch((error: unknown) => {
+      if (isUnimplemented(error)) return undefined;
+      throw error;
+    }),
   ]);
   return {
     sandboxes: sandboxes.items,

@@ -56,7 +56,7 @@ async function checkpoint(
       signal === undefined ? {} : { signal },
     );
     // The memory of a process is in it.
-    await chmod(location, 0o600).catch(() => {});
+    await chmod(location, 0o600);
     return {
       status: 200,
       headers: { 'Content-Type': 'application/json' },

@@ -31,7 +31,7 @@ export function mainRoutes(
   options: KubeletApiOptions,
   logHealth: HealthCheck,
 ): Route[] {
-  const { config, version, clock = systemClock } = options;
+  const { config, version, timeline, clock = systemClock } = options;
   const builtIn = [pingCheck, logHealth];
   const others = kubelet.healthChecks.filter(({ name }) => builtIn.every((check) => check.name !== name));
   const slis = healthSlis([...builtIn, ...others]);
@@ -40,7 +40,7 @@ export function mainRoutes(
     slis.route,
     metricsRoute('/metrics', () => kubelet.metricsText()),
     metricsRoute('/metrics/probes', () => kubelet.probeMetricsText()),
-    ...statsRoutes({ stats: kubelet.stats, version, nowMs: () => clock.now() }),
+    ...statsRoutes({ stats: kubelet.stats, version, timeline, nowMs: () => clock.now() }),
     ...(config.enableDebuggingHandlers
       ? debuggingRoutes(kubelet, options)
       : [

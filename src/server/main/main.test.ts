@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from 'node:fs';
+import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
 import { connect as connectTcp } from 'node:net';
 import path from 'node:path';
@@ -278,6 +278,7 @@ describe('routes', () => {
       ...unimplementedCriRuntime(),
       checkpointContainer: async (request: { location?: string; timeout?: number }) => {
         asked.push(request);
+        writeFileSync(request.location ?? '', 'memory', { mode: 0o644 });
         return CheckpointContainerResponse.create({});
       },
     };
@@ -288,6 +289,7 @@ describe('routes', () => {
       /\/checkpoints\/checkpoint-web_default-app-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\.tar$/,
     );
     expect(asked).toEqual([{ containerId: 'c1', location: items[0], timeout: 7 }]);
+    expect(statSync(items[0] ?? '').mode & 0o777).toBe(0o600);
   });
 
   it('shows nothing of the pods where debugging is off', async () => {

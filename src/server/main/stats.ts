@@ -2,6 +2,7 @@
 import { cpus, release, totalmem } from 'node:os';
 import { errorText } from '../../async/index.js';
 import { cadvisorMetricsText, resourceMetricsText, type StatsProvider } from '../../resources/stats/index.js';
+import type { Timeline } from '../../timeline/index.js';
 import { type Answer, text } from '../answers.js';
 import { metricsRoute } from '../metrics.js';
 import type { Route, ServerRequest } from '../routes.js';
@@ -15,9 +16,17 @@ export interface StatsRoutesOptions {
   readonly stats: StatsProvider | undefined;
   readonly version: string;
   readonly nowMs: () => number;
+  readonly timeline: Pick<Timeline, 'record'>;
 }
 
-export function statsRoutes({ stats = noStats, version, nowMs }: StatsRoutesOptions): Route[] {
+export function statsRoutes({ stats = noStats, version, nowMs, timeline }: StatsRoutesOptions): Route[] {
+  /** The scrape says that it failed; why is told here. */
+  const orTold = <T>(measured: Promise<T>): Promise<T | undefined> =>
+    measured.catch((error: unknown) => {
+      const message = 'statistics could not be read for a scrape';
+      timeline.record({ kind: 'problem', what: 'server.stats', message, level: 'warn', error });
+      return undefined;
+    });
   return [
     {
       kind: 'resource',
@@ -28,11 +37,11 @@ export function statsRoutes({ stats = noStats, version, nowMs }: StatsRoutesOpti
       handle: (request) => summary(stats, request),
     },
     metricsRoute('/metrics/resource', async () =>
-      resourceMetricsText(await stats.summary({ onlyCpuAndMemory: true }).catch(() => undefined)),
+      resourceMetricsText(await orTold(stats.summary({ onlyCpuAndMemory: true }))),
     ),
     metricsRoute('/metrics/cadvisor', async () =>
       cadvisorMetricsText(
-        await stats.measured().catch(() => undefined),
+        await orTold(stats.measured()),
         { cpuCores: cpus().length, memoryBytes: totalmem(), kernelVersion: release(), version },
         nowMs(),
       ),
