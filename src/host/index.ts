@@ -11,6 +11,7 @@ export {
   mountPointsUnder,
   unmountTree,
 } from './mount-points.js';
+export { namesIn } from './names-in.js';
 export { removeTree } from './remove-tree.js';
 export { type HostCall, HostDied, type HostFault } from './simulated/faults.js';
 export { SimulatedMachine } from './simulated/machine.js';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { chooseAddress, defaultRouteInterfaces } from './node-address.js';
+import { defaultRoutes4 } from '../node/addresses/local-ip.js';
+import { chooseAddress } from './node-address.js';
 
 const v4 = (address: string, internal = false) => ({ address, family: 'IPv4' as const, internal });
 const v6 = (address: string) => ({ address, family: 'IPv6' as const, internal: false });
@@ -12,7 +13,7 @@ describe('node address', () => {
       'eth0 00000000 0100000A 0003 0 0 100 00000000 0 0 0',
       'cni0 0000580A 00000000 0001 0 0 0 00FFFFFF 0 0 0',
     ].join('\n');
-    expect(defaultRouteInterfaces(routes)).toEqual(['eth0', 'eth1']);
+    expect(defaultRoutes4(routes)).toEqual(['eth0', 'eth1']);
   });
   it.each([
     [

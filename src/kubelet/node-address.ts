@@ -1,21 +1,12 @@
 /** The address under which a node is known when none was given: that of the interface with the default route. */
 import { readFile } from 'node:fs/promises';
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
+// By its file: the rest of the room is for nodes of a cluster.
+import { defaultRoutes4 } from '../node/addresses/local-ip.js';
 
 type Interfaces = Readonly<
   Record<string, readonly Pick<NetworkInterfaceInfo, 'address' | 'family' | 'internal'>[] | undefined>
 >;
-
-/** Interface names with a default route in `/proc/net/route`, the cheapest first. */
-export function defaultRouteInterfaces(routes: string): string[] {
-  return routes
-    .split('\n')
-    .slice(1)
-    .map((line) => line.split(/\s+/))
-    .filter(([, destination, , , , , , mask]) => destination === '00000000' && mask === '00000000')
-    .sort((a, b) => Number(a[6]) - Number(b[6]))
-    .flatMap(([name]) => (name === undefined ? [] : [name]));
-}
 
 /** The first address, IPv4 before IPv6, of the preferred interfaces; else of any that is not loopback or link-local. */
 export function chooseAddress(interfaces: Interfaces, preferred: readonly string[]): string | undefined {
@@ -32,5 +23,5 @@ export function chooseAddress(interfaces: Interfaces, preferred: readonly string
 export async function detectNodeAddress(): Promise<string | undefined> {
   // A machine without this file has no Linux routing table; any address will do then.
   const routes = await readFile('/proc/net/route', 'utf8').catch(() => '');
-  return chooseAddress(networkInterfaces(), defaultRouteInterfaces(routes));
+  return chooseAddress(networkInterfaces(), defaultRoutes4(routes));
 }

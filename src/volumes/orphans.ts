@@ -1,7 +1,7 @@
 /** Removes the folders of pods that are gone, and never anything that a volume holds or a mount shows. */
 import { join } from 'node:path/posix';
 import { errorText } from '../async/index.js';
-import { type Host, HostError, isMissing, mountPointsUnder, removeTree } from '../host/index.js';
+import { type Host, HostError, isMissing, mountPointsUnder, namesIn, removeTree } from '../host/index.js';
 import { goQuote } from '../kube/index.js';
 
 export interface OrphanedPods {
@@ -161,15 +161,6 @@ async function directoriesAmong(
     if ((await host.files.lstat(join(folder, name))).kind === 'directory') directories.push(name);
   }
   return directories;
-}
-
-async function namesIn({ files }: Host, folder: string): Promise<readonly string[]> {
-  try {
-    return await files.readdir(folder);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
 }
 
 async function removeEntry({ files }: Host, path: string): Promise<void> {

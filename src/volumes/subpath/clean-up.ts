@@ -1,6 +1,6 @@
 /** Removes the subPath mounts of a volume, by their places alone and without a look into what is mounted. */
 import { errorText } from '../../async/index.js';
-import { cleanMountPoint, type Host, isHostError, isMissing } from '../../host/index.js';
+import { cleanMountPoint, type Host, isHostError, isMissing, namesIn } from '../../host/index.js';
 import { subPathsDirectory, volumeSubPathsDirectory } from './subpath-names.js';
 
 export interface SubPathRemains {
@@ -32,15 +32,6 @@ export async function cleanSubPaths({ host, podDirectory, innerVolumeName }: Sub
   if (failures.length > 0) throw new AggregateError(failures, failures.map(errorText).join('; '));
   await removeIfThere(host, volume);
   await removeIfEmpty(host, subPathsDirectory(podDirectory));
-}
-
-async function namesIn({ files }: Host, folder: string): Promise<readonly string[]> {
-  try {
-    return await files.readdir(folder);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
 }
 
 async function removeIfThere({ files }: Host, folder: string): Promise<void> {
