@@ -31,7 +31,8 @@ export const criServeSpec: CommandSpec<typeof flags> = {
   synopsis: ['--runtime process|sim [flags]'],
   notes:
     'Only the user that starts it can open the socket. Containers of the process runtime run on when it ends,\n' +
-    'and are found again by the next one with the same --root-dir.',
+    'and are found again by the next one with the same --root-dir. They have the rights of who started it, and no\n' +
+    'walls: a suite that breaks containers on purpose, such as critest, breaks this machine.',
   flags,
   examples: [
     ['nodelet cri serve --runtime process', 'a runtime that needs nothing but this machine'],
