@@ -17,8 +17,10 @@ import { StartFailure } from './start-failure.js';
 import { watchdogPeriodMs } from './watchdog.js';
 
 /** Flags that are accepted but do nothing in this build, by the name that users write. */
-const inertFlags = {
-  runtimeCgroups: '--runtime-cgroups',
+const inertFlags = { runtimeCgroups: '--runtime-cgroups' } as const;
+
+/** Those that mean something to a cluster only. */
+const clusterFlags = {
   nodeLabels: '--node-labels',
   cloudProvider: '--cloud-provider',
   bootstrapKubeconfig: '--bootstrap-kubeconfig',
@@ -26,9 +28,9 @@ const inertFlags = {
 
 /** Throws when this build cannot do what the command line asks for. */
 export function refuseImpossible({ standalone, flags, config }: LoadedConfiguration, host: HostFacts): void {
-  if (!standalone) {
+  if (!standalone && flags.objectManifestPath !== '') {
     throw new StartFailure(
-      `--kubeconfig ${flags.kubeconfig}: this build runs without an API server; leave the flag out and give pods by staticPodPath or staticPodURL`,
+      `--object-manifest-path ${flags.objectManifestPath}: the objects of pods come from the API server of --kubeconfig; leave one of the two out`,
     );
   }
   if (flags.lockFile !== '') {
@@ -46,23 +48,24 @@ export function refuseImpossible({ standalone, flags, config }: LoadedConfigurat
 
 /** Says what a user should know of the configuration before it is used. */
 export function announce(
-  { warnings, explicit, flags, config }: LoadedConfiguration,
+  { warnings, explicit, flags, config, standalone }: LoadedConfiguration,
   timeline: Timeline,
 ): void {
   const warn = (what: string, message: string): void =>
     void timeline.record({ kind: 'notice', what, message, level: 'warn' });
   for (const warning of warnings) warn('config.warning', warning);
   const inert = inertSettings(explicit, actedOnFields);
-  const givenFlags = Object.entries(inertFlags)
-    // The table's keys are names of flags.
-    .filter(([key]) => Object.keys(flags[key as keyof typeof inertFlags]).length > 0)
+  const withoutEffect = { ...inertFlags, ...(standalone ? clusterFlags : {}) };
+  const givenFlags = Object.entries(withoutEffect)
+    // The tables' keys are names of flags.
+    .filter(([key]) => Object.keys(flags[key as keyof typeof clusterFlags]).length > 0)
     .map(([, name]) => name);
   const ignored = [...inert.paths, ...inertGates(config.featureGates, actedOnGates), ...givenFlags];
   if (ignored.length > 0)
     warn('config.inert', `settings without effect in this build: ${ignored.join(', ')}`);
   const uid = process.getuid?.();
   if (uid !== 0) warn('agent.user', `kubelet needs to run as uid \`0\`. It is being run as ${uid}`);
-  if (config.staticPodPath === '' && config.staticPodURL === '') {
+  if (standalone && config.staticPodPath === '' && config.staticPodURL === '') {
     warn(
       'agent.sources',
       'no source of pods is configured: set staticPodPath or staticPodURL. Pods that the runtime still has are stopped',

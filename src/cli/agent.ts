@@ -2,34 +2,27 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { errorText, systemClock, TaskGroup } from '../async/index.js';
-import {
-  ConfigurationError,
-  type KubeletConfiguration,
-  type LoadedConfiguration,
-  loadConfiguration,
-  usage,
-} from '../config/index.js';
+import { ConfigurationError, type LoadedConfiguration, loadConfiguration, usage } from '../config/index.js';
 import { type CriClient, checkedCri } from '../cri/index.js';
 import {
   createKubelet,
   createMetrics,
   type Kubelet,
   type KubeletMetrics,
+  type KubeletOptions,
   readCgroupDriver,
 } from '../kubelet/index.js';
 import { Registry } from '../metrics/index.js';
+import type { ServingCertificate } from '../node/index.js';
 import { ObjectFolder, StandaloneObjects } from '../pods/index.js';
+import { linuxMachine, statsProvider } from '../resources/stats/index.js';
 import { type HostFacts, readHostFacts } from '../runtime/config/index.js';
 import { containerdEvents, criEvents } from '../runtime/pleg/index.js';
-import { type Listener, startHealthz, startReadOnly } from '../server/index.js';
-import {
-  type DiskRing,
-  describeError,
-  type Entry,
-  logReader,
-  openDiskRing,
-  Timeline,
-} from '../timeline/index.js';
+import type { Listener } from '../server/index.js';
+import { describeError, type Timeline } from '../timeline/index.js';
+import type { OpenCluster } from './agent-cluster.js';
+import { keepOnDisk, loggedTimeline } from './agent-log.js';
+import { servesMainPort, startListeners, startMainPort } from './agent-server.js';
 import {
   announce,
   chooseNodeName,
@@ -40,7 +33,6 @@ import {
   setOomScore,
   validateRuntime,
 } from './agent-start.js';
-import { batchedWriter } from './log-writer.js';
 import { notifySystemd } from './sd-notify.js';
 import { catchSignals, type Signals } from './signals.js';
 import { StartFailure } from './start-failure.js';
@@ -91,7 +83,7 @@ async function serve(loaded: LoadedConfiguration, host: HostFacts): Promise<numb
   refuseImpossible(loaded, host);
   const nodeName = chooseNodeName(flags.hostnameOverride);
   const watchdogMs = readWatchdog();
-  const timeline = loggedTimeline(config);
+  const { timeline, setVerbosity } = loggedTimeline(config);
   const ring = keepOnDisk(timeline, path.join(path.resolve(flags.rootDir), 'timeline'));
   announce(loaded, timeline);
   await setOomScore(config.oomScoreAdj, timeline);
@@ -111,49 +103,13 @@ async function serve(loaded: LoadedConfiguration, host: HostFacts): Promise<numb
       metrics,
       signals,
       watchdogMs,
+      setVerbosity,
     });
   } finally {
     await runtime.close();
     signals.release();
     ring.close();
   }
-}
-
-function loggedTimeline(config: KubeletConfiguration): Timeline {
-  const timeline = new Timeline();
-  const log = logReader({
-    format: config.logging.format === 'json' ? 'json' : 'text',
-    verbosity: config.logging.verbosity,
-    write: batchedWriter((text) => void process.stderr.write(text)),
-  });
-  let stopping = false;
-  timeline.subscribe((entry) => {
-    if (entry.what === 'agent.stop') stopping = true;
-    // What was under way when the agent was told to stop has not failed; the next start goes on with it.
-    if (!stopping || !isCancellation(entry)) log(entry);
-  });
-  return timeline;
-}
-
-/** Keeps what happens where `nodelet explain` finds it, also after a crash. */
-function keepOnDisk(timeline: Timeline, dir: string): DiskRing {
-  const ring = openDiskRing({
-    dir,
-    onError: (error) =>
-      timeline.record({
-        kind: 'problem',
-        what: 'timeline.disk',
-        message: `the timeline cannot be kept in ${dir}; nodelet explain will not know this run`,
-        level: 'warn',
-        error,
-      }),
-  });
-  timeline.subscribe(ring.reader);
-  return ring;
-}
-
-function isCancellation(entry: Entry): boolean {
-  return `${entry.error ?? ''} ${entry.message}`.includes('context canceled');
 }
 
 interface AgentParts {
@@ -165,10 +121,26 @@ interface AgentParts {
   readonly metrics: KubeletMetrics;
   readonly signals: Signals;
   readonly watchdogMs: number | undefined;
+  /** Changes how much is logged from now on. */
+  readonly setVerbosity: (verbosity: number) => void;
 }
 
 async function runWith(runtime: CriClient, parts: AgentParts): Promise<number> {
-  const { loaded, host, nodeName, timeline, registry, metrics, signals, watchdogMs } = parts;
+  const cluster = parts.loaded.standalone ? undefined : await enterCluster(parts);
+  if (cluster === 'signal') return 0;
+  try {
+    return await runNode(runtime, parts, cluster);
+  } finally {
+    cluster?.close();
+  }
+}
+
+async function runNode(
+  runtime: CriClient,
+  parts: AgentParts,
+  cluster: OpenCluster | undefined,
+): Promise<number> {
+  const { loaded, nodeName, timeline, metrics, signals, watchdogMs } = parts;
   const { config, flags } = loaded;
   const checked = checkedCri(runtime, {
     requestTimeoutMs: config.runtimeRequestTimeout,
@@ -178,42 +150,38 @@ async function runWith(runtime: CriClient, parts: AgentParts): Promise<number> {
   const cgroupDriver = await readCgroupDriver(checked, config.cgroupDriver, timeline, metrics);
   const objects =
     flags.objectManifestPath === '' ? undefined : new StandaloneObjects({ clock: systemClock, waits: true });
-  const kubelet = await createKubelet({
-    nodeName,
-    runtime,
+  const options: KubeletOptions = {
+    ...(await kubeletOptions(runtime, parts)),
     config: { ...config, cgroupDriver },
-    gates: loaded.featureGates,
-    rootDir: path.resolve(flags.rootDir),
-    nodeIps: flags.nodeIp === '' ? [] : flags.nodeIp.split(','),
-    hostIps: await hostAddresses(flags.nodeIp),
-    host,
-    deadContainers: {
-      minAgeMs: flags.minimumContainerTtlDurationMs,
-      maxPerContainer: flags.maximumDeadContainersPerContainer,
-      maxTotal: flags.maximumDeadContainers,
-    },
-    ...(flags.containerLogsDir === '' ? {} : { containerLogsDir: flags.containerLogsDir }),
     ...(objects === undefined ? {} : { objects, claims: objects }),
-    ...(flags.imageCredentialProviderConfig === ''
-      ? {}
-      : {
-          credentialProviders: {
-            configPath: flags.imageCredentialProviderConfig,
-            binDir: flags.imageCredentialProviderBinDir,
-          },
-        }),
-    timeline,
-    registry,
-    metrics,
-    eventSources: [criEvents, () => containerdEvents(config.containerRuntimeEndpoint)],
-  });
-
+  };
   const tasks = new TaskGroup({
     onError: (task, error) =>
       timeline.record({ kind: 'problem', what: 'agent.task', message: `${task} failed`, error }),
   });
-  const listeners = await startListeners(kubelet, config, timeline);
+  const serving = servesMainPort(loaded)
+    ? await (await import('./agent-cluster.js')).openServing(parts, cluster)
+    : undefined;
+  const kubelet =
+    cluster === undefined
+      ? await createKubelet(options)
+      : await clusterKubelet(options, parts, cluster, serving);
+  const stats = statsProvider({
+    cri: checked,
+    machine: linuxMachine({ clock: systemClock }),
+    clock: systemClock,
+    nodeName,
+    rootDir: options.rootDir,
+    podLogsDir: config.podLogsDir,
+  });
+  const server = { loaded, timeline, stats, setVerbosity: parts.setVerbosity };
+  const listeners: Listener[] = [];
   try {
+    if (serving !== undefined) {
+      tasks.start('the serving certificate', (signal) => serving.run(signal));
+      listeners.push(await startMainPort(kubelet, { ...server, api: cluster?.apis.main, serving }));
+    }
+    listeners.push(...(await startListeners(kubelet, server)));
     if (objects !== undefined) {
       const folder = new ObjectFolder({
         path: path.resolve(flags.objectManifestPath),
@@ -225,6 +193,7 @@ async function runWith(runtime: CriClient, parts: AgentParts): Promise<number> {
       tasks.start('following the folder of objects', (signal) => folder.run(signal));
     }
     const failed = kubelet.start();
+    const identityLost = cluster?.watchIdentity(tasks);
     const notify = (state: string): Promise<void> => notifySystemd(state, process.env);
     tasks.start('telling systemd that the agent is ready', () => notify('READY=1'));
     if (watchdogMs !== undefined) {
@@ -237,7 +206,11 @@ async function runWith(runtime: CriClient, parts: AgentParts): Promise<number> {
       };
       tasks.start('the watchdog', (signal) => runWatchdog(watched, signal));
     }
-    const outcome = await Promise.race([failed, signals.received]);
+    const outcome = await Promise.race([
+      failed,
+      signals.received,
+      ...(identityLost === undefined ? [] : [identityLost]),
+    ]);
     if (outcome instanceof Error) throw new StartFailure(describeError(outcome), { cause: outcome });
     return 0;
   } finally {
@@ -247,27 +220,71 @@ async function runWith(runtime: CriClient, parts: AgentParts): Promise<number> {
   }
 }
 
-async function startListeners(
-  kubelet: Kubelet,
-  config: KubeletConfiguration,
-  timeline: Timeline,
-): Promise<Listener[]> {
-  const listeners: Listener[] = [];
-  const { address, readOnlyPort, healthzBindAddress, healthzPort } = config;
-  if (readOnlyPort > 0) {
-    try {
-      listeners.push(
-        await startReadOnly(kubelet, { address, port: readOnlyPort, timeline, version: kubernetesVersion }),
-      );
-    } catch (error) {
-      throw new StartFailure(
-        `cannot listen on ${address}:${readOnlyPort}: ${describeError(error)}; free it, or set readOnlyPort to another port or 0`,
-        { cause: error },
-      );
-    }
-  }
-  if (healthzPort > 0) {
-    listeners.push(await startHealthz(kubelet, { address: healthzBindAddress, port: healthzPort, timeline }));
-  }
-  return listeners;
+/** What the command line and the machine say of the kubelet. */
+async function kubeletOptions(
+  runtime: CriClient,
+  { loaded, host, nodeName, timeline, registry, metrics }: AgentParts,
+): Promise<KubeletOptions> {
+  const { config, flags } = loaded;
+  return {
+    nodeName,
+    runtime,
+    gates: loaded.featureGates,
+    rootDir: path.resolve(flags.rootDir),
+    nodeIps: flags.nodeIp === '' ? [] : flags.nodeIp.split(','),
+    hostIps: await hostAddresses(flags.nodeIp),
+    host,
+    deadContainers: {
+      minAgeMs: flags.minimumContainerTtlDurationMs,
+      maxPerContainer: flags.maximumDeadContainersPerContainer,
+      maxTotal: flags.maximumDeadContainers,
+    },
+    ...(flags.containerLogsDir === '' ? {} : { containerLogsDir: flags.containerLogsDir }),
+    ...(flags.imageCredentialProviderConfig === ''
+      ? {}
+      : {
+          credentialProviders: {
+            configPath: flags.imageCredentialProviderConfig,
+            binDir: flags.imageCredentialProviderBinDir,
+          },
+        }),
+    timeline,
+    registry,
+    metrics,
+    eventSources: [criEvents, () => containerdEvents(config.containerRuntimeEndpoint)],
+  };
+}
+
+/** A first certificate may take an hour to be signed; a signal ends the wait. */
+async function enterCluster(parts: AgentParts): Promise<OpenCluster | 'signal'> {
+  const { openCluster } = await import('./agent-cluster.js');
+  const stop = new AbortController();
+  const opening = openCluster(parts, stop.signal);
+  const outcome = await Promise.race([opening, parts.signals.received]);
+  if (outcome !== 'signal') return outcome;
+  stop.abort();
+  const opened = await opening.catch(() => undefined);
+  opened?.close();
+  return 'signal';
+}
+
+async function clusterKubelet(
+  options: KubeletOptions,
+  { loaded: { flags } }: AgentParts,
+  { apis }: OpenCluster,
+  serving: ServingCertificate | undefined,
+): Promise<Kubelet> {
+  const { createClusterKubelet } = await import('../kubelet/cluster.js');
+  return await createClusterKubelet(options, {
+    apis,
+    kubeletVersion: flags.reportedVersion || kubernetesVersion,
+    flags: {
+      nodeLabels: flags.nodeLabels,
+      nodeIp: flags.nodeIp,
+      externalCloud: flags.cloudProvider === 'external',
+      ignoreEvictionReservation: flags.experimentalAllocatableIgnoreEviction,
+    },
+    processStartMs: Date.now() - process.uptime() * 1000,
+    onAddresses: (addresses) => serving?.setAddresses?.(addresses),
+  });
 }

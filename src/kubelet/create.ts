@@ -6,6 +6,7 @@ import type { Pod, PodStatus } from '../kube/index.js';
 import type { Registry } from '../metrics/index.js';
 import {
   generatePodStatus,
+  hostIpsOf,
   isPastActiveDeadline,
   PodConfig,
   PodManager,
@@ -25,6 +26,7 @@ import { readContext } from './context.js';
 import { freeHostPorts } from './host-ports.js';
 import { Housekeeping, isRunning } from './housekeeping.js';
 import { createImageParts } from './image-parts.js';
+import { mirrorDeletions } from './mirror-deletions.js';
 import { containerTypes, plegObserver } from './observers.js';
 import type { KubeletOptions } from './options.js';
 import { PodDirectories } from './pod-directories.js';
@@ -46,7 +48,10 @@ export interface Kubelet {
   readonly registry: Registry;
   readonly clock: Clock;
   /** For requests about containers: what they print, and commands and streams in them. */
-  readonly runtime: Pick<CriRuntime, 'containerStatus' | 'execSync' | 'exec' | 'attach' | 'portForward'>;
+  readonly runtime: Pick<
+    CriRuntime,
+    'containerStatus' | 'execSync' | 'exec' | 'attach' | 'portForward' | 'checkpointContainer'
+  >;
   /** Starts everything. Never rejects: it resolves only if a part that the agent cannot do without fails, with its error. */
   start(): Promise<Error>;
   /** Stops everything; containers keep running. */
@@ -115,7 +120,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       isConfigured: (uid) => pods.byUid(uid) !== undefined,
       isRuntimeGone,
     },
-    nodeAllocatable: () => nodeAllocatable(context.host),
+    nodeAllocatable: () => options.node?.()?.status?.allocatable ?? nodeAllocatable(context.host),
     supportsRecursiveReadOnly,
   });
   const remover = containerRemover({ cri, timeline, containerLogsDir: context.containerLogsDir });
@@ -171,6 +176,13 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       tasks.start('log rotation', (signal) => collectors.rotator.run(signal));
     },
   });
+  const member = await options.join?.({
+    context,
+    pods,
+    statuses,
+    check,
+    couldHaveRunningContainers: (uid) => workers.is('couldHaveRunningContainers', uid),
+  });
   const showsStopSignals = context.gates.enabled('ContainerStopSignals');
   const generateStatus = (pod: Pod, observed: ObservedPodStatus, podIsTerminal: boolean): PodStatus => {
     const uid = pod.metadata.uid ?? '';
@@ -185,6 +197,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       startFailure: (container) => reasons.get(uid, container),
       probes: probes.view,
       nodeIps: options.nodeIps,
+      hostIps: hostIpsOf(options.node?.()?.status?.addresses ?? []),
       supportsRecursiveReadOnly: handler === undefined ? undefined : supportsRecursiveReadOnly(handler),
       showsStopSignals,
       actuatedResources: (container) => actuated.requirements(uid, container),
@@ -251,6 +264,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     ],
     onRejected: (reason) => metrics.rejections.inc({ reason: rejectionLabel(reason) }),
     removeAllDeadContainers: (uid) => removeDeadContainers(uid, undefined, true),
+    onMirror: (pod) => member?.mirrorSeen(pod),
   });
   /** What changed is shown at once, and containers that could not start without it are tried again. */
   const forgetObjects = options.objects?.onChange?.(({ podUids }) => {
@@ -286,7 +300,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     keepProbesOf: (uids) => probes.keepOnly(uids),
     observer: metrics.housekeeping,
     ...(cgroups === undefined ? {} : { cgroups }),
-    ...(mirrors === undefined ? {} : { mirrors }),
+    ...(mirrors === undefined ? {} : { deleteMirrorsSoon: mirrorDeletions(mirrors, tasks) }),
   });
   const loop = new SyncLoop({
     clock,
@@ -329,6 +343,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
             throw error;
           }),
         );
+      member?.start(tasks);
       for (const source of sources) vital('a pod source', (signal) => source.run(signal));
       vital('the runtime check', (signal) => check.run(signal));
       vital('the PLEG', (signal) => pleg.run(signal));
@@ -346,6 +361,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     runtime: cri,
     async start() {
       try {
+        member?.open(tasks);
         await prepareMachine(context);
         await images.start();
         await users?.start();

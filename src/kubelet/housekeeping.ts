@@ -6,7 +6,7 @@ import type { PodManager } from '../pods/desired/index.js';
 import type { KnownWorker, PodWorkers } from '../pods/workers/index.js';
 import type { Timeline } from '../timeline/index.js';
 import { filterActive } from './active-pods.js';
-import type { MirrorPods, PodCgroups } from './seams.js';
+import type { PodCgroups } from './seams.js';
 
 export interface HousekeepingOptions {
   readonly timeline: Timeline;
@@ -24,7 +24,8 @@ export interface HousekeepingOptions {
   readonly collectBackoff: () => void;
   readonly observer: HousekeepingObserver;
   readonly cgroups?: PodCgroups;
-  readonly mirrors?: MirrorPods;
+  /** Deletes mirrors that have no static pod any more; the API may take its time, so nobody waits for it. */
+  readonly deleteMirrorsSoon?: (fullNames: readonly string[]) => void;
   readonly podVolumesExist: (uid: string) => boolean;
   /** Stops the probes of pods that cannot be running. */
   readonly keepProbesOf?: (uids: ReadonlySet<string>) => void;
@@ -55,7 +56,7 @@ export class Housekeeping {
   }
 
   async run(): Promise<void> {
-    const { pods, workers, statuses, mirrors, observer, timeline } = this.#options;
+    const { pods, workers, statuses, observer, timeline } = this.#options;
     const cgroupPods = await this.#listCgroups();
 
     const all = pods.list();
@@ -83,9 +84,9 @@ export class Housekeeping {
         error,
       });
     }
-    for (const fullName of orphanedMirrors) {
-      if (!workers.isStaticPodTerminating(fullName)) await mirrors?.delete(fullName);
-    }
+    this.#options.deleteMirrorsSoon?.(
+      orphanedMirrors.filter((fullName) => !workers.isStaticPodTerminating(fullName)),
+    );
 
     const active = filterActive(all, { workers, statuses });
     this.#restart(active, known);

@@ -3,15 +3,17 @@ import type { Clock } from '../async/index.js';
 import type { FeatureGates, KubeletConfiguration } from '../config/index.js';
 import type { CriRuntime } from '../cri/index.js';
 import type { Host } from '../host/index.js';
+import type { Node } from '../kube/index.js';
 import type { Registry } from '../metrics/index.js';
 import type { PodSource, SourceContext, SourceName } from '../pods/index.js';
 import type { ProbeNetwork } from '../probes/index.js';
-import type { HostFacts } from '../runtime/config/index.js';
+import type { HostFacts, ServiceSource } from '../runtime/config/index.js';
 import type { Keyring, LifecycleHooks, PodConfigs, RuntimeClassSource } from '../runtime/index.js';
 import type { EventSource } from '../runtime/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
 import type { ClaimStore, ServiceAccountTokens, TrustBundles } from '../volumes/index.js';
 import type { AdmissionHandler } from './admission.js';
+import type { JoinCluster } from './cluster-seam.js';
 import type { KubeletMetrics } from './metrics.js';
 import type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './seams.js';
 
@@ -82,5 +84,11 @@ export interface KubeletOptions {
   readonly keyring?: Keyring;
   /** Plugins that are asked for the credentials of images. */
   readonly credentialProviders?: { readonly configPath: string; readonly binDir: string };
+  /** The Services that containers find in their environment; without it there are none. */
+  readonly services?: ServiceSource;
+  /** This node as its cluster knows it; undefined while it is not known, and on a node without one. */
+  readonly node?: () => Node | undefined;
+  /** Makes the node part of a cluster; `createClusterKubelet` has it. */
+  readonly join?: JoinCluster;
   readonly random?: () => number;
 }

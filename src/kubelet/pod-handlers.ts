@@ -22,6 +22,8 @@ export interface PodHandlersOptions {
   readonly onRejected: (reason: string) => void;
   /** Removes all dead containers of a pod whose content is no longer wanted. */
   readonly removeAllDeadContainers: (uid: string) => void;
+  /** Told of each static pod whose mirror the API showed. */
+  readonly onMirror?: (staticPod: Pod) => void;
 }
 
 export class PodHandlers {
@@ -121,9 +123,11 @@ export class PodHandlers {
   }
 
   #updateThroughMirror(mirror: Pod, startMs: number): void {
-    const { pods, workers } = this.#options;
+    const { pods, workers, onMirror } = this.#options;
     const { pod } = pods.podAndMirror(mirror);
-    if (pod !== undefined) workers.update({ type: 'update', pod, mirror, startMs });
+    if (pod === undefined) return;
+    workers.update({ type: 'update', pod, mirror, startMs });
+    onMirror?.(pod);
   }
 
   #admit(pod: Pod): boolean {

@@ -26,7 +26,9 @@ export function createSources(
     pods: {
       nodeName,
       // Without an API, objects that the node was given are all that such a reference can mean.
-      refuseApiReferences: gates.enabled('PreventStaticPodAPIReferences') && options.objects === undefined,
+      refuseApiReferences:
+        gates.enabled('PreventStaticPodAPIReferences') &&
+        (options.objects === undefined || options.join !== undefined),
     },
     deliver,
   };

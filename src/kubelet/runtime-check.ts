@@ -1,6 +1,6 @@
 /** Asks the runtime for its state periodically and remembers what the loop and the node report need of it. */
 import { type Clock, errorText, sleep } from '../async/index.js';
-import type { CriRuntime, RuntimeHandler } from '../cri/index.js';
+import type { CriRuntime, RuntimeFeatures, RuntimeHandler } from '../cri/index.js';
 import type { Timeline } from '../timeline/index.js';
 import { type HealthCheck, joinErrors, judgeConditions, runtimeErrors } from './runtime-state.js';
 
@@ -20,7 +20,7 @@ export class RuntimeCheck {
   #runtimeError: string | undefined;
   #lastGoodMs: number | undefined;
   #handlers: readonly RuntimeHandler[] = [];
-  #hasStrictGroups = false;
+  #features: RuntimeFeatures | undefined;
   #firstReadyDone = false;
   #lastReported = '';
   #checking: Promise<void> | undefined;
@@ -40,7 +40,12 @@ export class RuntimeCheck {
 
   /** Whether containers can be kept from groups that their image gives them. */
   get hasStrictGroups(): boolean {
-    return this.#hasStrictGroups;
+    return this.#features?.supplementalGroupsPolicy ?? false;
+  }
+
+  /** What the runtime can do whichever handler is used; undefined where it does not say. */
+  get features(): RuntimeFeatures | undefined {
+    return this.#features;
   }
 
   /** Why no pod is synced now; empty when the loop may run. */
@@ -92,7 +97,7 @@ export class RuntimeCheck {
     this.#report(errors.length === 0 ? '' : joinErrors(errors));
     if (verdict.runtimeError !== undefined) return;
     this.#handlers = [...answer.runtimeHandlers].sort((a, b) => (a.name < b.name ? -1 : 1));
-    this.#hasStrictGroups = answer.features?.supplementalGroupsPolicy ?? false;
+    this.#features = answer.features;
     if (!this.#firstReadyDone) {
       try {
         await onFirstReady();

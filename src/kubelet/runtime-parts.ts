@@ -2,7 +2,8 @@
 import { availableParallelism } from 'node:os';
 import { Backoff, Gate } from '../async/index.js';
 import { createLifecycleHooks } from '../hooks/index.js';
-import { objectReaders, type ResourceList } from '../kube/index.js';
+import { type Node, objectReaders, type ResourceList } from '../kube/index.js';
+import { hostIpsOf } from '../pods/index.js';
 import {
   FilePodConfigs,
   type HostFacts,
@@ -96,14 +97,15 @@ function podConfigsOf(context: KubeletContext, surroundings: RuntimeSurroundings
 function createPodConfigs(context: KubeletContext, { volumes, users }: RuntimeSurroundings): PodConfigs {
   const { options, cri, timeline } = context;
   const handlerOf = runtimeHandlerOf(options.runtimeClasses);
-  const settings = nodeSettings(context);
+  const settings = settingsNow(nodeSettings(context), options.node);
   return new FilePodConfigs({
-    settings: () => settings,
+    settings,
     timeline,
     volumes,
     imageUser: imageUserFromRuntime(cri),
     env: {
       ...(options.objects === undefined ? {} : objectReaders(options.objects)),
+      ...(options.services === undefined ? {} : { services: options.services }),
       volumeDirectory: (pod, name) => volumes.volumeDirectory(pod, name),
     },
     volumeGroups: (pod) => volumes.volumeGroups(pod),
@@ -115,6 +117,25 @@ function createPodConfigs(context: KubeletContext, { volumes, users }: RuntimeSu
 /** What the node offers to pods. */
 export function nodeAllocatable({ memoryCapacityBytes }: HostFacts): ResourceList {
   return { cpu: String(availableParallelism()), memory: String(memoryCapacityBytes) };
+}
+
+/** The settings with what the cluster knows of the node, made anew only when that changed. */
+function settingsNow(settings: RuntimeSettings, nodeNow: () => Node | undefined = () => undefined) {
+  let known: Node | undefined;
+  let current = settings;
+  return (): RuntimeSettings => {
+    const node = nodeNow();
+    if (node !== undefined && node !== known) {
+      known = node;
+      const hostIps = hostIpsOf(node.status?.addresses ?? []);
+      current = {
+        ...settings,
+        ...(hostIps.length === 0 ? {} : { hostIps }),
+        ...(node.status?.allocatable === undefined ? {} : { nodeAllocatable: node.status.allocatable }),
+      };
+    }
+    return current;
+  };
 }
 
 /** What configs of containers depend on, from the machine and the configuration. */

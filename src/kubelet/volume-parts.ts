@@ -56,7 +56,7 @@ export function createVolumes(context: KubeletContext, surroundings: VolumeSurro
       ...(options.machine === undefined ? { runDiskTool } : {}),
       warn: (pod, reason, message) => timeline.event(podRef(pod), 'Warning', reason, message),
     }),
-    node: () => ({ name: nodeName, labels }),
+    node: () => ({ name: nodeName, labels: options.node?.()?.metadata.labels ?? labels }),
     supportsRecursiveReadOnly,
     isSelinuxEnabled: facts.isSelinuxEnabled,
     observer: volumeObserver(registry),

@@ -19,6 +19,8 @@ export interface ServingCertificate {
   readonly current: CertificatePair | undefined;
   /** Keeps it up to date. */
   run(signal: AbortSignal): Promise<void>;
+  /** Told of the addresses that the node is reached at, where the certificate names them. */
+  setAddresses?(addresses: readonly NodeAddress[]): void;
 }
 
 /** What a serving certificate must be for; undefined until an address is known by which the node can be reached. */

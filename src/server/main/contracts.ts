@@ -19,6 +19,8 @@ export interface MainKubelet extends ServerKubelet, ApiKubelet {
 export interface KubeletApiOptions extends Pick<ListenOptions, 'timeline' | 'clock' | 'limits'> {
   /** Effective and validated; address, port, TLS, authentication, authorization and the switches of handlers are used. */
   readonly config: KubeletConfiguration;
+  /** What `/configz` shows instead of `config`: as it was given, before anything of the machine was worked in. */
+  readonly publishedConfig?: KubeletConfiguration;
   readonly gates: FeatureGates;
   /**
    * Asked with each connection: the certificate to show now, the same object while it is the same one. Undefined

@@ -73,7 +73,7 @@ function debuggingRoutes(kubelet: MainKubelet, options: KubeletApiOptions): Rout
       translateStreams: gates.enabled('ExtendWebSocketsToKubelet'),
       onTranslated: (subresource) => translated.inc({ subresource }),
     }),
-    configzRoute(config),
+    configzRoute(options.publishedConfig ?? config),
     ...(gates.enabled('ComponentFlagz') ? [flagzRoute(zpages)] : []),
     ...(gates.enabled('ComponentStatusz') ? [statuszRoute(zpages)] : []),
     ...(gates.enabled('ContainerCheckpoint')

@@ -1,0 +1,150 @@
+/** The agent's way into a cluster: its identity there, the clients that it speaks through, and the certificate that it shows. */
+import path from 'node:path';
+import { asError, errorText, systemClock, type TaskGroup } from '../async/index.js';
+import type { LoadedConfiguration } from '../config/index.js';
+import { linuxHost } from '../host/index.js';
+import {
+  type ClusterAccess,
+  type Credentials,
+  connectKubeApi,
+  type KubeApi,
+  type KubeConnection,
+} from '../kube/client/index.js';
+import type { ClusterApis } from '../kubelet/cluster.js';
+import type { Registry } from '../metrics/index.js';
+import {
+  clientCertificateMetrics,
+  openClientAccess,
+  openServingCertificate,
+  type ServingCertificate,
+  SignedServingCertificate,
+  servingCertificateMetrics,
+  watchClientCertificate,
+} from '../node/index.js';
+import { eventRate } from '../pods/events/index.js';
+import type { Timeline } from '../timeline/index.js';
+import { apiRequestMetrics } from './api-request-metrics.js';
+import { StartFailure } from './start-failure.js';
+import { kubernetesVersion, version } from './version.js';
+
+export interface ClusterSettings {
+  readonly loaded: LoadedConfiguration;
+  readonly nodeName: string;
+  readonly timeline: Timeline;
+  readonly registry: Registry;
+}
+
+export interface OpenCluster {
+  readonly apis: ClusterApis;
+  /** For certificates that the cluster signs. */
+  readonly signer: () => KubeApi;
+  /** Keeps the client certificate up to date. Resolves only when the agent cannot go on with the identity that it has. */
+  watchIdentity(tasks: TaskGroup): Promise<Error>;
+  close(): void;
+}
+
+/** Rejects when there is no usable way to an API server; one that is only away is no reason. */
+export async function openCluster(settings: ClusterSettings, signal: AbortSignal): Promise<OpenCluster> {
+  const { loaded, nodeName, timeline, registry } = settings;
+  const { flags, config } = loaded;
+  const connections: KubeConnection[] = [];
+  const observer = apiRequestMetrics(registry);
+  const connect = (access: ClusterAccess, credentials?: Credentials): KubeConnection => {
+    const connection = connectKubeApi({
+      clock: systemClock,
+      access,
+      userAgent: `nodelet/${version} (linux/${process.arch}) kubernetes/${kubernetesVersion}`,
+      observer,
+      onProblem: (message) => timeline.record({ kind: 'problem', what: 'api.connection', message }),
+      ...(credentials === undefined ? {} : { credentials }),
+    });
+    connections.push(connection);
+    return connection;
+  };
+  const close = (): void => {
+    for (const connection of connections.splice(0)) connection.close();
+  };
+  const certificateMetrics = clientCertificateMetrics(registry);
+  const askers = new Map<ClusterAccess, KubeApi>();
+  try {
+    const { access, credentials, manager } = await openClientAccess(
+      {
+        files: linuxHost().files,
+        clock: systemClock,
+        timeline,
+        random: Math.random,
+        nodeName,
+        certDir: path.resolve(flags.certDir),
+        kubeconfigPath: path.resolve(flags.kubeconfig),
+        bootstrapKubeconfigPath:
+          flags.bootstrapKubeconfig === '' ? '' : path.resolve(flags.bootstrapKubeconfig),
+        rotateCertificates: config.rotateCertificates,
+        // Asked for once for each certificate: the same one is given, its connections are kept.
+        openApi: (asking, given) => {
+          if (given !== undefined) return apis.main;
+          const known = askers.get(asking) ?? connect(asking).client();
+          askers.set(asking, known);
+          return known;
+        },
+        observer: certificateMetrics.observer,
+      },
+      signal,
+    );
+    if (manager !== undefined) certificateMetrics.follow(manager);
+    const connection = connect(access, credentials);
+    const apis: ClusterApis = {
+      main: connection.client({
+        rate: eventRate({ eventRecordQPS: config.kubeAPIQPS, eventBurst: config.kubeAPIBurst }),
+      }),
+      heartbeat: connection.client({
+        timeoutMs: Math.min(config.nodeStatusUpdateFrequency, config.nodeLeaseDurationSeconds * 1000),
+      }),
+      events: connection.client({ rate: eventRate(config) }),
+      resetConnections: () => connection.resetConnections(),
+    };
+    const watchIdentity = (tasks: TaskGroup): Promise<Error> =>
+      new Promise((lose) => {
+        if (manager === undefined) return;
+        tasks.start('the client certificate', (stop) => manager.run(stop));
+        tasks.start('the watch over the client certificate', async (stop) => {
+          try {
+            const { resetConnections } = apis;
+            await watchClientCertificate({ clock: systemClock, timeline, manager, resetConnections }, stop);
+          } catch (error) {
+            if (!stop.aborted) lose(asError(error));
+            throw error;
+          }
+        });
+      });
+    return { apis, signer: () => apis.main, watchIdentity, close };
+  } catch (error) {
+    close();
+    throw new StartFailure(
+      `--kubeconfig ${flags.kubeconfig}: ${errorText(error)}; correct the file, or leave the flag out to run without an API server`,
+      { cause: error },
+    );
+  }
+}
+
+/** The certificate of the main port; one that the cluster signs follows the node's addresses. */
+export async function openServing(
+  { loaded, nodeName, timeline, registry }: ClusterSettings,
+  cluster: OpenCluster | undefined,
+): Promise<ServingCertificate> {
+  const { flags, config } = loaded;
+  const metrics = servingCertificateMetrics(registry);
+  const serving = await openServingCertificate({
+    files: linuxHost().files,
+    clock: systemClock,
+    timeline,
+    random: Math.random,
+    nodeName,
+    certDir: path.resolve(flags.certDir),
+    certificateFile: config.tlsCertFile,
+    keyFile: config.tlsPrivateKeyFile,
+    observer: metrics.observer,
+    ...(config.serverTLSBootstrap && cluster !== undefined ? { signer: cluster.signer } : {}),
+  });
+  if (serving instanceof SignedServingCertificate) metrics.follow(serving.manager);
+  return serving;
+}

@@ -1,0 +1,97 @@
+/** The agent's listeners: each is there only when the configuration names its port. */
+import path from 'node:path';
+import { systemClock } from '../async/index.js';
+import { flagSpecs, type KubeletFlags, type LoadedConfiguration } from '../config/index.js';
+import type { KubeApi } from '../kube/client/index.js';
+import type { Kubelet } from '../kubelet/index.js';
+import type { ServingCertificate } from '../node/index.js';
+import type { StatsProvider } from '../resources/stats/index.js';
+import { type Listener, startHealthz, startReadOnly } from '../server/index.js';
+import { describeError, type Timeline } from '../timeline/index.js';
+import { StartFailure } from './start-failure.js';
+import { kubernetesVersion } from './version.js';
+
+export interface ServerParts {
+  readonly loaded: LoadedConfiguration;
+  readonly timeline: Timeline;
+  readonly stats: StatsProvider;
+  readonly setVerbosity: (verbosity: number) => void;
+}
+
+/** A node without a cluster has its main port only when somebody asks for it by name. */
+export function servesMainPort({ config, standalone, explicit }: LoadedConfiguration): boolean {
+  return config.enableServer && (!standalone || explicit.has('port') || explicit.has('enableServer'));
+}
+
+export async function startListeners(given: Kubelet, parts: ServerParts): Promise<Listener[]> {
+  const { loaded, timeline, stats } = parts;
+  const { address, readOnlyPort, healthzBindAddress, healthzPort } = loaded.config;
+  const listeners: Listener[] = [];
+  if (readOnlyPort > 0) {
+    const kubelet = { ...given, stats };
+    const options = { address, port: readOnlyPort, timeline, version: kubernetesVersion };
+    listeners.push(await taken('readOnlyPort', options, () => startReadOnly(kubelet, options)));
+  }
+  if (healthzPort > 0) {
+    listeners.push(await startHealthz(given, { address: healthzBindAddress, port: healthzPort, timeline }));
+  }
+  return listeners;
+}
+
+export async function startMainPort(
+  kubelet: Kubelet,
+  parts: ServerParts & { readonly api: KubeApi | undefined; readonly serving: ServingCertificate },
+): Promise<Listener> {
+  const { loaded, timeline, stats, api, serving, setVerbosity } = parts;
+  const { config, featureGates: gates, flags } = loaded;
+  const { startKubeletApi } = await import('../server/main/kubelet-api.js');
+  return await taken('port', config, () =>
+    startKubeletApi(
+      { ...kubelet, stats },
+      {
+        config,
+        publishedConfig: loaded.publishedConfig,
+        gates,
+        timeline,
+        clock: systemClock,
+        servingCertificate: () => serving.current,
+        api,
+        rootDir: path.resolve(flags.rootDir),
+        version: kubernetesVersion,
+        flags: shownFlags(flags),
+        setVerbosity,
+      },
+    ),
+  );
+}
+
+async function taken(
+  field: 'port' | 'readOnlyPort',
+  { address, port }: { readonly address: string; readonly port: number },
+  start: () => Promise<Listener>,
+): Promise<Listener> {
+  try {
+    return await start();
+  } catch (error) {
+    throw new StartFailure(
+      `cannot listen on ${address}:${port}: ${describeError(error)}; free it, or set ${field} to another port${field === 'readOnlyPort' ? ' or 0' : ''}`,
+      { cause: error },
+    );
+  }
+}
+
+/** The command line's own values; none of them is secret. */
+function shownFlags(flags: KubeletFlags): Record<string, string> {
+  const shown: Record<string, string> = {};
+  for (const { name, target } of flagSpecs) {
+    if (target.to !== 'kubelet') continue;
+    const value = flags[target.key];
+    shown[name] =
+      typeof value === 'object'
+        ? Object.entries(value)
+            .map(([key, text]) => `${key}=${text}`)
+            .join(',')
+        : String(value);
+  }
+  return shown;
+}

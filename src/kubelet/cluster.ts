@@ -1,0 +1,160 @@
+/** A kubelet whose node is part of a cluster: gives every part of it what the API has for it, and the API what it does. */
+import { type Clock, systemClock } from '../async/index.js';
+import type { KubeApi } from '../kube/client/index.js';
+import type { Node, Pod } from '../kube/index.js';
+import type { StatusFacts } from '../node/index.js';
+import { ApiClaims, ApiObjectStore, ApiRuntimeClasses, ApiServices } from '../pods/api-objects/index.js';
+import { ApiEventRecorder } from '../pods/events/index.js';
+import type { SourceContext } from '../pods/index.js';
+import { ApiMirrorPods } from '../pods/mirror/index.js';
+import { ApiSource } from '../pods/sources/api.js';
+import { ApiStatusSync } from '../pods/status/api-sync.js';
+import { PodStartLatency, statusSyncDuration } from '../pods/status/api-sync-start-latency.js';
+import { Timeline } from '../timeline/index.js';
+import { apiTokenRequests } from '../volumes/tokens/api-token-requests.js';
+import { CachedServiceAccountTokens } from '../volumes/tokens/index.js';
+import type { ClusterMember, KubeletInside } from './cluster-seam.js';
+import { createKubelet, type Kubelet } from './create.js';
+import { createNodeParts, type NodeFlags, type NodeParts, type NodePartsOptions } from './node-parts.js';
+import type { KubeletOptions } from './options.js';
+
+/** The API as a node uses it: clients that share connections and differ in their limits. */
+export interface ClusterApis {
+  readonly main: KubeApi;
+  /** Waits for no rate limit, and gives up before the next beat is due. */
+  readonly heartbeat: KubeApi;
+  readonly events: KubeApi;
+  /** The server may be dead behind a connection that is not. */
+  resetConnections(): void;
+}
+
+export interface ClusterOptions
+  extends Pick<
+    NodePartsOptions,
+    'onAddresses' | 'onReady' | 'declaredFeatures' | 'processStartMs' | 'network'
+  > {
+  readonly apis: ClusterApis;
+  readonly flags: NodeFlags;
+  /** The version that the node shows, such as `v1.36.4`. */
+  readonly kubeletVersion: string;
+  readonly pressure?: () => StatusFacts['pressure'];
+}
+
+export async function createClusterKubelet(
+  given: KubeletOptions,
+  cluster: ClusterOptions,
+): Promise<Kubelet & { node(): Promise<Node> }> {
+  const { apis } = cluster;
+  const clock: Clock = given.clock ?? systemClock;
+  const timeline = given.timeline ?? new Timeline({ clock });
+  const random = given.random === undefined ? {} : { random: given.random };
+  const shared = { clock, timeline, api: apis.main, ...random };
+  let parts: NodeParts | undefined;
+  let latency: PodStartLatency | undefined;
+  const stopping = new AbortController();
+  const node = (): Node | undefined => parts?.informer?.get({ name: given.nodeName }) ?? parts?.known;
+
+  const objects = new ApiObjectStore({
+    ...shared,
+    strategy: given.config?.configMapAndSecretChangeDetectionStrategy ?? 'Watch',
+    syncFrequencyMs: given.config?.syncFrequency ?? 60_000,
+    ttlSeconds: () => annotatedTtlSeconds(node()),
+  });
+  const services = new ApiServices(shared);
+  const runtimeClasses = new ApiRuntimeClasses(shared);
+  const mirrors = new ApiMirrorPods({
+    ...shared,
+    // The cluster's own object: a mirror is owned by it.
+    node: () => parts?.informer?.get({ name: given.nodeName }),
+    signal: stopping.signal,
+  });
+
+  const join = async (inside: KubeletInside): Promise<ClusterMember> => {
+    const { context, pods, statuses, check, couldHaveRunningContainers } = inside;
+    const nodeParts = await createNodeParts(context, { ...cluster, api: apis, runtime: check });
+    parts = nodeParts;
+    const started = new PodStartLatency({ clock, registry: context.registry });
+    latency = started;
+    const observeSync = statusSyncDuration(context.registry);
+    const recorder = new ApiEventRecorder({ ...shared, api: apis.events, nodeName: context.nodeName });
+    const sync = new ApiStatusSync({
+      ...shared,
+      statuses,
+      pods,
+      couldHaveRunningContainers,
+      onSynced: (apiPod, sinceFirstChangeMs) => {
+        started.written(apiPod);
+        observeSync(sinceFirstChangeMs);
+      },
+    });
+    return {
+      open: (tasks) => tasks.start('the recorder of events', (signal) => recorder.run(signal)),
+      start: (tasks) => {
+        nodeParts.start(tasks);
+        tasks.start('the node as it is known here', async () => void (await nodeParts.node()));
+        tasks.start('the services of the cluster', (signal) => services.run(signal));
+        tasks.start('the runtime classes of the cluster', (signal) => runtimeClasses.run(signal));
+        tasks.start('the statuses of pods', (signal) => sync.run(signal));
+        tasks.start('the first mirrors of static pods', (signal) => mirrors.registerSoon(pods, signal));
+      },
+      mirrorSeen: (staticPod) => sync.refresh(staticPod.metadata.uid ?? ''),
+    };
+  };
+
+  const kubelet = await createKubelet({
+    ...given,
+    clock,
+    timeline,
+    objects,
+    claims: new ApiClaims({ api: apis.main }),
+    tokens: new CachedServiceAccountTokens({ clock, requestToken: apiTokenRequests(apis.main), ...random }),
+    runtimeClasses,
+    services,
+    mirrors,
+    node,
+    join,
+    sources: [
+      ...(given.sources ?? []),
+      {
+        name: 'api',
+        create: (context) =>
+          new ApiSource({
+            ...shared,
+            nodeName: given.nodeName,
+            deliver: sighting(context.deliver, (pods) => latency?.sighted(pods)),
+            nodeSynced: async (signal) => await parts?.informer?.synced(signal),
+          }),
+      },
+    ],
+  });
+  return {
+    ...kubelet,
+    async stop() {
+      stopping.abort();
+      await kubelet.stop();
+      await objects.stop();
+    },
+    node: async () => {
+      const known = node();
+      if (known !== undefined) return known;
+      if (parts === undefined) throw new Error('the node is known once the kubelet is made');
+      return await parts.node();
+    },
+  };
+}
+
+function sighting(
+  deliver: SourceContext['deliver'],
+  sighted: (pods: readonly Pod[]) => void,
+): SourceContext['deliver'] {
+  return async (snapshot, signal) => {
+    sighted(snapshot.pods);
+    await deliver(snapshot, signal);
+  };
+}
+
+/** How long values may be cached here, as the cluster wishes it of this node. */
+function annotatedTtlSeconds(node: Node | undefined): number | undefined {
+  const text = node?.metadata.annotations?.['node.alpha.kubernetes.io/ttl'];
+  return text === undefined || !/^\d{1,9}$/.test(text) ? undefined : Number(text);
+}
