@@ -11,6 +11,7 @@ export * from './goformat.js';
 export * from './imagename.js';
 export * from './ipaddress.js';
 export * from './labelselector.js';
+export * from './nodeselector.js';
 export * from './object-readers.js';
 export * from './object-store.js';
 export * from './podhash.js';

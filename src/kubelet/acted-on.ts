@@ -103,6 +103,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'PodLogsQuerySplitStreams',
   'PreventStaticPodAPIReferences',
   'ReduceDefaultCrashLoopBackOffDecay',
+  'RestartAllContainersOnContainerExits',
   // These let a setting through that is acted on.
   'CustomCPUCFSQuotaPeriod',
   'KubeletCrashLoopBackOffMax',

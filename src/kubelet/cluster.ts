@@ -1,11 +1,10 @@
 /** A kubelet whose node is part of a cluster: gives every part of it what the API has for it, and the API what it does. */
 import { type Clock, systemClock } from '../async/index.js';
 import type { KubeApi } from '../kube/client/index.js';
-import type { Node, Pod } from '../kube/index.js';
+import type { Node } from '../kube/index.js';
 import type { StatusFacts } from '../node/index.js';
 import { ApiClaims, ApiObjectStore, ApiRuntimeClasses, ApiServices } from '../pods/api-objects/index.js';
 import { ApiEventRecorder } from '../pods/events/index.js';
-import type { SourceContext } from '../pods/index.js';
 import { ApiMirrorPods } from '../pods/mirror/index.js';
 import { ApiSource } from '../pods/sources/api.js';
 import { ApiStatusSync } from '../pods/status/api-sync.js';
@@ -14,9 +13,11 @@ import { Timeline } from '../timeline/index.js';
 import { apiTokenRequests } from '../volumes/tokens/api-token-requests.js';
 import { CachedServiceAccountTokens } from '../volumes/tokens/index.js';
 import type { ClusterMember, KubeletInside } from './cluster-seam.js';
+import type { KubeletContext } from './context.js';
 import { createKubelet, type Kubelet } from './create.js';
 import { createNodeParts, type NodeFlags, type NodeParts, type NodePartsOptions } from './node-parts.js';
 import type { KubeletOptions } from './options.js';
+import { RereadNode } from './reread-node.js';
 
 /** The API as a node uses it: clients that share connections and differ in their limits. */
 export interface ClusterApis {
@@ -52,7 +53,9 @@ export async function createClusterKubelet(
   let parts: NodeParts | undefined;
   let latency: PodStartLatency | undefined;
   const stopping = new AbortController();
-  const node = (): Node | undefined => parts?.informer?.get({ name: given.nodeName }) ?? parts?.known;
+  const nodeRef = { name: given.nodeName };
+  const reread = new RereadNode({ api: apis.main, ref: nodeRef });
+  const node = (): Node | undefined => reread.newest(parts?.informer?.get(nodeRef)) ?? parts?.known;
 
   const objects = new ApiObjectStore({
     ...shared,
@@ -65,13 +68,18 @@ export async function createClusterKubelet(
   const mirrors = new ApiMirrorPods({
     ...shared,
     // The cluster's own object: a mirror is owned by it.
-    node: () => parts?.informer?.get({ name: given.nodeName }),
+    node: () => parts?.informer?.get(nodeRef),
     signal: stopping.signal,
   });
 
   const join = async (inside: KubeletInside): Promise<ClusterMember> => {
     const { context, pods, statuses, check, couldHaveRunningContainers } = inside;
-    const nodeParts = await createNodeParts(context, { ...cluster, api: apis, runtime: check });
+    const nodeParts = await createNodeParts(context, {
+      declaredFeatures: declaredFeatures(context),
+      ...cluster,
+      api: apis,
+      runtime: check,
+    });
     parts = nodeParts;
     const started = new PodStartLatency({ clock, registry: context.registry });
     latency = started;
@@ -121,7 +129,11 @@ export async function createClusterKubelet(
           new ApiSource({
             ...shared,
             nodeName: given.nodeName,
-            deliver: sighting(context.deliver, (pods) => latency?.sighted(pods)),
+            deliver: async (snapshot, signal) => {
+              latency?.sighted(snapshot.pods);
+              await reread.beforeAdmission(snapshot.pods, node(), signal);
+              await context.deliver(snapshot, signal);
+            },
             nodeSynced: async (signal) => await parts?.informer?.synced(signal),
           }),
       },
@@ -143,14 +155,16 @@ export async function createClusterKubelet(
   };
 }
 
-function sighting(
-  deliver: SourceContext['deliver'],
-  sighted: (pods: readonly Pod[]) => void,
-): SourceContext['deliver'] {
-  return async (snapshot, signal) => {
-    sighted(snapshot.pods);
-    await deliver(snapshot, signal);
-  };
+/** Of the features that others ask a node for before they rely on them, those that are really there. */
+function declaredFeatures({ gates, config }: KubeletContext): string[] {
+  return [
+    ...(gates.enabled('ExtendWebSocketsToKubelet') && config.enableServer
+      ? ['ExtendWebSocketsToKubelet']
+      : []),
+    ...(gates.enabled('RestartAllContainersOnContainerExits')
+      ? ['RestartAllContainersOnContainerExits']
+      : []),
+  ];
 }
 
 /** How long values may be cached here, as the cluster wishes it of this node. */

@@ -27,6 +27,7 @@ import { freeHostPorts } from './host-ports.js';
 import { Housekeeping, isRunning } from './housekeeping.js';
 import { createImageParts } from './image-parts.js';
 import { mirrorDeletions } from './mirror-deletions.js';
+import { enoughResources, meantNode, operatingSystemLabel, toleratedTaints } from './node-fit.js';
 import { containerTypes, plegObserver } from './observers.js';
 import type { KubeletOptions } from './options.js';
 import { PodDirectories } from './pod-directories.js';
@@ -73,7 +74,7 @@ export interface Kubelet {
 export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   const context = await readContext(options);
   const { nodeName, rootDir, config, clock, timeline, registry, metrics, cri, random } = context;
-  const { cgroups, mirrors } = options;
+  const { cgroups, mirrors, node: nodeNow = () => undefined } = options;
   const tasks = new TaskGroup({
     onError: (task, error) =>
       timeline.record({ kind: 'problem', what: 'kubelet.task', message: `${task} failed`, error }),
@@ -120,7 +121,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       isConfigured: (uid) => pods.byUid(uid) !== undefined,
       isRuntimeGone,
     },
-    nodeAllocatable: () => options.node?.()?.status?.allocatable ?? nodeAllocatable(context.host),
+    nodeAllocatable: () => nodeNow()?.status?.allocatable ?? nodeAllocatable(context.host),
     supportsRecursiveReadOnly,
   });
   const remover = containerRemover({ cri, timeline, containerLogsDir: context.containerLogsDir });
@@ -197,7 +198,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       startFailure: (container) => reasons.get(uid, container),
       probes: probes.view,
       nodeIps: options.nodeIps,
-      hostIps: hostIpsOf(options.node?.()?.status?.addresses ?? []),
+      hostIps: hostIpsOf(nodeNow()?.status?.addresses ?? []),
       supportsRecursiveReadOnly: handler === undefined ? undefined : supportsRecursiveReadOnly(handler),
       showsStopSignals,
       actuatedResources: (container) => actuated.requirements(uid, container),
@@ -256,10 +257,14 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     statuses,
     admission: options.admission ?? [
       allowedSysctls(config.allowedUnsafeSysctls, release()),
+      operatingSystemLabel(nodeNow),
       operatingSystem,
       strictGroups(() => check.hasStrictGroups),
       podLimit(config.maxPods),
+      enoughResources(nodeNow),
+      meantNode(nodeName, nodeNow),
       freeHostPorts,
+      toleratedTaints(nodeNow),
       appArmor(context.host.isAppArmorEnabled),
     ],
     onRejected: (reason) => metrics.rejections.inc({ reason: rejectionLabel(reason) }),

@@ -60,7 +60,6 @@ it('a node of a cluster is registered, ready and alive', async () => {
   });
   expect(node.status?.conditions?.at(-1)).toMatchObject({ type: 'Ready', status: 'True' });
   expect(readied).toBe(1);
-  await clock.advance(11_000);
   const lease = await api.get(resources.leases, { namespace: 'kube-node-lease', name: 'n1' });
   expect(lease.metadata.ownerReferences?.[0]?.uid).toBe(node.metadata.uid);
   expect(context.registry.text()).toContain('kubelet_node_startup_registration_duration_seconds');

@@ -243,7 +243,10 @@ export async function createNodeParts(
           },
         }
       : {}),
-    onRegistered: ({ created }) => startUp.registered(clock.now(), created),
+    onRegistered: ({ created }) => {
+      startUp.registered(clock.now(), created);
+      lease.nodeRegistered();
+    },
     onFirstReady: () => {
       startUp.ready(clock.now());
       options.onReady?.();
