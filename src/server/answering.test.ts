@@ -12,7 +12,10 @@ afterEach(async () => {
   await Promise.all(listeners.splice(0).map((listener) => listener.close()));
 });
 
-async function serve(handle: () => Answer, limits: ListenOptions['limits'] = {}): Promise<number> {
+async function serve(
+  handle: () => Answer | Promise<Answer>,
+  limits: ListenOptions['limits'] = {},
+): Promise<number> {
   const route = { kind: 'template', path: '/it', templates: [['name']], methods: ['GET'], handle } as const;
   const listener = await listen([route], {
     name: 'test',
@@ -104,6 +107,27 @@ describe('a request for an upgrade', () => {
   it('is answered as any other where nothing takes it over', async () => {
     const { closed } = await dial(await serve(() => text(200, 'plain')), upgrade);
     expect(await closed).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nplain$/);
+  });
+
+  it('behind a request that is not answered yet ends the connection, and nothing else', async () => {
+    let answered = 0;
+    const port = await serve(() => {
+      if (answered++ > 0) return text(200, 'second');
+      return new Promise<never>(() => {});
+    });
+    const { socket, closed } = await dial(port);
+    socket.write(`GET /it/y HTTP/1.1\r\nHost: h\r\n${upgrade}\r\n`);
+    await closed;
+    expect(await (await dial(port, 'Connection: close\r\n')).closed).toContain('second');
+  });
+
+  it('is cut off when it does not read an answer that is none to its wish', async () => {
+    const large: Answer = { status: 200, headers: {}, body: Buffer.alloc(64 << 20) };
+    const { socket, closed } = await dial(await serve(() => large, { inactivityMs: 200 }), upgrade);
+    socket.pause();
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    socket.resume();
+    expect((await closed).length).toBeLessThan(64 << 20);
   });
 
   it('is closed with the listener', async () => {

@@ -11,6 +11,8 @@ export interface AnsweringOptions {
   readonly clock: Clock;
   readonly bodyLimitBytes: number;
   readonly stalledMs: number;
+  /** Of a connection on which an upgrade was asked for and something else is answered. */
+  readonly inactivityMs: number;
   /** Aborted when the listener begins to close. */
   readonly closing: AbortSignal;
   readonly report: (request: IncomingMessage, error: unknown) => void;
@@ -47,11 +49,11 @@ export async function answerUpgrade(
   socket.once('close', () => left.abort());
   // An error is followed by the close, and that is what everybody waits for.
   socket.on('error', () => {});
-  // The limits of requests do not fit what may be open for hours without a byte.
-  if (socket instanceof Socket) socket.setTimeout(0);
   const answer = await handle(request, { signal: left.signal, upgradable: true }, options);
   if (socket.destroyed) return;
   if (isTakenOver(answer.body)) {
+    // The limits of requests do not fit what may be open for hours without a byte.
+    if (socket instanceof Socket) socket.setTimeout(0);
     try {
       await answer.body.takeOver(socket, head);
     } catch (error) {
@@ -65,6 +67,8 @@ export async function answerUpgrade(
   response.shouldKeepAlive = false;
   // HTTP servers hand out the sockets that they accepted, under a wider type.
   const accepted = socket as Socket;
+  // The server has let go of the connection, and its limits with it.
+  accepted.setTimeout(options.inactivityMs, () => accepted.destroy());
   response.assignSocket(accepted);
   response.once('finish', () => {
     response.detachSocket(accepted);
@@ -100,6 +104,7 @@ async function handle(
   }
 }
 
+/** Never rejects: an answer that cannot be sent, as with a character that no header may have, ends the connection. */
 async function send(
   request: IncomingMessage,
   response: ServerResponse,
@@ -108,6 +113,21 @@ async function send(
   options: AnsweringOptions,
 ): Promise<void> {
   if (response.destroyed) return;
+  try {
+    await sendAnswer(request, response, answer, left, options);
+  } catch (error) {
+    options.report(request, error);
+    request.socket.destroy();
+  }
+}
+
+async function sendAnswer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: Answer,
+  left: AbortSignal,
+  options: AnsweringOptions,
+): Promise<void> {
   const { body } = answer;
   if (isTakenOver(body)) {
     // Only requests for an upgrade are told that they can be taken over.

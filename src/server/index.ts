@@ -14,5 +14,4 @@ export type { KubeletApiOptions, MainKubelet } from './main/contracts.js';
 export { startKubeletApi } from './main/kubelet-api.js';
 export { runningPodsRoute } from './pods.js';
 export { type StartOptions, startHealthz, startReadOnly } from './readonly.js';
-export { type ServingCertificateFiles, servingCertificateFiles } from './tls/certificate-files.js';
 export type { ServingCertificate } from './tls/secure-serving.js';

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { gunzipSync } from 'node:zlib';
@@ -283,6 +284,130 @@ describe('a client that does not behave', () => {
     await dial(listener);
     const third = await dial(listener);
     expect(await third.ended).toBe('');
+  });
+
+  it('makes room with a connection that it only keeps', async () => {
+    const listener = await openWith([quick, never], { connections: 2 });
+    const idle = await dial(listener);
+    idle.socket.write('GET /quick HTTP/1.1\r\nHost: a\r\n\r\n');
+    await once(idle.socket, 'data');
+    const busy = await dial(listener);
+    busy.socket.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\n');
+    await idle.ended;
+    expect((await ask(listener, 'GET /quick')).body).toBe('quick');
+    expect(busy.socket.closed).toBe(false);
+  });
+
+  it('that is refused a connection is told of, once in a while', async () => {
+    const clock = new VirtualClock();
+    const timeline = new Timeline({ clock });
+    const listener = kept(
+      await listen([quick], { ...options({ connections: 1 }), timeline, clock, name: 'test' }),
+    );
+    await dial(listener);
+    for (const minutes of [0, 0, 1]) {
+      await clock.advance(minutes * 60_000);
+      await (await dial(listener)).ended;
+    }
+    expect(timeline.ofNode().flatMap(({ kind, message }) => (kind === 'problem' ? message : []))).toEqual([
+      'refused connections: 1',
+      'refused connections: 2',
+    ]);
+  });
+
+  it('cannot send much on each of many connections', async () => {
+    const listener = await openWith([quick], { unreadBytes: 1 << 20 });
+    const many = await Promise.all(Array.from({ length: 70 }, () => dial(listener)));
+    const used = many[0]!;
+    used.socket.write('GET /quick HTTP/1.1\r\nHost: a\r\n\r\n');
+    await once(used.socket, 'data');
+    const [, ...others] = many;
+    for (const { socket } of others.slice(0, 20)) {
+      socket.write(`GET /quick HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(100_000)}`);
+    }
+    await expect.poll(() => others.filter(({ socket }) => socket.closed).length).toBeGreaterThan(5);
+    expect(others.slice(20).filter(({ socket }) => socket.closed).length).toBe(0);
+    used.socket.write('GET /quick HTTP/1.1\r\nHost: a\r\n\r\n');
+    await once(used.socket, 'data');
+  });
+
+  it('is cut off when it asks again and again without waiting for answers', async () => {
+    let asked = 0;
+    const slow: Route = {
+      kind: 'plain',
+      path: '/never',
+      handle: () => {
+        asked++;
+        return new Promise(() => {});
+      },
+    };
+    const listener = await openWith([slow]);
+    const { socket, ended } = await dial(listener);
+    socket.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(5_000));
+    await ended;
+    expect(asked).toBe(8);
+  });
+
+  it('may ask for a few things at once', async () => {
+    const listener = await openWith([quick]);
+    const { socket, ended } = await dial(listener);
+    socket.write('GET /quick HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(7));
+    socket.write('GET /quick HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+    expect((await ended).match(/quick/g)?.length).toBe(8);
+  });
+
+  it('is asked by the system whether it is still there', async () => {
+    const listener = await openWith([never]);
+    const { socket } = await dial(listener);
+    socket.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\n');
+    const ours = `:${portOf(listener).toString(16).toUpperCase().padStart(4, '0')}`;
+    /** The fields are number, own address, other address, state, queues, timer; `01` is an open connection. */
+    const timerOf = (): string | undefined =>
+      readFileSync('/proc/self/net/tcp', 'utf8')
+        .split('\n')
+        .map((line) => line.trim().split(/\s+/))
+        .find(([, own = '', , state]) => own.endsWith(ours) && state === '01')?.[5];
+    // `02` is the timer of these questions.
+    await expect.poll(() => timerOf()?.slice(0, 2)).toBe('02');
+  });
+
+  it('that says no more in the middle of its headers is let go', async () => {
+    const listener = await openWith([quick]);
+    const { socket, ended } = await dial(listener);
+    socket.end('GET /quick HTTP/1.1\r\nHost: a\r\nX-');
+    expect(await ended).not.toContain('200');
+  });
+
+  it('that says no more after its request gets its answer', async () => {
+    const listener = await openWith([quick]);
+    const { socket, ended } = await dial(listener);
+    socket.end('GET /quick HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(await ended).toMatch(/^HTTP\/1.1 200 [\s\S]*quick$/);
+  });
+
+  it.each([
+    ['two lengths', 'Content-Length: 1\r\nContent-Length: 2\r\n\r\nx'],
+    ['a length and chunks', 'Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['a length that is no number', 'Content-Length: -1\r\n\r\n'],
+    ['a chunk of no size', 'Transfer-Encoding: chunked\r\n\r\nzz\r\n'],
+    ['a header without a name', ': x\r\n\r\n'],
+    ['a header with a control character', 'X-A: \0\r\n\r\n'],
+  ])('that sends %s is refused', async (_, rest) => {
+    const listener = await openWith([quick]);
+    const { socket, ended } = await dial(listener);
+    socket.write(`POST /quick HTTP/1.1\r\nHost: a\r\n${rest}`);
+    expect(await ended).toContain('HTTP/1.1 400 ');
+  });
+
+  it('gets no answer that cannot be sent, and others theirs', async () => {
+    const broken: Route = {
+      kind: 'plain',
+      path: '/broken',
+      handle: () => ({ status: 200, headers: { 'X-Name': 'a\nb' }, body: '' }),
+    };
+    const listener = await openWith([broken, quick]);
+    await expect(ask(listener, 'GET /broken')).rejects.toThrow();
+    expect((await ask(listener, 'GET /quick')).body).toBe('quick');
   });
 
   it('does not bring others down when a handler fails', async () => {

@@ -1,17 +1,12 @@
 /** An HTTP listener that no client can hold open, fill up or slow down without end, and that closes without a rest. */
 import { once } from 'node:events';
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http';
 import type { AddressInfo, Server as NetServer } from 'node:net';
-import type { Duplex } from 'node:stream';
-import { type Clock, isCancelled, sleep, systemClock, type Timer } from '../async/index.js';
+import { type Clock, isCancelled, sleep, systemClock } from '../async/index.js';
 import type { Timeline } from '../timeline/index.js';
 import { type AnsweringOptions, answerRequest, answerUpgrade, pathOf } from './answering.js';
+import { Closer } from './closer.js';
+import { boundedConnections } from './connections.js';
 import type { Gate, Route } from './routes.js';
 
 export interface ListenLimits {
@@ -26,6 +21,8 @@ export interface ListenLimits {
   /** Without the client taking a byte that waits for it, while an answer is streamed. */
   readonly stalledMs: number;
   readonly headersBytes: number;
+  /** Of requests that are not whole yet, on all connections together. */
+  readonly unreadBytes: number;
   /** Of a request's body, whether or not anybody reads it. */
   readonly bodyBytes: number;
   readonly connections: number;
@@ -42,10 +39,13 @@ export const defaultLimits: ListenLimits = {
   // People leave a log in a pager for long.
   stalledMs: 14_400_000,
   headersBytes: 1 << 20,
+  unreadBytes: 64 << 20,
   bodyBytes: 64 << 10,
   connections: 256,
   closeGraceMs: 2_000,
 };
+
+const keepAliveProbeMs = 15_000;
 
 export interface ServeOptions {
   /** Names the listener in the timeline: `readonly`, `healthz`. */
@@ -121,15 +121,26 @@ export async function serve(
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.idleMs,
     connectionsCheckingInterval: Math.ceil(limits.headersMs / 2),
+    // Nothing else notices that the machine at the other end of a stream without bytes has gone.
+    keepAlive: true,
+    keepAliveInitialDelay: keepAliveProbeMs,
   });
   server.timeout = limits.inactivityMs;
-  server.maxConnections = limits.connections;
+  const connections = boundedConnections(server, {
+    limit: limits.connections,
+    unreadBytes: limits.unreadBytes,
+    secure: secure !== undefined,
+    name: options.name,
+    clock,
+    timeline,
+  });
   const closer = new Closer(server, clock, limits.closeGraceMs, () => secure?.endHandshakes());
   const answering: AnsweringOptions = {
     routes,
     clock,
     bodyLimitBytes: limits.bodyBytes,
     stalledMs: limits.stalledMs,
+    inactivityMs: limits.inactivityMs,
     closing: closer.closing,
     gate: options.gate,
     report: (request, error) =>
@@ -141,6 +152,7 @@ export async function serve(
       }),
   };
   server.on('request', (request, response) => {
+    if (!connections.begin(request, response)) return;
     closer.track(response);
     if (options.onRequest !== undefined) response.once('close', options.onRequest(request));
     void answerRequest(request, response, answering);
@@ -148,6 +160,7 @@ export async function serve(
   // Without a listener the server answers such requests as if they asked for no upgrade.
   if (routes.some(({ kind }) => kind === 'template')) {
     server.on('upgrade', (request, socket, head) => {
+      if (!connections.mayUpgrade(socket)) return;
       closer.trackUpgraded(socket);
       if (options.onRequest !== undefined) socket.once('close', options.onRequest(request));
       void answerUpgrade(request, socket, head, answering);
@@ -225,71 +238,6 @@ export async function keepListening(routes: readonly Route[], options: ListenOpt
       await kept;
     },
   };
-}
-
-/** Closes a server: `Server.close` alone would wait for connections that never send a request. */
-class Closer {
-  readonly #server: Server;
-  readonly #clock: Clock;
-  readonly #graceMs: number;
-  readonly #endMore: () => void;
-  /** Connections that speak another protocol now; the server itself has forgotten them. */
-  readonly #upgraded = new Set<Duplex>();
-  readonly #abort = new AbortController();
-  #inFlight = 0;
-  #grace: Timer | undefined;
-  #closing: Promise<void> | undefined;
-
-  constructor(server: Server, clock: Clock, graceMs: number, endMore: () => void) {
-    this.#server = server;
-    this.#clock = clock;
-    this.#graceMs = graceMs;
-    this.#endMore = endMore;
-  }
-
-  /** Aborted when the listener begins to close: what is streamed without end must end then. */
-  get closing(): AbortSignal {
-    return this.#abort.signal;
-  }
-
-  track(response: ServerResponse): void {
-    this.#inFlight++;
-    if (this.#closing !== undefined) response.shouldKeepAlive = false;
-    response.once('close', () => this.#ended());
-  }
-
-  trackUpgraded(socket: Duplex): void {
-    this.#inFlight++;
-    this.#upgraded.add(socket);
-    socket.once('close', () => {
-      this.#upgraded.delete(socket);
-      this.#ended();
-    });
-  }
-
-  #ended(): void {
-    this.#inFlight--;
-    if (this.#closing !== undefined && this.#inFlight === 0) this.#closeAll();
-  }
-
-  #closeAll(): void {
-    this.#server.closeAllConnections();
-    for (const socket of this.#upgraded) socket.destroy();
-    this.#endMore();
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= new Promise<void>((resolve) => {
-      this.#server.close(() => {
-        this.#grace?.cancel();
-        resolve();
-      });
-      this.#abort.abort();
-      if (this.#inFlight === 0) this.#closeAll();
-      else this.#grace = this.#clock.setTimer(this.#graceMs, () => this.#closeAll());
-    });
-    return this.#closing;
-  }
 }
 
 function endpoint(address: string, port: number): string {

@@ -76,6 +76,14 @@ describe('proxyUpgrade', () => {
     await expect.poll(() => server.sockets[0]?.destroyed).toBe(true);
   });
 
+  it('closes a backend that has not answered when the client is gone', async () => {
+    const server = await backend((socket) => socket.resume());
+    const { socket } = await client(server.url);
+    await expect.poll(() => server.sockets.length).toBe(1);
+    socket.resetAndDestroy();
+    await expect.poll(() => server.sockets[0]?.destroyed).toBe(true);
+  });
+
   it('waits for a client that does not read', async () => {
     const sent = { bytes: 0 };
     const server = await backend((socket) =>

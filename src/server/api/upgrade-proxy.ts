@@ -1,9 +1,10 @@
 /** Hands a client through to the runtime's streaming server: after the upgrade every byte passes as it is, both ways. */
-import { connect as connectTcp, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { type Clock, errorText, type Timer } from '../../async/index.js';
-import { type Answer, plainError } from '../answers.js';
+import { LastWordsSocket } from '../../streaming/last-words.js';
+import { type Answer, isTakenOver, plainError } from '../answers.js';
 import type { ServerRequest } from '../routes.js';
 import { isWhole, parseResponseHead, type ResponseHead } from './response-head.js';
 
@@ -50,10 +51,21 @@ export async function upgradeBackend(
   } catch (error) {
     return plainError(500, `error dialing backend: ${errorText(error)}`);
   }
+  // Until somebody takes it over, the backend has no other owner than a client that may leave.
+  const onLeft = (): void => void backend.destroy();
+  request.signal?.addEventListener('abort', onLeft, { once: true });
+  const owned = (answer: Answer): Answer => {
+    const { body } = answer;
+    if (!isTakenOver(body)) return answer;
+    return takenOver((client, first) => {
+      request.signal?.removeEventListener('abort', onLeft);
+      return body.takeOver(client, first);
+    });
+  };
   try {
     backend.write(requestHead(target, request));
     const { head, bytes } = await readHead(backend, clock);
-    if (head.statusCode === 101) return switched({ backend, head, bytes });
+    if (head.statusCode === 101) return owned(switched({ backend, head, bytes }));
     if (head.statusCode < 400) {
       backend.destroy();
       return plainError(500, `invalid upgrade response: status code ${head.statusCode}`);
@@ -76,7 +88,9 @@ function dial(target: URL, clock: Clock, signal: AbortSignal | undefined): Promi
   const host = target.hostname.replace(/^\[|\]$/g, '');
   const port = Number(target.port || (secure ? 443 : 80));
   return new Promise((resolve, reject) => {
-    const socket: Socket = secure ? connectTls({ host, port, servername: host }) : connectTcp({ host, port });
+    const socket: Socket = secure
+      ? connectTls({ host, port, servername: host })
+      : new LastWordsSocket().connect({ host, port });
     const end = (): void => {
       timer.cancel();
       signal?.removeEventListener('abort', onAbort);

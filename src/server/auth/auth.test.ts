@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import { ApiError, ApiUnreachable } from '../../kube/client/api-error.js';
 import type { KubeApi, SubjectAccessReview, TokenReview } from '../../kube/client/index.js';
+import { Timeline } from '../../timeline/index.js';
 import { AccessReviews, reviewSpec } from './access-reviews.js';
 import { attributesOf } from './attributes.js';
 import { bearerToken, webSocketToken, withoutTokens } from './bearer.js';
 import { ExpiringCache } from './expiring-cache.js';
 import { identityOfSubject, recognized } from './identity.js';
+import { RefusalLog } from './refusal-log.js';
 import { isWorthAnother } from './review-retry.js';
 import { TokenReviews } from './token-reviews.js';
 
@@ -210,6 +212,54 @@ describe('TokenReviews', () => {
     await clock.advanceUntil(() => user !== undefined, 10_000);
     await asked;
     expect([user, seen.length, clock.monotonic() - begun >= 1250]).toEqual(['alice', 3, true]);
+  });
+});
+
+it('TokenReviews under way are bounded, and the next are refused at once', async () => {
+  let answer = (): void => {};
+  const gate = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const create = async (_: unknown, review: object): Promise<unknown> => {
+    await gate;
+    return { ...review, status: { authenticated: true, user: { username: 'bob' } } };
+  };
+  const api = { create: create as KubeApi['create'] };
+  const tokens = new TokenReviews({ api, clock: new VirtualClock(), cacheTtlMs: 1000 });
+  const asked = Array.from({ length: 64 }, (_, at) => tokens.identityOf(`t${at}`));
+  await expect(tokens.identityOf('one more')).rejects.toThrow('too many tokens');
+  const shared = tokens.identityOf('t0');
+  answer();
+  await Promise.all(asked);
+  expect((await shared).user).toBe('bob');
+  expect((await tokens.identityOf('one more')).user).toBe('bob');
+});
+
+describe('RefusalLog', () => {
+  const entry = (message: string) => ({ kind: 'decision', what: 'server.refuse', message }) as const;
+  const log = () => {
+    const clock = new VirtualClock();
+    const timeline = new Timeline({ clock });
+    const told = () => timeline.ofNode().map(({ message }) => message);
+    return { clock, told, refusals: new RefusalLog(clock, timeline) };
+  };
+
+  it('tells each of a few, and counts those of a client that does not stop', async () => {
+    const { clock, told, refusals } = log();
+    for (let n = 0; n < 50; n++) refusals.tell('10.0.0.1', entry('loud'));
+    refusals.tell('10.0.0.2', entry('other'));
+    expect(told()).toEqual([...Array.from({ length: 20 }, () => 'loud'), 'other']);
+    await clock.advance(60_000);
+    refusals.tell('10.0.0.1', entry('again'));
+    expect(told().slice(21)).toEqual(['30 more requests were refused', 'again']);
+  });
+
+  it('keeps count of so many clients, and tells the count of those it forgets', () => {
+    const { told, refusals } = log();
+    for (let n = 0; n < 21; n++) refusals.tell('first', entry('loud'));
+    for (let n = 0; n < 300; n++) refusals.tell(`10.0.1.${n}`, entry('one'));
+    expect(told().filter((message) => message === 'one').length).toBe(300);
+    expect(told()).toContain('1 more requests were refused');
   });
 });
 

@@ -19,12 +19,24 @@ export type ChainVerdict =
 const clientAuth = '1.3.6.1.5.5.7.3.2';
 const anyUsage = '2.5.29.37.0';
 const longestChain = 8;
+/**
+ * Signatures looked at for one client. Certificates that could all have issued each other make more chains than anyone
+ * could check, and whoever sends them is not known yet.
+ */
+const mostSignatures = 32;
+
+interface Search {
+  readonly roots: readonly X509Certificate[];
+  readonly nowMs: number;
+  signaturesLeft: number;
+}
 
 export function verifyClientChain({ leaf, intermediates, roots, nowMs }: ChainInput): ChainVerdict {
   const untrusted = (why: string): ChainVerdict => ({ kind: 'untrusted', why });
   if (!isValidAt(leaf, nowMs)) return untrusted('certificate has expired or is not yet valid');
   if (!isForClients(leaf)) return untrusted('certificate specifies an incompatible key usage');
-  const untilMs = chainTo(leaf, intermediates, roots, nowMs, longestChain);
+  const search: Search = { roots, nowMs, signaturesLeft: mostSignatures };
+  const untilMs = chainTo(leaf, intermediates, search, longestChain);
   return untilMs === undefined
     ? untrusted('certificate signed by unknown authority')
     : { kind: 'trusted', untilMs };
@@ -34,31 +46,33 @@ export function verifyClientChain({ leaf, intermediates, roots, nowMs }: ChainIn
 function chainTo(
   certificate: X509Certificate,
   intermediates: readonly X509Certificate[],
-  roots: readonly X509Certificate[],
-  nowMs: number,
+  search: Search,
   left: number,
 ): number | undefined {
+  const { roots, nowMs } = search;
   const ownMs = Date.parse(certificate.validTo);
   // A certificate that stands in the bundle itself is trusted as it is.
   if (roots.some((root) => root.raw.equals(certificate.raw))) return ownMs;
   for (const root of roots) {
-    if (isValidAt(root, nowMs) && isIssuedBy(certificate, root)) {
+    if (isValidAt(root, nowMs) && isIssuedBy(certificate, root, search)) {
       return Math.min(ownMs, Date.parse(root.validTo));
     }
   }
   if (left <= 1) return undefined;
   for (const intermediate of intermediates) {
     if (!isValidAt(intermediate, nowMs) || !isForClients(intermediate)) continue;
-    if (!isIssuedBy(certificate, intermediate)) continue;
+    if (!isIssuedBy(certificate, intermediate, search)) continue;
     const others = intermediates.filter((other) => other !== intermediate);
-    const untilMs = chainTo(intermediate, others, roots, nowMs, left - 1);
+    const untilMs = chainTo(intermediate, others, search, left - 1);
     if (untilMs !== undefined) return Math.min(ownMs, untilMs);
   }
   return undefined;
 }
 
-function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
-  return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate, search: Search): boolean {
+  if (search.signaturesLeft === 0 || !issuer.ca || !certificate.checkIssued(issuer)) return false;
+  search.signaturesLeft--;
+  return certificate.verify(issuer.publicKey);
 }
 
 function isValidAt({ validFrom, validTo }: X509Certificate, nowMs: number): boolean {

@@ -1,5 +1,5 @@
 /** Lets only those to the kubelet's API who are known and allowed, and writes down everyone who is not. */
-import { errorText } from '../../async/index.js';
+import { type Clock, errorText } from '../../async/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { text } from '../answers.js';
 import { canonicalPath, type Gate, type Refused, type ServerRequest } from '../routes.js';
@@ -7,15 +7,18 @@ import type { AccessReviews } from './access-reviews.js';
 import { attributesOf } from './attributes.js';
 import { type Authenticators, authenticate } from './authenticate.js';
 import type { Identity } from './identity.js';
+import { RefusalLog } from './refusal-log.js';
 
 export interface GateOptions {
   readonly authenticators: Authenticators;
   /** Absent where everybody who is known is allowed everything. */
   readonly access?: Pick<AccessReviews, 'isAllowed'> | undefined;
+  readonly clock: Clock;
   readonly timeline: Timeline;
 }
 
-export function apiGate({ authenticators, access, timeline }: GateOptions): Gate {
+export function apiGate({ authenticators, access, clock, timeline }: GateOptions): Gate {
+  const refusals = new RefusalLog(clock, timeline);
   const refuse = (
     request: ServerRequest,
     status: 401 | 403 | 500,
@@ -24,7 +27,7 @@ export function apiGate({ authenticators, access, timeline }: GateOptions): Gate
     identity?: Identity,
   ): Refused => {
     const { method, path, remoteAddress = '' } = request;
-    timeline.record({
+    refusals.tell(remoteAddress, {
       kind: 'decision',
       what: 'server.refuse',
       message: `${method} ${path.slice(0, shownPathChars)} answered ${status}`,

@@ -17,6 +17,8 @@ export interface TokenReviewsOptions {
 const mostTokens = 4096;
 const reviewLimitMs = 30_000;
 const callTimeoutMs = 10_000;
+/** Whoever shows a token is not known yet, and must not keep the agent from the API by showing many. */
+const mostUnderway = 64;
 
 type Verdict = { readonly identity: Identity } | { readonly why: string };
 
@@ -43,6 +45,7 @@ export class TokenReviews {
   #shared(key: string, token: string): Promise<Verdict> {
     const known = this.#underway.get(key);
     if (known !== undefined) return known;
+    if (this.#underway.size >= mostUnderway) throw new Error('too many tokens are under review');
     const { clock, cacheTtlMs } = this.#options;
     const review = withTimeout(clock, reviewLimitMs, undefined, (signal) => this.#review(token, signal))
       .then((verdict) => {
@@ -63,7 +66,8 @@ export class TokenReviews {
       spec: { token },
     };
     const { status } = await askForReview(clock, random, signal, () =>
-      api.create(resources.tokenReviews, review, { signal, timeoutMs: callTimeoutMs, priority: 'urgent' }),
+      // Not before the agent's own requests, for the same reason.
+      api.create(resources.tokenReviews, review, { signal, timeoutMs: callTimeoutMs, priority: 'normal' }),
     );
     if (status?.error !== undefined && status.error !== '') throw new Error(status.error);
     if (status?.authenticated !== true) return { why: 'invalid bearer token' };

@@ -15,8 +15,12 @@ import type { KubeletApiOptions, MainKubelet } from './contracts.js';
 import { mainRoutes } from './main-routes.js';
 import { requestMetrics } from './request-metrics.js';
 
-/** Streams are connections that stay, and the API server opens one for each. */
-const mainLimits: Partial<ListenLimits> = { connections: 1024 };
+const mainLimits: Partial<ListenLimits> = {
+  // Streams are connections that stay, and the API server opens one for each.
+  connections: 1024,
+  // A command that is run, or a checkpoint that is written, may be silent for long before its answer.
+  inactivityMs: 14_400_000,
+};
 
 /**
  * Rejects when the configuration asks for what cannot be had, or the port is taken. The listener is on
@@ -56,6 +60,7 @@ export async function startKubeletApi(kubelet: MainKubelet, options: KubeletApiO
   const gate = apiGate({
     authenticators: authenticators(options, secure, () => clientCa?.current()),
     access: accessReviews(kubelet.nodeName, options),
+    clock,
     timeline,
   });
   const logHealth = new LogHealth(clock, flushLog);

@@ -58,11 +58,17 @@ async function summary(stats: Pick<StatsProvider, 'summary'>, request: ServerReq
     return {
       status: 200,
       headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(told, undefined, 1),
+      body: JSON.stringify(told, published, 1),
     };
   } catch (error) {
     return text(500, `Internal Error: ${errorText(error)}`);
   }
+}
+
+/** The API's times have whole seconds. */
+function published(key: string, value: unknown): unknown {
+  const isTime = (key === 'time' || key === 'startTime') && typeof value === 'string';
+  return isTime ? value.replace(/\.\d+Z$/, 'Z') : value;
 }
 
 const mediaType = /^[^\s/;]+\/[^\s/;]+\s*(;.*)?$/;

@@ -79,6 +79,13 @@ async function content(
     await file.close();
     throw error;
   }
+  let streaming = false;
+  // A client that has left is sent nothing, and so nobody else would close the file.
+  const onLeft = (): void => {
+    if (!streaming) file.close().catch(() => {});
+  };
+  if (request.signal?.aborted) onLeft();
+  else request.signal?.addEventListener('abort', onLeft, { once: true });
   return {
     status: range === undefined ? 200 : 206,
     headers: {
@@ -90,6 +97,7 @@ async function content(
       headAtOnce: true,
       failed: (error) => plainError(500, errorText(error)),
       stream: async (sink, signal) => {
+        streaming = true;
         if (end < start) return file.close();
         // Closes the file when it ends, fails or is left.
         const stream = createReadStream('', { fd: file, start, end, signal });

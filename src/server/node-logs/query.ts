@@ -89,7 +89,7 @@ function queryProblems(query: NodeLogQuery): string[] {
   if (files.length > 1) invalid('query', files, 'cannot specify more than one file');
   if (files.length > 0 && hasOptions(query)) invalid('query', files, 'cannot specify file with options');
   for (const file of files) {
-    if (escapes(file)) invalid('query', file, 'must be a file below the folder of logs');
+    if (escapes(file)) invalid('query', [file], 'path escapes from parent');
   }
   if (sinceMs !== undefined && untilMs !== undefined && sinceMs > untilMs) {
     invalid('untilTime', new Date(untilMs).toISOString(), 'must be after `sinceTime`');

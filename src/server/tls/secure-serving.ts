@@ -58,6 +58,19 @@ export function secureServing(options: SecureServingOptions): TlsServing {
     presented.ca = ca;
   };
   const presented: { pair?: ServingCertificate; ca?: CaBundle | undefined } = {};
+  /** Told once for each time without a certificate: clients try again and again. */
+  let refusalTold = false;
+  const onRefusal = (): void => {
+    if (refusalTold) return;
+    refusalTold = true;
+    timeline.record({
+      kind: 'decision',
+      what: 'server.tls',
+      message: 'refused a TLS handshake',
+      because: 'no serving certificate available for the kubelet',
+      level: 'warn',
+    });
+  };
 
   return {
     handshakeBundle: (connection) => bundles.get(connection),
@@ -82,12 +95,13 @@ export function secureServing(options: SecureServingOptions): TlsServing {
         socket.once('close', () => pending.delete(socket));
         try {
           const pair = certificate();
-          if (pair === undefined) return refuseHandshake(socket, timeline);
+          if (pair === undefined) return refuseHandshake(socket, onRefusal);
           present(server, pair);
+          refusalTold = false;
         } catch (error) {
           const message = 'the serving certificate cannot be used';
-          timeline.record({ kind: 'problem', what: 'server.tls', message, error });
-          return refuseHandshake(socket, timeline);
+          if (!refusalTold) timeline.record({ kind: 'problem', what: 'server.tls', message, error });
+          return refuseHandshake(socket, onRefusal);
         }
         for (const listener of secure) listener.call(server, socket);
       });
@@ -102,17 +116,11 @@ export function secureServing(options: SecureServingOptions): TlsServing {
 }
 
 /** Waits for what the client says first: closing with bytes unread would cost it the alert. */
-function refuseHandshake(socket: Socket, timeline: Timeline): void {
+function refuseHandshake(socket: Socket, onRefusal: () => void): void {
   socket.on('error', () => socket.destroy());
   socket.setTimeout(handshakeTimeoutMs, () => socket.destroy());
   socket.once('data', () => {
-    timeline.record({
-      kind: 'decision',
-      what: 'server.tls',
-      message: 'refused a TLS handshake',
-      because: 'no serving certificate available for the kubelet',
-      level: 'warn',
-    });
+    onRefusal();
     socket.end(internalErrorAlert, () => socket.destroySoon());
   });
 }

@@ -3,12 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../async/index.js';
 import { generateKeyPem, makeCertificate } from '../../kube/client/x509/certificate.js';
 import { Timeline } from '../../timeline/index.js';
 import { verifyClientChain } from '../auth/certificate-chain.js';
 import { testAuthority } from '../test-authority.js';
 import { readCaBundle } from './ca-bundle.js';
-import { servingCertificateFiles } from './certificate-files.js';
+import { reloadedFiles } from './reloaded-files.js';
 import { tlsSettings } from './settings.js';
 
 const none = { tlsMinVersion: '', tlsCipherSuites: [], tlsCurvePreferences: [] };
@@ -85,6 +86,28 @@ describe('chains', () => {
     const roots = [root.certificate];
     expect(verifyClientChain({ leaf: certificate, intermediates, roots, nowMs }).kind).toBe(kind);
   });
+  it('many that could all have issued each other cost no more than a few checks', () => {
+    const keyPem = generateKeyPem();
+    const subject = { commonName: 'maze' };
+    const maze = Array.from(
+      { length: 8 },
+      (_, at) =>
+        new X509Certificate(
+          makeCertificate({
+            subject,
+            keyPem,
+            notBeforeMs: nowMs - hourMs,
+            notAfterMs: nowMs + hourMs + at * 1000,
+            isAuthority: true,
+          }),
+        ),
+    );
+    const lost = issue('leaf', { subject, keyPem }, { usages: ['clientAuth'] }).certificate;
+    const begun = performance.now();
+    const verdict = verifyClientChain({ leaf: lost, intermediates: maze, roots: [root.certificate], nowMs });
+    expect(verdict.kind).toBe('untrusted');
+    expect(performance.now() - begun).toBeLessThan(250);
+  });
   it('bundles must hold a certificate', () => {
     expect(() => readCaBundle('hello')).toThrow('any valid');
     const pem = testAuthority('a').pem + testAuthority('b').pem;
@@ -92,30 +115,32 @@ describe('chains', () => {
   });
 });
 
-describe('certificate files', () => {
+describe('files that others replace', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'nodelet-tls-'));
   afterAll(() => rmSync(folder, { recursive: true }));
-  it('give the new pair when it is one', async () => {
-    const certFile = path.join(folder, 'tls.crt');
-    const keyFile = path.join(folder, 'tls.key');
-    const authority = testAuthority('ca');
-    const put = (name: string, keyOf = name): void => {
-      const pair = authority.issue({ commonName: name, usage: 'serverAuth' });
-      const { keyPem } = keyOf === name ? pair : authority.issue({ commonName: keyOf, usage: 'serverAuth' });
-      writeFileSync(certFile, pair.certificatePem);
-      writeFileSync(keyFile, keyPem);
-    };
+  it('give the new value when it is a good one', async () => {
+    const file = path.join(folder, 'ca.crt');
     const timeline = new Timeline();
-    await expect(servingCertificateFiles({ certFile, keyFile, timeline })).rejects.toThrow('ENOENT');
-    put('one');
-    const files = await servingCertificateFiles({ certFile, keyFile, timeline });
-    const shown = () => new X509Certificate(files.certificate().certificatePem).subject;
-    expect(files.certificate()).toBe(files.certificate());
-    put('two');
-    await expect.poll(shown, { timeout: 5000 }).toBe('CN=two');
-    put('three', 'other');
-    await expect.poll(() => timeline.ofNode().at(-1)?.error, { timeout: 5000 }).toContain('does not match');
-    expect(shown()).toBe('CN=two');
-    files.close();
+    const open = () =>
+      reloadedFiles({
+        paths: [file],
+        what: 'the client CA bundle',
+        parse: ([pem = '']) => readCaBundle(pem),
+        clock: systemClock,
+        timeline,
+      });
+    await expect(open()).rejects.toThrow('ENOENT');
+    writeFileSync(file, 'hello');
+    await expect(open()).rejects.toThrow('any valid');
+    writeFileSync(file, testAuthority('one').pem);
+    const reloaded = await open();
+    const shown = () => reloaded.current().certificates.map(({ subject }) => subject);
+    expect(reloaded.current()).toBe(reloaded.current());
+    writeFileSync(file, testAuthority('two').pem);
+    await expect.poll(shown, { timeout: 5000 }).toEqual(['CN=two']);
+    writeFileSync(file, '');
+    await expect.poll(() => timeline.ofNode().at(-1)?.error, { timeout: 5000 }).toContain('any valid');
+    expect(shown()).toEqual(['CN=two']);
+    reloaded.close();
   });
 });

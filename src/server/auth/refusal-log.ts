@@ -1,0 +1,52 @@
+/** Writes refused requests down, without letting one client push everything else out of what is written. */
+import type { Clock } from '../../async/index.js';
+import type { EntryInit, Timeline } from '../../timeline/index.js';
+
+const windowMs = 60_000;
+/** Of one address within a window; the others are counted. */
+const toldEach = 20;
+const mostAddresses = 256;
+
+interface Window {
+  readonly sinceMs: number;
+  told: number;
+  counted: number;
+}
+
+export class RefusalLog {
+  readonly #clock: Clock;
+  readonly #timeline: Timeline;
+  /** In the order of their beginning. */
+  readonly #windows = new Map<string, Window>();
+
+  constructor(clock: Clock, timeline: Timeline) {
+    this.#clock = clock;
+    this.#timeline = timeline;
+  }
+
+  tell(remoteAddress: string, entry: EntryInit): void {
+    const nowMs = this.#clock.monotonic();
+    for (const [address, window] of this.#windows) {
+      if (nowMs - window.sinceMs < windowMs && this.#windows.size < mostAddresses) break;
+      this.#end(address, window);
+    }
+    const window = this.#windows.get(remoteAddress) ?? { sinceMs: nowMs, told: 0, counted: 0 };
+    this.#windows.set(remoteAddress, window);
+    if (window.told < toldEach) {
+      window.told++;
+      this.#timeline.record(entry);
+    } else window.counted++;
+  }
+
+  #end(remoteAddress: string, { counted }: Window): void {
+    this.#windows.delete(remoteAddress);
+    if (counted === 0) return;
+    this.#timeline.record({
+      kind: 'decision',
+      what: 'server.refuse',
+      message: `${counted} more requests were refused`,
+      because: `${remoteAddress} sent more than ${toldEach} of them in ${windowMs / 1000}s`,
+      data: { remoteAddress, count: counted },
+    });
+  }
+}
