@@ -31,7 +31,15 @@ async function leaseUnderTest({ withNode = true } = {}) {
   await clock.advance(0);
   const calls = (verb: string) =>
     api.calls.filter((call) => call.verb === verb && call.resource === 'leases').length;
-  return { clock, api, tasks, calls, repeated: () => repeated, lease: () => api.get(resources.leases, ref) };
+  return {
+    clock,
+    api,
+    tasks,
+    calls,
+    renewer,
+    repeated: () => repeated,
+    lease: () => api.get(resources.leases, ref),
+  };
 }
 
 describe('the lease', () => {
@@ -46,6 +54,31 @@ describe('the lease', () => {
       leaseDurationSeconds: 40,
       renewTime: '2026-01-01T00:00:00.000000Z',
     });
+  });
+  it('is created as soon as there is a node to own it, and only beats from then on', async () => {
+    const test = await leaseUnderTest({ withNode: false });
+    await test.clock.advance(150);
+    expect(test.calls('create')).toBe(0);
+    await test.api.create(resources.nodes, { metadata: { name: 'n1' } });
+    test.renewer.nodeRegistered();
+    await test.clock.advance(0);
+    expect((await test.lease()).spec?.renewTime).toBe('2026-01-01T00:00:00.150000Z');
+    test.renewer.nodeRegistered();
+    await test.clock.advance(9_000);
+    expect(test.calls('update')).toBe(0);
+    await test.clock.advance(1_000);
+    expect(test.calls('update')).toBe(1);
+  });
+  it('is created when the node appears while its absence is still being noticed', async () => {
+    const test = await leaseUnderTest({ withNode: false });
+    const reading = { verb: 'get', resource: resources.nodes } as const;
+    test.api.faults.add({ ...reading, fault: { kind: 'delay', delayMs: 500 } });
+    test.api.faults.add({ ...reading, fault: { kind: 'unreachable' } });
+    await test.clock.advance(10_200);
+    test.renewer.nodeRegistered();
+    await test.api.create(resources.nodes, { metadata: { name: 'n1' } });
+    await test.clock.advance(400);
+    expect(test.calls('create')).toBe(1);
   });
   it('is renewed every quarter of its duration, without being read again', async () => {
     const test = await leaseUnderTest();

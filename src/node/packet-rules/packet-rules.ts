@@ -1,0 +1,217 @@
+/** Keeps the node's helper chains in the packet filter, also when somebody flushes the tables. */
+import { type Clock, errorText, isCancelled, sleep, withTimeout } from '../../async/index.js';
+import type { Timeline } from '../../timeline/index.js';
+import {
+  type AddressFamily,
+  addressFamilies,
+  type CommandOutcome,
+  canaryCommand,
+  canarySteps,
+  canaryTables,
+  chainPresence,
+  chainProblem,
+  checkCommand,
+  commandText,
+  failureText,
+  helperSteps,
+  makeCommand,
+  type PacketCommand,
+  type PacketStep,
+  type PacketTable,
+  type Presence,
+  programOf,
+  rulePresence,
+  supportCommand,
+} from './plan.js';
+
+/** Runs a program to its end; rejects only when it cannot be run at all. */
+export type RunPacketCommand = (
+  command: string,
+  arguments_: readonly string[],
+  signal: AbortSignal,
+) => Promise<CommandOutcome>;
+
+export interface PacketRulesOptions {
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly run: RunPacketCommand;
+}
+
+const lookPeriodMs = 60_000;
+/** A flush is let come to its end, so that it does not take what was just made again. */
+const flushEndMs = 5_000;
+const flushLookMs = 100;
+/** Well beyond the time that a command waits for its turn by itself. */
+const commandLimitMs = 30_000;
+
+type Canary = { readonly kind: 'sings' | 'gone' } | { readonly kind: 'unknown'; readonly problem: string };
+
+export class PacketRules {
+  readonly #options: PacketRulesOptions;
+  /** What is wrong with each family now, told once. */
+  readonly #problems = new Map<AddressFamily, string>();
+
+  constructor(options: PacketRulesOptions) {
+    this.#options = options;
+  }
+
+  /** Runs until the signal; a machine without iptables has nothing to keep, so it returns then. */
+  async run(signal: AbortSignal): Promise<void> {
+    const supported: AddressFamily[] = [];
+    for (const family of addressFamilies) if (await this.#supports(family, signal)) supported.push(family);
+    if (supported.length === 0) {
+      this.#options.timeline.record({
+        kind: 'notice',
+        what: 'node.packet-rules',
+        message: 'No iptables support on this system; not creating the KUBE-IPTABLES-HINT chain',
+      });
+      return;
+    }
+    await Promise.all(supported.map((family) => this.#keep(family, signal)));
+  }
+
+  async #supports(family: AddressFamily, signal: AbortSignal): Promise<boolean> {
+    try {
+      return (await this.#run(supportCommand(family), signal)).code === 0;
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      // A program that cannot be run is how most machines without support look.
+      return false;
+    }
+  }
+
+  async #keep(family: AddressFamily, signal: AbortSignal): Promise<void> {
+    for (let because = 'the node starts'; ; ) {
+      if (await this.#ensureAll(family, because, signal)) {
+        await this.#awaitFlush(family, signal);
+        because = 'somebody flushed the tables';
+      } else {
+        await sleep(this.#options.clock, lookPeriodMs, signal);
+        because = 'the last try failed';
+      }
+    }
+  }
+
+  async #awaitFlush(family: AddressFamily, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await sleep(this.#options.clock, lookPeriodMs, signal);
+      const canary = await this.#look(family, signal);
+      switch (canary.kind) {
+        case 'sings':
+          this.#problems.delete(family);
+          break;
+        case 'unknown':
+          this.#failed(family, canary.problem);
+          break;
+        case 'gone':
+          return this.#awaitFlushEnd(family, signal);
+      }
+    }
+  }
+
+  /** Whether all of it is there now. */
+  async #ensureAll(family: AddressFamily, because: string, signal: AbortSignal): Promise<boolean> {
+    for (const step of [...helperSteps(family), ...canarySteps()]) {
+      let problem: string | undefined;
+      try {
+        problem = await this.#ensure(family, step, signal);
+      } catch (error) {
+        if (isCancelled(error)) throw error;
+        problem = errorText(error);
+      }
+      if (problem !== undefined) {
+        this.#failed(family, problem);
+        return false;
+      }
+    }
+    this.#problems.delete(family);
+    this.#options.timeline.record({
+      kind: 'effect',
+      what: 'node.packet-rules',
+      message: `the node's chains are in ${programOf(family)}`,
+      because,
+    });
+    return true;
+  }
+
+  /** What went wrong. */
+  async #ensure(family: AddressFamily, step: PacketStep, signal: AbortSignal): Promise<string | undefined> {
+    const check = checkCommand(family, step);
+    if (check !== undefined) {
+      const checked = await this.#run(check, signal);
+      const presence = rulePresence(checked);
+      if (presence === 'there') return undefined;
+      if (presence === 'unknown') return failureText(check, checked);
+    }
+    const make = makeCommand(family, step);
+    const made = await this.#run(make, signal);
+    if (step.kind === 'chain') return chainProblem(make, made);
+    return made.code === 0 ? undefined : failureText(make, made);
+  }
+
+  async #look(family: AddressFamily, signal: AbortSignal): Promise<Canary> {
+    const asked = canaryCommand(family, canaryTables[0]);
+    try {
+      const outcome = await this.#run(asked, signal);
+      const presence = chainPresence(outcome);
+      if (presence === 'unknown') return { kind: 'unknown', problem: failureText(asked, outcome) };
+      return { kind: presence === 'there' ? 'sings' : 'gone' };
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      return { kind: 'unknown', problem: errorText(error) };
+    }
+  }
+
+  async #awaitFlushEnd(family: AddressFamily, signal: AbortSignal): Promise<void> {
+    const { clock, timeline } = this.#options;
+    const endMs = clock.monotonic() + flushEndMs;
+    for (;;) {
+      const left: PacketTable[] = [];
+      for (const table of canaryTables.slice(1)) {
+        if ((await this.#presence(canaryCommand(family, table), signal)) !== 'missing') left.push(table);
+      }
+      if (left.length === 0) return;
+      if (clock.monotonic() >= endMs) {
+        timeline.record({
+          kind: 'observation',
+          what: 'node.packet-rules',
+          message: `${programOf(family)} was flushed in part: ${left.join(' and ')} still have their chain`,
+        });
+        return;
+      }
+      await sleep(clock, flushLookMs, signal);
+    }
+  }
+
+  async #presence(asked: PacketCommand, signal: AbortSignal): Promise<Presence> {
+    try {
+      return chainPresence(await this.#run(asked, signal));
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      return 'unknown';
+    }
+  }
+
+  async #run(asked: PacketCommand, signal: AbortSignal): Promise<CommandOutcome> {
+    const { clock, run } = this.#options;
+    try {
+      return await withTimeout(clock, commandLimitMs, signal, (limited) =>
+        run(asked.command, asked.arguments, limited),
+      );
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      throw new Error(`${commandText(asked)}: ${errorText(error)}`, { cause: error });
+    }
+  }
+
+  #failed(family: AddressFamily, problem: string): void {
+    if (this.#problems.get(family) === problem) return;
+    this.#problems.set(family, problem);
+    this.#options.timeline.record({
+      kind: 'problem',
+      what: 'node.packet-rules',
+      message: `the node's chains may be missing in ${programOf(family)}: ${problem}`,
+      because: `looked again in ${lookPeriodMs / 1000}s`,
+    });
+  }
+}
