@@ -70,3 +70,29 @@ describe('formatFieldPath', () => {
     expect(formatFieldPath(['metadata', 'labels', 'app.example/x'])).toBe('metadata.labels[app.example/x]');
   });
 });
+
+describe('a JSON text', () => {
+  it('is read as it is written', () => {
+    expect(parseSource('{"a\\"": "b\\": ", "c" : [{"d": "\\\\"}]}', 'x.json')).toMatchObject([
+      { value: { 'a"': 'b": ', c: [{ d: '\\' }] }, duplicateKeys: [] },
+    ]);
+  });
+  it('tells where a field stands', () => {
+    const [document] = parseSource('{\n  "a": {\n    "b": [1, 2]\n  }\n}', 'x.json');
+    expect(document?.locate(['a', 'b'])).toEqual({ line: 3, column: 5 });
+    expect(document?.locate(['a', 'missing'])).toEqual({ line: 2, column: 3 });
+  });
+  it('that has a key twice is read with a note of it', () => {
+    const [document] = parseSource('{"a": 1,\n "a": 2}', 'x.json');
+    expect(document).toMatchObject({ value: { a: 2 }, duplicateKeys: [{ key: 'a', line: 2 }] });
+  });
+  it.each([
+    ['a YAML mapping in braces', '{a: 1, b: yes}', { a: 1, b: true }],
+    ['a comment in it', '{"a": 1} # one', { a: 1 }],
+  ])('or nearly so: %s', (_, given, value) => {
+    expect(parseSource(given, 'x.yaml')[0]?.value).toEqual(value);
+  });
+  it('or not at all: the place is told', () => {
+    expect(() => parseSource('{"a": 1,\n "b": [}', 'x.json')).toThrow(/^x\.json:2:/);
+  });
+});

@@ -18,8 +18,10 @@ import type {
 } from './contracts.js';
 import { killContainer } from './kill.js';
 import { killPod } from './kill-pod.js';
-import { listPod, listPods, type ObservePorts, podStatus } from './observe.js';
+import { listPod, listPods, type ObservePorts, podStatus, readPod } from './observe.js';
+import { OwnCreations } from './own-creations.js';
 import { planPod } from './plan.js';
+import type { ReadingById } from './pleg/index.js';
 import { describePlan, hasActions, type PodPlan } from './pod-plan.js';
 import type { ActuatedResources } from './resize/index.js';
 import { StartTickets } from './start-tickets.js';
@@ -78,6 +80,8 @@ const nobodyProbes: ProbeVerdicts = { liveness: () => 'success', startup: () => 
 export class RuntimeManager {
   readonly #ports: SyncPorts & ObservePorts;
   readonly #probes: ProbeVerdicts;
+  /** For looks that need not list. */
+  readonly byId: ReadingById;
   #version: { readonly value: RuntimeVersion; readonly readAtMs: number } | undefined;
 
   constructor(options: RuntimeManagerOptions) {
@@ -103,10 +107,17 @@ export class RuntimeManager {
       runtimeHandler: options.runtimeHandler ?? (() => Promise.resolve('')),
       terminationMessage: options.terminationMessage,
       tickets: new StartTickets(),
+      creations: new OwnCreations(),
       background: new TaskGroup({
         onError: (task, error) =>
           timeline.record({ kind: 'problem', what: 'runtime.task', message: `${task} failed`, error }),
       }),
+    };
+    const { creations } = this.#ports;
+    this.byId = {
+      unseen: (podUid) => creations.unseen(podUid),
+      seen: (podUid, parts) => creations.seen(podUid, parts),
+      read: (podUid, parts, signal) => readPod(this.#ports, podUid, parts, signal),
     };
   }
 
@@ -165,6 +176,7 @@ export class RuntimeManager {
   ): Promise<{ readonly steps: readonly SyncStepResult[] }> {
     const steps = await killPod(this.#ports, { pod, observed, graceOverrideSeconds, because, signal });
     this.#ports.tickets.forget(observed.uid);
+    this.#ports.creations.forget(observed.uid);
     return { steps };
   }
 

@@ -10,6 +10,7 @@ import {
   ListContainersResponse,
   type ListPodSandboxRequest,
   ListPodSandboxResponse,
+  type ObservedPod,
   PodSandboxState,
   PodSandboxStatusResponse,
 } from '../cri/index.js';
@@ -192,5 +193,56 @@ describe('podStatus', () => {
       overrides,
     );
     await expect(read(shown)).rejects.toThrow(message);
+  });
+});
+
+describe('a pod read by its parts', () => {
+  const shown: Shown = {
+    sandboxes: [
+      { id: 'old', attempt: 0, ready: false, ip: '10.0.0.1' },
+      { id: 'new', attempt: 1, ip: '10.0.0.2' },
+    ],
+    containers: [
+      { id: 'first', sandbox: 'old', createdAt: 1n, state: EXITED },
+      { id: 'second', sandbox: 'new', createdAt: 2n },
+    ],
+  };
+  const parts = {
+    sandboxIds: ['old', 'new'],
+    containers: [
+      { id: 'first', sandboxId: 'old' },
+      { id: 'second', sandboxId: 'new' },
+    ],
+  };
+  const { signal } = new AbortController();
+
+  it('is what listing and reading it gives, without a list', async () => {
+    const { asked, manager } = showing(shown);
+    const status = await manager.podStatus('uid-1', 'web', 'shop');
+    asked.sandboxes = undefined;
+    const read = await manager.byId.read('uid-1', parts, signal);
+    expect(asked.sandboxes).toBeUndefined();
+    expect(read?.status).toEqual({ ...status, observedAtMs: read?.status.observedAtMs });
+    const shape = (pod: ObservedPod | undefined) => ({
+      uid: pod?.uid,
+      name: pod?.name,
+      namespace: pod?.namespace,
+      sandboxes: pod?.sandboxes.map(({ id, state, attempt }) => ({ id, state, attempt })),
+      containers: pod?.containers.map(({ id, state, sandboxId }) => ({ id, state, sandboxId })),
+    });
+    expect(shape(read?.pod)).toEqual(shape(await manager.listPod('uid-1')));
+  });
+
+  const gone = () => Promise.reject(new CriError('NotFound', 'gone'));
+  it.each<[string, string, Partial<CriRuntime>]>([
+    ['a sandbox is gone', 'uid-1', { podSandboxStatus: gone }],
+    ['a container is gone', 'uid-1', { containerStatus: gone }],
+    ["a part is another pod's", 'uid-2', {}],
+  ])('is nothing when %s', async (_, uid, overrides) => {
+    expect(await showing(shown, overrides).manager.byId.read(uid, parts, signal)).toBeUndefined();
+  });
+  it('fails with any other error', async () => {
+    const busy = { containerStatus: () => Promise.reject(new CriError('Internal', 'x')) };
+    await expect(showing(shown, busy).manager.byId.read('uid-1', parts, signal)).rejects.toThrow('x');
   });
 });

@@ -15,7 +15,9 @@ import {
   observeContainerStatus,
   observeSandboxStatus,
   PodSandboxState,
+  type PodSandboxStatus,
 } from '../cri/index.js';
+import type { PodParts, ReadPod } from './pleg/index.js';
 import { sandboxIps } from './pod-ips.js';
 import { checkedContainerStatus, checkedSandboxStatus } from './response-checks.js';
 
@@ -66,34 +68,120 @@ export async function podStatus(
 ): Promise<ObservedPodStatus> {
   const observedAtMs = alreadyListed?.observedAtMs ?? ports.clock.monotonic();
   const listed = alreadyListed ?? (await listPod(ports, uid));
-  const gate = new Gate(parallelStatusCalls);
-  const [readSandboxes, readContainers] = await Promise.all([
-    Promise.allSettled((listed?.sandboxes ?? []).map(({ id }) => gate.run(() => sandboxStatus(ports, id)))),
-    Promise.allSettled(
-      (listed?.containers ?? []).map(({ id }) => gate.run(() => containerStatus(ports, id))),
-    ),
-  ]);
-  const sandboxes = present(readSandboxes).sort(newestSandboxFirst);
-  const containers = present(readContainers).sort(newestFirst);
-  const newest = sandboxes[0]?.ready === true ? sandboxes[0] : undefined;
-  const active = new Set(
-    (listed?.containers ?? []).filter(({ sandboxId }) => sandboxId === newest?.id).map(({ id }) => id),
-  );
+  const [sandboxes, containers] = await readAll(ports, {
+    sandboxIds: (listed?.sandboxes ?? []).map(({ id }) => id),
+    containers: listed?.containers ?? [],
+  });
   return {
     uid,
     name,
     namespace,
-    ips: newest === undefined ? [] : sandboxIps(newest),
-    sandboxes,
-    containers,
-    activeContainers: containers.filter(({ id }) => active.has(id)),
+    ...described(
+      sandboxes.map((status) => observeSandboxStatus(status)),
+      containers,
+      listed?.containers ?? [],
+    ),
     observedAtMs,
   };
 }
 
-async function sandboxStatus({ cri }: ObservePorts, id: string): Promise<ObservedSandboxStatus | undefined> {
+/**
+ * One pod by the ids of all that it has, which costs the runtime less than finding them among all others.
+ * Undefined when one of them is not there or belongs to another pod: then only a list can tell what the pod has.
+ */
+export async function readPod(
+  ports: ObservePorts,
+  uid: string,
+  parts: PodParts,
+  signal?: AbortSignal,
+): Promise<ReadPod | undefined> {
+  const observedAtMs = ports.clock.monotonic();
+  const [sandboxes, containers] = await readAll(ports, parts, signal);
+  const metadata = sandboxes[0]?.metadata;
+  if (
+    metadata === undefined ||
+    sandboxes.length < parts.sandboxIds.length ||
+    containers.length < parts.containers.length ||
+    sandboxes.some((sandbox) => sandbox.metadata?.uid !== uid) ||
+    containers.some(({ labels }) => labels[criLabels.podUid] !== uid)
+  ) {
+    return undefined;
+  }
+  const { name, namespace } = metadata;
+  const statuses = described(
+    sandboxes.map((status) => observeSandboxStatus(status)),
+    containers,
+    parts.containers,
+  );
+  const sandboxOf = new Map(parts.containers.map(({ id, sandboxId }) => [id, sandboxId]));
+  return {
+    pod: {
+      uid,
+      name,
+      namespace,
+      sandboxes: statuses.sandboxes.map(({ id, ready, attempt, createdAtNs }) => ({
+        id,
+        state: ready ? 'running' : 'exited',
+        attempt,
+        createdAtNs,
+      })),
+      containers: statuses.containers.map(
+        ({ id, name: containerName, state, image, imageId, hash, createdAtNs }) => ({
+          id,
+          name: containerName,
+          sandboxId: sandboxOf.get(id) ?? '',
+          state,
+          image,
+          imageId,
+          hash,
+          createdAtNs,
+        }),
+      ),
+      observedAtMs,
+    },
+    status: { uid, name, namespace, ...statuses, observedAtMs },
+  };
+}
+
+/** What is there of a pod's parts; what is not found is left out, any other error fails the reading. */
+async function readAll(
+  ports: ObservePorts,
+  { sandboxIds, containers }: PodParts,
+  signal?: AbortSignal,
+): Promise<[PodSandboxStatus[], ObservedContainerStatus[]]> {
+  const gate = new Gate(parallelStatusCalls);
+  const [readSandboxes, readContainers] = await Promise.all([
+    Promise.allSettled(sandboxIds.map((id) => gate.run(() => sandboxStatus(ports, id, signal)))),
+    Promise.allSettled(containers.map(({ id }) => gate.run(() => containerStatus(ports, id, signal)))),
+  ]);
+  return [present(readSandboxes), present(readContainers)];
+}
+
+/** What a pod's status tells of its sandboxes and containers, given the sandbox of each container. */
+function described(
+  unsortedSandboxes: readonly ObservedSandboxStatus[],
+  unsortedContainers: readonly ObservedContainerStatus[],
+  parts: PodParts['containers'],
+): Pick<ObservedPodStatus, 'ips' | 'sandboxes' | 'containers' | 'activeContainers'> {
+  const sandboxes = [...unsortedSandboxes].sort(newestSandboxFirst);
+  const containers = [...unsortedContainers].sort(newestFirst);
+  const newest = sandboxes[0]?.ready === true ? sandboxes[0] : undefined;
+  const active = new Set(parts.filter(({ sandboxId }) => sandboxId === newest?.id).map(({ id }) => id));
+  return {
+    ips: newest === undefined ? [] : sandboxIps(newest),
+    sandboxes,
+    containers,
+    activeContainers: containers.filter(({ id }) => active.has(id)),
+  };
+}
+
+async function sandboxStatus(
+  { cri }: ObservePorts,
+  id: string,
+  signal: AbortSignal | undefined,
+): Promise<PodSandboxStatus | undefined> {
   try {
-    return observeSandboxStatus(checkedSandboxStatus(await cri.podSandboxStatus({ podSandboxId: id })));
+    return checkedSandboxStatus(await cri.podSandboxStatus({ podSandboxId: id }, { signal }));
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
@@ -103,10 +191,13 @@ async function sandboxStatus({ cri }: ObservePorts, id: string): Promise<Observe
 async function containerStatus(
   { cri, terminationMessage }: ObservePorts,
   id: string,
+  signal: AbortSignal | undefined,
 ): Promise<ObservedContainerStatus | undefined> {
   let status: ObservedContainerStatus;
   try {
-    status = observeContainerStatus(checkedContainerStatus(await cri.containerStatus({ containerId: id })));
+    status = observeContainerStatus(
+      checkedContainerStatus(await cri.containerStatus({ containerId: id }, { signal })),
+    );
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;

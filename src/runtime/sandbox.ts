@@ -47,6 +47,7 @@ export async function createSandbox(ports: SandboxPorts, request: SandboxRequest
           throw error;
         });
       observe(false);
+      ports.creations.addSandbox(pod.metadata.uid ?? '', id);
       timeline.record({
         kind: 'effect',
         what: 'sandbox.create',

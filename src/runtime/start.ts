@@ -24,6 +24,7 @@ import {
 import { type KillPorts, killContainer } from './kill.js';
 import { linkContainerLog, logSymlinkPath } from './log-symlink.js';
 import { orLost, SandboxLost } from './lost-sandbox.js';
+import type { OwnCreations } from './own-creations.js';
 import { wantedResources } from './resize/decide-resize.js';
 import type { ActuatedResources } from './resize/index.js';
 import { restartCount } from './restart-count.js';
@@ -33,6 +34,8 @@ export interface StartPorts extends KillPorts {
   readonly configs: PodConfigs;
   readonly internals: InternalLifecycle | undefined;
   readonly gate: Gate;
+  /** Told of every sandbox and container that was made. */
+  readonly creations: OwnCreations;
   readonly podLogsDir: string;
   /** The flat directory of links to container logs; undefined for none. */
   readonly containerLogsDir: string | undefined;
@@ -160,6 +163,7 @@ async function createAndStart(
         const created = await orLost(ports, start, () =>
           cri.createContainer({ podSandboxId: sandboxId, config, sandboxConfig }),
         );
+        ports.creations.addContainer(pod.metadata.uid ?? '', created.containerId, sandboxId);
         return created.containerId;
       });
       if (internals !== undefined) {

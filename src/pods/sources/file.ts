@@ -1,4 +1,5 @@
 /** The file source: the pods of a folder of manifests, or of one manifest file, followed as they change. */
+import type { Stats } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Channel, isCancelled, sleep, TaskGroup } from '../../async/index.js';
@@ -138,9 +139,9 @@ export class FileSource implements PodSource {
     await this.#replace(pods, signal);
   }
 
-  async #readListed(file: string): Promise<Pod | undefined> {
+  async #readListed(file: string, known?: Stats): Promise<Pod | undefined> {
     try {
-      const info = await stat(file);
+      const info = known ?? (await stat(file));
       if (!info.isFile()) {
         this.#reports.report(
           file,
@@ -177,7 +178,7 @@ export class FileSource implements PodSource {
         }
         continue;
       }
-      const pod = await this.#readListed(file);
+      const pod = await this.#readListed(file, info);
       if (pod === undefined) continue;
       this.#put({ pod, file });
       undelivered = true;

@@ -88,6 +88,10 @@ export async function readLimited(file: string): Promise<string> {
         `${file}: it has ${size} bytes; a manifest must be smaller than ${manifestLimitBytes} bytes`,
       );
     }
+    // Room for a byte more than there should be shows whether it has grown since.
+    const buffer = Buffer.allocUnsafe(size + 1);
+    const { bytesRead } = await handle.read(buffer, 0, size + 1, 0);
+    if (bytesRead === size) return buffer.toString('utf8', 0, size);
     const text = await handle.readFile('utf8');
     if (Buffer.byteLength(text) >= manifestLimitBytes) {
       throw new Error(`${file}: a manifest must be smaller than ${manifestLimitBytes} bytes`);

@@ -27,7 +27,7 @@ import { podHostname } from './hostname.js';
 import { hostNetworkHostsFile, podHostsFile } from './hosts-file.js';
 import { containerDirectory, containerLogDirectory, podHostsPath, podLogDirectory } from './paths.js';
 import { createTerminationLog, makeLogDirectory, readNodeFile, writeHostsFile } from './pod-files.js';
-import { emptyResolvConf, parseResolvConf, type ResolvConf } from './resolv-conf.js';
+import { ResolverFile } from './resolver-file.js';
 import { containerResources, overheadResources, sandboxResources } from './resources.js';
 import { sandboxConfig } from './sandbox.js';
 import { verifyRunAsNonRoot } from './security.js';
@@ -57,6 +57,7 @@ const etcHosts = '/etc/hosts';
 
 export class FilePodConfigs implements PodConfigs {
   readonly #options: PodConfigsOptions;
+  readonly #resolver = new ResolverFile();
 
   constructor(options: PodConfigsOptions) {
     this.#options = options;
@@ -67,7 +68,7 @@ export class FilePodConfigs implements PodConfigs {
     const settings = this.#options.settings();
     rejectUnsupportedPod(pod);
     const users = await this.#users(pod);
-    const dns = composeDns(pod, await readResolvConf(settings.resolvConf), settings);
+    const dns = composeDns(pod, await this.#resolver.read(settings.resolvConf), settings);
     for (const { reason, message, nodeMessage } of dns.warnings) {
       if (nodeMessage !== undefined) {
         this.#options.timeline.nodeEvent(settings.nodeName, 'Warning', reason, nodeMessage);
@@ -235,15 +236,6 @@ export function imageUserFromRuntime(
     const { image: found } = await runtime.imageStatus({ image: { image } });
     return imageUserOf(found);
   };
-}
-
-async function readResolvConf(path: string): Promise<ResolvConf> {
-  if (path === '') return emptyResolvConf;
-  try {
-    return parseResolvConf(await readNodeFile(path));
-  } catch (cause) {
-    throw new Error(`could not read the resolver file ${path}: ${errorText(cause)}`, { cause });
-  }
 }
 
 async function makeLogDirectoryOf(path: string, owner: string): Promise<void> {

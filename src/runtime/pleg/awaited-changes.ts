@@ -16,8 +16,8 @@ export interface AwaitedChangesOptions {
   readonly nextOrder: () => number;
   /** The pod that a container or sandbox belongs to. */
   readonly podOf: (id: string) => string | undefined;
-  /** Has the pod looked at. */
-  readonly look: (uid: string) => void;
+  /** Has the pod looked at for what happened to a container or sandbox. */
+  readonly look: (uid: string, change: { readonly id: string; readonly kind: AwaitedKind }) => void;
   /** Told what there is of unknown pods that only a look at everything can show. */
   readonly onStrangers: (strangers: Strangers) => void;
   /** Told that a change found no room. */
@@ -150,13 +150,13 @@ export class AwaitedChanges {
     change.delayMs = Math.min(change.delayMs, maxDelayMs);
     change.timer = undefined;
     if (change.delayMs === 0) {
-      look(uid);
+      look(uid, change);
       return;
     }
     change.timer = clock.setTimer(change.delayMs, () => {
       change.timer = undefined;
       change.order = nextOrder();
-      look(uid);
+      look(uid, change);
     });
   }
 

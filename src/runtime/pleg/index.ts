@@ -16,4 +16,4 @@ export {
   type RuntimeEventKind,
 } from './event-sources.js';
 export { Pleg, type PlegOptions } from './pleg.js';
-export type { PlegObserver, PlegRuntime } from './ports.js';
+export type { PlegObserver, PlegRuntime, PodParts, ReadingById, ReadPod } from './ports.js';

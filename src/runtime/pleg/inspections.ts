@@ -138,7 +138,9 @@ export class Inspections {
     const events = comparePods(uid, record.old, listed);
     const requested = this.#reinspect.delete(uid);
     if (events.length > 0 || requested) {
-      const outcome = await this.#read(listed);
+      // What a look has read serves unless it was asked for a newer reading.
+      const read = requested ? undefined : record.read;
+      const outcome = read === undefined ? await this.#read(listed) : { status: this.#withIps(uid, read) };
       if (this.#byPod.get(uid) !== inspection) return;
       cache.set(uid, outcome, listed.observedAtMs);
       if ('error' in outcome) {
@@ -157,15 +159,19 @@ export class Inspections {
   }
 
   async #read(listed: ObservedPod): Promise<{ status: ObservedPodStatus } | { error: Error }> {
-    const { runtime, cache } = this.#options;
+    const { runtime } = this.#options;
     const { uid, name, namespace } = listed;
     try {
       const status = await runtime.podStatus(uid, name, namespace, listed);
-      return { status: keepIps(status, cache.peek(uid)) };
+      return { status: this.#withIps(uid, status) };
     } catch (error) {
       if (isCancelled(error)) throw error;
       return { error: error instanceof Error ? error : new Error(String(error)) };
     }
+  }
+
+  #withIps(uid: string, status: ObservedPodStatus): ObservedPodStatus {
+    return keepIps(status, this.#options.cache.peek(uid));
   }
 
   #tell(uid: string, events: readonly PodLifecycleEvent[], requested: boolean): void {

@@ -1,16 +1,17 @@
 /** Looks at one pod or at all of them, and passes on what is seen; what changed is read apart from the look. */
-import { type Clock, isCancelled, TaskGroup } from '../../async/index.js';
+import { type Clock, isCancelled, TaskGroup, withTimeout } from '../../async/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { AwaitedChanges } from './awaited-changes.js';
 import type { PodCache } from './cache.js';
 import type { Inspections } from './inspections.js';
-import type { PlegObserver, PlegRuntime } from './ports.js';
+import { decideLook, type LookReason } from './look-decision.js';
+import type { PlegObserver, PlegRuntime, PodParts, ReadPod } from './ports.js';
 import type { PodRecords } from './records.js';
 
 export interface LooksOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
-  readonly runtime: Pick<PlegRuntime, 'listPods' | 'listPod'>;
+  readonly runtime: Omit<PlegRuntime, 'podStatus'>;
   readonly observer: PlegObserver | undefined;
   readonly records: PodRecords;
   readonly cache: PodCache;
@@ -25,6 +26,10 @@ export interface Relist {
   readonly startMs: number;
   readonly startWallMs: number;
 }
+
+/** A pod that the runtime is slow about is listed and then read apart, as a look holds up the next ones. */
+const slowAfterMs = 1_000;
+const nothing: PodParts = { sandboxIds: [], containers: [] };
 
 export class Looks {
   readonly #options: LooksOptions;
@@ -69,16 +74,19 @@ export class Looks {
   }
 
   /** Looks at one pod; throws if it cannot be listed. */
-  async at(uid: string): Promise<void> {
+  async at(uid: string, reason: LookReason): Promise<void> {
     const { clock, runtime, observer, records, cache, awaited, inspections, nextOrder } = this.#options;
     const order = nextOrder();
     const startMs = clock.monotonic();
     const inspected: Promise<void>[] = [];
     try {
-      const pod = await runtime.listPod(uid);
+      const created = runtime.byId?.unseen(uid) ?? nothing;
+      const read = await this.#read(uid, reason, created);
+      const pod = read === undefined ? await runtime.listPod(uid) : read.pod;
+      runtime.byId?.seen(uid, created);
       // A pod of which nothing is known and nothing is there has been observed, too.
       if (pod !== undefined || records.get(uid) !== undefined) {
-        const inspection = inspections.reconcile(records.see(uid, pod));
+        const inspection = inspections.reconcile(records.see(uid, pod, read?.status));
         if (inspection !== undefined) inspected.push(inspection);
       }
       awaited.looked(uid, pod, order);
@@ -90,6 +98,30 @@ export class Looks {
 
   stop(): Promise<void> {
     return this.#tasks.stop();
+  }
+
+  /** The pod by what it is known to have; undefined when it has to be listed. */
+  async #read(uid: string, reason: LookReason, created: PodParts): Promise<ReadPod | undefined> {
+    const { clock, runtime, records, timeline } = this.#options;
+    const hasRelisted = this.#lastRelist !== undefined;
+    const decision = decideLook({ reason, hasRelisted, known: records.get(uid)?.current, created });
+    if (decision.kind === 'list') return undefined;
+    try {
+      const { byId } = runtime;
+      return await withTimeout(clock, slowAfterMs, this.#tasks.signal, async (signal) =>
+        byId?.read(uid, decision.parts, signal),
+      );
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      timeline.record({
+        kind: 'problem',
+        what: 'pleg.look',
+        message: `reading what pod ${uid} is known to have failed; it is listed instead`,
+        level: 'debug',
+        error,
+      });
+      return undefined;
+    }
   }
 
   /** Returns the inspections that a look at everything takes. */

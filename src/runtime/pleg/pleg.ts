@@ -17,6 +17,7 @@ import { PodCache } from './cache.js';
 import type { PodLifecycleEvent } from './compare.js';
 import type { EventSourceFactory, RuntimeEvent } from './event-sources.js';
 import { Inspections } from './inspections.js';
+import type { LookReason } from './look-decision.js';
 import { Looks } from './looks.js';
 import type { PlegObserver, PlegRuntime } from './ports.js';
 import { PodRecords } from './records.js';
@@ -93,7 +94,11 @@ export class Pleg {
       maxDelayMs: relistPeriodMs,
       nextOrder,
       podOf: (id) => this.#records.podOf(id),
-      look: (uid) => this.requestRelist(uid),
+      look: (uid, { id, kind }) => {
+        // What is gone cannot be read, and an unknown id may not be the only one.
+        const isReadable = kind !== 'delete' && this.#records.podOf(id) === uid;
+        this.#requests.add(uid, isReadable ? 'own' : 'any');
+      },
       onStrangers: (strangers) => {
         if (strangers === 'ends') this.#schedule.want('strangers', relistPeriodMs);
         else this.#schedule.forgo('strangers');
@@ -163,7 +168,12 @@ export class Pleg {
 
   /** Looks at one pod as soon as possible, and wakes who waits for it even if nothing changed. */
   requestRelist(uid: string): void {
-    this.#requests.add(uid);
+    this.#requests.add(uid, 'any');
+  }
+
+  /** The same for a pod that the agent has just worked on: what it made need not be searched for. */
+  requestLook(uid: string): void {
+    this.#requests.add(uid, 'own');
   }
 
   /** Inspects the pod as soon as possible even if nothing seems to have changed, and tells at least one event. */
@@ -263,12 +273,12 @@ export class Pleg {
     const requests = this.#requests
       .take()
       .filter(({ order }) => order > (this.#looks.lastRelist?.order ?? 0));
-    await Promise.all(requests.map(({ uid }) => this.#listing.run(() => this.#lookAt(uid))));
+    await Promise.all(requests.map(({ uid, reason }) => this.#listing.run(() => this.#lookAt(uid, reason))));
   }
 
-  async #lookAt(uid: string): Promise<void> {
+  async #lookAt(uid: string, reason: LookReason): Promise<void> {
     try {
-      await this.#looks.at(uid);
+      await this.#looks.at(uid, reason);
     } catch (error) {
       if (isCancelled(error)) throw error;
       this.#options.timeline.record({

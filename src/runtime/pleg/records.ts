@@ -1,5 +1,5 @@
 /** What the PLEG remembers of each pod, and which pod a container or sandbox belongs to. */
-import type { ObservedPod } from '../../cri/index.js';
+import type { ObservedPod, ObservedPodStatus } from '../../cri/index.js';
 
 export interface PodRecord {
   readonly uid: string;
@@ -7,6 +7,8 @@ export interface PodRecord {
   old: ObservedPod | undefined;
   /** As of the last look. */
   current: ObservedPod | undefined;
+  /** What the last look read in full; undefined when it only listed. */
+  read: ObservedPodStatus | undefined;
   /** The containers and sandboxes that are known to be this pod's. */
   ids: readonly string[];
 }
@@ -30,14 +32,18 @@ export class PodRecords {
 
   /** Notes a look at everything: pods that were not listed have no current state. */
   seeAll(pods: readonly ObservedPod[]): void {
-    for (const record of this.#records.values()) record.current = undefined;
+    for (const record of this.#records.values()) {
+      record.current = undefined;
+      record.read = undefined;
+    }
     for (const pod of pods) this.#recordOf(pod.uid).current = pod;
   }
 
   /** Notes a look at one pod. */
-  see(uid: string, pod: ObservedPod | undefined): PodRecord {
+  see(uid: string, pod: ObservedPod | undefined, read?: ObservedPodStatus): PodRecord {
     const record = this.#recordOf(uid);
     record.current = pod;
+    record.read = read;
     return record;
   }
 
@@ -63,7 +69,7 @@ export class PodRecords {
   #recordOf(uid: string): PodRecord {
     const known = this.#records.get(uid);
     if (known !== undefined) return known;
-    const created: PodRecord = { uid, old: undefined, current: undefined, ids: [] };
+    const created: PodRecord = { uid, old: undefined, current: undefined, read: undefined, ids: [] };
     this.#records.set(uid, created);
     return created;
   }

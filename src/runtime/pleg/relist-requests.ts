@@ -1,9 +1,11 @@
 /** The pods that somebody wants looked at now, each of them once however often it was asked for. */
+import type { LookReason } from './look-decision.js';
 
 export interface RelistRequest {
   readonly uid: string;
   /** Its place in the order of all requests and relists. */
   readonly order: number;
+  readonly reason: LookReason;
 }
 
 export interface RelistRequestsOptions {
@@ -16,7 +18,7 @@ export interface RelistRequestsOptions {
 
 export class RelistRequests {
   readonly #options: RelistRequestsOptions;
-  readonly #waiting = new Map<string, number>();
+  readonly #waiting = new Map<string, RelistRequest>();
   #order = 0;
 
   constructor(options: RelistRequestsOptions) {
@@ -35,18 +37,24 @@ export class RelistRequests {
     return ++this.#order;
   }
 
-  add(uid: string): void {
-    if (!this.#waiting.has(uid) && this.#waiting.size >= this.#options.capacity) {
+  /** What needs a list is not answered by less, whoever asks for that as well. */
+  add(uid: string, reason: LookReason): void {
+    const waiting = this.#waiting.get(uid);
+    if (waiting === undefined && this.#waiting.size >= this.#options.capacity) {
       this.#options.onOverflow();
       return;
     }
-    this.#waiting.set(uid, this.nextOrder());
+    this.#waiting.set(uid, {
+      uid,
+      order: this.nextOrder(),
+      reason: waiting?.reason === 'any' ? 'any' : reason,
+    });
     this.#options.onRequest();
   }
 
   /** Removes and returns what waits. */
   take(): readonly RelistRequest[] {
-    const requests = [...this.#waiting].map(([uid, order]) => ({ uid, order }));
+    const requests = [...this.#waiting.values()];
     this.#waiting.clear();
     return requests;
   }

@@ -4,12 +4,18 @@ import { TaskGroup, VirtualClock } from '../../async/index.js';
 import { absentPodStatus, type ObservedPod, type ObservedPodStatus } from '../../cri/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { Pleg, type PlegOptions } from './pleg.js';
+import type { PodParts, ReadingById } from './ports.js';
 
 export type ListedState = 'created' | 'running' | 'exited' | 'unknown';
 
 /** A runtime whose pods are set by the test; `pod` → container id → state. */
 export class ScriptedRuntime {
   pods = new Map<string, Record<string, ListedState>>();
+  /** Pods that are listed with a sandbox. */
+  sandboxes = new Set<string>();
+  /** What the agent has made and not seen. */
+  created = new Map<string, PodParts>();
+  readError: Error | undefined;
   ips: string[] = [];
   sandboxReady = true;
   listError: Error | undefined;
@@ -18,6 +24,20 @@ export class ScriptedRuntime {
   hangs = new Map<string, Promise<void>>();
   calls: string[] = [];
   isStarting = false;
+  readonly byId: ReadingById = {
+    unseen: (uid) => this.created.get(uid) ?? { sandboxIds: [], containers: [] },
+    seen: (uid) => void this.created.delete(uid),
+    read: async (uid, { sandboxIds, containers }) => {
+      this.calls.push(`read ${[...sandboxIds, ...containers.map(({ id }) => id)].join(' ')}`);
+      if (this.readError !== undefined) throw this.readError;
+      const status = await this.#status(uid);
+      const pod = this.#pod(uid);
+      const there = new Set(pod.containers.map(({ id }) => id));
+      if (!this.pods.has(uid) || containers.some(({ id }) => !there.has(id))) return undefined;
+      const asked = new Set(containers.map(({ id }) => id));
+      return { pod: { ...pod, containers: pod.containers.filter(({ id }) => asked.has(id)) }, status };
+    },
+  };
   constructor(private readonly clock: VirtualClock) {}
   #pod(uid: string): ObservedPod {
     const containers = Object.entries(this.pods.get(uid) ?? {}).map(([id, state]) => ({
@@ -34,7 +54,9 @@ export class ScriptedRuntime {
       uid,
       name: uid,
       namespace: 'd',
-      sandboxes: [],
+      sandboxes: this.sandboxes.has(uid)
+        ? [{ id: `s-${uid}`, state: 'running', attempt: 0, createdAtNs: 1n }]
+        : [],
       containers,
       observedAtMs: this.clock.monotonic(),
     };
@@ -50,6 +72,9 @@ export class ScriptedRuntime {
   }
   async podStatus(uid: string): Promise<ObservedPodStatus> {
     this.calls.push(`inspect ${uid}`);
+    return this.#status(uid);
+  }
+  async #status(uid: string): Promise<ObservedPodStatus> {
     const states = { ...this.pods.get(uid) };
     await this.hangs.get(uid);
     if (this.inspectError !== undefined) throw this.inspectError;

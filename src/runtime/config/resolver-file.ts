@@ -1,0 +1,43 @@
+/** The node's resolver file, read again only when it has changed: every sandbox asks for it, many of them at once. */
+import type { BigIntStats } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { errorText } from '../../async/index.js';
+import { readNodeFile } from './pod-files.js';
+import { emptyResolvConf, parseResolvConf, type ResolvConf } from './resolv-conf.js';
+
+/** A file that was written so shortly before it was read may be written again without its times showing it. */
+const settledAfterMs = 2_000;
+
+export class ResolverFile {
+  #known: { readonly path: string; readonly info: BigIntStats; readonly conf: ResolvConf } | undefined;
+
+  /** What the file says now; nothing when there is no path. */
+  async read(path: string): Promise<ResolvConf> {
+    if (path === '') return emptyResolvConf;
+    try {
+      const info = await stat(path, { bigint: true });
+      const known = this.#known;
+      if (known?.path === path && isSame(known.info, info)) return known.conf;
+      const conf = parseResolvConf(await readNodeFile(path));
+      this.#known = isSettled(info) ? { path, info, conf } : undefined;
+      return conf;
+    } catch (cause) {
+      throw new Error(`could not read the resolver file ${path}: ${errorText(cause)}`, { cause });
+    }
+  }
+}
+
+function isSame(a: BigIntStats, b: BigIntStats): boolean {
+  return (
+    a.ino === b.ino &&
+    a.dev === b.dev &&
+    a.size === b.size &&
+    a.mtimeNs === b.mtimeNs &&
+    a.ctimeNs === b.ctimeNs
+  );
+}
+
+/** By the file system's own clock, which is this machine's. */
+function isSettled({ ctimeMs }: BigIntStats): boolean {
+  return Date.now() - Number(ctimeMs) > settledAfterMs;
+}
