@@ -9,11 +9,13 @@ import {
   connectKubeApi,
   type KubeApi,
   type KubeConnection,
+  KubeconfigError,
 } from '../kube/client/index.js';
 import type { ClusterApis } from '../kubelet/cluster.js';
 import type { Registry } from '../metrics/index.js';
 import {
   clientCertificateMetrics,
+  kubernetesArchitecture,
   openClientAccess,
   openServingCertificate,
   type ServingCertificate,
@@ -53,7 +55,8 @@ export async function openCluster(settings: ClusterSettings, signal: AbortSignal
     const connection = connectKubeApi({
       clock: systemClock,
       access,
-      userAgent: `nodelet/${version} (linux/${process.arch}) kubernetes/${kubernetesVersion}`,
+      // The first word is whom the API names as the owner of what is written: that must not change with the agent.
+      userAgent: `kubelet/${kubernetesVersion} (linux/${kubernetesArchitecture(process.arch)}) nodelet/${version}`,
       observer,
       onProblem: (message) => timeline.record({ kind: 'problem', what: 'api.connection', message }),
       ...(credentials === undefined ? {} : { credentials }),
@@ -119,11 +122,19 @@ export async function openCluster(settings: ClusterSettings, signal: AbortSignal
     return { apis, signer: () => apis.main, watchIdentity, close };
   } catch (error) {
     close();
-    throw new StartFailure(
-      `--kubeconfig ${flags.kubeconfig}: ${errorText(error)}; correct the file, or leave the flag out to run without an API server`,
-      { cause: error },
-    );
+    throw new StartFailure(accessProblem(flags, error), { cause: error });
   }
+}
+
+/** What to tell who started an agent that does not get into its cluster, in one line. */
+function accessProblem(
+  flags: Pick<LoadedConfiguration['flags'], 'kubeconfig' | 'bootstrapKubeconfig'>,
+  error: unknown,
+): string {
+  const isOfFile = [error, asError(error).cause].some((one) => one instanceof KubeconfigError);
+  return isOfFile || flags.bootstrapKubeconfig === ''
+    ? `--kubeconfig ${flags.kubeconfig}: ${errorText(error)}; correct the file, or leave the flag out to run without an API server`
+    : `--bootstrap-kubeconfig ${flags.bootstrapKubeconfig}: no client certificate: ${errorText(error)}; see to it that the cluster signs the request, and start the agent again`;
 }
 
 /** The certificate of the main port; one that the cluster signs follows the node's addresses. */

@@ -12,7 +12,7 @@ import {
   type KubeletOptions,
   readCgroupDriver,
 } from '../kubelet/index.js';
-import { Registry } from '../metrics/index.js';
+import { Registry, registerProcessMetrics } from '../metrics/index.js';
 import type { ServingCertificate } from '../node/index.js';
 import { ObjectFolder, StandaloneObjects } from '../pods/index.js';
 import { linuxMachine, statsProvider } from '../resources/stats/index.js';
@@ -22,6 +22,7 @@ import type { Listener } from '../server/index.js';
 import { describeError, type Timeline } from '../timeline/index.js';
 import type { OpenCluster } from './agent-cluster.js';
 import { keepOnDisk, loggedTimeline } from './agent-log.js';
+import { agentModules } from './agent-modules.js';
 import { servesMainPort, startListeners, startMainPort } from './agent-server.js';
 import {
   announce,
@@ -88,6 +89,7 @@ async function serve(loaded: LoadedConfiguration, host: HostFacts): Promise<numb
   announce(loaded, timeline);
   await setOomScore(config.oomScoreAdj, timeline);
   const registry = new Registry();
+  registerProcessMetrics(registry);
   const metrics = createMetrics(registry, nodeName);
   const signals = catchSignals(timeline);
   const runtime = connectRuntime(config, loaded.featureGates, metrics);
@@ -173,6 +175,7 @@ async function runNode(
     nodeName,
     rootDir: options.rootDir,
     podLogsDir: config.podLogsDir,
+    timeline,
   });
   const server = { loaded, timeline, stats, setVerbosity: parts.setVerbosity };
   const listeners: Listener[] = [];
@@ -251,6 +254,7 @@ async function kubeletOptions(
     timeline,
     registry,
     metrics,
+    modules: agentModules(loaded, { nodeName, timeline }),
     eventSources: [criEvents, () => containerdEvents(config.containerRuntimeEndpoint)],
   };
 }

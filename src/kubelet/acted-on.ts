@@ -73,6 +73,7 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'nodeStatusReportFrequency',
   'nodeLeaseDurationSeconds',
   'nodeStatusMaxImages',
+  'makeIPTablesUtilChains',
   'podsPerCore',
   'systemReserved',
   'kubeReserved',

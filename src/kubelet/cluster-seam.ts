@@ -19,8 +19,10 @@ export interface KubeletInside {
 export interface ClusterMember {
   /** Called before the first event; what writes events is started here. */
   open(tasks: TaskGroup): void;
-  /** Called when the machine is prepared: the node is registered, its pods' statuses are written. */
-  start(tasks: TaskGroup): void;
+  /** Called when the machine is prepared: the node is registered, and its status, lease and mirrors are kept. */
+  startNode(tasks: TaskGroup): void;
+  /** Called when the runtime is being looked at: what pods need of the cluster is followed, their statuses are written. */
+  startPods(tasks: TaskGroup): void;
   /** The API showed a mirror of this static pod for the first time, or another one. */
   mirrorSeen(staticPod: Pod): void;
 }

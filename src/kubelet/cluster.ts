@@ -14,7 +14,8 @@ import { apiTokenRequests } from '../volumes/tokens/api-token-requests.js';
 import { CachedServiceAccountTokens } from '../volumes/tokens/index.js';
 import type { ClusterMember, KubeletInside } from './cluster-seam.js';
 import type { KubeletContext } from './context.js';
-import { createKubelet, type Kubelet } from './create.js';
+import { createKubelet } from './create.js';
+import type { Kubelet } from './kubelet.js';
 import { createNodeParts, type NodeFlags, type NodeParts, type NodePartsOptions } from './node-parts.js';
 import type { KubeletOptions } from './options.js';
 import { RereadNode } from './reread-node.js';
@@ -83,8 +84,14 @@ export async function createClusterKubelet(
     parts = nodeParts;
     const started = new PodStartLatency({ clock, registry: context.registry });
     latency = started;
+    followPulls(timeline, started, stopping.signal);
     const observeSync = statusSyncDuration(context.registry);
-    const recorder = new ApiEventRecorder({ ...shared, api: apis.events, nodeName: context.nodeName });
+    const recorder = new ApiEventRecorder({
+      ...shared,
+      api: apis.events,
+      nodeName: context.nodeName,
+      podOf: (uid) => pods.byUid(uid),
+    });
     const sync = new ApiStatusSync({
       ...shared,
       statuses,
@@ -97,13 +104,15 @@ export async function createClusterKubelet(
     });
     return {
       open: (tasks) => tasks.start('the recorder of events', (signal) => recorder.run(signal)),
-      start: (tasks) => {
+      startNode: (tasks) => {
         nodeParts.start(tasks);
         tasks.start('the node as it is known here', async () => void (await nodeParts.node()));
         tasks.start('the services of the cluster', (signal) => services.run(signal));
-        tasks.start('the runtime classes of the cluster', (signal) => runtimeClasses.run(signal));
-        tasks.start('the statuses of pods', (signal) => sync.run(signal));
         tasks.start('the first mirrors of static pods', (signal) => mirrors.registerSoon(pods, signal));
+      },
+      startPods: (tasks) => {
+        tasks.start('the statuses of pods', (signal) => sync.run(signal));
+        tasks.start('the runtime classes of the cluster', (signal) => runtimeClasses.run(signal));
       },
       mirrorSeen: (staticPod) => sync.refresh(staticPod.metadata.uid ?? ''),
     };
@@ -153,6 +162,16 @@ export async function createClusterKubelet(
       return await parts.node();
     },
   };
+}
+
+/** The time that images take is not the node's own; the container stands for its image. */
+function followPulls(timeline: Timeline, latency: PodStartLatency, signal: AbortSignal): void {
+  const unsubscribe = timeline.subscribe(({ pod, container = '', event }) => {
+    if (pod === undefined || event === undefined) return;
+    if (event.reason === 'Pulling') latency.pullStarted(pod.uid, container);
+    else if (event.reason === 'Pulled' || event.reason === 'Failed') latency.pullEnded(pod.uid, container);
+  });
+  signal.addEventListener('abort', unsubscribe, { once: true });
 }
 
 /** Of the features that others ask a node for before they rely on them, those that are really there. */

@@ -1,9 +1,7 @@
 /** The composition root: builds every part of a kubelet and hands each only what it needs. */
-import { release } from 'node:os';
-import { asError, Channel, type Clock, TaskGroup, WorkQueue } from '../async/index.js';
-import type { CriRuntime, ObservedPod, ObservedPodStatus } from '../cri/index.js';
+import { asError, Channel, TaskGroup, WorkQueue } from '../async/index.js';
+import type { ObservedPodStatus } from '../cri/index.js';
 import type { Pod, PodStatus } from '../kube/index.js';
-import type { Registry } from '../metrics/index.js';
 import {
   generatePodStatus,
   hostIpsOf,
@@ -18,16 +16,16 @@ import { containerRemover } from '../runtime/gc/index.js';
 import { criEvents, Pleg, type PodLifecycleEvent } from '../runtime/pleg/index.js';
 import { ActuatedResources } from '../runtime/resize/index.js';
 import { UserNamespaces } from '../runtime/userns/index.js';
-import type { Timeline } from '../timeline/index.js';
 import { cleanOrphanedPods } from '../volumes/index.js';
-import { operatingSystem, podLimit, rejectionLabel } from './admission.js';
+import { rejectionLabel } from './admission.js';
 import { createCollectors } from './collectors.js';
 import { readContext } from './context.js';
-import { freeHostPorts } from './host-ports.js';
 import { Housekeeping, isRunning } from './housekeeping.js';
 import { createImageParts } from './image-parts.js';
+import type { Kubelet } from './kubelet.js';
 import { mirrorDeletions } from './mirror-deletions.js';
-import { enoughResources, meantNode, operatingSystemLabel, toleratedTaints } from './node-fit.js';
+import { runtimeStart } from './modules.js';
+import { nodeAdmission } from './node-admission.js';
 import { containerTypes, plegObserver } from './observers.js';
 import type { KubeletOptions } from './options.js';
 import { PodDirectories } from './pod-directories.js';
@@ -37,44 +35,14 @@ import { KubeletPodSyncer } from './pod-syncer.js';
 import { createProbes } from './probe-parts.js';
 import { RuntimeCheck } from './runtime-check.js';
 import { createRuntimeManager, nodeAllocatable } from './runtime-parts.js';
-import { appArmor, strictGroups } from './security-admission.js';
 import { prepareMachine } from './start-up.js';
 import { SyncLoop } from './sync-loop.js';
-import { allowedSysctls } from './sysctls.js';
 import { createVolumes } from './volume-parts.js';
-
-export interface Kubelet {
-  readonly nodeName: string;
-  readonly timeline: Timeline;
-  readonly registry: Registry;
-  readonly clock: Clock;
-  /** For requests about containers: what they print, and commands and streams in them. */
-  readonly runtime: Pick<
-    CriRuntime,
-    'containerStatus' | 'execSync' | 'exec' | 'attach' | 'portForward' | 'checkpointContainer'
-  >;
-  /** Starts everything. Never rejects: it resolves only if a part that the agent cannot do without fails, with its error. */
-  start(): Promise<Error>;
-  /** Stops everything; containers keep running. */
-  stop(): Promise<void>;
-  /** The configured pods with their current statuses. */
-  pods(): Pod[];
-  status(uid: string): PodStatus | undefined;
-  /** Calls back with each change of a pod's status; returns how to stop that. */
-  onStatus(listener: (change: { readonly uid: string; readonly status: PodStatus }) => void): () => void;
-  runningPods(): Promise<readonly ObservedPod[]>;
-  metricsText(): string;
-  /** The metrics of probes, of which there are some for each. */
-  probeMetricsText(): string;
-  /** Why no pod is synced now; empty when all is well. */
-  blockers(): readonly string[];
-  readonly healthChecks: readonly { readonly name: string; check(): string | undefined }[];
-}
 
 export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   const context = await readContext(options);
   const { nodeName, rootDir, config, clock, timeline, registry, metrics, cri, random } = context;
-  const { cgroups, mirrors, node: nodeNow = () => undefined } = options;
+  const { cgroups, mirrors, modules = {}, node: nodeNow = () => undefined } = options;
   const tasks = new TaskGroup({
     onError: (task, error) =>
       timeline.record({ kind: 'problem', what: 'kubelet.task', message: `${task} failed`, error }),
@@ -158,6 +126,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     pullRecords: images.records,
     allSourcesReady: () => podConfig.allSourcesReady,
   });
+  const startWithRuntime = runtimeStart(modules, tasks, (signal) => collectors.rotator.run(signal));
   let runtimeName = 'unknown';
   const pleg = new Pleg({
     clock,
@@ -174,7 +143,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     healthChecks: [{ name: 'PLEG', check: () => pleg.health() }],
     onFirstReady: async () => {
       runtimeName = (await runtime.version()).runtimeName;
-      tasks.start('log rotation', (signal) => collectors.rotator.run(signal));
+      await startWithRuntime();
     },
   });
   const member = await options.join?.({
@@ -223,6 +192,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       if (context.podDirectories) await podDirectories.make(uid);
     },
     requestRelist: (uid) => pleg.requestRelist(uid),
+    requestLook: (uid) => pleg.requestLook(uid),
     syncAgain: (uid) => handlers.syncs([uid]),
     isStopping: () => context.stopping.signal.aborted,
     observer: metrics.syncer,
@@ -255,18 +225,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     workers,
     config: podConfig,
     statuses,
-    admission: options.admission ?? [
-      allowedSysctls(config.allowedUnsafeSysctls, release()),
-      operatingSystemLabel(nodeNow),
-      operatingSystem,
-      strictGroups(() => check.hasStrictGroups),
-      podLimit(config.maxPods),
-      enoughResources(nodeNow),
-      meantNode(nodeName, nodeNow),
-      freeHostPorts,
-      toleratedTaints(nodeNow),
-      appArmor(context.host.isAppArmorEnabled),
-    ],
+    admission: options.admission ?? nodeAdmission(context, nodeNow, () => check.hasStrictGroups),
     onRejected: (reason) => metrics.rejections.inc({ reason: rejectionLabel(reason) }),
     removeAllDeadContainers: (uid) => removeDeadContainers(uid, undefined, true),
     onMirror: (pod) => member?.mirrorSeen(pod),
@@ -348,9 +307,11 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
             throw error;
           }),
         );
-      member?.start(tasks);
       for (const source of sources) vital('a pod source', (signal) => source.run(signal));
+      member?.startNode(tasks);
       vital('the runtime check', (signal) => check.run(signal));
+      tasks.start('packet rules', async () => await modules.packetRules?.(tasks));
+      member?.startPods(tasks);
       vital('the PLEG', (signal) => pleg.run(signal));
       vital('the sync loop', (signal) => loop.run(signal));
       tasks.start('container garbage collection', (signal) => collectors.garbage.run(signal));
@@ -367,10 +328,13 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     async start() {
       try {
         member?.open(tasks);
-        await prepareMachine(context);
-        await images.start();
+        await prepareMachine(context, async () => {
+          await images.start();
+          await modules.oomWatcher?.(tasks);
+        });
         await users?.start();
         await actuated.start();
+        await modules.allocationManager?.(tasks);
         await volumes.start();
         return await runUntilFailure();
       } catch (error) {

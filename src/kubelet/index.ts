@@ -2,8 +2,10 @@
 export { actedOnFields, actedOnGates } from './acted-on.js';
 export type { Admission, AdmissionHandler } from './admission.js';
 export { readCgroupDriver } from './cgroup-driver.js';
-export { createKubelet, type Kubelet } from './create.js';
+export { createKubelet } from './create.js';
+export type { Kubelet } from './kubelet.js';
 export { createMetrics, type KubeletMetrics } from './metrics.js';
+export type { KubeletModule, KubeletModules } from './modules.js';
 export { detectNodeAddress } from './node-address.js';
 export type { KubeletOptions } from './options.js';
 export type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './seams.js';

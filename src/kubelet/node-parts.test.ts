@@ -79,6 +79,10 @@ it('registerNode false leaves the object to others', async () => {
   parts.start(tasks);
   await clock.advance(1000);
   expect(api.calls.some(({ verb }) => verb === 'create')).toBe(false);
+  await api.create(resources.nodes, { metadata: { name: 'n1' } });
+  await clock.advance(1000);
+  const lease = await api.get(resources.leases, { namespace: 'kube-node-lease', name: 'n1' });
+  expect(lease.spec?.holderIdentity).toBe('n1');
 });
 
 it('a node without an API is built here', async () => {

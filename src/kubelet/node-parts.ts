@@ -207,6 +207,10 @@ export async function createNodeParts(
     random,
     resource: resources.nodes,
     fieldSelector: `metadata.name=${nodeName}`,
+    onUpdate: () => {
+      // Others may have made it.
+      if (informer.get({ name: nodeName }) !== undefined) lease.nodeRegistered();
+    },
   });
   const reporter = new NodeStatusReporter({
     api: heartbeat,

@@ -15,6 +15,7 @@ import type { ClaimStore, ServiceAccountTokens, TrustBundles } from '../volumes/
 import type { AdmissionHandler } from './admission.js';
 import type { JoinCluster } from './cluster-seam.js';
 import type { KubeletMetrics } from './metrics.js';
+import type { KubeletModules } from './modules.js';
 import type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './seams.js';
 
 export interface KubeletOptions {
@@ -88,6 +89,8 @@ export interface KubeletOptions {
   readonly services?: ServiceSource;
   /** This node as its cluster knows it; undefined while it is not known, and on a node without one. */
   readonly node?: () => Node | undefined;
+  /** Parts that are not in every build. */
+  readonly modules?: KubeletModules;
   /** Makes the node part of a cluster; `createClusterKubelet` has it. */
   readonly join?: JoinCluster;
   readonly random?: () => number;

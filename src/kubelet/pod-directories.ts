@@ -23,8 +23,8 @@ export class PodDirectories {
       throw new Error(`"${uid}" cannot name a pod's folder`);
     }
     const pod = path.join(this.#rootDir, 'pods', uid);
-    // The first makes the folders above it, too.
-    for (const folder of [path.join(pod, 'volumes'), path.join(pod, 'plugins')]) {
+    // From the top: to make a folder with those above it takes a call more for each that is missing.
+    for (const folder of [pod, path.join(pod, 'volumes'), path.join(pod, 'plugins')]) {
       await this.#files.mkdir(folder, { recursive: true, mode: ownerAndGroup });
     }
     this.#made.add(uid);

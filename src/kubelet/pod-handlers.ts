@@ -57,7 +57,7 @@ export class PodHandlers {
     for (const pod of [...added].sort(byCreation)) {
       pods.upsert(pod);
       if (isMirrorPod(pod)) {
-        this.#updateThroughMirror(pod, startMs);
+        this.#updateThroughMirror(pod, pod, startMs);
         continue;
       }
       if (!this.#admit(pod)) continue;
@@ -83,7 +83,8 @@ export class PodHandlers {
     for (const pod of removed) {
       pods.remove(pod);
       if (isMirrorPod(pod)) {
-        this.#updateThroughMirror(pod, startMs);
+        // Without the one that is gone, so that a new one is made at once.
+        this.#updateThroughMirror(pod, pods.mirrorOf(pod), startMs);
       } else if (config.allSourcesReady) {
         workers.update({ type: 'kill', pod, startMs });
       } else {
@@ -122,11 +123,11 @@ export class PodHandlers {
     }
   }
 
-  #updateThroughMirror(mirror: Pod, startMs: number): void {
+  #updateThroughMirror(seen: Pod, mirror: Pod | undefined, startMs: number): void {
     const { pods, workers, onMirror } = this.#options;
-    const { pod } = pods.podAndMirror(mirror);
+    const { pod } = pods.podAndMirror(seen);
     if (pod === undefined) return;
-    workers.update({ type: 'update', pod, mirror, startMs });
+    workers.update({ type: 'update', pod, startMs, ...(mirror === undefined ? {} : { mirror }) });
     onMirror?.(pod);
   }
 

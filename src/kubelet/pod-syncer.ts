@@ -55,6 +55,8 @@ export interface KubeletPodSyncerOptions {
   readonly makePodDirectories: (uid: string) => Promise<void>;
   /** Looks at the pod in the runtime at once instead of with the next relist. */
   readonly requestRelist: (uid: string) => void;
+  /** The same for a pod of which all that was made is known, which costs the runtime less. */
+  readonly requestLook: (uid: string) => void;
   /** Syncs the pod again without waiting for anything. */
   readonly syncAgain: (uid: string) => void;
   /** Whether the agent is being stopped, so that what fails now has only been cut off. */
@@ -73,8 +75,17 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   async syncPod({ type, pod, mirror, status: observed, signal }: SyncRequest): Promise<SyncOutcome> {
-    const { statuses, runtime, networkError, probes, mirrors, requestRelist, syncAgain, reasons } =
-      this.#options;
+    const {
+      statuses,
+      runtime,
+      networkError,
+      probes,
+      mirrors,
+      requestRelist,
+      requestLook,
+      syncAgain,
+      reasons,
+    } = this.#options;
     const uid = pod.metadata.uid ?? '';
     if (type === 'create') this.#observeSince(pod, 'workerStarted');
 
@@ -124,7 +135,9 @@ export class KubeletPodSyncer implements PodSyncer {
       throw failure;
     }
     if (result.resyncAtOnce) syncAgain(uid);
-    return { terminal: false, ...(result.steps.length > 0 ? { after: () => requestRelist(uid) } : {}) };
+    if (result.steps.length === 0) return { terminal: false };
+    // A sync that something got in the way of may have left what nobody knows of.
+    return { terminal: false, after: () => (result.resyncAtOnce ? requestRelist : requestLook)(uid) };
   }
 
   /** The waiting reasons are known now; users should not have to wait for the next sync to see them. */

@@ -5,12 +5,16 @@ import { parseResolvConf, resolvConfLimitProblem } from '../runtime/config/index
 import type { KubeletContext } from './context.js';
 import { makeRootDirectories } from './pod-directories.js';
 
-/** Throws when the kubelet cannot run here. */
-export async function prepareMachine(context: KubeletContext): Promise<void> {
+/** Throws when the kubelet cannot run here. `withoutRuntime` starts what is needed before the runtime is. */
+export async function prepareMachine(
+  context: KubeletContext,
+  withoutRuntime: () => Promise<void>,
+): Promise<void> {
   const { nodeName, timeline, metrics, host, config, cri } = context;
   timeline.nodeEvent(nodeName, 'Normal', 'Starting', 'Starting kubelet.');
   try {
     await makeDirectories(context);
+    await withoutRuntime();
   } catch (error) {
     const text = errorText(error);
     timeline.nodeEvent(nodeName, 'Warning', 'KubeletSetupFailed', text);

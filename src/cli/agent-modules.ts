@@ -1,0 +1,30 @@
+/** The parts of the start-up that only an agent of a real machine has. */
+import { systemClock } from '../async/index.js';
+import type { LoadedConfiguration } from '../config/index.js';
+import type { KubeletModules } from '../kubelet/index.js';
+import { OomWatcher, openKernelLog, PacketRules, runPacketCommand } from '../node/index.js';
+import type { Timeline } from '../timeline/index.js';
+
+/** On a machine without a cluster nobody looks for the node's chains, so they are made there only when asked for by name. */
+export function agentModules(
+  { config, standalone, explicit }: LoadedConfiguration,
+  { nodeName, timeline }: { readonly nodeName: string; readonly timeline: Timeline },
+): KubeletModules {
+  const clock = systemClock;
+  const makesChains =
+    config.makeIPTablesUtilChains && (!standalone || explicit.has('makeIPTablesUtilChains'));
+  return {
+    oomWatcher: async (tasks) => {
+      const watcher = new OomWatcher({ clock, timeline, nodeName, open: () => openKernelLog() });
+      tasks.start('the watch over kills for want of memory', (signal) => watcher.run(signal));
+    },
+    ...(makesChains
+      ? {
+          packetRules: async (tasks) => {
+            const rules = new PacketRules({ clock, timeline, run: runPacketCommand });
+            tasks.start('the packet rules', (signal) => rules.run(signal));
+          },
+        }
+      : {}),
+  };
+}

@@ -1,0 +1,34 @@
+/** What a kubelet is for those who run it. */
+import type { Clock } from '../async/index.js';
+import type { CriRuntime, ObservedPod } from '../cri/index.js';
+import type { Pod, PodStatus } from '../kube/index.js';
+import type { Registry } from '../metrics/index.js';
+import type { Timeline } from '../timeline/index.js';
+
+export interface Kubelet {
+  readonly nodeName: string;
+  readonly timeline: Timeline;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  /** For requests about containers: what they print, and commands and streams in them. */
+  readonly runtime: Pick<
+    CriRuntime,
+    'containerStatus' | 'execSync' | 'exec' | 'attach' | 'portForward' | 'checkpointContainer'
+  >;
+  /** Starts everything. Never rejects: it resolves only if a part that the agent cannot do without fails, with its error. */
+  start(): Promise<Error>;
+  /** Stops everything; containers keep running. */
+  stop(): Promise<void>;
+  /** The configured pods with their current statuses. */
+  pods(): Pod[];
+  status(uid: string): PodStatus | undefined;
+  /** Calls back with each change of a pod's status; returns how to stop that. */
+  onStatus(listener: (change: { readonly uid: string; readonly status: PodStatus }) => void): () => void;
+  runningPods(): Promise<readonly ObservedPod[]>;
+  metricsText(): string;
+  /** The metrics of probes, of which there are some for each. */
+  probeMetricsText(): string;
+  /** Why no pod is synced now; empty when all is well. */
+  blockers(): readonly string[];
+  readonly healthChecks: readonly { readonly name: string; check(): string | undefined }[];
+}
