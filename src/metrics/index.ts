@@ -1,2 +1,3 @@
 /** Metrics in Prometheus text form. */
+export { registerProcessMetrics, registerStartTime } from './process.js';
 export * from './registry.js';

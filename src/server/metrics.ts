@@ -8,11 +8,20 @@ import type { Route } from './routes.js';
 const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 const compress = promisify(gzip);
 
-export function metricsRoute(path: string, text: () => string | Promise<string>): Route {
+/** Where `reset` is given, DELETE lets the counting begin anew. */
+export function metricsRoute(path: string, text: () => string | Promise<string>, reset?: () => void): Route {
   return {
     kind: 'plain',
     path,
-    handle: async ({ headers }) => {
+    handle: async ({ method, headers }) => {
+      if (method === 'DELETE' && reset !== undefined) {
+        reset();
+        return {
+          status: 200,
+          headers: { 'Content-Type': 'text/plain; charset=utf-8' },
+          body: 'metrics reset\n',
+        };
+      }
       let exposition: string;
       try {
         exposition = await text();

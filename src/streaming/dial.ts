@@ -5,6 +5,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Cancelled, type Clock, systemClock, throwIfCancelled } from '../async/index.js';
 import { type StreamTarget, UpgradeRefused } from './contracts.js';
+import { LastWordsSocket } from './last-words.js';
 import { SpdyConnection } from './spdy/connection.js';
 
 export const spdyUpgrade = 'SPDY/3.1';
@@ -54,7 +55,6 @@ function upgrade({ target, protocols, signal }: DialOptions): Promise<Upgraded> 
   return new Promise((resolve, reject) => {
     const options: RequestOptions = {
       method: 'POST',
-      agent: false,
       headers: {
         ...target.headers,
         Connection: 'Upgrade',
@@ -81,12 +81,16 @@ function upgrade({ target, protocols, signal }: DialOptions): Promise<Upgraded> 
 
 function requestOf(target: StreamTarget, options: RequestOptions): ReturnType<typeof httpRequest> {
   if ('socketPath' in target) {
-    return httpRequest({ ...options, socketPath: target.socketPath, path: target.path });
+    const { socketPath, path } = target;
+    const createConnection = (): Socket => new LastWordsSocket().connect(socketPath);
+    return httpRequest({ ...options, path, createConnection });
   }
   const url = new URL(target.url);
-  return url.protocol === 'https:'
-    ? httpsRequest(url, { ...options, ...target.tls })
-    : httpRequest(url, options);
+  if (url.protocol === 'https:') return httpsRequest(url, { ...options, ...target.tls, agent: false });
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const createConnection = (): Socket =>
+    new LastWordsSocket().connect({ host, port: Number(url.port || 80) });
+  return httpRequest(url, { ...options, createConnection });
 }
 
 async function readBounded(response: IncomingMessage): Promise<string> {

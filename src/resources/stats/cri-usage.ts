@@ -12,9 +12,9 @@ import type {
   SwapStats,
 } from './summary-types.js';
 
-/** Whole seconds, as the API's times have no more. */
+/** To the millisecond, as those who derive rates need it; what is published of it is a matter of the API. */
 export function statsTime(ms: number): StatsTime {
-  return ms <= 0 ? null : `${new Date(Math.floor(ms / 1000) * 1000).toISOString().slice(0, 19)}Z`;
+  return ms <= 0 ? null : new Date(ms).toISOString().replace('.000Z', 'Z');
 }
 
 export function statsTimeOfNs(ns: bigint): StatsTime {

@@ -139,9 +139,8 @@ function ephemeralStorage(
 }
 
 function newest(times: readonly (StatsTime | undefined)[]): StatsTime {
-  // Times of one format and zone sort as text.
   return times.reduce<StatsTime>(
-    (last, time) => (time != null && (last === null || time > last) ? time : last),
+    (last, time) => (time != null && (last === null || Date.parse(time) > Date.parse(last)) ? time : last),
     null,
   );
 }

@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { type Clock, errorText } from '../../async/index.js';
 import { type CriRuntime, isUnimplemented } from '../../cri/index.js';
+import type { Timeline } from '../../timeline/index.js';
 import { CpuRates } from './cpu-rates.js';
 import { statsTime } from './cri-usage.js';
 import type { DirectoryUsage, Machine } from './machine.js';
@@ -25,6 +26,8 @@ export interface StatsProviderOptions {
   readonly systemCgroups?: () => readonly SystemCgroup[];
   /** What is known of a pod's volumes; undefined while nothing is. */
   readonly volumesOf?: (podUid: string) => PodVolumeUsage | undefined;
+  /** Told when the runtime stops or begins again to measure pods as a whole. */
+  readonly timeline?: Pick<Timeline, 'record'>;
 }
 
 export interface SystemCgroup {
@@ -51,12 +54,13 @@ const nothing: DirectoryUsage = { usedBytes: 0, inodesUsed: 0 };
 
 export function statsProvider(options: StatsProviderOptions): StatsProvider {
   const rates = new CpuRates(options.clock);
+  const sandboxStats = wholePods(options);
   const underway = new Map<boolean, Promise<Measured>>();
   /** Who asks while the answer is on its way shares it. */
   const measured = (onlyCpuAndMemory: boolean): Promise<Measured> => {
     const known = underway.get(onlyCpuAndMemory);
     if (known !== undefined) return known;
-    const reading = measure(options, rates, onlyCpuAndMemory).finally(() =>
+    const reading = measure(options, rates, sandboxStats, onlyCpuAndMemory).finally(() =>
       underway.delete(onlyCpuAndMemory),
     );
     underway.set(onlyCpuAndMemory, reading);
@@ -71,11 +75,12 @@ export function statsProvider(options: StatsProviderOptions): StatsProvider {
 async function measure(
   options: StatsProviderOptions,
   rates: CpuRates,
+  sandboxStats: WholePods,
   onlyCpuAndMemory: boolean,
 ): Promise<Measured> {
   const { cri, machine, clock, nodeName, rootDir } = options;
   const [listed, usage] = await Promise.all([
-    failingAs('failed to list pod stats', list(cri)),
+    failingAs('failed to list pod stats', list(cri, sandboxStats)),
     failingAs('failed to get root cgroup stats', machine.usage()),
   ]);
   const pods = measuredPods(listed);
@@ -155,22 +160,56 @@ async function failingAs<T>(what: string, work: Promise<T>): Promise<T> {
   }
 }
 
-async function list(cri: StatsProviderOptions['cri']): Promise<ListedByRuntime> {
+type WholePods = () => Promise<ListedByRuntime['sandboxStats']>;
+
+/**
+ * What the runtime measured of pods as a whole, where it can: it may lack the call, and one sandbox that it cannot
+ * measure fails it for all. A pod is the sum of its containers then.
+ */
+function wholePods({ cri, timeline }: StatsProviderOptions): WholePods {
+  let last: string | undefined;
+  const note = (problem: string | undefined): void => {
+    if (problem === last) return;
+    last = problem;
+    timeline?.record({
+      kind: 'notice',
+      what: 'stats.pods',
+      message:
+        problem === undefined
+          ? 'the runtime measures pods as a whole again'
+          : 'statistics of pods are the sums of their containers',
+      ...(problem === undefined ? {} : { because: problem, level: 'warn' }),
+    });
+  };
+  return async () => {
+    try {
+      const { stats } = await cri.listPodSandboxStats({});
+      note(undefined);
+      return stats;
+    } catch (error) {
+      note(isUnimplemented(error) ? undefined : withoutIds(errorText(error)));
+      return undefined;
+    }
+  };
+}
+
+/** Which sandbox it is may be another one each time. */
+function withoutIds(message: string): string {
+  return message.replace(/[0-9a-f]{64}/g, '…');
+}
+
+async function list(cri: StatsProviderOptions['cri'], wholePods: WholePods): Promise<ListedByRuntime> {
   const [sandboxes, containers, containerStats, sandboxStats] = await Promise.all([
     cri.listPodSandbox({}),
     cri.listContainers({}),
     cri.listContainerStats({}),
-    // A runtime may lack them; a pod is the sum of its containers then.
-    cri.listPodSandboxStats({}).catch((error: unknown) => {
-      if (isUnimplemented(error)) return undefined;
-      throw error;
-    }),
+    wholePods(),
   ]);
   return {
     sandboxes: sandboxes.items,
     containers: containers.containers,
     containerStats: containerStats.stats,
-    sandboxStats: sandboxStats?.stats,
+    sandboxStats,
   };
 }
 

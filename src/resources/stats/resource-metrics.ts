@@ -33,7 +33,7 @@ export function resourceFamilies({ node, pods }: Summary): Family[] {
   const family = (name: string, type: Family['type'], help: string, samples: readonly Sample[]): Family => ({
     name,
     type,
-    help: `[STABLE] ${help}`,
+    help: `[${name.includes('_swap_') ? 'ALPHA' : 'STABLE'}] ${help}`,
     samples,
   });
   return [
@@ -107,7 +107,7 @@ export function resourceFamilies({ node, pods }: Summary): Family[] {
 }
 
 function podLabels({ podRef: { name, namespace } }: PodStatsSummary): Labels {
-  return { pod: name, namespace };
+  return { namespace, pod: name };
 }
 
 function sample(value: number | undefined, time: string | null, labels: Labels): Sample[] {

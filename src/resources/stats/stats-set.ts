@@ -32,7 +32,10 @@ export interface MeasuredPod {
   readonly containers: readonly MeasuredContainer[];
 }
 
-/** Of each pod the ready sandboxes, or the newest where none is; of containers those that run and are known. */
+/**
+ * Of each pod the ready sandboxes, or the newest where none is; of containers those that run and are known. A pod
+ * without any uses nothing and is not told of.
+ */
 export function measuredPods(listed: ListedByRuntime): MeasuredPod[] {
   const statsBySandbox = new Map(listed.sandboxStats?.map((stats) => [stats.attributes?.id ?? '', stats]));
   const statsByContainer = new Map(listed.containerStats.map((stats) => [stats.attributes?.id ?? '', stats]));
@@ -45,16 +48,11 @@ export function measuredPods(listed: ListedByRuntime): MeasuredPod[] {
     siblings.push({ container, name, stats });
     running.set(container.podSandboxId, siblings);
   }
-  return keptSandboxes(listed.sandboxes).map((sandbox) => {
+  return keptSandboxes(listed.sandboxes).flatMap((sandbox) => {
     const { name = '', namespace = '', uid = '' } = sandbox.metadata ?? {};
-    return {
-      sandbox,
-      name,
-      namespace,
-      uid,
-      stats: statsBySandbox.get(sandbox.id),
-      containers: running.get(sandbox.id) ?? [],
-    };
+    const containers = running.get(sandbox.id);
+    if (containers === undefined) return [];
+    return [{ sandbox, name, namespace, uid, stats: statsBySandbox.get(sandbox.id), containers }];
   });
 }
 

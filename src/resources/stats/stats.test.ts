@@ -17,6 +17,7 @@ import {
   PodSandboxState,
   PodSandboxStats,
 } from '../../cri/index.js';
+import { Timeline } from '../../timeline/index.js';
 import { cadvisorMetricsText } from './cadvisor-metrics.js';
 import { cgroupOfProcess, numbersOfV1, numbersOfV2, usageOf } from './cgroup.js';
 import { CpuRates } from './cpu-rates.js';
@@ -116,7 +117,11 @@ const machine: Machine = {
     place.endsWith('/app') ? { usedBytes: 5, inodesUsed: 1 } : { usedBytes: 0, inodesUsed: 0 },
 };
 
-function provider(more: Partial<StatsProviderOptions['cri']> = {}, usedMachine = machine) {
+function provider(
+  more: Partial<StatsProviderOptions['cri']> = {},
+  usedMachine = machine,
+  timeline: StatsProviderOptions['timeline'] = undefined,
+) {
   const unimplemented = () => Promise.reject(new CriError('Unimplemented', 'no'));
   const cri: StatsProviderOptions['cri'] = {
     listPodSandbox: async () => ListPodSandboxResponse.create({ items: [sandbox('s1', 'web')] }),
@@ -153,6 +158,7 @@ function provider(more: Partial<StatsProviderOptions['cri']> = {}, usedMachine =
       { name: 'kubelet', cgroup: '/gone' },
     ],
     volumesOf: () => ({ volumes: [{ ...fs, name: 'data' }], ephemeral: { usedBytes: 1000, inodesUsed: 2 } }),
+    ...(timeline === undefined ? {} : { timeline }),
   });
 }
 
@@ -222,6 +228,30 @@ describe('the summary', () => {
     });
   });
 
+  it('of a pod that the runtime cannot measure as a whole is the sum of its containers, and says so once', async () => {
+    const timeline = new Timeline({ clock: new VirtualClock(atMs) });
+    let failing = true;
+    const stats = provider(
+      {
+        listPodSandboxStats: async () => {
+          if (failing) throw new CriError('Unknown', 'no cgroup path');
+          return ListPodSandboxStatsResponse.create({});
+        },
+      },
+      machine,
+      timeline,
+    );
+    const { pods } = await stats.summary();
+    await stats.summary();
+    expect(pods[0]).toMatchObject({ cpu: { usageCoreNanoSeconds: 5e9 }, memory: { workingSetBytes: 50 } });
+    failing = false;
+    await stats.summary();
+    expect(timeline.ofNode().map(({ message }) => message)).toEqual([
+      'statistics of pods are the sums of their containers',
+      'the runtime measures pods as a whole again',
+    ]);
+  });
+
   it('of processor and memory has nothing else', async () => {
     const { node, pods } = await provider().summary({ onlyCpuAndMemory: true });
     expect(Object.keys(node).sort()).toEqual([
@@ -276,7 +306,7 @@ describe('which sandboxes and containers count', () => {
   it.each([
     ['the ready one of a pod', [sandbox('a', 'p', old, atNs + 5n), sandbox('b', 'p')], ['b c1']],
     ['the newest of none ready', [sandbox('a', 'p', old), sandbox('b', 'p', old, atNs + 1n)], ['b c1']],
-    ['all of different pods', [sandbox('a', 'p'), sandbox('b', 'q')], ['a', 'b c1']],
+    ['none of a pod where nothing runs', [sandbox('a', 'p'), sandbox('b', 'q')], ['b c1']],
   ])('%s', (_, sandboxes, expected) => {
     const containers = [
       container('c1', 'x', 'b'),
@@ -290,7 +320,11 @@ describe('which sandboxes and containers count', () => {
 
 describe('mapping', () => {
   it('of times', () => {
-    expect([statsTime(0), statsTime(atMs + 999)]).toEqual([null, time]);
+    expect([statsTime(0), statsTime(atMs), statsTime(atMs + 999)]).toEqual([
+      null,
+      time,
+      '2026-01-01T00:00:00.999Z',
+    ]);
   });
   it('leaves out what is unknown or unlimited', () => {
     expect(memoryStats({ timestamp: atNs, availableBytes: { value: 5 } })).toEqual({
@@ -320,13 +354,23 @@ describe('mapping', () => {
 describe('metrics', () => {
   it('of resources carry the time of the reading', async () => {
     const text = resourceMetricsText(await provider().summary({ onlyCpuAndMemory: true }));
-    const labels = '{container="app",pod="web",namespace="default"}';
+    const labels = '{container="app",namespace="default",pod="web"}';
     expect(text).toContain(`container_cpu_usage_seconds_total${labels} 3 ${atMs}\n`);
     expect(text).toContain(`container_memory_working_set_bytes${labels} 30 ${atMs}\n`);
     expect(text).toContain(`container_start_time_seconds${labels} ${atMs / 1000}\n`);
-    expect(text).toContain(`pod_cpu_usage_seconds_total{pod="web",namespace="default"} 5 ${atMs}\n`);
+    expect(text).toContain(`pod_cpu_usage_seconds_total{namespace="default",pod="web"} 5 ${atMs}\n`);
     expect(text).toContain(`node_cpu_usage_seconds_total 7 ${atMs}\n`);
     expect(text).toContain('\nresource_scrape_error 0\n');
+  });
+  it('of resources tell the millisecond of the reading, as rates depend on it', async () => {
+    const stats = usage('c1', 3, 30);
+    const later = { ...stats, cpu: { ...stats.cpu, timestamp: atNs + 123_456_789n } };
+    const summary = await provider({
+      listContainerStats: async () => ListContainerStatsResponse.create({ stats: [later] }),
+    }).summary({ onlyCpuAndMemory: true });
+    expect(resourceMetricsText(summary)).toContain(
+      `pod_cpu_usage_seconds_total{namespace="default",pod="web"} 3 ${atMs + 123}\n`,
+    );
   });
   it('of a failure are only that', () => {
     expect(resourceMetricsText(undefined).match(/^[a-z].*$/gm)).toEqual(['resource_scrape_error 1']);

@@ -1,5 +1,5 @@
 /** `/metrics/slis`: what the health checks said each time somebody asked, as metrics. */
-import { Registry } from '../../metrics/index.js';
+import { Registry, registerStartTime } from '../../metrics/index.js';
 import type { HealthCheck } from '../contracts.js';
 import { metricsRoute } from '../metrics.js';
 import type { Route } from '../routes.js';
@@ -12,6 +12,7 @@ export interface HealthSlis {
 
 export function healthSlis(checks: readonly HealthCheck[]): HealthSlis {
   const registry = new Registry();
+  registerStartTime(registry);
   const current = registry.gauge(
     'kubernetes_healthcheck',
     '[STABLE] This metric records the result of a single healthcheck.',
@@ -22,11 +23,18 @@ export function healthSlis(checks: readonly HealthCheck[]): HealthSlis {
     '[STABLE] This metric records the results of all healthcheck.',
     ['name', 'status', 'type'],
   );
+  const labelsOf = ({ name }: HealthCheck) => ({ name, type: 'healthz' });
+  const reset = (): void => {
+    for (const check of checks) {
+      current.remove(labelsOf(check));
+      for (const status of ['success', 'error']) total.remove({ ...labelsOf(check), status });
+    }
+  };
   return {
     checks: checks.map((check) => ({
       name: check.name,
       check() {
-        const labels = { name: check.name, type: 'healthz' };
+        const labels = labelsOf(check);
         const told = (well: boolean): void => {
           current.set(well ? 1 : 0, labels);
           total.inc({ ...labels, status: well ? 'success' : 'error' });
@@ -41,6 +49,6 @@ export function healthSlis(checks: readonly HealthCheck[]): HealthSlis {
         }
       },
     })),
-    route: metricsRoute('/metrics/slis', () => registry.text()),
+    route: metricsRoute('/metrics/slis', () => registry.text(), reset),
   };
 }

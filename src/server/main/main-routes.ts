@@ -1,5 +1,6 @@
 /** The routes of the main port, by what the configuration switches on. */
 import { systemClock } from '../../async/index.js';
+import { Registry, registerStartTime } from '../../metrics/index.js';
 import { podRoutes } from '../api/index.js';
 import type { HealthCheck } from '../contracts.js';
 import { healthzRoutes, pingCheck } from '../healthz.js';
@@ -35,11 +36,13 @@ export function mainRoutes(
   const builtIn = [pingCheck, logHealth];
   const others = kubelet.healthChecks.filter(({ name }) => builtIn.every((check) => check.name !== name));
   const slis = healthSlis([...builtIn, ...others]);
+  const process = new Registry();
+  registerStartTime(process);
   return [
     ...healthzRoutes(slis.checks),
     slis.route,
     metricsRoute('/metrics', () => kubelet.metricsText()),
-    metricsRoute('/metrics/probes', () => kubelet.probeMetricsText()),
+    metricsRoute('/metrics/probes', () => `${process.text()}${kubelet.probeMetricsText()}`),
     ...statsRoutes({ stats: kubelet.stats, version, timeline, nowMs: () => clock.now() }),
     ...(config.enableDebuggingHandlers
       ? debuggingRoutes(kubelet, options)

@@ -315,6 +315,20 @@ describe('routes', () => {
     );
   });
 
+  it('counts what the health checks said, from the beginning when asked to', async () => {
+    const server = await main();
+    await call(server, 'GET /healthz', { as: alice });
+    const counted = 'kubernetes_healthchecks_total{name="ping",status="success",type="healthz"} 1';
+    expect((await call(server, 'GET /metrics/slis', { as: alice })).body).toContain(counted);
+    expect(await call(server, 'DELETE /metrics/slis', { as: alice })).toMatchObject({
+      status: 200,
+      body: 'metrics reset\n',
+    });
+    const { body } = await call(server, 'GET /metrics/slis', { as: alice });
+    expect(body).not.toContain('kubernetes_healthchecks_total{');
+    expect(body).toMatch(/^process_start_time_seconds \d/m);
+  });
+
   it('counts requests by few labels', async () => {
     const server = await main();
     for (const target of ['PATCH /metrics', 'GET /metrics/slis', 'GET /portForward/default/nope']) {

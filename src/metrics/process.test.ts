@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { registerProcessMetrics } from './process.js';
+import { Registry } from './registry.js';
+
+describe('the metrics of the process', () => {
+  const registry = new Registry();
+  registerProcessMetrics(registry);
+  const value = (name: string): number =>
+    Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(registry.text())?.[1]);
+
+  it.each([
+    ['process_start_time_seconds', Date.now() / 1000 - 3600, Date.now() / 1000 + 1],
+    ['process_cpu_seconds_total', 0.01, 3600],
+    ['process_resident_memory_bytes', 10 << 20, 2 ** 40],
+    ['process_virtual_memory_bytes', 10 << 20, 2 ** 50],
+    ['process_open_fds', 3, 1e6],
+    ['process_max_fds', 16, 1e10],
+  ])('%s is plausible', (name, least, most) => {
+    expect(value(name)).toBeGreaterThan(least);
+    expect(value(name)).toBeLessThan(most);
+  });
+
+  it('count the time that is used', () => {
+    const before = value('process_cpu_seconds_total');
+    const untilMs = performance.now() + 50;
+    while (performance.now() < untilMs);
+    expect(value('process_cpu_seconds_total')).toBeGreaterThan(before);
+  });
+});
