@@ -1,6 +1,6 @@
 /** A kubelet whose node is part of a cluster: gives every part of it what the API has for it, and the API what it does. */
 import { type Clock, systemClock } from '../async/index.js';
-import type { KubeApi } from '../kube/client/index.js';
+import { type KubeApi, withLateRights } from '../kube/client/index.js';
 import type { Node } from '../kube/index.js';
 import type { StatusFacts } from '../node/index.js';
 import { ApiClaims, ApiObjectStore, ApiRuntimeClasses, ApiServices } from '../pods/api-objects/index.js';
@@ -51,6 +51,8 @@ export async function createClusterKubelet(
   const timeline = given.timeline ?? new Timeline({ clock });
   const random = given.random === undefined ? {} : { random: given.random };
   const shared = { clock, timeline, api: apis.main, ...random };
+  // For what the node may have only because of its pods.
+  const apiOfPods = withLateRights(apis.main, clock);
   let parts: NodeParts | undefined;
   let latency: PodStartLatency | undefined;
   const stopping = new AbortController();
@@ -60,6 +62,7 @@ export async function createClusterKubelet(
 
   const objects = new ApiObjectStore({
     ...shared,
+    api: apiOfPods,
     strategy: given.config?.configMapAndSecretChangeDetectionStrategy ?? 'Watch',
     syncFrequencyMs: given.config?.syncFrequency ?? 60_000,
     ttlSeconds: () => annotatedTtlSeconds(node()),
@@ -123,8 +126,8 @@ export async function createClusterKubelet(
     clock,
     timeline,
     objects,
-    claims: new ApiClaims({ api: apis.main }),
-    tokens: new CachedServiceAccountTokens({ clock, requestToken: apiTokenRequests(apis.main), ...random }),
+    claims: new ApiClaims({ api: apiOfPods }),
+    tokens: new CachedServiceAccountTokens({ clock, requestToken: apiTokenRequests(apiOfPods), ...random }),
     runtimeClasses,
     services,
     mirrors,

@@ -232,7 +232,9 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   });
   /** What changed is shown at once, and containers that could not start without it are tried again. */
   const forgetObjects = options.objects?.onChange?.(({ podUids }) => {
-    volumes.objectsChanged(new Set(podUids));
+    // A pod that ends keeps what it has: its objects may be deleted before it is gone.
+    const living = podUids.filter((uid) => !workers.is('shouldContainersBeTerminating', uid));
+    volumes.objectsChanged(new Set(living));
     handlers.syncs(podUids);
   });
   const housekeeping = new Housekeeping({

@@ -1,7 +1,8 @@
 /** Connections to the API server: kept open while the identity they were made with is the current one. */
 import { type ClientRequest, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { rootCertificates } from 'node:tls';
+import type { Socket } from 'node:net';
+import { createSecureContext, rootCertificates } from 'node:tls';
 import type { ClientCertificate } from './credentials.js';
 import type { ClusterEndpoint } from './kubeconfig.js';
 
@@ -12,7 +13,8 @@ export interface TlsIdentity {
 }
 
 const mostCallConnections = 24;
-const mostIdleConnections = 4;
+/** As many as are used at once when many pods change, so that none has to be made anew for each call. */
+const mostIdleConnections = 12;
 /** Less than the 90 s after which the server closes an idle connection, so that a request rarely meets that moment. */
 const idleTimeoutMs = 45_000;
 
@@ -66,6 +68,27 @@ export class Connections {
     }
   }
 
+  /**
+   * Returns what to do when the call that begins now gets no answer in its time: a connection that was silent all the
+   * while is as dead as that of the call. Nothing else would tell a watch, which may be silent for minutes.
+   */
+  suspectSilent(): () => void {
+    const open = this.#current === undefined ? [] : [this.#current.calls, this.#current.watches];
+    const received = new Map<Socket, number>();
+    for (const { sockets, freeSockets } of open) {
+      for (const socket of [...Object.values(sockets), ...Object.values(freeSockets)].flat()) {
+        if (socket !== undefined) received.set(socket, socket.bytesRead);
+      }
+    }
+    return () => {
+      for (const [socket, bytes] of received) {
+        if (socket.bytesRead === bytes && !socket.destroyed) {
+          socket.destroy(new Error('the connection was silent while a call got no answer'));
+        }
+      }
+    };
+  }
+
   /** Closes everything at once, calls under way included. */
   close(): void {
     const old = this.#current;
@@ -88,8 +111,8 @@ export class Connections {
     const tls = this.#tlsOptions(identity);
     return {
       identity,
-      calls: new HttpsAgent({ ...common, ...calls, ...tls }),
-      watches: new HttpsAgent({ ...common, ...tls, keepAlive: false }),
+      calls: new OneServerAgent({ ...common, ...calls, ...tls }),
+      watches: new OneServerAgent({ ...common, ...tls, keepAlive: false }),
       openWatches,
     };
   }
@@ -100,12 +123,23 @@ export class Connections {
       minVersion: 'TLSv1.2',
       ALPNProtocols: ['http/1.1'],
       rejectUnauthorized: !insecureSkipTlsVerify,
-      ca: authorityPem ?? [...rootCertificates],
       ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
-      ...(clientCertificate === undefined
-        ? {}
-        : { cert: clientCertificate.certificatePem, key: clientCertificate.keyPem }),
+      // Read once for all connections of this identity.
+      secureContext: createSecureContext({
+        minVersion: 'TLSv1.2',
+        ca: authorityPem ?? [...rootCertificates],
+        ...(clientCertificate === undefined
+          ? {}
+          : { cert: clientCertificate.certificatePem, key: clientCertificate.keyPem }),
+      }),
     };
+  }
+}
+
+/** All its connections are to one server under one identity; by default each call would spell them out to tell them apart. */
+class OneServerAgent extends HttpsAgent {
+  override getName(): string {
+    return 'api';
   }
 }
 

@@ -288,6 +288,25 @@ describe('watches', () => {
     expect(await call).toEqual(found);
     await expect.poll(() => connections.size).toBe(0);
   });
+  it('are given up when they are silent while a call gets no answer, and not when they are not', async () => {
+    const bodies: ServerResponse[] = [];
+    handler = ({ url }, response) => {
+      if (!url?.includes('watch=true')) return;
+      response.writeHead(200).write(line('a'));
+      bodies.push(response);
+    };
+    const [silent, speaking] = [watch(), watch(3)];
+    silent.catch(() => undefined);
+    await expect.poll(() => bodies.length).toBe(2);
+    const unanswered = get({ timeoutMs: 300 });
+    unanswered.catch(() => undefined);
+    await expect.poll(() => requests.length).toBe(3);
+    bodies[1]?.write(line('b'));
+    await expect(unanswered).rejects.toThrow('no answer within 0.3 s');
+    await expect(silent).rejects.toBeInstanceOf(ApiUnreachable);
+    bodies[1]?.write(line('c'));
+    expect(await speaking).toHaveLength(3);
+  });
   it('hold the server back while their reader is busy', async () => {
     let written = 0;
     handler = (_, response) => {

@@ -20,13 +20,7 @@ import { type RateLimiter, unlimited } from './rate-limiter.js';
 import { apiVersionOf, type PostedSubresource, type Resource } from './resources.js';
 import { collectionPath, defaultPriority, listQuery, objectPath, queryOf, watchQuery } from './rest-path.js';
 import { decideRetry, type RequestMethod, type RequestOutcome, readRetryAfter } from './retry-decision.js';
-import {
-  type Answer,
-  readBody,
-  StaleConnection,
-  type Transport,
-  type TransportRequest,
-} from './transport.js';
+import { type Answer, StaleConnection, type Transport, type TransportRequest } from './transport.js';
 import { parseWatchEvent, readLines } from './watch-stream.js';
 
 /** What is told of a request to those who count. */
@@ -156,7 +150,7 @@ export class HttpKubeApi implements KubeApi {
   async getText(path: string, options: CallOptions = {}): Promise<string> {
     const call = { ...this.#callOf(options), method: 'GET' as const, path, resource: '', accept: '*/*' };
     const answer = await this.#send(call);
-    return readBody(answer, errorLimitBytes);
+    return answer.text(errorLimitBytes);
   }
 
   async *watch<T extends KubeObject>(
@@ -205,7 +199,7 @@ export class HttpKubeApi implements KubeApi {
       ...(options.accept === undefined ? {} : { accept: options.accept }),
       ...(body === undefined ? {} : { body }),
     });
-    const text = await readBody(answer, answerLimitBytes);
+    const text = await answer.text(answerLimitBytes);
     try {
       // The API's own answer to a request for this kind is trusted to be of this kind.
       return JSON.parse(text) as Out;
@@ -254,7 +248,7 @@ export class HttpKubeApi implements KubeApi {
     finished(answer.code);
     if (answer.code >= 200 && answer.code < 300) return { kind: 'answered', answer };
     const retryAfterSeconds = readRetryAfter(answer.headers['retry-after']);
-    const error = apiErrorOf(answer.code, await readBody(answer, errorLimitBytes), retryAfterSeconds);
+    const error = apiErrorOf(answer.code, await answer.text(errorLimitBytes), retryAfterSeconds);
     if (answer.code === 401 && (await transport.renewedCredential(answer.credential, call.signal))) {
       return { kind: 'failed', error, outcome: { kind: 'credentials-renewed' } };
     }

@@ -12,6 +12,7 @@ export {
 } from './credentials.js';
 export type { RequestInfo, RequestObserver } from './http-api.js';
 export * from './kubeconfig.js';
+export * from './late-rights.js';
 export { type MergeSchema, mergeSchemaOf } from './patches/merge-keys.js';
 export { strategicMergeDiff } from './patches/strategic-diff.js';
 export type * from './port.js';

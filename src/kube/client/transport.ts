@@ -34,6 +34,8 @@ export interface Answer {
   readonly headers: IncomingMessage['headers'];
   readonly body: AsyncIterable<Buffer>;
   readonly credential: Credential;
+  /** The whole body, instead of `body`; one that reaches the limit is an error. Closes it. */
+  text(limitBytes: number): Promise<string>;
   close(): void;
 }
 
@@ -150,9 +152,12 @@ export class Transport {
       outgoing.destroy(why);
     };
     const onAbort = (): void => stop(new Cancelled());
-    const deadline = clock.setTimer(request.timeoutMs, () =>
-      stop(this.#failure(request, `no answer within ${request.timeoutMs / 1000} s`, 'unknown')),
-    );
+    // The end of a watch's time says nothing: it may have been silent because nothing changed.
+    const suspectSilent = request.purpose === 'call' ? this.#connections.suspectSilent() : undefined;
+    const deadline = clock.setTimer(request.timeoutMs, () => {
+      stop(this.#failure(request, `no answer within ${request.timeoutMs / 1000} s`, 'unknown'));
+      suspectSilent?.();
+    });
     signal?.addEventListener('abort', onAbort, { once: true });
     const connecting = this.#limitConnecting(request, outgoing, state, stop);
     const release = (): void => {
@@ -168,16 +173,24 @@ export class Transport {
       outgoing.once('response', (response) => {
         // From here on errors come out of the body.
         outgoing.on('error', () => undefined);
+        const close = (): void => {
+          release();
+          if (!response.complete) outgoing.destroy();
+          else response.resume();
+        };
         resolve({
           code: response.statusCode ?? 0,
           headers: response.headers,
           credential,
           body: this.#bodyOf(request, response, state),
-          close: () => {
-            release();
-            if (!response.complete) outgoing.destroy();
-            else response.resume();
-          },
+          text: (limitBytes) =>
+            wholeText(response, limitBytes)
+              .catch((error: unknown) => {
+                if (error instanceof ApiUnreachable) throw error;
+                throw state.stop ?? this.#failure(request, errorText(error), 'unknown', error);
+              })
+              .finally(close),
+          close,
         });
       });
       outgoing.end(body);
@@ -254,19 +267,20 @@ interface Exchange {
   stop: Error | undefined;
 }
 
-/** The whole body as text; one that reaches the limit is an error. */
-export async function readBody(answer: Answer, limitBytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of answer.body) {
+/** Listens for the pieces, as most answers come in one. */
+function wholeText(response: IncomingMessage, limitBytes: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    response.on('data', (chunk: Buffer) => {
       size += chunk.length;
       if (size > limitBytes)
-        throw new ApiUnreachable(`the answer is larger than ${limitBytes} bytes`, 'unknown');
-      chunks.push(chunk);
-    }
-  } finally {
-    answer.close();
-  }
-  return Buffer.concat(chunks).toString('utf8');
+        reject(new ApiUnreachable(`the answer is larger than ${limitBytes} bytes`, 'unknown'));
+      else chunks.push(chunk);
+    });
+    response.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    response.once('error', reject);
+    // Cut off before its end, which is an error of its own to some and none to others.
+    response.once('close', () => reject(new Error('aborted')));
+  });
 }

@@ -85,6 +85,19 @@ describe('without rotation', () => {
     const [request] = await signingRequests(test.api);
     expect(request?.metadata.name).toMatch(/^node-csr-/);
   });
+  it.each([
+    ['an expired certificate without a bootstrap is named', -366 * 86_400_000, true],
+    ['a valid one is not', 0, false],
+  ])('%s', async (_rule, ageMs, isNamed) => {
+    const test = world({ bootstrapKubeconfigPath: '' });
+    await givePair(test, test.clock.now() + ageMs);
+    const { access } = await test.open();
+    expect(access.user.clientCertificate).toBeDefined();
+    const told = test.timeline.ofNode().map(({ message }) => message);
+    const expected =
+      'the API server will refuse what /kubeconfig gives: its client certificate has expired; replace it';
+    expect(told.includes(expected)).toBe(isNamed);
+  });
   it('a restart asks for the same again', async () => {
     const test = world();
     await test.files.writeFile('/bootstrap', bootstrapConfig);

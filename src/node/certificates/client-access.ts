@@ -62,11 +62,23 @@ async function openFixed(options: ClientAccessOptions, signal: AbortSignal): Pro
     });
     await bootstrapClientCertificate(bootstrapOptions(options, bootstrap), signal);
   }
-  try {
-    return { access: await readKubeconfig(kubeconfigPath), credentials: undefined, manager: undefined };
-  } catch (error) {
+  const access = await readKubeconfig(kubeconfigPath).catch((error: unknown) => {
     throw new Error(`invalid kubeconfig: ${errorText(error)}`, { cause: error });
-  }
+  });
+  await tellUseless(options, access);
+  return { access, credentials: undefined, manager: undefined };
+}
+
+/** Others may still replace the files of a certificate that cannot be used; nobody else would say why all is refused. */
+async function tellUseless(
+  { files, clock, timeline, kubeconfigPath }: ClientAccessOptions,
+  access: ClusterAccess,
+): Promise<void> {
+  if (access.user.clientCertificate === undefined) return;
+  const problem = await clientAccessProblem(access, files, clock.now());
+  if (problem === undefined) return;
+  const message = `the API server will refuse what ${kubeconfigPath} gives: ${problem}; replace it`;
+  timeline.record({ kind: 'problem', what: 'certificate.client', message });
 }
 
 async function openRotated(options: ClientAccessOptions): Promise<ClientAccess> {

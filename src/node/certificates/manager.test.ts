@@ -232,7 +232,7 @@ describe('the client certificate', () => {
     expect(test.failures).toEqual([]);
     await test.clock.advance(0.2 * hour);
     expect(test.failures).toEqual([expect.any(ClientCertificateLost)]);
-  });
+  }, 30_000);
 });
 
 describe('the serving certificate', () => {
@@ -277,7 +277,7 @@ describe('the serving certificate', () => {
     await expect(selfSignedFiles({ ...test, certDir: '/pki', hostname: 'n1' })).rejects.toThrow(
       'error reading /pki/kubelet.key, certificate and key must be supplied as a pair',
     );
-  });
+  }, 30_000);
   it('files are read again when they change, unless they are no pair', async () => {
     const test = world();
     const serving = await FileServingCertificate.open(

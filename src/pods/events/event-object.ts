@@ -12,11 +12,14 @@ export interface EventOrigin {
   readonly nodeName: string;
   /** Names an event; different for each. */
   readonly nameOf: (objectName: string, timeMs: number) => string;
+  /** Of the pod that it is about, where the API has one. */
+  readonly resourceVersion?: string | undefined;
 }
 
 /** Undefined for an entry that is not meant for users of the cluster. */
-export function eventOf(entry: Entry, { nodeName, nameOf }: EventOrigin): Event | undefined {
-  const involvedObject = involvedObjectOf(entry);
+export function eventOf(entry: Entry, origin: EventOrigin): Event | undefined {
+  const { nodeName, nameOf } = origin;
+  const involvedObject = involvedObjectOf(entry, origin.resourceVersion);
   if (entry.event === undefined || involvedObject === undefined) return undefined;
   const timestamp = formatTimestamp(entry.timeMs);
   return {
@@ -39,12 +42,16 @@ export function eventOf(entry: Entry, { nodeName, nameOf }: EventOrigin): Event 
   };
 }
 
-function involvedObjectOf({ event, pod }: Entry): ObjectReference | undefined {
+function involvedObjectOf(
+  { event, pod }: Entry,
+  resourceVersion: string | undefined,
+): ObjectReference | undefined {
   if (event?.node !== undefined) return { apiVersion: 'v1', kind: 'Node', name: event.node };
   if (pod === undefined) return undefined;
   const { uid, name, namespace } = pod;
   const fieldPath = event?.fieldPath === undefined ? {} : { fieldPath: event.fieldPath };
-  return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid, ...fieldPath };
+  const version = resourceVersion === undefined ? {} : { resourceVersion };
+  return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid, ...version, ...fieldPath };
 }
 
 /** Names by object and time, which no two events share even within one tick of the clock. */

@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { settle, TaskGroup, VirtualClock } from '../../async/index.js';
 import { ApiError, resources, SimulatedKubeApi } from '../../kube/client/index.js';
-import type { Event } from '../../kube/index.js';
+import type { Event, Pod } from '../../kube/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { eventNames } from './event-object.js';
 import { ApiEventRecorder, eventRate } from './event-recorder.js';
 
 const pod = { uid: 'u-1', name: 'web', namespace: 'shop' };
+const known = new Map<string, Pod>();
 let clock: VirtualClock;
 let api: SimulatedKubeApi;
 let timeline: Timeline;
@@ -16,7 +17,14 @@ beforeEach(async () => {
   clock = new VirtualClock();
   api = new SimulatedKubeApi({ clock });
   timeline = new Timeline({ clock });
-  const recorder = new ApiEventRecorder({ clock, timeline, api, nodeName: 'node', random: () => 0.5 });
+  const recorder = new ApiEventRecorder({
+    clock,
+    timeline,
+    api,
+    nodeName: 'node',
+    random: () => 0.5,
+    podOf: (uid) => known.get(uid),
+  });
   tasks = new TaskGroup({
     onError: (_, error) => {
       throw error;
@@ -35,6 +43,13 @@ const made = (verb: string): number =>
 const told = (): string[] => timeline.ofNode().map(({ what }) => what);
 
 describe('ApiEventRecorder', () => {
+  it('names the version of the pod that was known when it happened', async () => {
+    known.set(pod.uid, { metadata: { ...pod, resourceVersion: '17' }, spec: { containers: [] } });
+    timeline.event(pod, 'Normal', 'Killing', 'it ends');
+    known.clear();
+    await settle();
+    expect((await stored())[0]?.involvedObject.resourceVersion).toBe('17');
+  });
   it('an event about a pod', async () => {
     timeline.event(pod, 'Warning', 'BackOff', 'it fails', 'spec.containers{app}');
     await settle();

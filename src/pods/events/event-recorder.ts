@@ -1,6 +1,7 @@
 /** Writes the timeline's events to the API, where the users of the cluster look for them. */
 import { Channel, type Clock, isCancelled, sleep } from '../../async/index.js';
 import { isAlreadyExists, isApiError, isNotFound, type KubeApi, resources } from '../../kube/client/index.js';
+import type { Pod } from '../../kube/index.js';
 import type { Entry, Timeline } from '../../timeline/index.js';
 import { type Correlated, EventCorrelator } from './correlator.js';
 import { eventNames, eventOf } from './event-object.js';
@@ -11,7 +12,15 @@ export interface ApiEventRecorderOptions {
   /** A client with limits of its own, so that events never hold up anything else; see `eventRate`. */
   readonly api: KubeApi;
   readonly nodeName: string;
+  /** The pod as it is known here; undefined when it is not. */
+  readonly podOf?: (uid: string) => Pod | undefined;
   readonly random?: () => number;
+}
+
+interface Taken {
+  readonly entry: Entry;
+  /** As it was then: the pod may be gone when its event is written. */
+  readonly resourceVersion: string | undefined;
 }
 
 const queueLimit = 1000;
@@ -20,7 +29,7 @@ const retryMs = 10_000;
 
 export class ApiEventRecorder {
   readonly #options: ApiEventRecorderOptions;
-  readonly #queue = new Channel<Entry>(queueLimit);
+  readonly #queue = new Channel<Taken>(queueLimit);
   readonly #correlator = new EventCorrelator();
   readonly #nameOf = eventNames();
   /** Since it was last told of. */
@@ -48,7 +57,9 @@ export class ApiEventRecorder {
   /** Never waits: whoever has something to tell has other things to do. */
   #take(entry: Entry): void {
     if (entry.event === undefined) return;
-    if (!this.#queue.trySend(entry)) this.#lose(`${queueLimit} wait already`);
+    const resourceVersion =
+      entry.pod === undefined ? undefined : this.#options.podOf?.(entry.pod.uid)?.metadata.resourceVersion;
+    if (!this.#queue.trySend({ entry, resourceVersion })) this.#lose(`${queueLimit} wait already`);
   }
 
   #lose(because: string): void {
@@ -70,9 +81,9 @@ export class ApiEventRecorder {
     this.#options.timeline.record({ kind: 'notice', what: 'events.resume', message });
   }
 
-  async #record(entry: Entry, signal: AbortSignal): Promise<void> {
+  async #record({ entry, resourceVersion }: Taken, signal: AbortSignal): Promise<void> {
     const { nodeName, clock, random = Math.random } = this.#options;
-    const event = eventOf(entry, { nodeName, nameOf: this.#nameOf });
+    const event = eventOf(entry, { nodeName, nameOf: this.#nameOf, resourceVersion });
     if (event === undefined) return;
     const correlated = this.#correlator.correlate(event, entry.timeMs);
     // The entry itself is in the timeline; one more for each that is held back would only push others out of it.
