@@ -1,14 +1,30 @@
 /** Starts a Kubernetes control plane for tests: etcd, kube-apiserver and, when asked for, its controllers and scheduler. */
 import { cpSync, rmSync } from 'node:fs';
-import { get } from 'node:https';
-import { createServer } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/async/index.js';
-import { connectKubeApi, type KubeConnection, loadKubeconfig } from '../../src/kube/client/index.js';
+import {
+  ApiError,
+  connectKubeApi,
+  type KubeApi,
+  type KubeConnection,
+  loadKubeconfig,
+  type ObjectRef,
+  type Resource,
+  resources,
+} from '../../src/kube/client/index.js';
+import type { KubeObject } from '../../src/kube/index.js';
 import { type CommandResult, runCommand } from '../../src/runtimes/containerd/command.js';
+import { freePort, machineAddress } from './addresses.js';
+import { answers, answersTls } from './answers.js';
+import {
+  apiServerArguments,
+  type Controller,
+  controllerArguments,
+  etcdArguments,
+} from './control-plane-arguments.js';
 import { controlPlaneProgram, etcdProgram } from './control-plane-binaries.js';
 import { ClusterPki, certificateUser } from './control-plane-pki.js';
+import { pollUntil } from './poll.js';
 import { ServerProcess } from './server-process.js';
 import { sweepLeftovers } from './teardown.js';
 import { type CleanupStack, createTempDir, type TempDir } from './tempdir.js';
@@ -43,21 +59,13 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   }
 }
 
-/** The machine's own address; pods and nodes must not be on loopback. */
-export function machineAddress(): string {
-  const found = Object.values(networkInterfaces())
-    .flat()
-    .find((address) => address !== undefined && address.family === 'IPv4' && !address.internal);
-  if (found === undefined) throw new Error('this machine has no network address but loopback');
-  return found.address;
-}
-
 export class ControlPlane {
   readonly pki: ClusterPki;
   readonly #dir: TempDir;
   readonly #options: ControlPlaneOptions;
   readonly #servers = new Map<string, ServerProcess>();
   readonly #connections: KubeConnection[] = [];
+  #admin: KubeApi | undefined;
   #port = 0;
   #etcdPort = 0;
 
@@ -75,6 +83,16 @@ export class ControlPlane {
     return this.pki.path('admin.kubeconfig');
   }
 
+  get hasControllers(): boolean {
+    return this.#options.controllers === true;
+  }
+
+  /** Calls with all rights. */
+  get admin(): KubeApi {
+    if (this.#admin === undefined) throw new Error('the control plane has not been started');
+    return this.#admin;
+  }
+
   /** The etcd, kube-apiserver, kube-controller-manager or kube-scheduler of this control plane. */
   server(name: string): ServerProcess {
     const found = this.#servers.get(name);
@@ -90,8 +108,18 @@ export class ControlPlane {
     await this.#defineApiServer();
     await this.server('etcd').start();
     await this.server('kube-apiserver').start();
-    if (this.#options.controllers === true) await this.#startController('kube-controller-manager');
+    if (this.hasControllers) {
+      await this.#startController('kube-controller-manager');
+      await this.#acceptsPods();
+    }
     if (this.#options.scheduler === true) await this.#startController('kube-scheduler');
+  }
+
+  /** Pods are refused before the controllers have made what each of them gets. */
+  async #acceptsPods(): Promise<void> {
+    const namespace = 'default';
+    await this.waitFor(resources.serviceAccounts, { namespace, name: 'default' }, 'is made', () => true);
+    await this.waitFor(resources.configMaps, { namespace, name: 'kube-root-ca.crt' }, 'is made', () => true);
   }
 
   /** Stops everything and removes its files; may be called again. */
@@ -131,6 +159,51 @@ export class ControlPlane {
     const kubectl = await controlPlaneProgram('kubectl');
     const env = { KUBECONFIG: this.adminKubeconfig, HOME: this.#dir.path };
     return runCommand(kubectl, args, { env, ...(input === undefined ? {} : { input }), timeoutMs: 180_000 });
+  }
+
+  /** Creates or changes objects as `kubectl apply` does. */
+  async apply(...objects: readonly object[]): Promise<void> {
+    const list = { apiVersion: 'v1', kind: 'List', items: objects };
+    await this.kubectl(['apply', '-f', '-'], JSON.stringify(list));
+  }
+
+  /** Waits until an object is as wanted, and returns it. */
+  async waitFor<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    what: string,
+    wanted: (object: T) => boolean,
+    timeoutMs = 60_000,
+  ): Promise<T> {
+    let last: T | undefined;
+    return pollUntil(
+      `${resource.kind} ${ref.name} ${what}`,
+      async () => {
+        last = await this.find(resource, ref);
+        return last !== undefined && wanted(last) ? last : undefined;
+      },
+      { timeoutMs, intervalMs: 100, detail: () => JSON.stringify(last, undefined, 1) },
+    );
+  }
+
+  async waitGone(resource: Resource, ref: ObjectRef, timeoutMs = 60_000): Promise<void> {
+    let last: KubeObject | undefined;
+    await pollUntil(
+      `${resource.kind} ${ref.name} is gone`,
+      async () => {
+        last = await this.find(resource, ref);
+        return last === undefined ? true : undefined;
+      },
+      { timeoutMs, intervalMs: 100, detail: () => JSON.stringify(last, undefined, 1) },
+    );
+  }
+
+  /** `undefined` when there is no such object. */
+  async find<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef): Promise<T | undefined> {
+    return this.admin.get(resource, ref).catch((error: unknown) => {
+      if (error instanceof ApiError && error.reason === 'NotFound') return undefined;
+      throw error;
+    });
   }
 
   /** What is stored now, under a name of the test's choice. The servers are down meanwhile. */
@@ -180,50 +253,21 @@ export class ControlPlane {
   }
 
   async #defineEtcd(): Promise<void> {
-    const client = `http://127.0.0.1:${this.#etcdPort}`;
-    const peer = `http://127.0.0.1:${await freePort()}`;
-    this.#define(
-      'etcd',
-      await etcdProgram(),
-      [
-        `--data-dir=${this.#dataDir}`,
-        `--listen-client-urls=${client}`,
-        `--advertise-client-urls=${client}`,
-        `--listen-peer-urls=${peer}`,
-        `--initial-advertise-peer-urls=${peer}`,
-        `--initial-cluster=default=${peer}`,
-      ],
-      () => answers(`${client}/health`),
-    );
+    const url = this.#etcdUrl;
+    const args = etcdArguments(this.#dataDir, url, `http://127.0.0.1:${await freePort()}`);
+    this.#define('etcd', await etcdProgram(), args, () => answers(`${url}/health`));
+  }
+
+  get #etcdUrl(): string {
+    return `http://127.0.0.1:${this.#etcdPort}`;
   }
 
   async #defineApiServer(): Promise<void> {
-    const file = (name: string): string => this.pki.path(name);
-    const args = [
-      `--etcd-servers=http://127.0.0.1:${this.#etcdPort}`,
-      `--bind-address=${machineAddress()}`,
-      `--advertise-address=${machineAddress()}`,
-      `--secure-port=${this.#port}`,
-      `--tls-cert-file=${file('apiserver.crt')}`,
-      `--tls-private-key-file=${file('apiserver.key')}`,
-      `--cert-dir=${file('generated')}`,
-      `--client-ca-file=${file('ca.crt')}`,
-      `--kubelet-certificate-authority=${file('ca.crt')}`,
-      `--kubelet-client-certificate=${file('kubelet-client.crt')}`,
-      `--kubelet-client-key=${file('kubelet-client.key')}`,
-      '--kubelet-preferred-address-types=InternalIP,Hostname',
-      '--service-account-issuer=https://kubernetes.default.svc',
-      `--service-account-key-file=${file('sa.pub')}`,
-      `--service-account-signing-key-file=${file('sa.key')}`,
-      '--service-cluster-ip-range=10.96.0.0/16',
-      '--authorization-mode=Node,RBAC',
-      '--enable-admission-plugins=NodeRestriction',
-      '--enable-bootstrap-token-auth=true',
-      '--allow-privileged=true',
-      ...(this.#options.apiServerArgs ?? []),
-    ];
-    const admin = await this.connect();
-    const api = admin.client({ timeoutMs: 5000 });
+    const more = this.#options.apiServerArgs ?? [];
+    const args = apiServerArguments(this.#etcdUrl, { pki: this.pki, port: this.#port, more });
+    const connection = await this.connect();
+    this.#admin = connection.client();
+    const api = connection.client({ timeoutMs: 5000 });
     const isReady = (): Promise<boolean> =>
       api.getText('/readyz').then(
         () => true,
@@ -232,77 +276,16 @@ export class ControlPlane {
     this.#define('kube-apiserver', await controlPlaneProgram('kube-apiserver'), args, isReady);
   }
 
-  async #startController(name: 'kube-controller-manager' | 'kube-scheduler'): Promise<void> {
+  async #startController(name: Controller): Promise<void> {
     const port = await freePort();
-    const kubeconfig = this.pki.path(`${name}.kubeconfig`);
-    const args = [
-      `--kubeconfig=${kubeconfig}`,
-      `--authentication-kubeconfig=${kubeconfig}`,
-      `--authorization-kubeconfig=${kubeconfig}`,
-      '--leader-elect=false',
-      '--bind-address=127.0.0.1',
-      `--secure-port=${port}`,
-      `--cert-dir=${this.pki.path('generated')}`,
-      '--authorization-always-allow-paths=/healthz,/readyz,/livez',
-      ...(name === 'kube-controller-manager' ? this.#controllerArgs() : []),
-    ];
+    const more = name === 'kube-controller-manager' ? (this.#options.controllerArgs ?? []) : [];
+    const args = controllerArguments(name, { pki: this.pki, port, more });
     this.#define(name, await controlPlaneProgram(name), args, () => answersTls(port));
     await this.server(name).start();
-  }
-
-  #controllerArgs(): readonly string[] {
-    const file = (name: string): string => this.pki.path(name);
-    return [
-      '--controllers=*,bootstrapsigner,tokencleaner',
-      '--use-service-account-credentials=true',
-      `--service-account-private-key-file=${file('sa.key')}`,
-      `--root-ca-file=${file('ca.crt')}`,
-      `--cluster-signing-cert-file=${file('ca.crt')}`,
-      `--cluster-signing-key-file=${file('ca.key')}`,
-      '--kube-api-qps=100',
-      '--kube-api-burst=200',
-      ...(this.#options.controllerArgs ?? []),
-    ];
   }
 
   #define(name: string, program: string, args: readonly string[], isReady: () => Promise<boolean>): void {
     const logPath = join(this.#dir.path, `${name}.log`);
     this.#servers.set(name, new ServerProcess({ name, program, args, logPath, isReady, startTimeoutMs }));
   }
-}
-
-async function answers(url: string): Promise<boolean> {
-  try {
-    return (await fetch(url)).ok;
-  } catch {
-    // It does not listen yet.
-    return false;
-  }
-}
-
-/** With a certificate that the server made for itself. */
-function answersTls(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const request = get({
-      host: '127.0.0.1',
-      port,
-      path: '/healthz',
-      rejectUnauthorized: false,
-      agent: false,
-    });
-    request.on('error', () => resolve(false));
-    request.on('response', (response) => {
-      response.resume();
-      resolve(response.statusCode === 200);
-    });
-  });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, machineAddress(), resolve));
-  const address = server.address();
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
 }

@@ -9,12 +9,16 @@ export {
 } from '../../src/runtimes/containerd/oci.js';
 export type { TarEntry } from '../../src/runtimes/containerd/tar.js';
 export type { TomlTable } from '../../src/runtimes/containerd/toml.js';
+export { freePort, machineAddress } from './addresses.js';
+export { ClusterNode, type ClusterNodeOptions, startClusterNode } from './cluster-node.js';
 export {
   type ContainerdOptions,
   type RunContainerOptions,
   startContainerd,
   TestContainerd,
 } from './containerd.js';
+export { ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.js';
+export { CuttableLine, type LineTrouble, openLine } from './cuttable-line.js';
 export { buildBusyboxImage, buildTestImages, type TestImageName, testImages } from './images.js';
 export { ensurePackages } from './packages.js';
 export { pollUntil } from './poll.js';

@@ -29,7 +29,11 @@ export class ServerProcess {
 
   /** `undefined` while it is down. */
   get pid(): number | undefined {
-    return this.#child?.pid;
+    return this.isRunning ? this.#child?.pid : undefined;
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
   logs(): string {
@@ -39,7 +43,7 @@ export class ServerProcess {
 
   /** Starts it if it is down and returns when it answers. */
   async start(): Promise<void> {
-    if (this.#child !== undefined) return;
+    if (this.isRunning) return;
     const { program, args, logPath, env, name, isReady, startTimeoutMs } = this.#options;
     const log = openSync(logPath, 'a');
     const child = spawn('setpriv', ['--pdeathsig', 'KILL', program, ...args], {
@@ -69,15 +73,16 @@ export class ServerProcess {
 
   /** Without asking it. */
   kill(): Promise<void> {
-    return this.#end('SIGKILL');
+    return this.end('SIGKILL');
   }
 
   /** Asks it to end, and insists when it does not. */
   stop(): Promise<void> {
-    return this.#end('SIGTERM');
+    return this.end('SIGTERM');
   }
 
-  async #end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+  /** Sends a signal that should end it, waits for that, and insists when it does not. */
+  async end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
     if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;

@@ -43,6 +43,8 @@ export interface NodeOptions {
   /** Puts something between the kubelet and the machine's runtime. */
   readonly through?: (machine: Machine) => CriRuntime;
   readonly kubelet?: Partial<KubeletOptions>;
+  /** Makes the kubelet; default: one that belongs to no cluster. */
+  readonly create?: (options: KubeletOptions) => Promise<Kubelet>;
 }
 
 const openNodes = new Set<Node>();
@@ -78,7 +80,7 @@ export async function startNode(options: NodeOptions = {}): Promise<Node> {
   const entries: Entry[] = [];
   const timeline = new Timeline({ clock: machine.time });
   timeline.subscribe((entry) => entries.push(entry));
-  const kubelet = await createKubelet({
+  const kubelet = await (options.create ?? createKubelet)({
     nodeName,
     runtime: line.runtime,
     rootDir: '/nonexistent/nodelet',

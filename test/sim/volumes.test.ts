@@ -94,6 +94,21 @@ describe('volumes of a pod', () => {
     expect(host.calls.length).toBe(before);
   });
 
+  it('stay as they are while the pod ends, also when what they show is deleted before it', async () => {
+    const { node, objects } = await startVolumeNode();
+    objects.set('test', given);
+    const sim = { 'stop-delay': '20s' };
+    const settings = { name: 'settings', mountPath: '/settings' };
+    const containers = [{ name: 'app', image: 'app:1', volumeMounts: [settings] }];
+    node.set([apiPod('web', { sim, containers, spec: { volumes: [...volumes] } })]);
+    await node.untilReady('web');
+    node.delete('web', 30);
+    await node.advance(second);
+    objects.set('test', {});
+    await node.advance(5 * second);
+    expect(failures(node, 'web')).toEqual([]);
+  });
+
   it('are of no concern to a node without folders', async () => {
     const node = await startNode();
     node.set([webPod('web', [{ name: 'scratch', emptyDir: {} }])]);
