@@ -1,5 +1,6 @@
 /** The mounts of this machine through the `mount` and `umount` commands and the kernel's mount table. */
 import { readFile } from 'node:fs/promises';
+import { release } from 'node:os';
 import type { Clock } from '../../async/index.js';
 import { isHostError } from '../errors.js';
 import { HostError, type HostMounts } from '../host.js';
@@ -15,7 +16,7 @@ import {
 import { runCommand } from './command.js';
 import { mountIdOf } from './held-path.js';
 import { attempt, linuxFiles } from './linux-files.js';
-import { type ListedMount, parseMountinfo } from './mountinfo.js';
+import { type ListedMount, parseMountinfo, readsWhole } from './mountinfo.js';
 
 export interface LinuxMountsOptions {
   readonly clock: Clock;
@@ -54,9 +55,10 @@ export function linuxMounts({ clock, mountTimeoutMs, unmountTimeoutMs }: LinuxMo
   return mounts;
 }
 
-/** The kernel gives a long table out in parts, between which it may change: only what reads the same twice is whole. */
+/** The kernel gives a long table out in parts; where it may lose its place between them, only what reads the same twice is whole. */
 async function listMounts(): Promise<readonly ListedMount[]> {
   let before = await readTable();
+  if (readsWhole(release())) return parseMountinfo(before);
   for (let reads = 1; reads < readLimit; reads++) {
     const now = await readTable();
     if (now === before) return parseMountinfo(now);

@@ -1,6 +1,6 @@
 /** The kernel's mount table as it is written. */
 import { describe, expect, it } from 'vitest';
-import { parseMountinfo, unescapeOctal } from './mountinfo.js';
+import { parseMountinfo, readsWhole, unescapeOctal } from './mountinfo.js';
 
 describe('parseMountinfo', () => {
   const parsed = (line: string) => parseMountinfo(`${line}\n`)[0];
@@ -57,4 +57,16 @@ describe('unescapeOctal', () => {
     ['\\9', '\\9'],
   ];
   it.each(rows)('%s', (written, meant) => expect(unescapeOctal(written)).toBe(meant));
+});
+
+describe('readsWhole', () => {
+  const kernels: readonly [rule: string, release: string, whole: boolean][] = [
+    ['an old one', '4.19.0-27-amd64', false],
+    ['the last that loses its place', '5.7.19', false],
+    ['the first that keeps it', '5.8.0-rc1', true],
+    ['a minor version of two digits', '5.15.0-1', true],
+    ['a newer major version', '6.1.0-18-amd64', true],
+    ['one that cannot be read', 'custom', false],
+  ];
+  it.each(kernels)('%s', (_, release, whole) => expect(readsWhole(release)).toBe(whole));
 });

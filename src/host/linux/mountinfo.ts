@@ -10,6 +10,15 @@ export function parseMountinfo(text: string): readonly ListedMount[] {
   return text.split('\n').flatMap((line) => parseLine(line) ?? []);
 }
 
+/**
+ * Whether one reading of the table has every mount that was there all the time. Kernels before 5.8 lose the reader's
+ * place when a mount goes away between two parts of a long table.
+ */
+export function readsWhole(kernelRelease: string): boolean {
+  const [major = 0, minor = 0] = kernelRelease.split('.', 2).map((part) => Number.parseInt(part, 10));
+  return major > 5 || (major === 5 && minor >= 8);
+}
+
 /** `36 35 98:0 /root /target rw,noatime shared:1 - ext3 /dev/sda1 rw,errors=continue` */
 function parseLine(line: string): ListedMount | undefined {
   const fields = line.split(' ');

@@ -83,7 +83,9 @@ export function mergeActive(record: PodRecord, update: PodUpdate): void {
   const active = record.active;
   if (active.pod === undefined || update.runtimePod === undefined) active.pod = update.pod;
   active.runtimePod = update.runtimePod;
-  if (update.mirror !== undefined) active.mirror = update.mirror;
+  // One that the API has lost must be seen as missing, or nobody makes it anew.
+  if (update.mirror === undefined) delete active.mirror;
+  else active.mirror = update.mirror;
   if (update.kill !== undefined) {
     active.kill = {
       evict: update.kill.evict ?? false,

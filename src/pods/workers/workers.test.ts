@@ -47,6 +47,7 @@ const runtimePod = (uid: string): ObservedPod => ({
 class NotedSyncer implements PodSyncer {
   readonly calls: string[] = [];
   readonly signals = new Map<string, AbortSignal>();
+  readonly mirrors: (string | undefined)[] = [];
   hold: Promise<void> | undefined;
   failing: Error | undefined;
   terminal = false;
@@ -58,6 +59,7 @@ class NotedSyncer implements PodSyncer {
   }
   async syncPod(request: Parameters<PodSyncer['syncPod']>[0]): Promise<SyncOutcome> {
     this.signals.set(request.pod.metadata.uid!, request.signal);
+    this.mirrors.push(request.mirror?.metadata.uid);
     await this.#note(`${request.type} ${request.pod.metadata.uid}`);
     return { terminal: this.terminal };
   }
@@ -153,6 +155,17 @@ describe('PodWorkers', () => {
     release();
     await settle();
     expect(syncer.calls).toEqual(['create 1', 'sync 1']);
+  });
+
+  it('a mirror that is no longer there is not shown to later syncs', async () => {
+    const fixed = pod('1', { static: true });
+    workers.update({ type: 'create', pod: fixed });
+    await settle();
+    workers.update({ type: 'update', pod: fixed, mirror: pod('m') });
+    await settle();
+    workers.update({ type: 'update', pod: fixed });
+    await settle();
+    expect(syncer.mirrors).toEqual([undefined, 'm', undefined]);
   });
 
   it('grace only shrinks, and each shrinking cancels the step under way', async () => {

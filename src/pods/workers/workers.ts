@@ -346,7 +346,7 @@ export class PodWorkers {
         return { terminal: false };
       case 'sync': {
         const { type, mirror } = update;
-        return syncer.syncPod({ type, pod, mirror: mirror ?? record.active?.mirror, status, signal });
+        return syncer.syncPod({ type, pod, mirror, status, signal });
       }
     }
   }
