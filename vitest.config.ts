@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
+/** Tests of real servers wait more than they work, and each file has servers of its own. */
+const waiting = { maxWorkers: 3 };
+
 export default defineConfig({
   test: {
     projects: [
@@ -8,9 +11,12 @@ export default defineConfig({
           name: 'unit',
           // Times for people are shown as the clock on the wall has them.
           env: { TZ: 'UTC' },
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
           include: [
             'src/**/*.test.ts',
             'scripts/**/*.test.ts',
+            'bench/**/*.test.ts',
             'test/sim/**/*.test.ts',
             'test/contract/**/*.{sim,process,linux}.test.ts',
           ],
@@ -28,7 +34,8 @@ export default defineConfig({
           ],
           testTimeout: 120_000,
           hookTimeout: 300_000,
-          fileParallelism: false,
+          ...waiting,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -38,7 +45,8 @@ export default defineConfig({
           testTimeout: 180_000,
           // The first hook may have to build the control plane.
           hookTimeout: 3_000_000,
-          fileParallelism: false,
+          ...waiting,
+          sequence: { groupOrder: 2 },
         },
       },
     ],
