@@ -1,5 +1,4 @@
 /** The pods of a node, followed on a real API server that is killed, cut off and restored from an older backup. */
-import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, TaskGroup } from '../../src/async/index.js';
 import {
@@ -13,57 +12,15 @@ import type { Snapshot } from '../../src/pods/index.js';
 import { ApiSource } from '../../src/pods/sources/api.js';
 import { Timeline } from '../../src/timeline/index.js';
 import { type ControlPlane, startControlPlane } from '../env/control-plane.js';
-import { CleanupStack } from '../env/index.js';
+import { CleanupStack, type CuttableLine, machineAddress, openLine } from '../env/index.js';
 import { newPod } from './kube-api-contract-pods.js';
 
 const nodeName = 'loss-node';
 const cleanups = new CleanupStack();
 let plane: ControlPlane;
 let admin: KubeApi;
-let line: CutLine;
+let line: CuttableLine;
 let snapshots: Snapshot[];
-
-/** A line to the server that can be cut without the server's doing. */
-class CutLine {
-  readonly #sockets = new Set<Socket>();
-  #server: Server | undefined;
-  port = 0;
-
-  async open(host: string, port: number): Promise<void> {
-    const server = createServer((inner) => {
-      const outer = createConnection({ host, port });
-      for (const [socket, other] of [
-        [inner, outer],
-        [outer, inner],
-      ] as const) {
-        this.#sockets.add(socket);
-        socket.on('error', () => undefined);
-        socket.on('close', () => {
-          this.#sockets.delete(socket);
-          other.destroy();
-        });
-        socket.pipe(other);
-      }
-    });
-    this.#server = server;
-    await new Promise<void>((resolve) => server.listen(this.port, '127.0.0.1', resolve));
-    const address = server.address();
-    this.port = typeof address === 'object' && address !== null ? address.port : 0;
-  }
-
-  get connections(): number {
-    return this.#sockets.size / 2;
-  }
-
-  cut(): void {
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  async close(): Promise<void> {
-    this.cut();
-    await new Promise((resolve) => this.#server?.close(resolve));
-  }
-}
 
 const names = (): string[] =>
   (snapshots.at(-1)?.pods ?? []).map(({ metadata }) => metadata.name ?? '').sort();
@@ -80,17 +37,15 @@ beforeAll(async () => {
   plane = await startControlPlane({ cleanups });
   admin = (await plane.connect()).client();
   await admin.create(resources.serviceAccounts, { metadata: { name: 'default', namespace: 'default' } });
-  line = new CutLine();
-  const { hostname, port } = new URL(plane.url);
-  await line.open(hostname, Number(port));
-  cleanups.defer('line', () => line.close());
+  const serverPort = Number(new URL(plane.url).port);
+  line = await openLine({ cleanups, host: machineAddress(), serverPort });
   const access = await loadKubeconfig(plane.nodeKubeconfig(nodeName));
   const connection = connectKubeApi({
     clock: systemClock,
     userAgent: 'nodelet-test',
     access: {
       ...access,
-      endpoint: { ...access.endpoint, server: new URL(`https://127.0.0.1:${line.port}`) },
+      endpoint: { ...access.endpoint, server: new URL(`https://${machineAddress()}:${line.port}`) },
     },
   });
   cleanups.defer('connection', async () => connection.close());
@@ -124,7 +79,7 @@ describe('the pods of a node', () => {
     const before = await create();
     await until([before]);
     const delivered = snapshots.length;
-    line.cut();
+    line.reset();
     const after = await create();
     await until([before, after]);
     expect(snapshots.slice(delivered).every(({ pods }) => pods.length >= 1)).toBe(true);

@@ -2,7 +2,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { resources, type SimulatedKubeApi } from '../../src/kube/client/index.js';
 import type { FaultRule } from '../../src/kube/client/sim/faults.js';
-import { ClusterMachine, type ClusterNode, isReady, startClusterNode } from './cluster-node.js';
+import { ClusterMachine, isReady, type Member, startMember } from './cluster-machine.js';
 import { endNodes, minute, second } from './node.js';
 import { staticName, staticPod } from './pods.js';
 import { seededRandom } from './seeded-random.js';
@@ -31,7 +31,7 @@ class Story {
   readonly #deleted = new Set<string>();
   #made = 0;
   #takeBack: (() => void)[] = [];
-  #test: ClusterNode | undefined;
+  #test: Member | undefined;
   readonly steps: string[] = [];
 
   constructor(seed: number) {
@@ -39,13 +39,13 @@ class Story {
     this.#random = seededRandom(seed);
   }
 
-  get test(): ClusterNode {
+  get test(): Member {
     if (this.#test === undefined) throw new Error('no kubelet was started');
     return this.#test;
   }
 
   async start(): Promise<void> {
-    this.#test = await startClusterNode({ on: this.on, statics, seed: this.#seed });
+    this.#test = await startMember({ on: this.on, statics, seed: this.#seed });
   }
 
   async step(): Promise<void> {

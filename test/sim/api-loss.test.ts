@@ -1,7 +1,7 @@
 /** The API is away for long, or comes back as it was before: pods go on, and what happened meanwhile is told afterwards. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { type KubeApi, resources } from '../../src/kube/client/index.js';
-import { type ClusterNode, startClusterNode } from './cluster-node.js';
+import { type Member, startMember } from './cluster-machine.js';
 import { endNodes, minute, nodeName, second } from './node.js';
 import { staticName, staticPod } from './pods.js';
 
@@ -10,13 +10,13 @@ afterEach(endNodes);
 const leaseRef = { namespace: 'kube-node-lease', name: nodeName };
 const inSeconds = { 'run-time': '1s', 'exit-code': '7' };
 
-async function leaseAgeMs({ on, node }: ClusterNode): Promise<number> {
+async function leaseAgeMs({ on, node }: Member): Promise<number> {
   const { spec } = await on.api.get(resources.leases, leaseRef);
   return node.clock.now() - Date.parse(spec?.renewTime ?? '');
 }
 
 /** How many calls each second brought. */
-function countSeconds(test: ClusterNode): Map<number, number> {
+function countSeconds(test: Member): Map<number, number> {
   const counts = new Map<number, number>();
   const seen: KubeApi = test.line.api;
   for (const verb of ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'post'] as const) {
@@ -32,7 +32,7 @@ function countSeconds(test: ClusterNode): Map<number, number> {
 
 describe('an API that is away for ten minutes', () => {
   it('is told afterwards what happened meanwhile, and nothing was stopped that it did not delete', async () => {
-    const test = await startClusterNode({ statics: [staticPod('static'), staticPod('leaves')] });
+    const test = await startMember({ statics: [staticPod('static'), staticPod('leaves')] });
     const { on, node } = test;
     const { api, machine } = on;
     await on.create('steady', { containers: ['app', 'other'] });
@@ -78,11 +78,10 @@ describe('an API that is away for ten minutes', () => {
     const { exitCode, finishedAt } = job.status?.containerStatuses?.[0]?.state?.terminated ?? {};
     expect(exitCode).toBe(4);
     expect(Date.parse(finishedAt ?? '')).toBeLessThan(lostMs + 4 * minute);
-    await test.untilReady('new', second);
+    await test.untilReady('new');
     await test.untilGone('deleted', second);
     for (const name of ['deleted', 'forced']) expect(machine.running(name)).toEqual([]);
-    for (const name of ['steady', staticName('static'), staticName('comes')])
-      await test.untilReady(name, second);
+    for (const name of ['steady', staticName('static'), staticName('comes')]) await test.untilReady(name);
     await test.untilGone(staticName('leaves'), second);
     expect([machine.running('steady'), machine.running(staticName('static'))]).toEqual([
       (before as unknown[])[0],
@@ -94,7 +93,7 @@ describe('an API that is away for ten minutes', () => {
   it('is not asked by all nodes at the same moments when it is back', async () => {
     const firsts: number[] = [];
     for (let seed = 1; seed <= 5; seed++) {
-      const test = await startClusterNode({ seed });
+      const test = await startMember({ seed });
       await test.on.create('steady');
       await test.untilReady('steady');
       const backMs = test.node.clock.monotonic() + minute;
@@ -115,7 +114,7 @@ describe('an API that is away for ten minutes', () => {
 
 describe('an API that comes back as it was before', () => {
   it('gets its statuses again; what it no longer has is stopped, what it has again runs', async () => {
-    const test = await startClusterNode({ statics: [staticPod('static')] });
+    const test = await startMember({ statics: [staticPod('static')] });
     const { on, node } = test;
     await on.create('steady');
     const { metadata } = await on.create('ended', { graceSeconds: 1 });
@@ -146,7 +145,7 @@ describe('an API that comes back as it was before', () => {
 
 describe('a kubelet that starts while the API is away', () => {
   it('runs static pods, leaves the others alone, and acts on the API when it is back', async () => {
-    const first = await startClusterNode();
+    const first = await startMember();
     const { on } = first;
     await on.create('steady');
     await on.create('forced');
@@ -154,7 +153,7 @@ describe('a kubelet that starts while the API is away', () => {
     const before = on.machine.running('steady');
     await first.crash();
     on.api.setReachable(false);
-    const test = await startClusterNode({ on, statics: [staticPod('static')] });
+    const test = await startMember({ on, statics: [staticPod('static')] });
     await test.node.untilReady(staticName('static'));
     await test.node.advance(10 * minute);
     expect(on.machine.running('steady')).toEqual(before);
