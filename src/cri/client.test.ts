@@ -440,6 +440,19 @@ describe('connectCri', () => {
 });
 
 describe('serveCri', () => {
+  it('may be closed at any moment of its beginning', async () => {
+    await serve({ version: goodVersion });
+    for (let turns = 0; turns < 60; turns++) {
+      const client = connect();
+      const answer = errorOf(client.version({}));
+      for (let turn = 0; turn < turns; turn++) {
+        await new Promise<void>((next) => (turns % 2 === 0 ? setImmediate(next) : process.nextTick(next)));
+      }
+      client.close();
+      await answer;
+    }
+  });
+
   it('replaces a socket left behind, but no other file', async () => {
     const first = await serve({ version: goodVersion });
     await serve({ version: goodVersion });

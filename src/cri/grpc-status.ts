@@ -1,5 +1,4 @@
 /** How a gRPC call ended, told from what HTTP/2 showed of it. */
-import { constants } from 'node:http2';
 import { type CriCodeName, CriError, criErrorFromStatus } from './errors.js';
 
 /** Headers or trailers of an answer, by lower-case name. */
@@ -40,7 +39,7 @@ export function callError({
     const details = `connection error: desc = "transport: Error while dialing: dial unix ${socketPath}: connect: ${words}"`;
     return new CriError('Unavailable', details, { cause: error });
   }
-  if (resetCode !== 0 && error?.code === 'ERR_HTTP2_STREAM_ERROR') {
+  if (resetCode !== 0) {
     const codeName = codesByReset.get(resetCode) ?? 'Internal';
     return new CriError(codeName, `stream terminated by RST_STREAM with error code: ${resetCode}`, {
       cause: error,
@@ -68,10 +67,14 @@ const codesByHttpStatus = new Map<number, CriCodeName>([
 ]);
 
 const codesByReset = new Map<number, CriCodeName>([
-  [constants.NGHTTP2_REFUSED_STREAM, 'Unavailable'],
-  [constants.NGHTTP2_CANCEL, 'Canceled'],
-  [constants.NGHTTP2_ENHANCE_YOUR_CALM, 'ResourceExhausted'],
-  [constants.NGHTTP2_INADEQUATE_SECURITY, 'PermissionDenied'],
+  // That it was not looked at.
+  [7, 'Unavailable'],
+  // That it was cancelled.
+  [8, 'Canceled'],
+  // That there was too much of it.
+  [11, 'ResourceExhausted'],
+  // That the connection is not safe enough.
+  [12, 'PermissionDenied'],
 ]);
 
 /** The words of a status travel with bytes outside of printable ASCII as `%XX` of their UTF-8. */

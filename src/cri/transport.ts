@@ -1,13 +1,13 @@
 /**
  * One gRPC connection to a unix socket, with calls that are promises and streams that are async iterables.
- * It is gRPC on Node's own HTTP/2: the agent makes a dozen calls per pod, so what a call costs is what a pod costs.
+ * The agent makes a dozen calls per pod, so what a call costs is what a pod costs.
  */
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
-import { createConnection } from 'node:net';
 import type { Init, MethodInfo } from './codec.js';
 import { CriError } from './errors.js';
 import { frameMessage, MessageReader } from './grpc-frames.js';
 import { type AnswerHeaders, callError, timeoutText } from './grpc-status.js';
+import { encodeHeaders } from './h2/hpack.js';
+import { H2Session, type H2Stream, type StreamEnd } from './h2/session.js';
 import type { CallOptions } from './runtime.js';
 
 /** Both sides refuse larger messages. */
@@ -19,7 +19,24 @@ const MAX_TIMEOUT_MS = 2_147_483_647;
 const streamWindowBytes = 1024 * 1024;
 const connectionWindowBytes = MAX_MESSAGE_BYTES;
 
+/** Blocks of request headers that are kept; there are some for each method. */
+const rememberedBlocks = 256;
+
 type EndCall = (error: CriError) => void;
+
+/** Who hears of an answer. */
+interface Listener {
+  data(chunk: Buffer): void;
+  /** Once, with what went wrong. */
+  ended(error: CriError | undefined): void;
+}
+
+interface Call {
+  /** Ends it from this side. */
+  readonly fail: EndCall;
+  /** Of a call that is not read at once. */
+  consumed(bytes: number): void;
+}
 
 /** Connects with the first call and again after a loss; calls while the socket is away fail at once with Unavailable. */
 export class GrpcConnection {
@@ -27,7 +44,8 @@ export class GrpcConnection {
   readonly #headers: Readonly<Record<string, string>>;
   /** How to end each call under way. */
   readonly #active = new Set<EndCall>();
-  #session: ClientHttp2Session | undefined;
+  readonly #blocks = new Map<string, Buffer>();
+  #session: H2Session | undefined;
   #closed = false;
 
   constructor(socketPath: string, headers: Readonly<Record<string, string>> = {}) {
@@ -41,25 +59,26 @@ export class GrpcConnection {
     options: CallOptions = {},
   ): Promise<Response> {
     return new Promise((resolve, reject) => {
-      const { stream, ended, fail } = this.#call(method, request, options);
       const reader = new MessageReader(MAX_MESSAGE_BYTES);
       let message: Uint8Array | undefined;
-      stream?.on('data', (chunk: Buffer) => {
-        try {
-          reader.push(chunk);
-          message ??= reader.next();
-        } catch (error) {
-          fail(internalError(error));
-        }
-      });
-      ended((error) => {
-        if (error !== undefined) return reject(error);
-        if (message === undefined) return reject(new CriError('Internal', 'the response has no message'));
-        try {
-          resolve(method.response.decode(message));
-        } catch (decodeError) {
-          reject(internalError(decodeError));
-        }
+      const call = this.#call(method, request, options, true, {
+        data: (chunk) => {
+          try {
+            reader.push(chunk);
+            message ??= reader.next();
+          } catch (error) {
+            call.fail(internalError(error));
+          }
+        },
+        ended: (error) => {
+          if (error !== undefined) return reject(error);
+          if (message === undefined) return reject(new CriError('Internal', 'the response has no message'));
+          try {
+            resolve(method.response.decode(message));
+          } catch (decodeError) {
+            reject(internalError(decodeError));
+          }
+        },
       });
     });
   }
@@ -70,28 +89,41 @@ export class GrpcConnection {
     request: Init<Request>,
     options: CallOptions = {},
   ): AsyncGenerator<Response, void, undefined> {
-    const { stream, ended, fail } = this.#call(method, request, options);
-    const outcome = new Promise<CriError | undefined>((resolve) => ended(resolve));
     const reader = new MessageReader(MAX_MESSAGE_BYTES);
+    const chunks: Buffer[] = [];
+    let end: { readonly error: CriError | undefined } | undefined;
+    let wake = (): void => undefined;
+    const call = this.#call(method, request, options, false, {
+      data: (chunk) => {
+        chunks.push(chunk);
+        wake();
+      },
+      ended: (error) => {
+        end = { error };
+        wake();
+      },
+    });
     try {
-      if (stream !== undefined) {
-        const chunks: AsyncIterator<Buffer> = stream[Symbol.asyncIterator]();
-        for (;;) {
-          // A stream that breaks says so here, too, but only `outcome` knows the reason.
-          const next = await chunks.next().catch(() => undefined);
-          if (next === undefined || next.done) break;
-          reader.push(next.value);
-          for (let bytes = reader.next(); bytes !== undefined; bytes = reader.next()) {
-            yield method.response.decode(bytes);
-          }
+      for (;;) {
+        const chunk = chunks.shift();
+        if (chunk === undefined) {
+          if (end !== undefined) break;
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+          continue;
+        }
+        call.consumed(chunk.length);
+        reader.push(chunk);
+        for (let bytes = reader.next(); bytes !== undefined; bytes = reader.next()) {
+          yield method.response.decode(bytes);
         }
       }
-      const error = await outcome;
-      if (error !== undefined) throw error;
+      if (end.error !== undefined) throw end.error;
     } catch (error) {
       throw internalError(error);
     } finally {
-      fail(new CriError('Canceled', 'context canceled'));
+      call.fail(new CriError('Canceled', 'context canceled'));
     }
   }
 
@@ -105,122 +137,94 @@ export class GrpcConnection {
     this.#session = undefined;
   }
 
-  /** Sends the request. `ended` is told once how the call ended; `fail` ends it from this side. */
+  /** Sends the request. `isRead` says that what comes is taken as it comes. */
   #call<Request extends object>(
     method: MethodInfo<Request, object>,
     request: Init<Request>,
     { signal, timeoutMs }: CallOptions,
-  ): {
-    readonly stream: ClientHttp2Stream | undefined;
-    readonly ended: (listener: (error: CriError | undefined) => void) => void;
-    readonly fail: EndCall;
-  } {
-    let result: { readonly error: CriError | undefined } | undefined;
-    let listener: ((error: CriError | undefined) => void) | undefined;
-    let stream: ClientHttp2Stream | undefined;
+    isRead: boolean,
+    listener: Listener,
+  ): Call {
+    let isOver = false;
+    let stream: H2Stream | undefined;
     let timer: NodeJS.Timeout | undefined;
+    let headers: AnswerHeaders | undefined;
+    let trailers: AnswerHeaders | undefined;
     const settle = (error: CriError | undefined): void => {
-      if (result !== undefined) return;
-      result = { error };
+      if (isOver) return;
+      isOver = true;
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
       this.#active.delete(fail);
-      listener?.(error);
+      listener.ended(error);
     };
     const fail: EndCall = (error) => {
-      if (result !== undefined) return;
+      if (isOver) return;
+      stream?.cancel();
       settle(error);
-      stream?.close(constants.NGHTTP2_CANCEL);
-      // What was never sent need not be taken back.
-      if (stream?.pending) stream.destroy();
     };
     const onAbort = (): void => fail(new CriError('Canceled', 'context canceled', { cause: signal?.reason }));
-    const ended = (listen: (error: CriError | undefined) => void): void => {
-      if (result === undefined) listener = listen;
-      else listen(result.error);
-    };
+    const call: Call = { fail, consumed: (bytes) => stream?.consumed(bytes) };
     const refusal = this.#refusal(signal);
     if (refusal !== undefined) {
       settle(refusal);
-      return { stream, ended, fail };
+      return call;
     }
     const limitMs =
       timeoutMs === undefined || timeoutMs > MAX_TIMEOUT_MS ? undefined : Math.max(0, Math.ceil(timeoutMs));
     try {
       const body = frameMessage(method.request.encode(request));
-      stream = this.#request(method.path, limitMs);
-      stream.end(body);
+      const events = {
+        headers: (received: AnswerHeaders): void => {
+          if (headers === undefined) headers = received;
+          else trailers = received;
+        },
+        data: (chunk: Buffer): void => listener.data(chunk),
+        ended: ({ resetCode, error }: StreamEnd): void =>
+          settle(callError({ socketPath: this.#socketPath, headers, trailers, resetCode, error })),
+      };
+      stream = this.#connected().open(this.#block(method.path, limitMs), body, events, isRead);
     } catch (error) {
       settle(internalError(error));
-      return { stream: undefined, ended, fail };
+      return call;
     }
     this.#active.add(fail);
     signal?.addEventListener('abort', onAbort, { once: true });
     if (limitMs !== undefined) {
       timer = setTimeout(() => fail(new CriError('DeadlineExceeded', 'context deadline exceeded')), limitMs);
     }
-    this.#follow(stream, settle);
-    return { stream, ended, fail };
+    return call;
   }
 
-  /** Tells how the call ended once HTTP/2 is through with it. */
-  #follow(stream: ClientHttp2Stream, settle: (error: CriError | undefined) => void): void {
-    let headers: AnswerHeaders | undefined;
-    let trailers: AnswerHeaders | undefined;
-    let failure: NodeJS.ErrnoException | undefined;
-    stream.once('response', (received) => {
-      headers = received;
-    });
-    stream.once('trailers', (received) => {
-      trailers = received;
-    });
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      failure ??= error;
-    });
-    stream.once('close', () =>
-      settle(
-        callError({
-          socketPath: this.#socketPath,
-          headers,
-          trailers,
-          resetCode: stream.rstCode ?? 0,
-          error: failure,
-        }),
-      ),
-    );
-  }
-
-  #request(path: string, timeoutMs: number | undefined): ClientHttp2Stream {
-    return this.#connected().request({
+  #block(path: string, timeoutMs: number | undefined): Buffer {
+    const timeout = timeoutMs === undefined ? '' : timeoutText(timeoutMs);
+    const key = `${path} ${timeout}`;
+    const known = this.#blocks.get(key);
+    if (known !== undefined) return known;
+    const block = encodeHeaders({
       ':method': 'POST',
+      ':scheme': 'http',
       ':path': path,
+      ':authority': 'localhost',
       'content-type': 'application/grpc',
       te: 'trailers',
-      ...(timeoutMs === undefined ? {} : { 'grpc-timeout': timeoutText(timeoutMs) }),
+      ...(timeout === '' ? {} : { 'grpc-timeout': timeout }),
       ...this.#headers,
     });
+    if (this.#blocks.size >= rememberedBlocks) this.#blocks.clear();
+    this.#blocks.set(key, block);
+    return block;
   }
 
-  #connected(): ClientHttp2Session {
-    const current = this.#session;
-    if (current !== undefined && !current.closed && !current.destroyed) return current;
-    const session = connect('http://localhost', {
-      createConnection: () => createConnection(this.#socketPath),
-      settings: { enablePush: false, initialWindowSize: streamWindowBytes },
-    });
-    const forget = (): void => {
-      if (this.#session === session) this.#session = undefined;
-    };
-    session.once('connect', () => session.setLocalWindowSize(connectionWindowBytes));
-    // Every call on the session tells its own error; the session's only has to be heard.
-    session.on('error', forget);
-    session.once('goaway', () => {
-      forget();
-      session.close();
-    });
-    session.once('close', forget);
-    this.#session = session;
-    return session;
+  #connected(): H2Session {
+    if (this.#session?.isUsable !== true) {
+      this.#session = new H2Session({
+        socketPath: this.#socketPath,
+        streamWindowBytes,
+        connectionWindowBytes,
+      });
+    }
+    return this.#session;
   }
 
   #refusal(signal: AbortSignal | undefined): CriError | undefined {

@@ -1,0 +1,99 @@
+/** The frames of HTTP/2 (RFC 9113) that a client writes, and how those that it reads are cut out of the bytes. */
+
+export const frameTypes = {
+  data: 0,
+  headers: 1,
+  resetStream: 3,
+  settings: 4,
+  pushPromise: 5,
+  ping: 6,
+  goAway: 7,
+  windowUpdate: 8,
+  continuation: 9,
+} as const;
+
+export const flags = { endStream: 0x1, ack: 0x1, endHeaders: 0x4, padded: 0x8, priority: 0x20 } as const;
+
+export const settingIds = {
+  headerTableSize: 1,
+  enablePush: 2,
+  maxConcurrentStreams: 3,
+  initialWindowSize: 4,
+  maxFrameSize: 5,
+} as const;
+
+export const errorCodes = { noError: 0, protocolError: 1, refusedStream: 7, cancel: 8 } as const;
+
+export const clientPreface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
+
+const prefixBytes = 9;
+/** Nobody sends larger ones unless he was told that he may. */
+export const maxFrameBytes = 16_384;
+
+export interface Frame {
+  readonly type: number;
+  readonly flags: number;
+  readonly streamId: number;
+  readonly payload: Buffer;
+}
+
+export function frame(type: number, flag: number, streamId: number, payload: Uint8Array): Buffer {
+  const bytes = Buffer.allocUnsafe(prefixBytes + payload.length);
+  bytes.writeUIntBE(payload.length, 0, 3);
+  bytes[3] = type;
+  bytes[4] = flag;
+  bytes.writeUInt32BE(streamId, 5);
+  bytes.set(payload, prefixBytes);
+  return bytes;
+}
+
+export function numberFrame(type: number, streamId: number, value: number): Buffer {
+  const payload = Buffer.allocUnsafe(4);
+  payload.writeUInt32BE(value, 0);
+  return frame(type, 0, streamId, payload);
+}
+
+export function settingsFrame(settings: ReadonlyArray<readonly [id: number, value: number]>): Buffer {
+  const payload = Buffer.allocUnsafe(6 * settings.length);
+  settings.forEach(([id, value], index) => {
+    payload.writeUInt16BE(id, 6 * index);
+    payload.writeUInt32BE(value, 6 * index + 2);
+  });
+  return frame(frameTypes.settings, 0, 0, payload);
+}
+
+/** Gathers chunks and gives the frames that are whole. */
+export class FrameReader {
+  #rest: Buffer | undefined;
+
+  /** Fails on a frame that is larger than it may be. */
+  *push(chunk: Buffer): Generator<Frame, void, undefined> {
+    const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk]);
+    let at = 0;
+    while (bytes.length - at >= prefixBytes) {
+      const length = bytes.readUIntBE(at, 3);
+      if (length > maxFrameBytes) throw new Error(`a frame of ${length} bytes is larger than was allowed`);
+      const end = at + prefixBytes + length;
+      if (bytes.length < end) break;
+      yield {
+        type: bytes[at + 3] ?? 0,
+        flags: bytes[at + 4] ?? 0,
+        streamId: bytes.readUInt32BE(at + 5) & 0x7fff_ffff,
+        payload: bytes.subarray(at + prefixBytes, end),
+      };
+      at = end;
+    }
+    this.#rest = at === bytes.length ? undefined : bytes.subarray(at);
+  }
+}
+
+/** What a frame of data or headers holds without its padding and, of headers, without a priority. */
+export function contentOf({ type, flags: flag, payload }: Frame): Buffer {
+  const isPadded = (flag & flags.padded) !== 0;
+  const hasPriority = type === frameTypes.headers && (flag & flags.priority) !== 0;
+  if (!isPadded && !hasPriority) return payload;
+  const padding = isPadded ? (payload[0] ?? 0) : 0;
+  const start = (isPadded ? 1 : 0) + (hasPriority ? 5 : 0);
+  if (start + padding > payload.length) throw new Error('a frame is shorter than its padding');
+  return payload.subarray(start, payload.length - padding);
+}

@@ -1,0 +1,392 @@
+/**
+ * One HTTP/2 connection to a unix socket for calls that send a message and read an answer. Node's own costs several times
+ * as much for each call, and an agent makes a dozen of them for each pod.
+ */
+import { createConnection, type Socket } from 'node:net';
+import {
+  clientPreface,
+  contentOf,
+  errorCodes,
+  type Frame,
+  FrameReader,
+  flags,
+  frame,
+  frameTypes,
+  maxFrameBytes,
+  numberFrame,
+  settingIds,
+  settingsFrame,
+} from './frames.js';
+import { decodeHeaders, type Headers } from './hpack.js';
+
+export interface StreamEvents {
+  /** First those of the answer, then its trailers; an answer without a body has them in one. */
+  headers(headers: Headers): void;
+  data(chunk: Buffer): void;
+  /** Once, and nothing after it; not after `cancel`. */
+  ended(end: StreamEnd): void;
+}
+
+export interface StreamEnd {
+  /** What the other side gave up the stream with; 0 for one that ended by itself. */
+  readonly resetCode: number;
+  readonly error: Error | undefined;
+}
+
+export interface SessionOptions {
+  readonly socketPath: string;
+  /** What the other side may send on a stream before it is read. */
+  readonly streamWindowBytes: number;
+  /** The same for all streams together. */
+  readonly connectionWindowBytes: number;
+}
+
+/** What each side may send at first. */
+const defaultWindowBytes = 65_535;
+const largestWindowBytes = 2 ** 31 - 1;
+const lastStreamId = 2 ** 31 - 1;
+const rememberedBlocks = 64;
+const largestBlockBytes = 64 * 1024;
+
+/** Of one call; made by `H2Session.open`. */
+export class H2Stream {
+  id = 0;
+  sendWindow = 0;
+  /** What could not be sent yet. */
+  unsent: Buffer | undefined;
+  /** Read, but not told to the other side. */
+  unacknowledgedBytes = 0;
+
+  constructor(
+    readonly session: H2Session,
+    readonly block: Buffer,
+    readonly body: Buffer,
+    readonly events: StreamEvents,
+    /** Whether what comes counts as read at once; else `consumed` tells. */
+    readonly isRead: boolean,
+  ) {}
+
+  consumed(bytes: number): void {
+    this.session.consumed(this, bytes);
+  }
+
+  cancel(): void {
+    this.session.cancel(this);
+  }
+}
+
+export class H2Session {
+  readonly #options: SessionOptions;
+  readonly #socket: Socket;
+  readonly #reader = new FrameReader();
+  readonly #streams = new Map<number, H2Stream>();
+  /** More than the other side takes at once wait. */
+  readonly #waiting: H2Stream[] = [];
+  /** Answers hardly differ in their headers. */
+  readonly #blocks = new Map<string, Headers>();
+  #partial: { readonly frame: Frame; readonly parts: Buffer[] } | undefined;
+  #nextId = 1;
+  #sendWindow = defaultWindowBytes;
+  #peerWindow = defaultWindowBytes;
+  #peerFrameBytes = maxFrameBytes;
+  #peerStreams = Number.POSITIVE_INFINITY;
+  #unacknowledgedBytes = 0;
+  #isUsable = true;
+  #isClosed = false;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.#socket = createConnection(options.socketPath);
+    let failure: Error | undefined;
+    this.#socket.on('error', (error) => {
+      failure ??= error;
+      this.#isUsable = false;
+    });
+    this.#socket.once('end', () => {
+      this.#isUsable = false;
+    });
+    this.#socket.once('close', () => this.#close(failure));
+    this.#socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    this.#socket.write(
+      Buffer.concat([
+        clientPreface,
+        settingsFrame([
+          [settingIds.headerTableSize, 0],
+          [settingIds.enablePush, 0],
+          [settingIds.initialWindowSize, options.streamWindowBytes],
+        ]),
+        numberFrame(frameTypes.windowUpdate, 0, options.connectionWindowBytes - defaultWindowBytes),
+      ]),
+    );
+  }
+
+  /** Whether calls may be made on it; those under way may still end well when it is not. */
+  get isUsable(): boolean {
+    return this.#isUsable && this.#nextId < lastStreamId - 2;
+  }
+
+  /** Sends a call: an encoded block of headers and the whole body. */
+  open(block: Buffer, body: Buffer, events: StreamEvents, isRead: boolean): H2Stream {
+    const stream = new H2Stream(this, block, body, events, isRead);
+    if (this.#streams.size < this.#peerStreams && this.#waiting.length === 0) this.#begin(stream);
+    else this.#waiting.push(stream);
+    return stream;
+  }
+
+  /** Ends all calls with nothing but the connection as the reason. */
+  destroy(): void {
+    this.#isUsable = false;
+    this.#socket.destroy();
+  }
+
+  cancel(stream: H2Stream): void {
+    const place = this.#waiting.indexOf(stream);
+    if (place >= 0) this.#waiting.splice(place, 1);
+    if (!this.#forget(stream)) return;
+    this.#send(numberFrame(frameTypes.resetStream, stream.id, errorCodes.cancel));
+    this.#turn();
+  }
+
+  consumed(stream: H2Stream, bytes: number): void {
+    stream.unacknowledgedBytes += bytes;
+    if (stream.unacknowledgedBytes < this.#options.streamWindowBytes / 2 || !this.#streams.has(stream.id))
+      return;
+    this.#send(numberFrame(frameTypes.windowUpdate, stream.id, stream.unacknowledgedBytes));
+    stream.unacknowledgedBytes = 0;
+  }
+
+  #begin(stream: H2Stream): void {
+    stream.id = this.#nextId;
+    this.#nextId += 2;
+    stream.sendWindow = this.#peerWindow;
+    this.#streams.set(stream.id, stream);
+    const { block, body, id } = stream;
+    if (block.length > this.#peerFrameBytes) throw new Error('the headers of a call are too long');
+    const head = frame(frameTypes.headers, flags.endHeaders, id, block);
+    const mayGo = Math.min(this.#sendWindow, stream.sendWindow, this.#peerFrameBytes);
+    if (body.length > mayGo) {
+      stream.unsent = body;
+      this.#send(head);
+      this.#flush(stream);
+      return;
+    }
+    this.#sendWindow -= body.length;
+    stream.sendWindow -= body.length;
+    this.#send(Buffer.concat([head, frame(frameTypes.data, flags.endStream, id, body)]));
+  }
+
+  /** Sends as much of a body as the other side has room for. */
+  #flush(stream: H2Stream): void {
+    while (stream.unsent !== undefined) {
+      const mayGo = Math.min(this.#sendWindow, stream.sendWindow, this.#peerFrameBytes);
+      if (mayGo <= 0) return;
+      const part = stream.unsent.subarray(0, mayGo);
+      const isLast = part.length === stream.unsent.length;
+      stream.unsent = isLast ? undefined : stream.unsent.subarray(mayGo);
+      this.#sendWindow -= part.length;
+      stream.sendWindow -= part.length;
+      this.#send(frame(frameTypes.data, isLast ? flags.endStream : 0, stream.id, part));
+    }
+  }
+
+  #flushAll(): void {
+    for (const stream of this.#streams.values()) this.#flush(stream);
+  }
+
+  /** Lets those begin that waited for their turn. */
+  #turn(): void {
+    while (this.#isUsable && this.#streams.size < this.#peerStreams) {
+      const next = this.#waiting.shift();
+      if (next === undefined) break;
+      this.#begin(next);
+    }
+    // Said goodbye to, and nothing left to hear.
+    if (!this.#isUsable && this.#streams.size === 0 && !this.#isClosed) this.#socket.destroy();
+  }
+
+  #send(bytes: Buffer): void {
+    if (!this.#socket.destroyed) this.#socket.write(bytes);
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      for (const received of this.#reader.push(chunk)) {
+        if (this.#isClosed) return;
+        this.#handle(received);
+      }
+    } catch (error) {
+      const goodbye = Buffer.alloc(8);
+      goodbye.writeUInt32BE(errorCodes.protocolError, 4);
+      this.#send(frame(frameTypes.goAway, 0, 0, goodbye));
+      this.#isUsable = false;
+      this.#socket.destroy(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  #handle(received: Frame): void {
+    if (this.#partial !== undefined && received.type !== frameTypes.continuation) {
+      throw new Error('a block of headers was interrupted');
+    }
+    const { type, flags: flag, streamId, payload } = received;
+    switch (type) {
+      case frameTypes.data:
+        this.#data(received);
+        break;
+      case frameTypes.headers:
+        if ((flag & flags.endHeaders) !== 0) this.#headers(received, contentOf(received));
+        else this.#partial = { frame: received, parts: [contentOf(received)] };
+        break;
+      case frameTypes.continuation:
+        this.#continue(received);
+        break;
+      case frameTypes.resetStream:
+        this.#reset(streamId, payload.readUInt32BE(0));
+        break;
+      case frameTypes.settings:
+        if ((flag & flags.ack) === 0) this.#settings(payload);
+        break;
+      case frameTypes.ping:
+        if ((flag & flags.ack) === 0) this.#send(frame(frameTypes.ping, flags.ack, 0, payload));
+        break;
+      case frameTypes.goAway:
+        this.#goAway(payload.readUInt32BE(0) & lastStreamId);
+        break;
+      case frameTypes.windowUpdate:
+        this.#moreRoom(streamId, payload.readUInt32BE(0) & largestWindowBytes);
+        break;
+      case frameTypes.pushPromise:
+        throw new Error('a push was not asked for');
+      default:
+        // Kinds that are not known, and priorities, mean nothing here.
+        break;
+    }
+  }
+
+  #data(received: Frame): void {
+    const { streamId, payload } = received;
+    // The connection's room is given back whoever reads: a slow reader is held back by the room of its stream.
+    this.#unacknowledgedBytes += payload.length;
+    if (this.#unacknowledgedBytes >= this.#options.connectionWindowBytes / 2) {
+      this.#send(numberFrame(frameTypes.windowUpdate, 0, this.#unacknowledgedBytes));
+      this.#unacknowledgedBytes = 0;
+    }
+    const stream = this.#streams.get(streamId);
+    if (stream === undefined) return;
+    const content = contentOf(received);
+    if (content.length > 0) stream.events.data(content);
+    if ((received.flags & flags.endStream) !== 0) this.#end(stream);
+    else if (stream.isRead) this.consumed(stream, payload.length);
+    else if (payload.length > content.length) this.consumed(stream, payload.length - content.length);
+  }
+
+  #continue(received: Frame): void {
+    const partial = this.#partial;
+    if (partial === undefined || partial.frame.streamId !== received.streamId) {
+      throw new Error('headers are continued that did not begin');
+    }
+    partial.parts.push(received.payload);
+    if (partial.parts.reduce((sum, { length }) => sum + length, 0) > largestBlockBytes) {
+      throw new Error('a block of headers is too long');
+    }
+    if ((received.flags & flags.endHeaders) === 0) return;
+    this.#partial = undefined;
+    this.#headers(partial.frame, Buffer.concat(partial.parts));
+  }
+
+  #headers({ streamId, flags: flag }: Frame, block: Buffer): void {
+    const stream = this.#streams.get(streamId);
+    if (stream === undefined) return;
+    stream.events.headers(this.#decoded(block));
+    if ((flag & flags.endStream) !== 0) this.#end(stream);
+  }
+
+  #decoded(block: Buffer): Headers {
+    const key = block.toString('latin1');
+    const known = this.#blocks.get(key);
+    if (known !== undefined) return known;
+    const headers = decodeHeaders(block);
+    if (this.#blocks.size >= rememberedBlocks) this.#blocks.clear();
+    this.#blocks.set(key, headers);
+    return headers;
+  }
+
+  #end(stream: H2Stream): void {
+    // The answer is there before the request was: the rest of it is of no use.
+    if (stream.unsent !== undefined) {
+      this.#send(numberFrame(frameTypes.resetStream, stream.id, errorCodes.cancel));
+    }
+    this.#finish(stream, { resetCode: 0, error: undefined });
+  }
+
+  #reset(streamId: number, resetCode: number): void {
+    const stream = this.#streams.get(streamId);
+    if (stream === undefined) return;
+    const error = new Error(`the stream was given up with code ${resetCode}`);
+    this.#finish(stream, { resetCode, error });
+  }
+
+  #settings(payload: Buffer): void {
+    for (let at = 0; at + 6 <= payload.length; at += 6) {
+      const value = payload.readUInt32BE(at + 2);
+      switch (payload.readUInt16BE(at)) {
+        case settingIds.maxConcurrentStreams:
+          this.#peerStreams = value;
+          break;
+        case settingIds.initialWindowSize:
+          for (const stream of this.#streams.values()) stream.sendWindow += value - this.#peerWindow;
+          this.#peerWindow = value;
+          break;
+        case settingIds.maxFrameSize:
+          this.#peerFrameBytes = value;
+          break;
+        default:
+          // The others are about what is not done here.
+          break;
+      }
+    }
+    this.#send(frame(frameTypes.settings, flags.ack, 0, Buffer.alloc(0)));
+    this.#flushAll();
+    this.#turn();
+  }
+
+  #moreRoom(streamId: number, bytes: number): void {
+    if (streamId === 0) {
+      this.#sendWindow += bytes;
+      this.#flushAll();
+      return;
+    }
+    const stream = this.#streams.get(streamId);
+    if (stream === undefined) return;
+    stream.sendWindow += bytes;
+    this.#flush(stream);
+  }
+
+  /** Streams after the last one that it will answer were not looked at. */
+  #goAway(lastId: number): void {
+    this.#isUsable = false;
+    const error = new Error('the other side takes no more calls on this connection');
+    const end: StreamEnd = { resetCode: errorCodes.refusedStream, error };
+    for (const stream of [...this.#streams.values()]) if (stream.id > lastId) this.#finish(stream, end);
+    for (const stream of this.#waiting.splice(0)) stream.events.ended(end);
+    this.#turn();
+  }
+
+  #finish(stream: H2Stream, end: StreamEnd): void {
+    if (!this.#forget(stream)) return;
+    stream.events.ended(end);
+    this.#turn();
+  }
+
+  #forget(stream: H2Stream): boolean {
+    stream.unsent = undefined;
+    return this.#streams.delete(stream.id);
+  }
+
+  #close(error: Error | undefined): void {
+    this.#isClosed = true;
+    this.#isUsable = false;
+    const streams = [...this.#streams.values(), ...this.#waiting.splice(0)];
+    this.#streams.clear();
+    for (const stream of streams) stream.events.ended({ resetCode: 0, error });
+  }
+}
