@@ -18,6 +18,7 @@ export class PodConfig {
   readonly updates = new Channel<ConfigUpdate>(channelCapacity);
   readonly #options: PodConfigOptions;
   readonly #known = new Map<SourceName, ReadonlyMap<string, Pod>>();
+  readonly #last = new Map<SourceName, ReadonlyMap<string, Pod>>();
   readonly #handled = new Set<SourceName>();
   #merging: Promise<void> = Promise.resolve();
 
@@ -52,13 +53,16 @@ export class PodConfig {
     const { clock, timeline } = this.#options;
     const { source } = snapshot;
     const known = this.#known.get(source);
+    const last = this.#last.get(source);
     const merge = mergeSnapshot({
       known: known ?? new Map(),
+      ...(last === undefined ? {} : { last }),
       snapshot,
       first: known === undefined,
       seen: formatNanoTimestampOfMs(clock.now()),
     });
     this.#known.set(source, merge.pods);
+    this.#last.set(source, merge.snapshot);
     for (const { pod, what } of merge.duplicates) {
       timeline.event(
         podRef(pod),

@@ -35,16 +35,19 @@ function pod(uid: string, change: Change = {}): Pod {
 /** Merges snapshots one after another and tells the operations of the last. */
 function play(...snapshots: Pod[][]): { ops: string[]; pods: Map<string, Pod>; duplicates: string[] } {
   let known: ReadonlyMap<string, Pod> = new Map();
+  let last: ReadonlyMap<string, Pod> = new Map();
   let ops: string[] = [];
   let duplicates: string[] = [];
   snapshots.forEach((pods, index) => {
     const merge = mergeSnapshot({
       known,
+      last,
       snapshot: { source: 'api', pods },
       first: index === 0,
       seen: `seen-${index}`,
     });
     known = merge.pods;
+    last = merge.snapshot;
     ops = merge.updates.map((update) => `${update.op}[${update.pods.map((one) => one.metadata.uid).join()}]`);
     duplicates = merge.duplicates.map(({ pod: one, what }) => `${one.metadata.uid}: ${what}`);
   });
@@ -118,6 +121,24 @@ describe('mergeSnapshot', () => {
     expect(ops).toEqual(['ADD[A,C]']);
     expect(duplicates).toEqual(['B: pod name "x"']);
   });
+});
+
+it('mergeSnapshot does not look into an object that it has seen before', () => {
+  const seen = pod('A');
+  const unread: Pod = {
+    ...seen,
+    get spec(): Pod['spec'] {
+      throw new Error('compared');
+    },
+  };
+  const merge = mergeSnapshot({
+    known: new Map([['A', seen]]),
+    last: new Map([['A', unread]]),
+    snapshot: { source: 'api', pods: [unread, pod('B')] },
+    first: false,
+    seen: '',
+  });
+  expect(merge.updates.map(({ op }) => op)).toEqual(['ADD']);
 });
 
 it('mergeSnapshot keeps the first of two pods with one UID', () => {

@@ -22,6 +22,8 @@ export interface DuplicatePod {
 export interface Merge {
   /** The source's pods by UID after the merge. */
   readonly pods: ReadonlyMap<string, Pod>;
+  /** The same as the snapshot had them, for the next merge. */
+  readonly snapshot: ReadonlyMap<string, Pod>;
   /** In the order in which they must be handled. */
   readonly updates: readonly ConfigUpdate[];
   /** Pods of the snapshot that were dropped because an earlier one has their full name or UID. */
@@ -31,6 +33,8 @@ export interface Merge {
 export interface MergeSnapshotInput {
   /** The source's pods by UID before. */
   readonly known: ReadonlyMap<string, Pod>;
+  /** The pods of the source's last snapshot by UID: the very same object again says nothing new. */
+  readonly last?: ReadonlyMap<string, Pod>;
   readonly snapshot: Snapshot;
   /** The source has never delivered before. */
   readonly first: boolean;
@@ -40,15 +44,17 @@ export interface MergeSnapshotInput {
 
 const order: readonly PodOp[] = ['REMOVE', 'ADD', 'UPDATE', 'DELETE', 'RECONCILE'];
 
-export function mergeSnapshot({ known, snapshot, first, seen }: MergeSnapshotInput): Merge {
+export function mergeSnapshot({ known, last, snapshot, first, seen }: MergeSnapshotInput): Merge {
   const { source } = snapshot;
   const { unique, duplicates } = dropDuplicates(snapshot.pods);
   const changes: Record<PodOp, Pod[]> = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
   const pods = new Map<string, Pod>();
+  const taken = new Map<string, Pod>();
 
   for (const incoming of unique) {
     const uid = incoming.metadata.uid ?? '';
     const existing = known.get(uid);
+    taken.set(uid, incoming);
     if (existing === undefined) {
       const added = withAnnotations(incoming, {
         [configSourceAnnotation]: source,
@@ -58,7 +64,8 @@ export function mergeSnapshot({ known, snapshot, first, seen }: MergeSnapshotInp
       changes.ADD.push(added);
       continue;
     }
-    const op = classify(existing, incoming);
+    // A source that tells of one changed pod among many must not cost a comparison of each.
+    const op = last?.get(uid) === incoming ? undefined : classify(existing, incoming);
     if (op === undefined) {
       pods.set(uid, existing);
       continue;
@@ -77,7 +84,7 @@ export function mergeSnapshot({ known, snapshot, first, seen }: MergeSnapshotInp
       updates.push({ op: 'ADD', source, pods: [] });
     }
   }
-  return { pods, updates, duplicates };
+  return { pods, snapshot: taken, updates, duplicates };
 }
 
 function classify(existing: Pod, incoming: Pod): 'UPDATE' | 'DELETE' | 'RECONCILE' | undefined {

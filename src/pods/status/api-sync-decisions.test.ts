@@ -6,10 +6,13 @@ import {
   type PodStatus,
 } from '../../kube/index.js';
 import {
+  dueMs,
+  isUrgent,
   needOfChange,
   needOfFullPass,
   type SyncInput,
   statusPatch,
+  type UnhurriedTimes,
   type Written,
   wentBack,
   writeRank,
@@ -118,6 +121,56 @@ describe('which goes first', () => {
   });
 });
 
+describe('what is waited for', () => {
+  const deleted = makePod({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' }, status: running });
+  it.each<[rule: string, input: Partial<SyncInput>, couldRun: boolean, expected: boolean]>([
+    ['the first word of a pod', { entry: entry({ status: pending }), written: undefined }, true, false],
+    ['ready now', { written: written({ status: pending }) }, true, true],
+    ['ready as its first word', { written: undefined }, true, true],
+    ['no longer ready', { entry: entry({ status: pending }) }, true, true],
+    ['ready as before', {}, true, false],
+    ['ready as the API shows it after a restart', { pod: shown(running), written: undefined }, true, false],
+    ['ended', { entry: entry({ status: { phase: 'Failed' } }) }, false, true],
+    [
+      'ended but shown as such later',
+      { entry: entry({ status: { ...running, phase: 'Failed' } }) },
+      true,
+      false,
+    ],
+    ['to be deleted and no longer ready', { pod: deleted, entry: entry({ status: pending }) }, true, false],
+    [
+      'to be deleted and ended',
+      { pod: deleted, entry: entry({ status: { phase: 'Failed' } }) },
+      false,
+      false,
+    ],
+    ['to be deleted and finished', { pod: deleted, entry: entry({ isFinished: true }) }, false, true],
+  ])('%s', (_, input, couldRun, expected) => {
+    const whole: SyncInput = {
+      entry: entry(),
+      pod: makePod(),
+      mirror: undefined,
+      written: written(),
+      ...input,
+    };
+    expect(isUrgent(whole, couldRun)).toBe(expected);
+  });
+});
+
+describe('when what nobody waits for is written', () => {
+  const last = Number.NEGATIVE_INFINITY;
+  it.each<[rule: string, times: Partial<UnhurriedTimes>, lastMs: number, expected: number]>([
+    ['alone: half a second after its last change', {}, last, 1500],
+    ['changed again: half a second after that', { changedMs: 1400 }, last, 1900],
+    ['on the way to its deletion: two seconds', { isEnding: true }, last, 3000],
+    ['among others: a fifth of a second after the last of them', {}, 1450, 1650],
+    ['among very many: after five seconds', {}, 5950, 6000],
+    ['changing all the time: after five seconds', { changedMs: 5900 }, last, 6000],
+  ])('%s', (_, times, lastMs, expected) => {
+    expect(dueMs({ sinceMs: 1000, changedMs: 1000, isEnding: false, ...times }, lastMs)).toBe(expected);
+  });
+});
+
 describe('wentBack', () => {
   it.each<[rule: string, metadata: Pod['metadata'], before: Written | undefined, expected: boolean]>([
     ['an older version', { resourceVersion: '9' }, written(), true],
@@ -140,6 +193,12 @@ describe('statusPatch', () => {
     const api = { ...running, containerStatuses: [{ ...statusOf('a', 'running'), lastState: {} }] };
     const { lastState: _, ...bare } = statusOf('a', 'running');
     expect(patch(api, { ...running, containerStatuses: [bare], message: undefined })).toBeUndefined();
+  });
+  it('an empty mapping goes with other changes, once, and never alone', () => {
+    const merged = { ...running, resources: {} };
+    expect(patch(running, merged)).toBeUndefined();
+    expect(patch(pending, merged)?.status).toMatchObject({ phase: 'Running', resources: {} });
+    expect(patch({ ...pending, resources: {} }, merged)?.status).not.toHaveProperty('resources');
   });
   it('carries the UID, merges conditions by type and lists of containers whole', () => {
     const api: PodStatus = {

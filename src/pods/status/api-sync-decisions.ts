@@ -78,11 +78,53 @@ export function needOfFullPass(input: SyncInput): SyncNeed {
 /** Which of the statuses that wait goes first; lower is sooner. */
 export function writeRank(entry: VersionedStatus, written: Written | undefined): number {
   if (entry.isFinished || isTerminalPhase(entry.status.phase)) return 0;
-  // Who waits for a pod waits for it to be ready, or must learn that it no longer is.
-  const isReady = hasTrueCondition(entry.status.conditions, 'Ready');
-  const wasReady = hasTrueCondition(written?.status.conditions, 'Ready');
-  if (isReady !== wasReady) return 0;
+  if (changesReadiness(entry.status, written?.status)) return 0;
   return written === undefined ? 2 : 1;
+}
+
+/** Who waits for a pod waits for it to be ready, or must learn that it no longer is. */
+function changesReadiness(status: PodStatus, shown: PodStatus | undefined): boolean {
+  return hasTrueCondition(status.conditions, 'Ready') !== hasTrueCondition(shown?.conditions, 'Ready');
+}
+
+/**
+ * Whether somebody waits for this very status. What a pod shows on its way (that its containers are being created,
+ * that it has an address, that one of two containers has stopped) mostly gives way to the next status within moments,
+ * and a hundred pods that start or end at once would keep the API busy with what nobody gets to see.
+ */
+export function isUrgent(
+  { entry, pod, mirror, written }: SyncInput,
+  /** Of the pod: as long as they could, its end is not shown. */
+  couldHaveRunningContainers: boolean,
+): boolean {
+  if (entry.isFinished) return true;
+  // Its end is what is waited for, and nothing before that.
+  if (pod?.metadata.deletionTimestamp !== undefined) return false;
+  if (isTerminalPhase(entry.status.phase) && !couldHaveRunningContainers) return true;
+  return changesReadiness(entry.status, written?.status ?? apiPodOf(pod, mirror)?.status);
+}
+
+/** So long no other change may have come before it is written. */
+const graceMs = 500;
+/** A pod that is to be deleted has its last word to say. */
+const endingGraceMs = 2_000;
+/** One of them is written each time this has passed, so that urgent ones find the API free. */
+const paceMs = 200;
+/** However many there are, none waits longer. */
+const longestWaitMs = 5_000;
+
+/** The times of a status that is not urgent, in monotonic milliseconds. */
+export interface UnhurriedTimes {
+  /** Since when the API lacks something. */
+  readonly sinceMs: number;
+  readonly changedMs: number;
+  readonly isEnding: boolean;
+}
+
+/** When it may be written, if the last such write began at `lastMs`. */
+export function dueMs({ sinceMs, changedMs, isEnding }: UnhurriedTimes, lastMs: number): number {
+  const quietMs = changedMs + (isEnding ? endingGraceMs : graceMs);
+  return Math.min(Math.max(quietMs, lastMs + paceMs), sinceMs + longestWaitMs);
 }
 
 /** Whether the API shows a state of the pod from before our last write, as after a restore from a backup. */
@@ -113,5 +155,15 @@ export function statusPatch(apiPod: Pod, merged: PodStatus): StatusPatch | undef
   );
   const status = strategicMergeDiff(statusSchema, current, wanted);
   if (Object.keys(status).length === 0) return undefined;
+  // Mappings say something even when they are empty, but not so much that they were worth a write of their own.
+  for (const [field, value] of Object.entries(merged)) {
+    if (current[field] === undefined && isEmptyMapping(value)) status[field] = {};
+  }
   return { metadata: { uid: apiPod.metadata.uid ?? '' }, status };
+}
+
+function isEmptyMapping(value: unknown): boolean {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
+  );
 }

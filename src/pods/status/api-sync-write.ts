@@ -23,6 +23,8 @@ export interface WriteContext {
 export type WriteOutcome =
   /** The API has it; `apiPod` is its answer, never a copy from before. */
   | { readonly kind: 'written'; readonly apiPod: Pod; readonly isHeldBack: boolean }
+  /** The copy at hand says it already, and was trusted. */
+  | { readonly kind: 'unchanged' }
   /** The API has no such pod. */
   | { readonly kind: 'gone' }
   /** The API has another pod under the name. */
@@ -30,11 +32,18 @@ export type WriteOutcome =
   /** The static pod has a new mirror that was not seen yet. */
   | { readonly kind: 'unseen-mirror' };
 
+/** The API's object as it is known here; it may be wrong. */
+export interface CopyAtHand {
+  readonly pod: Pod;
+  /** Whether it will do where there is nothing to write. */
+  readonly isTrusted: boolean;
+}
+
 /** Without a copy at hand the API is asked for its own first. */
 export async function writeStatus(
   context: WriteContext,
   entry: VersionedStatus,
-  atHand: Pod | undefined,
+  atHand: CopyAtHand | undefined,
   signal: AbortSignal,
 ): Promise<WriteOutcome> {
   const { api } = context;
@@ -42,7 +51,8 @@ export async function writeStatus(
   const read = (): Promise<Pod> => api.get(resources.pods, ref, { signal, priority: 'urgent' });
   try {
     if (atHand !== undefined) {
-      const change = changeOf(context, entry, atHand);
+      const change = changeOf(context, entry, atHand.pod);
+      if (change.kind === 'none' && atHand.isTrusted) return { kind: 'unchanged' };
       if (change.kind !== 'patch') return await writeFresh(context, entry, await read(), signal);
       const reply = await patchStatus(api, ref, change.patch, signal).catch((error: unknown) => {
         // Another UID is a conflict to one server and an invalid change to another.

@@ -107,17 +107,42 @@ const running = (isReady = true): PodStatus => ({
 });
 
 describe('writing', () => {
-  it('one patch at once, without asking first, for each change', async () => {
+  it('one patch at once, without asking first, for each change that somebody waits for', async () => {
     const pod = await createPod();
+    statuses.set(pod, running(true));
+    await settle();
     statuses.set(pod, running(false));
     await settle();
     statuses.set(pod, running(true));
     await settle();
-    expect([made('get'), made('patch', 'status')]).toEqual([0, 2]);
+    expect([made('get'), made('patch', 'status')]).toEqual([0, 3]);
     const { status } = await stored();
     expect(status?.conditions).toMatchObject([{ type: 'Ready', status: 'True' }]);
     expect(status?.containerStatuses?.[0]).toMatchObject({ ready: true, state: { running: {} } });
-    expect(durationsMs).toEqual([0, 0]);
+    expect(durationsMs).toEqual([0, 0, 0]);
+  });
+  it('what a pod shows on its way waits half a second, and gives way to what is waited for', async () => {
+    const [slow, quick] = [await createPod('slow'), await createPod('quick')];
+    for (const pod of [slow, quick]) statuses.set(pod, { phase: 'Pending', message: 'on its way' });
+    await clock.advance(499);
+    expect(made('patch', 'status')).toBe(0);
+    statuses.set(quick, running());
+    await settle();
+    expect([await phaseOf('quick'), made('patch', 'status')]).toEqual(['Running', 1]);
+    await clock.advance(1);
+    expect((await stored('slow')).status?.message).toBe('on its way');
+    await clock.advance(60_000);
+    expect(made('patch', 'status')).toBe(2);
+  });
+  it('a hundred pods on their way are written one by one, the last first, and none is late', async () => {
+    const all = [];
+    for (let n = 0; n < 100; n++) all.push(await createPod(`p${n}`));
+    for (const pod of all) statuses.set(pod, { phase: 'Pending', message: 'on its way' });
+    await clock.advance(1500);
+    const names = api.calls.flatMap(({ verb, name }) => (verb === 'patch' ? [name] : []));
+    expect(names).toEqual(['p99', 'p98', 'p97', 'p96', 'p95', 'p94']);
+    await clock.advance(3500);
+    expect(made('patch', 'status')).toBe(100);
   });
   it('an equal status makes no request', async () => {
     const pod = await createPod();
@@ -128,24 +153,24 @@ describe('writing', () => {
     await clock.advance(60_000);
     expect(api.calls.slice(before).filter(({ verb }) => verb === 'patch' || verb === 'get')).toEqual([]);
   });
-  it('an equal status of a pod that is being deleted is read and not written', async () => {
+  it('an equal status of a pod that is being deleted is neither read nor written', async () => {
     const pod = await createPod();
     statuses.set(pod, running());
     await settle();
     await api.delete(resources.pods, { namespace: 'default', name: 'web' });
     await settle();
     statuses.set(current(pod), { ...running() });
-    await settle();
+    await clock.advance(2000);
     const patches = made('patch', 'status');
     const gets = made('get');
     expect(statuses.set(current(pod), running())).toBe('accepted');
-    await settle();
-    expect([made('get') - gets, made('patch', 'status') - patches]).toEqual([1, 0]);
+    await clock.advance(2000);
+    expect([made('get') - gets, made('patch', 'status') - patches]).toEqual([0, 0]);
   });
   it('changes that come while a write is under way become one', async () => {
     const pod = await createPod();
     api.faults.add({ verb: 'patch', fault: { kind: 'delay', delayMs: 500 } });
-    statuses.set(pod, running(false));
+    statuses.set(pod, running(true));
     await settle();
     for (let count = 1; count <= 20; count++) {
       statuses.set(pod, {
@@ -162,12 +187,15 @@ describe('writing', () => {
     for (let n = 0; n < 20; n++) all.push(await createPod(`p${String(n).padStart(2, '0')}`));
     api.faults.add({ verb: 'patch', fault: { kind: 'delay', delayMs: 100 }, times: 100 });
     for (const pod of all) statuses.set(pod, { phase: 'Pending' });
-    statuses.set(all[19]!, running());
+    for (const pod of all.slice(0, 10)) statuses.set(pod, running());
     await settle();
     expect(made('patch', 'status')).toBe(8);
     await clock.advance(100);
-    expect(api.calls.filter(({ verb }) => verb === 'patch')[8]?.name).toBe('p19');
-    await clock.advance(1000);
+    expect(made('patch', 'status')).toBe(10);
+    statuses.set(all[19]!, running());
+    await settle();
+    expect(api.calls.filter(({ verb }) => verb === 'patch')[10]?.name).toBe('p19');
+    await clock.advance(5000);
     expect(made('patch', 'status')).toBe(20);
   });
   it('who waits for his turn when the pass comes is not read on top', async () => {
@@ -224,7 +252,7 @@ describe('writing', () => {
       { subresource: 'status' },
     );
     statuses.set(pod, { ...running(), message: 'changed' });
-    await settle();
+    await clock.advance(500);
     expect((await stored()).status).toMatchObject({ phase: 'Running', message: 'changed' });
     expect((await stored()).status?.containerStatuses?.[0]?.state).toHaveProperty('running');
   });
@@ -291,6 +319,21 @@ describe('deletion', () => {
     statuses.terminate(current(pod));
     await settle();
     expect([await isGone(), statuses.entry(pod.metadata.uid ?? '')]).toEqual([true, undefined]);
+  });
+  it('the end of a pod is one patch and one delete, whatever it showed on its way there', async () => {
+    const pod = await createPod();
+    statuses.set(pod, running());
+    await settle();
+    await askForDeletion();
+    couldRun.add(pod.metadata.uid ?? '');
+    statuses.set(current(pod), running());
+    statuses.set(current(pod), { ...running(false), phase: 'Failed' });
+    await clock.advance(1900);
+    couldRun.clear();
+    statuses.terminate(current(pod));
+    await settle();
+    expect(await isGone()).toBe(true);
+    expect([made('get') - 1, made('patch', 'status'), made('delete')]).toEqual([0, 2, 2]);
   });
   it('a finished pod that nobody deleted stays', async () => {
     const pod = await createPod();
@@ -432,7 +475,7 @@ describe('loss', () => {
     await api.delete(resources.pods, { namespace: 'default', name: 'web' });
     await settle();
     statuses.set(current(pod), { phase: 'Failed' });
-    await settle();
+    await clock.advance(2000);
     // The deletion is asked for and the pod has ended, but the restored API knows of neither.
     api.restore(backup);
     statuses.terminate(current(pod));

@@ -1,11 +1,12 @@
 /** Brings the node's pod statuses to the API and completes the deletion of pods that have ended. */
-import { isCancelled, jitter, sleep, TaskGroup } from '../../async/index.js';
+import { isCancelled, jitter, sleep, TaskGroup, type Timer } from '../../async/index.js';
 import { isApiError } from '../../kube/client/index.js';
 import type { Pod } from '../../kube/index.js';
 import type { PodRef, Timeline } from '../../timeline/index.js';
 import { canBeDeletedFromApi } from './api-merge.js';
 import {
   apiPodOf,
+  isUrgent,
   needOfChange,
   needOfFullPass,
   type SyncInput,
@@ -13,7 +14,8 @@ import {
   wentBack,
   writeRank,
 } from './api-sync-decisions.js';
-import { deleteEnded, type WriteContext, writeStatus } from './api-sync-write.js';
+import { StatusQueue } from './api-sync-queue.js';
+import { type CopyAtHand, deleteEnded, type WriteContext, writeStatus } from './api-sync-write.js';
 import type { StatusManager, VersionedStatus } from './manager.js';
 
 export interface ApiStatusSyncOptions extends WriteContext {
@@ -39,8 +41,7 @@ export class ApiStatusSync {
   readonly #options: ApiStatusSyncOptions;
   readonly #writesAtOnce: number;
   readonly #written = new Map<string, Written>();
-  /** UIDs that may need a write, and whether the API's copy is read first. */
-  readonly #waiting = new Map<string, { isReadFirst: boolean }>();
+  readonly #waiting: StatusQueue;
   readonly #active = new Set<string>();
   readonly #refusedAtMs = new Map<string, number>();
   readonly #tasks: TaskGroup;
@@ -48,10 +49,12 @@ export class ApiStatusSync {
   #failures = 0;
   #isPaused = false;
   #isRunning = false;
+  #wake: Timer | undefined;
 
   constructor(options: ApiStatusSyncOptions) {
     this.#options = options;
     this.#writesAtOnce = options.writesAtOnce ?? 8;
+    this.#waiting = new StatusQueue(options.clock);
     this.#tasks = new TaskGroup({
       onError: (task, error) =>
         options.timeline.record({ kind: 'problem', what: 'status.sync', message: `${task} failed`, error }),
@@ -65,7 +68,7 @@ export class ApiStatusSync {
 
   /** For when the API's side of a pod came to be known, such as a new mirror; a status that it lacks is written at once. */
   refresh(uid: string): void {
-    this.#want(uid, false);
+    this.#want(uid, { isUrgent: true });
     this.#pump();
   }
 
@@ -81,6 +84,7 @@ export class ApiStatusSync {
       }
     } finally {
       this.#isRunning = false;
+      this.#wake?.cancel();
       stopListening();
       await this.#tasks.stop();
     }
@@ -89,10 +93,10 @@ export class ApiStatusSync {
   #changed(entry: VersionedStatus): void {
     // The entry was dropped in between: its versions begin anew.
     if (entry.version === 1) this.#written.delete(entry.uid);
-    this.#want(entry.uid, false);
+    this.#want(entry.uid);
     const nowMs = this.#options.clock.monotonic();
     for (const [uid, refusedMs] of this.#refusedAtMs) {
-      if (nowMs - refusedMs >= refusedPauseMs) this.#want(uid, true);
+      if (nowMs - refusedMs >= refusedPauseMs) this.#want(uid, { isReadFirst: true });
     }
     this.#pump();
   }
@@ -106,15 +110,22 @@ export class ApiStatusSync {
       // Its turn comes anyway; to read it first as well would add to the load that it waits for.
       if (this.#waiting.has(entry.uid) || this.#active.has(entry.uid)) continue;
       const need = needOfFullPass(this.#inputOf(entry));
-      if (need.kind === 'write') this.#want(entry.uid, need.isReadFirst);
+      if (need.kind === 'write') this.#want(entry.uid, { isReadFirst: need.isReadFirst });
     }
     this.#pump();
   }
 
-  #want(uid: string, isReadFirst: boolean): void {
+  #want(uid: string, how: { readonly isReadFirst?: boolean; readonly isUrgent?: boolean } = {}): void {
     this.#refusedAtMs.delete(uid);
-    const waiting = this.#waiting.get(uid);
-    this.#waiting.set(uid, { isReadFirst: isReadFirst || waiting?.isReadFirst === true });
+    const entry = this.#options.statuses.entry(uid);
+    const input = entry === undefined ? undefined : this.#inputOf(entry);
+    if (input === undefined) return;
+    const apiUid = apiPodOf(input.pod, input.mirror)?.metadata.uid ?? uid;
+    this.#waiting.add(uid, {
+      isReadFirst: how.isReadFirst === true,
+      isUrgent: how.isUrgent === true || isUrgent(input, this.#options.couldHaveRunningContainers(apiUid)),
+      isEnding: input.pod?.metadata.deletionTimestamp !== undefined,
+    });
   }
 
   #inputOf(entry: VersionedStatus): SyncInput {
@@ -130,33 +141,40 @@ export class ApiStatusSync {
     // While nothing is known of the server one write finds out for all.
     const limit = this.#failures > 0 ? 1 : this.#writesAtOnce;
     while (this.#active.size < limit) {
-      const next = this.#takeNext();
-      if (next === undefined) return;
-      this.#active.add(next.entry.uid);
-      this.#tasks.start(`writing the status of ${next.entry.namespace}/${next.entry.name}`, (signal) =>
-        this.#sync(next.entry, next.isReadFirst, signal),
+      const turn = this.#waiting.take(
+        (uid) => this.#active.has(uid),
+        (uid, isReadFirst) => this.#rankOf(uid, isReadFirst),
+      );
+      if (turn.kind === 'wait') {
+        this.#wakeAt(turn.untilMs);
+        return;
+      }
+      const entry = this.#options.statuses.entry(turn.uid);
+      if (entry === undefined) continue;
+      this.#active.add(turn.uid);
+      this.#tasks.start(`writing the status of ${entry.namespace}/${entry.name}`, (signal) =>
+        this.#sync(entry, turn.isReadFirst, signal),
       );
     }
   }
 
-  #takeNext(): { entry: VersionedStatus; isReadFirst: boolean } | undefined {
-    let best: { entry: VersionedStatus; isReadFirst: boolean } | undefined;
-    let bestRank = Number.POSITIVE_INFINITY;
-    for (const [uid, { isReadFirst }] of this.#waiting) {
-      if (this.#active.has(uid)) continue;
-      const entry = this.#options.statuses.entry(uid);
-      if (entry === undefined || (!isReadFirst && needOfChange(this.#inputOf(entry)).kind === 'none')) {
-        this.#waiting.delete(uid);
-        continue;
-      }
-      const rank = writeRank(entry, this.#written.get(uid));
-      if (rank < bestRank) {
-        best = { entry, isReadFirst };
-        bestRank = rank;
-      }
-    }
-    if (best !== undefined) this.#waiting.delete(best.entry.uid);
-    return best;
+  #rankOf(uid: string, isReadFirst: boolean): number | undefined {
+    const entry = this.#options.statuses.entry(uid);
+    if (entry === undefined) return undefined;
+    const input = this.#inputOf(entry);
+    const isNeeded = isReadFirst || needOfChange(input).kind === 'write';
+    return isNeeded ? writeRank(entry, input.written) : undefined;
+  }
+
+  #wakeAt(whenMs: number): void {
+    this.#wake?.cancel();
+    this.#wake = undefined;
+    if (!Number.isFinite(whenMs)) return;
+    const { clock } = this.#options;
+    this.#wake = clock.setTimer(Math.max(0, Math.ceil(whenMs - clock.monotonic())), () => {
+      this.#wake = undefined;
+      this.#pump();
+    });
   }
 
   async #sync(entry: VersionedStatus, isReadFirst: boolean, signal: AbortSignal): Promise<void> {
@@ -178,6 +196,11 @@ export class ApiStatusSync {
     switch (outcome.kind) {
       case 'written':
         return this.#arrived(entry, outcome.apiPod, outcome.isHeldBack, signal);
+      case 'unchanged': {
+        const written = this.#written.get(entry.uid);
+        if (written !== undefined) this.#written.set(entry.uid, { ...written, version: entry.version });
+        return;
+      }
       case 'gone':
         // Its entry goes with the pod, when the sources or housekeeping say so.
         this.#record(entry, 'status.gone', 'the status was not written', 'the API has no such pod');
@@ -234,17 +257,20 @@ export class ApiStatusSync {
       message: 'the API went back to an older state; the statuses of all pods are compared with it',
       level: 'warn',
     });
-    for (const { uid } of statuses.entries()) if (uid !== exceptUid) this.#want(uid, true);
+    for (const { uid } of statuses.entries()) if (uid !== exceptUid) this.#want(uid, { isReadFirst: true });
     onWentBack?.();
   }
 
   /** The API's object as it is known here, with the status that our last write was answered with. */
-  #copyAtHand(entry: VersionedStatus): Pod | undefined {
+  #copyAtHand(entry: VersionedStatus): CopyAtHand | undefined {
     const { pod, mirror, written } = this.#inputOf(entry);
     const apiPod = apiPodOf(pod, mirror);
-    if (apiPod === undefined || written === undefined || written.apiUid !== apiPod.metadata.uid)
-      return apiPod;
-    return { ...apiPod, status: written.status };
+    if (apiPod === undefined) return undefined;
+    if (written === undefined || written.apiUid !== apiPod.metadata.uid)
+      return { pod: apiPod, isTrusted: false };
+    // What only looks like a change is settled here, as the next pass compares with what the watch has told by then.
+    // A deletion is not: it is completed only on an object that was seen to be as it must.
+    return { pod: { ...apiPod, status: written.status }, isTrusted: !entry.isFinished };
   }
 
   #failed(entry: VersionedStatus, error: unknown): void {
@@ -261,7 +287,7 @@ export class ApiStatusSync {
       });
       return;
     }
-    this.#want(entry.uid, true);
+    this.#want(entry.uid, { isReadFirst: true });
     this.#failures++;
     if (this.#failures === 1) {
       timeline.record({

@@ -1,0 +1,94 @@
+/** The statuses that wait to be written to the API, and whose turn it is. */
+import type { Clock } from '../../async/index.js';
+import { dueMs, type UnhurriedTimes } from './api-sync-decisions.js';
+
+export interface WantedWrite {
+  /** Whether the API's copy is read first. Such a write does not wait. Default: no. */
+  readonly isReadFirst?: boolean;
+  /** Whether somebody waits for it. */
+  readonly isUrgent: boolean;
+  /** Whether the pod is to be deleted. Default: no. */
+  readonly isEnding?: boolean;
+}
+
+export type Turn =
+  | { readonly kind: 'write'; readonly uid: string; readonly isReadFirst: boolean }
+  /** None may go before this moment, if none comes meanwhile; infinite when none waits. */
+  | { readonly kind: 'wait'; readonly untilMs: number };
+
+interface Waiting extends Required<WantedWrite>, UnhurriedTimes {}
+
+export class StatusQueue {
+  readonly #clock: Clock;
+  /** By UID, those that came last at the end. */
+  readonly #waiting = new Map<string, Waiting>();
+  /** When the last status that is not urgent went. */
+  #unhurriedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  has(uid: string): boolean {
+    return this.#waiting.has(uid);
+  }
+
+  add(uid: string, { isReadFirst = false, isUrgent, isEnding = false }: WantedWrite): void {
+    const before = this.#waiting.get(uid);
+    const nowMs = this.#clock.monotonic();
+    this.#waiting.set(uid, {
+      isReadFirst: isReadFirst || before?.isReadFirst === true,
+      isUrgent: isUrgent || before?.isUrgent === true,
+      isEnding: isEnding || before?.isEnding === true,
+      sinceMs: before?.sinceMs ?? nowMs,
+      changedMs: nowMs,
+    });
+  }
+
+  /**
+   * The most urgent one is taken; of the others one whose time has come. Those that `isHeld` names stay. `rankOf` tells
+   * whose turn is first, the lowest one, and by undefined that a write is not needed any more.
+   */
+  take(
+    isHeld: (uid: string) => boolean,
+    rankOf: (uid: string, isReadFirst: boolean) => number | undefined,
+  ): Turn {
+    const nowMs = this.#clock.monotonic();
+    let best: string | undefined;
+    let bestRank = Number.POSITIVE_INFINITY;
+    let unhurried: string | undefined;
+    let untilMs = Number.POSITIVE_INFINITY;
+    for (const [uid, waiting] of this.#waiting) {
+      if (isHeld(uid)) continue;
+      const { isReadFirst, isUrgent } = waiting;
+      if (isUrgent || isReadFirst) {
+        const rank = rankOf(uid, isReadFirst);
+        if (rank === undefined) this.#waiting.delete(uid);
+        else if (rank < bestRank) [best, bestRank] = [uid, rank];
+      } else if (best === undefined) {
+        const whenMs = dueMs(waiting, this.#unhurriedMs);
+        // The last that came are the last to be started or ended: theirs stay true for longest.
+        if (whenMs <= nowMs) unhurried = uid;
+        untilMs = Math.min(untilMs, whenMs);
+      }
+    }
+    if (best !== undefined) return this.#go(best);
+    if (unhurried === undefined) return { kind: 'wait', untilMs };
+    if (rankOf(unhurried, false) === undefined) {
+      this.#waiting.delete(unhurried);
+      return this.take(isHeld, rankOf);
+    }
+    this.#unhurriedMs = nowMs;
+    return this.#go(unhurried);
+  }
+
+  #go(uid: string): Turn {
+    const isReadFirst = this.#waiting.get(uid)?.isReadFirst === true;
+    this.#waiting.delete(uid);
+    return { kind: 'write', uid, isReadFirst };
+  }
+}
