@@ -26,7 +26,7 @@ export async function killPod(ports: KillPorts, kill: PodKill): Promise<SyncStep
   const containers = await Promise.all(
     running.map(async ({ id, name }): Promise<SyncStepResult> => {
       try {
-        await killContainer(ports, { ...kill, id, name, reason: 'Unknown', turns });
+        await killContainer(ports, { ...kill, id, name, reason: 'Unknown', turns, isWithPod: true });
         return { action: 'KillContainer', target: name };
       } catch (error) {
         return { action: 'KillContainer', target: name, failure: failed('KillContainerError', error) };
@@ -56,7 +56,8 @@ async function stopSandbox(ports: KillPorts, kill: PodKill, id: string): Promise
     data: { sandboxId: id },
   } as const;
   try {
-    await cri.stopPodSandbox({ podSandboxId: id }, { signal: kill.signal });
+    const stop = (): Promise<unknown> => cri.stopPodSandbox({ podSandboxId: id }, { signal: kill.signal });
+    await (ports.ends?.sandbox(stop, kill.signal) ?? stop());
   } catch (error) {
     if (!isNotFound(error)) {
       timeline.record({

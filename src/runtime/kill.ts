@@ -5,6 +5,7 @@ import { findPodContainer, formatPod, type Pod } from '../kube/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
 import { recordContainerEvent } from './container-events.js';
 import type { AnyContainer, LifecycleHooks } from './contracts.js';
+import type { EndTurns } from './end-turns.js';
 import { type GracePeriod, gracePeriod, minimumGracePeriodSeconds } from './grace.js';
 import type { KillReason } from './pod-plan.js';
 import { checkedContainerStatus } from './response-checks.js';
@@ -18,6 +19,8 @@ export interface KillPorts {
   readonly hooks: LifecycleHooks | undefined;
   /** Owns preStop hooks that outlive the wait for them. */
   readonly background: TaskGroup;
+  /** The order of pods that end at once; without it they have none. */
+  readonly ends?: EndTurns | undefined;
 }
 
 export interface ContainerKill {
@@ -31,6 +34,8 @@ export interface ContainerKill {
   readonly because: string;
   readonly graceOverrideSeconds?: number | undefined;
   readonly turns?: TerminationTurns | undefined;
+  /** With all of its pod, and so in the order of those. */
+  readonly isWithPod?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -73,7 +78,10 @@ export async function killContainer(ports: KillPorts, kill: ContainerKill): Prom
     data: { graceSeconds: grace.seconds, graceFrom: grace.from, timeoutSeconds, containerId: kill.id },
   } as const;
   try {
-    await cri.stopContainer({ containerId: kill.id, timeout: timeoutSeconds }, { signal: kill.signal });
+    const stop = (): Promise<unknown> =>
+      cri.stopContainer({ containerId: kill.id, timeout: timeoutSeconds }, { signal: kill.signal });
+    if (kill.isWithPod === true && ports.ends !== undefined) await ports.ends.container(stop, kill.signal);
+    else await stop();
   } catch (error) {
     if (!isNotFound(error)) {
       timeline.record({

@@ -16,6 +16,7 @@ import type {
   RuntimeObserver,
   SyncStepResult,
 } from './contracts.js';
+import { EndTurns } from './end-turns.js';
 import { killContainer } from './kill.js';
 import { killPod } from './kill-pod.js';
 import { listPod, listPods, type ObservePorts, podStatus, readPod } from './observe.js';
@@ -96,6 +97,7 @@ export class RuntimeManager {
       podStates: options.podStates,
       remover: options.remover,
       gate: options.gate,
+      ends: new EndTurns({ clock: options.clock, width: options.gate.width }),
       crashLoop: options.crashLoop,
       podLogsDir: options.podLogsDir,
       containerLogsDir: options.containerLogsDir,

@@ -28,8 +28,9 @@ const mountTable = '/proc/self/mountinfo';
 const readLimit = 10;
 
 export function linuxMounts({ clock, mountTimeoutMs, unmountTimeoutMs }: LinuxMountsOptions): HostMounts {
+  const listed = sharedReading(listMounts);
   const mounts: HostMounts = {
-    list: async () => (await listMounts()).map(({ id: _, ...mount }) => mount),
+    list: async () => (await listed()).map(({ id: _, ...mount }) => mount),
     mount: async (request, signal) => {
       const flags = isBind(request) && request.source !== undefined ? await flagsAt(request.source) : [];
       for (const call of mountCalls(request, flags)) {
@@ -53,6 +54,27 @@ export function linuxMounts({ clock, mountTimeoutMs, unmountTimeoutMs }: LinuxMo
     makeShared: (path) => makeShared({ files: linuxFiles, mounts }, path),
   };
   return mounts;
+}
+
+/**
+ * Those who ask while a reading is under way share the next one, which shows all that was there when they asked: the table
+ * is long where many pods run, and pods that end at once all ask for it.
+ */
+function sharedReading<T>(read: () => Promise<T>): () => Promise<T> {
+  let current: Promise<T> | undefined;
+  let next: Promise<T> | undefined;
+  const begin = (): Promise<T> => {
+    next = undefined;
+    current = read().finally(() => {
+      current = undefined;
+    });
+    return current;
+  };
+  return () => {
+    if (current === undefined) return begin();
+    next ??= current.then(begin, begin);
+    return next;
+  };
 }
 
 /** The kernel gives a long table out in parts; where it may lose its place between them, only what reads the same twice is whole. */
