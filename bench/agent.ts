@@ -196,10 +196,19 @@ export class Agent {
 
 /** CPU time of all threads of a process, children left out. */
 export function processCpuMs(pid: number): number {
+  return cpuMs(pid, [11, 12]);
+}
+
+/** The same with that of the children which have ended. */
+export function processTreeCpuMs(pid: number): number {
+  return cpuMs(pid, [11, 12, 13, 14]);
+}
+
+function cpuMs(pid: number, fields: readonly number[]): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const [userTicks, systemTicks] = [Number(fields[11]), Number(fields[12])];
-  return ((userTicks + systemTicks) * 1000) / procTicksPerSecond;
+  const values = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const ticks = fields.reduce((sum, field) => sum + Number(values[field]), 0);
+  return (ticks * 1000) / procTicksPerSecond;
 }
 
 export function processRssBytes(pid: number): number {

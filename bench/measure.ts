@@ -15,11 +15,24 @@ export interface Measure {
   readonly target?: Target;
   /** The samples that the value is the median of, to show how noisy the machine was. */
   readonly samples?: readonly number[];
+  /** What a ratio is made of. */
+  readonly compared?: { readonly unit: Unit; readonly ours: number; readonly theirs: number };
 }
 
 export interface BenchContext {
   /** Says what goes on; it is no part of the result. */
   readonly note: (text: string) => void;
+  readonly options: BenchOptions;
+}
+
+/** What the command line says; each bench takes what concerns it. */
+export interface BenchOptions {
+  /** The program of the reference kubelet to compare with. */
+  readonly kubelet?: string;
+  /** Loads of the cluster bench, in pods at once. */
+  readonly pods?: readonly number[];
+  /** How often each load of the cluster bench is measured. */
+  readonly rounds?: number;
 }
 
 export interface Bench {

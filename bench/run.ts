@@ -1,17 +1,18 @@
-/** `tsx bench/run.ts [--json FILE] [--strict] [names…]`: runs benches and shows what they measured beside the targets. */
+/** `tsx bench/run.ts [flags] [names…]`: runs benches and shows what they measured beside the targets. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { cluster } from './cluster/cluster.js';
 import { exit } from './exit.js';
 import { idle } from './idle.js';
-import { type Bench, type Measure, met } from './measure.js';
+import { type Bench, type BenchOptions, type Measure, met } from './measure.js';
 import { probes } from './probes.js';
 import { relist } from './relist.js';
 import { start } from './start.js';
 import { formatTable } from './table.js';
 
-const benches: readonly Bench[] = [start, exit, relist, idle, probes];
+const benches: readonly Bench[] = [start, exit, relist, idle, probes, cluster];
 
 type Outcome =
   | { readonly bench: string; readonly tookSeconds: number; readonly measures: readonly Measure[] }
@@ -19,14 +20,25 @@ type Outcome =
 
 function usage(): string {
   const names = benches.map(({ name, summary }) => `  ${name.padEnd(8)} ${summary}`).join('\n');
-  return `Usage: tsx bench/run.ts [--json FILE] [--strict] [names…]\n\nBenches, all by default:\n${names}
+  return `Usage: tsx bench/run.ts [flags] [names…]\n\nBenches, all by default:\n${names}
 \n  --json FILE  also write the results to FILE; a bare name goes below bench/results
-  --strict     exit with 1 when a target is missed\n`;
+  --strict     exit with 1 when a target is missed
+\n  Of the bench cluster:
+  --kubelet PATH  compare with this program of the reference kubelet, with 1, 50 and 100 pods
+  --pods N,N…     other loads, in pods at once
+  --rounds N      how often each load is measured\n`;
 }
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
-    options: { json: { type: 'string' }, strict: { type: 'boolean' }, help: { type: 'boolean' } },
+    options: {
+      json: { type: 'string' },
+      strict: { type: 'boolean' },
+      help: { type: 'boolean' },
+      kubelet: { type: 'string' },
+      pods: { type: 'string' },
+      rounds: { type: 'string' },
+    },
     allowPositionals: true,
   });
   const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
@@ -35,10 +47,17 @@ async function main(): Promise<number> {
     process.stdout.write(usage());
     return unknown.length > 0 ? 1 : 0;
   }
+  const options: BenchOptions = {
+    ...(values.kubelet === undefined ? {} : { kubelet: resolve(values.kubelet) }),
+    ...(values.pods === undefined
+      ? {}
+      : { pods: values.pods.split(',').map((text) => wholeNumber('--pods', text)) }),
+    ...(values.rounds === undefined ? {} : { rounds: wholeNumber('--rounds', values.rounds) }),
+  };
   const wanted = benches.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
   const loadBefore = loadavg()[0] ?? 0;
   const outcomes: Outcome[] = [];
-  for (const bench of wanted) outcomes.push(await runBench(bench));
+  for (const bench of wanted) outcomes.push(await runBench(bench, options));
 
   const measures = outcomes.flatMap((outcome) => ('measures' in outcome ? outcome.measures : []));
   const machine = {
@@ -57,12 +76,12 @@ async function main(): Promise<number> {
   return failed || (values.strict === true && missed) ? 1 : 0;
 }
 
-async function runBench({ name, summary, run }: Bench): Promise<Outcome> {
+async function runBench({ name, summary, run }: Bench, options: BenchOptions): Promise<Outcome> {
   process.stdout.write(`\n${name}: ${summary}\n`);
   const startMs = performance.now();
   const tookSeconds = (): number => Math.round((performance.now() - startMs) / 100) / 10;
   try {
-    const measures = await run({ note: (text) => process.stderr.write(`  ${text}\n`) });
+    const measures = await run({ note: (text) => process.stderr.write(`  ${text}\n`), options });
     process.stdout.write(`${formatTable(measures)}  (${tookSeconds()} s)\n`);
     return { bench: name, tookSeconds: tookSeconds(), measures };
   } catch (error) {
@@ -70,6 +89,13 @@ async function runBench({ name, summary, run }: Bench): Promise<Outcome> {
     process.stderr.write(`  ${name} could not be run: ${text}\n`);
     return { bench: name, tookSeconds: tookSeconds(), error: text };
   }
+}
+
+function wholeNumber(flag: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1)
+    throw new Error(`${flag} takes whole numbers from 1, not ${text}`);
+  return value;
 }
 
 function writeResults(file: string, results: unknown): void {

@@ -2,7 +2,8 @@
 import { type Measure, met, type Unit } from './measure.js';
 
 function formatValue(value: number, unit: Unit): string {
-  const digits = unit === 'count' ? 0 : Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  const digits =
+    unit === 'count' ? countDigits(value) : Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   const text = value.toFixed(digits);
   switch (unit) {
     case 'ratio':
@@ -12,6 +13,18 @@ function formatValue(value: number, unit: Unit): string {
     default:
       return `${text} ${unit}`;
   }
+}
+
+/** A count of something per pod need not be whole. */
+function countDigits(value: number): number {
+  return Number.isInteger(value) ? 0 : 1;
+}
+
+/** `8.21 s / 17.4 s`: what a ratio is made of. */
+function formatCompared({ compared }: Measure): string {
+  if (compared === undefined) return '';
+  const { ours, theirs, unit } = compared;
+  return `${formatValue(ours, unit)} / ${formatValue(theirs, unit)}`;
 }
 
 function formatTarget({ target, unit }: Measure): string {
@@ -32,16 +45,26 @@ function formatSamples({ samples, unit }: Measure): string {
   return `${formatValue(low, unit)} … ${formatValue(high, unit)} (${samples.length})`;
 }
 
-/** Columns as wide as what is in them. */
+interface Column {
+  readonly title: string;
+  readonly cell: (measure: Measure) => string;
+}
+
+const columns: readonly Column[] = [
+  { title: 'measure', cell: ({ name }) => name },
+  { title: 'value', cell: ({ value, unit }) => formatValue(value, unit) },
+  { title: 'target', cell: formatTarget },
+  { title: 'met', cell: formatMet },
+  { title: 'nodelet / reference', cell: formatCompared },
+  { title: 'lowest … highest (samples)', cell: formatSamples },
+];
+
+/** Columns as wide as what is in them; what a ratio is made of has one only where ratios say it. */
 export function formatTable(measures: readonly Measure[]): string {
-  const header = ['measure', 'value', 'target', 'met', 'lowest … highest (samples)'];
-  const rows = measures.map((measure) => [
-    measure.name,
-    formatValue(measure.value, measure.unit),
-    formatTarget(measure),
-    formatMet(measure),
-    formatSamples(measure),
-  ]);
+  const isCompared = measures.some(({ compared }) => compared !== undefined);
+  const shown = columns.filter(({ cell }) => isCompared || cell !== formatCompared);
+  const header = shown.map(({ title }) => title);
+  const rows = measures.map((measure) => shown.map(({ cell }) => cell(measure)));
   const widths = header.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
   );
