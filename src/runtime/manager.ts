@@ -85,6 +85,9 @@ export class RuntimeManager {
   readonly byId: ReadingById;
   #version: { readonly value: RuntimeVersion; readonly readAtMs: number } | undefined;
 
+  /** A pod has one worker, which stops it once at a time. */
+  readonly #ending = new Set<string>();
+
   constructor(options: RuntimeManagerOptions) {
     const { timeline } = options;
     this.#probes = options.probes ?? nobodyProbes;
@@ -176,10 +179,21 @@ export class RuntimeManager {
     graceOverrideSeconds?: number,
     { because = 'the pod ends', signal = this.#ports.background.signal }: KillPodOptions = {},
   ): Promise<{ readonly steps: readonly SyncStepResult[] }> {
-    const steps = await killPod(this.#ports, { pod, observed, graceOverrideSeconds, because, signal });
-    this.#ports.tickets.forget(observed.uid);
-    this.#ports.creations.forget(observed.uid);
-    return { steps };
+    const { uid } = observed;
+    this.#ending.add(uid);
+    try {
+      const steps = await killPod(this.#ports, { pod, observed, graceOverrideSeconds, because, signal });
+      this.#ports.tickets.forget(uid);
+      this.#ports.creations.forget(uid);
+      return { steps };
+    } finally {
+      this.#ending.delete(uid);
+    }
+  }
+
+  /** Whether the whole pod is being stopped right now. */
+  isEnding(podUid: string): boolean {
+    return this.#ending.has(podUid);
   }
 
   /**

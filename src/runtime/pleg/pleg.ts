@@ -45,6 +45,8 @@ export interface PlegOptions {
 const channelCapacity = 1000;
 const requestCapacity = 200;
 const awaitedCapacity = 1000;
+/** Nothing is to be done about the ends that the agent itself brings about, so they are not looked for one by one. */
+const ownEndLagMs = 200;
 /** How many pods are listed at a time. */
 const parallelLists = 8;
 /** Relist periods that the start of something unknown may wait for a look while the agent starts things itself. */
@@ -241,8 +243,13 @@ export class Pleg {
       case 'create':
         // A container that does not run yet is nothing to act upon; its start is told, too.
         return;
+      case 'exit': {
+        const uid = podUid ?? this.#records.podOf(id);
+        const isOwn = uid !== undefined && this.#options.runtime.isEnding?.(uid) === true;
+        this.#awaited.expect(id, kind, podUid, isOwn ? Math.max(lagMs ?? 0, ownEndLagMs) : lagMs);
+        return;
+      }
       case 'start':
-      case 'exit':
       case 'delete':
         this.#awaited.expect(id, kind, podUid, lagMs);
         return;

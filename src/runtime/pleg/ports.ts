@@ -25,6 +25,8 @@ export interface ReadingById {
 export interface PlegRuntime {
   /** Whether the agent itself is starting something right now, so that what starts is likely its own. */
   readonly isStarting?: boolean;
+  /** Whether the agent is stopping the whole pod right now; who does that looks at it afterwards. */
+  isEnding?(podUid: string): boolean;
   listPods(): Promise<readonly ObservedPod[]>;
   listPod(uid: string): Promise<ObservedPod | undefined>;
   /** How to do without a list where the ids of all that a pod has are known; without it every look lists. */

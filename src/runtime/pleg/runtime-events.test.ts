@@ -87,6 +87,17 @@ describe('with runtime events', () => {
     expect(bench.taken()).toEqual(['ContainerDied c']);
     await bench.stop();
   });
+  it('an end of a pod that the agent itself stops is not looked for at once', async () => {
+    bench.runtime.isEnding = (uid) => uid === 'p';
+    await following();
+    push({ id: 'c', kind: 'exit', lagMs: 10 });
+    bench.runtime.pods.set('p', { c: 'exited' });
+    await bench.clock.advance(199);
+    expect(bench.runtime.calls).toEqual([]);
+    await bench.clock.advance(1);
+    expect(bench.taken()).toEqual(['ContainerDied c']);
+    await bench.stop();
+  });
   it('of the same change, the later event and the shorter wait count', async () => {
     await following();
     push({ id: 'c', kind: 'exit', lagMs: 100 });

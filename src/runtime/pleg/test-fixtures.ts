@@ -61,6 +61,7 @@ export class ScriptedRuntime {
       observedAtMs: this.clock.monotonic(),
     };
   }
+  isEnding: (uid: string) => boolean = () => false;
   async listPods(): Promise<ObservedPod[]> {
     this.calls.push('list');
     if (this.listError !== undefined) throw this.listError;
