@@ -92,23 +92,26 @@ async function serve(loaded: LoadedConfiguration, host: HostFacts): Promise<numb
   registerProcessMetrics(registry);
   const metrics = createMetrics(registry, nodeName);
   const signals = catchSignals(timeline);
-  const runtime = connectRuntime(config, loaded.featureGates, metrics);
+  const parts: AgentParts = {
+    loaded,
+    host,
+    nodeName,
+    timeline,
+    registry,
+    metrics,
+    signals,
+    watchdogMs,
+    setVerbosity,
+  };
   try {
-    const validated = validateRuntime(runtime, config.containerRuntimeEndpoint, timeline);
-    if ((await Promise.race([validated, signals.received])) === 'signal') return 0;
-    return await runWith(runtime, {
-      loaded,
-      host,
-      nodeName,
-      timeline,
-      registry,
-      metrics,
-      signals,
-      watchdogMs,
-      setVerbosity,
-    });
+    const cluster = loaded.standalone ? undefined : await enterCluster(parts);
+    if (cluster === 'signal') return 0;
+    try {
+      return await runWith(parts, cluster);
+    } finally {
+      cluster?.close();
+    }
   } finally {
-    await runtime.close();
     signals.release();
     ring.close();
   }
@@ -127,13 +130,16 @@ interface AgentParts {
   readonly setVerbosity: (verbosity: number) => void;
 }
 
-async function runWith(runtime: CriClient, parts: AgentParts): Promise<number> {
-  const cluster = parts.loaded.standalone ? undefined : await enterCluster(parts);
-  if (cluster === 'signal') return 0;
+async function runWith(parts: AgentParts, cluster: OpenCluster | undefined): Promise<number> {
+  const { loaded, timeline, metrics, signals } = parts;
+  const { config } = loaded;
+  const runtime = connectRuntime(config, loaded.featureGates, metrics);
   try {
+    const validated = validateRuntime(runtime, config.containerRuntimeEndpoint, timeline);
+    if ((await Promise.race([validated, signals.received])) === 'signal') return 0;
     return await runNode(runtime, parts, cluster);
   } finally {
-    cluster?.close();
+    await runtime.close();
   }
 }
 

@@ -84,9 +84,9 @@ describe('a start that cannot be', () => {
       /cannot set feature gate NodeSwap to false, feature is locked to true/,
     ],
     [
-      'a kubeconfig',
-      async () => ['agent', '--kubeconfig', '/etc/x', '--fail-cgroupv1=false'],
-      /runs without an API server/,
+      'a kubeconfig that is not there',
+      async () => ['agent', '--kubeconfig', `${dir}/none.conf`, '--fail-cgroupv1=false'],
+      /--kubeconfig .*none\.conf: .*correct the file, or leave the flag out to run without an API server/,
     ],
     [
       'no runtime there',
