@@ -73,11 +73,19 @@ async function taken(
   try {
     return await start();
   } catch (error) {
+    const orNone = field === 'readOnlyPort' ? ' or 0' : '';
     throw new StartFailure(
-      `cannot listen on ${address}:${port}: ${describeError(error)}; free it, or set ${field} to another port${field === 'readOnlyPort' ? ' or 0' : ''}`,
+      isOfAddress(error)
+        ? `cannot listen on ${address}:${port}: ${describeError(error)}; free it, or set ${field} to another port${orNone}`
+        : `cannot serve on ${address}:${port}: ${describeError(error)}`,
       { cause: error },
     );
   }
+}
+
+/** Whether the address or port could not be had, rather than what is served there. */
+function isOfAddress(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && error.syscall === 'listen';
 }
 
 /** The command line's own values; none of them is secret. */

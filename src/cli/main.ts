@@ -24,6 +24,8 @@ The agent takes the reference kubelet's flags and configuration file:
 Examples:
   # the pods of a file on this machine, until Ctrl-C
   nodelet run web.yaml
+  # a node of a cluster
+  nodelet agent --kubeconfig /etc/kubernetes/kubelet.conf --config /var/lib/kubelet/config.yaml
   # every pod manifest of a folder, as the agent of this machine on its containerd
   nodelet agent --pod-manifest-path /etc/kubernetes/manifests
 `;

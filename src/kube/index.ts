@@ -16,7 +16,7 @@ export * from './object-readers.js';
 export * from './object-store.js';
 export * from './podhash.js';
 export * from './podnames.js';
-export { aggregateContainers, aggregatePod, isPodLevelResource } from './podresourcedefaults.js';
+export { aggregateContainers, aggregatePod, isPodLevelResource, podRequests } from './podresourcedefaults.js';
 export * from './problem.js';
 export * from './qos.js';
 export * from './quantity.js';

@@ -1,7 +1,7 @@
 /** Completes pod-level resources from those of the containers, where a pod gives the first only in part. */
 import type { Container, ResourceRequirements } from './container.js';
 import type { ResourceList } from './meta.js';
-import type { PodSpec } from './pod.js';
+import type { Pod, PodSpec } from './pod.js';
 import { isSidecar } from './podnames.js';
 import {
   addQuantities,
@@ -71,6 +71,17 @@ export function aggregatePod(spec: PodSpec, side: 'limits' | 'requests'): Map<st
     if (isPodLevelResource(name)) amounts.set(name, parseQuantity(text));
   }
   return amounts;
+}
+
+/** What the pod asks for in all: its containers together or its own pod-level requests, with overhead. */
+export function podRequests({ spec }: Pod): Map<string, Quantity> {
+  const requests = aggregatePod(spec, 'requests');
+  for (const [name, text] of Object.entries(spec.overhead ?? {})) {
+    const known = requests.get(name);
+    const overhead = parseQuantity(text);
+    requests.set(name, known === undefined ? overhead : addQuantities(known, overhead));
+  }
+  return requests;
 }
 
 function add(

@@ -1,7 +1,6 @@
 /** Refuses pods that the cluster's view of this node rules out: by resources, affinity, name or taints. */
 import {
   addQuantities,
-  aggregatePod,
   compareQuantities,
   isCriticalPod,
   isStaticPod,
@@ -9,6 +8,7 @@ import {
   type Node,
   type Pod,
   parseQuantity,
+  podRequests,
   type Quantity,
   quantityMilliValue,
   quantityValue,
@@ -34,7 +34,7 @@ export function enoughResources(nodeNow: NodeNow): AdmissionHandler {
     admit(pod, others) {
       const allocatable = nodeNow()?.status?.allocatable;
       if (allocatable === undefined || isCriticalPod(pod)) return admitted;
-      const shortage = firstShortage(requestsOf(pod), others, allocatable);
+      const shortage = firstShortage(podRequests(pod), others, allocatable);
       return shortage === undefined ? admitted : refusedFor(shortage);
     },
   };
@@ -114,7 +114,7 @@ function firstShortage(
   if (wanted.length === 0) return undefined;
   const used = new Map<string, Quantity>();
   for (const other of others) {
-    for (const [resource, amount] of requestsOf(other)) {
+    for (const [resource, amount] of podRequests(other)) {
       used.set(resource, addQuantities(used.get(resource) ?? zeroQuantity, amount));
     }
   }
@@ -136,14 +136,6 @@ function isCounted(resource: string, allocatable: ResourceList): boolean {
 function rank(resource: string): number {
   const index = firstResources.indexOf(resource);
   return index < 0 ? firstResources.length : index;
-}
-
-function requestsOf({ spec }: Pod): Map<string, Quantity> {
-  const requests = aggregatePod(spec, 'requests');
-  for (const [resource, text] of Object.entries(spec.overhead ?? {})) {
-    requests.set(resource, addQuantities(requests.get(resource) ?? zeroQuantity, parseQuantity(text)));
-  }
-  return requests;
 }
 
 function refusedFor({ resource, requested, used, capacity }: Shortage): Admission {

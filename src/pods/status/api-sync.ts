@@ -274,7 +274,7 @@ export class ApiStatusSync {
   }
 
   #failed(entry: VersionedStatus, error: unknown): void {
-    const { timeline, clock } = this.#options;
+    const { timeline, clock, pods } = this.#options;
     if (isApiError(error) && error.code !== 429 && error.code < 500) {
       // The next pass would find it too; a change of any pod may come sooner.
       this.#refusedAtMs.set(entry.uid, clock.monotonic());
@@ -284,6 +284,8 @@ export class ApiStatusSync {
         message: 'the API refused the status of the pod',
         pod: podOf(entry),
         error,
+        // Of a pod that the API has deleted nobody wants to know any more; a node is told that it may not write it.
+        ...(pods.byUid(entry.uid) === undefined ? { level: 'debug' } : {}),
       });
       return;
     }

@@ -6,6 +6,7 @@ import {
   type Pod,
   type PodStatus,
   parseQuantity,
+  podRequests,
   type Quantity,
   type ResourceList,
   type ResourceRequirements,
@@ -25,11 +26,8 @@ export interface PodCgroupResources {
   readonly memoryLimitBytes?: number | undefined;
 }
 
-/** What the pod asks for: its containers together or its own pod-level requests, with overhead. */
 export function aggregatePodRequests(pod: Pod): ResourceList {
-  const totals = aggregatePod(pod.spec, 'requests');
-  for (const [name, text] of Object.entries(pod.spec.overhead ?? {})) add(totals, name, parseQuantity(text));
-  return toList(totals);
+  return toList(podRequests(pod));
 }
 
 /** What the pod may use at most; overhead only adds to limits that exist. */
