@@ -59,3 +59,18 @@ it('goes back over what narrowing the screen has wrapped', () => {
   expect(terminal.text).toContain('\u001b[3A');
   screen.close();
 });
+
+it('a terminal that does not know its size is taken for an ordinary one', () => {
+  const terminal = Object.assign(new FakeTerminal(), { columns: 0, rows: 0 });
+  const seen: { columns: number; rows: number }[] = [];
+  const screen = new LiveScreen({
+    terminal,
+    clock: new VirtualClock(),
+    render: (size) => {
+      seen.push(size);
+      return ['line'];
+    },
+  });
+  screen.close();
+  expect(seen[0]).toEqual({ columns: 80, rows: 23 });
+});

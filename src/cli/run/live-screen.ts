@@ -99,7 +99,7 @@ export class LiveScreen {
   #draw(): void {
     if (!this.#isOpen) return;
     const { terminal, clock, render } = this.#options;
-    const { columns = 80, rows = 24 } = terminal;
+    const { columns, rows } = sizeOf(terminal);
     // One row stays free: a line feed after the last one would scroll.
     const lines = render({ columns, rows: Math.max(1, rows - 1) });
     const body = lines.map((line) => `${line}${clearToEndOfLine}\n`).join('');
@@ -111,7 +111,7 @@ export class LiveScreen {
 
   /** To where the block begins. After the screen became narrower, what was one line may be several by now. */
   #home(): string {
-    const { columns = 80, rows = 24 } = this.#options.terminal;
+    const { columns, rows } = sizeOf(this.#options.terminal);
     const up = this.#drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(visible(line) / columns)), 0);
     return up === 0 ? '\r' : `\r${csi}${Math.min(up, rows - 1)}A`;
   }
@@ -120,4 +120,9 @@ export class LiveScreen {
 function visible(line: string): number {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
   return [...line.replace(/\u001b\[[0-9;]*m/g, '')].length;
+}
+
+/** One that does not know its size says nothing or 0. */
+function sizeOf({ columns, rows }: Pick<Terminal, 'columns' | 'rows'>): ScreenSize {
+  return { columns: columns || 80, rows: rows || 24 };
 }
