@@ -4,6 +4,7 @@ import {
   errorText,
   isCancelled,
   linkedController,
+  Rest,
   sleep,
   throwIfCancelled,
 } from '../../async/index.js';
@@ -48,7 +49,8 @@ export class CertificateManager {
   #forced = false;
   #serverHealthy = false;
   #requested: { readonly template: CertificateTemplate; readonly abort: AbortController } | undefined;
-  #wake: () => void = () => {};
+  /** Ended when the template changes. */
+  readonly #rest = new Rest();
 
   constructor(options: CertificateManagerOptions) {
     this.#options = options;
@@ -96,7 +98,7 @@ export class CertificateManager {
     if (requested !== undefined && !semanticEqual(requested.template, this.#options.template())) {
       requested.abort.abort();
     }
-    this.#wake();
+    this.#rest.wake();
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -107,13 +109,13 @@ export class CertificateManager {
       const waitMs = template === undefined ? longestWaitMs : this.#dueInMs(template);
       if (template === undefined || waitMs > 0) {
         failures = 0;
-        await this.#rest(Math.min(waitMs, longestWaitMs), signal);
+        await this.#rest.sleep(clock, Math.min(waitMs, longestWaitMs), signal);
         continue;
       }
       failures = (await this.#rotate(template, signal)) ? 0 : failures + 1;
       await (failures === 0
         ? sleep(clock, pauseMs, signal)
-        : this.#rest(rotationRetryMs(failures, random), signal));
+        : this.#rest.sleep(clock, rotationRetryMs(failures, random), signal));
     }
   }
 
@@ -123,21 +125,6 @@ export class CertificateManager {
     if (pair === undefined || this.#forced || !satisfies(pair, template)) return 0;
     if (this.#deadline?.of !== pair) this.#deadline = { of: pair, atMs: rotationDeadlineMs(pair, random) };
     return this.#deadline.atMs - clock.now();
-  }
-
-  /** Sleeps, unless the template changes. */
-  async #rest(durationMs: number, signal: AbortSignal): Promise<void> {
-    const { controller, unlink } = linkedController(signal);
-    this.#wake = () => controller.abort();
-    try {
-      await sleep(this.#options.clock, durationMs, controller.signal);
-    } catch (error) {
-      throwIfCancelled(signal);
-      if (!isCancelled(error)) throw error;
-    } finally {
-      this.#wake = () => {};
-      unlink();
-    }
   }
 
   async #rotate(template: CertificateTemplate, signal: AbortSignal): Promise<boolean> {

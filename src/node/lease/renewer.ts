@@ -1,13 +1,5 @@
 /** Renews the node's lease, the heartbeat by which the cluster knows that the node is alive. */
-import {
-  type Clock,
-  errorText,
-  isCancelled,
-  jitter,
-  linkedController,
-  sleep,
-  throwIfCancelled,
-} from '../../async/index.js';
+import { type Clock, errorText, isCancelled, jitter, Rest, sleep } from '../../async/index.js';
 import { isConflict, isNotFound, type KubeApi, resources } from '../../kube/client/index.js';
 import type { Lease, OwnerReference } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
@@ -38,7 +30,7 @@ export class LeaseRenewer {
   #latest: Lease | undefined;
   #failing = '';
   #ownerAppeared = false;
-  #wake: () => void = () => {};
+  readonly #rest = new Rest();
 
   constructor(options: LeaseRenewerOptions) {
     this.#options = options;
@@ -54,32 +46,20 @@ export class LeaseRenewer {
     for (;;) {
       this.#ownerAppeared = false;
       await this.sync(signal);
-      await this.#rest(jitter(durationSeconds * 1000 * renewShare, random, periodJitter), signal);
+      await this.#waitForBeat(jitter(durationSeconds * 1000 * renewShare, random, periodJitter), signal);
     }
   }
 
   /** To be told when the cluster has the node: a lease that waits for its owner need not wait for the next beat. */
   nodeRegistered(): void {
     this.#ownerAppeared = true;
-    this.#wake();
+    if (this.#latest === undefined) this.#rest.wake();
   }
 
   /** Sleeps, unless what a missing lease waits for is there. */
-  async #rest(durationMs: number, signal: AbortSignal): Promise<void> {
+  async #waitForBeat(durationMs: number, signal: AbortSignal): Promise<void> {
     if (this.#latest === undefined && this.#ownerAppeared) return;
-    const { controller, unlink } = linkedController(signal);
-    this.#wake = () => {
-      if (this.#latest === undefined) controller.abort();
-    };
-    try {
-      await sleep(this.#options.clock, durationMs, controller.signal);
-    } catch (error) {
-      throwIfCancelled(signal);
-      if (!isCancelled(error)) throw error;
-    } finally {
-      this.#wake = () => {};
-      unlink();
-    }
+    await this.#rest.sleep(this.#options.clock, durationMs, signal);
   }
 
   async sync(signal: AbortSignal): Promise<void> {
