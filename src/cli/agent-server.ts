@@ -85,7 +85,8 @@ async function taken(
 
 /** Whether the address or port could not be had, rather than what is served there. */
 function isOfAddress(error: unknown): boolean {
-  return error instanceof Error && 'syscall' in error && error.syscall === 'listen';
+  if (!(error instanceof Error)) return false;
+  return ('syscall' in error && error.syscall === 'listen') || isOfAddress(error.cause);
 }
 
 /** The command line's own values; none of them is secret. */
