@@ -1,5 +1,5 @@
 /** The link in the flat directory of container logs that log collectors of a node read. */
-import { stat, symlink } from 'node:fs/promises';
+import { statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Pod } from '../kube/index.js';
 import { isMissing } from './logs/file-error.js';
@@ -19,10 +19,15 @@ export function logSymlinkPath(
 }
 
 /** Links to the log if there is one; runtimes that write none leave nothing to link to. */
-export async function linkContainerLog(logPath: string, linkPath: string): Promise<void> {
-  const exists = await stat(logPath).then(
-    () => true,
-    (error: unknown) => !isMissing(error),
-  );
-  if (exists) await symlink(logPath, linkPath);
+export function linkContainerLog(logPath: string, linkPath: string): void {
+  if (exists(logPath)) symlinkSync(logPath, linkPath);
+}
+
+/** What cannot be told is taken to be there. */
+function exists(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    return !isMissing(error);
+  }
 }

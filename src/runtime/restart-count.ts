@@ -1,5 +1,5 @@
 /** Says how often a container was started before, from its newest instance or from the logs that it left. */
-import { readdir } from 'node:fs/promises';
+import { readdirSync } from 'node:fs';
 import { newestContainer, type ObservedPodStatus } from '../cri/index.js';
 import type { Pod } from '../kube/index.js';
 import { containerLogDirectory } from './config/paths.js';
@@ -20,18 +20,18 @@ export function restartCountFromLogs(fileNames: readonly string[]): number {
 }
 
 /** Logs outlive a runtime that forgot its containers; without them, or a place for them, the count starts at zero. */
-export async function restartCount(
+export function restartCount(
   status: ObservedPodStatus,
   pod: Pod,
   containerName: string,
   podLogsDir: string,
   onProblem: (error: unknown) => void,
-): Promise<number> {
+): number {
   const newest = newestContainer(status, containerName);
   if (newest !== undefined) return newest.restartCount + 1;
   if (podLogsDir === '') return 0;
   try {
-    return restartCountFromLogs(await readdir(containerLogDirectory(podLogsDir, pod, containerName)));
+    return restartCountFromLogs(readdirSync(containerLogDirectory(podLogsDir, pod, containerName)));
   } catch (error) {
     if (!isMissing(error)) onProblem(error);
     return 0;

@@ -65,7 +65,7 @@ export async function startContainer(ports: StartPorts, start: ContainerStart): 
   const { config, cleanup } = await buildConfig(ports, start, image);
   try {
     const id = await createAndStart(ports, start, config);
-    await linkLog(ports, start, config, id);
+    linkLog(ports, start, config, id);
     await runPostStart(ports, start, id);
     return id;
   } finally {
@@ -92,7 +92,7 @@ async function buildConfig(
   image: EnsuredImage,
 ): ReturnType<PodConfigs['container']> {
   const { pod, container, status, podIps, imageVolumes, runtimeHandler } = start;
-  const count = await restartCount(status, pod, container.name, ports.podLogsDir, (error) =>
+  const count = restartCount(status, pod, container.name, ports.podLogsDir, (error) =>
     note(ports, start, 'Could not read earlier logs to count restarts', error),
   );
   const built = await failAs(ports, start, 'CreateContainerConfigError', async () => {
@@ -215,18 +215,13 @@ function logPathOf(
   return logDirectory === '' || logPath === '' ? '' : join(logDirectory, logPath);
 }
 
-async function linkLog(
-  ports: StartPorts,
-  start: ContainerStart,
-  config: Init<ContainerConfig>,
-  id: string,
-): Promise<void> {
+function linkLog(ports: StartPorts, start: ContainerStart, config: Init<ContainerConfig>, id: string): void {
   const { containerLogsDir } = ports;
   const logPath = logPathOf(start, config);
   if (containerLogsDir === undefined || logPath === '') return;
   const linkPath = logSymlinkPath(containerLogsDir, start.pod, start.container.name, id);
   try {
-    await linkContainerLog(logPath, linkPath);
+    linkContainerLog(logPath, linkPath);
   } catch (error) {
     note(ports, start, 'Could not link the container log', error);
   }

@@ -123,7 +123,7 @@ export class ObjectFolder {
           `${file}: with it, the files in ${this.#path} have more than ${folderLimitBytes} bytes; remove some`,
         );
       }
-      const text = await readLimited(file);
+      const text = readLimited(file);
       const digest = createHash('sha256').update(text).digest('hex');
       if (this.#known.get(file)?.digest !== digest) {
         const read = readObjects(text, file);

@@ -225,7 +225,7 @@ export class FileSource implements PodSource {
   }
 
   async #read(file: string): Promise<Pod> {
-    const text = await readLimited(file);
+    const text = readLimited(file);
     const { pods, warnings } = readManifest(text, { kind: 'file', path: file }, this.#options.pods);
     this.#reports.warn(file, warnings);
     const [pod] = pods;

@@ -1,6 +1,15 @@
 /** Follows a folder, or one file, by notifications; while those cannot be had, periodic reading is what remains. */
-import { type FSWatcher, watch } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import {
+  closeSync,
+  constants,
+  type FSWatcher,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  watch,
+} from 'node:fs';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type Clock, sleep } from '../../async/index.js';
 import { manifestLimitBytes } from './source.js';
@@ -78,11 +87,12 @@ async function watchOnce(watched: PathWatch, signal: AbortSignal): Promise<'miss
   });
 }
 
-/** The text of a manifest, which must be smaller than the limit. */
-export async function readLimited(file: string): Promise<string> {
-  const handle = await open(file, 'r');
+/** The text of a manifest, which must be smaller than the limit; in one go, as there may be many small ones. */
+export function readLimited(file: string): string {
+  // What is put in a file's place since it was seen must not hold up the agent, as a pipe would.
+  const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const { size } = await handle.stat();
+    const { size } = fstatSync(fd);
     if (size >= manifestLimitBytes) {
       throw new Error(
         `${file}: it has ${size} bytes; a manifest must be smaller than ${manifestLimitBytes} bytes`,
@@ -90,14 +100,14 @@ export async function readLimited(file: string): Promise<string> {
     }
     // Room for a byte more than there should be shows whether it has grown since.
     const buffer = Buffer.allocUnsafe(size + 1);
-    const { bytesRead } = await handle.read(buffer, 0, size + 1, 0);
+    const bytesRead = readSync(fd, buffer, 0, size + 1, 0);
     if (bytesRead === size) return buffer.toString('utf8', 0, size);
-    const text = await handle.readFile('utf8');
+    const text = readFileSync(fd, 'utf8');
     if (Buffer.byteLength(text) >= manifestLimitBytes) {
       throw new Error(`${file}: a manifest must be smaller than ${manifestLimitBytes} bytes`);
     }
     return text;
   } finally {
-    await handle.close();
+    closeSync(fd);
   }
 }

@@ -85,7 +85,7 @@ export class FilePodConfigs implements PodConfigs {
       hasExclusiveCpus: hasExclusiveCpus?.(pod) ?? false,
       users,
     });
-    await makeLogDirectoryOf(podLogDirectory(settings.podLogsDir, pod), `pod "${formatPod(pod)}"`);
+    makeLogDirectoryOf(podLogDirectory(settings.podLogsDir, pod), `pod "${formatPod(pod)}"`);
     this.#options.timeline.record({
       kind: 'decision',
       what: 'sandbox.config',
@@ -131,14 +131,14 @@ export class FilePodConfigs implements PodConfigs {
       users,
       settings,
     });
-    await makeLogDirectoryOf(
+    makeLogDirectoryOf(
       containerLogDirectory(settings.podLogsDir, pod, container.name),
       `container ${container.name}`,
     );
     const mounts = [
       ...volumeMounts,
       ...(await this.#mountHostsFile(pod, container, podIps, settings)),
-      ...(await this.#mountTerminationLog(pod, container, settings)),
+      ...this.#mountTerminationLog(pod, container, settings),
     ].map((mount) => withUsers(mount, users));
     this.#options.timeline.record({
       kind: 'decision',
@@ -189,22 +189,18 @@ export class FilePodConfigs implements PodConfigs {
       ? hostNetworkHostsFile(await readNodeFile(settings.hostsFile), aliases)
       : podHostsFile(podIps, podHostname(pod, settings.clusterDomain), aliases);
     const hostPath = podHostsPath(settings.rootDir, pod);
-    await writeHostsFile(hostPath, content);
+    writeHostsFile(hostPath, content);
     return [
       { containerPath: etcHosts, hostPath, readonly: false, selinuxRelabel: settings.isSelinuxEnabled },
     ];
   }
 
   /** A container can do without its termination message, so a failure here is only told. */
-  async #mountTerminationLog(
-    pod: Pod,
-    container: AnyContainer,
-    settings: RuntimeSettings,
-  ): Promise<Init<Mount>[]> {
+  #mountTerminationLog(pod: Pod, container: AnyContainer, settings: RuntimeSettings): Init<Mount>[] {
     const { terminationMessagePath: containerPath = '' } = container;
     if (containerPath === '') return [];
     try {
-      const hostPath = await createTerminationLog(containerDirectory(settings.rootDir, pod, container.name));
+      const hostPath = createTerminationLog(containerDirectory(settings.rootDir, pod, container.name));
       return [{ containerPath, hostPath, readonly: false, selinuxRelabel: settings.isSelinuxEnabled }];
     } catch (error) {
       this.#options.timeline.record({
@@ -238,9 +234,9 @@ export function imageUserFromRuntime(
   };
 }
 
-async function makeLogDirectoryOf(path: string, owner: string): Promise<void> {
+function makeLogDirectoryOf(path: string, owner: string): void {
   try {
-    await makeLogDirectory(path);
+    makeLogDirectory(path);
   } catch (cause) {
     throw new Error(`create log directory ${path} for ${owner} failed: ${errorText(cause)}`, { cause });
   }

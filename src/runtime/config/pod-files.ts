@@ -1,7 +1,23 @@
-/** Makes the directories and files of a pod that its containers and their runtime need. */
+/**
+ * Makes the directories and files of a pod that its containers and their runtime need.
+ *
+ * What is made in the agent's own folders is made by synchronous calls: they are many for a pod and small, and a trip
+ * to Node's threads and back costs several times what the call itself does, on cores that the starting pods need.
+ */
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
-import { chmod, type FileHandle, mkdir, open, readlink, realpath } from 'node:fs/promises';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs';
+import { type FileHandle, open, readlink, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, sep } from 'node:path';
 import { isMissing } from '../logs/file-error.js';
 
@@ -11,9 +27,9 @@ const envFileMaxBytes = 1024 * 1024;
 const maxLinks = 40;
 
 /** A log directory with mode 0755 whatever the umask is: log collectors must be able to enter it. */
-export async function makeLogDirectory(path: string): Promise<void> {
-  const firstMade = await mkdir(path, { recursive: true, mode: 0o755 });
-  if (firstMade !== undefined && (process.umask() & 0o755) !== 0) await chmod(path, 0o755);
+export function makeLogDirectory(path: string): void {
+  const firstMade = mkdirSync(path, { recursive: true, mode: 0o755 });
+  if (firstMade !== undefined && (process.umask() & 0o755) !== 0) chmodSync(path, 0o755);
 }
 
 /** The text of a file of the node, such as its resolver file. */
@@ -33,41 +49,41 @@ export async function readNodeFile(path: string): Promise<string> {
  * one renamed over it would never reach them. What they might see half-written is kept short: equal
  * content is left alone, and the file is cut to its new length after writing, so that it never is empty.
  */
-export async function writeHostsFile(path: string, content: string): Promise<void> {
-  const file = await openHostsFile(path);
+export function writeHostsFile(path: string, content: string): void {
+  const file = openHostsFile(path);
   try {
     const wanted = Buffer.from(content, 'utf8');
-    const { size, mode } = await file.stat();
-    if ((mode & 0o777) !== 0o644) await file.chmod(0o644);
-    if (size === wanted.length && wanted.equals(await readWhole(file, size))) return;
-    await writeWhole(file, wanted);
-    if (size > wanted.length) await file.truncate(wanted.length);
+    const { size, mode } = fstatSync(file);
+    if ((mode & 0o777) !== 0o644) fchmodSync(file, 0o644);
+    if (size === wanted.length && wanted.equals(readWhole(file, size))) return;
+    writeWhole(file, wanted);
+    if (size > wanted.length) ftruncateSync(file, wanted.length);
   } finally {
-    await file.close();
+    closeSync(file);
   }
 }
 
-async function openHostsFile(path: string): Promise<FileHandle> {
+function openHostsFile(path: string): number {
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
   try {
-    return await open(path, flags, 0o644);
+    return openSync(path, flags, 0o644);
   } catch (error) {
     if (!isMissing(error)) throw error;
-    await mkdir(dirname(path), { recursive: true, mode: 0o750 });
-    return open(path, flags, 0o644);
+    mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
+    return openSync(path, flags, 0o644);
   }
 }
 
 /** An empty file that every user of a container may write to; each instance of a container gets its own. */
-export async function createTerminationLog(directory: string): Promise<string> {
-  await mkdir(directory, { recursive: true, mode: 0o750 });
+export function createTerminationLog(directory: string): string {
+  mkdirSync(directory, { recursive: true, mode: 0o750 });
   const path = join(directory, randomBytes(4).toString('hex'));
-  const file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o666);
+  const file = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o666);
   try {
     // The umask applies to open, not to chmod.
-    await file.chmod(0o666);
+    fchmodSync(file, 0o666);
   } finally {
-    await file.close();
+    closeSync(file);
   }
   return path;
 }
@@ -137,21 +153,18 @@ async function readAtMost(file: FileHandle, limitBytes: number, name: string): P
   }
 }
 
-async function readWhole(file: FileHandle, sizeBytes: number): Promise<Buffer> {
+function readWhole(file: number, sizeBytes: number): Buffer {
   const buffer = Buffer.alloc(sizeBytes);
   let at = 0;
   while (at < sizeBytes) {
-    const { bytesRead } = await file.read(buffer, at, sizeBytes - at, at);
+    const bytesRead = readSync(file, buffer, at, sizeBytes - at, at);
     if (bytesRead === 0) break;
     at += bytesRead;
   }
   return buffer.subarray(0, at);
 }
 
-async function writeWhole(file: FileHandle, content: Buffer): Promise<void> {
+function writeWhole(file: number, content: Buffer): void {
   let at = 0;
-  while (at < content.length) {
-    const { bytesWritten } = await file.write(content, at, content.length - at, at);
-    at += bytesWritten;
-  }
+  while (at < content.length) at += writeSync(file, content, at, content.length - at, at);
 }

@@ -1,6 +1,5 @@
 /** The node's resolver file, read again only when it has changed: every sandbox asks for it, many of them at once. */
-import type { BigIntStats } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { type BigIntStats, statSync } from 'node:fs';
 import { errorText } from '../../async/index.js';
 import { readNodeFile } from './pod-files.js';
 import { emptyResolvConf, parseResolvConf, type ResolvConf } from './resolv-conf.js';
@@ -15,7 +14,7 @@ export class ResolverFile {
   async read(path: string): Promise<ResolvConf> {
     if (path === '') return emptyResolvConf;
     try {
-      const info = await stat(path, { bigint: true });
+      const info = statSync(path, { bigint: true });
       const known = this.#known;
       if (known?.path === path && isSame(known.info, info)) return known.conf;
       const conf = parseResolvConf(await readNodeFile(path));
