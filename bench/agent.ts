@@ -95,7 +95,10 @@ export class Agent {
       'bench',
     ];
     this.spawnedAtMs = Date.now();
-    this.#process = spawn(process.execPath, [...nodeFlags, program, ...args], {
+    // As users start it, with the flags that it asks Node for itself.
+    const [command, ...first] = nodeFlags.length === 0 ? [program] : [process.execPath, ...nodeFlags, program];
+    if (command === undefined) throw new Error('there is no program to start');
+    this.#process = spawn(command, [...first, ...args], {
       cwd: dir,
       stdio: ['ignore', 'ignore', 'pipe'],
     });

@@ -64,7 +64,7 @@ async function onControlPlane<T>(
 /** Both sides are a program that takes the flags of a kubelet. */
 function launcher(dir: string, nodelet: string): string {
   const path = join(dir, 'nodelet-agent');
-  writeFileSync(path, `#!/bin/sh\nexec '${process.execPath}' '${nodelet}' agent "$@"\n`);
+  writeFileSync(path, `#!/bin/sh\nexec '${nodelet}' agent "$@"\n`);
   chmodSync(path, 0o755);
   return path;
 }

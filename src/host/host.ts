@@ -47,8 +47,11 @@ export interface HostFiles {
     data: Uint8Array | string,
     options?: { mode?: number; exclusive?: boolean },
   ): Promise<void>;
-  /** `mode` holds as the umask leaves it. With `recursive` parents are made, too, and an existing directory is fine. */
-  mkdir(path: string, options?: { mode?: number; recursive?: boolean }): Promise<void>;
+  /**
+   * `mode` holds as the umask leaves it. With `recursive` parents are made, too, and an existing directory is fine.
+   * `isOwn`: it is in the agent's own folders, on a disk of the node that answers at once.
+   */
+  mkdir(path: string, options?: { mode?: number; recursive?: boolean; isOwn?: boolean }): Promise<void>;
   readdir(path: string): Promise<readonly string[]>;
   symlink(target: string, path: string): Promise<void>;
   readlink(path: string): Promise<string>;

@@ -154,6 +154,7 @@ describe('the cgroup of a pod that is synced', () => {
       networkError: () => undefined,
       isTerminationRequested: () => false,
       makePodDirectories: async () => {},
+      observedSince: async (uid) => absentPodStatus(uid),
       requestRelist: () => {},
       requestLook: () => {},
       syncAgain: () => {},

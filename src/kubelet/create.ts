@@ -191,6 +191,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     makePodDirectories: async (uid) => {
       if (context.podDirectories) await podDirectories.make(uid);
     },
+    observedSince: (uid, afterMs) => pleg.statusNewerThan(uid, afterMs, context.stopping.signal),
     requestRelist: (uid) => pleg.requestRelist(uid),
     requestLook: (uid) => pleg.requestLook(uid),
     syncAgain: (uid) => handlers.syncs([uid]),

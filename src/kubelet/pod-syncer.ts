@@ -53,6 +53,8 @@ export interface KubeletPodSyncerOptions {
   readonly networkError: () => string | undefined;
   readonly isTerminationRequested: (uid: string) => boolean;
   readonly makePodDirectories: (uid: string) => Promise<void>;
+  /** The pod as the runtime shows it after the given moment. */
+  readonly observedSince: (uid: string, afterMs: number) => Promise<ObservedPodStatus>;
   /** Looks at the pod in the runtime at once instead of with the next relist. */
   readonly requestRelist: (uid: string) => void;
   /** The same for a pod of which all that was made is known, which costs the runtime less. */
@@ -160,9 +162,14 @@ export class KubeletPodSyncer implements PodSyncer {
     }
   }
 
-  async syncTerminatingPod({ pod, status, graceSeconds, statusOverride }: TerminatingRequest): Promise<void> {
-    const { statuses, runtime, generateStatus, probes, requestRelist } = this.#options;
-    const { uid = '', name = '', namespace = '' } = pod.metadata;
+  async syncTerminatingPod({
+    pod,
+    status,
+    graceSeconds,
+    statusOverride,
+  }: TerminatingRequest): ReturnType<PodSyncer['syncTerminatingPod']> {
+    const { clock, statuses, observedSince, generateStatus, probes } = this.#options;
+    const { uid = '' } = pod.metadata;
     const reported = generateStatus(pod, status, false);
     statusOverride?.(reported);
     statuses.set(pod, reported);
@@ -170,12 +177,13 @@ export class KubeletPodSyncer implements PodSyncer {
     await this.#kill(pod, status, graceSeconds, 'error killing terminating pod');
     probes?.remove(pod);
 
-    const after = await runtime.podStatus(uid, name, namespace).catch((error: unknown) => {
+    const settledAtMs = clock.monotonic();
+    const after = await observedSince(uid, settledAtMs).catch((error: unknown) => {
+      if (isCancelled(error)) throw error;
       throw new Error(`unable to read pod status prior to final pod termination: ${errorText(error)}`, {
         cause: error,
       });
     });
-    requestRelist(uid);
     const running = after.containers.filter((container) => container.state === 'running');
     if (running.length > 0) {
       const ids = running.map(({ id }) => id).join(' ');
@@ -186,6 +194,7 @@ export class KubeletPodSyncer implements PodSyncer {
       pod,
       generateStatus(pod, { ...after, ips: after.ips.length > 0 ? after.ips : status.ips }, true),
     );
+    return { settledAtMs };
   }
 
   async syncTerminatingRuntimePod(runtimePod: ObservedPod): Promise<void> {

@@ -122,7 +122,10 @@ export class RuntimeManager {
     this.byId = {
       unseen: (podUid) => creations.unseen(podUid),
       seen: (podUid, parts) => creations.seen(podUid, parts),
-      read: (podUid, parts, signal) => readPod(this.#ports, podUid, parts, signal),
+      read: (podUid, parts, signal) =>
+        readPod(this.#ports, podUid, parts, signal, (id) =>
+          creations.takeReading(podUid, id, this.#ports.clock.monotonic()),
+        ),
     };
   }
 

@@ -28,6 +28,9 @@ export interface ObservePorts {
   readonly terminationMessage: ((status: ObservedContainerStatus) => Promise<string>) | undefined;
 }
 
+/** What was read of a pod's sandbox a moment ago and need not be read again. */
+export type KnownSandbox = (sandboxId: string) => PodSandboxStatus | undefined;
+
 /** Status calls for one pod that are under way at the same time. */
 const parallelStatusCalls = 8;
 
@@ -94,9 +97,10 @@ export async function readPod(
   uid: string,
   parts: PodParts,
   signal?: AbortSignal,
+  known?: KnownSandbox,
 ): Promise<ReadPod | undefined> {
   const observedAtMs = ports.clock.monotonic();
-  const [sandboxes, containers] = await readAll(ports, parts, signal);
+  const [sandboxes, containers] = await readAll(ports, parts, signal, known);
   const metadata = sandboxes[0]?.metadata;
   if (
     metadata === undefined ||
@@ -148,10 +152,13 @@ async function readAll(
   ports: ObservePorts,
   { sandboxIds, containers }: PodParts,
   signal?: AbortSignal,
+  known?: KnownSandbox,
 ): Promise<[PodSandboxStatus[], ObservedContainerStatus[]]> {
   const gate = new Gate(parallelStatusCalls);
   const [readSandboxes, readContainers] = await Promise.all([
-    Promise.allSettled(sandboxIds.map((id) => gate.run(() => sandboxStatus(ports, id, signal)))),
+    Promise.allSettled(
+      sandboxIds.map((id) => known?.(id) ?? gate.run(() => sandboxStatus(ports, id, signal))),
+    ),
     Promise.allSettled(containers.map(({ id }) => gate.run(() => containerStatus(ports, id, signal)))),
   ]);
   return [present(readSandboxes), present(readContainers)];

@@ -79,7 +79,8 @@ export async function readPodIps(
   sandboxId: string,
   knownIps: readonly string[],
 ): Promise<readonly string[]> {
-  const response = await ports.cri.podSandboxStatus({ podSandboxId: sandboxId });
-  const status = observeSandboxStatus(checkedSandboxStatus(response));
-  return isHostNetwork(pod) ? knownIps : sandboxIps(status);
+  const atMs = ports.clock.monotonic();
+  const status = checkedSandboxStatus(await ports.cri.podSandboxStatus({ podSandboxId: sandboxId }));
+  ports.creations.noteSandbox(pod.metadata.uid ?? '', sandboxId, { status, atMs });
+  return isHostNetwork(pod) ? knownIps : sandboxIps(observeSandboxStatus(status));
 }

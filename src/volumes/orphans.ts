@@ -47,8 +47,11 @@ async function cleanPod(
 ): Promise<'removed' | 'still mounted' | string[]> {
   const said = (what: string, error: unknown): string =>
     `orphaned pod ${goQuote(uid)} found, but ${what}: ${errorText(error)}`;
+  let isWithoutMounts: boolean;
   try {
-    if ((await podVolumesExist(uid)) || (await hasMountedVolumes(host, pod))) return 'still mounted';
+    if (await podVolumesExist(uid)) return 'still mounted';
+    isWithoutMounts = (await mountPointsUnder(host, pod)).length === 0;
+    if (!isWithoutMounts && (await hasMountedVolumes(host, pod))) return 'still mounted';
   } catch (error) {
     return [said('error occurred while looking for its mounted volumes', error)];
   }
@@ -64,7 +67,7 @@ async function cleanPod(
     const entry = join(pod, name);
     try {
       if (name === 'volumes') throw new Error('volumes subdir was found after it was removed');
-      await removeTree(host, entry);
+      await removeTree(host, entry, { isWithoutMounts });
     } catch (error) {
       failures.push(said(`error occurred when trying to remove subdir ${goQuote(entry)}`, error));
     }

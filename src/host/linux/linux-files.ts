@@ -4,6 +4,7 @@ import {
   chmod,
   lchown,
   lstat,
+  mkdir,
   readdir,
   readFile,
   readlink,
@@ -24,9 +25,12 @@ export const linuxFiles: HostFiles = {
   readFile: (path) => attempt(path, () => readFile(path)),
   writeFile: (path, data, { mode = 0o666, exclusive = false } = {}) =>
     attempt(path, () => writeFile(path, data, { mode, flag: exclusive ? 'wx' : 'w' })),
-  // Many for each pod and quick, while the way to Node's threads and back is not.
-  mkdir: (path, { mode = 0o777, recursive = false } = {}) =>
-    attempt(path, async () => void mkdirSync(path, { mode, recursive })),
+  mkdir: (path, { mode = 0o777, recursive = false, isOwn = false } = {}) =>
+    attempt(path, async () => {
+      // The way to Node's threads and back takes longer than the call where nothing can hold it up.
+      if (isOwn) mkdirSync(path, { mode, recursive });
+      else await mkdir(path, { mode, recursive });
+    }),
   readdir: (path) => attempt(path, () => readdir(path)),
   symlink: (target, path) => attempt(path, () => symlink(target, path)),
   readlink: (path) => attempt(path, () => readlink(path)),

@@ -42,6 +42,8 @@ export interface SyncRequest {
 export interface SyncOutcome {
   /** The pod reached its end by itself and must be torn down. */
   readonly terminal: boolean;
+  /** Since when nothing is done to the pod any more, so that what was observed later holds; default the step's end. */
+  readonly settledAtMs?: number;
   /** Run after the worker noted the end of the sync. */
   readonly after?: () => void;
 }
@@ -57,7 +59,7 @@ export interface TerminatingRequest {
 /** The transaction that each step of a pod's life runs. Errors mean: try again later. */
 export interface PodSyncer {
   syncPod(request: SyncRequest): Promise<SyncOutcome>;
-  syncTerminatingPod(request: TerminatingRequest): Promise<void>;
+  syncTerminatingPod(request: TerminatingRequest): Promise<Required<Pick<SyncOutcome, 'settledAtMs'>>>;
   syncTerminatingRuntimePod(runtimePod: ObservedPod): Promise<void>;
   syncTerminatedPod(request: { pod: Pod; status: ObservedPodStatus; signal: AbortSignal }): Promise<void>;
 }

@@ -63,11 +63,15 @@ class NotedSyncer implements PodSyncer {
     await this.#note(`${request.type} ${request.pod.metadata.uid}`);
     return { terminal: this.terminal };
   }
-  async syncTerminatingPod(request: Parameters<PodSyncer['syncTerminatingPod']>[0]): Promise<void> {
+  settledAtMs = 0;
+  async syncTerminatingPod(
+    request: Parameters<PodSyncer['syncTerminatingPod']>[0],
+  ): ReturnType<PodSyncer['syncTerminatingPod']> {
     const status: PodStatus = { phase: 'Running' };
     request.statusOverride?.(status);
     const phase = request.statusOverride === undefined ? '' : ` as ${status.phase}`;
     await this.#note(`terminating ${request.pod.metadata.uid} grace ${request.graceSeconds}${phase}`);
+    return { settledAtMs: this.settledAtMs };
   }
   async syncTerminatingRuntimePod(request: ObservedPod): Promise<void> {
     await this.#note(`terminating runtime ${request.uid}`);
@@ -392,6 +396,17 @@ describe('PodWorkers', () => {
     workers.update({ type: 'update', pod: pod('1') });
     await settle();
     expect(wantedAfterMs).toEqual([Number.NEGATIVE_INFINITY, 5_000, 6_000]);
+  });
+
+  it('what was observed since a pod was stopped is enough for its last step', async () => {
+    workers.update({ type: 'create', pod: pod('1') });
+    await settle();
+    await clock.advance(5_000);
+    syncer.settledAtMs = 3_000;
+    workers.update({ type: 'kill', pod: pod('1') });
+    await settle();
+    expect(syncer.calls.at(-1)).toBe('terminated 1');
+    expect(wantedAfterMs).toEqual([Number.NEGATIVE_INFINITY, 0, 3_000]);
   });
 
   it('a status that cannot be determined is an event and counts as an error', async () => {

@@ -302,7 +302,7 @@ export class PodWorkers {
         outcome = await this.#callSyncer(record, work, pod as Pod, status);
       } finally {
         // A step that failed may have done something, too, so that what was seen before it no longer holds.
-        record.lastStepEndedAtMs = clock.monotonic();
+        record.lastStepEndedAtMs = outcome.settledAtMs ?? clock.monotonic();
       }
     }
     outcome.after?.();
@@ -337,13 +337,15 @@ export class PodWorkers {
         return { terminal: false };
       case 'terminating':
         record.startedTerminating = true;
-        await syncer.syncTerminatingPod({
-          pod,
-          status,
-          graceSeconds: update.kill?.graceOverrideSeconds,
-          statusOverride: record.statusOverrides.at(-1),
-        });
-        return { terminal: false };
+        return {
+          terminal: false,
+          ...(await syncer.syncTerminatingPod({
+            pod,
+            status,
+            graceSeconds: update.kill?.graceOverrideSeconds,
+            statusOverride: record.statusOverrides.at(-1),
+          })),
+        };
       case 'sync': {
         const { type, mirror } = update;
         return syncer.syncPod({ type, pod, mirror, status, signal });

@@ -45,8 +45,6 @@ export interface PlegOptions {
 const channelCapacity = 1000;
 const requestCapacity = 200;
 const awaitedCapacity = 1000;
-/** Nothing is to be done about the ends that the agent itself brings about, so they are not looked for one by one. */
-const ownEndLagMs = 200;
 /** How many pods are listed at a time. */
 const parallelLists = 8;
 /** Relist periods that the start of something unknown may wait for a look while the agent starts things itself. */
@@ -97,9 +95,9 @@ export class Pleg {
       nextOrder,
       podOf: (id) => this.#records.podOf(id),
       look: (uid, { id, kind }) => {
-        // What is gone cannot be read, and an unknown id may not be the only one.
-        const isReadable = kind !== 'delete' && this.#records.podOf(id) === uid;
-        this.#requests.add(uid, isReadable ? 'own' : 'any');
+        if (kind === 'delete') this.#schedule.want('removals', 0);
+        // An unknown id may not be the only one.
+        else this.#requests.add(uid, this.#records.podOf(id) === uid ? 'own' : 'any');
       },
       onStrangers: (strangers) => {
         if (strangers === 'ends') this.#schedule.want('strangers', relistPeriodMs);
@@ -193,11 +191,11 @@ export class Pleg {
   async statusNewerThan(uid: string, afterMs: number, signal?: AbortSignal): Promise<ObservedPodStatus> {
     if (this.cache.isNewer(uid, afterMs)) return this.cache.newerThan(uid, afterMs, signal);
     let timer: Timer | undefined;
-    const ask = (): void => {
-      this.requestRelist(uid);
-      timer = this.#options.clock.setTimer(impatientMs, ask);
+    const ask = (reason: LookReason): void => {
+      this.#requests.add(uid, reason);
+      timer = this.#options.clock.setTimer(impatientMs, () => ask('any'));
     };
-    ask();
+    ask('own');
     try {
       return await this.cache.newerThan(uid, afterMs, signal);
     } finally {
@@ -245,12 +243,16 @@ export class Pleg {
         return;
       case 'exit': {
         const uid = podUid ?? this.#records.podOf(id);
+        // Nothing is to be done about an end that the agent itself brings about, and who does that looks afterwards.
         const isOwn = uid !== undefined && this.#options.runtime.isEnding?.(uid) === true;
-        this.#awaited.expect(id, kind, podUid, isOwn ? Math.max(lagMs ?? 0, ownEndLagMs) : lagMs);
+        this.#awaited.expect(id, kind, podUid, isOwn ? this.#options.relistPeriodMs : lagMs);
         return;
       }
-      case 'start':
       case 'delete':
+        // Nor is anything to be done about a removal; one look at everything shows many of them.
+        this.#awaited.expect(id, kind, podUid, this.#options.relistPeriodMs);
+        return;
+      case 'start':
         this.#awaited.expect(id, kind, podUid, lagMs);
         return;
       case 'oom': {

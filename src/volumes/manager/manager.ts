@@ -2,7 +2,7 @@
 import { join } from 'node:path/posix';
 import { type Clock, isCancelled, TimedOut, withTimeout } from '../../async/index.js';
 import type { Init, Mount } from '../../cri/index.js';
-import { type Host, mountPointsUnder } from '../../host/index.js';
+import { type Host, mountPointsUnder, namesIn } from '../../host/index.js';
 import type { Container, EphemeralContainer, Pod } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { ClaimStore, VolumePlugin } from '../contracts.js';
@@ -115,7 +115,11 @@ export class VolumeManager {
       const names = ofPod.map(({ uniqueName }) => uniqueName);
       throw new Error(unmountWaitText(names, problemText(error)), { cause: error });
     }
-    const left = await mountPointsUnder(this.#options.host, join(this.#podDirectory(uid), 'volumes'));
+    const { host } = this.#options;
+    const volumes = join(this.#podDirectory(uid), 'volumes');
+    // Most often there is nothing to mount on any more, and the mount table is long where many pods run.
+    if ((await namesIn(host, volumes)).length === 0) return;
+    const left = await mountPointsUnder(host, volumes);
     if (left.length === 0) return;
     const targets = left.map(({ target }) => target);
     throw new Error(unmountWaitText(targets, 'no volume of the pod accounts for these mounts; unmount them'));
