@@ -96,7 +96,8 @@ export class Agent {
     ];
     this.spawnedAtMs = Date.now();
     // As users start it, with the flags that it asks Node for itself.
-    const [command, ...first] = nodeFlags.length === 0 ? [program] : [process.execPath, ...nodeFlags, program];
+    const [command, ...first] =
+      nodeFlags.length === 0 ? [program] : [process.execPath, ...nodeFlags, program];
     if (command === undefined) throw new Error('there is no program to start');
     this.#process = spawn(command, [...first, ...args], {
       cwd: dir,

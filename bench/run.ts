@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { cluster } from './cluster/cluster.js';
 import { exit } from './exit.js';
 import { idle } from './idle.js';
+import { inMemory } from './in-memory.js';
 import { type Bench, type BenchOptions, type Measure, met } from './measure.js';
 import { probes } from './probes.js';
 import { relist } from './relist.js';
@@ -57,7 +58,9 @@ async function main(): Promise<number> {
   const wanted = benches.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
   const loadBefore = loadavg()[0] ?? 0;
   const outcomes: Outcome[] = [];
-  for (const bench of wanted) outcomes.push(await runBench(bench, options));
+  await inMemory(async () => {
+    for (const bench of wanted) outcomes.push(await runBench(bench, options));
+  });
 
   const measures = outcomes.flatMap((outcome) => ('measures' in outcome ? outcome.measures : []));
   const machine = {
