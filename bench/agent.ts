@@ -71,7 +71,6 @@ export class Agent {
   readonly spawnedAtMs: number;
   readonly #options: AgentOptions;
   readonly #process: ChildProcess;
-  readonly #lines: LogLine[] = [];
   readonly #text: string[] = [];
   readonly #exited: Promise<unknown>;
 
@@ -108,7 +107,7 @@ export class Agent {
     this.#exited.catch(() => undefined);
     const { stderr } = this.#process;
     if (stderr === null) throw new Error('the agent was started without a pipe for its log');
-    createInterface({ input: stderr }).on('line', (line) => this.#read(line));
+    createInterface({ input: stderr }).on('line', (line) => void this.#text.push(line));
   }
 
   #configuration(): Record<string, unknown> {
@@ -132,13 +131,6 @@ export class Agent {
     };
   }
 
-  #read(text: string): void {
-    this.#text.push(text);
-    if (!text.startsWith('{')) return;
-    const { what, msg, ts }: Record<string, unknown> = JSON.parse(text);
-    this.#lines.push({ what: String(what), msg: String(msg), timeMs: Date.parse(String(ts)) });
-  }
-
   get pid(): number {
     const { pid } = this.#process;
     if (pid === undefined) throw new Error('the agent could not be started');
@@ -150,7 +142,7 @@ export class Agent {
     return pollUntil(
       `the agent logs ${what}`,
       () => {
-        const found = this.#lines.find(wanted);
+        const found = this.#find(wanted);
         const { exitCode } = this.#process;
         if (found === undefined && exitCode !== null) {
           throw new Error(`the agent ended with ${exitCode}:\n${this.#lastLines()}`);
@@ -159,6 +151,17 @@ export class Agent {
       },
       { timeoutMs, intervalMs: 20, detail: () => this.#lastLines() },
     );
+  }
+
+  /** Read only when somebody asks: it is the agent that is measured, and reading takes time that it wants. */
+  #find(wanted: (line: LogLine) => boolean): LogLine | undefined {
+    for (const text of this.#text) {
+      if (!text.startsWith('{')) continue;
+      const { what, msg, ts }: Record<string, unknown> = JSON.parse(text);
+      const line = { what: String(what), msg: String(msg), timeMs: Date.parse(String(ts)) };
+      if (wanted(line)) return line;
+    }
+    return undefined;
   }
 
   #lastLines(): string {

@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import { linkedController } from '../async/index.js';
 import { CriError } from './errors.js';
+import { isPrompt } from './prompt.js';
 import { type CallOptions, type CriRuntime, criMethods } from './runtime.js';
 
 type AnyUnary = (request: object, options?: CallOptions) => Promise<object>;
@@ -17,15 +18,16 @@ export function abortableCri(runtime: CriRuntime, signal: AbortSignal): CriRunti
       name,
       serverStreaming
         ? abortableStream((method as AnyStream).bind(runtime), signal)
-        : abortableUnary((method as AnyUnary).bind(runtime), signal),
+        : abortableUnary((method as AnyUnary).bind(runtime), signal, isPrompt(runtime)),
     ];
   });
   return Object.fromEntries(methods) as CriRuntime;
 }
 
-function abortableUnary(call: AnyUnary, signal: AbortSignal): AnyUnary {
-  return (request, options) =>
-    new Promise((resolve, reject) => {
+function abortableUnary(call: AnyUnary, signal: AbortSignal, isPromptCall: boolean): AnyUnary {
+  return (request, options) => {
+    if (isPromptCall && options?.signal === undefined) return call(request, { ...options, signal });
+    return new Promise((resolve, reject) => {
       const canceled = (): CriError => new CriError('Canceled', 'context canceled', { cause: signal.reason });
       if (signal.aborted) {
         reject(canceled());
@@ -52,6 +54,7 @@ function abortableUnary(call: AnyUnary, signal: AbortSignal): AnyUnary {
         },
       );
     });
+  };
 }
 
 function abortableStream(call: AnyStream, signal: AbortSignal): AnyStream {

@@ -3,6 +3,7 @@ import { type Clock, errorText, isCancelled, TimedOut, withTimeout } from '../as
 import { type CallRule, callRules, type OperationType, operationTypes, plainError } from './call-rules.js';
 import type { Init, MessageType } from './codec.js';
 import { CriError } from './errors.js';
+import { asPrompt, isPrompt } from './prompt.js';
 import {
   type CallOptions,
   type CriMethodName,
@@ -32,6 +33,9 @@ type AnyRule = CallRule<object, object>;
  * signal aborts, whatever the runtime behind does. A `timeoutMs` of the caller replaces the deadline.
  */
 export function checkedCri(runtime: CriRuntime, options: CheckedCriOptions): CriRuntime {
+  const inTime = isPrompt(runtime)
+    ? (call: AnyUnary) => call
+    : (call: AnyUnary) => endedInTime(call, options.clock);
   const methods = Object.entries(criMethods).flatMap(([name, { serverStreaming, response }]) => {
     if (!isCriMethodName(name)) return [];
     // Each rule and each method belong to the name they are looked up by.
@@ -42,12 +46,20 @@ export function checkedCri(runtime: CriRuntime, options: CheckedCriOptions): Cri
         name,
         serverStreaming
           ? checkedStream(name, rule, call as AnyStream, options)
-          : checkedUnary(name, rule, call as AnyUnary, response, options),
+          : checkedUnary(name, rule, inTime(call as AnyUnary), response, options),
       ],
     ];
   });
   // Built from the method table, whose keys and messages are those of CriRuntime.
-  return Object.fromEntries(methods) as CriRuntime;
+  return asPrompt(Object.fromEntries(methods) as CriRuntime);
+}
+
+/** A call that ends when it should, whatever the one behind does. */
+function endedInTime(call: AnyUnary, clock: Clock): AnyUnary {
+  return (request, { timeoutMs, signal: outer } = {}) =>
+    withTimeout(clock, timeoutMs ?? Number.POSITIVE_INFINITY, outer, (signal) =>
+      call(request, { timeoutMs, signal }),
+    );
 }
 
 function checkedUnary(
@@ -64,12 +76,7 @@ function checkedUnary(
     try {
       const sent: Init<object> = rule.prepare?.(request, requestTimeoutMs) ?? request;
       const timeoutMs = callOptions.timeoutMs ?? defaultTimeoutMs(rule, request, requestTimeoutMs);
-      const response = await withTimeout(
-        clock,
-        timeoutMs ?? Number.POSITIVE_INFINITY,
-        callOptions.signal,
-        (signal) => call(sent, { timeoutMs, signal }),
-      );
+      const response = await call(sent, { timeoutMs, signal: callOptions.signal });
       const problem = rule.problem?.(response, request);
       if (problem !== undefined) throw plainError(problem);
       observe();

@@ -6,6 +6,7 @@ import { socketPathOfEndpoint } from './endpoint.js';
 import { CriError, criCodeName } from './errors.js';
 import { ImageService, RuntimeService } from './gen/cri.js';
 import { withListStreaming } from './list-streaming.js';
+import { asPrompt, isPrompt } from './prompt.js';
 import type { CallOptions, CriRuntime } from './runtime.js';
 import { GrpcConnection } from './transport.js';
 
@@ -41,12 +42,12 @@ export function connectCri(options: ConnectCriOptions): CriClient {
   const runtimeConnection = new GrpcConnection(runtimePath);
   const imageConnection = imagePath === runtimePath ? runtimeConnection : new GrpcConnection(imagePath);
 
-  const bare = grpcCriRuntime(runtimeConnection, imageConnection);
+  const bare = asPrompt(grpcCriRuntime(runtimeConnection, imageConnection));
   const listing = options.listStreaming ? withListStreaming(bare) : bare;
   const calls = options.bare
     ? listing
     : checkedCri(listing, { requestTimeoutMs, clock, onCall: options.onCall });
-  return {
+  const client: CriClient = {
     ...calls,
     async validate(callOptions) {
       const timed = { timeoutMs: requestTimeoutMs, ...callOptions };
@@ -60,6 +61,7 @@ export function connectCri(options: ConnectCriOptions): CriClient {
       options.onCall?.('close', clock.monotonic() - startMs);
     },
   };
+  return isPrompt(calls) ? asPrompt(client) : client;
 }
 
 function failValidation(api: 'runtime' | 'image', endpoint: string, error: unknown): never {

@@ -90,12 +90,17 @@ export class WireWriter {
     this.#length += value.length;
   }
 
+  /** Written where it belongs if it has a byte for each character, as nearly all have; moved up if its length needs more. */
   string(value: string): void {
-    const length = Buffer.byteLength(value);
-    this.uint32(length);
-    this.#reserve(length);
-    this.#bytes.write(value, this.#length, length);
-    this.#length += length;
+    const { length } = value;
+    this.#reserve(5 + 3 * length);
+    const start = this.#length;
+    const at = start + varintBytes(length);
+    const bytes = length === 0 ? 0 : this.#bytes.write(value, at);
+    const moved = start + varintBytes(bytes);
+    if (moved !== at) this.#bytes.copyWithin(moved, at, at + bytes);
+    this.uint32(bytes);
+    this.#length = moved + bytes;
   }
 
   /**

@@ -47,6 +47,10 @@ const largestWindowBytes = 2 ** 31 - 1;
 const lastStreamId = 2 ** 31 - 1;
 const rememberedBlocks = 64;
 const largestBlockBytes = 64 * 1024;
+/** What may wait for another frame waits so long. */
+const laterMs = 20;
+const maxLater = 8;
+const nothing = Buffer.alloc(0);
 
 /** Of one call; made by `H2Session.open`. */
 export class H2Stream {
@@ -93,6 +97,8 @@ export class H2Session {
   #unacknowledgedBytes = 0;
   #isUsable = true;
   #isClosed = false;
+  readonly #later: Buffer[] = [];
+  #laterTimer: NodeJS.Timeout | undefined;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -205,7 +211,20 @@ export class H2Session {
   }
 
   #send(bytes: Buffer): void {
-    if (!this.#socket.destroyed) this.#socket.write(bytes);
+    if (this.#socket.destroyed) return;
+    if (this.#later.length === 0) {
+      this.#socket.write(bytes);
+      return;
+    }
+    clearTimeout(this.#laterTimer);
+    this.#socket.write(Buffer.concat([...this.#later.splice(0), bytes]));
+  }
+
+  /** With the next frame or soon: a runtime asks for a sign of life with nearly every call. */
+  #sendLater(bytes: Buffer): void {
+    this.#later.push(bytes);
+    if (this.#later.length > maxLater) this.#send(nothing);
+    else if (this.#later.length === 1) this.#laterTimer = setTimeout(() => this.#send(nothing), laterMs);
   }
 
   #read(chunk: Buffer): void {
@@ -246,7 +265,7 @@ export class H2Session {
         if ((flag & flags.ack) === 0) this.#settings(payload);
         break;
       case frameTypes.ping:
-        if ((flag & flags.ack) === 0) this.#send(frame(frameTypes.ping, flags.ack, 0, payload));
+        if ((flag & flags.ack) === 0) this.#sendLater(frame(frameTypes.ping, flags.ack, 0, payload));
         break;
       case frameTypes.goAway:
         this.#goAway(payload.readUInt32BE(0) & lastStreamId);
@@ -383,6 +402,7 @@ export class H2Session {
   }
 
   #close(error: Error | undefined): void {
+    clearTimeout(this.#laterTimer);
     this.#isClosed = true;
     this.#isUsable = false;
     const streams = [...this.#streams.values(), ...this.#waiting.splice(0)];

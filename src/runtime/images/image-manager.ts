@@ -14,6 +14,7 @@ import { imageUserOf } from '../image-user.js';
 import { decidePull, explainPullError, type PullPolicy, pullPolicyOf } from './pull-decision.js';
 import type { PullQueue } from './pull-queue.js';
 import { ImagePuller, type Pulled } from './puller.js';
+import { lookKey, RecentLooks } from './recent-looks.js';
 import { withDefaultTag } from './reference.js';
 
 export interface ImageObserver {
@@ -60,6 +61,9 @@ interface EnsureRequest {
 }
 
 const backoffOptions = { initialMs: 10_000, maxMs: 300_000, resetAfterMs: 600_000 };
+/** Pods that come together often want the same image; one that is removed within this time fails to start once. */
+const lookLifeMs = 1_000;
+const rememberedLooks = 100;
 /** Why a pull failed last, remembered for as many keys as the back-off itself. */
 const rememberedFailures = 1000;
 
@@ -68,6 +72,7 @@ export class ImageManager implements ImageEnsurer {
   readonly #backoff = new Backoff(backoffOptions);
   readonly #failures = new Map<string, string>();
   readonly #puller: ImagePuller;
+  readonly #looks = new RecentLooks<Image>({ lifeMs: lookLifeMs, capacity: rememberedLooks });
 
   constructor(options: ImageManagerOptions) {
     this.#options = options;
@@ -148,10 +153,14 @@ export class ImageManager implements ImageEnsurer {
   async #find(request: EnsureRequest, tagged: string): Promise<Image | undefined> {
     try {
       const annotations = request.pod.metadata.annotations ?? {};
+      const key = lookKey(tagged, annotations);
+      const known = this.#looks.get(key, this.#options.clock.monotonic());
+      if (known !== undefined) return known;
       const { image } = await this.#options.cri.imageStatus(
         { image: { image: tagged, annotations } },
         { signal: request.signal },
       );
+      if (image !== undefined) this.#looks.set(key, image, this.#options.clock.monotonic());
       return image;
     } catch (error) {
       throwIfCancelled(request.signal);
