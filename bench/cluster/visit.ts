@@ -42,6 +42,11 @@ const warmUpPods = 4;
 /** What a kubelet does after its own start should be over before it is measured. */
 const startSettleMs = 3_000;
 const quietMs = 1_000;
+/**
+ * What looks at its runtime once a second is found at another moment of that second by each burst: the end of a burst falls
+ * on such a look, and bursts that began at the same time after it would all measure the same luck.
+ */
+const lookPeriodMs = 1_000;
 
 export async function visit(ground: ClusterGround, side: Side, load: Load, name: string): Promise<Round> {
   const { plane, api } = ground;
@@ -96,12 +101,12 @@ class NodeVisit {
       const names = this.podNames(String(index), pods);
       const created = await this.#counted(
         () => this.create(names),
-        () => sleep(isLast ? settleMs : quietMs),
+        () => sleep(isLast ? settleMs : quietMs + (lookPeriodMs * index) / bursts),
       );
       if (isLast) rest = await this.#rest(restMs);
       const deleted = await this.#counted(
         () => this.delete(names),
-        () => sleep(quietMs),
+        () => sleep(quietMs + (lookPeriodMs * (index + 1)) / bursts),
       );
       requests.start += podRequests(created.requests);
       requests.delete += podRequests(deleted.requests);
