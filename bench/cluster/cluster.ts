@@ -1,7 +1,7 @@
 /** Pods through the API of a real control plane: how soon they run and are gone, and what that costs the node's agent. */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { resources } from '../../src/kube/client/index.js';
+import { type KubeApi, resources } from '../../src/kube/client/index.js';
 import { startControlPlane } from '../../test/env/control-plane.js';
 import { CleanupStack, createTempDir } from '../../test/env/index.js';
 import { buildAgent } from '../agent.js';
@@ -44,13 +44,9 @@ async function onControlPlane<T>(
     const { path: dir } = await createTempDir('bench', { cleanups });
     const program = launcher(dir, await buildAgent(dir, note));
     const audit = new AuditLog(dir);
-    const plane = await startControlPlane({
-      cleanups,
-      // No controllers run that would make the accounts which it wants pods to have.
-      apiServerArgs: ['--disable-admission-plugins=ServiceAccount', ...audit.apiServerArgs],
-    });
+    const plane = await startControlPlane({ cleanups, apiServerArgs: audit.apiServerArgs });
     const api = (await plane.connect()).client();
-    await api.create(resources.namespaces, { metadata: { name: namespace } });
+    await makeNamespace(api, plane.pki.authorityPem);
     const { kubelet } = options;
     const nodelet: Side = { name: 'nodelet', program };
     const sides: Side[] =
@@ -59,6 +55,16 @@ async function onControlPlane<T>(
   } finally {
     await cleanups.run();
   }
+}
+
+/** With what controllers would give it, so that its pods have the token of an account mounted as nearly all pods do. */
+async function makeNamespace(api: KubeApi, authorityPem: string): Promise<void> {
+  await api.create(resources.namespaces, { metadata: { name: namespace } });
+  await api.create(resources.serviceAccounts, { metadata: { name: 'default', namespace } });
+  await api.create(resources.configMaps, {
+    metadata: { name: 'kube-root-ca.crt', namespace },
+    data: { 'ca.crt': authorityPem },
+  });
 }
 
 /** Both sides are a program that takes the flags of a kubelet. */

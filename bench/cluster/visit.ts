@@ -203,7 +203,6 @@ function idlePod(name: string, nodeName: string): Pod {
     metadata: { name, namespace },
     spec: {
       nodeName,
-      automountServiceAccountToken: false,
       containers: [{ name: 'main', image: testImages.pause, imagePullPolicy: 'IfNotPresent' }],
     },
   };
