@@ -47,11 +47,8 @@ export interface HostFiles {
     data: Uint8Array | string,
     options?: { mode?: number; exclusive?: boolean },
   ): Promise<void>;
-  /**
-   * `mode` holds as the umask leaves it. With `recursive` parents are made, too, and an existing directory is fine.
-   * `isOwn`: it is in the agent's own folders, on a disk of the node that answers at once.
-   */
-  mkdir(path: string, options?: { mode?: number; recursive?: boolean; isOwn?: boolean }): Promise<void>;
+  /** `mode` holds as the umask leaves it. With `recursive` parents are made, too, and an existing directory is fine. */
+  mkdir(path: string, options?: { mode?: number; recursive?: boolean }): Promise<void>;
   readdir(path: string): Promise<readonly string[]>;
   symlink(target: string, path: string): Promise<void>;
   readlink(path: string): Promise<string>;
@@ -107,7 +104,8 @@ export interface MountRequest {
 
 /** Mounts. A bind with further options becomes a bind and then a remount, as the kernel wants it. */
 export interface HostMounts {
-  list(): Promise<readonly MountPoint[]>;
+  /** All of them, or at least those at and below a path, which costs less where there are many. */
+  list(below?: string): Promise<readonly MountPoint[]>;
   /** Ends by itself after a limit (ETIMEDOUT); with the signal it is no longer waited for (Cancelled) and may happen yet. */
   mount(request: MountRequest, signal?: AbortSignal): Promise<void>;
   /**
@@ -121,6 +119,11 @@ export interface HostMounts {
 
 export interface Host {
   readonly files: HostFiles;
+  /**
+   * The same for small files of the agent's own, on a disk of the node or in memory: nothing else goes on meanwhile, and
+   * a call costs a fraction of what one costs that may be held up.
+   */
+  readonly ownFiles: HostFiles;
   readonly mounts: HostMounts;
   /** Holds a path whose own last element is no symbolic link (ELOOP otherwise). */
   hold(path: string): Promise<HeldPath>;

@@ -40,7 +40,7 @@ export async function mountAt(host: Host, path: string): Promise<MountPoint | un
     if (isHostError(error, 'ENOENT', 'ENOTDIR')) return undefined;
     throw error;
   }
-  return (await host.mounts.list()).findLast(({ target }) => target === name);
+  return (await host.mounts.list(name)).findLast(({ target }) => target === name);
 }
 
 /** The mounts at and below a path, the ones to be unmounted first at the front. */
@@ -53,25 +53,27 @@ export async function mountPointsUnder(host: Host, path: string): Promise<readon
     throw error;
   }
   const prefix = name === '/' ? '/' : `${name}/`;
-  const mounts = await host.mounts.list();
+  const mounts = await host.mounts.list(name);
   return mounts.filter(({ target }) => target === name || target.startsWith(prefix)).toReversed();
 }
 
 /**
  * Unmounts all that is mounted at and below a path. What a mount shows stays where it comes from: a copy of a shared
- * mount of the machine is cut off from it first, as the original would lose what is unmounted below the copy.
+ * mount of the machine is cut off from it first, as the original would lose what is unmounted below the copy. Returns
+ * where something was mounted.
  */
 export async function unmountTree(
   host: Host,
   path: string,
   options: CleanMountPointOptions = {},
-): Promise<void> {
+): Promise<readonly string[]> {
   const targets = (await mountPointsUnder(host, path)).map(({ target }) => target);
   for (const outer of new Set(targets)) {
     if (!targets.some((target) => target.startsWith(`${outer}/`))) continue;
     await host.mounts.mount({ target: outer, options: ['private'] });
   }
   for (const target of targets) await host.mounts.unmount(target, options);
+  return targets;
 }
 
 export interface CleanMountPointOptions {

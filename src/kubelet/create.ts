@@ -175,7 +175,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   };
 
   // What drives: the work queue, one worker per pod, the handlers, the loop.
-  const podDirectories = new PodDirectories(context.machine.files, rootDir);
+  const podDirectories = new PodDirectories(context.machine.ownFiles, rootDir);
   const due = new Channel<void>(1);
   const queue = new WorkQueue<string>(clock, () => void due.trySend());
   const syncer = new KubeletPodSyncer({

@@ -25,7 +25,7 @@ export class PodDirectories {
     const pod = path.join(this.#rootDir, 'pods', uid);
     // From the top: to make a folder with those above it takes a call more for each that is missing.
     for (const folder of [pod, path.join(pod, 'volumes'), path.join(pod, 'plugins')]) {
-      await this.#files.mkdir(folder, { recursive: true, mode: ownerAndGroup, isOwn: true });
+      await this.#files.mkdir(folder, { recursive: true, mode: ownerAndGroup });
     }
     this.#made.add(uid);
   }

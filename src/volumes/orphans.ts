@@ -31,9 +31,15 @@ export async function cleanOrphanedPods(orphans: OrphanedPods): Promise<Orphaned
   let failedPods = 0;
   // Every few seconds there is nothing but known ones, so only the others are looked at.
   const unknown = (await namesIn(host, pods)).filter((uid) => !known.has(uid));
-  for (const uid of await directoriesAmong(host, pods, unknown)) {
+  const orphaned = await directoriesAmong(host, pods, unknown);
+  if (orphaned.length === 0) return { seen, failedPods, failures };
+  // Once for all of them, as nothing is mounted for a pod that is gone, and the table is long where many pods run.
+  // Where it cannot be read, each pod says so.
+  const mounts = await mountPointsUnder(host, pods).catch(() => undefined);
+  for (const uid of orphaned) {
     seen++;
-    const outcome = await cleanPod(orphans, uid, join(pods, uid));
+    const isWithoutMounts = mounts?.some(({ target }) => target.split('/').includes(uid)) === false;
+    const outcome = await cleanPod(orphans, uid, join(pods, uid), isWithoutMounts);
     if (outcome !== 'removed') failedPods++;
     if (Array.isArray(outcome)) failures.push(...outcome);
   }
@@ -44,13 +50,12 @@ async function cleanPod(
   { host, podVolumesExist }: OrphanedPods,
   uid: string,
   pod: string,
+  isWithoutMounts: boolean,
 ): Promise<'removed' | 'still mounted' | string[]> {
   const said = (what: string, error: unknown): string =>
     `orphaned pod ${goQuote(uid)} found, but ${what}: ${errorText(error)}`;
-  let isWithoutMounts: boolean;
   try {
     if (await podVolumesExist(uid)) return 'still mounted';
-    isWithoutMounts = (await mountPointsUnder(host, pod)).length === 0;
     if (!isWithoutMounts && (await hasMountedVolumes(host, pod))) return 'still mounted';
   } catch (error) {
     return [said('error occurred while looking for its mounted volumes', error)];

@@ -102,7 +102,9 @@ onThisMachine((name, create) => {
       const mount = execFileSync('sh', ['-c', 'command -v mount'], { encoding: 'utf8' }).trim();
       for (const pattern of ['*bind*', '*remount*']) {
         const other = pattern === '*bind*' ? '*remount*) ;; ' : '';
-        const script = `#!/bin/sh\n${mount} "$@" || exit\ncase "$*" in ${other}${pattern}) kill -9 $PPID;; esac\n`;
+        // Its parent is a shell, whose parent is the process.
+        const kill = 'read -r _ _ _ agent _ < /proc/$PPID/stat; kill -9 $agent';
+        const script = `#!/bin/sh\n${mount} "$@" || exit\ncase "$*" in ${other}${pattern}) ${kill};; esac\n`;
         writeFileSync(join(bin, 'mount'), script);
         chmodSync(join(bin, 'mount'), 0o755);
         const root = await prepare();

@@ -42,6 +42,7 @@ function counted<T extends object>(port: T): T {
 const real = linuxHost();
 const host: Host = {
   files: counted(real.files),
+  ownFiles: counted(real.ownFiles),
   mounts: counted(real.mounts),
   hold: (path) => real.hold(path),
   kernelRelease: real.kernelRelease,

@@ -1,5 +1,5 @@
 /** The files of this machine through Node's own calls. */
-import { type BigIntStats, mkdirSync } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
 import {
   chmod,
   lchown,
@@ -25,11 +25,9 @@ export const linuxFiles: HostFiles = {
   readFile: (path) => attempt(path, () => readFile(path)),
   writeFile: (path, data, { mode = 0o666, exclusive = false } = {}) =>
     attempt(path, () => writeFile(path, data, { mode, flag: exclusive ? 'wx' : 'w' })),
-  mkdir: (path, { mode = 0o777, recursive = false, isOwn = false } = {}) =>
+  mkdir: (path, { mode = 0o777, recursive = false } = {}) =>
     attempt(path, async () => {
-      // The way to Node's threads and back takes longer than the call where nothing can hold it up.
-      if (isOwn) mkdirSync(path, { mode, recursive });
-      else await mkdir(path, { mode, recursive });
+      await mkdir(path, { mode, recursive });
     }),
   readdir: (path) => attempt(path, () => readdir(path)),
   symlink: (target, path) => attempt(path, () => symlink(target, path)),

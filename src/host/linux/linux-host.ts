@@ -5,6 +5,7 @@ import type { Host } from '../host.js';
 import { hold } from './held-path.js';
 import { linuxFiles } from './linux-files.js';
 import { linuxMounts } from './linux-mounts.js';
+import { linuxOwnFiles } from './linux-own-files.js';
 
 export interface LinuxHostOptions {
   readonly clock?: Clock;
@@ -18,6 +19,7 @@ export function linuxHost(options: LinuxHostOptions = {}): Host {
   const { clock = systemClock, mountTimeoutMs = 120_000, unmountTimeoutMs = 60_000 } = options;
   return {
     files: linuxFiles,
+    ownFiles: linuxOwnFiles,
     mounts: linuxMounts({ clock, mountTimeoutMs, unmountTimeoutMs }),
     hold,
     kernelRelease: release(),

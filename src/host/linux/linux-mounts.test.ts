@@ -1,15 +1,15 @@
 /** Commands that do not end: nothing waits for them beyond its limit. */
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Cancelled, systemClock } from '../../async/index.js';
-import { runCommand } from './command.js';
 import { linuxHost } from './linux-host.js';
+import { runInShell } from './shells.js';
 
-describe('runCommand', () => {
+describe('runInShell', () => {
   const run = (script: string, limitMs = 5_000, signal?: AbortSignal) =>
-    runCommand({ clock: systemClock, command: 'sh', arguments: ['-c', script], limitMs, signal });
+    runInShell({ clock: systemClock, command: 'sh', arguments: ['-c', script], limitMs, signal });
 
   it('success is silent', async () => expect(await run('echo fine')).toBeUndefined());
 
@@ -43,13 +43,46 @@ describe('runCommand', () => {
   });
 
   it('a command that is not there fails', async () => {
-    const failure = await runCommand({
+    const failure = await runInShell({
       clock: systemClock,
       command: 'no-such-command',
       arguments: [],
       limitMs: 100,
     });
-    expect(failure).toMatchObject({ status: expect.stringContaining('ENOENT'), timedOut: false });
+    expect(failure).toMatchObject({
+      status: 'exit status 127',
+      output: expect.stringContaining('no-such-command: not found'),
+      timedOut: false,
+    });
+  });
+
+  it('words are passed as they are', async () => {
+    const failure = await runInShell({
+      clock: systemClock,
+      command: 'sh',
+      arguments: ['-c', 'printf "%s|" "$@"; exit 1', 'sh', "it's", '$HOME `id`', 'a\nb', ''],
+      limitMs: 5_000,
+    });
+    expect(failure?.output).toBe("it's|$HOME `id`|a\nb||");
+  });
+
+  it('many at once keep their outputs apart', async () => {
+    const ran = await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        run(`echo ${index}; sleep 0.0${index % 5}; exit ${index + 1}`),
+      ),
+    );
+    expect(ran.map((failure) => [failure?.status, failure?.output])).toEqual(
+      Array.from({ length: 12 }, (_, index) => [`exit status ${index + 1}`, `${index}\n`]),
+    );
+  });
+
+  it('the command that is given up is killed', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'nodelet-killed-'));
+    await run(`sleep 0.3; touch ${folder}/late`, 50);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(readdirSync(folder)).toEqual([]);
+    rmSync(folder, { recursive: true });
   });
 });
 

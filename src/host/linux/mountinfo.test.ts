@@ -46,6 +46,27 @@ describe('parseMountinfo', () => {
   });
 });
 
+describe('mounts below a path', () => {
+  const table = [
+    '1 0 0:1 / / rw - ext4 a rw',
+    '2 1 0:2 / /x rw - tmpfs b rw',
+    '3 2 0:3 / /x/y\\040z rw - tmpfs c rw',
+    '4 1 0:4 / /xy rw - tmpfs d rw',
+    '5 1 0:5 /x /other rw - tmpfs e rw',
+    '',
+  ].join('\n');
+  const rows: readonly [rule: string, below: string | undefined, targets: readonly string[]][] = [
+    ['all without a path', undefined, ['/', '/x', '/x/y z', '/xy', '/other']],
+    ['all of the root', '/', ['/', '/x', '/x/y z', '/xy', '/other']],
+    ['at least those at and below it', '/x', ['/x', '/x/y z', '/xy', '/other']],
+    ['a path that is written with escapes', '/x/y z', ['/x/y z']],
+    ['none', '/nowhere', []],
+  ];
+  it.each(rows)('%s', (_, below, targets) =>
+    expect(parseMountinfo(table, below).map(({ target }) => target)).toEqual(targets),
+  );
+});
+
 describe('unescapeOctal', () => {
   const rows: readonly [written: string, meant: string][] = [
     ['plain', 'plain'],

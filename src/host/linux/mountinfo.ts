@@ -5,9 +5,25 @@ export interface ListedMount extends MountPoint {
   readonly id: number;
 }
 
-/** The mounts in the order in which the kernel lists them; of several at one target, the last one is on top. */
-export function parseMountinfo(text: string): readonly ListedMount[] {
-  return text.split('\n').flatMap((line) => parseLine(line) ?? []);
+/**
+ * The mounts in the order in which the kernel lists them; of several at one target, the last one is on top. With `below`
+ * at least those at and below that path.
+ */
+export function parseMountinfo(text: string, below?: string): readonly ListedMount[] {
+  const mounts: ListedMount[] = [];
+  // A line that does not have the path is not about it; to see that takes a fraction of reading it.
+  const wanted = below === undefined || below === '/' ? '' : ` ${escapeOctal(below)}`;
+  for (let start = 0; start < text.length; ) {
+    const found = wanted === '' ? start : text.indexOf(wanted, start);
+    if (found < 0) break;
+    const lineStart = found === start ? start : text.lastIndexOf('\n', found) + 1;
+    const newline = text.indexOf('\n', found);
+    const lineEnd = newline < 0 ? text.length : newline;
+    const mount = parseLine(text.slice(lineStart, lineEnd));
+    if (mount !== undefined) mounts.push(mount);
+    start = lineEnd + 1;
+  }
+  return mounts;
 }
 
 /**
@@ -45,6 +61,11 @@ function propagationOf(tags: readonly string[]): MountPoint['propagation'] {
   if (tags.some((tag) => tag.startsWith('shared:'))) return 'shared';
   if (tags.some((tag) => tag.startsWith('master:'))) return 'slave';
   return tags.includes('unbindable') ? 'unbindable' : 'private';
+}
+
+/** As the kernel writes a path. */
+function escapeOctal(path: string): string {
+  return path.replace(/[ \t\n\\]/g, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`);
 }
 
 /** Blanks, tabs, newlines and backslashes are written as three octal digits of a byte each. */

@@ -37,6 +37,7 @@ export function simulatedHost(options: SimulatedHostOptions = {}): SimulatedHost
   const files = simulatedFiles(record, fileCalls);
   return {
     files,
+    ownFiles: files,
     mounts: simulatedMounts(record, new MountCalls(machine), files),
     hold: (path) =>
       record.make('hold', path, false, () =>

@@ -118,7 +118,7 @@ export class VolumeManager {
     const { host } = this.#options;
     const volumes = join(this.#podDirectory(uid), 'volumes');
     // Most often there is nothing to mount on any more, and the mount table is long where many pods run.
-    if ((await namesIn(host, volumes)).length === 0) return;
+    if (await hasNothingIn(host, volumes)) return;
     const left = await mountPointsUnder(host, volumes);
     if (left.length === 0) return;
     const targets = left.map(({ target }) => target);
@@ -270,4 +270,12 @@ function countByPlugin(volumes: Iterable<{ readonly pluginName: string }>): Map<
   const counts = new Map<string, number>();
   for (const { pluginName } of volumes) counts.set(pluginName, (counts.get(pluginName) ?? 0) + 1);
   return counts;
+}
+
+/** Whether there are only empty folders, one for each kind of volume. */
+async function hasNothingIn(host: Host, volumes: string): Promise<boolean> {
+  for (const kind of await namesIn(host, volumes)) {
+    if ((await namesIn(host, join(volumes, kind))).length > 0) return false;
+  }
+  return true;
 }

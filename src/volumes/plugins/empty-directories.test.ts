@@ -69,7 +69,7 @@ describe('empty directories in memory', () => {
       },
     };
     const directories = new EmptyDirectories({
-      host: { files: host.files, hold: host.hold, kernelRelease: host.kernelRelease, mounts },
+      host: { ...host, mounts },
       clock: systemClock,
       rootDir,
     });

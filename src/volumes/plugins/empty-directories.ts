@@ -1,5 +1,5 @@
 /** Makes and removes the empty directories behind volumes, on disk, in memory or in huge pages. */
-import { join } from 'node:path/posix';
+import { dirname, join } from 'node:path/posix';
 import type { Clock } from '../../async/index.js';
 import { type Host, isHostError, isMissing, mountAt, removeTree, unmountTree } from '../../host/index.js';
 import { setVolumeOwnership } from '../ownership/index.js';
@@ -74,16 +74,20 @@ export class EmptyDirectories {
   /** Needs no knowledge of what the directory was made of. */
   async tearDown(directory: EmptyDirectory): Promise<void> {
     const { host } = this.#options;
+    const { path } = directory;
     await this.#removeMarker(directory);
     // Containers may mount in it for all to see, and what they leave would keep the directory for ever.
-    await unmountTree(host, directory.path);
-    await removeTree(host, directory.path);
+    const unmounted = await unmountTree(host, path);
+    const wasAlone = unmounted.every((target) => target === unmounted[0]);
+    const isWithoutMounts = wasAlone && !(await isOwnFileSystem(host, path));
+    await removeTree(host, path, { isWithoutMounts });
   }
 
   async #isReady(request: EmptyDirectoryRequest): Promise<boolean> {
-    const { files } = this.#options.host;
+    const { ownFiles: files } = this.#options.host;
     if (!(await exists(this.#options.host, join(this.#markerDirectory(request), 'ready')))) return false;
-    if (request.backing.kind !== 'disk') {
+    if (request.backing.kind === 'memory') return isOwnFileSystem(this.#options.host, request.path);
+    if (request.backing.kind === 'huge-pages') {
       const mount = await mountAt(this.#options.host, request.path);
       if (mount === undefined) return false;
       checkPageSize(request, mount.superOptions, mount.options);
@@ -99,12 +103,13 @@ export class EmptyDirectories {
 
   async #make({ podUid, path, backing, signal }: EmptyDirectoryRequest): Promise<void> {
     const { host } = this.#options;
-    await host.files.mkdir(join(podDirectory(this.#options.rootDir, podUid), 'volumes'), {
+    await host.ownFiles.mkdir(join(podDirectory(this.#options.rootDir, podUid), 'volumes'), {
       mode: markerMode,
       recursive: true,
     });
-    await host.files.mkdir(path, { mode: directoryMode, recursive: true });
-    const mount = backing.kind === 'disk' ? undefined : await mountAt(host, path);
+    await host.ownFiles.mkdir(path, { mode: directoryMode, recursive: true });
+    const isMounted = backing.kind !== 'disk' && (await isOwnFileSystem(host, path));
+    const mount = isMounted ? await mountAt(host, path) : undefined;
     if (mount === undefined) await this.#openToAll(path);
     switch (backing.kind) {
       case 'disk':
@@ -126,7 +131,7 @@ export class EmptyDirectories {
 
   /** The umask of the agent must not decide who may write into a pod's volume. */
   async #openToAll(path: string): Promise<void> {
-    const { files } = this.#options.host;
+    const { ownFiles: files } = this.#options.host;
     const { mode } = await files.lstat(path);
     if ((mode & directoryMode) !== directoryMode) await files.chmod(path, directoryMode);
   }
@@ -156,14 +161,15 @@ export class EmptyDirectories {
   }
 
   async #writeMarker(directory: EmptyDirectory): Promise<void> {
-    const { files } = this.#options.host;
+    const { ownFiles: files } = this.#options.host;
     const folder = this.#markerDirectory(directory);
     await files.mkdir(folder, { mode: markerMode, recursive: true });
     await files.writeFile(join(folder, 'ready'), '', { mode: 0o640 });
   }
 
   #removeMarker(directory: EmptyDirectory): Promise<void> {
-    return removeTree(this.#options.host, this.#markerDirectory(directory));
+    // Nobody mounts anything on a marker.
+    return removeTree(this.#options.host, this.#markerDirectory(directory), { isWithoutMounts: true });
   }
 }
 
@@ -179,9 +185,23 @@ function checkPageSize(
   );
 }
 
+/**
+ * Whether another file system begins at the path, as that of a mount of one's own does. The mount table would tell it, too,
+ * but is long where many pods run.
+ */
+async function isOwnFileSystem({ ownFiles }: Host, path: string): Promise<boolean> {
+  try {
+    const own = await ownFiles.lstat(path);
+    return own.device !== (await ownFiles.lstat(dirname(path))).device;
+  } catch (error) {
+    if (isHostError(error, 'ENOENT', 'ENOTDIR')) return false;
+    throw error;
+  }
+}
+
 export async function exists(host: Host, path: string): Promise<boolean> {
   try {
-    await host.files.lstat(path);
+    await host.ownFiles.lstat(path);
     return true;
   } catch (error) {
     if (isHostError(error, 'ENOENT', 'ENOTDIR')) return false;

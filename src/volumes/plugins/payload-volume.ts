@@ -45,11 +45,11 @@ export function payloadVolumes(context: PayloadVolumeContext, kind: PayloadVolum
     for (const nested of nestedMountPoints(pod, volume.name)) {
       // What is there already, be it a link to a file, can be mounted on as well.
       if (await exists(host, join(path, nested))) continue;
-      await host.files.mkdir(join(path, nested), { mode: 0o755, recursive: true });
+      await host.ownFiles.mkdir(join(path, nested), { mode: 0o755, recursive: true });
     }
     const fsGroup = fsGroupOf(pod);
     await writeAtomically({
-      files: host.files,
+      files: host.ownFiles,
       clock,
       directory: path,
       payload,

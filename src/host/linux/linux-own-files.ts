@@ -1,0 +1,41 @@
+/**
+ * Files of this machine by calls that block: the way to Node's threads and back takes several times as long as most calls,
+ * and the start of a pod makes dozens of them.
+ */
+import {
+  chmodSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import type { HostFiles } from '../host.js';
+import { attempt, factsOfStats } from './linux-files.js';
+
+export const linuxOwnFiles: HostFiles = {
+  stat: (path) => attempt(path, async () => factsOfStats(statSync(path, { bigint: true }))),
+  lstat: (path) => attempt(path, async () => factsOfStats(lstatSync(path, { bigint: true }))),
+  readFile: (path) => attempt(path, async () => readFileSync(path)),
+  writeFile: (path, data, { mode = 0o666, exclusive = false } = {}) =>
+    attempt(path, async () => writeFileSync(path, data, { mode, flag: exclusive ? 'wx' : 'w' })),
+  mkdir: (path, { mode = 0o777, recursive = false } = {}) =>
+    attempt(path, async () => void mkdirSync(path, { mode, recursive })),
+  readdir: (path) => attempt(path, async () => readdirSync(path)),
+  symlink: (target, path) => attempt(path, async () => symlinkSync(target, path)),
+  readlink: (path) => attempt(path, async () => readlinkSync(path)),
+  realpath: (path) => attempt(path, async () => realpathSync.native(path)),
+  rename: (from, to) => attempt(from, async () => renameSync(from, to)),
+  unlink: (path) => attempt(path, async () => unlinkSync(path)),
+  rmdir: (path) => attempt(path, async () => rmdirSync(path)),
+  chmod: (path, mode) => attempt(path, async () => chmodSync(path, mode)),
+  lchown: (path, uid, gid) => attempt(path, async () => lchownSync(path, uid, gid)),
+};
