@@ -16,7 +16,7 @@ const maxRounds = 7;
 /** No further round is begun after this time, so that a slow machine does not take for ever. */
 const roundsBudgetMs = 110_000;
 /** As many bare pods at a time as the agent starts by default on this machine. */
-const startsAtOnce = availableParallelism() + 2;
+const startsAtOnce = availableParallelism() + 1;
 /** What an agent does after its own start should be over before it is measured. */
 const settleMs = 1_500;
 

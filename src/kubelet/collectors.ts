@@ -1,4 +1,5 @@
 /** Builds what cleans up: dead containers and sandboxes, logs that grow, images that nobody uses. */
+import type { ObservedPodStatus } from '../cri/index.js';
 import { parseQuantity, quantityValue } from '../kube/index.js';
 import { GarbageCollector } from '../runtime/gc/index.js';
 import { ImageCollector, type PullRecords } from '../runtime/images/index.js';
@@ -20,12 +21,15 @@ export function createCollectors(
     runtime,
     pullRecords,
     allSourcesReady,
+    observed,
   }: {
     readonly podStates: PodStates;
     readonly remover: ContainerRemover;
     readonly runtime: Pick<RuntimeManager, 'killOrphan'>;
     readonly pullRecords?: PullRecords | undefined;
     readonly allSourcesReady: () => boolean;
+    /** What was last seen of a pod. */
+    readonly observed: (podUid: string) => ObservedPodStatus | undefined;
   },
 ): Collectors {
   const { options, config, cri, clock, timeline, metrics, nodeName, podLogsDir, containerLogsDir } = context;
@@ -66,6 +70,8 @@ export function createCollectors(
       maxFiles: config.containerLogMaxFiles,
       workers: config.containerLogMaxWorkers,
       periodMs: config.containerLogMonitorInterval,
+      knownPath: (podUid, containerId) =>
+        observed(podUid)?.containers.find(({ id }) => id === containerId)?.logPath || undefined,
     }),
   };
 }

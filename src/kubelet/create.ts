@@ -125,6 +125,10 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     runtime,
     pullRecords: images.records,
     allSourcesReady: () => podConfig.allSourcesReady,
+    observed: (uid) => {
+      const known = pleg.cache.peek(uid);
+      return 'status' in known ? known.status : undefined;
+    },
   });
   const startWithRuntime = runtimeStart(modules, tasks, (signal) => collectors.rotator.run(signal));
   let runtimeName = 'unknown';

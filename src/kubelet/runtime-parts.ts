@@ -30,7 +30,7 @@ import type { PodVolumes } from './seams.js';
 
 /** Starts at a time: enough to keep the cores busy while some wait, few enough that pods finish one after another. */
 function defaultStartsAtOnce(): number {
-  return availableParallelism() + 2;
+  return availableParallelism() + 1;
 }
 
 export interface RuntimeSurroundings {

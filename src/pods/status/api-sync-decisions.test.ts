@@ -8,6 +8,7 @@ import {
 import {
   dueMs,
   isUrgent,
+  type LastWrites,
   needOfChange,
   needOfFullPass,
   type SyncInput,
@@ -158,16 +159,20 @@ describe('what is waited for', () => {
 });
 
 describe('when what nobody waits for is written', () => {
-  const last = Number.NEGATIVE_INFINITY;
-  it.each<[rule: string, times: Partial<UnhurriedTimes>, lastMs: number, expected: number]>([
-    ['alone: half a second after its last change', {}, last, 1500],
-    ['changed again: half a second after that', { changedMs: 1400 }, last, 1900],
-    ['on the way to its deletion: two seconds', { isEnding: true }, last, 3000],
-    ['among others: a fifth of a second after the last of them', {}, 1450, 1650],
-    ['among very many: after five seconds', {}, 5950, 6000],
-    ['changing all the time: after five seconds', { changedMs: 5900 }, last, 6000],
-  ])('%s', (_, times, lastMs, expected) => {
-    expect(dueMs({ sinceMs: 1000, changedMs: 1000, isEnding: false, ...times }, lastMs)).toBe(expected);
+  const never = Number.NEGATIVE_INFINITY;
+  it.each<[rule: string, times: Partial<UnhurriedTimes>, last: Partial<LastWrites>, expected: number]>([
+    ['alone: half a second after its last change', {}, {}, 1500],
+    ['changed again: half a second after that', { changedMs: 1400 }, {}, 1900],
+    ['on the way to its deletion: two seconds', { isEnding: true }, {}, 3000],
+    ['among others: a tenth of a second after the last of them', {}, { unhurriedMs: 1450 }, 1550],
+    ['a second after the last urgent one', {}, { urgentMs: 1450, unhurriedMs: 1470 }, 2450],
+    ['among ever more urgent ones: a second after the last', {}, { urgentMs: 2400, unhurriedMs: 1470 }, 2470],
+    ['among very many: after ten seconds', {}, { unhurriedMs: 10_950 }, 11_000],
+    ['changing all the time: after ten seconds', { changedMs: 10_900 }, {}, 11_000],
+    ['the same on the way to its deletion: fifteen', { changedMs: 15_900, isEnding: true }, {}, 16_000],
+  ])('%s', (_, times, last, expected) => {
+    const lastWrites = { urgentMs: never, unhurriedMs: never, ...last };
+    expect(dueMs({ sinceMs: 1000, changedMs: 1000, isEnding: false, ...times }, lastWrites)).toBe(expected);
   });
 });
 

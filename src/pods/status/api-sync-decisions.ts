@@ -108,10 +108,15 @@ export function isUrgent(
 const graceMs = 500;
 /** A pod that is to be deleted has its last word to say. */
 const endingGraceMs = 2_000;
-/** One of them is written each time this has passed, so that urgent ones find the API free. */
-const paceMs = 200;
+/** One of them is written each time this has passed, and fewer while there are urgent ones, which find the API free. */
+const paceMs = 100;
+const busyPaceMs = 1_000;
+/** An urgent one so long ago tells that more may come. */
+const busyAfterUrgentMs = 1_000;
 /** However many there are, none waits longer. */
-const longestWaitMs = 5_000;
+const longestWaitMs = 10_000;
+/** The same of pods that are to be deleted. */
+const longestEndingWaitMs = 15_000;
 
 /** The times of a status that is not urgent, in monotonic milliseconds. */
 export interface UnhurriedTimes {
@@ -121,10 +126,20 @@ export interface UnhurriedTimes {
   readonly isEnding: boolean;
 }
 
-/** When it may be written, if the last such write began at `lastMs`. */
-export function dueMs({ sinceMs, changedMs, isEnding }: UnhurriedTimes, lastMs: number): number {
+export interface LastWrites {
+  readonly urgentMs: number;
+  readonly unhurriedMs: number;
+}
+
+/** When it may be written, given when the last writes began. */
+export function dueMs({ sinceMs, changedMs, isEnding }: UnhurriedTimes, last: LastWrites): number {
+  const pacedMs = Math.min(
+    last.unhurriedMs + busyPaceMs,
+    Math.max(last.unhurriedMs + paceMs, last.urgentMs + busyAfterUrgentMs),
+  );
   const quietMs = changedMs + (isEnding ? endingGraceMs : graceMs);
-  return Math.min(Math.max(quietMs, lastMs + paceMs), sinceMs + longestWaitMs);
+  const latestMs = sinceMs + (isEnding ? longestEndingWaitMs : longestWaitMs);
+  return Math.min(Math.max(quietMs, pacedMs), latestMs);
 }
 
 /** Whether the API shows a state of the pod from before our last write, as after a restore from a backup. */

@@ -1,6 +1,6 @@
 /** The statuses that wait to be written to the API, and whose turn it is. */
 import type { Clock } from '../../async/index.js';
-import { dueMs, type UnhurriedTimes } from './api-sync-decisions.js';
+import { dueMs, type LastWrites, type UnhurriedTimes } from './api-sync-decisions.js';
 
 export interface WantedWrite {
   /** Whether the API's copy is read first. Such a write does not wait. Default: no. */
@@ -22,8 +22,7 @@ export class StatusQueue {
   readonly #clock: Clock;
   /** By UID, those that came last at the end. */
   readonly #waiting = new Map<string, Waiting>();
-  /** When the last status that is not urgent went. */
-  #unhurriedMs = Number.NEGATIVE_INFINITY;
+  #last: LastWrites = { urgentMs: Number.NEGATIVE_INFINITY, unhurriedMs: Number.NEGATIVE_INFINITY };
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -70,19 +69,22 @@ export class StatusQueue {
         if (rank === undefined) this.#waiting.delete(uid);
         else if (rank < bestRank) [best, bestRank] = [uid, rank];
       } else if (best === undefined) {
-        const whenMs = dueMs(waiting, this.#unhurriedMs);
+        const whenMs = dueMs(waiting, this.#last);
         // The last that came are the last to be started or ended: theirs stay true for longest.
         if (whenMs <= nowMs) unhurried = uid;
         untilMs = Math.min(untilMs, whenMs);
       }
     }
-    if (best !== undefined) return this.#go(best);
+    if (best !== undefined) {
+      this.#last = { ...this.#last, urgentMs: nowMs };
+      return this.#go(best);
+    }
     if (unhurried === undefined) return { kind: 'wait', untilMs };
     if (rankOf(unhurried, false) === undefined) {
       this.#waiting.delete(unhurried);
       return this.take(isHeld, rankOf);
     }
-    this.#unhurriedMs = nowMs;
+    this.#last = { ...this.#last, unhurriedMs: nowMs };
     return this.#go(unhurried);
   }
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { type Clock, Gate, isCancelled, sleep } from '../../async/index.js';
-import { ContainerState, type CriRuntime, isNotFound } from '../../cri/index.js';
+import { ContainerState, type CriRuntime, criLabels, isNotFound } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { isMissing } from './file-error.js';
 import { planRotation, rotatedName } from './rotation.js';
@@ -19,6 +19,8 @@ export interface LogRotatorOptions {
   readonly maxFiles: number;
   readonly workers: number;
   readonly periodMs: number;
+  /** Where a container of a pod logs, if that was seen already; the runtime is asked otherwise. */
+  readonly knownPath?: (podUid: string, containerId: string) => string | undefined;
 }
 
 export class LogRotator {
@@ -61,11 +63,11 @@ export class LogRotator {
     for (const id of this.#paths.keys()) if (!running.has(id)) this.#paths.delete(id);
     const gate = new Gate(workers);
     await Promise.all(
-      containers.map(({ id }) =>
+      containers.map(({ id, labels }) =>
         gate.run(async () => {
           if (signal?.aborted) return;
           try {
-            await this.#check(id);
+            await this.#check(id, labels[criLabels.podUid] ?? '');
           } catch (error) {
             timeline.record({
               kind: 'problem',
@@ -80,9 +82,9 @@ export class LogRotator {
     );
   }
 
-  async #check(id: string): Promise<void> {
+  async #check(id: string, podUid: string): Promise<void> {
     const { cri, maxSizeBytes } = this.#options;
-    const log = await this.#pathOf(id);
+    const log = this.#options.knownPath?.(podUid, id) ?? (await this.#pathOf(id));
     if (log === undefined) return;
     let info: { readonly size: number };
     try {
