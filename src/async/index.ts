@@ -4,6 +4,7 @@ export * from './channel.js';
 export * from './clock.js';
 export * from './error-text.js';
 export * from './gate.js';
+export * from './patient-gate.js';
 export * from './rest.js';
 export * from './task-group.js';
 export * from './virtual-clock.js';

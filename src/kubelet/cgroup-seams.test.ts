@@ -159,6 +159,7 @@ describe('the cgroup of a pod that is synced', () => {
       requestLook: () => {},
       syncAgain: () => {},
       isStopping: () => false,
+      preparationsAtOnce: 1,
       cgroups,
     });
     await syncer.syncPod({

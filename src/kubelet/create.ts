@@ -34,7 +34,7 @@ import { createSources, sourceNames } from './pod-sources.js';
 import { KubeletPodSyncer } from './pod-syncer.js';
 import { createProbes } from './probe-parts.js';
 import { RuntimeCheck } from './runtime-check.js';
-import { createRuntimeManager, nodeAllocatable } from './runtime-parts.js';
+import { createRuntimeManager, nodeAllocatable, startsAtOnce } from './runtime-parts.js';
 import { prepareMachine } from './start-up.js';
 import { SyncLoop } from './sync-loop.js';
 import { createVolumes } from './volume-parts.js';
@@ -200,6 +200,8 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     requestLook: (uid) => pleg.requestLook(uid),
     syncAgain: (uid) => handlers.syncs([uid]),
     isStopping: () => context.stopping.signal.aborted,
+    // Enough that some are ready whenever those that start make room for them.
+    preparationsAtOnce: 4 * startsAtOnce(options),
     observer: metrics.syncer,
     probes: probes.workers,
     ...(options.objects === undefined ? {} : { objects: options.objects }),

@@ -1,5 +1,5 @@
 /** The pod syncer: what one step of a pod's life does, as a transaction that is repeated until it succeeds. */
-import { type Clock, errorText, isCancelled, sleep, TimedOut } from '../async/index.js';
+import { type Clock, errorText, isCancelled, PatientGate, sleep, TimedOut } from '../async/index.js';
 import type { ObservedPod, ObservedPodStatus } from '../cri/index.js';
 import {
   configSeenAnnotation,
@@ -29,6 +29,8 @@ import { podRef, type Timeline } from '../timeline/index.js';
 import type { MirrorPods, PodCgroups, PodProbes, PodVolumes } from './seams.js';
 
 const volumesGonePollMs = 100;
+/** From its first step to its sandbox a pod takes less than this where nothing is slow but the number of pods. */
+const preparationPatienceMs = 3_000;
 
 /** What the syncer needs of the runtime manager. */
 export type SyncerRuntime = Pick<RuntimeManager, 'syncPod' | 'killPod' | 'podStatus'>;
@@ -63,6 +65,8 @@ export interface KubeletPodSyncerOptions {
   readonly syncAgain: (uid: string) => void;
   /** Whether the agent is being stopped, so that what fails now has only been cut off. */
   readonly isStopping: () => boolean;
+  /** Pods that come into being at the same time; the others keep from them what they need. */
+  readonly preparationsAtOnce: number;
   readonly observer?: SyncerObserver;
   readonly cgroups?: PodCgroups;
   readonly mirrors?: MirrorPods;
@@ -71,23 +75,20 @@ export interface KubeletPodSyncerOptions {
 
 export class KubeletPodSyncer implements PodSyncer {
   readonly #options: KubeletPodSyncerOptions;
+  readonly #preparations: PatientGate;
 
   constructor(options: KubeletPodSyncerOptions) {
     this.#options = options;
+    this.#preparations = new PatientGate({
+      clock: options.clock,
+      width: options.preparationsAtOnce,
+      patienceMs: preparationPatienceMs,
+    });
   }
 
-  async syncPod({ type, pod, mirror, status: observed, signal }: SyncRequest): Promise<SyncOutcome> {
-    const {
-      statuses,
-      runtime,
-      networkError,
-      probes,
-      mirrors,
-      requestRelist,
-      requestLook,
-      syncAgain,
-      reasons,
-    } = this.#options;
+  async syncPod(request: SyncRequest): Promise<SyncOutcome> {
+    const { type, pod, status: observed, signal } = request;
+    const { statuses, networkError } = this.#options;
     const uid = pod.metadata.uid ?? '';
     if (type === 'create') this.#observeSince(pod, 'workerStarted');
 
@@ -111,6 +112,18 @@ export class KubeletPodSyncer implements PodSyncer {
       this.#warn(pod, 'NetworkNotReady', message);
       throw new Error(message);
     }
+    if (observed.sandboxes.length > 0) return this.#bringUp(request, status);
+    return this.#preparations.run((passOn) => this.#bringUp(request, status, passOn), { signal });
+  }
+
+  /** Makes what the pod needs on the machine, and has its containers run. */
+  async #bringUp(
+    { pod, mirror, status: observed, signal }: SyncRequest,
+    status: PodStatus,
+    onSandbox?: () => void,
+  ): Promise<SyncOutcome> {
+    const { runtime, probes, mirrors, requestRelist, requestLook, syncAgain, reasons } = this.#options;
+    const uid = pod.metadata.uid ?? '';
     if (!this.#options.isTerminationRequested(uid)) {
       this.#options.objects?.registerPod(pod);
       await this.#ensureCgroup(pod, observed, status);
@@ -126,7 +139,10 @@ export class KubeletPodSyncer implements PodSyncer {
     const withIps = status.podIPs === undefined ? observed : withPodIps(observed, status);
     const result = await runtime.syncPod(pod, withIps, {
       restartingAllContainers: hasTrueCondition(status.conditions, 'AllContainersRestarting'),
-      onSandboxReady: () => this.#markReadyToStart(pod),
+      onSandboxReady: () => {
+        onSandbox?.();
+        this.#markReadyToStart(pod);
+      },
       signal,
     });
     reasons.update(uid, result.steps);

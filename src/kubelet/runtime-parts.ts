@@ -29,8 +29,8 @@ import { runtimeObserver } from './observers.js';
 import type { PodVolumes } from './seams.js';
 
 /** Starts at a time: enough to keep the cores busy while some wait, few enough that pods finish one after another. */
-function defaultStartsAtOnce(): number {
-  return availableParallelism() + 1;
+export function startsAtOnce({ startsAtOnce: given }: { readonly startsAtOnce?: number }): number {
+  return given ?? availableParallelism() + 1;
 }
 
 export interface RuntimeSurroundings {
@@ -62,7 +62,7 @@ export function createRuntimeManager(
     probes,
     actuated,
     reinspect,
-    gate: new Gate(options.startsAtOnce ?? defaultStartsAtOnce()),
+    gate: new Gate(startsAtOnce(options)),
     crashLoop: new Backoff(
       crashLoopDelays({
         maxMs: config.crashLoopBackOff.maxContainerRestartPeriod,

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { Cancelled, sleep } from './clock.js';
+import { PatientGate } from './patient-gate.js';
+import { VirtualClock } from './virtual-clock.js';
+
+function scene(width: number) {
+  const clock = new VirtualClock();
+  const gate = new PatientGate({ clock, width, patienceMs: 1_000 });
+  const begun: string[] = [];
+  const work = (name: string, takesMs: number, passesOnMs?: number): Promise<string> =>
+    gate.run(async (passOn) => {
+      begun.push(name);
+      if (passesOnMs !== undefined) {
+        await sleep(clock, passesOnMs);
+        passOn();
+      }
+      await sleep(clock, takesMs);
+      return name;
+    });
+  return { clock, gate, begun, work };
+}
+
+describe('PatientGate', () => {
+  it('gives turns in their order', async () => {
+    const { clock, begun, work } = scene(1);
+    const all = ['a', 'b', 'c'].map((name) => work(name, 100));
+    await clock.advance(150);
+    expect(begun).toEqual(['a', 'b']);
+    await clock.advance(1_000);
+    expect(await Promise.all(all)).toEqual(['a', 'b', 'c']);
+  });
+
+  it('a turn passes on when its work says so', async () => {
+    const { clock, begun, work } = scene(1);
+    const all = [work('a', 5_000, 10), work('b', 10)];
+    await clock.advance(10);
+    expect(begun).toEqual(['a', 'b']);
+    await clock.advance(10_000);
+    expect(await Promise.all(all)).toEqual(['a', 'b']);
+  });
+
+  it('slow ones hold up the rest once, and are waited for again after a quick one', async () => {
+    const { clock, begun, work } = scene(1);
+    const all = [work('slow', 60_000), work('slow too', 60_000), work('quick', 10), work('usual', 500)];
+    all.push(work('last', 1));
+    await clock.advance(1_000 + 25 + 10 + 499);
+    expect(begun).toEqual(['slow', 'slow too', 'quick', 'usual']);
+    await clock.advance(1);
+    expect(begun).toHaveLength(5);
+    await clock.advance(60_000);
+    await Promise.all(all);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('one that waits can be called off, and a failure passes the turn on', async () => {
+    const { clock, gate, work } = scene(1);
+    const holder = work('a', 100);
+    const off = new AbortController();
+    const waiting = gate.run(async () => 'never', { signal: off.signal });
+    off.abort();
+    await expect(waiting).rejects.toThrow(Cancelled);
+    const failing = gate.run(() => Promise.reject(new Error('no')));
+    const next = gate.hold(async () => 'next');
+    await Promise.all([
+      expect(failing).rejects.toThrow('no'),
+      expect(next).resolves.toBe('next'),
+      clock.advance(100),
+      holder,
+    ]);
+  });
+});
