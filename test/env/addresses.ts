@@ -1,4 +1,5 @@
 /** The machine's own address and its free ports: servers of tests are reached from pods, so they are not on loopback. */
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
@@ -13,12 +14,27 @@ export function machineAddress(): string {
   return found.address;
 }
 
-/** A port that nobody uses now. */
+/** Below those that the kernel gives to outgoing connections, any of which may take one before its server does. */
+const ports = { first: 20_000, count: 12_000 };
+const attempts = 100;
+
+/** A port that nobody uses now, by chance, so that test files that run at the same time hardly choose the same. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, machineAddress(), resolve));
-  const address = server.address();
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const port = ports.first + randomInt(ports.count);
+    if (await isFree(port)) return port;
+  }
+  throw new Error('no free port');
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', (error) => {
+      if ('code' in error && error.code === 'EADDRINUSE') resolve(false);
+      else reject(error);
+    });
+    // On all addresses: servers listen on the machine's own, on loopback or on any.
+    server.listen(port, () => server.close(() => resolve(true)));
+  });
 }
