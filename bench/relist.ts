@@ -180,7 +180,9 @@ async function relistCost({ pods, pleg }: SimNode): Promise<number> {
 
 /** Microseconds of CPU per pod that needs nothing. */
 function planCost({ pods, pleg }: SimNode): number {
-  const inputs = pods.map((pod) => ({ pod, status: statusOf(pleg, pod) }));
+  // As many of either node: the caches of the machine hold 100 pods that are planned over and over, and not 500.
+  const some = pods.filter((_, index) => index % (pods.length / few) === 0);
+  const inputs = some.map((pod) => ({ pod, status: statusOf(pleg, pod) }));
   const before = process.cpuUsage();
   for (let planned = 0; planned < plansPerSample; planned += inputs.length) {
     for (const { pod, status } of inputs) {
