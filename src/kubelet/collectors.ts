@@ -25,7 +25,7 @@ export function createCollectors(
   }: {
     readonly podStates: PodStates;
     readonly remover: ContainerRemover;
-    readonly runtime: Pick<RuntimeManager, 'killOrphan'>;
+    readonly runtime: Pick<RuntimeManager, 'killOrphan' | 'isBusy'>;
     readonly pullRecords?: PullRecords | undefined;
     readonly allSourcesReady: () => boolean;
     /** What was last seen of a pod. */
@@ -45,6 +45,7 @@ export function createCollectors(
       remover,
       kill: (container) => runtime.killOrphan(container),
       allSourcesReady,
+      isBusy: () => runtime.isBusy,
       podLogsDir,
       containerLogsDir,
     }),

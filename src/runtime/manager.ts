@@ -140,6 +140,11 @@ export class RuntimeManager {
     return value;
   }
 
+  /** Whether pods are being started or stopped right now. */
+  get isBusy(): boolean {
+    return this.isStarting || this.#ending.size > 0;
+  }
+
   /** Whether a sandbox or a container is being started right now. */
   get isStarting(): boolean {
     return this.#ports.gate.inside > 0;

@@ -333,6 +333,27 @@ describe('GarbageCollector', () => {
     await running;
     expect(clock.pendingTimers).toBe(0);
   });
+  it('waits while pods are started or stopped, by a minute at most', async () => {
+    let isBusy = true;
+    const { collector, clock } = scene([], [], { isBusy: () => isBusy });
+    let passes = 0;
+    collector.collect = async () => void passes++;
+    const stop = new AbortController();
+    const running = collector.run(stop.signal).catch(() => {});
+    await clock.advance(5_000);
+    expect(passes).toBe(1);
+    await clock.advance(114_000);
+    expect(passes).toBe(1);
+    await clock.advance(6_000);
+    expect(passes).toBe(2);
+    await clock.advance(60_000);
+    isBusy = false;
+    await clock.advance(1_000);
+    expect(passes).toBe(3);
+    stop.abort();
+    await running;
+  });
+
   it('makes an event of a failed pass, every minute', async () => {
     const { cri } = scene([]);
     const { collector, clock, timeline } = scene([], [], {

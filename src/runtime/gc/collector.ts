@@ -47,6 +47,8 @@ export interface CollectorOptions {
   /** Told of pods whose containers were all removed, as nothing of them may stay. */
   readonly forgetPod?: (uid: string) => Promise<void>;
   readonly allSourcesReady: () => boolean;
+  /** Whether pods are being started or stopped, which removals would hold up; default never. */
+  readonly isBusy?: () => boolean;
   /** Empty when pods have no log files. */
   readonly podLogsDir: string;
   readonly containerLogsDir: string | undefined;
@@ -59,6 +61,7 @@ const sourceLookMs = 1_000;
 const firstPassDelayMs = 5_000;
 const unknownStateMessage = 'Container is in unknown state, try killing it before removal';
 const queueCapacity = 50;
+const busyLookMs = 1_000;
 
 export class GarbageCollector {
   readonly #options: CollectorOptions;
@@ -81,7 +84,15 @@ export class GarbageCollector {
         timeline.nodeEvent(nodeName, 'Warning', 'ContainerGCFailed', errorText(error));
       }
       await sleep(clock, gcPeriodMs, signal);
+      await this.#quiet(signal);
     }
+  }
+
+  /** What is dead can wait for what lives, by one period at most. */
+  async #quiet(signal: AbortSignal): Promise<void> {
+    const { clock, isBusy } = this.#options;
+    const latestMs = clock.monotonic() + gcPeriodMs;
+    while (isBusy?.() === true && clock.monotonic() < latestMs) await sleep(clock, busyLookMs, signal);
   }
 
   /** Sources that stay away hold the first pass up for one period at most. */
