@@ -127,6 +127,7 @@ describe.concurrent('a certificate that ends', () => {
     const rotating = await newcomer('rotating', 'rotate', { rotateCertificates: true });
     await rotating.start();
     await rotating.ready();
+    await eventually('it has a lease', async () => !Number.isNaN(await renewTime(rotating)));
     const [first] = storedPairs(rotating).sort();
     const firstEnds = Date.now() + certificateSeconds * 1000;
     const times = new Set<number>();
