@@ -155,6 +155,7 @@ describe('the cgroup of a pod that is synced', () => {
       isTerminationRequested: () => false,
       makePodDirectories: async () => {},
       observedSince: async (uid) => absentPodStatus(uid),
+      removeDeadContainers: () => {},
       requestRelist: () => {},
       requestLook: () => {},
       syncAgain: () => {},

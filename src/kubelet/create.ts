@@ -196,6 +196,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       if (context.podDirectories) await podDirectories.make(uid);
     },
     observedSince: (uid, afterMs) => pleg.statusNewerThan(uid, afterMs, context.stopping.signal),
+    removeDeadContainers: (uid) => removeDeadContainers(uid, undefined),
     requestRelist: (uid) => pleg.requestRelist(uid),
     requestLook: (uid) => pleg.requestLook(uid),
     syncAgain: (uid) => handlers.syncs([uid]),

@@ -57,6 +57,8 @@ export interface KubeletPodSyncerOptions {
   readonly makePodDirectories: (uid: string) => Promise<void>;
   /** The pod as the runtime shows it after the given moment. */
   readonly observedSince: (uid: string, afterMs: number) => Promise<ObservedPodStatus>;
+  /** Has the containers removed that a pod has no use for any more. */
+  readonly removeDeadContainers: (uid: string) => void;
   /** Looks at the pod in the runtime at once instead of with the next relist. */
   readonly requestRelist: (uid: string) => void;
   /** The same for a pod of which all that was made is known, which costs the runtime less. */
@@ -245,6 +247,8 @@ export class KubeletPodSyncer implements PodSyncer {
     while (volumes.exist(uid)) await sleep(clock, volumesGonePollMs, signal);
     objects?.unregisterPod(pod);
     await cgroups?.destroy(pod);
+    // They were seen to have died before the pod was known to have ended, when they could still be needed.
+    this.#options.removeDeadContainers(uid);
     statuses.terminate(pod);
   }
 

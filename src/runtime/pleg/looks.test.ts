@@ -137,6 +137,7 @@ describe('a look for a runtime event', () => {
   it.each<[string, RuntimeEvent, string]>([
     ['reads for the end of a known container', { id: 'c', kind: 'exit' }, 'read s-p c d'],
     ['reads for the start of a known container', { id: 'd', kind: 'start' }, 'read s-p c d'],
+    ['lists for a removal', { id: 'c', kind: 'delete' }, 'list p'],
     ['lists for the start of an unknown container', { id: 'x', kind: 'start', podUid: 'p' }, 'list p'],
     ['lists for the end of an unknown container', { id: 'x', kind: 'exit', podUid: 'p' }, 'list p'],
   ])('%s', async (_, event, call) => {

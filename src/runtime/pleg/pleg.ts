@@ -45,6 +45,8 @@ export interface PlegOptions {
 const channelCapacity = 1000;
 const requestCapacity = 200;
 const awaitedCapacity = 1000;
+/** With so many changes to look for, removals are not looked for one by one. */
+const manyAwaited = 8;
 /** How many pods are listed at a time. */
 const parallelLists = 8;
 /** Relist periods that the start of something unknown may wait for a look while the agent starts things itself. */
@@ -95,9 +97,13 @@ export class Pleg {
       nextOrder,
       podOf: (id) => this.#records.podOf(id),
       look: (uid, { id, kind }) => {
-        if (kind === 'delete') this.#schedule.want('removals', 0);
-        // An unknown id may not be the only one.
-        else this.#requests.add(uid, this.#records.podOf(id) === uid ? 'own' : 'any');
+        if (kind === 'delete' && this.#isAwaitingMany) {
+          this.#schedule.want('removals', 0);
+          return;
+        }
+        // What is gone cannot be read, and an unknown id may not be the only one.
+        const isReadable = kind !== 'delete' && this.#records.podOf(id) === uid;
+        this.#requests.add(uid, isReadable ? 'own' : 'any');
       },
       onStrangers: (strangers) => {
         if (strangers === 'ends') this.#schedule.want('strangers', relistPeriodMs);
@@ -236,6 +242,10 @@ export class Pleg {
     await this.#inspections.drained();
   }
 
+  get #isAwaitingMany(): boolean {
+    return this.#awaited.size >= manyAwaited;
+  }
+
   #onRuntimeEvent({ id, kind, podUid, lagMs }: RuntimeEvent): void {
     switch (kind) {
       case 'create':
@@ -249,8 +259,8 @@ export class Pleg {
         return;
       }
       case 'delete':
-        // Nor is anything to be done about a removal; one look at everything shows many of them.
-        this.#awaited.expect(id, kind, podUid, this.#options.relistPeriodMs);
+        // Of many, which are mostly the agent's own, one look at everything shows all.
+        this.#awaited.expect(id, kind, podUid, this.#isAwaitingMany ? this.#options.relistPeriodMs : lagMs);
         return;
       case 'start':
         this.#awaited.expect(id, kind, podUid, lagMs);
