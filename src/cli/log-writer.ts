@@ -1,8 +1,4 @@
-/** Writes log lines in one go every now and then: a burst of pods makes many of them, and each write wakes who reads. */
-
-const heldMs = 50;
-/** More lines than this do not wait. */
-const maxHeld = 200;
+/** Writes log lines in one go per turn of the event loop: a burst of pods makes many lines at once. */
 
 /** What is still held when the process ends is written then. */
 export function batchedWriter(write: (text: string) => void): (line: string) => void {
@@ -16,7 +12,6 @@ export function batchedWriter(write: (text: string) => void): (line: string) => 
   process.on('exit', flush);
   return (line) => {
     held.push(line);
-    if (held.length === 1) setTimeout(flush, heldMs).unref();
-    else if (held.length >= maxHeld) flush();
+    if (held.length === 1) setImmediate(flush);
   };
 }
