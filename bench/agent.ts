@@ -1,9 +1,17 @@
 /** The program under measurement: builds `nodelet` and runs its agent as a process of its own, in folders of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { pollUntil, runCommand, type TestContainerd } from '../test/env/index.js';
 
@@ -71,7 +79,7 @@ export class Agent {
   readonly spawnedAtMs: number;
   readonly #options: AgentOptions;
   readonly #process: ChildProcess;
-  readonly #text: string[] = [];
+  readonly #logFile: string;
   readonly #exited: Promise<unknown>;
 
   constructor(options: AgentOptions) {
@@ -98,16 +106,18 @@ export class Agent {
     const [command, ...first] =
       nodeFlags.length === 0 ? [program] : [process.execPath, ...nodeFlags, program];
     if (command === undefined) throw new Error('there is no program to start');
-    this.#process = spawn(command, [...first, ...args], {
-      cwd: dir,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
+    // Into a file: a reader at the end of a pipe would wake up for every write, on the cores that are measured.
+    this.#logFile = join(dir, 'agent.log');
+    const log = openSync(this.#logFile, 'a');
+    this.#process = spawn(command, [...first, ...args], { cwd: dir, stdio: ['ignore', 'ignore', log] });
+    closeSync(log);
     this.#exited = once(this.#process, 'exit');
     // A failure to start is told by whoever waits for a line of the log.
     this.#exited.catch(() => undefined);
-    const { stderr } = this.#process;
-    if (stderr === null) throw new Error('the agent was started without a pipe for its log');
-    createInterface({ input: stderr }).on('line', (line) => void this.#text.push(line));
+  }
+
+  #lines(): string[] {
+    return readFileSync(this.#logFile, 'utf8').split('\n').slice(0, -1);
   }
 
   #configuration(): Record<string, unknown> {
@@ -153,9 +163,8 @@ export class Agent {
     );
   }
 
-  /** Read only when somebody asks: it is the agent that is measured, and reading takes time that it wants. */
   #find(wanted: (line: LogLine) => boolean): LogLine | undefined {
-    for (const text of this.#text) {
+    for (const text of this.#lines()) {
       if (!text.startsWith('{')) continue;
       const { what, msg, ts }: Record<string, unknown> = JSON.parse(text);
       const line = { what: String(what), msg: String(msg), timeMs: Date.parse(String(ts)) };
@@ -165,12 +174,12 @@ export class Agent {
   }
 
   #lastLines(): string {
-    return this.#text.slice(-shownLines).join('\n');
+    return this.#lines().slice(-shownLines).join('\n');
   }
 
   /** The last lines that tell of something wrong, for a bench that did not go as it should. */
   problems(): string {
-    const lines = this.#text.filter((line) => /"level":"(warn|error)"/.test(line));
+    const lines = this.#lines().filter((line) => /"level":"(warn|error)"/.test(line));
     return lines.slice(-shownLines).join('\n');
   }
 
