@@ -22,6 +22,10 @@ export class PatientGate {
     this.#gate = new Gate(options.width);
   }
 
+  get waiting(): number {
+    return this.#gate.waiting;
+  }
+
   /** Does the work in its turn, which also passes on when the work says so by calling what it is given. */
   async run<T>(work: (passOn: () => void) => Promise<T>, turn: GateTurn = {}): Promise<T> {
     await this.#gate.enter(turn);

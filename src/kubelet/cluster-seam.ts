@@ -14,6 +14,8 @@ export interface KubeletInside {
   readonly check: RuntimeCheck;
   /** Whether containers of the pod may still run, so that its deletion may not be completed yet. */
   couldHaveRunningContainers(uid: string): boolean;
+  /** Whether pods wait for their turn to start or to end, so that what is not for them should wait. */
+  podsWait(): boolean;
 }
 
 export interface ClusterMember {

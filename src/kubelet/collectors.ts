@@ -19,13 +19,15 @@ export function createCollectors(
     podStates,
     remover,
     runtime,
+    onRemove,
     pullRecords,
     allSourcesReady,
     observed,
   }: {
     readonly podStates: PodStates;
     readonly remover: ContainerRemover;
-    readonly runtime: Pick<RuntimeManager, 'killOrphan' | 'isBusy'>;
+    readonly runtime: Pick<RuntimeManager, 'killOrphan' | 'isBusy' | 'podsWait'>;
+    readonly onRemove: (sandboxId: string) => void;
     readonly pullRecords?: PullRecords | undefined;
     readonly allSourcesReady: () => boolean;
     /** What was last seen of a pod. */
@@ -46,6 +48,8 @@ export function createCollectors(
       kill: (container) => runtime.killOrphan(container),
       allSourcesReady,
       isBusy: () => runtime.isBusy,
+      podsWait: () => runtime.podsWait,
+      onRemove,
       podLogsDir,
       containerLogsDir,
     }),

@@ -12,7 +12,7 @@ import {
   ReasonCache,
   StatusManager,
 } from '../pods/index.js';
-import { containerRemover } from '../runtime/gc/index.js';
+import { containerRemover, OwnRemovals } from '../runtime/gc/index.js';
 import { criEvents, Pleg, type PodLifecycleEvent } from '../runtime/pleg/index.js';
 import { ActuatedResources } from '../runtime/resize/index.js';
 import { UserNamespaces } from '../runtime/userns/index.js';
@@ -92,7 +92,10 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     nodeAllocatable: () => nodeNow()?.status?.allocatable ?? nodeAllocatable(context.host),
     supportsRecursiveReadOnly,
   });
-  const remover = containerRemover({ cri, timeline, containerLogsDir: context.containerLogsDir });
+  const removals = new OwnRemovals();
+  const onRemove = (id: string): void => removals.add(id);
+  const { containerLogsDir } = context;
+  const remover = containerRemover({ cri, timeline, containerLogsDir, onRemove });
   const probes = createProbes(context, { statuses, sync: (uid) => handlers.syncs([uid]) });
   const images = createImageParts(context);
   const users = context.podDirectories
@@ -123,6 +126,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     podStates,
     remover,
     runtime,
+    onRemove,
     pullRecords: images.records,
     allSourcesReady: () => podConfig.allSourcesReady,
     observed: (uid) => {
@@ -138,6 +142,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     runtime,
     observer: plegObserver(metrics),
     eventSources: (options.eventSources ?? [criEvents]).map((source) => () => source(cri)),
+    isOwnRemoval: (id) => removals.has(id),
     onEventsChanged: () => tasks.start('a check of the runtime', () => check.checkOnce()),
   });
   const check = new RuntimeCheck({
@@ -156,6 +161,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     statuses,
     check,
     couldHaveRunningContainers: (uid) => workers.is('couldHaveRunningContainers', uid),
+    podsWait: () => runtime.podsWait,
   });
   const showsStopSignals = context.gates.enabled('ContainerStopSignals');
   const generateStatus = (pod: Pod, observed: ObservedPodStatus, podIsTerminal: boolean): PodStatus => {

@@ -16,6 +16,10 @@ export class EndTurns {
     this.#gate = new PatientGate({ clock, width, patienceMs });
   }
 
+  get waiting(): number {
+    return this.#gate.waiting;
+  }
+
   /** Stops a container in its turn, which passes on when the container takes longer than others. */
   container<T>(stop: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     return this.#gate.run(stop, { rank: ranks.container, ...(signal === undefined ? {} : { signal }) });

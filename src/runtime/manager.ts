@@ -145,6 +145,11 @@ export class RuntimeManager {
     return this.isStarting || this.#ending.size > 0;
   }
 
+  /** Whether pods wait for their turn to start or to end. */
+  get podsWait(): boolean {
+    return this.#ports.gate.waiting > 0 || (this.#ports.ends?.waiting ?? 0) > 0;
+  }
+
   /** Whether a sandbox or a container is being started right now. */
   get isStarting(): boolean {
     return this.#ports.gate.inside > 0;

@@ -12,8 +12,10 @@ let clock: VirtualClock;
 let api: SimulatedKubeApi;
 let timeline: Timeline;
 let tasks: TaskGroup;
+let podsWait: boolean;
 
 beforeEach(async () => {
+  podsWait = false;
   clock = new VirtualClock();
   api = new SimulatedKubeApi({ clock });
   timeline = new Timeline({ clock });
@@ -24,6 +26,7 @@ beforeEach(async () => {
     nodeName: 'node',
     random: () => 0.5,
     podOf: (uid) => known.get(uid),
+    podsWait: () => podsWait,
   });
   tasks = new TaskGroup({
     onError: (_, error) => {
@@ -139,6 +142,33 @@ describe('ApiEventRecorder', () => {
     await clock.advance(10_000);
     expect(await stored()).toHaveLength(5);
     expect(told()).toEqual([]);
+  });
+  it('while pods wait, what went well is told when they do not wait any more', async () => {
+    podsWait = true;
+    timeline.event(pod, 'Normal', 'Started', 'it runs');
+    await clock.advance(10_000);
+    expect(await stored()).toEqual([]);
+    podsWait = false;
+    await clock.advance(250);
+    expect(await stored()).toMatchObject([{ reason: 'Started', lastTimestamp: '2026-01-01T00:00:00Z' }]);
+  });
+  it('while pods wait, no event waits for longer than twenty seconds', async () => {
+    podsWait = true;
+    timeline.event(pod, 'Normal', 'Started', 'it runs');
+    await clock.advance(15_000);
+    timeline.event(pod, 'Normal', 'Pulled', 'it is here');
+    await clock.advance(5_000);
+    expect(await stored()).toMatchObject([{ reason: 'Started' }]);
+    await clock.advance(15_000);
+    expect(await stored()).toHaveLength(2);
+  });
+  it('while pods wait, a warning is told at once, after what came before it', async () => {
+    podsWait = true;
+    timeline.event(pod, 'Normal', 'Created', 'it is made');
+    timeline.event(pod, 'Warning', 'Failed', 'it does not start');
+    timeline.event(pod, 'Normal', 'Killing', 'it ends');
+    await clock.advance(250);
+    expect((await stored()).map(({ reason }) => reason)).toEqual(['Created', 'Failed']);
   });
   it('ten minutes without the API: few tries, a bounded queue, told twice', async () => {
     api.setReachable(false);

@@ -14,6 +14,8 @@ export interface ApiEventRecorderOptions {
   readonly nodeName: string;
   /** The pod as it is known here; undefined when it is not. */
   readonly podOf?: (uid: string) => Pod | undefined;
+  /** Whether pods wait for their turn to start or to end: what tells of them can wait for them. Default: never. */
+  readonly podsWait?: () => boolean;
   readonly random?: () => number;
 }
 
@@ -26,12 +28,17 @@ interface Taken {
 const queueLimit = 1000;
 const mostTries = 12;
 const retryMs = 10_000;
+/** An event waits for pods so long at most. */
+const patienceMs = 20_000;
+const podsLookMs = 250;
 
 export class ApiEventRecorder {
   readonly #options: ApiEventRecorderOptions;
   readonly #queue = new Channel<Taken>(queueLimit);
   readonly #correlator = new EventCorrelator();
   readonly #nameOf = eventNames();
+  /** Warnings in the queue. */
+  #warnings = 0;
   /** Since it was last told of. */
   #lost = 0;
 
@@ -46,6 +53,8 @@ export class ApiEventRecorder {
       for (;;) {
         const received = await this.#queue.receive(signal);
         if (received.done) return;
+        await this.#afterPods(received.value, signal);
+        if (isWarning(received.value)) this.#warnings--;
         await this.#record(received.value, signal);
         if (this.#queue.size === 0) this.#tellLost();
       }
@@ -59,7 +68,17 @@ export class ApiEventRecorder {
     if (entry.event === undefined) return;
     const resourceVersion =
       entry.pod === undefined ? undefined : this.#options.podOf?.(entry.pod.uid)?.metadata.resourceVersion;
-    if (!this.#queue.trySend({ entry, resourceVersion })) this.#lose(`${queueLimit} wait already`);
+    const taken = { entry, resourceVersion };
+    if (!this.#queue.trySend(taken)) this.#lose(`${queueLimit} wait already`);
+    else if (isWarning(taken)) this.#warnings++;
+  }
+
+  /** Nobody waits for an event that tells of what went well; one that warns, and those before it, do not wait. */
+  async #afterPods({ entry }: Taken, signal: AbortSignal): Promise<void> {
+    const { clock, podsWait } = this.#options;
+    while (podsWait?.() === true && this.#warnings === 0 && clock.now() < entry.timeMs + patienceMs) {
+      await sleep(clock, podsLookMs, signal);
+    }
   }
 
   #lose(because: string): void {
@@ -139,6 +158,10 @@ export class ApiEventRecorder {
       error,
     });
   }
+}
+
+function isWarning({ entry }: Taken): boolean {
+  return entry.event?.type === 'Warning';
 }
 
 /** The limits of the client for events. A rate of 0 falls back to the client's own 5 a second. */

@@ -392,6 +392,42 @@ describe('removing after a death', () => {
     stop.abort();
     await running;
   });
+  it('waits while pods wait for their turn, by twenty seconds at most', async () => {
+    let podsWait = true;
+    const { collector, calls, clock } = scene(
+      ['c0', 'c1', 'c2'].map((id) => ({ id, uid: 'p' })),
+      [],
+      { podsWait: () => podsWait },
+    );
+    const stop = new AbortController();
+    const running = collector.runQueue(stop.signal).catch(() => {});
+    collector.removeDead(podStatus(2), 'c0');
+    await clock.advance(19_000);
+    expect(calls).toEqual([]);
+    await clock.advance(1_000);
+    await vi.waitFor(() => expect(calls).toEqual(['remove c1']));
+    collector.removeDead(podStatus(3), 'c0');
+    podsWait = false;
+    await clock.advance(1_000);
+    await vi.waitFor(() => expect(calls).toContain('remove c2'));
+    stop.abort();
+    await running;
+    expect(clock.pendingTimers).toBe(0);
+  });
+  it('tells of containers and sandboxes before it removes them', async () => {
+    const told: string[] = [];
+    const onRemove = (id: string): void => void told.push(id);
+    const { collector, timeline, gone } = scene([], [{ id: 's0', uid: 'p' }], { onRemove });
+    gone.add('p');
+    await collector.collect();
+    expect(told).toEqual(['s0']);
+    const { cri } = scene([{ id: 'c0', uid: 'p' }]);
+    await containerRemover({ cri, timeline, containerLogsDir: undefined, onRemove }).remove(
+      { id: 'c0', name: 'c' },
+      { keepLogs: true, because: 'x' },
+    );
+    expect(told).toEqual(['s0', 'c0']);
+  });
   it('drops what does not fit into the queue and says so', () => {
     const { collector, timeline } = scene([]);
     collector.removeDead(podStatus(60), 'c0');

@@ -49,6 +49,10 @@ export interface CollectorOptions {
   readonly allSourcesReady: () => boolean;
   /** Whether pods are being started or stopped, which removals would hold up; default never. */
   readonly isBusy?: () => boolean;
+  /** Whether pods wait for their turn to start or to end; default never. */
+  readonly podsWait?: () => boolean;
+  /** Told of each sandbox before it is removed. */
+  readonly onRemove?: (sandboxId: string) => void;
   /** Empty when pods have no log files. */
   readonly podLogsDir: string;
   readonly containerLogsDir: string | undefined;
@@ -61,11 +65,13 @@ const sourceLookMs = 1_000;
 const firstPassDelayMs = 5_000;
 const unknownStateMessage = 'Container is in unknown state, try killing it before removal';
 const queueCapacity = 50;
+/** A single dead container waits so long at most. */
+const queuePatienceMs = 20_000;
 const busyLookMs = 1_000;
 
 export class GarbageCollector {
   readonly #options: CollectorOptions;
-  readonly #queue = new Channel<Removal>(queueCapacity);
+  readonly #queue = new Channel<{ readonly removal: Removal; readonly sinceMs: number }>(queueCapacity);
 
   constructor(options: CollectorOptions) {
     this.#options = options;
@@ -84,14 +90,13 @@ export class GarbageCollector {
         timeline.nodeEvent(nodeName, 'Warning', 'ContainerGCFailed', errorText(error));
       }
       await sleep(clock, gcPeriodMs, signal);
-      await this.#quiet(signal);
+      await this.#while(this.#options.isBusy, clock.monotonic() + gcPeriodMs, signal);
     }
   }
 
-  /** What is dead can wait for what lives, by one period at most. */
-  async #quiet(signal: AbortSignal): Promise<void> {
-    const { clock, isBusy } = this.#options;
-    const latestMs = clock.monotonic() + gcPeriodMs;
+  /** What is dead can wait for what lives. */
+  async #while(isBusy: (() => boolean) | undefined, latestMs: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
     while (isBusy?.() === true && clock.monotonic() < latestMs) await sleep(clock, busyLookMs, signal);
   }
 
@@ -108,17 +113,19 @@ export class GarbageCollector {
     for (;;) {
       const next = await this.#queue.receive(signal);
       if (next.done) return;
-      await this.#remove(next.value);
+      const { removal, sinceMs } = next.value;
+      await this.#while(this.#options.podsWait, sinceMs + queuePatienceMs, signal);
+      await this.#remove(removal);
     }
   }
 
   /** Queues the dead containers of a pod that need not stay after one of its containers died, or all of them. */
   removeDead(status: ObservedPodStatus, diedId: string | undefined, all = false): void {
-    const { policy, podStates, timeline } = this.#options;
+    const { clock, policy, podStates, timeline } = this.#options;
     const removeAll = all || podStates.shouldContentBeRemoved(status.uid);
     const removals = deadToRemoveAfter(status.containers, diedId, policy.maxPerContainer, removeAll);
     for (const removal of removals) {
-      if (this.#queue.trySend(removal)) continue;
+      if (this.#queue.trySend({ removal, sinceMs: clock.monotonic() })) continue;
       timeline.record({
         kind: 'problem',
         what: 'container.remove',
@@ -255,7 +262,7 @@ export class GarbageCollector {
     occupied: ReadonlySet<string>,
     isPodGone: (uid: string) => boolean,
   ): Promise<void> {
-    const { cri, timeline } = this.#options;
+    const { cri, timeline, onRemove } = this.#options;
     const metadataOf = new Map(listed.map(({ id, metadata }) => [id, metadata]));
     const sandboxes = listed.map(({ id, metadata, createdAt, state }) => ({
       id,
@@ -274,6 +281,7 @@ export class GarbageCollector {
       } as const;
       try {
         await cri.stopPodSandbox({ podSandboxId: id });
+        onRemove?.(id);
         await cri.removePodSandbox({ podSandboxId: id });
         timeline.record({ ...entry, kind: 'effect', message: 'Removed a sandbox', level: 'debug' });
       } catch (error) {

@@ -6,4 +6,5 @@ export {
   deadToRemoveAfter,
   sandboxesToRemove,
 } from './container-gc.js';
+export { OwnRemovals } from './own-removals.js';
 export { containerRemover, type RemoverOptions } from './remover.js';

@@ -12,6 +12,8 @@ export interface RemoverOptions {
   readonly timeline: Timeline;
   /** The folder of links to container logs, if there is one. */
   readonly containerLogsDir: string | undefined;
+  /** Told of each container before it is removed. */
+  readonly onRemove?: (containerId: string) => void;
   /** Frees what the node pinned for the container; may be called for one that was freed before. */
   readonly postStop?: (containerId: string) => Promise<void>;
 }
@@ -21,6 +23,7 @@ export function containerRemover({
   cri,
   timeline,
   containerLogsDir,
+  onRemove,
   postStop,
 }: RemoverOptions): ContainerRemover {
   return {
@@ -49,6 +52,7 @@ export function containerRemover({
           );
         }
       }
+      onRemove?.(id);
       await cri.removeContainer({ containerId: id });
       timeline.record({
         kind: 'effect',

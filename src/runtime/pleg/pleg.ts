@@ -34,6 +34,8 @@ export interface PlegOptions {
   readonly eventSources?: readonly EventSourceFactory[];
   /** Told when the stream of runtime events stands or breaks, as that may be the runtime coming or going. */
   readonly onEventsChanged?: () => void;
+  /** Whether the agent itself has had a container or sandbox removed; default never. */
+  readonly isOwnRemoval?: (id: string) => boolean;
   /** From the end of one look at everything to the start of the next; default 1 s. */
   readonly relistPeriodMs?: number;
   /** The period while runtime events are followed; default 10 s. */
@@ -49,7 +51,7 @@ const awaitedCapacity = 1000;
 const manyAwaited = 8;
 /** How many pods are listed at a time. */
 const parallelLists = 8;
-/** Relist periods that the start of something unknown may wait for a look while the agent starts things itself. */
+/** Relist periods that may pass until a look at what is the agent's own doing, as the start of something unknown may be. */
 const patientPeriods = 5;
 /** A worker that waits for a newer status has its pod looked at this often. */
 const impatientMs = 1_000;
@@ -259,6 +261,10 @@ export class Pleg {
         return;
       }
       case 'delete':
+        if (this.#options.isOwnRemoval?.(id) === true) {
+          this.#schedule.want('own removals', this.#options.relistPeriodMs * patientPeriods);
+          return;
+        }
         // Of many, which are mostly the agent's own, one look at everything shows all.
         this.#awaited.expect(id, kind, podUid, this.#isAwaitingMany ? this.#options.relistPeriodMs : lagMs);
         return;

@@ -3,10 +3,17 @@ import type { Clock, Timer } from '../../async/index.js';
 
 /**
  * asked: somebody wants it at once; failure: a look at a pod failed and is left to it; strangers: something
- * ended that belongs to no known pod; starts: such a thing was started; removals: what was known has been removed;
- * overflow: there were too many events.
+ * ended that belongs to no known pod; starts: such a thing was started; removals: what was known has been removed,
+ * by the agent itself if they are its own; overflow: there were too many events.
  */
-export type RelistReason = 'asked' | 'failure' | 'strangers' | 'starts' | 'removals' | 'overflow';
+export type RelistReason =
+  | 'asked'
+  | 'failure'
+  | 'strangers'
+  | 'starts'
+  | 'removals'
+  | 'own removals'
+  | 'overflow';
 
 export class RelistSchedule {
   readonly #clock: Clock;

@@ -114,6 +114,23 @@ describe('with runtime events', () => {
     expect(lists.length).toBeLessThanOrEqual(1 + 8);
     await bench.stop();
   });
+  it('a removal that is the agent’s own is shown by one look at everything within five seconds', async () => {
+    for (const uid of ['p', 'q'])
+      bench.runtime.pods.set(uid, { [`c-${uid}`]: 'exited', [`d-${uid}`]: 'running' });
+    bench.own.add('c-p').add('c-q');
+    await following();
+    for (const uid of ['p', 'q']) {
+      bench.runtime.pods.set(uid, { [`d-${uid}`]: 'running' });
+      push({ id: `c-${uid}`, kind: 'delete', lagMs: 10 });
+      await bench.clock.advance(1_000);
+    }
+    await bench.clock.advance(2_999);
+    expect(bench.runtime.calls).toEqual([]);
+    await bench.clock.advance(1);
+    expect(bench.taken().sort()).toEqual(['ContainerRemoved c-p', 'ContainerRemoved c-q']);
+    expect(bench.runtime.calls.filter((call) => call.startsWith('list'))).toEqual(['list']);
+    await bench.stop();
+  });
   it('of the same change, the later event and the shorter wait count', async () => {
     await following();
     push({ id: 'c', kind: 'exit', lagMs: 100 });

@@ -103,6 +103,8 @@ export class PlegBench {
   readonly clock = new VirtualClock();
   readonly runtime = new ScriptedRuntime(this.clock);
   discarded = 0;
+  /** What the agent itself has had removed. */
+  readonly own = new Set<string>();
   /** What the observer was told of health and events. */
   told: string[] = [];
   pleg = this.create();
@@ -113,6 +115,7 @@ export class PlegBench {
       clock: this.clock,
       runtime: this.runtime,
       timeline: new Timeline({ clock: this.clock }),
+      isOwnRemoval: (id) => this.own.has(id),
       observer: {
         relisted: () => {},
         podRelisted: () => {},
