@@ -20,7 +20,7 @@ import { cleanOrphanedPods } from '../volumes/index.js';
 import { rejectionLabel } from './admission.js';
 import { createCollectors } from './collectors.js';
 import { readContext } from './context.js';
-import { Housekeeping, isRunning } from './housekeeping.js';
+import { Housekeeping, isRunning, passesToWait } from './housekeeping.js';
 import { createImageParts } from './image-parts.js';
 import type { Kubelet } from './kubelet.js';
 import { mirrorDeletions } from './mirror-deletions.js';
@@ -251,6 +251,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     volumes.objectsChanged(new Set(living));
     handlers.syncs(podUids);
   });
+  const foldersCanWait = passesToWait(() => runtime.podsWait);
   const housekeeping = new Housekeeping({
     timeline,
     pods,
@@ -263,6 +264,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       actuated.keepOnly((uid) => known.has(uid));
       if (!context.podDirectories) return;
       users?.keepOnly(known);
+      if (foldersCanWait()) return;
       const { seen, failedPods, failures } = await cleanOrphanedPods({
         host: context.machine,
         rootDirectory: rootDir,

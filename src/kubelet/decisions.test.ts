@@ -3,6 +3,7 @@ import type { Pod } from '../kube/index.js';
 import { isActive } from './active-pods.js';
 import { type Admission, admit, operatingSystem, podLimit, rejectionLabel } from './admission.js';
 import { freeHostPorts } from './host-ports.js';
+import { passesToWait } from './housekeeping.js';
 import { joinErrors, judgeConditions, runtimeErrors, syncLoopHealth } from './runtime-state.js';
 
 describe('isActive', () => {
@@ -131,5 +132,20 @@ describe('admission', () => {
     ['Evicted', 'Evicted'],
   ])('%s is counted as %s', (reason, label) => {
     expect(rejectionLabel(reason)).toBe(label);
+  });
+});
+
+describe('what can wait while pods wait', () => {
+  it('waits for ten passes at most and is done once before it waits again', () => {
+    const canWait = passesToWait(() => true);
+    const asked = Array.from({ length: 12 }, canWait);
+    expect(asked).toEqual([...Array<boolean>(10).fill(true), false, true]);
+  });
+  it('does not wait when nobody else does', () => {
+    let podsWait = true;
+    const canWait = passesToWait(() => podsWait);
+    expect(canWait()).toBe(true);
+    podsWait = false;
+    expect(canWait()).toBe(false);
   });
 });

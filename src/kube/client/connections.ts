@@ -17,6 +17,8 @@ const mostCallConnections = 24;
 const mostIdleConnections = 12;
 /** Less than the 90 s after which the server closes an idle connection, so that a request rarely meets that moment. */
 const idleTimeoutMs = 45_000;
+/** Much less than the time after which a call without an answer is given up. */
+const sharedLookMs = 100;
 
 interface Generation {
   readonly identity: TlsIdentity;
@@ -29,6 +31,10 @@ interface Generation {
 export class Connections {
   readonly #endpoint: ClusterEndpoint;
   #current: Generation | undefined;
+  #lastLook: { readonly atMs: number; readonly received: ReadonlyMap<Socket, number> } = {
+    atMs: Number.NEGATIVE_INFINITY,
+    received: new Map(),
+  };
 
   constructor(endpoint: ClusterEndpoint) {
     this.#endpoint = endpoint;
@@ -73,13 +79,7 @@ export class Connections {
    * while is as dead as that of the call. Nothing else would tell a watch, which may be silent for minutes.
    */
   suspectSilent(): () => void {
-    const open = this.#current === undefined ? [] : [this.#current.calls, this.#current.watches];
-    const received = new Map<Socket, number>();
-    for (const { sockets, freeSockets } of open) {
-      for (const socket of [...Object.values(sockets), ...Object.values(freeSockets)].flat()) {
-        if (socket !== undefined) received.set(socket, socket.bytesRead);
-      }
-    }
+    const received = this.#receivedSoFar();
     return () => {
       for (const [socket, bytes] of received) {
         if (socket.bytesRead === bytes && !socket.destroyed) {
@@ -87,6 +87,21 @@ export class Connections {
         }
       }
     };
+  }
+
+  /** What each connection has received; calls that begin at about the same time share one look at them. */
+  #receivedSoFar(): ReadonlyMap<Socket, number> {
+    const nowMs = performance.now();
+    if (nowMs - this.#lastLook.atMs < sharedLookMs) return this.#lastLook.received;
+    const open = this.#current === undefined ? [] : [this.#current.calls, this.#current.watches];
+    const received = new Map<Socket, number>();
+    for (const { sockets, freeSockets } of open) {
+      for (const socket of [...Object.values(sockets), ...Object.values(freeSockets)].flat()) {
+        if (socket !== undefined) received.set(socket, socket.bytesRead);
+      }
+    }
+    this.#lastLook = { atMs: nowMs, received };
+    return received;
   }
 
   /** Closes everything at once, calls under way included. */

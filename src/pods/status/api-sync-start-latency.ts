@@ -70,12 +70,13 @@ export class PodStartLatency {
   /** All pods that the API has for this node, each time one of them changed. */
   sighted(pods: readonly Pod[]): void {
     const nowMs = this.#clock.now();
-    const present = new Set<string>();
-    for (const pod of pods) {
-      if (isStaticPod(pod)) continue;
-      present.add(pod.metadata.uid ?? '');
-      this.#sight(pod, nowMs);
-    }
+    for (const pod of pods) this.#sight(pod, nowMs);
+    if (this.#tracked.size > pods.length) this.#forgetBut(pods);
+  }
+
+  /** Not each time that one of many pods changed, but when more are tracked than there are. */
+  #forgetBut(pods: readonly Pod[]): void {
+    const present = new Set(pods.map(({ metadata }) => metadata.uid));
     for (const uid of this.#tracked.keys()) if (!present.has(uid)) this.#tracked.delete(uid);
   }
 
@@ -101,8 +102,10 @@ export class PodStartLatency {
 
   #sight(pod: Pod, nowMs: number): void {
     const { uid = '', resourceVersion = '' } = pod.metadata;
-    const tracked = this.#tracked.get(uid) ?? this.#begin(pod);
-    if (tracked === undefined || tracked.isDone || tracked.seenVersion === resourceVersion) return;
+    const known = this.#tracked.get(uid);
+    if (known?.isDone === true || known?.seenVersion === resourceVersion) return;
+    const tracked = known ?? this.#begin(pod);
+    if (tracked === undefined) return;
     tracked.seenVersion = resourceVersion;
     tracked.wasUnschedulable ||= isUnschedulable(pod);
     if (!tracked.isWritten || !isRunningThroughout(pod)) return;
@@ -112,7 +115,8 @@ export class PodStartLatency {
 
   /** A pod that has started before it was seen, as after a restart of the agent, cannot be measured. */
   #begin(pod: Pod): Tracked | undefined {
-    if (pod.status?.startTime !== undefined || this.#tracked.size >= trackedLimit) return undefined;
+    const cannot = pod.status?.startTime !== undefined || this.#tracked.size >= trackedLimit;
+    if (cannot || isStaticPod(pod)) return undefined;
     const tracked: Tracked = {
       seenVersion: '',
       isWritten: false,

@@ -273,9 +273,9 @@ function countByPlugin(volumes: Iterable<{ readonly pluginName: string }>): Map<
 }
 
 /** Whether there are only empty folders, one for each kind of volume. */
-async function hasNothingIn(host: Host, volumes: string): Promise<boolean> {
-  for (const kind of await namesIn(host, volumes)) {
-    if ((await namesIn(host, join(volumes, kind))).length > 0) return false;
+async function hasNothingIn({ ownFiles: files }: Host, volumes: string): Promise<boolean> {
+  for (const kind of await namesIn({ files }, volumes)) {
+    if ((await namesIn({ files }, join(volumes, kind))).length > 0) return false;
   }
   return true;
 }

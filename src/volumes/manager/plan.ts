@@ -7,14 +7,7 @@ import {
   operationKeyText,
   permission,
 } from './operations.js';
-import {
-  type ActualDevice,
-  type ActualMount,
-  type ActualState,
-  type DesiredState,
-  mountKey,
-  type WantedMount,
-} from './world.js';
+import type { ActualDevice, ActualMount, ActualState, DesiredState, WantedMount } from './world.js';
 
 export interface PlanInput {
   readonly desired: DesiredState;
@@ -64,8 +57,8 @@ export function planVolumes(input: PlanInput): VolumePlan {
     planned.set(operationKeyText(key), { ...key, name, pending: true, delayMs: 0, failedAtMs: 0 });
   };
 
-  for (const mount of actual.mounts.values()) {
-    if (desired.has(mountKey(mount))) continue;
+  for (const [key, mount] of actual.mounts) {
+    if (desired.has(key)) continue;
     const because = unmountReason(mount, input);
     if (because === undefined) {
       isHeldBack = true;
@@ -73,8 +66,8 @@ export function planVolumes(input: PlanInput): VolumePlan {
     }
     consider({ name: 'volume_unmount', key: keyOf('volume_unmount', mount, false), because, mount });
   }
-  for (const wanted of desired.values()) {
-    const mount = actual.mounts.get(mountKey(wanted));
+  for (const [name, wanted] of desired) {
+    const mount = actual.mounts.get(name);
     const because = mountReason(mount);
     if (because === undefined) continue;
     const isRemount = mount !== undefined && (mount.state === 'mounted' || mount.reconstructed);

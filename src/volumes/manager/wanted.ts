@@ -127,9 +127,11 @@ export interface RemovalInput {
  * mount that is under way stays wanted, so that what it leaves is seen before it is undone.
  */
 export function unwantedMounts(input: RemovalInput): WantedMount[] {
-  return [...input.desired.values()].filter((wanted) => {
-    if (!input.isRuntimeGone(wanted.podUid)) return false;
-    const isKnown = input.actual.mounts.has(mountKey(wanted));
-    return isKnown || !input.isConfigured(wanted.podUid) || !input.isBusy(wanted);
-  });
+  const unwanted: WantedMount[] = [];
+  for (const [key, wanted] of input.desired) {
+    if (!input.isRuntimeGone(wanted.podUid)) continue;
+    const isKnown = input.actual.mounts.has(key);
+    if (isKnown || !input.isConfigured(wanted.podUid) || !input.isBusy(wanted)) unwanted.push(wanted);
+  }
+  return unwanted;
 }

@@ -46,9 +46,11 @@ export interface ActualDevice {
   readonly state: 'mounted' | 'uncertain';
 }
 
+/** By `mountKey`. */
 export type DesiredState = ReadonlyMap<string, WantedMount>;
 
 export interface ActualState {
+  /** By `mountKey`. */
   readonly mounts: ReadonlyMap<string, ActualMount>;
   /** By unique name. */
   readonly devices: ReadonlyMap<string, ActualDevice>;

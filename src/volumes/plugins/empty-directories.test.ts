@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../async/index.js';
-import { type HostFault, mountAt, simulatedHost } from '../../host/index.js';
+import { type Host, type HostFault, mountAt, simulatedHost } from '../../host/index.js';
 import { EmptyDirectories } from './empty-directories.js';
 
 const rootDir = '/var/lib/nodelet';
@@ -78,5 +78,57 @@ describe('empty directories in memory', () => {
     expect((await mountAt(host, directoryOf('b').path))?.superOptions).toEqual(
       expect.arrayContaining(['size=4k']),
     );
+  });
+});
+
+describe('the end of an empty directory in memory', () => {
+  const made = async () => {
+    const host = simulatedHost();
+    const directories = new EmptyDirectories({ host, clock: systemClock, rootDir });
+    await directories.setUp({ ...directoryOf('a'), ...inMemory });
+    return { host, directories, path: directoryOf('a').path };
+  };
+  const isGone = (host: Host, path: string): Promise<boolean> =>
+    host.files.lstat(path).then(
+      () => false,
+      () => true,
+    );
+
+  it('takes its content along without a look at the mount table', async () => {
+    const { host, directories, path } = await made();
+    await host.files.writeFile(`${path}/data`, 'x');
+    let lists = 0;
+    const list = (below?: string): ReturnType<typeof host.mounts.list> => {
+      lists++;
+      return host.mounts.list(below);
+    };
+    const mounts = { ...host.mounts, list };
+    await new EmptyDirectories({ host: { ...host, mounts }, clock: systemClock, rootDir }).tearDown(
+      directoryOf('a'),
+    );
+    expect([await isGone(host, path), lists]).toEqual([true, 0]);
+    await directories.tearDown(directoryOf('a'));
+  });
+
+  it('comes when a container left a mount in it, which loses nothing', async () => {
+    const { host, directories, path } = await made();
+    await host.files.mkdir('/srv', { recursive: true });
+    await host.files.writeFile('/srv/kept', 'x');
+    await host.files.mkdir(`${path}/in`);
+    await host.mounts.mount({ source: '/srv', target: `${path}/in`, options: ['bind'] });
+    await directories.tearDown(directoryOf('a'));
+    expect(await isGone(host, path)).toBe(true);
+    expect(await host.files.readdir('/srv')).toEqual(['kept']);
+  });
+
+  it('comes when there is one mount on another, and something below both', async () => {
+    const { host, directories, path } = await made();
+    await host.mounts.unmount(path);
+    await host.files.writeFile(`${path}/below`, 'x');
+    for (let n = 0; n < 2; n++) {
+      await host.mounts.mount({ source: 'tmpfs', target: path, fsType: 'tmpfs', options: [] });
+    }
+    await directories.tearDown(directoryOf('a'));
+    expect([await isGone(host, path), await mountAt(host, path)]).toEqual([true, undefined]);
   });
 });

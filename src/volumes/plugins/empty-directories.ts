@@ -76,11 +76,29 @@ export class EmptyDirectories {
     const { host } = this.#options;
     const { path } = directory;
     await this.#removeMarker(directory);
+    if (await this.#isPlainlyUnmounted(path)) return;
     // Containers may mount in it for all to see, and what they leave would keep the directory for ever.
     const unmounted = await unmountTree(host, path);
     const wasAlone = unmounted.every((target) => target === unmounted[0]);
     const isWithoutMounts = wasAlone && !(await isOwnFileSystem(host, path));
     await removeTree(host, path, { isWithoutMounts });
+  }
+
+  /**
+   * The usual end of what was in memory: nothing was mounted in it and nothing lies below it, which unmounting and removing
+   * an empty folder tell at less cost than the mount table. Whatever else there is stays as it is.
+   */
+  async #isPlainlyUnmounted(path: string): Promise<boolean> {
+    const { host } = this.#options;
+    if (!(await isOwnFileSystem(host, path))) return false;
+    try {
+      await host.mounts.unmount(path);
+      await host.ownFiles.rmdir(path);
+      return true;
+    } catch (error) {
+      if (isHostError(error)) return false;
+      throw error;
+    }
   }
 
   async #isReady(request: EmptyDirectoryRequest): Promise<boolean> {
@@ -167,9 +185,18 @@ export class EmptyDirectories {
     await files.writeFile(join(folder, 'ready'), '', { mode: 0o640 });
   }
 
-  #removeMarker(directory: EmptyDirectory): Promise<void> {
-    // Nobody mounts anything on a marker.
-    return removeTree(this.#options.host, this.#markerDirectory(directory), { isWithoutMounts: true });
+  async #removeMarker(directory: EmptyDirectory): Promise<void> {
+    const { host } = this.#options;
+    const folder = this.#markerDirectory(directory);
+    if (!(await exists(host, folder))) return;
+    try {
+      await host.ownFiles.unlink(join(folder, 'ready'));
+      await host.ownFiles.rmdir(folder);
+    } catch (error) {
+      if (!isHostError(error)) throw error;
+      // Somebody else has been here. Nobody mounts anything on a marker.
+      await removeTree(host, folder, { isWithoutMounts: true });
+    }
   }
 }
 

@@ -13,6 +13,8 @@ export interface SubPathRemains {
 /** Idempotent; to be run before a volume of the pod is torn down. What one mount refuses does not keep the others. */
 export async function cleanSubPaths({ host, podDirectory, innerVolumeName }: SubPathRemains): Promise<void> {
   const volume = volumeSubPathsDirectory(podDirectory, innerVolumeName);
+  // Most pods have none.
+  if (!(await isThere(host, subPathsDirectory(podDirectory)))) return;
   const failures: unknown[] = [];
   const attempt = async (step: () => Promise<void>): Promise<void> => {
     try {
@@ -32,6 +34,16 @@ export async function cleanSubPaths({ host, podDirectory, innerVolumeName }: Sub
   if (failures.length > 0) throw new AggregateError(failures, failures.map(errorText).join('; '));
   await removeIfThere(host, volume);
   await removeIfEmpty(host, subPathsDirectory(podDirectory));
+}
+
+async function isThere({ ownFiles }: Host, path: string): Promise<boolean> {
+  try {
+    await ownFiles.lstat(path);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
 }
 
 async function removeIfThere({ files }: Host, folder: string): Promise<void> {
