@@ -26,6 +26,11 @@ export class PatientGate {
     return this.#gate.waiting;
   }
 
+  /** Those whose turn has not passed on. */
+  get inside(): number {
+    return this.#gate.inside;
+  }
+
   /** Does the work in its turn, which also passes on when the work says so by calling what it is given. */
   async run<T>(work: (passOn: () => void) => Promise<T>, turn: GateTurn = {}): Promise<T> {
     await this.#gate.enter(turn);

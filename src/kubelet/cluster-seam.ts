@@ -2,6 +2,7 @@
 import type { TaskGroup } from '../async/index.js';
 import type { Pod } from '../kube/index.js';
 import type { PodManager } from '../pods/desired/index.js';
+import type { PodTurns } from '../pods/events/index.js';
 import type { StatusManager } from '../pods/status/index.js';
 import type { KubeletContext } from './context.js';
 import type { RuntimeCheck } from './runtime-check.js';
@@ -14,8 +15,8 @@ export interface KubeletInside {
   readonly check: RuntimeCheck;
   /** Whether containers of the pod may still run, so that its deletion may not be completed yet. */
   couldHaveRunningContainers(uid: string): boolean;
-  /** Whether pods wait for their turn to start or to end, so that what is not for them should wait. */
-  podsWait(): boolean;
+  /** What is going on with pods, so that what nobody waits for can wait for them. */
+  readonly turns: PodTurns;
 }
 
 export interface ClusterMember {

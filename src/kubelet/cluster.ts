@@ -77,7 +77,7 @@ export async function createClusterKubelet(
   });
 
   const join = async (inside: KubeletInside): Promise<ClusterMember> => {
-    const { context, pods, statuses, check, couldHaveRunningContainers, podsWait } = inside;
+    const { context, pods, statuses, check, couldHaveRunningContainers, turns } = inside;
     const nodeParts = await createNodeParts(context, {
       declaredFeatures: declaredFeatures(context),
       ...cluster,
@@ -94,7 +94,7 @@ export async function createClusterKubelet(
       api: apis.events,
       nodeName: context.nodeName,
       podOf: (uid) => pods.byUid(uid),
-      podsWait,
+      turns,
     });
     const sync = new ApiStatusSync({
       ...shared,

@@ -161,7 +161,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     statuses,
     check,
     couldHaveRunningContainers: (uid) => workers.is('couldHaveRunningContainers', uid),
-    podsWait: () => runtime.podsWait,
+    turns: runtime,
   });
   const showsStopSignals = context.gates.enabled('ContainerStopSignals');
   const generateStatus = (pod: Pod, observed: ObservedPodStatus, podIsTerminal: boolean): PodStatus => {

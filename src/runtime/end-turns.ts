@@ -20,6 +20,11 @@ export class EndTurns {
     return this.#gate.waiting;
   }
 
+  /** Those whose turn has not passed on. */
+  get inside(): number {
+    return this.#gate.inside;
+  }
+
   /** Stops a container in its turn, which passes on when the container takes longer than others. */
   container<T>(stop: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     return this.#gate.run(stop, { rank: ranks.container, ...(signal === undefined ? {} : { signal }) });

@@ -150,6 +150,11 @@ export class RuntimeManager {
     return this.#ports.gate.waiting > 0 || (this.#ports.ends?.waiting ?? 0) > 0;
   }
 
+  /** Whether it is some pod's turn to start or to end. */
+  get podsMove(): boolean {
+    return this.isStarting || (this.#ports.ends?.inside ?? 0) > 0;
+  }
+
   /** Whether a sandbox or a container is being started right now. */
   get isStarting(): boolean {
     return this.#ports.gate.inside > 0;

@@ -36,6 +36,8 @@ describe('a pod of the API', { timeout: 30_000 }, () => {
     await test.on.create('web');
     const pod = await test.untilReady('web');
     expect(pod.status).toMatchObject({ phase: 'Running', observedGeneration: 1, qosClass: 'BestEffort' });
+    // What tells of the pod waits until it stands.
+    await test.node.advance(second / 2);
     expect(await eventReasons(test, 'web')).toEqual(['Pulling', 'Pulled', 'Created', 'Started']);
     const patches = test.on.api.calls.filter(
       ({ verb, name, subresource }) => verb === 'patch' && name === 'web' && subresource === 'status',

@@ -12,10 +12,10 @@ let clock: VirtualClock;
 let api: SimulatedKubeApi;
 let timeline: Timeline;
 let tasks: TaskGroup;
-let podsWait: boolean;
+let turns: { podsMove: boolean; podsWait: boolean };
 
 beforeEach(async () => {
-  podsWait = false;
+  turns = { podsMove: false, podsWait: false };
   clock = new VirtualClock();
   api = new SimulatedKubeApi({ clock });
   timeline = new Timeline({ clock });
@@ -26,7 +26,7 @@ beforeEach(async () => {
     nodeName: 'node',
     random: () => 0.5,
     podOf: (uid) => known.get(uid),
-    podsWait: () => podsWait,
+    turns,
   });
   tasks = new TaskGroup({
     onError: (_, error) => {
@@ -144,16 +144,28 @@ describe('ApiEventRecorder', () => {
     expect(told()).toEqual([]);
   });
   it('while pods wait, what went well is told when they do not wait any more', async () => {
-    podsWait = true;
+    turns.podsWait = true;
     timeline.event(pod, 'Normal', 'Started', 'it runs');
     await clock.advance(10_000);
     expect(await stored()).toEqual([]);
-    podsWait = false;
-    await clock.advance(250);
+    turns.podsWait = false;
+    await clock.advance(500);
     expect(await stored()).toMatchObject([{ reason: 'Started', lastTimestamp: '2026-01-01T00:00:00Z' }]);
   });
+  it('while a pod starts, what went well is told after it, or after two seconds', async () => {
+    turns.podsMove = true;
+    timeline.event(pod, 'Normal', 'Created', 'it is made');
+    await clock.advance(1_500);
+    expect(await stored()).toEqual([]);
+    await clock.advance(500);
+    expect(await stored()).toMatchObject([{ reason: 'Created' }]);
+    timeline.event(pod, 'Normal', 'Started', 'it runs');
+    turns.podsMove = false;
+    await clock.advance(500);
+    expect(await stored()).toHaveLength(2);
+  });
   it('while pods wait, no event waits for longer than twenty seconds', async () => {
-    podsWait = true;
+    turns.podsWait = true;
     timeline.event(pod, 'Normal', 'Started', 'it runs');
     await clock.advance(15_000);
     timeline.event(pod, 'Normal', 'Pulled', 'it is here');
@@ -163,11 +175,11 @@ describe('ApiEventRecorder', () => {
     expect(await stored()).toHaveLength(2);
   });
   it('while pods wait, a warning is told at once, after what came before it', async () => {
-    podsWait = true;
+    turns.podsWait = true;
     timeline.event(pod, 'Normal', 'Created', 'it is made');
     timeline.event(pod, 'Warning', 'Failed', 'it does not start');
     timeline.event(pod, 'Normal', 'Killing', 'it ends');
-    await clock.advance(250);
+    await clock.advance(500);
     expect((await stored()).map(({ reason }) => reason)).toEqual(['Created', 'Failed']);
   });
   it('ten minutes without the API: few tries, a bounded queue, told twice', async () => {

@@ -14,9 +14,17 @@ export interface ApiEventRecorderOptions {
   readonly nodeName: string;
   /** The pod as it is known here; undefined when it is not. */
   readonly podOf?: (uid: string) => Pod | undefined;
-  /** Whether pods wait for their turn to start or to end: what tells of them can wait for them. Default: never. */
-  readonly podsWait?: () => boolean;
+  /** What tells of pods can wait for them; default: nothing goes on. */
+  readonly turns?: PodTurns;
   readonly random?: () => number;
+}
+
+/** What is going on with the pods of the node. */
+export interface PodTurns {
+  /** Whether it is some pod's turn to start or to end. */
+  readonly podsMove: boolean;
+  /** Whether others wait for their turn. */
+  readonly podsWait: boolean;
 }
 
 interface Taken {
@@ -28,9 +36,9 @@ interface Taken {
 const queueLimit = 1000;
 const mostTries = 12;
 const retryMs = 10_000;
-/** An event waits for pods so long at most. */
-const patienceMs = 20_000;
-const podsLookMs = 250;
+/** An event waits so long at most for pods that start or end, and for those that wait to. */
+const patienceMs = { move: 2_000, wait: 20_000 };
+const podsLookMs = 500;
 
 export class ApiEventRecorder {
   readonly #options: ApiEventRecorderOptions;
@@ -75,10 +83,16 @@ export class ApiEventRecorder {
 
   /** Nobody waits for an event that tells of what went well; one that warns, and those before it, do not wait. */
   async #afterPods({ entry }: Taken, signal: AbortSignal): Promise<void> {
-    const { clock, podsWait } = this.#options;
-    while (podsWait?.() === true && this.#warnings === 0 && clock.now() < entry.timeMs + patienceMs) {
+    const { clock } = this.#options;
+    while (this.#warnings === 0 && clock.now() - entry.timeMs < this.#patienceMs()) {
       await sleep(clock, podsLookMs, signal);
     }
+  }
+
+  #patienceMs(): number {
+    const { turns } = this.#options;
+    if (turns?.podsWait === true) return patienceMs.wait;
+    return turns?.podsMove === true ? patienceMs.move : 0;
   }
 
   #lose(because: string): void {

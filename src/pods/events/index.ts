@@ -1,4 +1,9 @@
 /** Kubernetes events; apart from the other pods' parts, so that a node without an API never loads its client. */
 export { type Correlated, EventCorrelator, type EventPatch } from './correlator.js';
 export { eventNames, eventOf } from './event-object.js';
-export { ApiEventRecorder, type ApiEventRecorderOptions, eventRate } from './event-recorder.js';
+export {
+  ApiEventRecorder,
+  type ApiEventRecorderOptions,
+  eventRate,
+  type PodTurns,
+} from './event-recorder.js';

@@ -10,7 +10,7 @@ export type Strangers = 'none' | 'starts' | 'ends';
 export interface AwaitedChangesOptions {
   readonly clock: Clock;
   readonly capacity: number;
-  /** The longest time between two looks for a change. */
+  /** The longest time between two looks for a change; the first may be later. */
   readonly maxDelayMs: number;
   /** A place in the order of all looks and events. */
   readonly nextOrder: () => number;
@@ -128,6 +128,7 @@ export class AwaitedChanges {
   }
 
   #seen(change: AwaitedChange, uid: string, pod: ObservedPod | undefined): void {
+    const { maxDelayMs } = this.#options;
     const { id, kind, timer } = change;
     timer?.cancel();
     if (shows(kind, stateIn(pod, id))) {
@@ -140,14 +141,13 @@ export class AwaitedChanges {
         this.#changes.delete(id);
         return;
       }
-      change.delayMs = Math.max(firstDelayMs, change.delayMs * 2);
+      change.delayMs = Math.min(Math.max(firstDelayMs, change.delayMs * 2), maxDelayMs);
     }
     this.#lookLater(change, uid);
   }
 
   #lookLater(change: AwaitedChange, uid: string): void {
-    const { clock, look, nextOrder, maxDelayMs } = this.#options;
-    change.delayMs = Math.min(change.delayMs, maxDelayMs);
+    const { clock, look, nextOrder } = this.#options;
     change.timer = undefined;
     if (change.delayMs === 0) {
       look(uid, change);

@@ -256,8 +256,10 @@ export class Pleg {
       case 'exit': {
         const uid = podUid ?? this.#records.podOf(id);
         // Nothing is to be done about an end that the agent itself brings about, and who does that looks afterwards.
-        const isOwn = uid !== undefined && this.#options.runtime.isEnding?.(uid) === true;
-        this.#awaited.expect(id, kind, podUid, isOwn ? this.#options.relistPeriodMs : lagMs);
+        const { runtime, relistPeriodMs } = this.#options;
+        const isOwn = uid !== undefined && runtime.isEnding?.(uid) === true;
+        const ownMs = relistPeriodMs * (runtime.podsWait === true ? patientPeriods : 1);
+        this.#awaited.expect(id, kind, podUid, isOwn ? ownMs : lagMs);
         return;
       }
       case 'delete':

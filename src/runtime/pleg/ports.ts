@@ -25,6 +25,8 @@ export interface ReadingById {
 export interface PlegRuntime {
   /** Whether the agent itself is starting something right now, so that what starts is likely its own. */
   readonly isStarting?: boolean;
+  /** Whether pods wait for their turn to start or to end; what can wait for them should. */
+  readonly podsWait?: boolean;
   /** Whether the agent is stopping the whole pod right now; who does that looks at it afterwards. */
   isEnding?(podUid: string): boolean;
   listPods(): Promise<readonly ObservedPod[]>;

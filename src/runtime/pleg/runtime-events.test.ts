@@ -98,6 +98,18 @@ describe('with runtime events', () => {
     expect(bench.taken()).toEqual(['ContainerDied c']);
     await bench.stop();
   });
+  it('while pods wait, an end of a pod that the agent itself stops is looked for after five seconds', async () => {
+    bench.runtime.isEnding = (uid) => uid === 'p';
+    bench.runtime.podsWait = true;
+    await following();
+    push({ id: 'c', kind: 'exit', lagMs: 10 });
+    bench.runtime.pods.set('p', { c: 'exited' });
+    await bench.clock.advance(4_999);
+    expect(bench.runtime.calls).toEqual([]);
+    await bench.clock.advance(1);
+    expect(bench.taken()).toEqual(['ContainerDied c']);
+    await bench.stop();
+  });
   it('of many removals at once, all but the first few are shown by one look at everything', async () => {
     const uids = Array.from({ length: 30 }, (_, n) => `p${n}`);
     for (const uid of uids) bench.runtime.pods.set(uid, { [`c-${uid}`]: 'exited' });

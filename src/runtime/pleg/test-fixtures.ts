@@ -24,6 +24,7 @@ export class ScriptedRuntime {
   hangs = new Map<string, Promise<void>>();
   calls: string[] = [];
   isStarting = false;
+  podsWait = false;
   readonly byId: ReadingById = {
     unseen: (uid) => this.created.get(uid) ?? { sandboxIds: [], containers: [] },
     seen: (uid) => void this.created.delete(uid),
