@@ -174,6 +174,15 @@ describe('ApiEventRecorder', () => {
     await clock.advance(15_000);
     expect(await stored()).toHaveLength(2);
   });
+  it('a clock that is set back holds up nothing', async () => {
+    turns.podsMove = true;
+    timeline.event(pod, 'Normal', 'Started', 'it runs');
+    const hourAgo = clock.now() - 3_600_000;
+    clock.now = () => hourAgo;
+    turns.podsMove = false;
+    await clock.advance(500);
+    expect(await stored()).toHaveLength(1);
+  });
   it('while pods wait, a warning is told at once, after what came before it', async () => {
     turns.podsWait = true;
     timeline.event(pod, 'Normal', 'Created', 'it is made');

@@ -29,6 +29,8 @@ export interface PodTurns {
 
 interface Taken {
   readonly entry: Entry;
+  /** By the clock that nobody sets. */
+  readonly takenMs: number;
   /** As it was then: the pod may be gone when its event is written. */
   readonly resourceVersion: string | undefined;
 }
@@ -76,15 +78,15 @@ export class ApiEventRecorder {
     if (entry.event === undefined) return;
     const resourceVersion =
       entry.pod === undefined ? undefined : this.#options.podOf?.(entry.pod.uid)?.metadata.resourceVersion;
-    const taken = { entry, resourceVersion };
+    const taken = { entry, takenMs: this.#options.clock.monotonic(), resourceVersion };
     if (!this.#queue.trySend(taken)) this.#lose(`${queueLimit} wait already`);
     else if (isWarning(taken)) this.#warnings++;
   }
 
   /** Nobody waits for an event that tells of what went well; one that warns, and those before it, do not wait. */
-  async #afterPods({ entry }: Taken, signal: AbortSignal): Promise<void> {
+  async #afterPods({ takenMs }: Taken, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
-    while (this.#warnings === 0 && clock.now() - entry.timeMs < this.#patienceMs()) {
+    while (this.#warnings === 0 && clock.monotonic() - takenMs < this.#patienceMs()) {
       await sleep(clock, podsLookMs, signal);
     }
   }

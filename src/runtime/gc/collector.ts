@@ -90,12 +90,12 @@ export class GarbageCollector {
         timeline.nodeEvent(nodeName, 'Warning', 'ContainerGCFailed', errorText(error));
       }
       await sleep(clock, gcPeriodMs, signal);
-      await this.#while(this.#options.isBusy, clock.monotonic() + gcPeriodMs, signal);
+      await this.#waitWhile(this.#options.isBusy, clock.monotonic() + gcPeriodMs, signal);
     }
   }
 
   /** What is dead can wait for what lives. */
-  async #while(isBusy: (() => boolean) | undefined, latestMs: number, signal: AbortSignal): Promise<void> {
+  async #waitWhile(isBusy: (() => boolean) | undefined, latestMs: number, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (isBusy?.() === true && clock.monotonic() < latestMs) await sleep(clock, busyLookMs, signal);
   }
@@ -114,7 +114,7 @@ export class GarbageCollector {
       const next = await this.#queue.receive(signal);
       if (next.done) return;
       const { removal, sinceMs } = next.value;
-      await this.#while(this.#options.podsWait, sinceMs + queuePatienceMs, signal);
+      await this.#waitWhile(this.#options.podsWait, sinceMs + queuePatienceMs, signal);
       await this.#remove(removal);
     }
   }
