@@ -95,7 +95,11 @@ export class GarbageCollector {
   }
 
   /** What is dead can wait for what lives. */
-  async #waitWhile(isBusy: (() => boolean) | undefined, latestMs: number, signal: AbortSignal): Promise<void> {
+  async #waitWhile(
+    isBusy: (() => boolean) | undefined,
+    latestMs: number,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { clock } = this.#options;
     while (isBusy?.() === true && clock.monotonic() < latestMs) await sleep(clock, busyLookMs, signal);
   }
