@@ -1,5 +1,6 @@
 /** The machine as a port with two sides: the Linux machine that the agent runs on, and one in memory for tests. */
 export { isHostError, isMissing, toHostError } from './errors.js';
+export { exists } from './exists.js';
 export * from './host.js';
 export { type LinuxHostOptions, linuxHost } from './linux/linux-host.js';
 export {

@@ -1,7 +1,15 @@
 /** Makes and removes the empty directories behind volumes, on disk, in memory or in huge pages. */
 import { dirname, join } from 'node:path/posix';
 import type { Clock } from '../../async/index.js';
-import { type Host, isHostError, isMissing, mountAt, removeTree, unmountTree } from '../../host/index.js';
+import {
+  exists,
+  type Host,
+  isHostError,
+  isMissing,
+  mountAt,
+  removeTree,
+  unmountTree,
+} from '../../host/index.js';
 import { setVolumeOwnership } from '../ownership/index.js';
 import { mountedPageBytes, pageBytes } from './huge-pages.js';
 import { type NoswapSupport, noswapSupport, tmpfsOptions } from './tmpfs-options.js';
@@ -103,7 +111,7 @@ export class EmptyDirectories {
 
   async #isReady(request: EmptyDirectoryRequest): Promise<boolean> {
     const { ownFiles: files } = this.#options.host;
-    if (!(await exists(this.#options.host, join(this.#markerDirectory(request), 'ready')))) return false;
+    if (!(await exists(files, join(this.#markerDirectory(request), 'ready')))) return false;
     if (request.backing.kind === 'memory') return isOwnFileSystem(this.#options.host, request.path);
     if (request.backing.kind === 'huge-pages') {
       const mount = await mountAt(this.#options.host, request.path);
@@ -188,7 +196,7 @@ export class EmptyDirectories {
   async #removeMarker(directory: EmptyDirectory): Promise<void> {
     const { host } = this.#options;
     const folder = this.#markerDirectory(directory);
-    if (!(await exists(host, folder))) return;
+    if (!(await exists(host.ownFiles, folder))) return;
     try {
       await host.ownFiles.unlink(join(folder, 'ready'));
       await host.ownFiles.rmdir(folder);
@@ -220,16 +228,6 @@ async function isOwnFileSystem({ ownFiles }: Host, path: string): Promise<boolea
   try {
     const own = await ownFiles.lstat(path);
     return own.device !== (await ownFiles.lstat(dirname(path))).device;
-  } catch (error) {
-    if (isHostError(error, 'ENOENT', 'ENOTDIR')) return false;
-    throw error;
-  }
-}
-
-export async function exists(host: Host, path: string): Promise<boolean> {
-  try {
-    await host.ownFiles.lstat(path);
-    return true;
   } catch (error) {
     if (isHostError(error, 'ENOENT', 'ENOTDIR')) return false;
     throw error;

@@ -1,13 +1,13 @@
 /** What configMap, secret, downwardAPI and projected volumes share: files that are written, and refreshed, all at once. */
 import { join } from 'node:path/posix';
 import { asError, type Clock } from '../../async/index.js';
-import type { Host } from '../../host/index.js';
+import { exists, type Host } from '../../host/index.js';
 import type { Pod, Volume } from '../../kube/index.js';
 import { type Payload, writeAtomically } from '../atomic-writer.js';
 import type { VolumePlugin, VolumeRemains } from '../contracts.js';
 import { setVolumeOwnership } from '../ownership/index.js';
 import { type MemorySizes, memoryBacking } from './empty-dir.js';
-import { type EmptyDirectories, type EmptyDirectory, exists } from './empty-directories.js';
+import type { EmptyDirectories, EmptyDirectory } from './empty-directories.js';
 import { nestedMountPoints } from './nested-mounts.js';
 import { fsGroupOf } from './volume-modes.js';
 import { podVolumeDirectory } from './volume-paths.js';
@@ -44,7 +44,7 @@ export function payloadVolumes(context: PayloadVolumeContext, kind: PayloadVolum
     const { path } = directoryOf({ podUid, innerName: volume.name });
     for (const nested of nestedMountPoints(pod, volume.name)) {
       // What is there already, be it a link to a file, can be mounted on as well.
-      if (await exists(host, join(path, nested))) continue;
+      if (await exists(host.ownFiles, join(path, nested))) continue;
       await host.ownFiles.mkdir(join(path, nested), { mode: 0o755, recursive: true });
     }
     const fsGroup = fsGroupOf(pod);
@@ -71,7 +71,7 @@ export function payloadVolumes(context: PayloadVolumeContext, kind: PayloadVolum
     async setUp({ pod, spec: { volume }, signal }) {
       const payload = await kind.collect(pod, volume, signal);
       const directory = directoryOf({ podUid: pod.metadata.uid ?? '', innerName: volume.name });
-      const wasWritten = await exists(host, join(directory.path, '..data'));
+      const wasWritten = await exists(host.ownFiles, join(directory.path, '..data'));
       await directories.setUp({
         ...directory,
         backing: kind.medium === 'disk' ? { kind: 'disk' } : memoryBacking(pod, undefined, sizes),

@@ -1,6 +1,6 @@
 /** Removes the subPath mounts of a volume, by their places alone and without a look into what is mounted. */
 import { errorText } from '../../async/index.js';
-import { cleanMountPoint, type Host, isHostError, isMissing, namesIn } from '../../host/index.js';
+import { cleanMountPoint, exists, type Host, isHostError, isMissing, namesIn } from '../../host/index.js';
 import { subPathsDirectory, volumeSubPathsDirectory } from './subpath-names.js';
 
 export interface SubPathRemains {
@@ -14,7 +14,7 @@ export interface SubPathRemains {
 export async function cleanSubPaths({ host, podDirectory, innerVolumeName }: SubPathRemains): Promise<void> {
   const volume = volumeSubPathsDirectory(podDirectory, innerVolumeName);
   // Most pods have none.
-  if (!(await isThere(host, subPathsDirectory(podDirectory)))) return;
+  if (!(await exists(host.ownFiles, subPathsDirectory(podDirectory)))) return;
   const failures: unknown[] = [];
   const attempt = async (step: () => Promise<void>): Promise<void> => {
     try {
@@ -34,16 +34,6 @@ export async function cleanSubPaths({ host, podDirectory, innerVolumeName }: Sub
   if (failures.length > 0) throw new AggregateError(failures, failures.map(errorText).join('; '));
   await removeIfThere(host, volume);
   await removeIfEmpty(host, subPathsDirectory(podDirectory));
-}
-
-async function isThere({ ownFiles }: Host, path: string): Promise<boolean> {
-  try {
-    await ownFiles.lstat(path);
-    return true;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
 }
 
 async function removeIfThere({ files }: Host, folder: string): Promise<void> {
