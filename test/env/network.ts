@@ -2,7 +2,12 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { runCommand } from '../../src/runtimes/containerd/command.js';
-import { natRulesToRemove, unusedHostPortChains } from '../../src/runtimes/containerd/nat-rules.js';
+import {
+  masqueradeCommands,
+  natRulesToRemove,
+  unusedHostPortChains,
+} from '../../src/runtimes/containerd/nat-rules.js';
+import { changeNatRules } from '../../src/runtimes/containerd/nat-table.js';
 import { podNetworkConfiguration } from '../../src/runtimes/containerd/pod-network.js';
 import {
   chooseSubnet,
@@ -41,6 +46,11 @@ export function writeCniConfiguration(layout: ContainerdLayout, subnet: string):
   writeFileSync(join(layout.cniConfDir, configurationName), JSON.stringify(configuration, undefined, 2));
 }
 
+/** Lets pods reach what is outside of the machine; it goes with the rest of the network. */
+export function masquerade({ networkName }: ContainerdLayout, subnet: string): Promise<void> {
+  return changeNatRules((rules) => masqueradeCommands(rules, { networkName, subnet }));
+}
+
 /** Takes the pod network away, as on a node whose network add-on is not there yet. */
 export function removeCniConfiguration(layout: ContainerdLayout): void {
   rmSync(join(layout.cniConfDir, configurationName), { force: true });
@@ -57,7 +67,7 @@ export async function removeNetwork(layout: ContainerdLayout): Promise<void> {
     timeoutMs: 20_000,
     detail: () => ports.filter(linkExists).join(', '),
   });
-  await applyNatRules((rules) => natRulesToRemove(rules, layout.networkName));
+  await changeNatRules((rules) => natRulesToRemove(rules, layout.networkName));
 }
 
 function linkExists(name: string): boolean {
@@ -77,17 +87,8 @@ export function removeCniResults(layout: ContainerdLayout): void {
 
 /** Removes what instances share on the host, when no instance is left to use it. */
 export async function removeSharedNetwork(): Promise<void> {
-  await applyNatRules(unusedHostPortChains);
+  await changeNatRules(unusedHostPortChains);
   if (removeIfEmpty(cniResultsDir)) {
     removeIfEmpty(dirname(cniResultsDir));
-  }
-}
-
-async function applyNatRules(choose: (rules: readonly string[]) => string[]): Promise<void> {
-  const { stdout } = await runCommand('iptables-save', ['--table', 'nat']);
-  const commands = choose(stdout.split('\n'));
-  if (commands.length > 0) {
-    const input = ['*nat', ...commands, 'COMMIT', ''].join('\n');
-    await runCommand('iptables-restore', ['--noflush', '--wait', '10'], { input });
   }
 }

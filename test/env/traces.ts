@@ -5,12 +5,14 @@ import { runCommand } from '../../src/runtimes/containerd/command.js';
 import { cgroupDirectories } from './cgroups.js';
 import type { ContainerdLayout } from './layout.js';
 import { listMounts } from './mounts.js';
-import { listProcesses } from './processes.js';
+import { isRunning, listProcesses, type ProcessInfo } from './processes.js';
 import { errorCode, ifThere } from './vanishing.js';
 
 /** What must be noted while the containerd runs, as its names are not in its layout. */
 export interface Traces {
   readonly networkNamespaces: readonly string[];
+  /** Those in the network namespaces. A namespace that is gone may give its number to another. */
+  readonly inhabitants: readonly ProcessInfo[];
   readonly shimSockets: readonly string[];
   readonly processIds: readonly number[];
 }
@@ -33,9 +35,13 @@ export function noteTraces(layout: ContainerdLayout, processIds: readonly number
     join(layout.state, 'io.containerd.runtime.v2.task'),
     /^[^/]+\/[^/]+\/address$/,
   );
+  const networkNamespaces = filesBelow(join(layout.state, 'io.containerd.grpc.v1.cri', 'netns'), /./).map(
+    networkNamespaceAt,
+  );
   return {
-    networkNamespaces: filesBelow(join(layout.state, 'io.containerd.grpc.v1.cri', 'netns'), /./).map(
-      networkNamespaceAt,
+    networkNamespaces,
+    inhabitants: listProcesses().filter(({ pid }) =>
+      networkNamespaces.some((namespace) => namespace === networkNamespaceOf(pid)),
     ),
     shimSockets: addresses.map((path) => readFileSync(path, 'utf8').replace('unix://', '')),
     processIds,
@@ -56,9 +62,7 @@ export async function findTraces(layout: ContainerdLayout, noted: Traces): Promi
         ({ pid, argv }) => noted.processIds.includes(pid) || argv.some((part) => part.includes(layout.dir)),
       )
       .map(({ pid, argv }) => `process ${pid} ${argv.join(' ')}`),
-    ...processes
-      .filter(({ pid }) => noted.networkNamespaces.some((namespace) => namespace === networkNamespaceOf(pid)))
-      .map(({ pid }) => `process ${pid} in a network namespace`),
+    ...noted.inhabitants.filter(isRunning).map(({ pid }) => `process ${pid} in a network namespace`),
     ...noted.shimSockets.filter((path) => existsSync(path)).map((path) => `socket ${path}`),
     ...(existsSync(`/sys/class/net/${layout.bridge}`) ? [`link ${layout.bridge}`] : []),
     ...rules

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connectCri } from '../../src/cri/index.js';
+import { runCommand } from '../../src/runtimes/containerd/command.js';
 import { CleanupStack, pollUntil, startContainerd, type TestContainerd, testImages } from '../env/index.js';
 import { Command, examples, leftovers, processesOf } from './command.js';
 import { documents, podManifest, runsOn } from './manifests.js';
@@ -114,6 +115,11 @@ describe('nodelet run on a containerd of its own', () => {
     return JSON.parse(await readFile(file, 'utf8')).plugins[0].bridge;
   };
 
+  const packetRules = async (network: string): Promise<string[]> => {
+    const { stdout } = await runCommand('iptables-save', ['--table', 'nat']);
+    return stdout.split('\n').filter((rule) => rule.includes(network));
+  };
+
   it('runs the examples without pulling anything, survives the end of containerd and its own, and leaves nothing', async () => {
     const killed = run(['--runtime', 'containerd', path.join(examples, 'pods')]);
     expect(killed.stderr).toBe('');
@@ -122,8 +128,11 @@ describe('nodelet run on a containerd of its own', () => {
     await killed.until('crash: CrashLoopBackOff');
     expect(killed.stderr).toContain('runtime: a containerd of its own, as you asked');
 
-    const link = `/sys/class/net/${await bridge()}`;
+    const network = await bridge();
+    const link = `/sys/class/net/${network}`;
     expect(existsSync(link)).toBe(true);
+    const masquerading = expect.stringMatching(/^-A POSTROUTING -s [\d.]+\/24 .* -j MASQUERADE$/);
+    expect(await packetRules(network)).toEqual([masquerading]);
     const firstPid = await containerdPid();
     process.kill(firstPid, 'SIGKILL');
     await pollUntil(
@@ -139,12 +148,14 @@ describe('nodelet run on a containerd of its own', () => {
     const again = run(['--runtime', 'containerd', path.join(examples, 'pods')]);
     await again.until('web: Running, 2/2 ready');
     expect(again.stdout).not.toMatch(/web: .*restart/);
+    expect(await packetRules(network)).toEqual([masquerading]);
     again.signal('SIGINT');
     expect(await again.exitCode()).toBe(0);
     expect(again.stdout).toContain('web: Stopped');
     expect(leftovers(stateDir)).toEqual([]);
     expect(processesOf(stateDir)).toEqual([]);
     expect(existsSync(link)).toBe(false);
+    expect(await packetRules(network)).toEqual([]);
     expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(stateDir);
   });
 });

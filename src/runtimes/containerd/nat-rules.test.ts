@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { natRulesToRemove, unusedHostPortChains } from './nat-rules.js';
+import { masqueradeCommands, natRulesToRemove, unusedHostPortChains } from './nat-rules.js';
 
 const ours = 'nodelet-ab12cd';
 const chain = (digit: string) => `CNI-${digit.repeat(24)}`;
@@ -17,6 +17,27 @@ const hostPortChains = [
   '-A PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT',
   '-A CNI-HOSTPORT-MASQ -m mark --mark 0x2000/0x2000 -j MASQUERADE',
 ];
+
+const network = { networkName: ours, subnet: '10.88.1.0/24' };
+const rule = (name: string, subnet = network.subnet) =>
+  `-A POSTROUTING -s ${subnet} ! -d ${subnet} -m addrtype ! --dst-type MULTICAST -m comment --comment "pods of \\"${name}\\"" -j MASQUERADE`;
+
+describe('masqueradeCommands', () => {
+  it('adds one rule for all pods', () => {
+    expect(masqueradeCommands([...masquerade(ours, 'a'), rule('other')], network)).toEqual([rule(ours)]);
+  });
+
+  it.each([
+    ['the same', rule(ours)],
+    ['one of another subnet', rule(ours, '10.88.7.0/24')],
+  ])('takes the place of %s', (_, earlier) => {
+    expect(masqueradeCommands([earlier], network)).toEqual([earlier.replace('-A', '-D'), rule(ours)]);
+  });
+
+  it('is taken away with the network', () => {
+    expect(natRulesToRemove([rule(ours), rule('other')], ours)).toEqual([rule(ours).replace('-A', '-D')]);
+  });
+});
 
 describe('natRulesToRemove', () => {
   it('takes the rules of the network and the chains they jump to, and no others', () => {

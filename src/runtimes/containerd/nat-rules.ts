@@ -1,6 +1,27 @@
-/** Finds the packet rules that CNI plugins made for one pod network, so that they go with it. */
+/** The packet rules of one pod network: the one that hides its pods' addresses outside, and how all of them go with it. */
 
-/** The commands that delete the rules made for a CNI network, and the chains that only they jumped to. */
+export interface MasqueradedNetwork {
+  readonly networkName: string;
+  readonly subnet: string;
+}
+
+/**
+ * The commands that let all pods of a network reach the world outside as this machine, in place of earlier such commands.
+ * One rule for the network does what the bridge plugin would otherwise do with a chain for each pod, in nine programs.
+ */
+export function masqueradeCommands(
+  rules: readonly string[],
+  { networkName, subnet }: MasqueradedNetwork,
+): string[] {
+  const comment = `"pods of \\"${networkName}\\""`;
+  const earlier = rules.filter(
+    (rule) => rule.startsWith('-A POSTROUTING ') && rule.includes(` --comment ${comment} `),
+  );
+  const added = `-s ${subnet} ! -d ${subnet} -m addrtype ! --dst-type MULTICAST`;
+  return [...earlier.map(deletion), `-A POSTROUTING ${added} -m comment --comment ${comment} -j MASQUERADE`];
+}
+
+/** The commands that delete the rules made for a pod network, by CNI plugins or here, and the chains that only they jumped to. */
 export function natRulesToRemove(rules: readonly string[], networkName: string): string[] {
   const ours = rules.filter((rule) => rule.startsWith('-A ') && rule.includes(`\\"${networkName}\\"`));
   const chains = new Set<string>();
@@ -12,7 +33,7 @@ export function natRulesToRemove(rules: readonly string[], networkName: string):
   }
   const inChains = (rule: string) => chains.has(rule.split(' ')[1] ?? '');
   return [
-    ...ours.filter((rule) => !inChains(rule)).map((rule) => rule.replace(/^-A /, '-D ')),
+    ...ours.filter((rule) => !inChains(rule)).map(deletion),
     ...[...chains].flatMap((chain) => [`-F ${chain}`, `-X ${chain}`]),
   ];
 }
@@ -27,8 +48,12 @@ export function unusedHostPortChains(rules: readonly string[]): string[] {
   }
   const jumps = rules.filter((rule) => chains.some((chain) => rule.endsWith(`-j ${chain}`)));
   return [
-    ...jumps.map((rule) => rule.replace(/^-A /, '-D ')),
+    ...jumps.map(deletion),
     ...chains.map((chain) => `-F ${chain}`),
     ...chains.map((chain) => `-X ${chain}`),
   ];
+}
+
+function deletion(rule: string): string {
+  return rule.replace(/^-A /, '-D ');
 }

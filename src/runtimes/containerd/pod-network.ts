@@ -1,4 +1,4 @@
-/** The CNI configuration of a pod network: a bridge on this machine, with masquerading and host ports. */
+/** The CNI configuration of a pod network: a bridge on this machine, with host ports. */
 
 export interface PodNetwork {
   /** Also in the comments of the packet rules made for it. */
@@ -19,7 +19,6 @@ export function podNetworkConfiguration({ networkName, bridge, subnet, cniDataDi
         type: 'bridge',
         bridge,
         isGateway: true,
-        ipMasq: true,
         hairpinMode: true,
         ipam: {
           type: 'host-local',

@@ -3,9 +3,10 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { runCommand } from './command.js';
-import { natRulesToRemove, unusedHostPortChains } from './nat-rules.js';
+import { masqueradeCommands, natRulesToRemove, unusedHostPortChains } from './nat-rules.js';
+import { changeNatRules } from './nat-table.js';
 import { podNetworkConfiguration } from './pod-network.js';
-import { chooseSubnet, formatSubnet, parseRoutes } from './subnets.js';
+import { chooseSubnet, formatSubnet, parseRoutes, parseSubnet } from './subnets.js';
 
 export interface PrivateNetwork {
   /** Names the bridge, the network and its packet rules; six hexadecimal digits. */
@@ -14,33 +15,42 @@ export interface PrivateNetwork {
   readonly dataDir: string;
 }
 
-/** Writes the configuration that containerd picks up; the same network as before when one was written. */
+/** Makes the network that containerd picks up; the same one as before when there was one. */
 export async function configureNetwork({ id, confDir, dataDir }: PrivateNetwork): Promise<void> {
   await mkdir(confDir, { recursive: true });
   const file = path.join(confDir, '10-nodelet.conflist');
-  if (existsSync(file)) return;
+  const network = networkName(id);
+  const before = existsSync(file) ? await readFile(file, 'utf8') : undefined;
+  const subnet = before === undefined ? await freeSubnet(id) : subnetOf(before, file);
+  if (before === undefined) {
+    const configuration = podNetworkConfiguration({
+      networkName: network,
+      bridge: network,
+      subnet,
+      cniDataDir: dataDir,
+    });
+    await writeFile(file, JSON.stringify(configuration, undefined, 2));
+  }
+  await changeNatRules((rules) => masqueradeCommands(rules, { networkName: network, subnet }));
+}
+
+async function freeSubnet(id: string): Promise<string> {
   const routes = parseRoutes(await readFile('/proc/net/route', 'utf8'));
-  const subnet = formatSubnet(chooseSubnet(routes, Number.parseInt(id, 16)));
-  const configuration = podNetworkConfiguration({
-    networkName: networkName(id),
-    bridge: networkName(id),
-    subnet,
-    cniDataDir: dataDir,
-  });
-  await writeFile(file, JSON.stringify(configuration, undefined, 2));
+  return formatSubnet(chooseSubnet(routes, Number.parseInt(id, 16)));
+}
+
+function subnetOf(configuration: string, file: string): string {
+  const subnet = /"subnet": "([\d./]+)"/.exec(configuration)?.[1];
+  if (subnet === undefined)
+    throw new Error(`${file} names no subnet of pods: remove the file, and a new one is written`);
+  return formatSubnet(parseSubnet(subnet));
 }
 
 /** Removes the bridge and what packet rules are left; the pods' network namespaces must be gone. */
 export async function removeNetwork({ id }: Pick<PrivateNetwork, 'id'>): Promise<void> {
   const bridge = networkName(id);
-  if (!existsSync(`/sys/class/net/${bridge}`)) return;
-  await runCommand('ip', ['link', 'delete', bridge]);
-  const { stdout } = await runCommand('iptables-save', ['--table', 'nat']);
-  const rules = stdout.split('\n');
-  const commands = [...natRulesToRemove(rules, bridge), ...unusedHostPortChains(rules)];
-  if (commands.length === 0) return;
-  const input = ['*nat', ...commands, 'COMMIT', ''].join('\n');
-  await runCommand('iptables-restore', ['--noflush', '--wait', '10'], { input });
+  if (existsSync(`/sys/class/net/${bridge}`)) await runCommand('ip', ['link', 'delete', bridge]);
+  await changeNatRules((rules) => [...natRulesToRemove(rules, bridge), ...unusedHostPortChains(rules)]);
 }
 
 /** A bridge's name has at most 15 bytes. */
