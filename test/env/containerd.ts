@@ -17,13 +17,7 @@ import { dropOwnDirIfEmpty } from './directories.js';
 import { callGrpc, GrpcCallError } from './grpc-call.js';
 import { archiveImages, buildTestImages, testImages } from './images.js';
 import { type ContainerdLayout, createLayout } from './layout.js';
-import {
-  cniBinDir,
-  masquerade,
-  removeCniConfiguration,
-  reserveSubnet,
-  writeCniConfiguration,
-} from './network.js';
+import { cniBinDir, removeCniConfiguration, reserveSubnet, writeCniConfiguration } from './network.js';
 import { ensurePackages } from './packages.js';
 import { pollUntil } from './poll.js';
 import { signalProcess } from './processes.js';
@@ -121,7 +115,6 @@ export class TestContainerd {
       return;
     }
     mkdirSync(this.layout.root, { recursive: true, mode: 0o711 });
-    await masquerade(this.layout, this.subnet);
     const log = openSync(this.layout.log, 'a');
     // It must not outlive this process, whatever ends it, and not get the terminal's signals before us.
     const child = spawn('setpriv', ['--pdeathsig', 'KILL', 'containerd', '--config', this.layout.config], {

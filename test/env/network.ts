@@ -2,11 +2,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { runCommand } from '../../src/runtimes/containerd/command.js';
-import {
-  masqueradeCommands,
-  natRulesToRemove,
-  unusedHostPortChains,
-} from '../../src/runtimes/containerd/nat-rules.js';
+import { natRulesToRemove, unusedHostPortChains } from '../../src/runtimes/containerd/nat-rules.js';
 import { changeNatRules } from '../../src/runtimes/containerd/nat-table.js';
 import { podNetworkConfiguration } from '../../src/runtimes/containerd/pod-network.js';
 import {
@@ -40,15 +36,10 @@ export function reserveSubnet(layout: ContainerdLayout): Promise<string> {
   });
 }
 
-/** Gives containerd a pod network; it notices by itself. */
+/** Gives containerd a pod network, set up as its own documentation has it; it notices by itself. */
 export function writeCniConfiguration(layout: ContainerdLayout, subnet: string): void {
-  const configuration = podNetworkConfiguration({ ...layout, subnet });
+  const configuration = podNetworkConfiguration({ ...layout, subnet, masqueradePods: true });
   writeFileSync(join(layout.cniConfDir, configurationName), JSON.stringify(configuration, undefined, 2));
-}
-
-/** Lets pods reach what is outside of the machine; it goes with the rest of the network. */
-export function masquerade({ networkName }: ContainerdLayout, subnet: string): Promise<void> {
-  return changeNatRules((rules) => masqueradeCommands(rules, { networkName, subnet }));
 }
 
 /** Takes the pod network away, as on a node whose network add-on is not there yet. */

@@ -8,9 +8,17 @@ export interface PodNetwork {
   readonly subnet: string;
   /** Where addresses given to pods are noted. */
   readonly cniDataDir: string;
+  /** Whether the plugin lets each pod out by rules of its own. Default: no; one rule may do it for all. */
+  readonly masqueradePods?: boolean;
 }
 
-export function podNetworkConfiguration({ networkName, bridge, subnet, cniDataDir }: PodNetwork): object {
+export function podNetworkConfiguration({
+  networkName,
+  bridge,
+  subnet,
+  cniDataDir,
+  masqueradePods = false,
+}: PodNetwork): object {
   return {
     cniVersion: '1.0.0',
     name: networkName,
@@ -19,6 +27,7 @@ export function podNetworkConfiguration({ networkName, bridge, subnet, cniDataDi
         type: 'bridge',
         bridge,
         isGateway: true,
+        ipMasq: masqueradePods,
         hairpinMode: true,
         ipam: {
           type: 'host-local',
