@@ -1,5 +1,6 @@
 /** Kubernetes objects: their types, how to read them from text, default and validate them. */
 
+export * from './cgroupunits.js';
 export * from './claims.js';
 export * from './containerid.js';
 export * from './decode.js';
@@ -16,7 +17,13 @@ export * from './object-readers.js';
 export * from './object-store.js';
 export * from './podhash.js';
 export * from './podnames.js';
-export { aggregateContainers, aggregatePod, isPodLevelResource, podRequests } from './podresourcedefaults.js';
+export {
+  aggregateContainers,
+  aggregatePod,
+  isPodLevelResource,
+  podLimits,
+  podRequests,
+} from './podresourcedefaults.js';
 export * from './problem.js';
 export * from './qos.js';
 export * from './quantity.js';

@@ -9,6 +9,7 @@ import {
   formatQuantity,
   parseQuantity,
   type Quantity,
+  zeroQuantity,
 } from './quantity.js';
 
 type Amounts = Map<string, Quantity>;
@@ -82,6 +83,17 @@ export function podRequests({ spec }: Pod): Map<string, Quantity> {
     requests.set(name, known === undefined ? overhead : addQuantities(known, overhead));
   }
   return requests;
+}
+
+/** What the pod may take at most, with overhead where there is a limit. */
+export function podLimits({ spec }: Pod): Map<string, Quantity> {
+  const limits = aggregatePod(spec, 'limits');
+  for (const [name, text] of Object.entries(spec.overhead ?? {})) {
+    const known = limits.get(name);
+    if (known === undefined || compareQuantities(known, zeroQuantity) === 0) continue;
+    limits.set(name, addQuantities(known, parseQuantity(text)));
+  }
+  return limits;
 }
 
 function add(

@@ -1,7 +1,7 @@
 /** Reads what the machine is, as far as the configs of containers depend on it. */
 import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pageSizeName } from './resources.js';
+import { pageSizeName } from '../../kube/index.js';
 
 export interface HostFacts {
   readonly memoryCapacityBytes: number;

@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Container, Pod, PodSpec, ResourceRequirements } from '../../kube/index.js';
-import {
-  containerResources,
-  cpuQuotaMicros,
-  cpuShares,
-  hugepageLimits,
-  overheadResources,
-  pageSizeName,
-  sandboxResources,
-} from './resources.js';
+import { containerResources, hugepageLimits, overheadResources, sandboxResources } from './resources.js';
 import { type RuntimeSettings, runtimeSettings } from './settings.js';
 
 const gi = 1024 ** 3;
@@ -26,27 +18,6 @@ function ofContainer(
   const pod = podOf(resources, spec);
   return containerResources(pod, pod.spec.containers[0]!, { ...settings, ...change });
 }
-
-describe('shares and quota', () => {
-  it.each([
-    [0, 2],
-    [1, 2],
-    [100, 102],
-    [1000, 1024],
-    [2000, 2048],
-    [1_000_000, 262_144],
-  ])('%d millicores are %d shares', (milliCpu, shares) => expect(cpuShares(milliCpu)).toBe(shares));
-
-  it.each([
-    [0, 0],
-    [1, 1000],
-    [10, 1000],
-    [500, 50_000],
-    [2000, 200_000],
-  ])('%d millicores are a quota of %d', (milliCpu, quota) => {
-    expect(cpuQuotaMicros(milliCpu, 100_000)).toBe(quota);
-  });
-});
 
 describe('cpu and memory of a container', () => {
   const rows: [
@@ -180,13 +151,6 @@ describe('huge pages', () => {
     const pod = podOf(undefined, { resources: { limits } });
     expect(hugepageLimits(pod, container, sizes).map(({ limit }) => limit)).toEqual(expected);
   });
-
-  it.each([
-    [65_536, '64KB'],
-    [2 * 1024 * 1024, '2MB'],
-    [gi, '1GB'],
-    [512 * 1024 * 1024, '512MB'],
-  ])('%d bytes are %s', (sizeBytes, name) => expect(pageSizeName(sizeBytes)).toBe(name));
 });
 
 describe('swap', () => {

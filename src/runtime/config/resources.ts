@@ -2,7 +2,10 @@
 import type { HugepageLimit, Init, LinuxContainerResources } from '../../cri/index.js';
 import {
   aggregatePod,
+  cpuQuotaMicros,
+  cpuShares,
   type Pod,
+  pageSizeName,
   parseQuantity,
   type Quantity,
   qosClass,
@@ -15,22 +18,6 @@ import { memoryQosSettings } from './memory-qos.js';
 import { containerOomScoreAdj } from './oom-score.js';
 import type { RuntimeSettings } from './settings.js';
 import { swapResources } from './swap.js';
-
-const minShares = 2;
-const maxShares = 262_144;
-const minQuotaMicros = 1000;
-
-/** Millicores as the weight of cgroup v1, which runtimes convert for v2. */
-export function cpuShares(milliCpu: number): number {
-  if (milliCpu === 0) return minShares;
-  return Math.min(Math.max(Math.floor((milliCpu * 1024) / 1000), minShares), maxShares);
-}
-
-/** Millicores as microseconds of each period; 0 means no limit. */
-export function cpuQuotaMicros(milliCpu: number, periodMicros: number): number {
-  if (milliCpu === 0) return 0;
-  return Math.max(Math.floor((milliCpu * periodMicros) / 1000), minQuotaMicros);
-}
 
 export interface Amounts {
   /** Undefined when no request is given, which is not the same as a request of 0. */
@@ -149,18 +136,6 @@ export function hugepageLimits(
     }
   }
   return pageSizes.map((pageSize) => ({ pageSize, limit: limits.get(pageSize) ?? 0 }));
-}
-
-/** Bytes in the kernel's notation: `64KB`, `2MB`, `1GB`. */
-export function pageSizeName(sizeBytes: number): string {
-  const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
-  let size = sizeBytes;
-  let unit = 0;
-  while (size >= 1024 && unit < units.length - 1) {
-    size /= 1024;
-    unit += 1;
-  }
-  return `${size}${units[unit]}`;
 }
 
 function millisOf(quantity: Quantity | undefined): number {

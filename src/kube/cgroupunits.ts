@@ -1,0 +1,36 @@
+/** Translates amounts of resources into the notation of the kernel's cgroups. */
+
+export const minShares = 2;
+const maxShares = 262_144;
+const minQuotaMicros = 1000;
+const maxWeight = 10_000;
+
+/** Millicores as the weight of cgroup v1, which runtimes convert for v2. */
+export function cpuShares(milliCpu: number): number {
+  if (milliCpu === 0) return minShares;
+  return Math.min(Math.max(Math.floor((milliCpu * 1024) / 1000), minShares), maxShares);
+}
+
+/** Millicores as microseconds of each period; 0 means no limit. */
+export function cpuQuotaMicros(milliCpu: number, periodMicros: number): number {
+  if (milliCpu === 0) return 0;
+  return Math.max(Math.floor((milliCpu * periodMicros) / 1000), minQuotaMicros);
+}
+
+/** Shares as the weight of cgroup v2. */
+export function cpuWeight(shares: number): number {
+  if (shares >= maxShares) return maxWeight;
+  return 1 + Math.floor(((shares - minShares) * (maxWeight - 1)) / (maxShares - minShares));
+}
+
+/** Bytes in the kernel's notation: `64KB`, `2MB`, `1GB`. */
+export function pageSizeName(sizeBytes: number): string {
+  const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
+  let size = sizeBytes;
+  let unit = 0;
+  while (size >= 1024 && unit < units.length - 1) {
+    size /= 1024;
+    unit += 1;
+  }
+  return `${size}${units[unit]}`;
+}
