@@ -20,6 +20,7 @@ import { type HostFacts, readHostFacts } from '../runtime/config/index.js';
 import { containerdEvents, criEvents } from '../runtime/pleg/index.js';
 import type { Listener } from '../server/index.js';
 import { describeError, type Timeline } from '../timeline/index.js';
+import { type AgentCgroups, type AgentCgroupsParts, agentCgroups } from './agent-cgroups.js';
 import type { OpenCluster } from './agent-cluster.js';
 import { keepOnDisk, loggedTimeline } from './agent-log.js';
 import { agentModules } from './agent-modules.js';
@@ -156,11 +157,16 @@ async function runNode(
     onCall: metrics.criCall,
   });
   const cgroupDriver = await readCgroupDriver(checked, config.cgroupDriver, timeline, metrics);
+  const cgroups = openCgroups({ ...parts, cgroupDriver });
   const objects =
     flags.objectManifestPath === '' ? undefined : new StandaloneObjects({ clock: systemClock, waits: true });
+  const machineOptions = await kubeletOptions(runtime, parts);
   const options: KubeletOptions = {
-    ...(await kubeletOptions(runtime, parts)),
+    ...machineOptions,
     config: { ...config, cgroupDriver },
+    ...(cgroups === undefined
+      ? {}
+      : { cgroups: cgroups.pods, modules: { ...machineOptions.modules, ...cgroups.modules } }),
     ...(objects === undefined ? {} : { objects, claims: objects }),
   };
   const tasks = new TaskGroup({
@@ -226,6 +232,15 @@ async function runNode(
     await tasks.stop();
     await Promise.all(listeners.map((listener) => listener.close()));
     await kubelet.stop();
+    await cgroups?.stop();
+  }
+}
+
+function openCgroups(parts: AgentCgroupsParts): AgentCgroups | undefined {
+  try {
+    return agentCgroups(parts);
+  } catch (error) {
+    throw new StartFailure(describeError(error), { cause: error });
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cpuQuotaMicros, cpuShares, cpuWeight, pageSizeName } from './cgroupunits.js';
+import { cpuQuotaMicros, cpuShares, cpuWeight, pageSizeName, sharesOfWeight } from './cgroupunits.js';
 
 const gi = 1024 ** 3;
 
@@ -30,6 +30,8 @@ describe('shares and quota', () => {
     [262_144, 10_000],
   ])('%d shares are a weight of %d', (shares, weight) => expect(cpuWeight(shares)).toBe(weight));
 });
+
+it('a weight of 39 is 998 shares', () => expect(sharesOfWeight(39)).toBe(998));
 
 describe('page sizes', () => {
   it.each([

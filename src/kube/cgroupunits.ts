@@ -23,6 +23,11 @@ export function cpuWeight(shares: number): number {
   return 1 + Math.floor(((shares - minShares) * (maxWeight - 1)) / (maxShares - minShares));
 }
 
+/** The other way round; some shares have the same weight. */
+export function sharesOfWeight(weight: number): number {
+  return Math.floor(((weight - 1) * (maxShares - minShares)) / (maxWeight - 1)) + minShares;
+}
+
 /** Bytes in the kernel's notation: `64KB`, `2MB`, `1GB`. */
 export function pageSizeName(sizeBytes: number): string {
   const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];

@@ -62,6 +62,7 @@ export function createRuntimeManager(
     probes,
     actuated,
     reinspect,
+    ...(options.cgroups === undefined ? {} : { podCgroups: options.cgroups }),
     gate: new Gate(startsAtOnce(options)),
     crashLoop: new Backoff(
       crashLoopDelays({

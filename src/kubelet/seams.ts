@@ -1,9 +1,9 @@
 /** What rooms that are not part of every build do for the kubelet; where one is absent, its step is left out. */
 import type { ObjectStore, Pod } from '../kube/index.js';
-import type { ContainerVolumes } from '../runtime/contracts.js';
+import type { ContainerVolumes, PodCgroupResizing } from '../runtime/contracts.js';
 
 /** The cgroups that pods live in. */
-export interface PodCgroups {
+export interface PodCgroups extends PodCgroupResizing {
   /** UIDs of the pods that have a cgroup. */
   list(): Promise<readonly string[]>;
   exists(pod: Pod): Promise<boolean>;

@@ -3,7 +3,13 @@ import { asError, type Backoff, Cancelled, errorText, throwIfCancelled } from '.
 import type { ObservedPodStatus } from '../cri/index.js';
 import { formatPod, goQuote, type Pod } from '../kube/index.js';
 import { podRef } from '../timeline/index.js';
-import { type ContainerRemover, type PodStates, SyncFailure, type SyncStepResult } from './contracts.js';
+import {
+  type ContainerRemover,
+  type PodCgroupResizing,
+  type PodStates,
+  SyncFailure,
+  type SyncStepResult,
+} from './contracts.js';
 import { allInitInstances, removeInitInstances, supersededInitInstances } from './init-cleanup.js';
 import { killContainer } from './kill.js';
 import { killPod } from './kill-pod.js';
@@ -21,6 +27,7 @@ export interface SyncPorts extends SandboxPorts {
   readonly tickets: StartTickets;
   /** Has the pod read anew although its state is the same. */
   readonly reinspect: ((uid: string) => void) | undefined;
+  readonly podCgroups: PodCgroupResizing | undefined;
 }
 
 export interface SyncRequest {

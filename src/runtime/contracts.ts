@@ -248,3 +248,11 @@ export interface ContainerRemover {
 }
 
 export type { CriRuntime };
+
+/** The bounds of a pod as a whole, as far as they change while it runs. */
+export interface PodCgroupResizing {
+  /** Why the pod's memory cannot be bounded as it should be; undefined when it can. */
+  memoryProblem(pod: Pod): string | undefined;
+  /** Brings the bounds of one resource towards what they should be, those that grow or those that shrink. */
+  resize(pod: Pod, resource: 'cpu' | 'memory', direction: 'up' | 'down'): void;
+}

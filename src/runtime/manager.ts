@@ -10,6 +10,7 @@ import type {
   InternalLifecycle,
   LifecycleHooks,
   OrphanKill,
+  PodCgroupResizing,
   PodConfigs,
   PodStates,
   ProbeVerdicts,
@@ -54,6 +55,7 @@ export interface RuntimeManagerOptions {
   readonly actuated?: ActuatedResources;
   /** Has a pod read anew although its state is the same; asked for after every resize. */
   readonly reinspect?: (uid: string) => void;
+  readonly podCgroups?: PodCgroupResizing;
   /** The handler of a pod's runtime class; without it always the runtime's default. */
   readonly runtimeHandler?: (pod: Pod) => Promise<string>;
   /** What an exited container left as its last words; empty for nothing. */
@@ -109,6 +111,7 @@ export class RuntimeManager {
       observer: options.observer,
       actuated: options.actuated,
       reinspect: options.reinspect,
+      podCgroups: options.podCgroups,
       runtimeHandler: options.runtimeHandler ?? (() => Promise.resolve('')),
       terminationMessage: options.terminationMessage,
       tickets: new StartTickets(),

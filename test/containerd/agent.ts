@@ -61,8 +61,8 @@ export function manifest(
 }
 
 export interface NodeOptions {
-  /** Fields of the configuration file beside those that every test needs. */
-  readonly config?: Record<string, unknown>;
+  /** Fields of the configuration file beside those that every test needs; asked for at each start. */
+  readonly config?: Record<string, unknown> | ((containerd: TestContainerd) => Record<string, unknown>);
   readonly flags?: readonly string[];
 }
 
@@ -103,6 +103,7 @@ export class TestNode {
   /** Starts the agent, with more flags if there are any; resolves once it answers. */
   async start(...flags: string[]): Promise<void> {
     [this.#port, this.#healthzPort] = await freePorts();
+    const { config: more } = this.options;
     const config = {
       apiVersion: 'kubelet.config.k8s.io/v1beta1',
       kind: 'KubeletConfiguration',
@@ -115,7 +116,7 @@ export class TestNode {
       failCgroupV1: false,
       authentication: { webhook: { enabled: false }, anonymous: { enabled: true } },
       authorization: { mode: 'AlwaysAllow' },
-      ...this.options.config,
+      ...(typeof more === 'function' ? more(this.containerd) : more),
     };
     const file = path.join(this.dir, 'config.yaml');
     await writeFile(file, JSON.stringify(config));

@@ -1,10 +1,20 @@
 /** One node of a test's cluster: a containerd and nodelet, or another kubelet to compare it with, joined to a control plane. */
-import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  writeFileSync,
+} from 'node:fs';
 import { lstat, readdir, readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { resources } from '../../src/kube/client/index.js';
 import type { Node } from '../../src/kube/index.js';
+import { linuxCgroups } from '../../src/resources/cgroups/index.js';
 import { freePort, machineAddress } from './addresses.js';
 import { answers } from './answers.js';
 import { startContainerd, type TestContainerd } from './containerd.js';
@@ -194,8 +204,8 @@ export class ClusterNode {
       containerRuntimeEndpoint: this.containerd.endpoint,
       cgroupDriver: 'cgroupfs',
       cgroupRoot: this.containerd.cgroupParent,
-      cgroupsPerQOS: false,
-      enforceNodeAllocatable: [],
+      cgroupsPerQOS: true,
+      enforceNodeAllocatable: ['pods'],
       failCgroupV1: false,
       failSwapOn: false,
       // Lower than its own, no process may set it here.
@@ -221,6 +231,7 @@ export class ClusterNode {
       ...this.#options.config,
     };
     writeFileSync(this.configFile, JSON.stringify(config, undefined, 2));
+    if (config.cgroupsPerQOS) this.#makeCgroupRoot();
   }
 
   /** Ends the kubelet for good. */
@@ -236,6 +247,12 @@ export class ClusterNode {
   /** Where the kubelet writes in all its lives. */
   get logPath(): string {
     return join(this.#dir, 'kubelet.log');
+  }
+
+  /** A kubelet that makes cgroups of pods wants the one above them to be there. */
+  #makeCgroupRoot(): void {
+    const version = existsSync('/sys/fs/cgroup/cgroup.controllers') ? 2 : 1;
+    linuxCgroups({ version, hugePageSizes: [] }).create(this.containerd.cgroupParent);
   }
 
   #commandLine(): [string, ...string[]] {

@@ -155,6 +155,8 @@ describe('the health of the loop', () => {
       destroy: unused,
       destroyLater: () => {},
       minimizeCpu: unused,
+      memoryProblem: () => undefined,
+      resize: () => {},
       parentOf: () => '',
     };
     const node = await startNode({ machine, kubelet: { cgroups, config: { syncFrequency: minute } } });

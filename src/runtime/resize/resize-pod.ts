@@ -23,7 +23,9 @@ export async function resizePod(
   const done = (failed: boolean): void =>
     observer?.resized?.({ durationMs: clock.monotonic() - startedMs, failed });
   try {
-    await checkMemoryDecrease(ports.cri, resize.memory, signal);
+    const isMemoryChanged = resize.memory.length > 0 || resize.podResources;
+    const podProblem = isMemoryChanged ? ports.podCgroups?.memoryProblem(pod) : undefined;
+    await checkMemoryDecrease(ports.cri, resize.memory, podProblem, signal);
     for (const resource of resizedResources) await resizeResource(ports, run, resize, resource, actuated);
     run.steps.push(step);
     done(false);
@@ -66,8 +68,10 @@ async function resizeResource(
   // A sandbox must never be smaller than what is in it.
   const shrinks = updates.length > 0 && updates.every(({ decreases }) => decreases);
   if (!shrinks) await tellSandbox();
+  ports.podCgroups?.resize(pod, resource, 'up');
   for (const update of updates) await updateContainer(ports, run, resource, update, actuated);
   if (shrinks) await tellSandbox();
+  ports.podCgroups?.resize(pod, resource, 'down');
   if (resize.podLevel) actuated.setPod(pod.metadata.uid ?? '', pod.spec.resources ?? {});
 }
 
@@ -137,9 +141,10 @@ function withContainer(pod: Pod, container: AnyContainer): Pod {
 async function checkMemoryDecrease(
   cri: Pick<CriRuntime, 'containerStats'>,
   updates: readonly PlannedUpdate[],
+  podProblem: string | undefined,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const problems: string[] = [];
+  const problems = podProblem === undefined ? [] : [podProblem];
   for (const { id, name, memoryLimit } of updates) {
     const { from, to } = memoryLimit;
     if (to === 0 || (from !== 0 && to >= from)) continue;

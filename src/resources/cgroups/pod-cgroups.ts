@@ -1,0 +1,222 @@
+/** The cgroups of pods: made before a pod's containers, gone after its volumes, found again after a restart. */
+import { type Clock, errorText, sleep } from '../../async/index.js';
+import { cpuShares, minShares, type Pod, qosClass } from '../../kube/index.js';
+import { podRef, type Timeline } from '../../timeline/index.js';
+import { codeOf } from './folders.js';
+import type { CgroupHierarchy } from './hierarchy.js';
+import { type CgroupNames, podCgroup, podUidOf } from './names.js';
+import { type CgroupValues, type PodCgroupSettings, podCgroupValues, requestedMilliCpu } from './values.js';
+
+export type CgroupOperation = 'create' | 'update' | 'destroy';
+
+export interface PodCgroupsOptions {
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly hierarchy: CgroupHierarchy;
+  readonly names: CgroupNames;
+  readonly settings: PodCgroupSettings;
+  /** Kills a process; throws `ESRCH` for one that is gone. */
+  readonly kill: (pid: number) => void;
+  readonly observe?: (operation: CgroupOperation, seconds: number) => void;
+}
+
+const killRounds = 5;
+/** A process that was killed leaves its cgroup a moment later. */
+const removalTries = 10;
+const firstRemovalWaitMs = 5;
+
+export class PodCgroups {
+  readonly #options: PodCgroupsOptions;
+  /** Millicores of pods that share the parent of those with some demand. */
+  readonly #demands = new Map<string, number>();
+  #sharesWritten: number | undefined;
+  readonly #endings = new Map<string, Promise<void>>();
+
+  constructor(options: PodCgroupsOptions) {
+    this.#options = options;
+  }
+
+  /** Makes what all pods live in, and sets again what somebody may have changed. */
+  keepParents(): void {
+    const { hierarchy, names } = this.#options;
+    for (const parent of names.parents) if (hierarchy.missing(parent) !== undefined) hierarchy.create(parent);
+    hierarchy.write(names.bestEffort, { cpuShares: minShares, hugePages: 'unlimited' });
+    this.#sharesWritten = undefined;
+    this.#updateBurstable();
+  }
+
+  async list(): Promise<readonly string[]> {
+    const { hierarchy, names } = this.#options;
+    const uids = names.parents.flatMap((parent) => hierarchy.children(parent).map(podUidOf));
+    return [...new Set(uids.filter((uid) => uid !== undefined))];
+  }
+
+  async exists(pod: Pod): Promise<boolean> {
+    const { hierarchy, names } = this.#options;
+    if (hierarchy.missing(names.ofPod(pod)) !== undefined) return false;
+    this.#counts(pod);
+    return true;
+  }
+
+  async ensure(pod: Pod): Promise<void> {
+    const { hierarchy, names, settings, timeline } = this.#options;
+    this.#counts(pod);
+    const name = names.ofPod(pod);
+    this.#timed('create', () => hierarchy.create(name));
+    try {
+      hierarchy.write(name, podCgroupValues(pod, settings));
+    } catch (error) {
+      // A pod that is not bounded yet is better than none.
+      timeline.record({
+        kind: 'problem',
+        what: 'cgroup.write',
+        message: `the limits of the pod were not set in its cgroup ${name}: ${errorText(error)}`,
+        pod: podRef(pod),
+        error,
+      });
+    }
+  }
+
+  destroy(pod: Pod): Promise<void> {
+    return this.#end(pod.metadata.uid ?? '');
+  }
+
+  destroyLater(uid: string): void {
+    if (this.#endings.has(uid)) return;
+    const ending = this.#end(uid)
+      .catch((error: unknown) => {
+        const message = `the cgroup of a pod that is gone was not removed; the next pass tries again: ${errorText(error)}`;
+        this.#options.timeline.record({ kind: 'problem', what: 'cgroup.destroy', message, error });
+      })
+      .finally(() => this.#endings.delete(uid));
+    this.#endings.set(uid, ending);
+  }
+
+  async minimizeCpu(uid: string): Promise<void> {
+    const { hierarchy, names } = this.#options;
+    for (const parent of names.parents) {
+      const name = podCgroup(parent, uid);
+      if (hierarchy.missing(name) !== undefined) continue;
+      this.#timed('update', () => hierarchy.write(name, { cpuShares: minShares, hugePages: new Map() }));
+    }
+  }
+
+  /** Why the pod's memory cannot be bounded as it should be; undefined when it can. */
+  memoryProblem(pod: Pod): string | undefined {
+    const { hierarchy, names, settings } = this.#options;
+    const wanted = podCgroupValues(pod, settings).memoryLimitBytes;
+    const { memoryLimitBytes, memoryUsageBytes } = hierarchy.read(names.ofPod(pod));
+    if (wanted === undefined || wanted >= memoryLimitBytes || memoryUsageBytes < wanted) return undefined;
+    return `attempting to set pod memory limit (${wanted}) below current usage (${memoryUsageBytes})`;
+  }
+
+  /**
+   * Brings the pod's bounds of one resource towards what they should be. Those that grow come before its containers grow,
+   * those that shrink after its containers have. A bound that is not wanted any more stays.
+   */
+  resize(pod: Pod, resource: 'cpu' | 'memory', direction: 'up' | 'down'): void {
+    const { hierarchy, names, settings } = this.#options;
+    const name = names.ofPod(pod);
+    const wanted = podCgroupValues(pod, settings);
+    const now = hierarchy.read(name);
+    const moves = (to: number | undefined, from: number): boolean =>
+      to !== undefined && (direction === 'up' ? to > from : to < from);
+    const { hugePages, memoryLimitBytes, cpuQuota, cpuShares: shares } = wanted;
+    const values: CgroupValues = {
+      hugePages,
+      ...(resource === 'memory' &&
+      memoryLimitBytes !== undefined &&
+      moves(memoryLimitBytes, now.memoryLimitBytes)
+        ? { memoryLimitBytes }
+        : {}),
+      ...(resource === 'cpu' && cpuQuota !== undefined && moves(cpuQuota.quotaMicros, now.quotaMicros)
+        ? { cpuQuota }
+        : {}),
+      ...(resource === 'cpu' && shares !== undefined && moves(shares, now.cpuShares)
+        ? { cpuShares: shares }
+        : {}),
+    };
+    if (Object.keys(values).length > 1) this.#timed('update', () => hierarchy.write(name, values));
+    const { uid = '' } = pod.metadata;
+    if (resource === 'cpu' && this.#demands.delete(uid)) this.#counts(pod);
+  }
+
+  readonly parentOf = (pod: Pod): string => this.#options.names.ofPod(pod);
+
+  /** Awaits what goes on in the background. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#endings.values());
+  }
+
+  #counts(pod: Pod): void {
+    const { uid = '' } = pod.metadata;
+    if (this.#demands.has(uid) || qosClass(pod) !== 'Burstable') return;
+    this.#demands.set(uid, requestedMilliCpu(pod));
+    this.#updateBurstable();
+  }
+
+  /** Their share of the machine grows with what they ask for together. */
+  #updateBurstable(): void {
+    const { hierarchy, names } = this.#options;
+    const milliCpu = [...this.#demands.values()].reduce((sum, one) => sum + one, 0);
+    const shares = cpuShares(milliCpu);
+    if (shares === this.#sharesWritten) return;
+    if (hierarchy.missing(names.burstable) !== undefined) hierarchy.create(names.burstable);
+    this.#timed('update', () =>
+      hierarchy.write(names.burstable, { cpuShares: shares, hugePages: 'unlimited' }),
+    );
+    this.#sharesWritten = shares;
+  }
+
+  async #end(uid: string): Promise<void> {
+    const { clock, hierarchy, names, observe } = this.#options;
+    const startMs = clock.monotonic();
+    for (const parent of names.parents) {
+      const name = podCgroup(parent, uid);
+      if (isRemoved(hierarchy, name)) continue;
+      this.#killAll(name);
+      for (let tries = 1, waitMs = firstRemovalWaitMs; !isRemoved(hierarchy, name); tries++, waitMs *= 2) {
+        if (tries === removalTries) throw new Error(`the cgroup ${name} stays busy`);
+        await sleep(clock, waitMs);
+      }
+    }
+    observe?.('destroy', (clock.monotonic() - startMs) / 1000);
+    if (this.#demands.delete(uid)) this.#updateBurstable();
+  }
+
+  /** Containers are gone by now; what is left was started by something else. */
+  #killAll(name: string): void {
+    const { hierarchy, kill } = this.#options;
+    let failed: unknown;
+    for (let round = 0; round < killRounds; round++) {
+      failed = undefined;
+      for (const pid of hierarchy.processes(name)) {
+        try {
+          kill(pid);
+        } catch (error) {
+          if (codeOf(error) !== 'ESRCH') failed = error;
+        }
+      }
+      if (failed === undefined) return;
+    }
+    throw new Error(`failed to kill all the processes attached to the ${name} cgroups`, { cause: failed });
+  }
+
+  #timed(operation: CgroupOperation, work: () => void): void {
+    const { clock, observe } = this.#options;
+    const startMs = clock.monotonic();
+    work();
+    observe?.(operation, (clock.monotonic() - startMs) / 1000);
+  }
+}
+
+/** False: something is still in it. */
+function isRemoved(hierarchy: CgroupHierarchy, name: string): boolean {
+  try {
+    hierarchy.remove(name);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EBUSY' || codeOf(error) === 'ENOTEMPTY') return false;
+    throw error;
+  }
+}

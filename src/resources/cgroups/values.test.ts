@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import type { Container, Pod, PodSpec, ResourceRequirements } from '../../kube/index.js';
+import { podCgroupValues } from './values.js';
+
+const settings = { cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, podPidsLimit: -1 };
+const mebi = 1024 * 1024;
+const container = (resources: ResourceRequirements, more: Partial<Container> = {}): Container => ({
+  name: 'c',
+  resources,
+  ...more,
+});
+const values = (spec: Partial<PodSpec>, change: Partial<typeof settings> = {}) => {
+  const pod: Pod = { metadata: { name: 'a' }, spec: { containers: [], ...spec } };
+  return podCgroupValues(pod, { ...settings, ...change });
+};
+const amounts = (cpu: string, memory: string) => ({ cpu, memory });
+const small = amounts('100m', '100Mi');
+const large = amounts('200m', '200Mi');
+const bounded = container({ requests: small, limits: large });
+const quota = (quotaMicros: number) => ({ cpuQuota: { quotaMicros, periodMicros: 100_000 } });
+const hugePages = new Map();
+
+describe('podCgroupValues', () => {
+  it.each<[rule: string, spec: Partial<PodSpec>, expected: object]>([
+    [
+      'requests that are limits',
+      { containers: [container({ requests: small, limits: small })] },
+      { cpuShares: 102, ...quota(10_000), memoryLimitBytes: 100 * mebi, hugePages },
+    ],
+    [
+      'overhead is added to both',
+      { containers: [container({ requests: small, limits: small })], overhead: amounts('200m', '140Mi') },
+      { cpuShares: 307, ...quota(30_000), memoryLimitBytes: 240 * mebi, hugePages },
+    ],
+    [
+      'limits above requests',
+      { containers: [bounded] },
+      { cpuShares: 102, ...quota(20_000), memoryLimitBytes: 200 * mebi, hugePages },
+    ],
+    [
+      'one container without limits leaves the pod without',
+      { containers: [bounded, container({ requests: small })] },
+      { cpuShares: 204, hugePages },
+    ],
+    ['no demand', { containers: [container({})] }, { cpuShares: 2, hugePages }],
+    [
+      'the pod has its own amounts',
+      { containers: [container({})], resources: { requests: small, limits: small } },
+      { cpuShares: 102, ...quota(10_000), memoryLimitBytes: 100 * mebi, hugePages },
+    ],
+    [
+      'an init container without limits leaves the pod without',
+      { containers: [bounded], initContainers: [container({})] },
+      { cpuShares: 102, hugePages },
+    ],
+    [
+      'an init container after a sidecar with limits is bounded with it',
+      {
+        containers: [bounded],
+        initContainers: [container({ limits: large }, { restartPolicy: 'Always' }), container({})],
+      },
+      { ...quota(40_000), memoryLimitBytes: 400 * mebi },
+    ],
+    [
+      'huge pages as requested',
+      {
+        containers: [
+          container({
+            requests: { cpu: '1', 'hugepages-2Mi': '4Mi' },
+            limits: { 'hugepages-2Mi': '4Mi' },
+          }),
+        ],
+      },
+      { cpuShares: 1024, hugePages: new Map([['2MB', 4 * mebi]]) },
+    ],
+  ])('%s', (_, spec, expected) => expect(values(spec)).toMatchObject(expected));
+
+  it.each<[rule: string, spec: Partial<PodSpec>, absent: string]>([
+    ['no quota', { containers: [container({ requests: small })] }, 'cpuQuota'],
+    ['no limit of memory', { containers: [container({ requests: small })] }, 'memoryLimitBytes'],
+    ['no limit of processes', { containers: [bounded] }, 'pidsLimit'],
+  ])('%s where none is given', (_, spec, absent) => expect(values(spec)).not.toHaveProperty(absent));
+
+  it('without quotas the period is written alone', () => {
+    expect(values({ containers: [bounded] }, { cpuCfsQuota: false })).toMatchObject(quota(-1));
+  });
+
+  it('processes are bounded in every class', () => {
+    for (const one of [bounded, container({})])
+      expect(values({ containers: [one] }, { podPidsLimit: 7 })).toMatchObject({ pidsLimit: 7 });
+  });
+});

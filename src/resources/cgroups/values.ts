@@ -1,0 +1,93 @@
+/** Decides what cgroups of pods and of all pods together are given. */
+import {
+  type Container,
+  cpuQuotaMicros,
+  cpuShares,
+  isSidecar,
+  minShares,
+  type Pod,
+  pageSizeName,
+  parseQuantity,
+  podLimits,
+  podRequests,
+  type Quantity,
+  qosClass,
+  quantityMilliValue,
+  quantityUnits,
+  quantityValue,
+} from '../../kube/index.js';
+
+/** What is left out stays as it is. */
+export interface CgroupValues {
+  readonly cpuShares?: number;
+  /** A quota of -1 is none. */
+  readonly cpuQuota?: { readonly quotaMicros: number; readonly periodMicros: number };
+  readonly memoryLimitBytes?: number;
+  readonly pidsLimit?: number;
+  /** By size, such as `2MB`; sizes that are not named get none. Every write sets all of them. */
+  readonly hugePages: ReadonlyMap<string, number> | 'unlimited';
+}
+
+export interface PodCgroupSettings {
+  readonly cpuCfsQuota: boolean;
+  readonly cpuCfsQuotaPeriodMs: number;
+  /** Not above 0: no limit. */
+  readonly podPidsLimit: number;
+}
+
+const hugePagesPrefix = 'hugepages-';
+
+export function podCgroupValues(pod: Pod, settings: PodCgroupSettings): CgroupValues {
+  const { cpuCfsQuota, cpuCfsQuotaPeriodMs, podPidsLimit } = settings;
+  const pids = podPidsLimit > 0 ? { pidsLimit: podPidsLimit } : {};
+  const requests = podRequests(pod);
+  const hugePages = hugePageBytes(requests);
+  if (qosClass(pod) === 'BestEffort') return { cpuShares: minShares, ...pids, hugePages };
+  const limits = podLimits(pod);
+  const periodMicros = Math.round(cpuCfsQuotaPeriodMs * 1000);
+  const cpuLimit = isLimited(pod, 'cpu') ? millisOf(limits.get('cpu')) : undefined;
+  const quotaMicros = cpuCfsQuota ? cpuQuotaMicros(cpuLimit ?? 0, periodMicros) : -1;
+  return {
+    cpuShares: cpuShares(millisOf(requests.get('cpu'))),
+    ...(cpuLimit === undefined ? {} : { cpuQuota: { quotaMicros, periodMicros } }),
+    ...(isLimited(pod, 'memory') ? { memoryLimitBytes: bytesOf(limits.get('memory')) } : {}),
+    ...pids,
+    hugePages,
+  };
+}
+
+/** The CPU that counts for all pods of its class together. */
+export function requestedMilliCpu(pod: Pod): number {
+  return millisOf(podRequests(pod).get('cpu'));
+}
+
+/** Only where everything that may run is bounded, the sum of the bounds bounds the pod. */
+function isLimited({ spec }: Pod, resource: 'cpu' | 'memory'): boolean {
+  if (spec.resources?.limits?.[resource] !== undefined) return true;
+  const limitOf = ({ resources }: Container): number =>
+    Number(quantityMilliValue(parseQuantity(resources?.limits?.[resource] ?? '0')));
+  let sidecars = 0;
+  for (const container of spec.initContainers ?? []) {
+    if (sidecars + limitOf(container) === 0) return false;
+    if (isSidecar(container)) sidecars += limitOf(container);
+  }
+  return spec.containers.every((container) => limitOf(container) > 0);
+}
+
+function hugePageBytes(amounts: ReadonlyMap<string, Quantity>): Map<string, number> {
+  const named = [...amounts].filter(([name]) => name.startsWith(hugePagesPrefix));
+  return new Map(
+    named.map(([name, amount]) => [
+      pageSizeName(quantityUnits(name.slice(hugePagesPrefix.length))),
+      bytesOf(amount),
+    ]),
+  );
+}
+
+function millisOf(amount: Quantity | undefined): number {
+  return amount === undefined ? 0 : Number(quantityMilliValue(amount));
+}
+
+function bytesOf(amount: Quantity | undefined): number {
+  return amount === undefined ? 0 : Number(quantityValue(amount));
+}
