@@ -8,7 +8,7 @@ import {
   type PodStatus,
   type Secret,
 } from '../../src/kube/index.js';
-import { createKubelet, type Kubelet } from '../../src/kubelet/index.js';
+import { createKubelet, type Kubelet, type KubeletOptions } from '../../src/kubelet/index.js';
 import { eventually, isReady, manifest, type TestNode } from './agent.js';
 
 export interface Embedded {
@@ -24,10 +24,12 @@ export async function withKubelet(
   node: TestNode,
   secrets: readonly Secret[],
   use: (embedded: Embedded) => Promise<void>,
+  more: Pick<KubeletOptions, 'cgroups'> = {},
 ): Promise<void> {
   let wanted: readonly Pod[] = [];
   let deliver = (): void => {};
   const kubelet = await createKubelet({
+    ...more,
     nodeName: 'node1',
     runtime: node.cri,
     rootDir: path.join(node.dir, 'embedded'),

@@ -1,7 +1,10 @@
 /** What can change in real pods while they run: their resources, and containers that are added to look inside. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { systemClock } from '../../src/async/index.js';
 import type { Container } from '../../src/kube/index.js';
+import { CgroupNames, linuxCgroups, PodCgroups } from '../../src/resources/cgroups/index.js';
+import { Timeline } from '../../src/timeline/index.js';
 import { busybox, eventually, forever, TestNode } from './agent.js';
 import { apiPod, withKubelet } from './embedded.js';
 
@@ -56,6 +59,39 @@ it('resources change in place: the same container with other limits', async () =
     );
     expect(status('resized').containerStatuses?.[0]?.restartCount).toBe(0);
   });
+});
+
+it('the cgroup of a pod changes with it: no container is held by what its pod had before', async () => {
+  const names = new CgroupNames(node.containerd.cgroupParent);
+  const hierarchy = linuxCgroups({ version: 1, hugePageSizes: [] });
+  const cgroups = new PodCgroups({
+    clock: systemClock,
+    timeline: new Timeline({ clock: systemClock }),
+    hierarchy,
+    names,
+    settings: { cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, podPidsLimit: -1 },
+    kill: (pid) => void process.kill(pid, 'SIGKILL'),
+  });
+  cgroups.keepParents();
+  const use: Parameters<typeof withKubelet>[2] = async ({ set, untilReady }) => {
+    const sized = (cpu: string, memory: string) => apiPod('bounded', { containers: [app(cpu, memory)] });
+    const pod = names.ofPod(sized('200m', '64Mi'));
+    const bounds = (): unknown[] => {
+      const { cpuShares, quotaMicros, memoryLimitBytes } = hierarchy.read(pod);
+      return [cpuShares, quotaMicros, memoryLimitBytes / mebi];
+    };
+    set(sized('200m', '64Mi'));
+    await untilReady('bounded');
+    const id = await idOf('bounded');
+    expect(bounds()).toEqual([204, 20_000, 64]);
+    set(sized('400m', '96Mi'));
+    await eventually('it grows', async () => String(bounds()) === '409,40000,96');
+    set(sized('300m', '80Mi'));
+    await eventually('it shrinks', async () => String(bounds()) === '307,30000,80');
+    expect(await cgroup(id, 'memory/memory.limit_in_bytes')).toBe(80 * mebi);
+    expect(await idOf('bounded')).toBe(id);
+  };
+  await withKubelet(node, [], use, { cgroups });
 });
 
 it('a limit below what is used is refused', async () => {
