@@ -34,6 +34,9 @@ export interface AgentCgroups {
   stop(): Promise<void>;
 }
 
+/** Who names one of these wants cgroups. */
+const cgroupFields = ['cgroupsPerQOS', 'cgroupRoot', 'enforceNodeAllocatable', 'podPidsLimit'];
+
 /**
  * Undefined: containers are put where the runtime puts them by itself. On a machine without a cluster nobody counts on
  * cgroups of pods, so they are made there only when asked for by name.
@@ -41,7 +44,8 @@ export interface AgentCgroups {
 export function agentCgroups(parts: AgentCgroupsParts): AgentCgroups | undefined {
   const { loaded, cgroupDriver, timeline } = parts;
   const { config, standalone, explicit } = loaded;
-  const isWanted = config.cgroupsPerQOS && (!standalone || explicit.has('cgroupsPerQOS'));
+  const isNamed = cgroupFields.some((field) => explicit.has(field));
+  const isWanted = config.cgroupsPerQOS && (!standalone || isNamed);
   if (!isWanted) return config.cgroupsPerQOS ? undefined : oneCgroup(config.cgroupRoot);
   if (cgroupDriver !== 'cgroupfs') {
     const message = `pods get no cgroups of their own: with the cgroup driver ${cgroupDriver} this build makes none`;

@@ -107,6 +107,13 @@ describe('the cgroup of a pod', () => {
     expect(messages().join()).toMatch(/limits of the pod were not set.*not this one/);
   });
 
+  it('is refused where only a part of it can be made', async () => {
+    hierarchy.missing = (name) => (name.includes('podu1') ? 'missing controllers: pids' : undefined);
+    await expect(cgroups.ensure(pod('u1'))).rejects.toThrow(
+      'the cgroup /kubepods/besteffort/podu1 has some missing controllers: pids',
+    );
+  });
+
   it('is not removed before those in it are killed', async () => {
     await cgroups.ensure(pod('u1'));
     hierarchy.inside.set('/kubepods/besteffort/podu1', [7, 8]);

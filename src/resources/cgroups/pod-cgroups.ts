@@ -39,7 +39,7 @@ export class PodCgroups {
   /** Makes what all pods live in, and sets again what somebody may have changed. */
   keepParents(): void {
     const { hierarchy, names } = this.#options;
-    for (const parent of names.parents) if (hierarchy.missing(parent) !== undefined) hierarchy.create(parent);
+    for (const parent of names.parents) this.#make(parent);
     hierarchy.write(names.bestEffort, { cpuShares: minShares, hugePages: 'unlimited' });
     this.#sharesWritten = undefined;
     this.#updateBurstable();
@@ -62,7 +62,7 @@ export class PodCgroups {
     const { hierarchy, names, settings, timeline } = this.#options;
     this.#counts(pod);
     const name = names.ofPod(pod);
-    this.#timed('create', () => hierarchy.create(name));
+    this.#timed('create', () => this.#make(name));
     try {
       hierarchy.write(name, podCgroupValues(pod, settings));
     } catch (error) {
@@ -161,11 +161,20 @@ export class PodCgroups {
     const milliCpu = [...this.#demands.values()].reduce((sum, one) => sum + one, 0);
     const shares = cpuShares(milliCpu);
     if (shares === this.#sharesWritten) return;
-    if (hierarchy.missing(names.burstable) !== undefined) hierarchy.create(names.burstable);
+    this.#make(names.burstable);
     this.#timed('update', () =>
       hierarchy.write(names.burstable, { cpuShares: shares, hugePages: 'unlimited' }),
     );
     this.#sharesWritten = shares;
+  }
+
+  /** Where only a part of it can be made, what is in it would not be bounded, and it would be missed at every look. */
+  #make(name: string): void {
+    const { hierarchy } = this.#options;
+    if (hierarchy.missing(name) === undefined) return;
+    hierarchy.create(name);
+    const missing = hierarchy.missing(name);
+    if (missing !== undefined) throw new Error(`the cgroup ${name} has some ${missing}`);
   }
 
   async #end(uid: string): Promise<void> {

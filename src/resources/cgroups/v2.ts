@@ -98,7 +98,7 @@ export class CgroupsV2 implements CgroupHierarchy {
     }
   }
 
-  /** One that cannot be handed down at this place must not keep the others from it; `missing` tells of it. */
+  /** One that cannot be handed down here must not keep the others from it; whoever made the cgroup looks at what is missing. */
   #handDown(folder: string): void {
     const file = join(folder, 'cgroup.subtree_control');
     const has = new Set(readFileSync(file, 'utf8').trim().split(' '));
@@ -111,7 +111,7 @@ export class CgroupsV2 implements CgroupHierarchy {
         try {
           writeFileSync(file, `+${controller}`);
         } catch {
-          // Seen by whoever asks what is missing.
+          // Told by `missing`, where it matters.
         }
       }
     }
