@@ -37,7 +37,7 @@ export function cgroupRootProblem(hierarchy: CgroupHierarchy, root: string): str
 
 export class NodeCgroups {
   readonly #options: NodeCgroupsOptions;
-  #isEnforced = false;
+  #isTold = false;
 
   constructor(options: NodeCgroupsOptions) {
     this.#options = options;
@@ -60,7 +60,7 @@ export class NodeCgroups {
         const message = `the cgroups of all pods could not be kept: ${errorText(error)}`;
         timeline.record({ kind: 'problem', what: 'cgroup.keep', message, error });
       }
-      if (!this.#isEnforced) this.#enforce();
+      this.#enforce();
     }
   }
 
@@ -78,13 +78,9 @@ export class NodeCgroups {
       timeline.nodeEvent(nodeName, 'Warning', 'FailedNodeAllocatableEnforcement', message);
       return;
     }
-    this.#isEnforced = true;
-    if (enforces)
-      timeline.nodeEvent(
-        nodeName,
-        'Normal',
-        'NodeAllocatableEnforced',
-        'Updated Node Allocatable limit across pods',
-      );
+    if (!enforces || this.#isTold) return;
+    this.#isTold = true;
+    const message = 'Updated Node Allocatable limit across pods';
+    timeline.nodeEvent(nodeName, 'Normal', 'NodeAllocatableEnforced', message);
   }
 }

@@ -289,6 +289,10 @@ describe('NodeCgroups', () => {
     await clock.advance(60_000);
     expect(events()).toContain('NodeAllocatableEnforced');
     expect(hierarchy.values.has('/kubepods/besteffort')).toBe(true);
+    hierarchy.values.delete('/kubepods');
+    await clock.advance(60_000);
+    expect(hierarchy.values.get('/kubepods')).toMatchObject({ memoryLimitBytes: 7_516_192_768 });
+    expect(events().filter((reason) => reason === 'NodeAllocatableEnforced')).toHaveLength(1);
     stop.abort();
     await running;
   });

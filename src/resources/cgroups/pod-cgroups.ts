@@ -5,7 +5,13 @@ import { podRef, type Timeline } from '../../timeline/index.js';
 import { codeOf } from './folders.js';
 import type { CgroupHierarchy } from './hierarchy.js';
 import { type CgroupNames, podCgroup, podUidOf } from './names.js';
-import { type CgroupValues, type PodCgroupSettings, podCgroupValues, requestedMilliCpu } from './values.js';
+import {
+  type PodCgroupSettings,
+  podCgroupValues,
+  type ResizeDirection,
+  requestedMilliCpu,
+  resizedValues,
+} from './values.js';
 
 export type CgroupOperation = 'create' | 'update' | 'destroy';
 
@@ -110,33 +116,12 @@ export class PodCgroups {
     return `attempting to set pod memory limit (${wanted}) below current usage (${memoryUsageBytes})`;
   }
 
-  /**
-   * Brings the pod's bounds of one resource towards what they should be. Those that grow come before its containers grow,
-   * those that shrink after its containers have. A bound that is not wanted any more stays.
-   */
-  resize(pod: Pod, resource: 'cpu' | 'memory', direction: 'up' | 'down'): void {
+  /** Those bounds that grow come before its containers grow, those that shrink after its containers have. */
+  resize(pod: Pod, resource: 'cpu' | 'memory', direction: ResizeDirection): void {
     const { hierarchy, names, settings } = this.#options;
     const name = names.ofPod(pod);
-    const wanted = podCgroupValues(pod, settings);
-    const now = hierarchy.read(name);
-    const moves = (to: number | undefined, from: number): boolean =>
-      to !== undefined && (direction === 'up' ? to > from : to < from);
-    const { hugePages, memoryLimitBytes, cpuQuota, cpuShares: shares } = wanted;
-    const values: CgroupValues = {
-      hugePages,
-      ...(resource === 'memory' &&
-      memoryLimitBytes !== undefined &&
-      moves(memoryLimitBytes, now.memoryLimitBytes)
-        ? { memoryLimitBytes }
-        : {}),
-      ...(resource === 'cpu' && cpuQuota !== undefined && moves(cpuQuota.quotaMicros, now.quotaMicros)
-        ? { cpuQuota }
-        : {}),
-      ...(resource === 'cpu' && shares !== undefined && moves(shares, now.cpuShares)
-        ? { cpuShares: shares }
-        : {}),
-    };
-    if (Object.keys(values).length > 1) this.#timed('update', () => hierarchy.write(name, values));
+    const values = resizedValues(podCgroupValues(pod, settings), hierarchy.read(name), resource, direction);
+    if (values !== undefined) this.#timed('update', () => hierarchy.write(name, values));
     const { uid = '' } = pod.metadata;
     if (resource === 'cpu' && this.#demands.delete(uid)) this.#counts(pod);
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Container, Pod, PodSpec, ResourceRequirements } from '../../kube/index.js';
-import { podCgroupValues } from './values.js';
+import { podCgroupValues, resizedValues } from './values.js';
 
 const settings = { cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, podPidsLimit: -1 };
 const mebi = 1024 * 1024;
@@ -88,5 +88,34 @@ describe('podCgroupValues', () => {
   it('processes are bounded in every class', () => {
     for (const one of [bounded, container({})])
       expect(values({ containers: [one] }, { podPidsLimit: 7 })).toMatchObject({ pidsLimit: 7 });
+  });
+});
+
+describe('resizedValues', () => {
+  const now = { cpuShares: 512, quotaMicros: 50_000, memoryLimitBytes: 100 };
+  const wanted = { cpuShares: 1024, ...quota(25_000), memoryLimitBytes: 200, hugePages };
+  it.each<
+    [
+      rule: string,
+      change: object,
+      resource: 'cpu' | 'memory',
+      direction: 'up' | 'down',
+      expected: object | undefined,
+    ]
+  >([
+    ['what grows', {}, 'cpu', 'up', { cpuShares: 1024, hugePages }],
+    ['what shrinks', {}, 'cpu', 'down', { ...quota(25_000), hugePages }],
+    ['memory alone', {}, 'memory', 'up', { memoryLimitBytes: 200, hugePages }],
+    ['nothing that moves', {}, 'memory', 'down', undefined],
+    ['what is as it should be', { memoryLimitBytes: 100 }, 'memory', 'up', undefined],
+    ['a bound that is not wanted stays', { memoryLimitBytes: undefined }, 'memory', 'down', undefined],
+  ])('%s', (_, change, resource, direction, expected) =>
+    expect(resizedValues({ ...wanted, ...change }, now, resource, direction)).toEqual(expected),
+  );
+
+  it('a first bound counts as one that grows', () => {
+    const unbounded = { ...now, memoryLimitBytes: -1 };
+    expect(resizedValues(wanted, unbounded, 'memory', 'up')).toMatchObject({ memoryLimitBytes: 200 });
+    expect(resizedValues(wanted, unbounded, 'memory', 'down')).toBeUndefined();
   });
 });

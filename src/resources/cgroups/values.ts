@@ -56,6 +56,31 @@ export function podCgroupValues(pod: Pod, settings: PodCgroupSettings): CgroupVa
   };
 }
 
+export type ResizeDirection = 'up' | 'down';
+
+/**
+ * What one resource's bounds become in one direction; undefined when none of them moves there. A bound that is not wanted
+ * any more stays, and none at all (-1) is below every other.
+ */
+export function resizedValues(
+  wanted: CgroupValues,
+  now: { readonly cpuShares: number; readonly quotaMicros: number; readonly memoryLimitBytes: number },
+  resource: 'cpu' | 'memory',
+  direction: ResizeDirection,
+): CgroupValues | undefined {
+  const { cpuShares: shares, cpuQuota, memoryLimitBytes, hugePages } = wanted;
+  const moves = (to: number | undefined, from: number): boolean =>
+    to !== undefined && (direction === 'up' ? to > from : to < from);
+  const moved: Partial<CgroupValues> =
+    resource === 'memory'
+      ? { ...(moves(memoryLimitBytes, now.memoryLimitBytes) && { memoryLimitBytes }) }
+      : {
+          ...(moves(shares, now.cpuShares) && { cpuShares: shares }),
+          ...(moves(cpuQuota?.quotaMicros, now.quotaMicros) && { cpuQuota }),
+        };
+  return Object.keys(moved).length === 0 ? undefined : { ...moved, hugePages };
+}
+
 /** The CPU that counts for all pods of its class together. */
 export function requestedMilliCpu(pod: Pod): number {
   return millisOf(podRequests(pod).get('cpu'));
