@@ -65,7 +65,7 @@ it('all pods together are bounded by what is not reserved', async () => {
   const memTotal = Number(/MemTotal:\s+(\d+)/.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1]) * 1024;
   await eventually('it is set', async () => memoryLimit(pods()) === memTotal - 512 * mebi);
   expect(weight(`${pods()}/besteffort`)).toBe(byVersion(2, 1));
-  expect(node.log).toContain('NodeAllocatableEnforced');
+  await eventually('it is told', async () => node.log.includes('NodeAllocatableEnforced'));
 });
 
 it('each pod is in its class, with what its containers may have together', async () => {
