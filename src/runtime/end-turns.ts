@@ -6,14 +6,16 @@ import { type Clock, PatientGate } from '../async/index.js';
 
 /** A container that ends when it is told to is gone by then, however busy the runtime is. */
 const patienceMs = 1_000;
+/** An end is more waiting than a start (for processes to go, for the kernel), so there are more at a time. */
+const moreThanStarts = 1;
 /** Those that have begun to end come first. */
 const ranks = { sandbox: 0, container: 1 } as const;
 
 export class EndTurns {
   readonly #gate: PatientGate;
 
-  constructor({ clock, width }: { readonly clock: Clock; readonly width: number }) {
-    this.#gate = new PatientGate({ clock, width, patienceMs });
+  constructor({ clock, startsAtOnce }: { readonly clock: Clock; readonly startsAtOnce: number }) {
+    this.#gate = new PatientGate({ clock, width: startsAtOnce + moreThanStarts, patienceMs });
   }
 
   get waiting(): number {

@@ -102,7 +102,7 @@ export class RuntimeManager {
       podStates: options.podStates,
       remover: options.remover,
       gate: options.gate,
-      ends: new EndTurns({ clock: options.clock, width: options.gate.width }),
+      ends: new EndTurns({ clock: options.clock, startsAtOnce: options.gate.width }),
       crashLoop: options.crashLoop,
       podLogsDir: options.podLogsDir,
       containerLogsDir: options.containerLogsDir,
