@@ -8,7 +8,7 @@ function scene(width: number) {
   const gate = new PatientGate({ clock, width, patienceMs: 1_000 });
   const begun: string[] = [];
   const work = (name: string, takesMs: number, passesOnMs?: number): Promise<string> =>
-    gate.run(async (passOn) => {
+    gate.run(async ({ passOn }) => {
       begun.push(name);
       if (passesOnMs !== undefined) {
         await sleep(clock, passesOnMs);
@@ -37,6 +37,20 @@ describe('PatientGate', () => {
     expect(begun).toEqual(['a', 'b']);
     await clock.advance(10_000);
     expect(await Promise.all(all)).toEqual(['a', 'b']);
+  });
+
+  it('a turn lasts, however long, when its work says so', async () => {
+    const { clock, gate, begun, work } = scene(1);
+    const stays = gate.run(async ({ stay }) => {
+      stay();
+      await sleep(clock, 5_000);
+    });
+    const next = work('b', 10);
+    await clock.advance(4_999);
+    expect(begun).toEqual([]);
+    await clock.advance(11);
+    await Promise.all([stays, next]);
+    expect([begun, clock.pendingTimers]).toEqual([['b'], 0]);
   });
 
   it('slow ones hold up the rest once, and are waited for again after a quick one', async () => {

@@ -9,6 +9,14 @@ export interface PatientGateOptions {
   readonly patienceMs: number;
 }
 
+/** What the work in a turn says of it. */
+export interface PatientTurn {
+  /** The next may begin, though this work goes on. */
+  passOn(): void;
+  /** Nothing is slow any more but the number of those in turn: the turn lasts until the work ends or passes it on. */
+  stay(): void;
+}
+
 /** When the last one took longer, the next ones are not waited for either. */
 const impatienceMs = 25;
 
@@ -31,8 +39,8 @@ export class PatientGate {
     return this.#gate.inside;
   }
 
-  /** Does the work in its turn, which also passes on when the work says so by calling what it is given. */
-  async run<T>(work: (passOn: () => void) => Promise<T>, turn: GateTurn = {}): Promise<T> {
+  /** Does the work in its turn. */
+  async run<T>(work: (turn: PatientTurn) => Promise<T>, turn: GateTurn = {}): Promise<T> {
     await this.#gate.enter(turn);
     let isHeld = true;
     const leave = (): void => {
@@ -50,7 +58,7 @@ export class PatientGate {
       leave();
     };
     try {
-      const done = await work(passOn);
+      const done = await work({ passOn, stay: () => timer.cancel() });
       passOn();
       return done;
     } finally {

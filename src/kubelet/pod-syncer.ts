@@ -1,5 +1,13 @@
 /** The pod syncer: what one step of a pod's life does, as a transaction that is repeated until it succeeds. */
-import { type Clock, errorText, isCancelled, PatientGate, sleep, TimedOut } from '../async/index.js';
+import {
+  type Clock,
+  errorText,
+  isCancelled,
+  PatientGate,
+  type PatientTurn,
+  sleep,
+  TimedOut,
+} from '../async/index.js';
 import type { ObservedPod, ObservedPodStatus } from '../cri/index.js';
 import {
   configSeenAnnotation,
@@ -29,7 +37,7 @@ import { podRef, type Timeline } from '../timeline/index.js';
 import type { MirrorPods, PodCgroups, PodProbes, PodVolumes } from './seams.js';
 
 const volumesGonePollMs = 100;
-/** From its first step to its sandbox a pod takes less than this where nothing is slow but the number of pods. */
+/** From its first step to its volumes a pod takes less than this where nothing is slow but the number of pods. */
 const preparationPatienceMs = 3_000;
 
 /** What the syncer needs of the runtime manager. */
@@ -115,14 +123,14 @@ export class KubeletPodSyncer implements PodSyncer {
       throw new Error(message);
     }
     if (observed.sandboxes.length > 0) return this.#bringUp(request, status);
-    return this.#preparations.run((passOn) => this.#bringUp(request, status, passOn), { signal });
+    return this.#preparations.run((turn) => this.#bringUp(request, status, turn), { signal });
   }
 
   /** Makes what the pod needs on the machine, and has its containers run. */
   async #bringUp(
     { pod, mirror, status: observed, signal }: SyncRequest,
     status: PodStatus,
-    onSandbox?: () => void,
+    turn?: PatientTurn,
   ): Promise<SyncOutcome> {
     const { runtime, probes, mirrors, requestRelist, requestLook, syncAgain, reasons } = this.#options;
     const uid = pod.metadata.uid ?? '';
@@ -136,13 +144,15 @@ export class KubeletPodSyncer implements PodSyncer {
       throw error;
     });
     await this.#mountVolumes(pod, signal);
+    // What it waits for now is its turn to start; there is no use in preparing more pods meanwhile.
+    turn?.stay();
     probes?.add(pod);
 
     const withIps = status.podIPs === undefined ? observed : withPodIps(observed, status);
     const result = await runtime.syncPod(pod, withIps, {
       restartingAllContainers: hasTrueCondition(status.conditions, 'AllContainersRestarting'),
       onSandboxReady: () => {
-        onSandbox?.();
+        turn?.passOn();
         this.#markReadyToStart(pod);
       },
       signal,
