@@ -21,12 +21,10 @@ export class WireError extends Error {
 /** Appends wire values to a buffer that grows as needed. */
 export class WireWriter {
   #bytes: Buffer;
-  #view: DataView;
   #length = 0;
 
   constructor(initialBytes = 256) {
-    this.#bytes = Buffer.allocUnsafeSlow(initialBytes);
-    this.#view = new DataView(this.#bytes.buffer);
+    this.#bytes = Buffer.allocUnsafe(initialBytes);
   }
 
   finish(): Buffer {
@@ -79,8 +77,7 @@ export class WireWriter {
 
   double(value: number): void {
     this.#reserve(8);
-    this.#view.setFloat64(this.#length, value, true);
-    this.#length += 8;
+    this.#length = this.#bytes.writeDoubleLE(value, this.#length);
   }
 
   bytes(value: Uint8Array): void {
@@ -139,10 +136,9 @@ export class WireWriter {
   #reserve(extraBytes: number): void {
     const needed = this.#length + extraBytes;
     if (needed <= this.#bytes.length) return;
-    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2));
+    const grown = Buffer.allocUnsafe(Math.max(needed, this.#bytes.length * 2));
     this.#bytes.copy(grown, 0, 0, this.#length);
     this.#bytes = grown;
-    this.#view = new DataView(grown.buffer);
   }
 }
 

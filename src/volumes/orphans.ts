@@ -30,7 +30,7 @@ export async function cleanOrphanedPods(orphans: OrphanedPods): Promise<Orphaned
   let seen = 0;
   let failedPods = 0;
   // Every few seconds there is nothing but known ones, so only the others are looked at.
-  const unknown = (await namesIn(host, pods)).filter((uid) => !known.has(uid));
+  const unknown = (await namesIn({ files: host.ownFiles }, pods)).filter((uid) => !known.has(uid));
   const orphaned = await directoriesAmong(host, pods, unknown);
   if (orphaned.length === 0) return { seen, failedPods, failures };
   // Once for all of them, as nothing is mounted for a pod that is gone, and the table is long where many pods run.

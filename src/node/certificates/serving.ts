@@ -110,7 +110,8 @@ export class FileServingCertificate implements ServingCertificate {
 
   /** Rejects when the files cannot be used at the start. */
   static async open(options: ServingFiles): Promise<FileServingCertificate> {
-    return new FileServingCertificate(options, await readFiles(options));
+    const { certificatePem, keyPem } = await readFiles(options);
+    return new FileServingCertificate(options, certificatePair(certificatePem, keyPem));
   }
 
   get current(): CertificatePair {
@@ -127,10 +128,12 @@ export class FileServingCertificate implements ServingCertificate {
   async reload(): Promise<void> {
     const { timeline, certificateFile } = this.#options;
     try {
-      const pair = await readFiles(this.#options);
+      const { certificatePem, keyPem } = await readFiles(this.#options);
+      const isSame = certificatePem === this.#pair.certificatePem && keyPem === this.#pair.keyPem;
+      // Reading what it says takes much longer than comparing it.
+      if (!isSame) this.#pair = certificatePair(certificatePem, keyPem);
       this.#lastProblem = '';
-      if (pair.certificatePem === this.#pair.certificatePem && pair.keyPem === this.#pair.keyPem) return;
-      this.#pair = pair;
+      if (isSame) return;
       const message = `the serving certificate was read again from ${certificateFile}`;
       timeline.record({ kind: 'effect', what: 'certificate.serving', message, because: 'the files changed' });
     } catch (error) {
@@ -142,10 +145,14 @@ export class FileServingCertificate implements ServingCertificate {
   }
 }
 
-async function readFiles({ files, certificateFile, keyFile }: ServingFiles): Promise<CertificatePair> {
+async function readFiles({
+  files,
+  certificateFile,
+  keyFile,
+}: ServingFiles): Promise<{ readonly certificatePem: string; readonly keyPem: string }> {
   const text = async (file: string): Promise<string> =>
     Buffer.from(await files.readFile(file)).toString('utf8');
-  return certificatePair(await text(certificateFile), await text(keyFile));
+  return { certificatePem: await text(certificateFile), keyPem: await text(keyFile) };
 }
 
 const hourMs = 3_600_000;

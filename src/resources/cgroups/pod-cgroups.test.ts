@@ -100,6 +100,17 @@ describe('the cgroup of a pod', () => {
     await cgroups.destroy(one);
   });
 
+  it('is listed at once when this agent makes or removes it, and within ten seconds when somebody else does', async () => {
+    expect(await cgroups.list()).toEqual([]);
+    hierarchy.create('/kubepods/podother');
+    await clock.advance(9_999);
+    expect(await cgroups.list()).toEqual([]);
+    await clock.advance(1);
+    expect(await cgroups.list()).toEqual(['other']);
+    await cgroups.ensure(pod('u1'));
+    expect(await cgroups.list()).toEqual(['other', 'u1']);
+  });
+
   it('is there even if its values could not be written', async () => {
     hierarchy.writeError = new Error('not this one');
     await cgroups.ensure(pod('u1'));

@@ -30,6 +30,8 @@ const killRounds = 5;
 /** A process that was killed leaves its cgroup a moment later. */
 const removalTries = 10;
 const firstRemovalWaitMs = 5;
+/** Only this agent makes cgroups of pods and removes them; what others do is seen this late. */
+const lookAgainMs = 10_000;
 
 export class PodCgroups {
   readonly #options: PodCgroupsOptions;
@@ -37,6 +39,8 @@ export class PodCgroups {
   readonly #demands = new Map<string, number>();
   #sharesWritten: number | undefined;
   readonly #endings = new Map<string, Promise<void>>();
+  /** Until one is made or removed. */
+  #listed: { readonly uids: readonly string[]; readonly atMs: number } | undefined;
 
   constructor(options: PodCgroupsOptions) {
     this.#options = options;
@@ -52,9 +56,13 @@ export class PodCgroups {
   }
 
   async list(): Promise<readonly string[]> {
-    const { hierarchy, names } = this.#options;
-    const uids = names.parents.flatMap((parent) => hierarchy.children(parent).map(podUidOf));
-    return [...new Set(uids.filter((uid) => uid !== undefined))];
+    const { clock, hierarchy, names } = this.#options;
+    const nowMs = clock.monotonic();
+    if (this.#listed !== undefined && nowMs - this.#listed.atMs < lookAgainMs) return this.#listed.uids;
+    const found = names.parents.flatMap((parent) => hierarchy.children(parent).map(podUidOf));
+    const uids = [...new Set(found.filter((uid) => uid !== undefined))];
+    this.#listed = { uids, atMs: nowMs };
+    return uids;
   }
 
   async exists(pod: Pod): Promise<boolean> {
@@ -157,6 +165,7 @@ export class PodCgroups {
   #make(name: string): void {
     const { hierarchy } = this.#options;
     if (hierarchy.missing(name) === undefined) return;
+    this.#listed = undefined;
     hierarchy.create(name);
     const missing = hierarchy.missing(name);
     if (missing !== undefined) throw new Error(`the cgroup ${name} has some ${missing}`);
@@ -174,6 +183,7 @@ export class PodCgroups {
         await sleep(clock, waitMs);
       }
     }
+    this.#listed = undefined;
     observe?.('destroy', (clock.monotonic() - startMs) / 1000);
     if (this.#demands.delete(uid)) this.#updateBurstable();
   }

@@ -1,7 +1,7 @@
 /** Cgroups of version 1: one tree for each controller, or for a few of them together. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { foldersIn, levelsOf, makeFolder, processesBelow, removeFolders } from './folders.js';
+import { codeOf, foldersIn, makeFolder, processesBelow, removeFolders } from './folders.js';
 import { type CgroupHierarchy, type CgroupState, hugePageLimits, type PageSizes } from './hierarchy.js';
 import type { CgroupValues } from './values.js';
 
@@ -66,13 +66,7 @@ export class CgroupsV1 implements CgroupHierarchy {
   }
 
   create(name: string): void {
-    for (const { path, controllers } of this.#options.mounts) {
-      for (const level of levelsOf(name)) {
-        const folder = join(path, level);
-        const isNew = makeFolder(folder);
-        if (isNew && controllers.includes('cpuset')) inheritCpuset(folder);
-      }
-    }
+    for (const mount of this.#options.mounts) makeIn(mount, name);
   }
 
   write(name: string, values: CgroupValues): void {
@@ -133,6 +127,20 @@ export class CgroupsV1 implements CgroupHierarchy {
   #pathOf(controller: string): string | undefined {
     return this.#options.mounts.find(({ controllers }) => controllers.includes(controller))?.path;
   }
+}
+
+/** What it lies in is there for all but the first, so it is made only when it is missed. */
+function makeIn(mount: ControllerMount, name: string): void {
+  const folder = join(mount.path, name);
+  let isNew: boolean;
+  try {
+    isNew = makeFolder(folder);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT' || dirname(name) === '/') throw error;
+    makeIn(mount, dirname(name));
+    isNew = makeFolder(folder);
+  }
+  if (isNew && mount.controllers.includes('cpuset')) inheritCpuset(folder);
 }
 
 /** A new one has neither processors nor memory, and no process can enter it. */
