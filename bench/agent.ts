@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   statSync,
   writeFileSync,
@@ -215,9 +216,21 @@ export function processCpuMs(pid: number): number {
   return cpuMs(pid, [11, 12]);
 }
 
-/** The same with that of the children which have ended. */
+/** That of its threads, to the nanosecond (a rest of seconds has but a few ticks), and of the children which have ended. */
 export function processTreeCpuMs(pid: number): number {
-  return cpuMs(pid, [11, 12, 13, 14]);
+  const threads = readdirSync(`/proc/${pid}/task`).map((id) => threadCpuMs(pid, id));
+  return threads.reduce((sum, ms) => sum + ms, 0) + cpuMs(pid, [13, 14]);
+}
+
+function threadCpuMs(pid: number, id: string): number {
+  try {
+    const [runNanoseconds] = readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'utf8').split(' ');
+    return Number(runNanoseconds) / 1e6;
+  } catch (error) {
+    // A thread may end while they are looked at, but not the first one.
+    if (id === String(pid)) throw error;
+    return 0;
+  }
 }
 
 function cpuMs(pid: number, fields: readonly number[]): number {
