@@ -74,7 +74,7 @@ describe('PatientGate', () => {
     off.abort();
     await expect(waiting).rejects.toThrow(Cancelled);
     const failing = gate.run(() => Promise.reject(new Error('no')));
-    const next = gate.hold(async () => 'next');
+    const next = gate.run(async () => 'next');
     await Promise.all([
       expect(failing).rejects.toThrow('no'),
       expect(next).resolves.toBe('next'),

@@ -9,6 +9,11 @@ export interface PatientGateOptions {
   readonly patienceMs: number;
 }
 
+export interface PatientGateTurn extends GateTurn {
+  /** For this turn another time than the gate's. */
+  readonly patienceMs?: number;
+}
+
 /** What the work in a turn says of it. */
 export interface PatientTurn {
   /** The next may begin, though this work goes on. */
@@ -40,14 +45,15 @@ export class PatientGate {
   }
 
   /** Does the work in its turn. */
-  async run<T>(work: (turn: PatientTurn) => Promise<T>, turn: GateTurn = {}): Promise<T> {
+  async run<T>(work: (turn: PatientTurn) => Promise<T>, turn: PatientGateTurn = {}): Promise<T> {
     await this.#gate.enter(turn);
     let isHeld = true;
     const leave = (): void => {
       if (isHeld) this.#gate.leave();
       isHeld = false;
     };
-    const { clock, patienceMs } = this.#options;
+    const { clock } = this.#options;
+    const { patienceMs = this.#options.patienceMs } = turn;
     const timer = clock.setTimer(this.#isPatient ? patienceMs : impatienceMs, () => {
       this.#isPatient = false;
       leave();
@@ -65,10 +71,5 @@ export class PatientGate {
       timer.cancel();
       leave();
     }
-  }
-
-  /** Does the work in its turn, however long it takes. */
-  hold<T>(work: () => Promise<T>, turn: GateTurn = {}): Promise<T> {
-    return this.#gate.run(work, turn);
   }
 }

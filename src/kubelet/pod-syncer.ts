@@ -151,10 +151,8 @@ export class KubeletPodSyncer implements PodSyncer {
     const withIps = status.podIPs === undefined ? observed : withPodIps(observed, status);
     const result = await runtime.syncPod(pod, withIps, {
       restartingAllContainers: hasTrueCondition(status.conditions, 'AllContainersRestarting'),
-      onSandboxReady: () => {
-        turn?.passOn();
-        this.#markReadyToStart(pod);
-      },
+      onSandboxTurn: () => turn?.passOn(),
+      onSandboxReady: () => this.#markReadyToStart(pod),
       signal,
     });
     reasons.update(uid, result.steps);

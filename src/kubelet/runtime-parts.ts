@@ -1,6 +1,6 @@
 /** Builds the runtime manager and what it works through. */
 import { availableParallelism } from 'node:os';
-import { Backoff, Gate } from '../async/index.js';
+import { Backoff } from '../async/index.js';
 import { createLifecycleHooks } from '../hooks/index.js';
 import { type Node, objectReaders, type ResourceList } from '../kube/index.js';
 import { hostIpsOf } from '../pods/index.js';
@@ -63,7 +63,7 @@ export function createRuntimeManager(
     actuated,
     reinspect,
     ...(options.cgroups === undefined ? {} : { podCgroups: options.cgroups }),
-    gate: new Gate(startsAtOnce(options)),
+    startsAtOnce: startsAtOnce(options),
     crashLoop: new Backoff(
       crashLoopDelays({
         maxMs: config.crashLoopBackOff.maxContainerRestartPeriod,

@@ -34,6 +34,8 @@ export interface SyncRequest {
   readonly pod: Pod;
   readonly status: ObservedPodStatus;
   readonly plan: PodPlan;
+  /** Called when it is the pod's turn to have a new sandbox made. */
+  readonly onSandboxTurn?: (() => void) | undefined;
   /** Called once a new sandbox is ready, before any image is pulled. */
   readonly onSandboxReady?:
     | ((sandbox: { readonly id: string; readonly podIps: readonly string[] }) => void | Promise<void>)
@@ -164,7 +166,8 @@ async function newSandbox(ports: SyncPorts, run: SyncRun): Promise<Sandbox | und
   try {
     const because = plan.createSandbox?.because ?? '';
     const rank = ports.tickets.of(uid);
-    sandbox = await createSandbox(ports, { pod, attempt: plan.attempt, rank, because, signal });
+    const onTurn = run.onSandboxTurn;
+    sandbox = await createSandbox(ports, { pod, attempt: plan.attempt, rank, because, onTurn, signal });
   } catch (error) {
     observer?.sandboxFailed(pod);
     const failure = sandboxFailure(pod, error);

@@ -6,6 +6,8 @@ import { type Clock, PatientGate } from '../async/index.js';
 
 /** A container that ends when it is told to is gone by then, however busy the runtime is. */
 const patienceMs = 1_000;
+/** A sandbox is gone by then, unless its network hangs. */
+const sandboxPatienceMs = 5_000;
 /** An end is more waiting than a start (for processes to go, for the kernel), so there are more at a time. */
 const moreThanStarts = 1;
 /** Those that have begun to end come first. */
@@ -33,6 +35,7 @@ export class EndTurns {
   }
 
   sandbox<T>(stop: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    return this.#gate.hold(stop, { rank: ranks.sandbox, ...(signal === undefined ? {} : { signal }) });
+    const turn = { rank: ranks.sandbox, patienceMs: sandboxPatienceMs };
+    return this.#gate.run(stop, { ...turn, ...(signal === undefined ? {} : { signal }) });
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Gate, sleep } from '../async/index.js';
+import { sleep } from '../async/index.js';
 import {
   CriError,
   type CriRuntime,
@@ -323,7 +323,7 @@ describe('syncPod', () => {
 describe('the gate', () => {
   it('earlier pods finish before later ones begin', async () => {
     // Without log folders nothing is read from disk, which would take time that the clock does not know.
-    const table = bench({ podLogsDir: '', options: { gate: new Gate(1) } });
+    const table = bench({ podLogsDir: '', options: { startsAtOnce: 1 } });
     const order: string[] = [];
     const cri: CriRuntime = {
       ...table.options.cri,

@@ -1,5 +1,5 @@
 /** The runtime manager: one pod on one CRI runtime, from observing it over planning to doing. */
-import { type Backoff, type Clock, type Gate, TaskGroup } from '../async/index.js';
+import { type Backoff, type Clock, PatientGate, TaskGroup } from '../async/index.js';
 import type { CriRuntime, ObservedContainerStatus, ObservedPod, ObservedPodStatus } from '../cri/index.js';
 import type { Pod } from '../kube/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
@@ -38,8 +38,8 @@ export interface RuntimeManagerOptions {
   readonly configs: PodConfigs;
   readonly podStates: PodStates;
   readonly remover: ContainerRemover;
-  /** Through which sandboxes and containers are started, those of earlier pods first. */
-  readonly gate: Gate;
+  /** Sandboxes and containers that are started at a time, those of earlier pods first. */
+  readonly startsAtOnce: number;
   readonly crashLoop: Backoff;
   /** Where the logs of pods are, a directory for each pod; empty when pods have no log files. */
   readonly podLogsDir: string;
@@ -65,6 +65,7 @@ export interface RuntimeManagerOptions {
 export interface SyncPodOptions {
   /** Whether the pod's condition `AllContainersRestarting` is True. */
   readonly restartingAllContainers: boolean;
+  readonly onSandboxTurn?: SyncRequest['onSandboxTurn'];
   readonly onSandboxReady?: SyncRequest['onSandboxReady'];
   readonly signal?: AbortSignal;
 }
@@ -77,6 +78,8 @@ export interface KillPodOptions {
 }
 
 const versionLifeMs = 60_000;
+/** A start that takes longer waits for something else than the machine, as for a network that hangs, and holds up no other. */
+const startPatienceMs = 5_000;
 
 const nobodyProbes: ProbeVerdicts = { liveness: () => 'success', startup: () => 'success' };
 
@@ -91,18 +94,18 @@ export class RuntimeManager {
   readonly #ending = new Set<string>();
 
   constructor(options: RuntimeManagerOptions) {
-    const { timeline } = options;
+    const { timeline, clock, startsAtOnce } = options;
     this.#probes = options.probes ?? nobodyProbes;
     this.#ports = {
       cri: options.cri,
-      clock: options.clock,
+      clock,
       timeline,
       images: options.images,
       configs: options.configs,
       podStates: options.podStates,
       remover: options.remover,
-      gate: options.gate,
-      ends: new EndTurns({ clock: options.clock, startsAtOnce: options.gate.width }),
+      gate: new PatientGate({ clock, width: startsAtOnce, patienceMs: startPatienceMs }),
+      ends: new EndTurns({ clock, startsAtOnce }),
       crashLoop: options.crashLoop,
       podLogsDir: options.podLogsDir,
       containerLogsDir: options.containerLogsDir,
@@ -186,8 +189,8 @@ export class RuntimeManager {
   async syncPod(pod: Pod, status: ObservedPodStatus, options: SyncPodOptions): Promise<PodSyncResult> {
     const plan = this.plan(pod, status, options.restartingAllContainers);
     if (hasActions(plan)) this.#recordPlan(pod, plan);
-    const { onSandboxReady, signal } = options;
-    return applyPlan(this.#ports, { pod, status, plan, onSandboxReady, signal });
+    const { onSandboxTurn, onSandboxReady, signal } = options;
+    return applyPlan(this.#ports, { pod, status, plan, onSandboxTurn, onSandboxReady, signal });
   }
 
   /**

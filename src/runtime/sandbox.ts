@@ -19,6 +19,8 @@ export interface SandboxRequest {
   readonly attempt: number;
   readonly rank: number;
   readonly because: string;
+  /** Called when its turn has come. */
+  readonly onTurn?: (() => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -37,6 +39,7 @@ export async function createSandbox(ports: SandboxPorts, request: SandboxRequest
   const queuedMs = clock.monotonic();
   return gate.run(
     async () => {
+      request.onTurn?.();
       const startedMs = clock.monotonic();
       const observe = (failed: boolean): void =>
         observer?.sandboxRun({ runtimeHandler, durationMs: clock.monotonic() - startedMs, failed });

@@ -1,6 +1,6 @@
 /** Starts one container: image, config, the runtime's two calls, log link and postStart hook. */
 import { join } from 'node:path';
-import { errorText, type Gate, throwIfCancelled } from '../async/index.js';
+import { errorText, type PatientGate, throwIfCancelled } from '../async/index.js';
 import {
   type ContainerConfig,
   CriError,
@@ -33,7 +33,7 @@ export interface StartPorts extends KillPorts {
   readonly images: ImageEnsurer;
   readonly configs: PodConfigs;
   readonly internals: InternalLifecycle | undefined;
-  readonly gate: Gate;
+  readonly gate: PatientGate;
   /** Told of every sandbox and container that was made. */
   readonly creations: OwnCreations;
   readonly podLogsDir: string;

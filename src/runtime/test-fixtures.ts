@@ -1,5 +1,5 @@
 /** Pods, statuses and a scripted runtime from which this room's tests are built; no part of the product. */
-import { Backoff, type Clock, Gate, sleep, VirtualClock } from '../async/index.js';
+import { Backoff, type Clock, sleep, VirtualClock } from '../async/index.js';
 import {
   ContainerStatusResponse,
   CreateContainerResponse,
@@ -222,7 +222,7 @@ export function bench(
         removed.push(keepLogs ? `${id} (logs kept)` : id);
       },
     },
-    gate: new Gate(4),
+    startsAtOnce: 4,
     crashLoop: new Backoff({ initialMs: 10_000, maxMs: 300_000, resetAfterMs: 600_000 }),
     podLogsDir: script.podLogsDir ?? '/nonexistent/pods',
     ...script.options,

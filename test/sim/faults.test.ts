@@ -230,6 +230,28 @@ describe('a runtime whose answers fail for a while', () => {
     expect(node.events('stuck', 'FailedCreatePodSandBox')).toHaveLength(1);
   });
 
+  it('networks that hang hold up the starts of other pods once and for seconds, however many hang', async () => {
+    const node = await startNode();
+    const hanging = Array.from({ length: 30 }, (_, index) => apiPod(`stuck${index}`));
+    node.machine.faults.add({ rpc: 'runPodSandbox', delayMs: 10 * minute, times: hanging.length });
+    node.set(hanging);
+    await node.until('all try', () => node.line.of('runPodSandbox').length === hanging.length, 10 * second);
+    node.put(apiPod('other'));
+    await node.untilReady('other', second);
+  });
+
+  it('networks that hang hold up the ends of other pods once and for seconds, however many hang', async () => {
+    const node = await startNode();
+    const hanging = Array.from({ length: 30 }, (_, index) => apiPod(`stuck${index}`));
+    node.set([...hanging, apiPod('other')]);
+    for (const { metadata } of [...hanging, apiPod('other')]) await node.untilReady(metadata.name ?? '');
+    node.machine.faults.add({ rpc: 'stopPodSandbox', delayMs: 10 * minute, times: hanging.length });
+    node.set([apiPod('other')]);
+    await node.until('all end', () => node.line.of('stopPodSandbox').length === hanging.length, 20 * second);
+    node.set([]);
+    await node.untilStopped('other', 2 * second);
+  });
+
   it('what comes up after its pod was given up does not stay', async () => {
     const node = await startNode({
       through: (machine) => ({

@@ -1,4 +1,5 @@
 /** The way into a simulated runtime: counts calls, plays the fault plan, and honours deadlines and cancellation. */
+import { setMaxListeners } from 'node:events';
 import { type Clock, sleep } from '../../async/index.js';
 import {
   type CallOptions,
@@ -16,13 +17,20 @@ import { FaultPlan } from './faults.js';
 type Handler<Request, Response> = (request: Request) => Response;
 type WaitingHandler<Request, Response> = (request: Request, signal: AbortSignal) => Promise<Response>;
 
+/** Every call under way listens to it. */
+function newConnection(): AbortController {
+  const connection = new AbortController();
+  setMaxListeners(0, connection.signal);
+  return connection;
+}
+
 export class SimCalls {
   readonly faults = new FaultPlan();
   /** Calls so far by method, whatever became of them. */
   readonly counts: Record<CriMethodName, number>;
   readonly #clock: Clock;
   #away = false;
-  #connection = new AbortController();
+  #connection = newConnection();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -50,7 +58,7 @@ export class SimCalls {
 
   comeBack(): void {
     this.#away = false;
-    if (this.#connection.signal.aborted) this.#connection = new AbortController();
+    if (this.#connection.signal.aborted) this.#connection = newConnection();
   }
 
   /** A call that is answered at once. */
