@@ -6,12 +6,14 @@ import { resources } from './resources.js';
 import { SimulatedKubeApi } from './sim/simulated-api.js';
 
 const forbidden = new ApiError({ code: 403, reason: 'Forbidden', message: 'no relationship found' });
+const missing = (kind: string): ApiError =>
+  new ApiError({ code: 404, message: `${kind} "a" not found`, details: { kind, name: 'a' } });
+const broken = new ApiError({ code: 500, message: 'no' });
 
-async function asked(refusals: number, code = 403) {
+async function asked(refusals: number, error = forbidden) {
   const clock = new VirtualClock();
   const api = new SimulatedKubeApi({ clock });
   await api.create(resources.configMaps, { metadata: { name: 'c', namespace: 'n' } });
-  const error = code === 403 ? forbidden : new ApiError({ code, message: 'no' });
   api.faults.add({ verb: 'list', fault: { kind: 'refuse', error }, times: refusals });
   const abort = new AbortController();
   const outcome = { answer: '' };
@@ -37,12 +39,14 @@ async function asked(refusals: number, code = 403) {
 
 describe('withLateRights', () => {
   it.each([
-    ['what is allowed is had at once', 0, 403, '1 at 0', 1],
-    ['what is allowed a moment later is had then', 2, 403, '1 at 150', 3],
-    ['what stays refused is refused within a second', 9, 403, 'no relationship found at 750', 5],
-    ['another refusal is one', 1, 500, 'no at 0', 1],
-  ])('%s', async (_rule, refusals, code, answer, lists) => {
-    const test = await asked(refusals, code);
+    ['what is allowed is had at once', 0, forbidden, '1 at 0', 1],
+    ['what is allowed a moment later is had then', 2, forbidden, '1 at 150', 3],
+    ['what stays refused is refused within a second', 9, forbidden, 'no relationship found at 750', 5],
+    ["a pod that the server's copy does not have yet is waited for", 2, missing('pod'), '1 at 150', 3],
+    ['what the API itself does not have is not there', 1, missing('pods'), 'pods "a" not found at 0', 1],
+    ['another refusal is one', 1, broken, 'no at 0', 1],
+  ])('%s', async (_rule, refusals, error, answer, lists) => {
+    const test = await asked(refusals, error);
     const startMs = test.clock.monotonic();
     await test.clock.advance(1000);
     await test.asking;

@@ -1,6 +1,6 @@
 /** Rights that the server learns of a moment after the node: what it refuses at first is asked for again soon. */
 import { type Clock, sleep } from '../../async/index.js';
-import { isForbidden } from './api-error.js';
+import { isApiError, isForbidden, isNotFound } from './api-error.js';
 import type { KubeApi } from './port.js';
 
 /**
@@ -9,6 +9,14 @@ import type { KubeApi } from './port.js';
  */
 const waitsMs: readonly number[] = [50, 100, 200, 400];
 
+/**
+ * The pod that a token is asked for is looked up in the server's own copy of all pods, which may be behind the node, too.
+ * That copy calls it `pod` where the API itself says `pods`, whose no is final.
+ */
+function isUnheardOf(error: unknown): boolean {
+  return isNotFound(error) && isApiError(error) && error.details?.kind === 'pod';
+}
+
 /** The same API, except that it does not take the first no of a question for the last. Writes are not questions. */
 export function withLateRights(api: KubeApi, clock: Clock): KubeApi {
   const patiently = async <T>(signal: AbortSignal | undefined, ask: () => Promise<T>): Promise<T> => {
@@ -16,7 +24,7 @@ export function withLateRights(api: KubeApi, clock: Clock): KubeApi {
       try {
         return await ask();
       } catch (error) {
-        if (!isForbidden(error)) throw error;
+        if (!isForbidden(error) && !isUnheardOf(error)) throw error;
       }
       await sleep(clock, waitMs, signal);
     }
