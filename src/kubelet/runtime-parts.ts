@@ -30,7 +30,7 @@ import type { PodVolumes } from './seams.js';
 
 /** Starts at a time: enough to keep the cores busy while some wait, few enough that pods finish one after another. */
 export function startsAtOnce({ startsAtOnce: given }: { readonly startsAtOnce?: number }): number {
-  return given ?? availableParallelism() + 1;
+  return given ?? availableParallelism() + 2;
 }
 
 export interface RuntimeSurroundings {

@@ -8,16 +8,19 @@ import { type Clock, PatientGate } from '../async/index.js';
 const patienceMs = 1_000;
 /** A sandbox is gone by then, unless its network hangs. */
 const sandboxPatienceMs = 5_000;
-/** An end is more waiting than a start (for processes to go, for the kernel), so there are more at a time. */
-const moreThanStarts = 1;
 /** Those that have begun to end come first. */
 const ranks = { sandbox: 0, container: 1 } as const;
+
+/** An end is more waiting than a start (for processes to go, for the kernel), so there are more at a time. */
+export function endsAtOnce(startsAtOnce: number): number {
+  return startsAtOnce + 2;
+}
 
 export class EndTurns {
   readonly #gate: PatientGate;
 
-  constructor({ clock, startsAtOnce }: { readonly clock: Clock; readonly startsAtOnce: number }) {
-    this.#gate = new PatientGate({ clock, width: startsAtOnce + moreThanStarts, patienceMs });
+  constructor({ clock, width }: { readonly clock: Clock; readonly width: number }) {
+    this.#gate = new PatientGate({ clock, width, patienceMs });
   }
 
   get waiting(): number {

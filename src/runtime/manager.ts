@@ -17,7 +17,7 @@ import type {
   RuntimeObserver,
   SyncStepResult,
 } from './contracts.js';
-import { EndTurns } from './end-turns.js';
+import { EndTurns, endsAtOnce } from './end-turns.js';
 import { killContainer } from './kill.js';
 import { killPod } from './kill-pod.js';
 import { listPod, listPods, type ObservePorts, podStatus, readPod } from './observe.js';
@@ -105,7 +105,7 @@ export class RuntimeManager {
       podStates: options.podStates,
       remover: options.remover,
       gate: new PatientGate({ clock, width: startsAtOnce, patienceMs: startPatienceMs }),
-      ends: new EndTurns({ clock, startsAtOnce }),
+      ends: new EndTurns({ clock, width: endsAtOnce(startsAtOnce) }),
       crashLoop: options.crashLoop,
       podLogsDir: options.podLogsDir,
       containerLogsDir: options.containerLogsDir,
