@@ -66,6 +66,20 @@ describe('PatientGate', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  it('after what took its time turns are waited for again when one ends in the usual time', async () => {
+    const { clock, begun, work } = scene(1);
+    const all = [work('slow', 60_000), work('usual', 500), work('another', 500), work('next', 500)];
+    // Nobody waits for the two after the slow one, and they end in time.
+    await clock.advance(1_000 + 25 + 25 + 500);
+    expect(begun).toHaveLength(4);
+    const last = [work('held', 900), work('later', 10)];
+    await clock.advance(899);
+    expect(begun.at(-1)).toBe('held');
+    await clock.advance(60_000);
+    await Promise.all([...all, ...last]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
   it('one that waits can be called off, and a failure passes the turn on', async () => {
     const { clock, gate, work } = scene(1);
     const holder = work('a', 100);

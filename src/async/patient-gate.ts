@@ -7,6 +7,8 @@ export interface PatientGateOptions {
   readonly width: number;
   /** So long a turn is waited for. */
   readonly patienceMs: number;
+  /** Work that takes no longer is a sign that turns are worth waiting for again. Default: `patienceMs`. */
+  readonly usualMs?: number;
 }
 
 export interface PatientGateTurn extends GateTurn {
@@ -54,13 +56,15 @@ export class PatientGate {
     };
     const { clock } = this.#options;
     const { patienceMs = this.#options.patienceMs } = turn;
+    const { usualMs = patienceMs } = this.#options;
+    const beganMs = clock.monotonic();
     const timer = clock.setTimer(this.#isPatient ? patienceMs : impatienceMs, () => {
       this.#isPatient = false;
       leave();
     });
     const passOn = (): void => {
       timer.cancel();
-      if (isHeld) this.#isPatient = true;
+      if (isHeld || clock.monotonic() - beganMs <= usualMs) this.#isPatient = true;
       leave();
     };
     try {

@@ -6,6 +6,8 @@ import { type Clock, PatientGate } from '../async/index.js';
 
 /** A container that ends when it is told to is gone by then, however busy the runtime is. */
 const patienceMs = 1_000;
+/** Where many pods take their time, each would hold up the others for that long, so a pod must be quick to be waited for. */
+const usualMs = 25;
 /** A sandbox is gone by then, unless its network hangs. */
 const sandboxPatienceMs = 5_000;
 /** Those that have begun to end come first. */
@@ -20,7 +22,7 @@ export class EndTurns {
   readonly #gate: PatientGate;
 
   constructor({ clock, width }: { readonly clock: Clock; readonly width: number }) {
-    this.#gate = new PatientGate({ clock, width, patienceMs });
+    this.#gate = new PatientGate({ clock, width, patienceMs, usualMs });
   }
 
   get waiting(): number {
