@@ -15,7 +15,6 @@ import {
 import { Registry, registerProcessMetrics } from '../metrics/index.js';
 import type { ServingCertificate } from '../node/index.js';
 import { ObjectFolder, StandaloneObjects } from '../pods/index.js';
-import { linuxMachine, statsProvider } from '../resources/stats/index.js';
 import { type HostFacts, readHostFacts } from '../runtime/config/index.js';
 import { containerdEvents, criEvents } from '../runtime/pleg/index.js';
 import type { Listener } from '../server/index.js';
@@ -35,6 +34,7 @@ import {
   setOomScore,
   validateRuntime,
 } from './agent-start.js';
+import { agentStats } from './agent-stats.js';
 import { notifySystemd } from './sd-notify.js';
 import { catchSignals, type Signals } from './signals.js';
 import { StartFailure } from './start-failure.js';
@@ -149,7 +149,7 @@ async function runNode(
   parts: AgentParts,
   cluster: OpenCluster | undefined,
 ): Promise<number> {
-  const { loaded, nodeName, timeline, metrics, signals, watchdogMs } = parts;
+  const { loaded, timeline, metrics, signals, watchdogMs } = parts;
   const { config, flags } = loaded;
   const checked = checkedCri(runtime, {
     requestTimeoutMs: config.runtimeRequestTimeout,
@@ -180,15 +180,7 @@ async function runNode(
     cluster === undefined
       ? await createKubelet(options)
       : await clusterKubelet(options, parts, cluster, serving);
-  const stats = statsProvider({
-    cri: checked,
-    machine: linuxMachine({ clock: systemClock }),
-    clock: systemClock,
-    nodeName,
-    rootDir: options.rootDir,
-    podLogsDir: config.podLogsDir,
-    timeline,
-  });
+  const stats = agentStats(kubelet, { cri: checked, config, rootDir: options.rootDir }, tasks);
   const server = { loaded, timeline, stats, setVerbosity: parts.setVerbosity };
   const listeners: Listener[] = [];
   try {

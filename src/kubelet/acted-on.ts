@@ -6,6 +6,7 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'staticPodURL',
   'staticPodURLHeader',
   'syncFrequency',
+  'volumeStatsAggPeriod',
   'fileCheckFrequency',
   'httpCheckFrequency',
   'podLogsDir',

@@ -373,6 +373,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       }),
     status: (uid) => statuses.get(uid),
     onStatus: (listener) => statuses.onChange(({ uid, status }) => listener({ uid, status })),
+    volumeDirectory: (pod, volumeName) => volumes.volumeDirectory(pod, volumeName),
     runningPods: () => runtime.listPods({ runningOnly: true }),
     metricsText: () => registry.text(),
     probeMetricsText: () => probes.metricsText(),

@@ -24,6 +24,8 @@ export interface Kubelet {
   status(uid: string): PodStatus | undefined;
   /** Calls back with each change of a pod's status; returns how to stop that. */
   onStatus(listener: (change: { readonly uid: string; readonly status: PodStatus }) => void): () => void;
+  /** Where a volume of a pod lies on the machine; undefined while it is not mounted. */
+  volumeDirectory(pod: Pod, volumeName: string): string | undefined;
   runningPods(): Promise<readonly ObservedPod[]>;
   metricsText(): string;
   /** The metrics of probes, of which there are some for each. */

@@ -2,6 +2,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Pod } from '../../src/kube/index.js';
+import { createTempDir } from '../env/index.js';
 import {
   busybox,
   type Cluster,
@@ -20,7 +21,9 @@ const isNodelet = (process.env.NODELET_TEST_KUBELET ?? '') === '';
 const logFile = `nodelet-test-${process.pid}`;
 
 beforeAll(async () => {
-  cluster = await startCluster({ node: { config: { enableSystemLogQuery: true } } });
+  cluster = await startCluster({
+    node: { config: { enableSystemLogQuery: true, volumeStatsAggPeriod: '1s' } },
+  });
   mkdirSync('/var/log', { recursive: true });
   writeFileSync(`/var/log/${logFile}.log`, 'one\ntwo\n');
   await cluster.apply(
@@ -75,6 +78,11 @@ interface Summary {
     readonly podRef: { readonly name: string; readonly namespace: string; readonly uid: string };
     readonly cpu: Usage;
     readonly memory: Usage;
+    readonly volume?: readonly (Usage & {
+      readonly name: string;
+      readonly pvcRef?: { readonly name: string; readonly namespace: string };
+    })[];
+    readonly 'ephemeral-storage': Usage;
     readonly containers: readonly {
       readonly name: string;
       readonly cpu: Usage;
@@ -120,6 +128,78 @@ describe('statistics', () => {
     expect(worker?.rootfs.capacityBytes).toBeGreaterThan(1 << 30);
     expect(pod?.memory.workingSetBytes).toBeGreaterThanOrEqual(worker?.memory.workingSetBytes ?? 0);
     expect(pod?.cpu.time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+  });
+
+  it('of volumes are in the summary, and those of claims are metrics', async () => {
+    const { path: folder } = await createTempDir('local-volume', { cleanups: cluster.cleanups });
+    const storage = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
+    const here = { key: 'kubernetes.io/hostname', operator: 'In', values: [cluster.node.name] };
+    await cluster.apply(
+      {
+        apiVersion: 'v1',
+        kind: 'PersistentVolume',
+        metadata: { name: 'kept' },
+        spec: {
+          ...storage,
+          capacity: { storage: '1Gi' },
+          local: { path: folder },
+          nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [here] }] } },
+        },
+      },
+      {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name: 'kept', namespace: 'default' },
+        spec: { ...storage, volumeName: 'kept', resources: { requests: { storage: '1Gi' } } },
+      },
+      podManifest('stored', {
+        volumes: [
+          { name: 'scratch', emptyDir: {} },
+          { name: 'kept', persistentVolumeClaim: { claimName: 'kept' } },
+        ],
+        containers: [
+          {
+            name: 'app',
+            image: busybox,
+            command: shell('dd if=/dev/zero of=/scratch/file bs=1M count=3; exec sleep 1000000'),
+            volumeMounts: [
+              { name: 'scratch', mountPath: '/scratch' },
+              { name: 'kept', mountPath: '/kept' },
+            ],
+          },
+        ],
+      }),
+    );
+    await cluster.untilReady('stored');
+    const stored = async () =>
+      (await getJson<Summary>('/stats/summary')).pods.find(({ podRef }) => podRef.name === 'stored');
+    const volume = async (name: string) => (await stored())?.volume?.find((one) => one.name === name);
+    await eventually('its volumes have been measured', async () => {
+      const scratch = await volume('scratch');
+      return (scratch?.usedBytes ?? 0) >= 3 << 20 && (await volume('kept')) !== undefined;
+    });
+    expect(await volume('scratch')).toMatchObject({
+      usedBytes: expect.toSatisfy((bytes: number) => bytes < 4 << 20),
+      inodesUsed: 2,
+    });
+    expect(await volume('kept')).toMatchObject({ pvcRef: { name: 'kept', namespace: 'default' } });
+    expect((await volume('kept'))?.capacityBytes).toBeGreaterThan(1 << 30);
+    const own = (await stored())?.volume?.map(({ name }) => name) ?? [];
+    expect(own.filter((name) => !name.startsWith('kube-api-access')).sort()).toEqual(['kept', 'scratch']);
+    expect(own).toHaveLength(3);
+    expect((await stored())?.['ephemeral-storage'].usedBytes).toBeGreaterThanOrEqual(3 << 20);
+    const labels = ['namespace="default"', 'persistentvolumeclaim="kept"'];
+    const metrics = await get('/metrics');
+    for (const name of [
+      'capacity_bytes',
+      'available_bytes',
+      'used_bytes',
+      'inodes',
+      'inodes_free',
+      'inodes_used',
+    ])
+      expect(sample(metrics, `kubelet_volume_stats_${name}`, labels)[0], name).toBeGreaterThan(0);
+    await cluster.kubectl('delete', 'pod', 'stored', '--now');
   });
 
   it('of processor and memory alone have nothing else', async () => {

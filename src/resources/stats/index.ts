@@ -12,3 +12,6 @@ export {
 } from './provider.js';
 export { resourceMetricsText } from './resource-metrics.js';
 export type * from './summary-types.js';
+export { volumeMeasures } from './volume-measures.js';
+export { registerVolumeMetrics } from './volume-metrics.js';
+export { VolumeUsages } from './volume-usage.js';

@@ -1,7 +1,7 @@
 /** What the machine as a whole uses: the port, and its side on Linux with either version of cgroups. */
-import { readdir, readFile, stat, statfs } from 'node:fs/promises';
+import { lstat, opendir, readdir, readFile, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import type { Clock } from '../../async/index.js';
+import { type Clock, throwIfCancelled } from '../../async/index.js';
 import { type CgroupVersion, cgroupNumbers, cgroupUsage, cgroupVersion, usageOf } from './cgroup.js';
 import { networkOf, statsTime } from './cri-usage.js';
 import { bootTimeMs, memInfo, netDev, pressure, processCount } from './machine-files.js';
@@ -43,6 +43,8 @@ export interface Machine {
   fileSystem(path: string): Promise<FsStats>;
   /** What lies directly in a directory; nothing where it is missing. */
   filesIn(path: string): Promise<DirectoryUsage>;
+  /** The directory with all below it on the same device; what has several names counts once. */
+  tree(path: string, signal?: AbortSignal): Promise<DirectoryUsage>;
 }
 
 export interface LinuxMachineOptions {
@@ -120,14 +122,7 @@ export function linuxMachine({
       };
     },
     filesIn: async (directory) => {
-      let names: string[];
-      try {
-        names = await readdir(directory);
-      } catch (error) {
-        if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-          return { usedBytes: 0, inodesUsed: 0 };
-        throw error;
-      }
+      const names = (await readdir(directory).catch(ifGone)) ?? [];
       let usedBytes = 0;
       let inodesUsed = 0;
       for (const name of names) {
@@ -139,7 +134,34 @@ export function linuxMachine({
       }
       return { usedBytes, inodesUsed };
     },
+    tree: treeUsage,
   };
+}
+
+async function treeUsage(top: string, signal?: AbortSignal): Promise<DirectoryUsage> {
+  const { dev } = await lstat(top);
+  const seen = new Set<number>();
+  const waiting = [top];
+  let usedBytes = 0;
+  let inodesUsed = 0;
+  for (let place = waiting.pop(); place !== undefined; place = waiting.pop()) {
+    throwIfCancelled(signal);
+    // What goes while it is counted does not count.
+    const facts = await lstat(place).catch(ifGone);
+    if (facts === undefined || facts.dev !== dev || seen.has(facts.ino)) continue;
+    if (facts.nlink > 1 && !facts.isDirectory()) seen.add(facts.ino);
+    usedBytes += facts.blocks * blockBytes;
+    inodesUsed++;
+    if (!facts.isDirectory()) continue;
+    const directory = await opendir(place).catch(ifGone);
+    if (directory === undefined) continue;
+    for await (const { name } of directory) waiting.push(path.join(place, name));
+  }
+  return { usedBytes, inodesUsed };
+}
+
+function ifGone(error: unknown): undefined {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
 }
 
 /** Of the blocks in which `stat` counts, whatever the file system's own size is. */

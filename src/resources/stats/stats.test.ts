@@ -115,6 +115,7 @@ const machine: Machine = {
   fileSystem: async () => fs,
   filesIn: async (place) =>
     place.endsWith('/app') ? { usedBytes: 5, inodesUsed: 1 } : { usedBytes: 0, inodesUsed: 0 },
+  tree: async () => ({ usedBytes: 0, inodesUsed: 0 }),
 };
 
 function provider(

@@ -1,0 +1,59 @@
+/** Which volumes of a pod are measured, and how: decided by the place at which each was mounted. */
+import type { Pod, Volume } from '../../kube/index.js';
+
+export interface VolumeMeasure {
+  readonly name: string;
+  readonly directory: string;
+  /** What lies below the directory, or the whole file system that is mounted there. */
+  readonly by: 'tree' | 'fileSystem';
+  /** Whether it counts as the pod's ephemeral storage. */
+  readonly isEphemeral: boolean;
+  readonly pvcRef?: { readonly name: string; readonly namespace: string };
+}
+
+/** By the folder that a volume's plugin has in each pod. Of others, such as folders of the machine, nothing is told. */
+const measures: ReadonlyMap<string, VolumeMeasure['by']> = new Map([
+  ['kubernetes.io~empty-dir', 'tree'],
+  ['kubernetes.io~configmap', 'tree'],
+  ['kubernetes.io~secret', 'tree'],
+  ['kubernetes.io~projected', 'tree'],
+  ['kubernetes.io~downward-api', 'tree'],
+  ['kubernetes.io~local-volume', 'fileSystem'],
+  ['kubernetes.io~nfs', 'fileSystem'],
+]);
+
+/** `directoryOf` tells where a volume is mounted, if it is. */
+export function volumeMeasures(
+  pod: Pod,
+  directoryOf: (volumeName: string) => string | undefined,
+): VolumeMeasure[] {
+  return (pod.spec.volumes ?? []).flatMap((volume) => {
+    const directory = directoryOf(volume.name);
+    if (directory === undefined) return [];
+    const by = measures.get(pluginFolder(directory, pod.metadata.uid ?? '') ?? '');
+    if (by === undefined) return [];
+    const claim = claimName(pod, volume);
+    const pvcRef =
+      claim === undefined ? {} : { pvcRef: { name: claim, namespace: pod.metadata.namespace ?? '' } };
+    return [{ name: volume.name, directory, by, isEphemeral: isEphemeral(volume), ...pvcRef }];
+  });
+}
+
+/** That of `…/pods/<uid>/volumes/<plugin>/<name>`. */
+function pluginFolder(directory: string, podUid: string): string | undefined {
+  const [pods, uid, volumes, plugin] = directory.split('/').slice(-5);
+  return pods === 'pods' && uid === podUid && volumes === 'volumes' ? plugin : undefined;
+}
+
+function claimName(
+  { metadata }: Pod,
+  { name, persistentVolumeClaim, ephemeral }: Volume,
+): string | undefined {
+  if (persistentVolumeClaim !== undefined) return persistentVolumeClaim.claimName;
+  return ephemeral === undefined ? undefined : `${metadata.name}-${name}`;
+}
+
+/** What takes room on the node's disk and goes with the pod. */
+function isEphemeral({ emptyDir, configMap }: Volume): boolean {
+  return configMap !== undefined || (emptyDir !== undefined && (emptyDir.medium ?? '') === '');
+}

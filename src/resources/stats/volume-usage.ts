@@ -1,0 +1,156 @@
+/** What the volumes of pods take, measured in the background, as it may take long and nobody should wait for it. */
+import {
+  type Clock,
+  errorText,
+  isCancelled,
+  jitter,
+  sleep,
+  TimedOut,
+  throwIfCancelled,
+  withTimeout,
+} from '../../async/index.js';
+import type { Timeline } from '../../timeline/index.js';
+import type { DirectoryUsage, Machine } from './machine.js';
+import { capacityOf, type PodVolumeUsage } from './pod-summary.js';
+import type { VolumeStats } from './summary-types.js';
+import type { VolumeMeasure } from './volume-measures.js';
+
+export interface PodToMeasure {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly volumes: readonly VolumeMeasure[];
+}
+
+export interface VolumeUsagesOptions {
+  readonly clock: Clock;
+  readonly machine: Pick<Machine, 'fileSystem' | 'tree'>;
+  readonly timeline: Pick<Timeline, 'record'>;
+  /** From the end of a pass over all pods to the next, and up to twice as long. */
+  readonly periodMs: number;
+  readonly pods: () => readonly PodToMeasure[];
+  readonly random?: () => number;
+}
+
+/** One that takes longer is left behind, as with a server that hangs; the last figures of it stay. */
+const patienceMs: Readonly<Record<VolumeMeasure['by'], number>> = { tree: 120_000, fileSystem: 10_000 };
+const spread = 1;
+
+export class VolumeUsages {
+  readonly #options: VolumeUsagesOptions;
+  #byPod: ReadonlyMap<string, PodVolumeUsage> = new Map();
+  /** While it is under way no other is begun of its kind, so that hanging servers hold one thread at most. */
+  #stuck: { readonly directory: string; readonly by: VolumeMeasure['by'] } | undefined;
+
+  constructor(options: VolumeUsagesOptions) {
+    this.#options = options;
+  }
+
+  of(podUid: string): PodVolumeUsage | undefined {
+    return this.#byPod.get(podUid);
+  }
+
+  /** What is known of each claim, however many pods share it. */
+  claims(): readonly VolumeStats[] {
+    const found = new Map<string, VolumeStats>();
+    for (const { volumes } of this.#byPod.values()) {
+      for (const volume of volumes) {
+        const { pvcRef } = volume;
+        if (pvcRef !== undefined) found.set(`${pvcRef.namespace}/${pvcRef.name}`, volume);
+      }
+    }
+    return [...found.values()];
+  }
+
+  /** Rejects with `Cancelled` at the end. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, periodMs, random } = this.#options;
+    for (;;) {
+      await sleep(clock, jitter(periodMs, random, spread), signal);
+      await this.measureAll(signal);
+    }
+  }
+
+  /** Pod by pod, so that it never takes much of the machine at once. */
+  async measureAll(signal?: AbortSignal): Promise<void> {
+    const measured = new Map<string, PodVolumeUsage>();
+    for (const pod of this.#options.pods()) {
+      throwIfCancelled(signal);
+      const usage = await this.#measurePod(pod, signal);
+      if (usage !== undefined) measured.set(pod.uid, usage);
+    }
+    this.#byPod = measured;
+  }
+
+  async #measurePod(
+    { uid, name, namespace, volumes }: PodToMeasure,
+    signal: AbortSignal | undefined,
+  ): Promise<PodVolumeUsage | undefined> {
+    const known = this.#byPod.get(uid);
+    const stats: VolumeStats[] = [];
+    let ephemeral: DirectoryUsage = { usedBytes: 0, inodesUsed: 0 };
+    for (const volume of volumes) {
+      let found = known?.volumes.find((one) => one.name === volume.name);
+      try {
+        found = (await this.#inTime(volume, signal)) ?? found;
+      } catch (error) {
+        if (isCancelled(error)) throw error;
+        this.#options.timeline.record({
+          kind: 'notice',
+          what: 'stats.volume',
+          message: `volume ${volume.name} could not be measured: ${errorText(error)}`,
+          level: 'debug',
+          pod: { uid, name, namespace },
+        });
+      }
+      if (found === undefined) continue;
+      stats.push(found);
+      if (!volume.isEphemeral) continue;
+      ephemeral = {
+        usedBytes: ephemeral.usedBytes + (found.usedBytes ?? 0),
+        inodesUsed: ephemeral.inodesUsed + (found.inodesUsed ?? 0),
+      };
+    }
+    return stats.length === 0 ? undefined : { volumes: stats, ephemeral };
+  }
+
+  /** Undefined when it took too long, or when the one before still does. */
+  async #inTime(volume: VolumeMeasure, signal: AbortSignal | undefined): Promise<VolumeStats | undefined> {
+    if (this.#stuck?.by === volume.by) return undefined;
+    let reading: Promise<VolumeStats> | undefined;
+    try {
+      return await withTimeout(this.#options.clock, patienceMs[volume.by], signal, (inTime) => {
+        reading = this.#read(volume, inTime);
+        return reading;
+      });
+    } catch (error) {
+      if (!(error instanceof TimedOut) || reading === undefined) throw error;
+      this.#leave(volume, reading);
+      return undefined;
+    }
+  }
+
+  #leave({ directory, by }: VolumeMeasure, reading: Promise<unknown>): void {
+    const stuck = { directory, by };
+    this.#stuck = stuck;
+    this.#options.timeline.record({
+      kind: 'notice',
+      what: 'stats.volume',
+      message: `${directory} takes longer than ${patienceMs[by] / 1000} s to measure; its last figures stay`,
+      level: 'warn',
+    });
+    const over = (): void => {
+      if (this.#stuck === stuck) this.#stuck = undefined;
+    };
+    reading.then(over, over);
+  }
+
+  async #read({ name, directory, by, pvcRef }: VolumeMeasure, signal: AbortSignal): Promise<VolumeStats> {
+    const { machine } = this.#options;
+    const { time, ...fs } = await machine.fileSystem(directory);
+    const named = { name, ...(pvcRef === undefined ? {} : { pvcRef: { ...pvcRef } }) };
+    if (by === 'fileSystem') return { time, ...fs, ...named };
+    const used = await machine.tree(directory, signal);
+    return { time, ...capacityOf({ time, ...fs }), ...used, ...named };
+  }
+}

@@ -1,0 +1,215 @@
+import { linkSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../async/index.js';
+import type { Pod, Volume } from '../../kube/index.js';
+import { Registry } from '../../metrics/index.js';
+import { Timeline } from '../../timeline/index.js';
+import { linuxMachine } from './machine.js';
+import type { FsStats } from './summary-types.js';
+import { type VolumeMeasure, volumeMeasures } from './volume-measures.js';
+import { registerVolumeMetrics } from './volume-metrics.js';
+import { type PodToMeasure, VolumeUsages, type VolumeUsagesOptions } from './volume-usage.js';
+
+const time = '2026-01-01T00:00:00Z';
+const fs: FsStats = {
+  time,
+  capacityBytes: 1000,
+  availableBytes: 600,
+  usedBytes: 400,
+  inodes: 100,
+  inodesFree: 90,
+  inodesUsed: 10,
+};
+
+describe('volumeMeasures', () => {
+  const below = (plugin: string): string => `/root/pods/u1/volumes/kubernetes.io~${plugin}/v`;
+  it.each<[string, Omit<Volume, 'name'>, string | undefined, Partial<VolumeMeasure> | undefined]>([
+    ['an emptyDir by its files', { emptyDir: {} }, below('empty-dir'), { by: 'tree', isEphemeral: true }],
+    [
+      'an emptyDir in memory is not on the disk',
+      { emptyDir: { medium: 'Memory' } },
+      below('empty-dir'),
+      { by: 'tree', isEphemeral: false },
+    ],
+    ['a ConfigMap is on the disk', { configMap: {} }, below('configmap'), { by: 'tree', isEphemeral: true }],
+    ['a Secret is in memory', { secret: {} }, below('secret'), { by: 'tree', isEphemeral: false }],
+    ['a projected one too', { projected: {} }, below('projected'), { by: 'tree', isEphemeral: false }],
+    [
+      'a claim by its file system and name',
+      { persistentVolumeClaim: { claimName: 'data' } },
+      below('nfs'),
+      { by: 'fileSystem', isEphemeral: false, pvcRef: { name: 'data', namespace: 'n' } },
+    ],
+    [
+      'a claim of its own by the name that it is given',
+      { ephemeral: {} },
+      below('local-volume'),
+      { by: 'fileSystem', pvcRef: { name: 'a-v', namespace: 'n' } },
+    ],
+    ['not a folder of the machine', { hostPath: { path: '/srv' } }, '/srv', undefined],
+    ['not what is not mounted', { emptyDir: {} }, undefined, undefined],
+    ["not another pod's", { emptyDir: {} }, '/root/pods/u2/volumes/kubernetes.io~empty-dir/v', undefined],
+  ])('%s', (_rule, source, directory, expected) => {
+    const pod: Pod = {
+      metadata: { name: 'a', namespace: 'n', uid: 'u1' },
+      spec: { containers: [], volumes: [{ name: 'v', ...source }] },
+    };
+    const found = volumeMeasures(pod, (name) => (name === 'v' ? directory : undefined));
+    if (expected === undefined) expect(found).toEqual([]);
+    else expect(found).toEqual([expect.objectContaining({ name: 'v', directory, ...expected })]);
+  });
+});
+
+function pod(uid: string, volumes: readonly VolumeMeasure[]): PodToMeasure {
+  return { uid, name: uid, namespace: 'n', volumes };
+}
+const scratch: VolumeMeasure = { name: 'scratch', directory: '/s', by: 'tree', isEphemeral: true };
+const claim: VolumeMeasure = {
+  name: 'data',
+  directory: '/d',
+  by: 'fileSystem',
+  isEphemeral: false,
+  pvcRef: { name: 'data', namespace: 'n' },
+};
+
+function usages(more: Partial<VolumeUsagesOptions> & Pick<VolumeUsagesOptions, 'pods'>) {
+  const clock = new VirtualClock();
+  const notes: string[] = [];
+  const machine: VolumeUsagesOptions['machine'] = {
+    fileSystem: async () => fs,
+    tree: async () => ({ usedBytes: 50, inodesUsed: 5 }),
+  };
+  const timeline = new Timeline({ clock });
+  timeline.subscribe(({ message }) => notes.push(message));
+  const options = { clock, machine, timeline, periodMs: 60_000, random: () => 0.5, ...more };
+  return { clock, notes, volumes: new VolumeUsages(options) };
+}
+
+describe('VolumeUsages', () => {
+  it('tells all six numbers, and what counts as ephemeral storage', async () => {
+    const { volumes } = usages({ pods: () => [pod('a', [scratch, claim]), pod('b', [])] });
+    await volumes.measureAll();
+    expect(volumes.of('a')).toEqual({
+      volumes: [
+        { ...fs, name: 'scratch', usedBytes: 50, inodesUsed: 5 },
+        { ...fs, name: 'data', pvcRef: { name: 'data', namespace: 'n' } },
+      ],
+      ephemeral: { usedBytes: 50, inodesUsed: 5 },
+    });
+    expect(volumes.of('b')).toBeUndefined();
+  });
+
+  it('measures once a period, up to twice as late, and forgets pods that are gone', async () => {
+    let pods = [pod('a', [scratch])];
+    const { clock, volumes } = usages({ pods: () => pods });
+    const stop = new AbortController();
+    const run = volumes.run(stop.signal).catch(() => undefined);
+    await clock.advance(89_999);
+    expect(volumes.of('a')).toBeUndefined();
+    await clock.advance(1);
+    expect(volumes.of('a')?.volumes).toHaveLength(1);
+    pods = [];
+    await clock.advance(90_000);
+    expect(volumes.of('a')).toBeUndefined();
+    stop.abort();
+    await run;
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('what fails keeps its last figures and holds up no other', async () => {
+    let fails = false;
+    const fileSystem = async (place: string): Promise<FsStats> => {
+      if (fails && place === '/s') throw new Error('input/output error');
+      return fs;
+    };
+    const tree = async () => ({ usedBytes: 50, inodesUsed: 5 });
+    const { volumes, notes } = usages({
+      pods: () => [pod('a', [scratch, claim])],
+      machine: { fileSystem, tree },
+    });
+    await volumes.measureAll();
+    fails = true;
+    await volumes.measureAll();
+    expect(volumes.of('a')?.volumes.map(({ name }) => name)).toEqual(['scratch', 'data']);
+    expect(notes).toEqual(['volume scratch could not be measured: input/output error']);
+  });
+
+  it('a server that hangs is left behind, and asked again only when it has answered', async () => {
+    let asked = 0;
+    let answer: (stats: FsStats) => void = () => undefined;
+    const fileSystem = (place: string): Promise<FsStats> => {
+      if (place !== '/d') return Promise.resolve(fs);
+      asked++;
+      return new Promise((resolve) => {
+        answer = resolve;
+      });
+    };
+    const tree = async () => ({ usedBytes: 50, inodesUsed: 5 });
+    const { clock, volumes, notes } = usages({
+      pods: () => [pod('a', [claim]), pod('b', [claim]), pod('c', [scratch])],
+      machine: { fileSystem, tree },
+    });
+    const pass = volumes.measureAll();
+    await clock.advance(10_000);
+    await pass;
+    await volumes.measureAll();
+    expect([asked, volumes.of('a'), volumes.of('c')?.volumes.length]).toEqual([1, undefined, 1]);
+    expect(notes).toEqual(['/d takes longer than 10 s to measure; its last figures stay']);
+    answer(fs);
+    await clock.advance(0);
+    const next = volumes.measureAll();
+    await clock.advance(0);
+    expect(asked).toBe(2);
+    answer(fs);
+    await clock.advance(10_000);
+    await next;
+    expect(volumes.of('a')?.volumes).toHaveLength(1);
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe('metrics of claims', () => {
+  it('are one set of series for a claim that two pods share, and none when it is gone', async () => {
+    let pods = [pod('a', [claim, scratch]), pod('b', [claim])];
+    const { volumes } = usages({ pods: () => pods });
+    const registry = new Registry();
+    registerVolumeMetrics(registry, () => volumes.claims());
+    await volumes.measureAll();
+    const lines = registry
+      .text()
+      .split('\n')
+      .filter((line) => !line.startsWith('#') && line !== '');
+    const labels = '{namespace="n",persistentvolumeclaim="data"}';
+    expect(lines).toEqual([
+      `kubelet_volume_stats_available_bytes${labels} 600`,
+      `kubelet_volume_stats_capacity_bytes${labels} 1000`,
+      `kubelet_volume_stats_inodes${labels} 100`,
+      `kubelet_volume_stats_inodes_free${labels} 90`,
+      `kubelet_volume_stats_inodes_used${labels} 10`,
+      `kubelet_volume_stats_used_bytes${labels} 400`,
+    ]);
+    pods = [];
+    await volumes.measureAll();
+    expect(registry.text()).toBe('');
+  });
+});
+
+describe('a tree on this machine', () => {
+  const top = mkdtempSync(path.join(tmpdir(), 'nodelet-tree-'));
+  afterAll(() => rmSync(top, { recursive: true }));
+  it('is the sum of its blocks, with each file once and links not followed', async () => {
+    mkdirSync(path.join(top, 'folder'));
+    const file = path.join(top, 'folder', 'file');
+    writeFileSync(file, 'x'.repeat(100_000));
+    linkSync(file, path.join(top, 'same'));
+    symlinkSync('/usr', path.join(top, 'elsewhere'));
+    const blocks = ['', 'folder', 'folder/file'].map((name) => statSync(path.join(top, name)).blocks);
+    const { tree } = linuxMachine({ clock: new VirtualClock() });
+    const { usedBytes, inodesUsed } = await tree(top);
+    expect(inodesUsed).toBe(4);
+    expect(usedBytes).toBe(512 * blocks.reduce((sum, count) => sum + count, 0));
+    await expect(tree(path.join(top, 'nowhere'))).rejects.toThrow('ENOENT');
+  });
+});
