@@ -125,6 +125,14 @@ function commandLine(pid: number): string[] {
   }
 }
 
+/** The process with this command line; undefined when there is none. */
+export function pidOf(argv: readonly string[]): number | undefined {
+  const wanted = [...argv, ''].join('\0');
+  return readdirSync('/proc')
+    .map(Number)
+    .find((pid) => pid > 0 && commandLine(pid).join('\0') === wanted);
+}
+
 /** What runs left below their folder; nothing when all went well. */
 export function leftovers(stateDir: string): string[] {
   return existsSync(stateDir) ? readdirSync(stateDir, { recursive: true }).map(String) : [];

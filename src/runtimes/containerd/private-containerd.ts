@@ -2,12 +2,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Clock, isCancelled, sleep, TaskGroup } from '../../async/index.js';
 import { connectCri } from '../../cri/index.js';
-import { identify, isAlive } from '../process/identity.js';
+import { identify, living } from '../process/identity.js';
 import { lastLines, runCommand, systemEnvironment } from './command.js';
 import { containerdConfig } from './containerd-config.js';
 import { writeArchive } from './oci.js';
@@ -104,7 +104,7 @@ export class PrivateContainerd {
     await mkdir(dataDir, { recursive: true, mode: 0o711 });
     await mkdir(runtimeDir, { recursive: true, mode: 0o711 });
     await mkdir(this.#network.confDir, { recursive: true });
-    await this.#endOrphan();
+    await this.#endOrphans();
     if (cniBinDir !== undefined) await configureNetwork(this.#network);
     const state = path.join(runtimeDir, 'containerd');
     const places = {
@@ -132,22 +132,19 @@ export class PrivateContainerd {
     return path.join(this.#options.dataDir, 'containerd.log');
   }
 
-  get #identityFile(): string {
-    return path.join(this.#options.runtimeDir, 'containerd.pid');
-  }
-
-  /** A nodelet that was killed leaves its containerd behind; two must not use the same folders. */
-  async #endOrphan(): Promise<void> {
-    const text = await readFile(this.#identityFile, 'utf8').catch(() => undefined);
-    const [, pid, startTime] = /^(\d+) (.+)$/.exec(text?.trim() ?? '') ?? [];
-    if (pid === undefined || startTime === undefined) return;
-    const orphan = { pid: Number(pid), startTime };
+  /**
+   * A nodelet that was killed leaves its containerd behind; two must not use the same folders. It is found by what it was
+   * started with: whatever is written down of it could be missing when nodelet was killed in between.
+   */
+  async #endOrphans(): Promise<void> {
     const { clock } = this.#options;
     const giveUpMs = clock.monotonic() + stopTimeoutMs;
-    if (await isAlive(orphan)) process.kill(orphan.pid, 'SIGTERM');
-    while (await isAlive(orphan)) {
-      if (clock.monotonic() > giveUpMs) process.kill(orphan.pid, 'SIGKILL');
+    let orphans = await processesOf(this.#configFile);
+    for (const { pid } of orphans) end(pid, 'SIGTERM');
+    while (orphans.length > 0) {
       await sleep(clock, pollMs);
+      orphans = [...(await living(orphans))];
+      if (clock.monotonic() > giveUpMs) for (const { pid } of orphans) end(pid, 'SIGKILL');
     }
   }
 
@@ -167,8 +164,6 @@ export class PrivateContainerd {
     this.#child = child;
     await Promise.race([once(child, 'spawn'), failed]);
     failed.catch(() => {});
-    const { pid = 0 } = child;
-    await writeFile(this.#identityFile, `${pid} ${identify(pid).startTime}\n`);
     await this.#untilServing(child);
   }
 
@@ -253,6 +248,31 @@ export async function importImages(endpoint: string, archive: string, signal?: A
     timeoutMs: 300_000,
     ...(signal === undefined ? {} : { signal }),
   });
+}
+
+/** The containerds that were started with this configuration. */
+async function processesOf(configFile: string): Promise<ReturnType<typeof identify>[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  return pids.filter((pid) => isStartedWith(pid, configFile)).map(identify);
+}
+
+function isStartedWith(pid: number, configFile: string): boolean {
+  try {
+    const [program = '', flag, file] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    return path.basename(program) === 'containerd' && flag === '--config' && file === configFile;
+  } catch {
+    // It has ended meanwhile.
+    return false;
+  }
+}
+
+function end(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // It has ended by itself.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
 }
 
 function isRunning(child: ChildProcess): boolean {
