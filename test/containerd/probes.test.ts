@@ -104,7 +104,7 @@ describe.concurrent('liveness', () => {
       (one) => first(one)?.restartCount === 1,
       30_000,
     );
-    expect(first(status)?.lastState?.terminated?.exitCode).toBe(0);
+    expect(first(status)).toMatchObject({ lastState: { terminated: { exitCode: 0 } } });
     expect(told('listens', 'event.Unhealthy')).toMatch(
       /Liveness probe failed: dial tcp 10\.88\.\d+\.\d+:8080: connect: connection refused/,
     );
