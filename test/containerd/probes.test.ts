@@ -104,7 +104,8 @@ describe.concurrent('liveness', () => {
       (one) => first(one)?.restartCount === 1,
       30_000,
     );
-    expect(first(status)).toMatchObject({ lastState: { terminated: { exitCode: 0 } } });
+    const seen = `${JSON.stringify(first(status))}\n${node.logOf('listens').join('\n')}`;
+    expect(first(status)?.lastState?.terminated, seen).toMatchObject({ exitCode: 0 });
     expect(told('listens', 'event.Unhealthy')).toMatch(
       /Liveness probe failed: dial tcp 10\.88\.\d+\.\d+:8080: connect: connection refused/,
     );

@@ -151,6 +151,15 @@ describe('GarbageCollector', () => {
     await collector.collect();
     expect(calls).toEqual(['remove t0', 'remove t1']);
   });
+  it('keeps the last end of a container that is about to start again, and what was made for that', async () => {
+    const { collector, calls } = scene([
+      { id: 'first', uid: 'p', createdAt: 1n },
+      { id: 'ended', uid: 'p', createdAt: 2n },
+      { id: 'made', uid: 'p', createdAt: 3n, state: ContainerState.CONTAINER_CREATED },
+    ]);
+    await collector.collect();
+    expect(calls).toEqual(['remove first']);
+  });
   it('leaves containers younger than the minimum age', async () => {
     const young = BigInt(new VirtualClock().now()) * 1_000_000n;
     const { collector, calls, clock } = scene([{ id: 'a', uid: 'p', createdAt: young }], [], {

@@ -188,6 +188,7 @@ export class GarbageCollector {
   ): Promise<ReadonlySet<string>> {
     const { clock, policy, allSourcesReady, forgetPod, podStates } = this.#options;
     const newestAllowedNs = BigInt(Math.trunc(clock.now() - policy.minAgeMs)) * 1_000_000n;
+    const isNewest = newestOfNames(containers);
     const dead = containers
       .filter(
         ({ state, createdAt }) => state !== ContainerState.CONTAINER_RUNNING && createdAt <= newestAllowedNs,
@@ -199,6 +200,7 @@ export class GarbageCollector {
           podUid: labels[criLabels.podUid] ?? '',
           createdAtNs: createdAt,
           isUnknown: observedState(state) === 'unknown',
+          mayStart: state === ContainerState.CONTAINER_CREATED && isNewest(id),
         }),
       );
     const mayForget = allSourcesReady();
@@ -314,4 +316,17 @@ export class GarbageCollector {
     const { containerLogsDir, cri, timeline } = this.#options;
     if (containerLogsDir !== undefined) await cleanLogLinks({ timeline, containerLogsDir, cri });
   }
+}
+
+/** Whether a container is the newest of those that its pod has under its name. */
+function newestOfNames(containers: readonly Container[]): (id: string) => boolean {
+  const newest = new Map<string, Container>();
+  for (const container of containers) {
+    const { labels } = container;
+    const name = `${labels[criLabels.podUid]}/${labels[criLabels.containerName]}`;
+    const known = newest.get(name);
+    if (known === undefined || container.createdAt > known.createdAt) newest.set(name, container);
+  }
+  const ids = new Set([...newest.values()].map(({ id }) => id));
+  return (id) => ids.has(id);
 }

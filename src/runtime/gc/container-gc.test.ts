@@ -13,6 +13,11 @@ const dead = (id: string, createdAt: number, podUid = 'p', name = 'c'): DeadCont
   podUid,
   createdAtNs: BigInt(createdAt),
   isUnknown: false,
+  mayStart: false,
+});
+const starting = (id: string, createdAt: number): DeadContainer => ({
+  ...dead(id, createdAt),
+  mayStart: true,
 });
 const keepAll = { minAgeMs: 0, maxPerContainer: -1, maxTotal: -1 };
 const three = [dead('t0', 0), dead('t2', 2), dead('t1', 1)];
@@ -36,6 +41,15 @@ describe('containersToRemove', () => {
       ['t0', 't1'],
     ],
     ['none per container', three, { ...keepAll, maxPerContainer: 0 }, [], true, ['t0', 't1', 't2']],
+    [
+      'one that is about to start leaves the newest end before it',
+      [...three, starting('t3', 3)],
+      { ...keepAll, maxPerContainer: 1 },
+      [],
+      true,
+      ['t0', 't1'],
+    ],
+    ['one that was made for a pod that is gone goes, too', [starting('t3', 3)], keepAll, ['p'], true, ['t3']],
     ['a pod that is gone loses all', three, keepAll, ['p'], true, ['t0', 't1', 't2']],
     ['but not before all sources are ready', three, keepAll, ['p'], false, []],
     ['in all: first an equal share for each', two, { ...keepAll, maxTotal: 4 }, [], true, ['a1']],

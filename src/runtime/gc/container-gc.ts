@@ -7,6 +7,8 @@ export interface DeadContainer {
   readonly podUid: string;
   readonly createdAtNs: bigint;
   readonly isUnknown: boolean;
+  /** Whether it was made and not started, and is the newest of its name: it may run in a moment. */
+  readonly mayStart: boolean;
 }
 
 export interface ContainerGcPolicy {
@@ -55,6 +57,10 @@ export function containersToRemove({
     for (const group of groups.filter(gone)) remove(group, podIsGone);
     groups = groups.filter((group) => !gone(group));
   }
+  // It is not among the dead ones, of which the newest stay: the end before it is the pod's last.
+  groups = groups
+    .map((group) => group.filter(({ mayStart }) => !mayStart))
+    .filter((group) => group.length > 0);
   const cut = (keep: number, because: string): void => {
     for (const group of groups) remove(group.slice(keep), because);
     groups = groups.map((group) => group.slice(0, keep)).filter((group) => group.length > 0);
