@@ -138,24 +138,34 @@ export function linuxMachine({
   };
 }
 
+/** So that a pod with very many of them cannot fill the agent's memory. */
+const mostRemembered = 100_000;
+
 async function treeUsage(top: string, signal?: AbortSignal): Promise<DirectoryUsage> {
   const { dev } = await lstat(top);
   const seen = new Set<number>();
-  const waiting = [top];
+  const directories: string[] = [];
   let usedBytes = 0;
   let inodesUsed = 0;
-  for (let place = waiting.pop(); place !== undefined; place = waiting.pop()) {
+  const count = async (place: string): Promise<void> => {
     throwIfCancelled(signal);
+    if (directories.length > mostRemembered)
+      throw new Error(`${top} has too many directories to be measured`);
     // What goes while it is counted does not count.
     const facts = await lstat(place).catch(ifGone);
-    if (facts === undefined || facts.dev !== dev || seen.has(facts.ino)) continue;
-    if (facts.nlink > 1 && !facts.isDirectory()) seen.add(facts.ino);
+    if (facts === undefined || facts.dev !== dev || seen.has(facts.ino)) return;
     usedBytes += facts.blocks * blockBytes;
     inodesUsed++;
-    if (!facts.isDirectory()) continue;
+    if (facts.isDirectory()) directories.push(place);
+    else if (facts.nlink > 1 && seen.size < mostRemembered) seen.add(facts.ino);
+  };
+  await count(top);
+  for (let place = directories.pop(); place !== undefined; place = directories.pop()) {
+    if (directories.length > mostRemembered)
+      throw new Error(`${top} has too many directories to be measured`);
     const directory = await opendir(place).catch(ifGone);
     if (directory === undefined) continue;
-    for await (const { name } of directory) waiting.push(path.join(place, name));
+    for await (const { name } of directory) await count(path.join(place, name));
   }
   return { usedBytes, inodesUsed };
 }
