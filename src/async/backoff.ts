@@ -1,8 +1,9 @@
 /** Exponential back-off by key, counted from a reference time that the caller knows. */
+import { BoundedMap } from './bounded-map.js';
 
 interface Entry {
-  delayMs: number;
-  lastUpdateMs: number;
+  readonly delayMs: number;
+  readonly lastUpdateMs: number;
 }
 
 export interface BackoffOptions {
@@ -15,11 +16,13 @@ export interface BackoffOptions {
 }
 
 export class Backoff {
-  readonly #entries = new Map<string, Entry>();
-  readonly #options: Required<BackoffOptions>;
+  readonly #entries: BoundedMap<string, Entry>;
+  readonly #options: Omit<BackoffOptions, 'maxEntries'>;
 
   constructor(options: BackoffOptions) {
-    this.#options = { maxEntries: 10_000, ...options, initialMs: Math.min(options.initialMs, options.maxMs) };
+    const { maxEntries = 10_000, ...delays } = options;
+    this.#options = { ...delays, initialMs: Math.min(options.initialMs, options.maxMs) };
+    this.#entries = new BoundedMap({ maxEntries });
   }
 
   get size(): number {
@@ -47,16 +50,9 @@ export class Backoff {
   /** Moves to the next delay: the first one, or twice the last, up to the maximum. */
   advance(key: string, sinceMs: number, nowMs: number): void {
     const entry = this.#entries.get(key);
-    this.#entries.delete(key);
     const isNew = entry === undefined || sinceMs - entry.lastUpdateMs > this.#options.resetAfterMs;
     const delayMs = isNew ? this.#options.initialMs : Math.min(entry.delayMs * 2, this.#options.maxMs);
     this.#entries.set(key, { delayMs, lastUpdateMs: nowMs });
-    if (this.#entries.size > this.#options.maxEntries) {
-      for (const oldest of this.#entries.keys()) {
-        this.#entries.delete(oldest);
-        break;
-      }
-    }
   }
 
   reset(key: string): void {

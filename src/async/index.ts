@@ -1,5 +1,7 @@
 /** Time, tasks, channels and queues: what every room waits with. */
 export * from './backoff.js';
+export * from './bounded-map.js';
+export * from './byte-reader.js';
 export * from './channel.js';
 export * from './clock.js';
 export * from './error-text.js';
