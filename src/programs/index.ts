@@ -1,0 +1,16 @@
+/** The one place that starts programs: what they may be given, how long they may run, and how much they may say. */
+export * from './checked-word.js';
+export { CommandLine, type ProgramName } from './command-line.js';
+export * from './environment.js';
+export { type NfsSource, nfsSource, parseNfsSource } from './nfs-source.js';
+export {
+  endText,
+  type ProgramEnd,
+  type ProgramOutput,
+  type RunOptions,
+  runProgram,
+  runProgramSync,
+  streamProgram,
+} from './run.js';
+export { type ProgramFailure, type ShellRunOptions, Shells } from './shells.js';
+export { type ChildProcess, killProgram, type StartOptions, startProgram } from './start.js';

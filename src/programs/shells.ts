@@ -1,0 +1,210 @@
+/**
+ * Runs programs through shells that wait for them: to start a process copies much of what the starting one has, which takes
+ * an agent milliseconds and a shell next to nothing.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:os';
+import { StringDecoder } from 'node:string_decoder';
+import { Cancelled, type Clock, throwIfCancelled } from '../async/clock.js';
+import type { CommandLine } from './command-line.js';
+import { programPath } from './environment.js';
+
+/** How a program ended that did not succeed. */
+export interface ProgramFailure {
+  /** `exit status 32`, `signal: SIGKILL`, `no end within 60s` … */
+  readonly status: string;
+  /** Undefined when the program did not end by itself. */
+  readonly exitCode: number | undefined;
+  /** Both of its outputs, cut. */
+  readonly output: string;
+  readonly timedOut: boolean;
+}
+
+export interface ShellRunOptions {
+  /** A program that runs longer is killed with all of its process group. */
+  readonly limitMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const outputLimitBytes = 16 * 1024;
+
+/** Shells that wait for the next program; others end with theirs. */
+const maxIdle = 4;
+const idleMs = 10_000;
+const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
+
+export class Shells {
+  readonly #clock: Clock;
+  readonly #idle: Shell[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Undefined on success. A program that does not end in time is killed and not waited for: in an uninterruptible
+   * sleep, as with a file server that is away, it would not even end by that.
+   */
+  run(line: CommandLine, { limitMs, signal }: ShellRunOptions): Promise<ProgramFailure | undefined> {
+    return new Promise((resolve, reject) => {
+      throwIfCancelled(signal);
+      const shell = this.#idle.pop() ?? new Shell((gone) => this.#forget(gone));
+      const release = (): void => {
+        timer.cancel();
+        signal?.removeEventListener('abort', onAbort);
+      };
+      const onAbort = (): void => {
+        release();
+        shell.kill();
+        reject(new Cancelled());
+      };
+      const timer = this.#clock.setTimer(limitMs, () => {
+        release();
+        const { output } = shell;
+        shell.kill();
+        const status = `no end within ${limitMs / 1000}s`;
+        resolve({ status, exitCode: undefined, output, timedOut: true });
+      });
+      signal?.addEventListener('abort', onAbort, { once: true });
+      shell.run([line.program, ...line.words], (end) => {
+        release();
+        if ('code' in end) this.#rest(shell);
+        resolve(failureOf(end));
+      });
+    });
+  }
+
+  #rest(shell: Shell): void {
+    if (this.#idle.length >= maxIdle) {
+      shell.end();
+      return;
+    }
+    this.#idle.push(shell);
+    shell.rest(() => {
+      this.#forget(shell);
+      shell.end();
+    });
+  }
+
+  #forget(shell: Shell): void {
+    const place = this.#idle.indexOf(shell);
+    if (place >= 0) this.#idle.splice(place, 1);
+  }
+}
+
+type End = { readonly output: string } & ({ readonly code: number } | { readonly failure: string });
+
+class Shell {
+  readonly #process: ChildProcess;
+  readonly #decoder = new StringDecoder('utf8');
+  /** No program prints this. */
+  readonly #mark = `\n${randomUUID()} `;
+  #text = '';
+  #done: ((end: End) => void) | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
+
+  constructor(onGone: (shell: Shell) => void) {
+    // In a group of its own, so that it can be killed with the program that it runs.
+    this.#process = spawn('/bin/sh', [], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+      detached: true,
+      cwd: '/',
+      // Failures are told by words, which must not be in the user's language.
+      env: { LC_ALL: 'C' },
+    });
+    const ended = (failure: string): void => {
+      onGone(this);
+      this.#finish({ failure, output: this.output });
+    };
+    this.#process.on('error', (error) => ended(error.message));
+    this.#process.on('exit', (code, killedBy) => ended(`the shell ended with ${killedBy ?? code}`));
+    // A shell that ended is told of by its exit.
+    this.#process.stdin?.on('error', () => undefined);
+    this.#process.stdout?.on('data', (chunk: Buffer) => this.#read(chunk));
+  }
+
+  /** What the program has said so far. */
+  get output(): string {
+    return this.#text.slice(0, outputLimitBytes);
+  }
+
+  /** `done` is called once, unless the shell is killed before. */
+  run(words: readonly string[], done: (end: End) => void): void {
+    clearTimeout(this.#idleTimer);
+    this.#hold(true);
+    this.#text = '';
+    this.#done = done;
+    const command = `PATH=${quoted(programPath())} ${words.map(quoted).join(' ')}`;
+    this.#process.stdin?.write(`${command} 2>&1 </dev/null; printf '${this.#mark}%d\\n' $?\n`);
+  }
+
+  /** Waits for the next program; `onLimit` is called when none comes. */
+  rest(onLimit: () => void): void {
+    this.#hold(false);
+    this.#idleTimer = setTimeout(onLimit, idleMs);
+    this.#idleTimer.unref();
+  }
+
+  /** Lets an idle shell go. */
+  end(): void {
+    this.#process.stdin?.end();
+  }
+
+  kill(): void {
+    this.#done = undefined;
+    const { pid } = this.#process;
+    this.#hold(false);
+    try {
+      if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+    } catch (error) {
+      // It ended by itself a moment ago.
+      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    }
+  }
+
+  /** Whether this process must not end before the shell. */
+  #hold(isBusy: boolean): void {
+    for (const part of [this.#process, this.#process.stdin, this.#process.stdout]) {
+      // Pipes are sockets, whose types say less than they can do.
+      const holder = part as { ref?(): void; unref?(): void } | null;
+      if (isBusy) holder?.ref?.();
+      else holder?.unref?.();
+    }
+  }
+
+  #read(chunk: Buffer): void {
+    this.#text += this.#decoder.write(chunk);
+    const mark = this.#text.lastIndexOf(this.#mark);
+    if (mark < 0 || !this.#text.endsWith('\n')) {
+      // The beginning is what is shown; the end may be a part of the mark.
+      if (this.#text.length > 2 * outputLimitBytes) {
+        this.#text = this.#text.slice(0, outputLimitBytes) + this.#text.slice(-outputLimitBytes);
+      }
+      return;
+    }
+    const code = Number(this.#text.slice(mark + this.#mark.length));
+    this.#finish({ code, output: this.#text.slice(0, Math.min(mark, outputLimitBytes)) });
+  }
+
+  #finish(end: End): void {
+    const done = this.#done;
+    this.#done = undefined;
+    done?.(end);
+  }
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+function failureOf(end: End): ProgramFailure | undefined {
+  const { output } = end;
+  if ('failure' in end) return { status: end.failure, exitCode: undefined, output, timedOut: false };
+  if (end.code === 0) return undefined;
+  // A shell tells a signal by a number above 128.
+  const killedBy = signalNames.get(end.code - 128);
+  return killedBy === undefined
+    ? { status: `exit status ${end.code}`, exitCode: end.code, output, timedOut: false }
+    : { status: `signal: ${killedBy}`, exitCode: undefined, output, timedOut: false };
+}
