@@ -11,6 +11,11 @@ export function isMissing(error: unknown): error is HostError {
   return isHostError(error, 'ENOENT');
 }
 
+/** Whether a call failed for what the machine lacks just now, which says nothing of the file that it was about. */
+export function isShortage(error: unknown): error is HostError {
+  return isHostError(error, 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR', 'ETIMEDOUT');
+}
+
 /** An error of the system as a HostError; whatever carries no code is `EIO`. */
 export function toHostError(error: unknown, path: string): HostError {
   if (error instanceof HostError) return error;

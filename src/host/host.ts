@@ -16,6 +16,10 @@ export interface FileFacts {
   readonly uid: number;
   readonly gid: number;
   readonly sizeBytes: number;
+  /** What the content takes on its file system: less than its size where a file has holes. */
+  readonly allocatedBytes: number;
+  /** When the content last changed. */
+  readonly modifiedMs: number;
   /** Device and inode together identify a file. */
   readonly device: bigint;
   readonly inode: bigint;
@@ -35,18 +39,67 @@ export class HostError extends Error {
   }
 }
 
+/** One name of a directory. */
+export interface DirectoryEntry {
+  readonly name: string;
+  readonly kind: FileKind;
+}
+
+/** A directory that is being listed, a part at a time: a pod may fill one with more names than the memory has room for. */
+export interface OpenedDirectory {
+  /** Some hundred names at most; none at the end. Names that come or go meanwhile may be told or not. */
+  next(): Promise<readonly DirectoryEntry[]>;
+  /** May be repeated. */
+  close(): Promise<void>;
+}
+
+/** A regular file that is open for reading: it stays the same whatever becomes of its name. */
+export interface OpenedFile {
+  stat(): Promise<FileFacts>;
+  /** Reads into the buffer from a position of the file on; how many bytes there were, 0 at the end. */
+  read(buffer: Uint8Array, position: number): Promise<number>;
+  /** May be repeated. */
+  close(): Promise<void>;
+}
+
+/** A new file that is being written, from its beginning on. */
+export interface NewFile {
+  /** Appends all of the bytes. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** May be repeated. */
+  close(): Promise<void>;
+}
+
+/** How full a file system is. */
+export interface FileSystemFacts {
+  readonly blockBytes: number;
+  readonly blocks: number;
+  readonly freeBlocks: number;
+  /** Of the free blocks, those that are not reserved for root. */
+  readonly availableBlocks: number;
+  readonly inodes: number;
+  readonly freeInodes: number;
+}
+
+export interface WriteFileOptions {
+  readonly mode?: number;
+  readonly exclusive?: boolean;
+  readonly sync?: boolean;
+}
+
 /** Files as Node's own calls treat them; every failure is a HostError. */
 export interface HostFiles {
   /** Follows symbolic links. */
   stat(path: string): Promise<FileFacts>;
   lstat(path: string): Promise<FileFacts>;
   readFile(path: string): Promise<Uint8Array>;
-  /** Creates or truncates. `mode` holds as the umask leaves it; `exclusive` refuses an existing file with EEXIST. */
-  writeFile(
-    path: string,
-    data: Uint8Array | string,
-    options?: { mode?: number; exclusive?: boolean },
-  ): Promise<void>;
+  /**
+   * Creates or truncates. `mode` holds as the umask leaves it; `exclusive` refuses an existing file with EEXIST. With
+   * `sync` the bytes are on the disk when it resolves; the file's name is not, before `syncDirectory`.
+   */
+  writeFile(path: string, data: Uint8Array | string, options?: WriteFileOptions): Promise<void>;
+  /** Resolves when the names that a directory has now would be found after a power cut. */
+  syncDirectory(path: string): Promise<void>;
   /** `mode` holds as the umask leaves it. With `recursive` parents are made, too, and an existing directory is fine. */
   mkdir(path: string, options?: { mode?: number; recursive?: boolean }): Promise<void>;
   readdir(path: string): Promise<readonly string[]>;
@@ -62,6 +115,8 @@ export interface HostFiles {
   chmod(path: string, mode: number): Promise<void>;
   /** Never follows a link; -1 leaves a side as it is. */
   lchown(path: string, uid: number, gid: number): Promise<void>;
+  /** The file system that a path lies on. */
+  statFileSystem(path: string): Promise<FileSystemFacts>;
 }
 
 /** A directory entry held open without following links, which stays the same whatever becomes of its name. */
@@ -73,6 +128,19 @@ export interface HeldPath {
   child(name: string): Promise<HeldPath>;
   /** Makes a directory with exactly this mode and holds it. */
   makeDirectory(name: string, mode: number): Promise<HeldPath>;
+  /** Makes a file with exactly this mode; EEXIST where the name is taken, by a link, too. */
+  createFile(name: string, mode: number): Promise<NewFile>;
+  /**
+   * Opens a regular file for reading. Everything else is refused without being opened, which may wait or have
+   * effects: EISDIR for a directory, EINVAL for a pipe, a socket or a device.
+   */
+  openFile(): Promise<OpenedFile>;
+  /** ENOTDIR for everything else. */
+  openDirectory(): Promise<OpenedDirectory>;
+  /** Where a symbolic link in this directory leads, as it stands; EINVAL for everything else. */
+  readlink(name: string): Promise<string>;
+  /** Tells mounts apart, as long as they are there: two entries are in the same mount if and only if theirs are equal. */
+  mountId(): Promise<number>;
   /** May be repeated. Whoever holds must close: while held, the entry keeps its mount busy. */
   close(): Promise<void>;
 }
@@ -127,6 +195,12 @@ export interface Host {
   readonly mounts: HostMounts;
   /** Holds a path whose own last element is no symbolic link (ELOOP otherwise). */
   hold(path: string): Promise<HeldPath>;
+  /**
+   * The same calls for places whose file system may not answer, such as that of a server. A call that does not come back in
+   * time fails with ETIMEDOUT, and holds up nothing but later calls of the same key (a volume, a folder), which fail at once
+   * until it has come back. It takes a little longer than a plain call.
+   */
+  apart(key: string): Pick<Host, 'files' | 'hold'>;
   /** What the machine can do, read once: kernel `release` as uname says it. */
   readonly kernelRelease: string;
 }

@@ -3,11 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { MountRequest } from './host.js';
 import {
   failureCode,
-  mountArguments,
   mountCalls,
+  mountCommand,
   mountFailure,
+  saysNotMounted,
+  unmountCommand,
   unmountFailure,
-  wasNotMounted,
 } from './mount-command.js';
 
 const target = '/t';
@@ -18,65 +19,68 @@ describe('mount calls', () => {
       'a file system is one call',
       { source: 'tmpfs', target, fsType: 'tmpfs', options: ['size=10', 'noswap'] },
       ['ro'],
-      ['-t tmpfs -o size=10,noswap tmpfs /t'],
+      ['-t tmpfs -o size=10,noswap -- tmpfs /t'],
     ],
-    ['without options there is no -o', { source: 'a:/b', target, fsType: 'nfs' }, [], ['-t nfs a:/b /t']],
+    ['without options there is no -o', { source: 'a:/b', target, fsType: 'nfs' }, [], ['-t nfs -- a:/b /t']],
     [
       'a bind is two calls',
       { source: '/s', target, options: ['bind'] },
       [],
-      ['-o bind /s /t', '-o bind,remount /s /t'],
+      ['-o bind -- /s /t', '-o bind,remount -- /s /t'],
     ],
     [
       'the second one has the other options and the flags of the source',
       { source: '/s', target, options: ['bind', 'ro'] },
       ['rw', 'nosuid', 'nodev', 'relatime', 'lazytime'],
-      ['-o bind /s /t', '-o bind,remount,ro,nosuid,nodev,relatime /s /t'],
+      ['-o bind -- /s /t', '-o bind,remount,ro,nosuid,nodev,relatime -- /s /t'],
     ],
     [
       'a flag is said once',
       { source: '/s', target, options: ['ro', 'bind'] },
       ['ro', 'noexec'],
-      ['-o bind /s /t', '-o bind,remount,ro,noexec /s /t'],
+      ['-o bind -- /s /t', '-o bind,remount,ro,noexec -- /s /t'],
     ],
     [
       '_netdev comes with the first one',
       { source: '/s', target, options: ['bind', '_netdev'] },
       [],
-      ['-o bind,_netdev /s /t', '-o bind,remount,_netdev /s /t'],
+      ['-o bind,_netdev -- /s /t', '-o bind,remount,_netdev -- /s /t'],
     ],
     [
       'a held path is taken as it stands both times',
       { source: '/proc/1/fd/2', target, options: ['bind'], noCanonicalize: true },
       ['nosuid'],
       [
-        '--no-canonicalize -o bind /proc/1/fd/2 /t',
-        '--no-canonicalize -o bind,remount,nosuid /proc/1/fd/2 /t',
+        '--no-canonicalize -o bind -- /proc/1/fd/2 /t',
+        '--no-canonicalize -o bind,remount,nosuid -- /proc/1/fd/2 /t',
       ],
     ],
     [
       'a recursive bind is remounted by itself',
       { source: '/s', target, options: ['rbind', 'ro'] },
       [],
-      ['-o rbind /s /t', '-o bind,remount,ro /s /t'],
+      ['-o rbind -- /s /t', '-o bind,remount,ro -- /s /t'],
     ],
-    ['a change of propagation', { target, options: ['rshared'] }, [], ['--make-rshared /t']],
-    ['a remount', { target, options: ['bind', 'remount', 'ro'] }, ['nosuid'], ['-o bind,remount,ro /t']],
+    ['a change of propagation', { target, options: ['rshared'] }, [], ['--make-rshared -- /t']],
+    ['a remount', { target, options: ['bind', 'remount', 'ro'] }, ['nosuid'], ['-o bind,remount,ro -- /t']],
     [
       'propagation is changed when all is mounted',
       { source: '/s', target, options: ['bind', 'rslave'] },
       [],
-      ['-o bind /s /t', '--make-rslave -o bind,remount /s /t'],
+      ['-o bind -- /s /t', '--make-rslave -o bind,remount -- /s /t'],
     ],
   ];
   it.each(rows)('%s', (_, request, sourceFlags, commands) =>
-    expect(mountCalls(request, sourceFlags).map((call) => mountArguments(call).join(' '))).toEqual(commands),
+    expect(mountCalls(request, sourceFlags).map((call) => mountCommand(call).words.join(' '))).toEqual(
+      commands,
+    ),
   );
 });
 
 describe('failures', () => {
   const failure = {
     status: 'exit status 32',
+    exitCode: 32,
     output: 'mount: /t: mount point does not exist.\n',
     timedOut: false,
   };
@@ -87,7 +91,7 @@ describe('failures', () => {
       code: 'ENOENT',
       path: '/t',
       message:
-        'mount failed: exit status 32\nMounting command: mount\nMounting arguments: -t nfs -o ro a:/b /t\nOutput: mount: /t: mount point does not exist.\n',
+        'mount failed: exit status 32\nMounting command: mount\nMounting arguments: -t nfs -o ro -- a:/b /t\nOutput: mount: /t: mount point does not exist.\n',
     });
     const busy = { ...failure, output: 'umount: /t: target is busy.\n' };
     expect(unmountFailure('/t', busy)).toMatchObject({
@@ -104,18 +108,152 @@ describe('failures', () => {
     ['umount: /t: target is busy.', 'EBUSY'],
     ['mount: /t: /dev/vdb already mounted or mount point busy.', 'EBUSY'],
     ["mount: /t: unknown filesystem type 'nfs'.", 'ENODEV'],
-    ['mount: /t: wrong fs type, bad option, bad superblock on tmpfs, missing codepage.', 'EINVAL'],
+    [
+      'mount: /t: wrong fs type, bad option, bad superblock on tmpfs, missing codepage or helper program, or other error.',
+      'EINVAL',
+    ],
     ['mount: /t: mount point not mounted or bad option.', 'EINVAL'],
     ['mount: /t: permission denied.', 'EPERM'],
     ['mount.nfs: Connection timed out', 'ETIMEDOUT'],
     ['something new', 'EIO'],
   ];
-  it.each(words)('%s', (output, code) => expect(failureCode({ ...failure, output })).toBe(code));
+  it.each(words)('%s', (output, code) => expect(failureCode({ ...failure, output }, [])).toBe(code));
 
-  it('a limit is told as such', () => expect(failureCode({ ...failure, timedOut: true })).toBe('ETIMEDOUT'));
+  it('a limit is told as such', () =>
+    expect(failureCode({ ...failure, timedOut: true }, [])).toBe('ETIMEDOUT'));
 
-  it('nothing to unmount is no failure', () => {
-    expect(wasNotMounted({ ...failure, output: 'umount: /t: not mounted.\n' })).toBe(true);
-    expect(wasNotMounted({ ...failure, output: 'umount: /t: target is busy.\n' })).toBe(false);
+  const hint = '\n       dmesg(1) may have more information after failed mount system call.\n';
+  const named: readonly [rule: string, target: string, source: string, words: string, code: string][] = [
+    ['a folder called read-only', '/p/read-only', '/s', "unknown filesystem type 'nfs'.", 'ENODEV'],
+    ['a folder called busy', '/p/target is busy.', '/s', 'wrong and new', 'EIO'],
+    ['a folder called timed out', '/p/x: connection timed out', '/s', 'permission denied.', 'EPERM'],
+    ['a line of its own', '/p/a\nmount: /p: target is busy.', '/s', 'permission denied.', 'EPERM'],
+    [
+      'a source at the end',
+      '/t',
+      'h:/no such file or directory',
+      'access denied: h:/no such file or directory',
+      'EIO',
+    ],
+    ['a device that is mounted elsewhere', '/t', '/dev/x', '/dev/x already mounted on /t.', 'EBUSY'],
+  ];
+  it.each(named)('what a pod names decides no code: %s', (_, at, source, words, code) =>
+    expect(failureCode({ output: `mount: ${at}: ${words}${hint}`, timedOut: false }, [at, source])).toBe(
+      code,
+    ),
+  );
+
+  const unmounts: readonly [rule: string, target: string, exitCode: number, output: string, says: boolean][] =
+    [
+      ['exactly the words', '/t', 32, 'umount: /t: not mounted.\n', true],
+      ['the words of old versions', '/t', 32, 'umount: /t: not mounted\n', true],
+      [
+        'a folder of that name that is busy',
+        '/not mounted',
+        32,
+        'umount: /not mounted: target is busy.\n',
+        false,
+      ],
+      [
+        'a name with all of the words',
+        '/x: not mounted.',
+        32,
+        'umount: /x: not mounted.: target is busy.\n',
+        false,
+      ],
+      ['the words about another target', '/t', 32, 'umount: /u: not mounted.\n', false],
+      ['the words in a line among others', '/t', 32, 'umount: /t: not mounted.\numount: /t: busy.\n', false],
+      ['another status', '/t', 1, 'umount: /t: not mounted.\n', false],
+      ['a target that is busy', '/t', 32, 'umount: /t: target is busy.\n', false],
+    ];
+  it.each(unmounts)('umount says "not mounted" only by %s', (_, at, exitCode, output, says) =>
+    expect(saysNotMounted(at, { ...failure, exitCode, output })).toBe(says),
+  );
+});
+
+describe('values that a command could take for something else', () => {
+  const long = 'x'.repeat(200_000);
+  const hostile = [
+    '-T/x',
+    '--help',
+    '-',
+    'LABEL=x',
+    'UUID=0',
+    'PARTUUID=0',
+    '../x',
+    'x/y',
+    'a\0b',
+    ';reboot',
+    '$(id)',
+    'a b',
+    'a\nb',
+    long,
+  ];
+
+  it.each(hostile)('%j is no target', (value) => {
+    const error = { code: 'EINVAL', message: expect.stringContaining('mount target: ') };
+    expect(thrownBy(() => mountCalls({ source: '/s', target: value, options: ['bind'] }, []))).toMatchObject(
+      error,
+    );
+    expect(thrownBy(() => unmountCommand(value, { force: false }))).toMatchObject(error);
+  });
+
+  it.each(hostile)('%j is no source of a bind, of a remount or of a file system', (value) => {
+    const error = { code: 'EINVAL', message: expect.stringContaining('mount source: ') };
+    for (const request of [
+      { options: ['bind'] },
+      { options: ['bind', 'remount', 'ro'] },
+      { fsType: 'ext4' },
+      { fsType: 'tmpfs' },
+    ])
+      expect(thrownBy(() => mountCalls({ source: value, target, ...request }, []))).toMatchObject(error);
+  });
+
+  it.each(hostile)('%j is no file server', (value) => {
+    for (const fsType of ['nfs', 'nfs4'])
+      expect(thrownBy(() => mountCalls({ source: `${value}:/a`, target, fsType }, []))).toMatchObject({
+        code: 'EINVAL',
+        message: expect.stringContaining('nfs.server: '),
+      });
+  });
+
+  it.each(['', ...hostile.filter((value) => value !== '-')])('%j is no directory of a file server', (value) =>
+    expect(thrownBy(() => mountCalls({ source: `files:${value}`, target, fsType: 'nfs' }, []))).toMatchObject(
+      {
+        code: 'EINVAL',
+      },
+    ),
+  );
+
+  it.each(['-x', 'ext4/../x', '../x', 'a b', 'a,b', 'x\0', long])('%j is no file system type', (value) =>
+    expect(thrownBy(() => mountCalls({ source: '/s', target, fsType: value }, []))).toMatchObject({
+      code: 'EINVAL',
+      message: expect.stringContaining('file system type: '),
+    }),
+  );
+
+  it.each(['', '-T/x', 'ro,suid', 'a\0b', 'a\nb', '"a,b', long])('%j is no mount option', (value) =>
+    expect(
+      thrownBy(() => mountCalls({ source: '/s', target, fsType: 'ext4', options: [value] }, [])),
+    ).toMatchObject({
+      code: 'EINVAL',
+      message: expect.stringContaining('mount option: '),
+    }),
+  );
+
+  it('a path may have any name and stays behind the end of options', () => {
+    const odd = '/-T/x --help;$(id)\n\'"';
+    const [call] = mountCalls({ source: odd, target: odd, options: ['bind'] }, []);
+    expect(call && mountCommand(call).words).toEqual(['-o', 'bind', '--', odd, odd]);
+    expect(unmountCommand(odd, { force: true }).words).toEqual(['-f', '--', odd]);
   });
 });
+
+function thrownBy(action: () => unknown): unknown {
+  try {
+    action();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}

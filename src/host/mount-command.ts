@@ -1,38 +1,66 @@
 /** The arguments and failure texts of the `mount` and `umount` commands, which both sides of the port tell alike. */
+import {
+  type AbsolutePath,
+  absolutePath,
+  BadProgramWord,
+  type CheckedWord,
+  CommandLine,
+  checkedWord,
+  type FileSystemType,
+  fileSystemType,
+  type MountOption,
+  mountOption,
+  type ProgramFailure,
+  parseNfsSource,
+  pseudoDevice,
+} from '../programs/index.js';
 import { HostError, type MountRequest } from './host.js';
 
-const propagationChanges = new Set(
-  ['shared', 'slave', 'private', 'unbindable'].flatMap((name) => [name, `r${name}`]),
-);
+const propagationFlags = {
+  shared: '--make-shared',
+  slave: '--make-slave',
+  private: '--make-private',
+  unbindable: '--make-unbindable',
+  rshared: '--make-rshared',
+  rslave: '--make-rslave',
+  rprivate: '--make-rprivate',
+  runbindable: '--make-runbindable',
+} as const;
 
-/** One call of `mount`. */
+export type PropagationChange = keyof typeof propagationFlags;
+
+/** One call of `mount`, with nothing in it that the command could take for something else. */
 export interface MountCall {
-  /** Changes of propagation: `rshared` … */
-  readonly propagation: readonly string[];
-  readonly fsType: string | undefined;
-  readonly options: readonly string[];
-  readonly source: string | undefined;
-  readonly target: string;
+  readonly propagation: readonly PropagationChange[];
+  readonly fsType: FileSystemType | undefined;
+  readonly options: readonly MountOption[];
+  readonly source: CheckedWord | undefined;
+  readonly target: AbsolutePath;
   readonly noCanonicalize: boolean;
 }
 
 /** Flags of the file system behind a bind that the remount would drop if they were not said again. */
 const inheritedFlags = new Set(['ro', 'nodev', 'noexec', 'nosuid', 'noatime', 'relatime', 'nodiratime']);
 
-/** What to call for a request: one call, or a bind and then its remount with what else is wanted and what the source has. */
+/**
+ * What to call for a request: one call, or a bind and then its remount with what else is wanted and what the source has.
+ * Throws a HostError (EINVAL) that names the part of the request that `mount` must not be given.
+ */
 export function mountCalls(request: MountRequest, sourceFlags: readonly string[]): readonly MountCall[] {
-  const { source, target, fsType, options = [], noCanonicalize = false } = request;
-  const propagation = options.filter((option) => propagationChanges.has(option));
-  const others = options.filter((option) => !propagationChanges.has(option));
+  const { noCanonicalize = false } = request;
+  const { source, target, fsType, options } = checkedRequest(request);
+  const propagation = (request.options ?? []).filter(isPropagationChange);
+  const others = options.filter((option) => !isPropagationChange(option));
   const call = { source, target, fsType, noCanonicalize };
   if (!isBind(request)) return [{ ...call, propagation, options: others }];
-  const kind = others.includes('rbind') ? 'rbind' : 'bind';
+  const kind = others.some((option) => option === 'rbind') ? 'rbind' : 'bind';
   const rest = others.filter((option) => !['bind', 'rbind', 'remount'].includes(option));
-  const flags = sourceFlags.filter((flag) => inheritedFlags.has(flag) && !rest.includes(flag));
-  const network = rest.includes('_netdev') ? ['_netdev'] : [];
+  const wanted = new Set<string>(rest);
+  const flags = sourceFlags.filter((flag) => inheritedFlags.has(flag) && !wanted.has(flag));
+  const network = wanted.has('_netdev') ? ['_netdev'] : [];
   return [
-    { ...call, propagation: [], options: [kind, ...network] },
-    { ...call, propagation, options: ['bind', 'remount', ...rest, ...flags] },
+    { ...call, propagation: [], options: optionsOf([kind, ...network]) },
+    { ...call, propagation, options: optionsOf(['bind', 'remount', ...rest, ...flags]) },
   ];
 }
 
@@ -41,56 +69,117 @@ export function isBind({ options = [] }: MountRequest): boolean {
   return (options.includes('bind') || options.includes('rbind')) && !options.includes('remount');
 }
 
-export function mountArguments(call: MountCall): readonly string[] {
-  return [
-    ...(call.noCanonicalize ? ['--no-canonicalize'] : []),
-    ...call.propagation.map((name) => `--make-${name}`),
-    ...(call.fsType === undefined || call.fsType === '' ? [] : ['-t', call.fsType]),
-    ...(call.options.length === 0 ? [] : ['-o', call.options.join(',')]),
-    ...(call.source === undefined || call.source === '' ? [] : [call.source]),
-    call.target,
-  ];
+function isPropagationChange(option: string): option is PropagationChange {
+  return Object.hasOwn(propagationFlags, option);
 }
 
-/** How a command ended that did not succeed. */
-export interface CommandFailure {
-  /** `exit status 32`, `signal: killed` … */
-  readonly status: string;
-  readonly output: string;
-  readonly timedOut: boolean;
+function optionsOf(options: readonly string[]): readonly MountOption[] {
+  return options.map((option) => checkedWord(mountOption, 'mount option', option));
 }
 
-export function mountFailure(call: MountCall, failure: CommandFailure): HostError {
-  const text = `mount failed: ${failure.status}\nMounting command: mount\nMounting arguments: ${mountArguments(call).join(' ')}\nOutput: ${failure.output}`;
-  return new HostError(failureCode(failure), call.target, text);
+function checkedRequest(request: MountRequest): Pick<MountCall, 'source' | 'target' | 'fsType' | 'options'> {
+  const { source, target, fsType } = request;
+  try {
+    return {
+      source: source === undefined || source === '' ? undefined : checkedSource(request, source),
+      target: checkedWord(absolutePath, 'mount target', target),
+      fsType:
+        fsType === undefined || fsType === ''
+          ? undefined
+          : checkedWord(fileSystemType, 'file system type', fsType),
+      options: optionsOf(request.options ?? []),
+    };
+  } catch (error) {
+    if (!(error instanceof BadProgramWord)) throw error;
+    throw new HostError('EINVAL', target, `cannot mount: ${error.message}`, { cause: error });
+  }
 }
 
-export function unmountFailure(target: string, failure: CommandFailure): HostError {
+/**
+ * A source is an absolute path, a directory of a file server or the name of a file system in memory. The command itself
+ * knows more: `LABEL=…` and `UUID=…` name disks by what is written on them, and a relative path depends on where it runs.
+ */
+function checkedSource(request: MountRequest, source: string): CheckedWord {
+  if (request.fsType === 'nfs' || request.fsType === 'nfs4') return parseNfsSource(source);
+  const isPath = isBind(request) || request.options?.includes('remount') || source.startsWith('/');
+  return checkedWord(isPath ? absolutePath : pseudoDevice, 'mount source', source);
+}
+
+export function mountCommand(call: MountCall): CommandLine {
+  let line = CommandLine.of('mount');
+  if (call.noCanonicalize) line = line.literal('--no-canonicalize');
+  line = line.literal(...call.propagation.map((change) => propagationFlags[change]));
+  if (call.fsType !== undefined) line = line.optionWord('-t', call.fsType);
+  // A list of checked options begins with one of them.
+  if (call.options.length > 0) line = line.optionWord('-o', call.options.join(',') as CheckedWord);
+  return line.operands(...(call.source === undefined ? [] : [call.source]), call.target);
+}
+
+/** Throws a HostError (EINVAL) for what is no absolute path, such as `LABEL=…`, which `umount` would look up. */
+export function unmountCommand(target: string, { force }: { readonly force: boolean }): CommandLine {
+  try {
+    const path = checkedWord(absolutePath, 'mount target', target);
+    const line = CommandLine.of('umount');
+    return (force ? line.literal('-f') : line).operands(path);
+  } catch (error) {
+    if (!(error instanceof BadProgramWord)) throw error;
+    throw new HostError('EINVAL', target, `cannot unmount: ${error.message}`, { cause: error });
+  }
+}
+
+export function mountFailure(call: MountCall, failure: ProgramFailure): HostError {
+  const text = `mount failed: ${failure.status}\nMounting command: mount\nMounting arguments: ${mountCommand(call).words.join(' ')}\nOutput: ${failure.output}`;
+  const named = call.source === undefined ? [call.target] : [call.target, call.source];
+  return new HostError(failureCode(failure, named), call.target, text);
+}
+
+export function unmountFailure(target: string, failure: ProgramFailure): HostError {
   const text = `unmount failed: ${failure.status}\nUnmounting arguments: ${target}\nOutput: ${failure.output}`;
-  return new HostError(failureCode(failure), target, text);
+  return new HostError(failureCode(failure, [target]), target, text);
 }
 
-/** Whether `umount` found nothing to do. */
-export function wasNotMounted({ output }: CommandFailure): boolean {
-  return output.includes('not mounted');
+/** The status of `mount` and `umount` when the kernel refused. */
+const refused = 32;
+
+/** Whether `umount` says that nothing is mounted at the target. The mount table has the last word. */
+export function saysNotMounted(target: string, { exitCode, output }: ProgramFailure): boolean {
+  const words = `umount: ${target}: not mounted`;
+  return exitCode === refused && (output === `${words}.\n` || output === `${words}\n`);
 }
 
-const codesByWords: readonly (readonly [words: RegExp, code: string])[] = [
-  [/does not exist|no such file|no mount point specified/i, 'ENOENT'],
-  [/not a directory/i, 'ENOTDIR'],
-  [/is busy|already mounted/i, 'EBUSY'],
-  [/unknown filesystem type/i, 'ENODEV'],
-  [/is not a block device/i, 'ENOTBLK'],
-  [/read-only|write-protected/i, 'EROFS'],
-  [/permission denied|must be superuser|operation not permitted/i, 'EPERM'],
-  [/too many levels of symbolic links/i, 'ELOOP'],
-  [/bad option|wrong fs type|bad superblock|invalid argument/i, 'EINVAL'],
-  [/stale file handle/i, 'ESTALE'],
-  [/connection timed out/i, 'ETIMEDOUT'],
+/** What the commands add after the reason. */
+const hints =
+  /\n\s+(dmesg\(1\) may have more information after failed mount system call\.|\(In some cases useful info[^/]*\))$/;
+
+/**
+ * The reasons, each at the very end of what is said: paths that pods name stand before it, and may be called anything.
+ * Those whose own end is a path come last.
+ */
+const codesByReason: readonly (readonly [reason: RegExp, code: string])[] = [
+  [
+    /(special device .* does not exist|mount point does not exist|no such file or directory|no mount point specified|symbolic link to nowhere)$/is,
+    'ENOENT',
+  ],
+  [/not a directory$/i, 'ENOTDIR'],
+  [/(target is busy|already mounted or mount point busy)$/i, 'EBUSY'],
+  [/unknown filesystem type '[^']*'$/i, 'ENODEV'],
+  [/is not a block device$/i, 'ENOTBLK'],
+  [/(read-only|read-only file system|write-protected|read-write mode requested)$/i, 'EROFS'],
+  [/(permission denied|must be superuser to use u?mount|operation not permitted)$/i, 'EPERM'],
+  [/too many levels of symbolic links$/i, 'ELOOP'],
+  [/(bad option|missing codepage or helper program, or other error|invalid argument)$/i, 'EINVAL'],
+  [/stale file handle$/i, 'ESTALE'],
+  [/connection timed out$/i, 'ETIMEDOUT'],
+  [/ already mounted on …$/i, 'EBUSY'],
 ];
 
-/** The commands tell the reason by words only. */
-export function failureCode({ output, timedOut }: CommandFailure): string {
+/** The commands tell the reason by words only; `named` is what they were given and may repeat. */
+export function failureCode(
+  { output, timedOut }: Pick<ProgramFailure, 'output' | 'timedOut'>,
+  named: readonly string[],
+): string {
   if (timedOut) return 'ETIMEDOUT';
-  return codesByWords.find(([words]) => words.test(output))?.[1] ?? 'EIO';
+  const said = output.trimEnd().replace(hints, '').replace(/\.$/, '');
+  const words = named.reduce((text, name) => text.replaceAll(name, '…'), said);
+  return codesByReason.find(([reason]) => reason.test(words))?.[1] ?? 'EIO';
 }

@@ -19,7 +19,7 @@ export function isCorruptedMount(error: unknown): boolean {
 }
 
 /** The path as the mount table names it: its folder without links, its own name as it stands. */
-async function nameInMountTable(files: HostFiles, path: string): Promise<string> {
+export async function nameInMountTable(files: HostFiles, path: string): Promise<string> {
   const trimmed = path.replace(/(?<=.)\/+$/, '');
   const slash = trimmed.lastIndexOf('/');
   const folder = await files.realpath(trimmed.slice(0, slash) || '/');
@@ -44,7 +44,10 @@ export async function mountAt(host: Host, path: string): Promise<MountPoint | un
 }
 
 /** The mounts at and below a path, the ones to be unmounted first at the front. */
-export async function mountPointsUnder(host: Host, path: string): Promise<readonly MountPoint[]> {
+export async function mountPointsUnder(
+  host: Pick<Host, 'files' | 'mounts'>,
+  path: string,
+): Promise<readonly MountPoint[]> {
   let name: string;
   try {
     name = await nameInMountTable(host.files, path);

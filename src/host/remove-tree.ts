@@ -1,13 +1,15 @@
 /** Removes trees of files by held paths, so that no link that somebody puts in the way leads out of them. */
 import { randomUUID } from 'node:crypto';
 import { isHostError, isMissing } from './errors.js';
-import { type HeldPath, type Host, HostError } from './host.js';
+import { type DirectoryEntry, type HeldPath, type Host, HostError } from './host.js';
 import { mountPointsUnder } from './mount-points.js';
 
 /** How many directories are held at once; what lies deeper is first brought up. */
 const depthLimit = 64;
 /** Each pass takes that many levels away. */
 const passLimit = 1000;
+/** Files that are removed at a time: enough to keep the threads busy that Node has for it, and to leave others a turn. */
+const filesAtOnce = 16;
 
 export interface RemoveTreeOptions {
   /** The caller knows that nothing is mounted there; the mount table is long where many pods run. */
@@ -16,10 +18,11 @@ export interface RemoveTreeOptions {
 
 /**
  * Removes everything at and below the path without following links; what is not there is fine. Refuses with EBUSY
- * when anything is mounted in it.
+ * when anything is mounted in it, and stops at what is mounted while it is removed: each directory is entered only
+ * when it lies in the same mount as the one above it.
  */
 export async function removeTree(
-  host: Host,
+  host: Pick<Host, 'files' | 'hold' | 'mounts'>,
   path: string,
   { isWithoutMounts = false }: RemoveTreeOptions = {},
 ): Promise<void> {
@@ -34,8 +37,10 @@ export async function removeTree(
     throw error;
   }
   try {
+    const removal = { host, root, mountId: await root.mountId() };
+    await requireAboveInMount(host, path, removal.mountId);
     // Once more for what was brought up from below the limit, and then to see that nothing is left.
-    for (let pass = 0; pass < passLimit && (await removeContent({ host, root }, root, 0)); pass++);
+    for (let pass = 0; pass < passLimit && (await removeContent(removal, root, path, 0)); pass++);
   } finally {
     await root.close();
   }
@@ -43,34 +48,101 @@ export async function removeTree(
 }
 
 interface Removal {
-  readonly host: Host;
+  readonly host: Pick<Host, 'files'>;
   readonly root: HeldPath;
+  /** The mount that all of the tree must lie in. */
+  readonly mountId: number;
+}
+
+/** What is mounted on the tree itself, after the mount table was read, is no part of it either. */
+async function requireAboveInMount({ hold, files }: Pick<Host, 'hold' | 'files'>, path: string, id: number) {
+  const trimmed = path.replace(/(?<=.)\/+$/, '');
+  const above = await hold(await files.realpath(trimmed.slice(0, trimmed.lastIndexOf('/')) || '/'));
+  try {
+    if ((await above.mountId()) !== id) throw mountInTheWay(path);
+  } finally {
+    await above.close();
+  }
 }
 
 /** Whether there was anything to remove. */
-async function removeContent(removal: Removal, directory: HeldPath, depth: number): Promise<boolean> {
-  const { files } = removal.host;
-  const names = await files.readdir(directory.procPath);
-  for (const name of names) {
-    const path = `${directory.procPath}/${name}`;
-    if (await removedAsFile(removal.host, path)) continue;
-    if (depth === depthLimit) {
-      await files.rename(path, `${removal.root.procPath}/..removing-${randomUUID()}`);
-      continue;
+async function removeContent(
+  removal: Removal,
+  directory: HeldPath,
+  path: string,
+  depth: number,
+): Promise<boolean> {
+  let found = false;
+  const listing = await openToRemove(removal, directory);
+  try {
+    for (let part = await listing.next(); part.length > 0; part = await listing.next()) {
+      found = true;
+      await removeEntries(removal, { directory, path, depth }, part);
     }
-    const child = await directory.child(name);
-    try {
-      await removeContent(removal, child, depth + 1);
-    } finally {
-      await child.close();
-    }
-    await ignoreMissing(files.rmdir(path));
+  } finally {
+    await listing.close();
   }
-  return names.length > 0;
+  return found;
+}
+
+async function openToRemove({ host: { files } }: Removal, directory: HeldPath) {
+  const { kind, mode } = await directory.stat();
+  // A container may have taken the right to look into a directory from itself, and so from an agent that is not root.
+  if (kind === 'directory' && (mode & 0o700) !== 0o700) await files.chmod(directory.procPath, 0o700);
+  return await directory.openDirectory();
+}
+
+interface Level {
+  readonly directory: HeldPath;
+  /** Where it lies, for the words of errors. */
+  readonly path: string;
+  readonly depth: number;
+}
+
+async function removeEntries(
+  removal: Removal,
+  level: Level,
+  entries: readonly DirectoryEntry[],
+): Promise<void> {
+  const { directory } = level;
+  const directories: string[] = [];
+  for (let start = 0; start < entries.length; start += filesAtOnce) {
+    const removed = entries.slice(start, start + filesAtOnce).map(async ({ name }) => {
+      if (!(await removedAsFile(removal.host, `${directory.procPath}/${name}`))) directories.push(name);
+    });
+    await allDone(removed);
+  }
+  for (const name of directories) await removeDirectory(removal, level, name);
+}
+
+async function removeDirectory(
+  removal: Removal,
+  { directory, path, depth }: Level,
+  name: string,
+): Promise<void> {
+  const { files } = removal.host;
+  const way = `${directory.procPath}/${name}`;
+  const child = await directory.child(name);
+  try {
+    if ((await child.mountId()) !== removal.mountId) throw mountInTheWay(`${path}/${name}`);
+    if (depth === depthLimit) {
+      await files.rename(way, `${removal.root.procPath}/..removing-${randomUUID()}`);
+      return;
+    }
+    await removeContent(removal, child, `${path}/${name}`, depth + 1);
+  } finally {
+    await child.close();
+  }
+  await ignoreMissing(files.rmdir(way));
+}
+
+/** Fails with the first failure, once nothing is under way any more. */
+async function allDone(calls: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(calls)) if (result.status === 'rejected') throw result.reason;
 }
 
 /** False for a directory, which is left alone. */
-async function removedAsFile({ files }: Host, path: string): Promise<boolean> {
+async function removedAsFile({ files }: Pick<Host, 'files'>, path: string): Promise<boolean> {
   try {
     await files.unlink(path);
     return true;

@@ -180,7 +180,7 @@ export function describeMounts(contract: HostContract): void {
         code: 'ENOENT',
         path: at('nothing'),
         message: expect.stringContaining(
-          `mount failed: exit status 32\nMounting command: mount\nMounting arguments: -t tmpfs -o size=4096,ro tmpfs ${at('nothing')}\nOutput: mount: ${at('nothing')}: mount point does not exist.`,
+          `mount failed: exit status 32\nMounting command: mount\nMounting arguments: -t tmpfs -o size=4096,ro -- tmpfs ${at('nothing')}\nOutput: mount: ${at('nothing')}: mount point does not exist.`,
         ),
       });
     });

@@ -8,7 +8,7 @@ import {
   mountPointsUnder,
   removeTree,
 } from '../../src/host/index.js';
-import { codeOf, type HostContract } from './host-contract.js';
+import { codeOf, type HostContract, textOf } from './host-contract.js';
 import { interposed } from './host-interposed.js';
 
 export function describeTrees(contract: HostContract): void {
@@ -51,6 +51,42 @@ export function describeTrees(contract: HostContract): void {
       });
       expect([...(await files().readdir(at('tree')))].sort()).toEqual(['a', 'file']);
       expect(await files().readdir(at('tree/a/memory'))).toEqual(['file']);
+    });
+
+    it.each(['tree/a', 'tree', 'tree/a/b'])(
+      'what is mounted at %s after the mount table was read stays, also of the same file system',
+      async (target) => {
+        await files().mkdir(at('tree/a/b'), { recursive: true });
+        await files().mkdir(at('outside/b/deep'), { recursive: true });
+        await files().writeFile(at('outside/file'), '');
+        await files().writeFile(at('outside/b/deep/file'), '');
+        await contract.host.mounts.mount({ source: at('outside'), target: at(target), options: ['bind'] });
+        await expect(removeTree(contract.host, at('tree'), { isWithoutMounts: true })).rejects.toMatchObject({
+          code: 'EBUSY',
+          message: `cannot delete directory ${at(target)}: it is a mount point`,
+        });
+        expect([...(await files().readdir(at('outside')))].sort()).toEqual(['b', 'file']);
+        expect(await files().readdir(at('outside/b/deep'))).toEqual(['file']);
+      },
+    );
+
+    it('a file that something is mounted on stays', async () => {
+      await files().mkdir(at('tree'));
+      await files().writeFile(at('tree/file'), '');
+      await files().writeFile(at('outside'), 'kept');
+      await contract.host.mounts.mount({ source: at('outside'), target: at('tree/file'), options: ['bind'] });
+      expect(await codeOf(removeTree(contract.host, at('tree'), { isWithoutMounts: true }))).toBe('EBUSY');
+      expect(textOf(await files().readFile(at('outside')))).toBe('kept');
+    });
+
+    it('a tree of more names than are listed at once is removed', async () => {
+      await files().mkdir(at('tree/sub'), { recursive: true });
+      for (let index = 0; index < 600; index++) {
+        await files().writeFile(at(`tree/file-${index}`), '');
+        await files().writeFile(at(`tree/sub/file-${index}`), '');
+      }
+      await removeTree(contract.host, at('tree'));
+      expect(await files().readdir(at('.'))).toEqual([]);
     });
 
     it('a tree deeper than any path is removed', async () => {

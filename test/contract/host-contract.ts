@@ -1,15 +1,19 @@
 /** What any `Host` must do: one suite that the simulated machine and a real one pass alike. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
 import type { Host } from '../../src/host/index.js';
+import { describeDurableFiles } from './host-contract-durable.js';
 import { describeFiles } from './host-contract-files.js';
 import { describeHeldPaths } from './host-contract-held-paths.js';
 import { describeMounts } from './host-contract-mounts.js';
+import { describeOpenedFiles } from './host-contract-opened.js';
 import { describeTrees } from './host-contract-trees.js';
 
 export interface HostUnderTest {
   readonly host: Host;
   /** A directory of its own on a disk file system, canonical and empty at first. */
   readonly directory: string;
+  /** Makes a named pipe, which no call of a host makes. */
+  readonly makePipe: (path: string) => void;
   readonly dispose: () => Promise<void>;
 }
 
@@ -18,6 +22,7 @@ export interface HostContract {
   readonly host: Host;
   /** The path of a name in the test's own directory. */
   readonly at: (name: string) => string;
+  readonly makePipe: (path: string) => void;
 }
 
 /** Under the umask 022, as root. */
@@ -31,6 +36,7 @@ export function describeHostContract(name: string, create: () => Promise<HostUnd
         return underTest.host;
       },
       at: (name) => `${directory}/${name}`,
+      makePipe: (path) => underTest.makePipe(path),
     };
 
     beforeAll(async () => {
@@ -50,8 +56,10 @@ export function describeHostContract(name: string, create: () => Promise<HostUnd
     });
 
     describeFiles(contract);
+    describeDurableFiles(contract);
     describeMounts(contract);
     describeHeldPaths(contract);
+    describeOpenedFiles(contract);
     describeTrees(contract);
   });
 }

@@ -6,6 +6,9 @@ export function interposed(host: Host, before: (call: string) => Promise<void>):
     new Proxy(target, {
       get: (_, key) => {
         const value: unknown = Reflect.get(target, key);
+        // The way to other files, not a call that touches any.
+        if (key === 'apart' && typeof value === 'function')
+          return (...inputs: unknown[]): unknown => wrapped(value.apply(target, inputs), 'host');
         if (typeof value === 'function')
           return async (...inputs: unknown[]): Promise<unknown> => {
             await before(`${name}.${String(key)}`);

@@ -1,4 +1,5 @@
 /** This machine under test, with real mounts in a directory of its own. */
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { vi } from 'vitest';
@@ -22,6 +23,7 @@ async function thisMachine(): Promise<HostUnderTest> {
   return {
     host: linuxHost(),
     directory,
+    makePipe: (path) => void execFileSync('mkfifo', [path]),
     dispose: async () => {
       process.umask(umask);
       if (descriptorsBelow(directory) > 0) throw new Error('descriptors were left behind');

@@ -8,6 +8,7 @@ export async function thisSimulation(): Promise<HostUnderTest> {
   return {
     host,
     directory: '/var/test',
+    makePipe: (path) => host.machine.makeSpecialFile(path, 'fifo'),
     dispose: async () => {
       if (host.machine.heldPaths > 0)
         throw new Error(`${host.machine.heldPaths} held paths were left behind`);

@@ -1,65 +1,83 @@
 /** Holds directory entries by descriptors that name them without opening them, reached again through /proc. */
-import { constants } from 'node:fs';
-import { chmod, type FileHandle, mkdir, open, readFile } from 'node:fs/promises';
-import { type HeldPath, HostError } from '../host.js';
-import { attempt, factsOfStats } from './linux-files.js';
+import { constants, readFileSync } from 'node:fs';
+import {
+  type FileFacts,
+  type HeldPath,
+  HostError,
+  type NewFile,
+  type OpenedDirectory,
+  type OpenedFile,
+} from '../host.js';
+import { notRegular } from '../not-regular.js';
+import { attempt } from './linux-files.js';
+import { newFile, openedDirectory, openedFile } from './opened.js';
+import { factsOfStats } from './stats.js';
+import type { SystemCalls } from './system-calls.js';
 
-const { O_NOFOLLOW } = constants;
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 // Node's constants lack this one; the kernel has the same number on all the architectures that Node runs on.
 const O_PATH = 0o10000000;
 
-export async function hold(path: string): Promise<HeldPath> {
-  // A slash at the end would follow a link all the same.
-  const trimmed = path.replace(/(?<=.)\/+$/, '');
-  return await attempt(trimmed, () => holdEntry(trimmed, trimmed));
+/** Holds entries by the calls of whoever makes them. */
+export function holdBy(calls: SystemCalls): (path: string) => Promise<HeldPath> {
+  return async (path) => {
+    // A slash at the end would follow a link all the same.
+    const trimmed = path.replace(/(?<=.)\/+$/, '');
+    return await attempt(trimmed, () => holdEntry(calls, trimmed, trimmed));
+  };
 }
 
 /** `path` names the entry in errors; `way` leads to it. */
-async function holdEntry(way: string, path: string): Promise<HeldPath> {
-  const handle = await attempt(path, () => open(way, O_PATH | O_NOFOLLOW));
+async function holdEntry(calls: SystemCalls, way: string, path: string): Promise<HeldPath> {
+  const descriptor = await attempt(path, () => calls.open(way, O_PATH | O_NOFOLLOW));
+  const held = new LinuxHeldPath(calls, descriptor, path);
   try {
-    if ((await handle.stat()).isSymbolicLink())
+    if ((await held.stat()).kind === 'symlink')
       throw new HostError('ELOOP', path, `ELOOP: too many symbolic links encountered, open '${path}'`);
   } catch (error) {
-    await handle.close();
+    await held.close();
     throw error;
   }
-  return new LinuxHeldPath(handle, path);
+  return held;
 }
 
 class LinuxHeldPath implements HeldPath {
   readonly procPath: string;
-  readonly #handle: FileHandle;
+  readonly #calls: SystemCalls;
+  readonly #descriptor: number;
   readonly #path: string;
   /** The way to the entry for calls of this process. */
   readonly #way: string;
   #closing: Promise<void> | undefined;
 
-  constructor(handle: FileHandle, path: string) {
-    this.#handle = handle;
+  constructor(calls: SystemCalls, descriptor: number, path: string) {
+    this.#calls = calls;
+    this.#descriptor = descriptor;
     this.#path = path;
-    this.#way = `/proc/self/fd/${handle.fd}`;
-    this.procPath = `/proc/${process.pid}/fd/${handle.fd}`;
+    this.#way = `/proc/self/fd/${descriptor}`;
+    this.procPath = `/proc/${process.pid}/fd/${descriptor}`;
   }
 
-  async stat() {
-    return await attempt(this.#path, async () => factsOfStats(await this.#handle.stat({ bigint: true })));
+  async stat(): Promise<FileFacts> {
+    this.#requireHeld();
+    return await attempt(this.#path, async () => factsOfStats(await this.#calls.fstat(this.#descriptor)));
   }
 
   async child(name: string): Promise<HeldPath> {
-    return await holdEntry(this.#below(name), `${this.#path}/${name}`);
+    return await holdEntry(this.#calls, this.#below(name), this.#named(name));
   }
 
   async makeDirectory(name: string, mode: number): Promise<HeldPath> {
+    const calls = this.#calls;
     const way = this.#below(name);
-    const path = `${this.#path}/${name}`;
-    await attempt(path, () => mkdir(way, mode));
-    const made = await holdEntry(way, path);
+    const path = this.#named(name);
+    await attempt(path, () => calls.mkdir(way, mode, false));
+    const made = await holdEntry(calls, way, path);
     try {
       if ((await made.stat()).kind !== 'directory')
         throw new HostError('ENOTDIR', path, `ENOTDIR: not a directory, open '${path}'`);
       // The umask and a setgid parent had their say; through the descriptor this is about what was made and held.
-      await attempt(path, () => chmod(made.procPath, mode));
+      await attempt(path, () => calls.chmod(made.procPath, mode));
     } catch (error) {
       await made.close();
       throw error;
@@ -67,32 +85,86 @@ class LinuxHeldPath implements HeldPath {
     return made;
   }
 
+  async createFile(name: string, mode: number): Promise<NewFile> {
+    const calls = this.#calls;
+    const way = this.#below(name);
+    const path = this.#named(name);
+    return await attempt(path, async () => {
+      const descriptor = await calls.open(way, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+      try {
+        await calls.chmod(`/proc/self/fd/${descriptor}`, mode);
+      } catch (error) {
+        await calls.close(descriptor);
+        throw error;
+      }
+      return newFile(calls, descriptor, path);
+    });
+  }
+
+  async openFile(): Promise<OpenedFile> {
+    const { kind } = await this.stat();
+    if (kind !== 'file') throw notRegular(this.#path, kind);
+    // What was looked at is what is opened: the descriptor, not the name, leads to it.
+    const descriptor = await attempt(this.#path, () => this.#calls.open(this.#way, O_RDONLY | O_NONBLOCK));
+    return openedFile(this.#calls, descriptor, this.#path);
+  }
+
+  async openDirectory(): Promise<OpenedDirectory> {
+    const { kind } = await this.stat();
+    if (kind !== 'directory')
+      throw new HostError('ENOTDIR', this.#path, `ENOTDIR: not a directory, opendir '${this.#path}'`);
+    const reading = await attempt(this.#path, () => this.#calls.opendir(this.#way));
+    return openedDirectory(reading, this.#path);
+  }
+
+  async readlink(name: string): Promise<string> {
+    const way = this.#below(name);
+    return await attempt(this.#named(name), () => this.#calls.readlink(way));
+  }
+
+  async mountId(): Promise<number> {
+    this.#requireHeld();
+    return mountIdOfDescriptor(this.#descriptor, this.#path);
+  }
+
   async close(): Promise<void> {
-    this.#closing ??= this.#handle.close();
+    this.#closing ??= this.#calls.close(this.#descriptor);
     await this.#closing;
+  }
+
+  #named(name: string): string {
+    return this.#path === '/' ? `/${name}` : `${this.#path}/${name}`;
   }
 
   #below(name: string): string {
     if (name === '' || name === '.' || name === '..' || name.includes('/'))
-      throw new HostError('EINVAL', `${this.#path}/${name}`, `EINVAL: "${name}" is no name of one entry`);
-    // The number of a closed descriptor may be another file's by now.
-    if (this.#closing !== undefined)
-      throw new HostError(
-        'EBADF',
-        this.#path,
-        `EBADF: bad file descriptor, '${this.#path}' is no longer held`,
-      );
+      throw new HostError('EINVAL', this.#named(name), `EINVAL: "${name}" is no name of one entry`);
+    this.#requireHeld();
     return `${this.#way}/${name}`;
+  }
+
+  /** The number of a closed descriptor may be another file's by now. */
+  #requireHeld(): void {
+    if (this.#closing === undefined) return;
+    const message = `EBADF: bad file descriptor, '${this.#path}' is no longer held`;
+    throw new HostError('EBADF', this.#path, message);
   }
 }
 
 /** The number of the mount that a path lies in, as the mount table has it. */
-export async function mountIdOf(path: string): Promise<number> {
-  const handle = await open(path, O_PATH);
+export async function mountIdOf(calls: SystemCalls, path: string): Promise<number> {
+  const descriptor = await calls.open(path, O_PATH);
   try {
-    const facts = await readFile(`/proc/self/fdinfo/${handle.fd}`, 'utf8');
-    return Number(/^mnt_id:\s*([0-9]+)$/m.exec(facts)?.[1]);
+    return mountIdOfDescriptor(descriptor, path);
   } finally {
-    await handle.close();
+    await calls.close(descriptor);
   }
+}
+
+/** The kernel tells it from its own memory, without a word to the file system. */
+function mountIdOfDescriptor(descriptor: number, path: string): number {
+  const facts = readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8');
+  const id = /^mnt_id:\s*([0-9]+)$/m.exec(facts)?.[1];
+  if (id === undefined) throw new HostError('EIO', path, `EIO: the kernel tells no mount of '${path}'`);
+  return Number(id);
 }

@@ -1,44 +1,68 @@
-/** The files of this machine through Node's own calls. */
-import type { BigIntStats } from 'node:fs';
-import {
-  chmod,
-  lchown,
-  lstat,
-  mkdir,
-  readdir,
-  readFile,
-  readlink,
-  realpath,
-  rename,
-  rmdir,
-  stat,
-  symlink,
-  unlink,
-  writeFile,
-} from 'node:fs/promises';
+/** The files of this machine by paths. */
+import { constants } from 'node:fs';
 import { toHostError } from '../errors.js';
-import type { FileFacts, FileKind, HostFiles } from '../host.js';
+import type { HostFiles } from '../host.js';
+import { factsOfStats, fileSystemFacts } from './stats.js';
+import { poolCalls, type SystemCalls } from './system-calls.js';
 
-export const linuxFiles: HostFiles = {
-  stat: (path) => attempt(path, async () => factsOfStats(await stat(path, { bigint: true }))),
-  lstat: (path) => attempt(path, async () => factsOfStats(await lstat(path, { bigint: true }))),
-  readFile: (path) => attempt(path, () => readFile(path)),
-  writeFile: (path, data, { mode = 0o666, exclusive = false } = {}) =>
-    attempt(path, () => writeFile(path, data, { mode, flag: exclusive ? 'wx' : 'w' })),
-  mkdir: (path, { mode = 0o777, recursive = false } = {}) =>
-    attempt(path, async () => {
-      await mkdir(path, { mode, recursive });
-    }),
-  readdir: (path) => attempt(path, () => readdir(path)),
-  symlink: (target, path) => attempt(path, () => symlink(target, path)),
-  readlink: (path) => attempt(path, () => readlink(path)),
-  realpath: (path) => attempt(path, () => realpath(path)),
-  rename: (from, to) => attempt(from, () => rename(from, to)),
-  unlink: (path) => attempt(path, () => unlink(path)),
-  rmdir: (path) => attempt(path, () => rmdir(path)),
-  chmod: (path, mode) => attempt(path, () => chmod(path, mode)),
-  lchown: (path, uid, gid) => attempt(path, () => lchown(path, uid, gid)),
-};
+/** The files as whoever makes the calls finds them. */
+export function filesBy(calls: SystemCalls): HostFiles {
+  return {
+    stat: (path) => attempt(path, async () => factsOfStats(await calls.stat(path))),
+    lstat: (path) => attempt(path, async () => factsOfStats(await calls.lstat(path))),
+    readFile: (path) => attempt(path, () => calls.readFile(path)),
+    writeFile: (path, data, { mode = 0o666, exclusive = false, sync = false } = {}) =>
+      attempt(path, async () => {
+        if (sync) await writeSynced(calls, path, data, mode, exclusive);
+        else await calls.writeFile(path, data, mode, exclusive ? 'wx' : 'w');
+      }),
+    syncDirectory: (path) => attempt(path, () => syncDirectory(calls, path)),
+    mkdir: (path, { mode = 0o777, recursive = false } = {}) =>
+      attempt(path, () => calls.mkdir(path, mode, recursive)),
+    readdir: (path) => attempt(path, () => calls.readdir(path)),
+    symlink: (target, path) => attempt(path, () => calls.symlink(target, path)),
+    readlink: (path) => attempt(path, () => calls.readlink(path)),
+    realpath: (path) => attempt(path, () => calls.realpath(path)),
+    rename: (from, to) => attempt(from, () => calls.rename(from, to)),
+    unlink: (path) => attempt(path, () => calls.unlink(path)),
+    rmdir: (path) => attempt(path, () => calls.rmdir(path)),
+    chmod: (path, mode) => attempt(path, () => calls.chmod(path, mode)),
+    lchown: (path, uid, gid) => attempt(path, () => calls.lchown(path, uid, gid)),
+    statFileSystem: (path) => attempt(path, async () => fileSystemFacts(await calls.statfs(path))),
+  };
+}
+
+export const linuxFiles: HostFiles = filesBy(poolCalls);
+
+async function writeSynced(
+  calls: SystemCalls,
+  path: string,
+  data: Uint8Array | string,
+  mode: number,
+  exclusive: boolean,
+): Promise<void> {
+  const { O_WRONLY, O_CREAT, O_EXCL, O_TRUNC } = constants;
+  const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
+  const file = await calls.open(path, O_WRONLY | O_CREAT | (exclusive ? O_EXCL : O_TRUNC), mode);
+  try {
+    for (let at = 0; at < bytes.length; ) at += await calls.write(file, bytes.subarray(at));
+    await calls.fsync(file);
+  } finally {
+    await calls.close(file);
+  }
+}
+
+async function syncDirectory(calls: SystemCalls, path: string): Promise<void> {
+  const directory = await calls.open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    await calls.fsync(directory);
+  } catch (error) {
+    // Some file systems have no such call: their names are on the disk when the change returns.
+    if (!(error instanceof Error && 'code' in error && error.code === 'EINVAL')) throw error;
+  } finally {
+    await calls.close(directory);
+  }
+}
 
 /** Whatever fails is a HostError about this path. */
 export async function attempt<T>(path: string, call: () => Promise<T>): Promise<T> {
@@ -47,26 +71,4 @@ export async function attempt<T>(path: string, call: () => Promise<T>): Promise<
   } catch (error) {
     throw toHostError(error, path);
   }
-}
-
-export function factsOfStats(stats: BigIntStats): FileFacts {
-  return {
-    kind: kindOf(stats),
-    mode: Number(stats.mode & 0o7777n),
-    uid: Number(stats.uid),
-    gid: Number(stats.gid),
-    sizeBytes: Number(stats.size),
-    device: stats.dev,
-    inode: stats.ino,
-    links: Number(stats.nlink),
-  };
-}
-
-function kindOf(stats: BigIntStats): FileKind {
-  if (stats.isDirectory()) return 'directory';
-  if (stats.isSymbolicLink()) return 'symlink';
-  if (stats.isSocket()) return 'socket';
-  if (stats.isFIFO()) return 'fifo';
-  if (stats.isCharacterDevice()) return 'character-device';
-  return stats.isBlockDevice() ? 'block-device' : 'file';
 }

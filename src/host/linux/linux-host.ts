@@ -2,10 +2,13 @@
 import { release } from 'node:os';
 import { type Clock, systemClock } from '../../async/index.js';
 import type { Host } from '../host.js';
-import { hold } from './held-path.js';
-import { linuxFiles } from './linux-files.js';
+import { holdBy } from './held-path.js';
+import { laneCalls } from './lane-calls.js';
+import { Lanes } from './lanes.js';
+import { filesBy, linuxFiles } from './linux-files.js';
 import { linuxMounts } from './linux-mounts.js';
 import { linuxOwnFiles } from './linux-own-files.js';
+import { poolCalls } from './system-calls.js';
 
 export interface LinuxHostOptions {
   readonly clock?: Clock;
@@ -13,15 +16,31 @@ export interface LinuxHostOptions {
   readonly mountTimeoutMs?: number;
   /** How long one `umount` command may take where the caller sets no limit: 1 min. */
   readonly unmountTimeoutMs?: number;
+  /** The threads for file systems that may not answer: those of the process. */
+  readonly lanes?: Lanes;
 }
 
+/**
+ * Of the process, as the threads that Node has for files and the descriptors are: hosts are made wherever one is needed.
+ */
+const lanesOfProcess = new Lanes({ clock: systemClock });
+
 export function linuxHost(options: LinuxHostOptions = {}): Host {
-  const { clock = systemClock, mountTimeoutMs = 120_000, unmountTimeoutMs = 60_000 } = options;
+  const {
+    clock = systemClock,
+    mountTimeoutMs = 120_000,
+    unmountTimeoutMs = 60_000,
+    lanes = lanesOfProcess,
+  } = options;
   return {
     files: linuxFiles,
     ownFiles: linuxOwnFiles,
-    mounts: linuxMounts({ clock, mountTimeoutMs, unmountTimeoutMs }),
-    hold,
+    mounts: linuxMounts({ clock, mountTimeoutMs, unmountTimeoutMs, lanes }),
+    hold: holdBy(poolCalls),
+    apart: (key) => {
+      const calls = laneCalls(lanes, key);
+      return { files: filesBy(calls), hold: holdBy(calls) };
+    },
     kernelRelease: release(),
   };
 }

@@ -2,53 +2,64 @@
 import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import type { Clock } from '../../async/index.js';
+import { Shells } from '../../programs/index.js';
 import { isHostError, toHostError } from '../errors.js';
 import { HostError, type HostMounts } from '../host.js';
 import { makeShared } from '../make-shared.js';
 import {
   isBind,
-  mountArguments,
   mountCalls,
+  mountCommand,
   mountFailure,
+  saysNotMounted,
+  unmountCommand,
   unmountFailure,
-  wasNotMounted,
 } from '../mount-command.js';
+import { nameInMountTable } from '../mount-points.js';
 import { mountIdOf } from './held-path.js';
+import { laneCalls } from './lane-calls.js';
+import type { Lanes } from './lanes.js';
 import { attempt, linuxFiles } from './linux-files.js';
 import { type ListedMount, parseMountinfo, readsWhole } from './mountinfo.js';
-import { runInShell } from './shells.js';
 
 export interface LinuxMountsOptions {
   readonly clock: Clock;
   readonly mountTimeoutMs: number;
   readonly unmountTimeoutMs: number;
+  /** For a look at what is bound, which may lie on a server that does not answer. */
+  readonly lanes: Lanes;
 }
 
 const mountTable = '/proc/self/mountinfo';
 const readLimit = 10;
 
-export function linuxMounts({ clock, mountTimeoutMs, unmountTimeoutMs }: LinuxMountsOptions): HostMounts {
+export function linuxMounts({
+  clock,
+  mountTimeoutMs,
+  unmountTimeoutMs,
+  lanes,
+}: LinuxMountsOptions): HostMounts {
+  const shells = new Shells(clock);
   const mounts: HostMounts = {
     list: async (below) => listMounts(below).map(({ id: _, ...mount }) => mount),
     mount: async (request, signal) => {
-      const flags = isBind(request) && request.source !== undefined ? await flagsAt(request.source) : [];
+      // Before the source is looked at: what `mount` must not be given is refused here.
+      mountCalls(request, []);
+      const flags =
+        isBind(request) && request.source !== undefined ? await flagsAt(lanes, request.source) : [];
       for (const call of mountCalls(request, flags)) {
-        const failure = await runInShell({
-          clock,
-          command: 'mount',
-          arguments: mountArguments(call),
-          limitMs: mountTimeoutMs,
-          signal,
-        });
+        const failure = await shells.run(mountCommand(call), { limitMs: mountTimeoutMs, signal });
         if (failure !== undefined) throw mountFailure(call, failure);
       }
     },
     unmount: async (target, { force = false, timeoutMs = unmountTimeoutMs } = {}) => {
-      const umount = (...arguments_: string[]) =>
-        runInShell({ clock, command: 'umount', arguments: arguments_, limitMs: timeoutMs });
-      let failure = await umount(target);
-      if (failure?.timedOut === true && force) failure = await umount('-f', target);
-      if (failure !== undefined && !wasNotMounted(failure)) throw unmountFailure(target, failure);
+      const umount = (byForce: boolean) =>
+        shells.run(unmountCommand(target, { force: byForce }), { limitMs: timeoutMs });
+      let failure = await umount(false);
+      if (failure?.timedOut === true && force) failure = await umount(true);
+      if (failure === undefined) return;
+      if (saysNotMounted(target, failure) && !(await isMounted(target))) return;
+      throw unmountFailure(target, failure);
     },
     makeShared: (path) => makeShared({ files: linuxFiles, mounts }, path),
   };
@@ -76,11 +87,18 @@ function readTable(): string {
   }
 }
 
+/** Whether the mount table has something at this very path, or at what it links to. */
+async function isMounted(target: string): Promise<boolean> {
+  const at = (name: string): boolean => listMounts(name).some((mount) => mount.target === name);
+  // The path itself is looked at only when it is no mount point: looking at one whose server is away could take forever.
+  return at(await nameInMountTable(linuxFiles, target)) || at(await linuxFiles.realpath(target));
+}
+
 /** The flags of the mount that a path lies in; a path that is not there has none, and the mount itself tells of it. */
-async function flagsAt(path: string): Promise<readonly string[]> {
+async function flagsAt(lanes: Lanes, path: string): Promise<readonly string[]> {
   let id: number;
   try {
-    id = await attempt(path, () => mountIdOf(path));
+    id = await attempt(path, () => mountIdOf(laneCalls(lanes, path), path));
   } catch (error) {
     // Any other failure must not lose a `nosuid` or `ro`.
     if (isHostError(error, 'ENOENT', 'ENOTDIR')) return [];

@@ -13,20 +13,27 @@ import {
   realpathSync,
   renameSync,
   rmdirSync,
+  statfsSync,
   statSync,
   symlinkSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import type { HostFiles } from '../host.js';
-import { attempt, factsOfStats } from './linux-files.js';
+import { attempt, linuxFiles } from './linux-files.js';
+import { factsOfStats, fileSystemFacts } from './stats.js';
 
 export const linuxOwnFiles: HostFiles = {
   stat: (path) => attempt(path, async () => factsOfStats(statSync(path, { bigint: true }))),
   lstat: (path) => attempt(path, async () => factsOfStats(lstatSync(path, { bigint: true }))),
   readFile: (path) => attempt(path, async () => readFileSync(path)),
-  writeFile: (path, data, { mode = 0o666, exclusive = false } = {}) =>
-    attempt(path, async () => writeFileSync(path, data, { mode, flag: exclusive ? 'wx' : 'w' })),
+  writeFile: (path, data, options = {}) => {
+    // A disk may take seconds to confirm, which must not stop everything else.
+    if (options.sync === true) return linuxFiles.writeFile(path, data, options);
+    const { mode = 0o666, exclusive = false } = options;
+    return attempt(path, async () => writeFileSync(path, data, { mode, flag: exclusive ? 'wx' : 'w' }));
+  },
+  syncDirectory: linuxFiles.syncDirectory,
   mkdir: (path, { mode = 0o777, recursive = false } = {}) =>
     attempt(path, async () => void mkdirSync(path, { mode, recursive })),
   readdir: (path) => attempt(path, async () => readdirSync(path)),
@@ -38,4 +45,5 @@ export const linuxOwnFiles: HostFiles = {
   rmdir: (path) => attempt(path, async () => rmdirSync(path)),
   chmod: (path, mode) => attempt(path, async () => chmodSync(path, mode)),
   lchown: (path, uid, gid) => attempt(path, async () => lchownSync(path, uid, gid)),
+  statFileSystem: (path) => attempt(path, async () => fileSystemFacts(statfsSync(path, { bigint: true }))),
 };

@@ -18,6 +18,11 @@ export interface HostFault {
   readonly when: 'before' | 'after';
   readonly effect: /** The call fails; with `after`, it has its effect nevertheless. */
     | { readonly kind: 'fail'; readonly code: string }
+    /**
+     * The call does not come back, as with a server that hangs. Made apart it fails with ETIMEDOUT; otherwise it holds one of
+     * the threads that the process has for files, and once all four are held no call comes back that needs one.
+     */
+    | { readonly kind: 'hang' }
     /** The process ends as by `kill -9`: this and all later calls of this host throw HostDied. */
     | { readonly kind: 'die' }
     /** Somebody else does something, once. */
@@ -33,19 +38,35 @@ export class HostDied extends Error {
   }
 }
 
-const rememberedCalls = 10_000;
+const threads = 4;
+
+/** Who makes a call: a thread of the pool for files, one apart from it, or a command. */
+export type Caller = 'pool' | 'apart' | 'command';
+
+/** Makes calls in the name of one caller. */
+export type MakeCall = <T>(operation: string, path: string, changing: boolean, effect: () => T) => Promise<T>;
+
+export interface CallRecordOptions {
+  readonly faults: readonly HostFault[];
+  readonly rememberedCalls: number;
+  readonly onDeath: () => void;
+}
 
 /** The calls of one process, with what the plan has in store for them. */
 export class CallRecord {
   readonly #calls: HostCall[] = [];
+  readonly #rememberedCalls: number;
   readonly #onDeath: () => void;
   #faults: HostFault[];
   #changingCalls = 0;
   #dead = false;
+  /** Threads of the pool whose call does not come back. */
+  #held = 0;
 
-  constructor(faults: readonly HostFault[], onDeath: () => void) {
-    this.#faults = [...faults];
-    this.#onDeath = onDeath;
+  constructor(options: CallRecordOptions) {
+    this.#faults = [...options.faults];
+    this.#rememberedCalls = options.rememberedCalls;
+    this.#onDeath = options.onDeath;
   }
 
   get calls(): readonly HostCall[] {
@@ -60,30 +81,47 @@ export class CallRecord {
     this.#faults.push(fault);
   }
 
-  async make<T>(operation: string, path: string, changing: boolean, effect: () => T): Promise<T> {
+  by(caller: Caller): MakeCall {
+    return (operation, path, changing, effect) => this.#make(caller, operation, path, changing, effect);
+  }
+
+  async #make<T>(
+    caller: Caller,
+    operation: string,
+    path: string,
+    changing: boolean,
+    effect: () => T,
+  ): Promise<T> {
+    if (caller === 'pool' && this.#held >= threads) await never();
     if (this.#dead) throw new HostDied({ operation, path });
     if (changing) this.#changingCalls++;
     const number = changing ? this.#changingCalls : this.#changingCalls + 1;
     const call: HostCall = { number, operation, path, changing };
     if (changing) {
       this.#calls.push(call);
-      if (this.#calls.length > rememberedCalls) this.#calls.shift();
+      if (this.#calls.length > this.#rememberedCalls) this.#calls.shift();
     }
-    await this.#apply(call, 'before');
+    await this.#apply(call, 'before', caller);
     // Another call may have died meanwhile, and nothing happens after death.
     if (this.#dead) throw new HostDied(call);
     try {
       return effect();
     } finally {
-      await this.#apply(call, 'after');
+      await this.#apply(call, 'after', caller);
     }
   }
 
-  async #apply(call: HostCall, when: HostFault['when']): Promise<void> {
+  async #apply(call: HostCall, when: HostFault['when'], caller: Caller): Promise<void> {
     for (const fault of this.#faults.filter((fault) => fault.when === when && concerns(fault, call))) {
       switch (fault.effect.kind) {
         case 'fail':
           throw injected(fault.effect.code, call);
+        case 'hang':
+          if (caller === 'apart')
+            throw new HostError('ETIMEDOUT', call.path, `ETIMEDOUT: ${call.path} does not answer`);
+          if (caller === 'pool') this.#held++;
+          await never();
+          break;
         case 'die':
           this.#dead = true;
           this.#onDeath();
@@ -101,6 +139,10 @@ export class CallRecord {
 
 function concerns({ at }: HostFault, call: HostCall): boolean {
   return typeof at === 'number' ? call.changing && call.number === at : at(call);
+}
+
+function never(): Promise<void> {
+  return new Promise(() => {});
 }
 
 function injected(code: string, { operation, path }: HostCall): HostError {

@@ -1,10 +1,13 @@
 /** The file calls of a simulated machine, each in one step, as root makes them on Linux. */
-import type { FileFacts } from '../host.js';
+import type { FileFacts, FileSystemFacts } from '../host.js';
 import type { SimulatedMachine, Walked } from './machine.js';
 import {
   addNode,
   attach,
+  blockBytes,
+  type Content,
   detach,
+  emptyDirectory,
   entriesOf,
   type FileNode,
   factsOf,
@@ -41,7 +44,8 @@ export class FileCalls {
     const { position } = walked;
     if (position === undefined) {
       const parent = this.#writableParent(walked, path);
-      addNode(parent.node, walked.name, { kind: 'file', data: data.slice() }, mode & 0o7777 & ~this.umask);
+      const content: Content = { kind: 'file', data: data.slice(), isSynced: false };
+      addNode(parent.node, walked.name, content, mode & 0o7777 & ~this.umask);
       return;
     }
     if (exclusive) throw systemError('EEXIST', path, 'open');
@@ -50,13 +54,25 @@ export class FileCalls {
     if (content.kind !== 'file') throw systemError('ENXIO', path, 'open');
     requireWritable(position.mount, path);
     content.data = data.slice();
+    content.isSynced = false;
+  }
+
+  syncFile(path: string): void {
+    const { content } = this.machine.resolve(path, true).node;
+    if (content.kind === 'file') content.isSynced = true;
+  }
+
+  syncDirectory(path: string): void {
+    const { content } = this.machine.resolve(path, true).node;
+    if (content.kind !== 'directory') throw systemError('ENOTDIR', path, 'open');
+    content.synced = new Map(content.entries);
   }
 
   mkdir(path: string, mode: number): void {
     const walked = this.machine.walk(path, false);
     if (walked.position !== undefined) throw systemError('EEXIST', path, 'mkdir');
     const parent = this.#writableParent(walked, path);
-    addNode(parent.node, walked.name, { kind: 'directory', entries: new Map() }, mode & 0o1777 & ~this.umask);
+    addNode(parent.node, walked.name, emptyDirectory(), mode & 0o1777 & ~this.umask);
   }
 
   readdir(path: string): readonly string[] {
@@ -133,6 +149,28 @@ export class FileCalls {
     if (kind === 'directory' || kind === 'symlink') return;
     node.mode &= ~0o4000;
     if ((node.mode & 0o010) !== 0) node.mode &= ~0o2000;
+  }
+
+  /** Every file system has the same room. */
+  statFileSystem(path: string): FileSystemFacts {
+    this.machine.resolve(path, true);
+    return {
+      blockBytes,
+      blocks: 1_000_000,
+      freeBlocks: 600_000,
+      availableBlocks: 500_000,
+      inodes: 100_000,
+      freeInodes: 90_000,
+    };
+  }
+
+  /** A new file with exactly this mode. */
+  createFile(path: string, mode: number): FileNode {
+    const walked = this.machine.walk(path, false);
+    if (walked.position !== undefined) throw systemError('EEXIST', path, 'open');
+    const parent = this.#writableParent(walked, path);
+    const content: Content = { kind: 'file', data: new Uint8Array(), isSynced: false };
+    return addNode(parent.node, walked.name, content, mode & 0o7777);
   }
 
   #writableParent({ parent }: Walked, path: string): Position {

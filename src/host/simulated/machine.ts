@@ -2,6 +2,7 @@
 import type { MountPoint } from '../host.js';
 import {
   addNode,
+  emptyDirectory,
   entriesOf,
   type FileNode,
   type FileSystem,
@@ -14,6 +15,7 @@ import {
   type SpecialKind,
   systemError,
 } from './nodes.js';
+import { losePower, type PowerCut, syncAll } from './power-cut.js';
 
 const linkLimit = 40;
 const nameLimitBytes = 255;
@@ -34,6 +36,8 @@ export class SimulatedMachine {
   /** File systems with a life of their own, such as an NFS share, by type and source. */
   readonly #lasting = new Map<string, FileSystem>();
   readonly #held = new Map<string, Position>();
+  readonly #mountIds = new WeakMap<Mount, number>();
+  #nextMountId = 20;
   #nextDevice = 40n;
   #nextProcess = 1000;
   #nextDescriptor = 20;
@@ -54,7 +58,8 @@ export class SimulatedMachine {
       ['tmp', 0o1777],
       ['var', 0o755],
     ] as const)
-      addNode(fs.root, name, { kind: 'directory', entries: new Map() }, mode);
+      addNode(fs.root, name, emptyDirectory(), mode);
+    syncAll(fs.root);
   }
 
   /** Loses all mounts, and with them what tmpfs held; files on disk stay. */
@@ -62,6 +67,17 @@ export class SimulatedMachine {
     this.#mounts = [this.#rootMount];
     this.#rootMount.propagation = 'private';
     this.#held.clear();
+  }
+
+  /** Ends as a machine does whose power fails: of its disk only what was synced is sure to be there. */
+  powerCut(cut: PowerCut): void {
+    this.reboot();
+    losePower(this.#rootMount.root, cut);
+  }
+
+  /** Has the disk write everything, as time does. */
+  settle(): void {
+    syncAll(this.#rootMount.root);
   }
 
   /** Makes what no call of a host can make. */
@@ -81,6 +97,14 @@ export class SimulatedMachine {
 
   removeMount(mount: Mount): void {
     this.#mounts = this.#mounts.filter((other) => other !== mount);
+  }
+
+  mountId(mount: Mount): number {
+    const known = this.#mountIds.get(mount);
+    if (known !== undefined) return known;
+    const id = this.#nextMountId++;
+    this.#mountIds.set(mount, id);
+    return id;
   }
 
   isMountpoint(node: FileNode): boolean {

@@ -38,9 +38,10 @@ export class MountCalls {
 
   mount(call: MountCall): void {
     const target = this.#find(call, call.target, `mount point does not exist.`);
-    if (call.options.includes('remount')) this.#remount(call, target);
-    else if (call.options.includes('bind')) this.#bind(call, target, false);
-    else if (call.options.includes('rbind')) this.#bind(call, target, true);
+    const options: readonly string[] = call.options;
+    if (options.includes('remount')) this.#remount(call, target);
+    else if (options.includes('bind')) this.#bind(call, target, false);
+    else if (options.includes('rbind')) this.#bind(call, target, true);
     else if (call.propagation.length === 0 || call.fsType !== undefined) this.#mountNew(call, target);
     for (const change of call.propagation) this.#changePropagation(call, change);
   }
@@ -59,7 +60,8 @@ export class MountCalls {
   }
 
   #mountNew(call: MountCall, target: Position): void {
-    const { fsType, source = 'none', options } = call;
+    const { fsType, source = 'none' } = call;
+    const options: readonly string[] = call.options;
     if (fsType === undefined || !knownTypes.has(fsType))
       throw mountFailed(call, `unknown filesystem type '${fsType ?? ''}'.`);
     if (target.node.content.kind !== 'directory')
@@ -140,12 +142,15 @@ export class MountCalls {
   }
 }
 
+const wrongOption =
+  'wrong fs type, bad option, bad superblock on tmpfs, missing codepage or helper program, or other error.';
+
 /** A size is shown in whole kibibytes of whole pages. */
 function shown(call: MountCall, option: string): string {
   const [name, value = ''] = option.split('=');
   if (call.fsType !== 'tmpfs' || name !== 'size') return option;
   const match = /^([0-9]+)([kmg]?)$/i.exec(value);
-  if (match === null) throw mountFailed(call, `wrong fs type, bad option, bad superblock on tmpfs.`);
+  if (match === null) throw mountFailed(call, wrongOption);
   const shift = { '': 0n, k: 10n, m: 20n, g: 30n }[match[2]?.toLowerCase() ?? ''] ?? 0n;
   const bytes = BigInt(match[1] ?? '0') << shift;
   const pages = (bytes + pageBytes - 1n) / pageBytes;
@@ -158,10 +163,10 @@ function optionValue(options: readonly string[], name: string): string | undefin
 
 function mountFailed(call: MountCall, words: string): HostError {
   const output = `mount: ${call.target}: ${words}\n`;
-  return mountFailure(call, { status: 'exit status 32', output, timedOut: false });
+  return mountFailure(call, { status: 'exit status 32', exitCode: 32, output, timedOut: false });
 }
 
 function unmountFailed(target: string, words: string): HostError {
   const output = `umount: ${target}: ${words}\n`;
-  return unmountFailure(target, { status: 'exit status 32', output, timedOut: false });
+  return unmountFailure(target, { status: 'exit status 32', exitCode: 32, output, timedOut: false });
 }

@@ -16,8 +16,13 @@ export interface FileSystem {
 export type SpecialKind = 'socket' | 'fifo' | 'character-device' | 'block-device';
 
 export type Content =
-  | { readonly kind: 'directory'; readonly entries: Map<string, FileNode> }
-  | { readonly kind: 'file'; data: Uint8Array }
+  | {
+      readonly kind: 'directory';
+      readonly entries: Map<string, FileNode>;
+      /** The entries that a power cut leaves. */
+      synced: ReadonlyMap<string, FileNode>;
+    }
+  | { readonly kind: 'file'; data: Uint8Array; isSynced: boolean }
   | { readonly kind: 'symlink'; readonly target: string }
   | { readonly kind: SpecialKind };
 
@@ -99,7 +104,7 @@ export function fileSystem(
   // The root node names its file system and the other way round; the cycle is closed here and nowhere else.
   const root: { -readonly [key in keyof FileNode]?: FileNode[key] } = {
     inode: 2n,
-    content: { kind: 'directory', entries: new Map() },
+    content: emptyDirectory(),
     mode: rootMode,
     uid: 0,
     gid: 0,
@@ -109,6 +114,10 @@ export function fileSystem(
   const fs: FileSystem = { device, type, source, superOptions, root: root as FileNode, nextInode: 3n };
   root.fs = fs;
   return fs;
+}
+
+export function emptyDirectory(): Content {
+  return { kind: 'directory', entries: new Map(), synced: new Map() };
 }
 
 /** A new entry of a directory; below a setgid directory it belongs to its group, and directories are setgid, too. */
@@ -168,11 +177,16 @@ export function factsOf(node: FileNode): FileFacts {
     uid: node.uid,
     gid: node.gid,
     sizeBytes: sizeOf(content),
+    allocatedBytes: Math.ceil(sizeOf(content) / blockBytes) * blockBytes,
+    // Simulated files know no time.
+    modifiedMs: 0,
     device: node.fs.device,
     inode: node.inode,
     links: linksOf(node),
   };
 }
+
+export const blockBytes = 4096;
 
 function sizeOf(content: Content): number {
   if (content.kind === 'file') return content.data.length;

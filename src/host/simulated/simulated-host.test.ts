@@ -1,5 +1,6 @@
 /** What a simulated machine has besides the contract: faults, restarts and reboots. */
 import { describe, expect, it } from 'vitest';
+import { settle } from '../../async/index.js';
 import { HostDied } from './faults.js';
 import { SimulatedMachine } from './machine.js';
 import { simulatedHost } from './simulated-host.js';
@@ -24,6 +25,29 @@ describe('faults', () => {
       '3 mkdir /var/3',
       '4 mkdir /var/4',
     ]);
+  });
+
+  it('calls that hang hold the threads of the process, and none when they are made apart', async () => {
+    const host = simulatedHost({
+      faults: [{ at: ({ path }) => path.startsWith('/far'), when: 'before', effect: { kind: 'hang' } }],
+    });
+    const isOver = async (call: Promise<unknown>): Promise<boolean> => {
+      let over = false;
+      const settled = (): void => {
+        over = true;
+      };
+      call.then(settled, settled);
+      await settle();
+      return over;
+    };
+    for (let index = 0; index < 5; index++)
+      await expect(host.apart(`${index}`).files.stat('/far/x')).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+    await expect(host.apart('x').hold('/far')).rejects.toThrow('ETIMEDOUT: /far does not answer');
+    expect(await isOver(host.files.stat('/var'))).toBe(true);
+    for (let index = 0; index < 4; index++) expect(await isOver(host.files.stat('/far/x'))).toBe(false);
+    expect(await isOver(host.files.stat('/var'))).toBe(false);
+    expect(await isOver(host.mounts.list())).toBe(true);
+    expect(await isOver(host.apart('x').files.stat('/var'))).toBe(true);
   });
 
   it('a bind, a recursive mkdir and a held directory are several calls', async () => {

@@ -1,13 +1,14 @@
 /** A machine in memory behind the Host port, with faults where a test wants them. */
 import { throwIfCancelled } from '../../async/index.js';
-import type { HeldPath, Host, HostFiles, HostMounts } from '../host.js';
+import type { Host, HostFiles, HostMounts } from '../host.js';
 import { makeShared } from '../make-shared.js';
 import { isBind, mountCalls } from '../mount-command.js';
-import { CallRecord, type HostCall, type HostFault } from './faults.js';
+import { type Caller, CallRecord, type HostCall, type HostFault, type MakeCall } from './faults.js';
 import { FileCalls } from './file-calls.js';
+import { heldPath } from './held-path.js';
 import { SimulatedMachine } from './machine.js';
 import { MountCalls } from './mount-calls.js';
-import { factsOf, type Position, systemError } from './nodes.js';
+import { systemError } from './nodes.js';
 
 export interface SimulatedHostOptions {
   /** The machine of an earlier host taken over, as after a restart of the process; a fresh one otherwise. */
@@ -17,11 +18,13 @@ export interface SimulatedHostOptions {
   readonly umask?: number;
   /** `6.18.0` */
   readonly kernelRelease?: string;
+  /** How many of the last changing calls are kept. Default 10 000. */
+  readonly rememberedCalls?: number;
 }
 
 export interface SimulatedHost extends Host {
   readonly machine: SimulatedMachine;
-  /** The changing calls made so far, in order; the last 10 000 of them. */
+  /** The changing calls made so far, in order; the last `rememberedCalls` of them. */
   readonly calls: readonly HostCall[];
   /** Whether a fault has ended the process. */
   readonly dead: boolean;
@@ -32,17 +35,29 @@ export interface SimulatedHost extends Host {
 export function simulatedHost(options: SimulatedHostOptions = {}): SimulatedHost {
   const machine = options.machine ?? new SimulatedMachine();
   const processId = machine.startProcess();
-  const record = new CallRecord(options.faults ?? [], () => machine.endProcess(processId));
+  const record = new CallRecord({
+    faults: options.faults ?? [],
+    rememberedCalls: options.rememberedCalls ?? 10_000,
+    onDeath: () => machine.endProcess(processId),
+  });
   const fileCalls = new FileCalls(machine, options.umask ?? 0o022);
-  const files = simulatedFiles(record, fileCalls);
+  const by = (caller: Caller): Pick<Host, 'files' | 'hold'> => {
+    const make = record.by(caller);
+    return {
+      files: simulatedFiles(make, fileCalls),
+      hold: (path) =>
+        make('hold', path, false, () =>
+          heldPath({ machine, processId, make, fileCalls }, machine.resolve(trimmed(path), false), path),
+        ),
+    };
+  };
+  const { files, hold } = by('pool');
   return {
     files,
+    hold,
     ownFiles: files,
-    mounts: simulatedMounts(record, new MountCalls(machine), files),
-    hold: (path) =>
-      record.make('hold', path, false, () =>
-        heldPath({ machine, processId, record, fileCalls }, machine.resolve(trimmed(path), false), path),
-      ),
+    apart: () => by('apart'),
+    mounts: simulatedMounts(record.by('command'), new MountCalls(machine), files),
     kernelRelease: options.kernelRelease ?? '6.18.0',
     machine,
     get calls() {
@@ -59,11 +74,11 @@ function trimmed(path: string): string {
   return path.replace(/(?<=.)\/+$/, '');
 }
 
-function simulatedFiles(record: CallRecord, calls: FileCalls): HostFiles {
+function simulatedFiles(make: MakeCall, calls: FileCalls): HostFiles {
   const read = <T>(operation: string, path: string, effect: () => T): Promise<T> =>
-    record.make(operation, path, false, effect);
+    make(operation, path, false, effect);
   const change = (operation: string, path: string, effect: () => void): Promise<void> =>
-    record.make(operation, path, true, effect);
+    make(operation, path, true, effect);
   const mkdir = (path: string, mode: number): Promise<void> =>
     change('mkdir', path, () => calls.mkdir(path, mode));
   return {
@@ -73,10 +88,13 @@ function simulatedFiles(record: CallRecord, calls: FileCalls): HostFiles {
     readdir: (path) => read('readdir', path, () => calls.readdir(path)),
     readlink: (path) => read('readlink', path, () => calls.readlink(path)),
     realpath: (path) => read('realpath', path, () => calls.realpath(path)),
-    writeFile: (path, data, { mode = 0o666, exclusive = false } = {}) => {
+    writeFile: async (path, data, { mode = 0o666, exclusive = false, sync = false } = {}) => {
       const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
-      return change('writeFile', path, () => calls.writeFile(path, bytes, mode, exclusive));
+      await change('writeFile', path, () => calls.writeFile(path, bytes, mode, exclusive));
+      // A call of its own, so that a power cut and a failing disk can come between the two.
+      if (sync) await change('syncFile', path, () => calls.syncFile(path));
     },
+    syncDirectory: (path) => change('syncDirectory', path, () => calls.syncDirectory(path)),
     mkdir: async (path, { mode = 0o777, recursive = false } = {}) => {
       if (!recursive) return mkdir(path, mode);
       for (const folder of ancestry(path)) {
@@ -92,6 +110,7 @@ function simulatedFiles(record: CallRecord, calls: FileCalls): HostFiles {
     rmdir: (path) => change('rmdir', path, () => calls.rmdir(path)),
     chmod: (path, mode) => change('chmod', path, () => calls.chmod(path, mode)),
     lchown: (path, uid, gid) => change('lchown', path, () => calls.lchown(path, uid, gid)),
+    statFileSystem: (path) => read('statfs', path, () => calls.statFileSystem(path)),
   };
 }
 
@@ -106,18 +125,18 @@ function kindAt(calls: FileCalls, path: string): string | undefined {
   return position?.node.content.kind;
 }
 
-function simulatedMounts(record: CallRecord, calls: MountCalls, files: HostFiles): HostMounts {
+function simulatedMounts(make: MakeCall, calls: MountCalls, files: HostFiles): HostMounts {
   const mounts: HostMounts = {
-    list: () => record.make('list mounts', '/', false, () => calls.list()),
+    list: () => make('list mounts', '/', false, () => calls.list()),
     mount: async (request, signal) => {
       throwIfCancelled(signal);
       const flags = isBind(request) && request.source !== undefined ? flagsAt(calls, request.source) : [];
       for (const call of mountCalls(request, flags)) {
-        await record.make('mount', call.target, true, () => calls.mount(call));
+        await make('mount', call.target, true, () => calls.mount(call));
         throwIfCancelled(signal);
       }
     },
-    unmount: (target) => record.make('unmount', target, true, () => calls.unmount(target)),
+    unmount: (target) => make('unmount', target, true, () => calls.unmount(target)),
     makeShared: (path) => makeShared({ files, mounts }, path),
   };
   return mounts;
@@ -130,52 +149,4 @@ function flagsAt(calls: MountCalls, path: string): readonly string[] {
   } catch {
     return [];
   }
-}
-
-interface HoldingProcess {
-  readonly machine: SimulatedMachine;
-  readonly processId: number;
-  readonly record: CallRecord;
-  readonly fileCalls: FileCalls;
-}
-
-function heldPath(holder: HoldingProcess, position: Position, path: string): HeldPath {
-  const { machine, record, fileCalls, processId } = holder;
-  if (position.node.content.kind === 'symlink') throw systemError('ELOOP', path, 'open');
-  const procPath = machine.hold(processId, position);
-  const below = (name: string): string => {
-    if (!isName(name)) throw systemError('EINVAL', `${procPath}/${name}`, 'open');
-    if (machine.heldAt(procPath) === undefined) throw systemError('EBADF', procPath, 'open');
-    return `${procPath}/${name}`;
-  };
-  const open = (name: string): HeldPath =>
-    heldPath(holder, machine.resolve(below(name), false), `${path}/${name}`);
-  return {
-    procPath,
-    stat: () =>
-      record.make('fstat', path, false, () => {
-        if (machine.heldAt(procPath) === undefined) throw systemError('EBADF', path, 'fstat');
-        return factsOf(position.node);
-      }),
-    child: (name) => record.make('child', `${path}/${name}`, false, () => open(name)),
-    makeDirectory: async (name, mode) => {
-      await record.make('mkdir', `${path}/${name}`, true, () => fileCalls.mkdir(below(name), mode));
-      const made = await record.make('child', `${path}/${name}`, false, () => open(name));
-      try {
-        if (machine.heldAt(made.procPath)?.node.content.kind !== 'directory')
-          throw systemError('ENOTDIR', `${path}/${name}`, 'open');
-        await record.make('chmod', `${path}/${name}`, true, () => fileCalls.chmod(made.procPath, mode));
-      } catch (error) {
-        machine.release(made.procPath);
-        throw error;
-      }
-      return made;
-    },
-    close: async () => machine.release(procPath),
-  };
-}
-
-/** One element of a path, and no way up or down. */
-function isName(name: string): boolean {
-  return name !== '' && name !== '.' && name !== '..' && !name.includes('/');
 }

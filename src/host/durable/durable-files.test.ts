@@ -1,0 +1,294 @@
+/** The store of what must outlive a crash: whole files, one write at a time, faults told once. */
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../async/index.js';
+import type { HostCall } from '../simulated/faults.js';
+import { type SimulatedHost, simulatedHost } from '../simulated/simulated-host.js';
+import { DurableFiles } from './durable-files.js';
+import { DurableState } from './durable-state.js';
+import { replaceFile } from './replace-file.js';
+import { setAside } from './set-aside.js';
+
+const path = '/var/agent/state';
+
+function world(host: SimulatedHost = simulatedHost()) {
+  const clock = new VirtualClock();
+  const told: string[] = [];
+  const store = new DurableFiles({
+    files: host.files,
+    clock,
+    observer: {
+      setAside: (file) => told.push(`set aside ${file.path}: ${file.reason}`),
+      failing: (file, error, failures) => told.push(`failing ${file} ${error.code} ${failures}`),
+      recovered: (file, failures) => told.push(`recovered ${file} ${failures}`),
+    },
+  });
+  const content = async (): Promise<string> => new TextDecoder().decode(await host.files.readFile(path));
+  return { host, clock, store, told, content };
+}
+
+/** Lets calls go on only when told to. */
+function stuck(host: SimulatedHost, isStuck: (call: HostCall) => boolean): () => void {
+  const waiting: (() => void)[] = [];
+  let isOver = false;
+  const hold = (): void =>
+    host.inject({
+      at: (call) => !isOver && isStuck(call),
+      when: 'before',
+      effect: {
+        kind: 'run',
+        action: () => {
+          hold();
+          return new Promise((resolve) => waiting.push(resolve));
+        },
+      },
+    });
+  hold();
+  return () => {
+    isOver = true;
+    for (const go of waiting.splice(0)) go();
+  };
+}
+
+const refuse = (host: SimulatedHost, code: string, at: (call: HostCall) => boolean): void =>
+  host.inject({ at, when: 'before', effect: { kind: 'fail', code } });
+
+describe('a replacement', () => {
+  const cuts = [
+    { unsyncedBytes: 'lost', unsyncedNames: 'kept' },
+    { unsyncedBytes: 'cut in half', unsyncedNames: 'kept' },
+    { unsyncedBytes: 'lost', unsyncedNames: 'undone' },
+    { unsyncedBytes: 'kept', unsyncedNames: 'undone' },
+  ] as const;
+  it.each(cuts)('leaves the old or the new content at whatever step the power fails: %o', async (cut) => {
+    for (let at = 1, isDone = false; !isDone; at++) {
+      const host = simulatedHost();
+      await replaceFile(host.files, path, 'old content');
+      host.inject({ at: (host.calls.at(-1)?.number ?? 0) + at, when: 'before', effect: { kind: 'die' } });
+      isDone = await replaceFile(host.files, path, 'new content').then(
+        () => true,
+        () => false,
+      );
+      host.machine.powerCut(cut);
+      const left = simulatedHost({ machine: host.machine });
+      const text = new TextDecoder().decode(await left.files.readFile(path));
+      expect(isDone ? ['new content'] : ['old content', 'new content']).toContain(text);
+      expect(at).toBeLessThan(20);
+    }
+  });
+
+  it.each(cuts)('of a file in directories that are new, too, is there after a power cut: %o', async (cut) => {
+    const host = simulatedHost();
+    await replaceFile(host.files, '/var/a/b/c/file', 'content');
+    host.machine.powerCut(cut);
+    const left = simulatedHost({ machine: host.machine });
+    expect(new TextDecoder().decode(await left.files.readFile('/var/a/b/c/file'))).toBe('content');
+  });
+
+  it.each(['ENOSPC', 'EIO', 'EROFS', 'EMFILE'])(
+    'that fails with %s at any of its calls leaves the old content and nothing else',
+    async (code) => {
+      for (let at = 1, isDone = false; !isDone; at++) {
+        const { host, content } = world();
+        await replaceFile(host.files, path, 'old');
+        const first = (host.calls.at(-1)?.number ?? 0) + at;
+        refuse(host, code, (call) => call.changing && call.number === first);
+        isDone = await replaceFile(host.files, path, 'new').then(
+          () => true,
+          () => false,
+        );
+        expect(await host.files.readdir('/var/agent')).toEqual(['state']);
+        expect(isDone ? ['new'] : ['old', 'new']).toContain(await content());
+      }
+    },
+  );
+
+  it('takes the place of what an earlier one left behind', async () => {
+    const { host, content } = world();
+    await replaceFile(host.files, path, 'old');
+    host.machine.makeSpecialFile(`${path}.tmp`, 'fifo');
+    await replaceFile(host.files, path, 'new');
+    await host.files.mkdir(`${path}.tmp`);
+    await replaceFile(host.files, path, 'newest');
+    expect(await content()).toBe('newest');
+    expect(await host.files.readdir('/var/agent')).toEqual(['state']);
+  });
+});
+
+describe('the store', () => {
+  it('makes of many writes of one file the first and the newest', async () => {
+    const { host, store, content } = world();
+    await store.write(path, 'start');
+    const before = host.calls.length;
+    await Promise.all(['a', 'b', 'c', 'd'].map((text) => store.write(path, text)));
+    expect(await content()).toBe('d');
+    expect(host.calls.slice(before).filter(({ operation }) => operation === 'rename')).toHaveLength(2);
+  });
+
+  it('a removal that comes after a write is what holds', async () => {
+    const { host, store } = world();
+    const done = [store.write(path, 'a'), store.write(path, 'b'), store.remove(path)];
+    await Promise.all(done);
+    expect(await host.files.readdir('/var/agent')).toEqual([]);
+    await store.remove(path);
+  });
+
+  it('waits for a stuck disk no longer than its limit, keeps two calls there, and goes on afterwards', async () => {
+    const { host, clock, store, told, content } = world();
+    await store.write(path, 'start');
+    const release = stuck(host, ({ operation }) => operation === 'syncFile');
+    const files = [path, `${path}-2`, `${path}-3`];
+    const writes = files.map((file) => store.write(file, 'new').catch(({ code }) => code));
+    await clock.advance(29_000);
+    await clock.advance(2_000);
+    expect(await Promise.all(writes)).toEqual(['ETIMEDOUT', 'ETIMEDOUT', 'ETIMEDOUT']);
+    expect(host.calls.filter(({ operation }) => operation === 'syncFile')).toHaveLength(3);
+    const newest = store.write(path, 'newest');
+    release();
+    await newest;
+    expect(await content()).toBe('newest');
+    expect(told).toContain(`failing ${path} ETIMEDOUT 1`);
+    expect(told).toContain(`recovered ${path} 1`);
+  });
+
+  it('refuses more when too many files wait for the disk', async () => {
+    const { host, clock, store } = world();
+    const release = stuck(host, ({ operation }) => operation === 'writeFile');
+    const writes = Array.from({ length: 1001 }, (_, n) =>
+      store.write(`${path}-${n}`, '').catch(({ code }) => code),
+    );
+    expect(await writes.at(-1)).toBe('EAGAIN');
+    await clock.advance(31_000);
+    expect(new Set(await Promise.all(writes))).toEqual(new Set(['ETIMEDOUT', 'EAGAIN']));
+    release();
+  });
+
+  it.each(['ENOSPC', 'EIO', 'EROFS', 'EMFILE'])(
+    'tells %s with the name once, again after ten minutes, and its end',
+    async (code) => {
+      const { host, clock, store, told, content } = world();
+      await store.write(path, 'old');
+      let isFailing = true;
+      refuse(host, code, (call) => isFailing && call.changing);
+      const attempt = (): Promise<unknown> => store.write(path, 'new').catch((error) => error.code);
+      for (let n = 0; n < 100; n++) expect(await attempt()).toBe(code);
+      await clock.advance(600_000);
+      await attempt();
+      isFailing = false;
+      expect(await attempt()).toBeUndefined();
+      expect(told).toEqual([
+        `failing ${path} ${code} 1`,
+        `failing ${path} ${code} 101`,
+        `recovered ${path} 101`,
+      ]);
+      expect(await content()).toBe('new');
+    },
+  );
+
+  it('too many open files are waited for, and say nothing of a file', async () => {
+    const { host, clock, store, told } = world();
+    await store.write(path, 'whole');
+    let failures = 3;
+    refuse(host, 'EMFILE', ({ operation }) => operation === 'readFile' && failures-- > 0);
+    const reading = store.read(path, (text) => text);
+    await clock.advance(10_000);
+    expect(await reading).toEqual({ kind: 'found', value: 'whole' });
+    refuse(host, 'EMFILE', ({ operation }) => operation === 'readFile');
+    const refused = store.read(path, (text) => text).catch((error: Error) => error.message);
+    await clock.advance(60_000);
+    expect(await refused).toBe(`${path} could not be read`);
+    expect(told).toEqual([]);
+  });
+
+  it('lists neither what a crash cut off nor what was set aside', async () => {
+    const { host, store } = world();
+    await store.write(path, 'whole');
+    await host.files.writeFile(`${path}-2.tmp`, 'half');
+    await host.files.writeFile(`${path}-3`, '');
+    await store.read(`${path}-3`, JSON.parse);
+    expect(await store.names('/var/agent')).toEqual(['state']);
+    expect(await host.files.readdir('/var/agent')).not.toContain('state-2.tmp');
+    expect(await store.names('/nowhere')).toEqual([]);
+  });
+
+  it('a broken file on a disk that refuses everything is told, and the start goes on', async () => {
+    const { host, store, told } = world();
+    await host.files.mkdir('/var/agent');
+    await host.files.writeFile(path, '{"half');
+    refuse(host, 'EROFS', (call) => call.changing);
+    expect(await store.read(path, JSON.parse)).toMatchObject({ kind: 'set aside', movedTo: undefined });
+    expect(told).toEqual([`set aside ${path}: it is not whole JSON`]);
+  });
+});
+
+describe('what is set aside', () => {
+  it('is kept three times for one file and sixteen times in one directory', async () => {
+    const { host } = world();
+    await host.files.mkdir('/var/agent');
+    const put = async (name: string, nowMs: number): Promise<void> => {
+      if (nowMs % 2 === 0) await host.files.mkdir(`/var/agent/${name}`);
+      else await host.files.writeFile(`/var/agent/${name}`, String(nowMs));
+      await setAside(host.files, `/var/agent/${name}`, nowMs);
+    };
+    for (let n = 0; n < 10; n++) await put('state', n);
+    expect((await host.files.readdir('/var/agent')).map((name) => name.slice(-5))).toEqual([
+      '.007Z',
+      '.008Z',
+      '.009Z',
+    ]);
+    for (let n = 10; n < 40; n++) await put(`other-${n}`, n);
+    const left = await host.files.readdir('/var/agent');
+    expect(left).toHaveLength(16);
+    expect(left.some((name) => name.startsWith('state'))).toBe(false);
+  });
+});
+
+describe('a state in a file', () => {
+  it('is written again with growing pauses until the disk takes it', async () => {
+    const { host, clock, store, told, content } = world();
+    let value = 1;
+    const state = new DurableState(store, path, () => String(value));
+    let isFailing = true;
+    refuse(host, 'ENOSPC', (call) => isFailing && call.changing);
+    state.changed();
+    await clock.advance(0);
+    for (value = 2; value < 50; value++) state.changed();
+    await clock.advance(600_000);
+    const tries = host.calls.filter(({ operation }) => operation === 'mkdir' || operation === 'writeFile');
+    expect(tries.length).toBeLessThan(60);
+    expect(told).toHaveLength(1);
+    isFailing = false;
+    await clock.advance(60_000);
+    expect(await content()).toBe('50');
+    expect(told.at(-1)).toContain('recovered');
+    const writes = host.calls.length;
+    await clock.advance(600_000);
+    expect(host.calls).toHaveLength(writes);
+    await state.stop();
+  });
+
+  it('who needs it on the disk has it tried at once, and is told why not', async () => {
+    const { host, store, content } = world();
+    const state = new DurableState(store, path, () => 'value');
+    let isFailing = true;
+    refuse(host, 'ENOSPC', (call) => isFailing && call.changing);
+    state.changed();
+    await expect(state.written()).rejects.toMatchObject({ code: 'ENOSPC' });
+    isFailing = false;
+    await state.written();
+    expect(await content()).toBe('value');
+    await state.stop();
+  });
+
+  it('leaves no timer when it stops, and has tried once more', async () => {
+    const { host, clock, store, content } = world();
+    const state = new DurableState(store, path, () => 'value');
+    let isFailing = true;
+    refuse(host, 'ENOSPC', (call) => isFailing && call.changing);
+    state.changed();
+    await clock.advance(0);
+    isFailing = false;
+    await state.stop();
+    expect(await content()).toBe('value');
+    expect(clock.pendingTimers).toBe(0);
+  });
+});

@@ -1,0 +1,245 @@
+/**
+ * The one store of what the agent must find again after a crash or a power cut: files that are whole or not there, that
+ * are set aside when they cannot be used, and whose failures are told once and not at every try.
+ */
+import { join } from 'node:path';
+import { type Clock, Gate, sleep, TimedOut, withTimeout } from '../../async/index.js';
+import { isHostError, isMissing, isShortage, toHostError } from '../errors.js';
+import { HostError, type HostFiles } from '../host.js';
+import { namesIn } from '../names-in.js';
+import { readWholeFile } from './read-whole-file.js';
+import { type ReplaceFileOptions, removeEntry, replaceFile, temporarySuffix } from './replace-file.js';
+import { isSetAside, setAside } from './set-aside.js';
+
+/** A file that could not be used. */
+export interface UnusableFile {
+  readonly path: string;
+  /** Where it was moved; undefined when it could not be moved. */
+  readonly movedTo: string | undefined;
+  /** What is wrong with it: `it is empty`. */
+  readonly reason: string;
+}
+
+export interface DurableFilesObserver {
+  setAside(file: UnusableFile): void;
+  /** At the first failure of a file, and then every ten minutes while it lasts. */
+  failing(path: string, error: HostError, failures: number): void;
+  /** Written again after that many failures. */
+  recovered(path: string, failures: number): void;
+}
+
+export interface DurableFilesOptions {
+  readonly files: HostFiles;
+  readonly clock: Clock;
+  readonly observer: DurableFilesObserver;
+  /** How long a caller waits for a disk: 30 s. */
+  readonly limitMs?: number;
+}
+
+export type Found<T> =
+  | { readonly kind: 'found'; readonly value: T }
+  | { readonly kind: 'missing' }
+  | ({ readonly kind: 'set aside' } & UnusableFile);
+
+/** Calls that may block are made by few threads; a stuck disk must leave some for everything else. */
+const writesAtOnce = 2;
+const tellAgainMs = 600_000;
+/** Files of which failures are remembered. */
+const rememberedFailures = 1000;
+const firstShortageMs = 100;
+const longestShortageMs = 3_200;
+/** Files that are being changed or wait for it; a disk that is stuck for long must not fill the memory. */
+const mostChanging = 1000;
+
+type Change =
+  | { readonly kind: 'write'; readonly data: Uint8Array | string; readonly options: ReplaceFileOptions }
+  | { readonly kind: 'remove' };
+
+interface Turn {
+  change: Change;
+  readonly done: Promise<void>;
+  readonly start: () => void;
+}
+
+export class DurableFiles {
+  readonly #options: Required<DurableFilesOptions>;
+  readonly #gate = new Gate(writesAtOnce);
+  /** What is being done with a file, and the newest change that waits for its end. */
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #waiting = new Map<string, Turn>();
+  readonly #failures = new Map<string, { count: number; toldAtMs: number }>();
+
+  constructor(options: DurableFilesOptions) {
+    this.#options = { limitMs: 30_000, ...options };
+  }
+
+  get clock(): Clock {
+    return this.#options.clock;
+  }
+
+  /**
+   * What `parse` makes of the file. Whatever it throws, and whatever is no readable file, is set aside and told. Rejects
+   * only when the machine is short of something, which says nothing of the file.
+   */
+  async read<T>(path: string, parse: (text: string) => T): Promise<Found<T>> {
+    const { files, clock, observer } = this.#options;
+    try {
+      const text = await this.#readPatiently(path);
+      if (text === undefined) return { kind: 'missing' };
+      return { kind: 'found', value: parse(text) };
+    } catch (error) {
+      if (error instanceof TimedOut || isShortage(error)) {
+        throw new Error(`${path} could not be read`, { cause: error });
+      }
+      const unusable: UnusableFile = {
+        path,
+        movedTo: await setAside(files, path, clock.now()),
+        reason: isHostError(error) ? `it cannot be read (${error.code})` : reasonOf(error),
+      };
+      observer.setAside(unusable);
+      return { kind: 'set aside', ...unusable };
+    }
+  }
+
+  /**
+   * Resolves when the content, or newer content of the same file, is on the disk. Of several writes that wait for the
+   * disk only the newest is made. Rejects with a HostError; after the limit with ETIMEDOUT, and it may be written yet.
+   */
+  async write(path: string, data: Uint8Array | string, options: ReplaceFileOptions = {}): Promise<void> {
+    await this.#change(path, { kind: 'write', data, options });
+  }
+
+  /**
+   * The names in a directory without those of replacements that a crash cut off, which are removed, and of what was set
+   * aside; none when there is no directory.
+   */
+  async names(directory: string): Promise<readonly string[]> {
+    const { files } = this.#options;
+    const names: string[] = [];
+    for (const name of await namesIn({ files }, directory)) {
+      if (isSetAside(name)) continue;
+      const path = join(directory, name);
+      const whole = path.slice(0, -temporarySuffix.length);
+      if (!name.endsWith(temporarySuffix)) names.push(name);
+      // A failure is none of the reader's business: the next replacement takes it away, too.
+      else if (!this.#running.has(whole)) await removeEntry(files, path).catch(() => undefined);
+    }
+    return names;
+  }
+
+  /** A power cut may bring the file back. */
+  async remove(path: string): Promise<void> {
+    await this.#change(path, { kind: 'remove' });
+  }
+
+  async #readPatiently(path: string): Promise<string | undefined> {
+    const { files, clock, limitMs } = this.#options;
+    for (let waitMs = firstShortageMs; ; waitMs *= 2) {
+      try {
+        return await withTimeout(clock, limitMs, undefined, () => readWholeFile(files, path));
+      } catch (error) {
+        if (!isShortage(error) || waitMs > longestShortageMs) throw error;
+        await sleep(clock, waitMs);
+      }
+    }
+  }
+
+  async #change(path: string, change: Change): Promise<void> {
+    const { clock, limitMs } = this.#options;
+    const done = this.#enqueue(path, change);
+    try {
+      await withTimeout(clock, limitMs, undefined, () => done);
+    } catch (error) {
+      if (!(error instanceof TimedOut)) throw error;
+      // Whoever waited has gone; how it ends is told by the observer.
+      done.catch(() => undefined);
+      const late = new HostError('ETIMEDOUT', path, `ETIMEDOUT: the disk did not confirm ${path} in time`);
+      this.#failed(path, late);
+      throw late;
+    }
+  }
+
+  #enqueue(path: string, change: Change): Promise<void> {
+    if (!this.#running.has(path)) {
+      if (this.#running.size < mostChanging) return this.#run(path, change);
+      const text = `EAGAIN: ${mostChanging} other files wait for the disk before ${path}`;
+      return Promise.reject(new HostError('EAGAIN', path, text));
+    }
+    const waiting = this.#waiting.get(path);
+    if (waiting !== undefined) {
+      waiting.change = change;
+      return waiting.done;
+    }
+    let start: () => void = () => undefined;
+    const turn: Turn = {
+      change,
+      start: () => start(),
+      done: new Promise((resolve, reject) => {
+        start = () => void this.#run(path, turn.change).then(resolve, reject);
+      }),
+    };
+    this.#waiting.set(path, turn);
+    return turn.done;
+  }
+
+  #run(path: string, change: Change): Promise<void> {
+    const run = this.#apply(path, change).finally(() => {
+      this.#running.delete(path);
+      const next = this.#waiting.get(path);
+      this.#waiting.delete(path);
+      next?.start();
+    });
+    this.#running.set(path, run);
+    return run;
+  }
+
+  async #apply(path: string, change: Change): Promise<void> {
+    const { files } = this.#options;
+    await this.#gate.enter();
+    try {
+      if (change.kind === 'write') await replaceFile(files, path, change.data, change.options);
+      else await removeIfThere(files, path);
+    } catch (error) {
+      const failure = toHostError(error, path);
+      this.#failed(path, failure);
+      throw failure;
+    } finally {
+      this.#gate.leave();
+    }
+    this.#succeeded(path);
+  }
+
+  #failed(path: string, error: HostError): void {
+    const nowMs = this.#options.clock.monotonic();
+    const known = this.#failures.get(path);
+    const count = (known?.count ?? 0) + 1;
+    const isTold = known === undefined || nowMs - known.toldAtMs >= tellAgainMs;
+    this.#failures.set(path, { count, toldAtMs: isTold ? nowMs : known.toldAtMs });
+    if (this.#failures.size > rememberedFailures) {
+      const oldest = this.#failures.keys().next();
+      if (!oldest.done) this.#failures.delete(oldest.value);
+    }
+    if (isTold) this.#options.observer.failing(path, error, count);
+  }
+
+  #succeeded(path: string): void {
+    const failures = this.#failures.get(path);
+    if (failures === undefined) return;
+    this.#failures.delete(path);
+    this.#options.observer.recovered(path, failures.count);
+  }
+}
+
+async function removeIfThere(files: HostFiles, path: string): Promise<void> {
+  try {
+    await files.unlink(path);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  // What the parser says of JSON quotes the content, which may be secret.
+  if (error instanceof SyntaxError) return 'it is not whole JSON';
+  return error instanceof Error ? error.message : String(error);
+}

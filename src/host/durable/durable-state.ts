@@ -1,0 +1,83 @@
+/** One durable file that shows a state in memory: written when it changes, and again until the disk has it. */
+import type { Timer } from '../../async/index.js';
+import type { DurableFiles } from './durable-files.js';
+import type { ReplaceFileOptions } from './replace-file.js';
+
+const firstRetryMs = 1_000;
+const longestRetryMs = 60_000;
+
+export class DurableState {
+  readonly #store: DurableFiles;
+  readonly #path: string;
+  readonly #text: () => string;
+  readonly #options: ReplaceFileOptions;
+  /** The last write; those that come after it wait for it. */
+  #last: Promise<void> = Promise.resolve();
+  /** Whether a write is still to begin, which will have all that changed until then. */
+  #isPending = false;
+  #failure: unknown;
+  #retryMs = firstRetryMs;
+  #retry: Timer | undefined;
+  #stopped = false;
+
+  /** `text` is called when a write begins. */
+  constructor(store: DurableFiles, path: string, text: () => string, options: ReplaceFileOptions = {}) {
+    this.#store = store;
+    this.#path = path;
+    this.#text = text;
+    this.#options = options;
+  }
+
+  /** What changes together is written together, and what changes during a write with the next one. */
+  changed(): void {
+    // While the disk refuses, its back-off decides when it is asked again.
+    if (this.#isPending || this.#retry !== undefined) return;
+    this.#begin();
+  }
+
+  /** Resolves once all that changed before is on the disk; tries at once and rejects when it cannot be written. */
+  async written(): Promise<void> {
+    await this.#last;
+    if (this.#failure === undefined) return;
+    if (!this.#isPending) this.#begin();
+    await this.#last;
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** Resolves when all is on the disk, or cannot be; nothing is written afterwards. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancelRetry();
+    if (this.#failure !== undefined && !this.#isPending) this.#begin();
+    await this.#last;
+  }
+
+  #begin(): void {
+    this.#cancelRetry();
+    this.#isPending = true;
+    this.#last = this.#last.then(() => this.#write());
+  }
+
+  async #write(): Promise<void> {
+    this.#isPending = false;
+    try {
+      await this.#store.write(this.#path, this.#text(), this.#options);
+      this.#failure = undefined;
+      this.#retryMs = firstRetryMs;
+    } catch (error) {
+      this.#failure = error;
+      if (this.#stopped || this.#isPending) return;
+      this.#cancelRetry();
+      this.#retry = this.#store.clock.setTimer(this.#retryMs, () => {
+        this.#retry = undefined;
+        if (!this.#isPending) this.#begin();
+      });
+      this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
+    }
+  }
+
+  #cancelRetry(): void {
+    this.#retry?.cancel();
+    this.#retry = undefined;
+  }
+}

@@ -1,0 +1,130 @@
+/** The calls of the kernel that everything about files is made of, so that it is the same whoever makes them. */
+import {
+  type BigIntStats,
+  type BigIntStatsFs,
+  close as closeCallback,
+  type Dir,
+  fstat as fstatCallback,
+  fsync as fsyncCallback,
+  open as openCallback,
+  read as readCallback,
+  write as writeCallback,
+} from 'node:fs';
+import {
+  chmod,
+  lchown,
+  lstat,
+  mkdir,
+  opendir,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rmdir,
+  stat,
+  statfs,
+  symlink,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
+import { promisify } from 'node:util';
+import type { DirectoryEntry } from '../host.js';
+import { entryOf } from './stats.js';
+
+/** What is read of the figures of a file; they have methods only in the thread that asked for them. */
+export type FileStats = Pick<
+  BigIntStats,
+  'mode' | 'uid' | 'gid' | 'size' | 'blocks' | 'mtimeMs' | 'dev' | 'ino' | 'nlink'
+>;
+export type FileSystemStats = Pick<
+  BigIntStatsFs,
+  'bsize' | 'blocks' | 'bfree' | 'bavail' | 'files' | 'ffree'
+>;
+
+/** A directory that is being read. */
+export interface DirectoryReading {
+  next(limit: number): Promise<readonly DirectoryEntry[]>;
+  close(): Promise<void>;
+}
+
+/** Each fails with the error of Node's own call. Descriptors are numbers: every thread of the process has the same. */
+export interface SystemCalls {
+  open(path: string, flags: number, mode?: number): Promise<number>;
+  close(descriptor: number): Promise<void>;
+  fstat(descriptor: number): Promise<FileStats>;
+  read(descriptor: number, buffer: Uint8Array, position: number): Promise<number>;
+  /** At the descriptor's own position; how many bytes were taken. */
+  write(descriptor: number, bytes: Uint8Array): Promise<number>;
+  fsync(descriptor: number): Promise<void>;
+  opendir(path: string): Promise<DirectoryReading>;
+  stat(path: string): Promise<FileStats>;
+  lstat(path: string): Promise<FileStats>;
+  statfs(path: string): Promise<FileSystemStats>;
+  readFile(path: string): Promise<Uint8Array>;
+  writeFile(path: string, data: Uint8Array | string, mode: number, flag: string): Promise<void>;
+  mkdir(path: string, mode: number, recursive: boolean): Promise<void>;
+  readdir(path: string): Promise<readonly string[]>;
+  symlink(target: string, path: string): Promise<void>;
+  readlink(path: string): Promise<string>;
+  realpath(path: string): Promise<string>;
+  rename(from: string, to: string): Promise<void>;
+  unlink(path: string): Promise<void>;
+  rmdir(path: string): Promise<void>;
+  chmod(path: string, mode: number): Promise<void>;
+  lchown(path: string, uid: number, gid: number): Promise<void>;
+}
+
+const open = promisify(openCallback);
+const close = promisify(closeCallback);
+const fstat = promisify(fstatCallback);
+const fsync = promisify(fsyncCallback);
+const read = promisify(readCallback);
+const write = promisify(writeCallback);
+
+/**
+ * The calls in Node's pool of threads. There are four of these for everything that the process does, so that they are for
+ * file systems of the machine's own, which answer.
+ */
+export const poolCalls: SystemCalls = {
+  open,
+  close,
+  fstat: (descriptor) => fstat(descriptor, { bigint: true }),
+  read: async (descriptor, buffer, position) =>
+    (await read(descriptor, buffer, 0, buffer.length, position)).bytesRead,
+  write: async (descriptor, bytes) => (await write(descriptor, bytes, 0, bytes.length, null)).bytesWritten,
+  fsync,
+  opendir: async (path) => poolReading(await opendir(path, { bufferSize: 256 })),
+  stat: (path) => stat(path, { bigint: true }),
+  lstat: (path) => lstat(path, { bigint: true }),
+  statfs: (path) => statfs(path, { bigint: true }),
+  readFile: (path) => readFile(path),
+  writeFile: (path, data, mode, flag) => writeFile(path, data, { mode, flag }),
+  mkdir: async (path, mode, recursive) => {
+    await mkdir(path, { mode, recursive });
+  },
+  readdir: (path) => readdir(path),
+  symlink: (target, path) => symlink(target, path),
+  readlink: (path) => readlink(path),
+  realpath: (path) => realpath(path),
+  rename,
+  unlink,
+  rmdir,
+  chmod,
+  lchown,
+};
+
+function poolReading(directory: Dir): DirectoryReading {
+  return {
+    next: async (limit) => {
+      const entries: DirectoryEntry[] = [];
+      while (entries.length < limit) {
+        const entry = await directory.read();
+        if (entry === null) break;
+        entries.push(entryOf(entry));
+      }
+      return entries;
+    },
+    close: () => directory.close(),
+  };
+}
