@@ -1,5 +1,8 @@
 /** Turns a parsed document into objects, reporting every wrongly typed field at once and every unknown one. */
+
+import { setOwn } from './deepequal.js';
 import type { FieldPath, SourceDocument } from './document.js';
+import { maxProblems } from './document-limits.js';
 import { parseTimestamp } from './goformat.js';
 import type { ConfigMap, Secret } from './objects.js';
 import type { PersistentVolume, PersistentVolumeClaim } from './persistentvolume.js';
@@ -69,6 +72,7 @@ const podKinds: AcceptedKinds = { kinds: ['Pod'], expected: 'Pod', refusal: 'onl
 function decode(document: SourceDocument, accepted: AcceptedKinds): DecodedObjects {
   const decoder = new Decoder(document, accepted);
   const objects = decoder.objects();
+  decoder.countOtherUnknown();
   for (const { key, line, column } of document.duplicateKeys) {
     const message = `"${key}" is given more than once here and the last one counts; remove the others`;
     decoder.warnings.push({ file: document.file, line, column, field: key, message });
@@ -83,6 +87,7 @@ type Mapping = Readonly<Record<string, unknown>>;
 class Decoder {
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
+  private unknownFields = 0;
   private readonly path: (string | number)[] = [];
 
   constructor(
@@ -204,7 +209,7 @@ class Decoder {
       const member = value[key];
       const decoded = member === null ? zeroValue(schema) : this.value(member, schema);
       this.path.pop();
-      if (decoded !== undefined) result[key] = decoded;
+      if (decoded !== undefined) setOwn(result, key, decoded);
     }
     return result;
   }
@@ -255,7 +260,16 @@ class Decoder {
     }
   }
 
+  /** Unknown fields beyond the first hundred are counted, not described. */
+  countOtherUnknown(): void {
+    const others = this.unknownFields - maxProblems;
+    if (others <= 0) return;
+    const message = `${others} more unknown fields, ignored: remove them`;
+    this.warnings.push({ file: this.document.file, line: 0, column: 0, field: '', message });
+  }
+
   private warnUnknown(key: string, schema: ObjectSchema): void {
+    if (++this.unknownFields > maxProblems) return;
     const meant = nearestField(schema, key);
     const hint =
       meant === undefined ? `remove it; ${schema.name} has no such field` : `did you mean "${meant}"?`;
@@ -271,6 +285,7 @@ class Decoder {
 
   private fail(message: string): undefined {
     this.problems.push(problemAt(this.document, [...this.path], message));
+    if (this.problems.length > maxProblems) throw new InvalidManifest(this.problems);
     return undefined;
   }
 }

@@ -21,15 +21,15 @@ function cloneValue(value: unknown): unknown {
   for (const key of Object.keys(value)) {
     const member = value[key];
     const copied = typeof member === 'object' ? cloneValue(member) : member;
-    if (key === '__proto__') defineOwn(copy, key, copied);
-    else copy[key] = copied;
+    setOwn(copy, key, copied);
   }
   return copy;
 }
 
-/** Plain assignment of this one key would replace the prototype instead of adding a field. */
-function defineOwn(target: Record<string, unknown>, key: string, value: unknown): void {
-  Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+/** Sets a member whose name somebody else chose: `__proto__`, assigned plainly, would replace the prototype. */
+export function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
+  if (key !== '__proto__') target[key] = value;
+  else Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
 function equalLists(a: readonly unknown[], b: readonly unknown[]): boolean {

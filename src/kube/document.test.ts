@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { formatFieldPath, parseSource, SyntaxProblem } from './document.js';
+import { formatFieldPath, parseSource } from './document.js';
+import { SyntaxProblem } from './document-limits.js';
 
 describe('parseSource', () => {
   it('locates a field by line and column', () => {

@@ -8,8 +8,13 @@ export interface Ip {
   readonly family: IpFamily;
 }
 
+/** Longer than any address that somebody writes, also with leading zeros. */
+const longestText = 64;
+
 /** The address in its canonical text, or undefined when it is none. Leading zeros of IPv4 parts are dropped. */
 export function parseIp(text: string): Ip | undefined {
+  // The pattern below takes quadratic time for a long row of zeros, which is no address anyway.
+  if (text.length > longestText) return undefined;
   const dotted = /^0*(\d+)\.0*(\d+)\.0*(\d+)\.0*(\d+)$/.exec(text);
   if (dotted !== null) {
     const plain = dotted.slice(1).join('.');

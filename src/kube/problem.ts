@@ -1,6 +1,7 @@
 /** What is wrong with a manifest, and where: the form in which decoding reports errors and warnings. */
 import type { FieldPath, Position, SourceDocument } from './document.js';
 import { formatFieldPath } from './document.js';
+import { firstProblems } from './document-limits.js';
 
 export interface Problem {
   readonly file: string;
@@ -12,13 +13,27 @@ export interface Problem {
   readonly message: string;
 }
 
-/** A manifest that cannot be used, with everything that is wrong with it. */
+/** A manifest that cannot be used, with everything that is wrong with it, or the first hundred problems. */
 export class InvalidManifest extends Error {
   override readonly name = 'InvalidManifest';
+  readonly problems: readonly Problem[];
 
-  constructor(readonly problems: readonly Problem[]) {
-    super(problems.map(formatProblem).join('\n'));
+  constructor(problems: readonly Problem[]) {
+    const told = someProblems(problems);
+    super(told.map(formatProblem).join('\n'));
+    this.problems = told;
   }
+}
+
+/** The first hundred, and whether there are others. */
+export function someProblems(problems: readonly Problem[]): readonly Problem[] {
+  return firstProblems(problems, ({ file }) => ({
+    file,
+    line: 0,
+    column: 0,
+    field: '',
+    message: 'there are more problems; correct those above first',
+  }));
 }
 
 /** `pod.yaml:7:5: spec.containers[0].image: expected …` */

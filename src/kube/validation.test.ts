@@ -712,7 +712,12 @@ describe('volumes', () => {
     [
       'nfs path',
       { nfs: { server: 's', path: 'a' } },
-      'nfs.path: Invalid value: "a": must be an absolute path',
+      'nfs.path: Invalid value: "a": must be an absolute path, which begins with "/"',
+    ],
+    [
+      'nfs server that mount would take for an option',
+      { nfs: { server: '-T/tmp/fstab', path: '/a' } },
+      'nfs.server: Invalid value: "-T/tmp/fstab": must be a host name or an IP address, for example files.example.com, 192.0.2.7 or 2001:db8::7',
     ],
     ['csi driver', { csi: { driver: '' } }, 'csi.driver: Required value'],
     ['ephemeral', { ephemeral: {} }, 'ephemeral.volumeClaimTemplate: Required value'],

@@ -1,5 +1,6 @@
 /** Validation errors in the words of the Kubernetes API, each tied to the field it is about. */
 import { type FieldPath, formatFieldPath } from '../document.js';
+import { maxProblems } from '../document-limits.js';
 
 export interface FieldError {
   readonly path: FieldPath;
@@ -9,7 +10,7 @@ export interface FieldError {
 
 /** `spec.containers[0].image: Required value` */
 export function formatFieldError(error: FieldError): string {
-  return `${formatFieldPath(error.path)}: ${error.message}`;
+  return error.path.length === 0 ? error.message : `${formatFieldPath(error.path)}: ${error.message}`;
 }
 
 /** `[a: Required value, b: …]`, or the single error alone, as the API joins them. */
@@ -41,7 +42,7 @@ export class Field {
   }
 }
 
-/** Collects errors, so that a user sees all of them at once. */
+/** Collects errors, so that a user sees all of them at once, or the first hundred and that there are more. */
 export class FieldErrors {
   readonly list: FieldError[] = [];
 
@@ -111,10 +112,17 @@ export class FieldErrors {
   }
 
   private add(field: Field, message: string): void {
-    this.list.push({ path: field.path(), message });
+    if (this.list.length < maxProblems) this.list.push({ path: field.path(), message });
+    else if (this.list.length === maxProblems) {
+      this.list.push({ path: [], message: 'there are more errors; correct those above first' });
+    }
   }
 }
 
+/** A value that is wrong may be long, too. */
+const longestShown = 1024;
+
 function show(value: unknown): string {
-  return value === undefined ? 'null' : JSON.stringify(value);
+  const text = value === undefined ? 'null' : JSON.stringify(value);
+  return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text;
 }

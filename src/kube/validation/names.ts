@@ -1,5 +1,6 @@
 /** The naming rules of Kubernetes: each returns what is wrong with a text, or undefined when it fits. */
 import { isIP } from 'node:net';
+import { absolutePath, hostNameOrAddress, mountOption, wordProblem } from '../../programs/index.js';
 
 type Rule = (value: string) => string | undefined;
 
@@ -76,6 +77,15 @@ export const httpHeaderName: Rule = (value) =>
 
 export const ipAddress: Rule = (value) =>
   isIP(value) === 0 ? 'must be an IP address, for example 10.9.8.7 or 2001:db8::ffff' : undefined;
+
+/** What `mount` is given; a name that begins with "-" would be an option. */
+export const nfsServer: Rule = hostNameOrAddress.problem;
+
+export const nfsPath: Rule = (value) => wordProblem(value) ?? absolutePath.problem(value);
+
+/** An entry of a PersistentVolume's mountOptions, which may hold several options. */
+export const mountOptions: Rule = (value) =>
+  value.startsWith('-') ? 'must not begin with "-"' : mountOption.problem(value.replaceAll(',', ';'));
 
 export const sysctlName: Rule = (value) =>
   tooLong(value, longestSubdomain) ??

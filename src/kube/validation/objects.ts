@@ -1,7 +1,7 @@
 /** What must hold of the objects beside pods that a node reads from manifests; values are never repeated, as they may be secret. */
 import type { ManifestObject } from '../decode.js';
 import type { FieldError } from './fielderrors.js';
-import { configMapKey, dnsLabel, dnsSubdomain } from './names.js';
+import { configMapKey, dnsLabel, dnsSubdomain, mountOptions, nfsPath, nfsServer } from './names.js';
 
 /** All data of one ConfigMap or Secret together. */
 export const objectDataLimitBytes = 1024 * 1024;
@@ -94,6 +94,20 @@ function* volumeErrors(
   spec: Extract<StandaloneObject, { kind: 'PersistentVolume' }>['spec'],
 ): Generator<FieldError> {
   const sources = (['hostPath', 'nfs', 'local', 'csi'] as const).filter((kind) => spec[kind] !== undefined);
+  if (spec.nfs !== undefined) {
+    const { server, path } = spec.nfs;
+    const serverProblem = nfsServer(server);
+    if (serverProblem !== undefined)
+      yield { path: ['spec', 'nfs', 'server'], message: `the server ${serverProblem}` };
+    const pathProblem = nfsPath(path);
+    if (pathProblem !== undefined)
+      yield { path: ['spec', 'nfs', 'path'], message: `the path ${pathProblem}` };
+  }
+  for (const [index, option] of (spec.mountOptions ?? []).entries()) {
+    const problem = mountOptions(option);
+    if (problem !== undefined)
+      yield { path: ['spec', 'mountOptions', index], message: `the option ${problem}` };
+  }
   if (sources.length === 1) return;
   const found = sources.length === 0 ? 'it names no place' : `it names ${sources.length} places`;
   yield { path: ['spec'], message: `${found}; give exactly one of hostPath, local, nfs` };

@@ -11,7 +11,15 @@ import type {
 import { validateFieldRef, validateResourceFieldRef } from './env.js';
 import type { Field, FieldErrors } from './fielderrors.js';
 import { validateLabels } from './metadata.js';
-import { configMapKey, dnsLabel, dnsSubdomain, localNonReservedPath, noBacksteps } from './names.js';
+import {
+  configMapKey,
+  dnsLabel,
+  dnsSubdomain,
+  localNonReservedPath,
+  nfsPath,
+  nfsServer,
+  noBacksteps,
+} from './names.js';
 
 type VolumeKind = Exclude<keyof Volume, 'name'>;
 
@@ -148,8 +156,8 @@ function validateNodeLocal(volume: Volume, field: Field, errors: FieldErrors): v
 
 function validateRemote(volume: Volume, field: Field, errors: FieldErrors): void {
   const { nfs, iscsi, fc, csi, ephemeral } = volume;
-  if (nfs?.path && !nfs.path.startsWith('/'))
-    errors.invalid(field.child('nfs').child('path'), nfs.path, 'must be an absolute path');
+  if (nfs?.server) errors.check(field.child('nfs').child('server'), nfs.server, nfsServer);
+  if (nfs?.path) errors.check(field.child('nfs').child('path'), nfs.path, nfsPath);
   if (iscsi !== undefined) errors.inRange(field.child('iscsi').child('lun'), iscsi.lun, 0, 255);
   if (fc !== undefined) {
     const hasTargets = (fc.targetWWNs?.length ?? 0) > 0;
