@@ -1,4 +1,5 @@
 /** What the API answers when it refuses, and what is known when it does not answer. */
+import { parseJson } from '../json-text.js';
 import type { Status } from '../types.js';
 
 export type StatusDetails = NonNullable<Status['details']>;
@@ -116,7 +117,7 @@ function fieldsOf(status: Status, code: number): ApiErrorFields {
 function readStatus(body: string): Status | undefined {
   let value: unknown;
   try {
-    value = JSON.parse(body);
+    value = parseJson(body);
   } catch {
     // Not JSON: written by somebody else than the API; its text is shown instead.
     return undefined;

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { createSecureContext, rootCertificates } from 'node:tls';
 import type { ClientCertificate } from './credentials.js';
 import type { ClusterEndpoint } from './kubeconfig.js';
+import { strongClientTls } from './tls-suites.js';
 
 /** What a connection is made with. */
 export interface TlsIdentity {
@@ -135,13 +136,13 @@ export class Connections {
   #tlsOptions({ authorityPem, clientCertificate }: TlsIdentity): object {
     const { insecureSkipTlsVerify, tlsServerName } = this.#endpoint;
     return {
-      minVersion: 'TLSv1.2',
+      ...strongClientTls,
       ALPNProtocols: ['http/1.1'],
       rejectUnauthorized: !insecureSkipTlsVerify,
       ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
       // Read once for all connections of this identity.
       secureContext: createSecureContext({
-        minVersion: 'TLSv1.2',
+        ...strongClientTls,
         ca: authorityPem ?? [...rootCertificates],
         ...(clientCertificate === undefined
           ? {}

@@ -1,9 +1,17 @@
 /** Asks a program for credentials (`client.authentication.k8s.io`) and remembers them until they expire or are refused. */
-import { execFile } from 'node:child_process';
 import { type Clock, errorText, throwIfCancelled } from '../../async/index.js';
+import {
+  CommandLine,
+  endText,
+  inheritedEnvironment,
+  type ProgramEnd,
+  runProgram,
+} from '../../programs/index.js';
 import { parseTimestamp } from '../goformat.js';
+import { parseJson } from '../json-text.js';
 import type { Credential, Credentials } from './credentials.js';
 import type { ClusterEndpoint, ExecPlugin } from './kubeconfig.js';
+import { apiClientLimits } from './limits.js';
 
 export interface ExecCredentialsOptions {
   readonly clock: Clock;
@@ -13,8 +21,7 @@ export interface ExecCredentialsOptions {
   readonly readAuthority: () => Promise<string | undefined>;
 }
 
-const outputLimitBytes = 1024 * 1024;
-const timeoutMs = 60_000;
+const { credentialBytes, credentialMs } = apiClientLimits;
 
 interface Held {
   readonly credential: Credential;
@@ -71,36 +78,33 @@ export class ExecCredentials implements Credentials {
     };
   }
 
-  #run(execInfo: string): Promise<string> {
-    const { plugin } = this.#options;
-    const env = {
-      ...process.env,
+  /** Neither output is shown: the one holds the credentials, the other may. */
+  async #run(execInfo: string): Promise<string> {
+    const { plugin, clock } = this.#options;
+    const env = inheritedEnvironment({
       ...Object.fromEntries(plugin.env.map(({ name, value }) => [name, value])),
       KUBERNETES_EXEC_INFO: execInfo,
-    };
-    return new Promise((resolve, reject) => {
-      const child = execFile(
-        plugin.command,
-        plugin.args,
-        { env, timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: outputLimitBytes },
-        (error, stdout) => {
-          // Neither output is shown: the one holds the credentials, the other may.
-          if (error === null) resolve(stdout);
-          else reject(new Error(failureText(plugin, error), { cause: new Error(error.code?.toString()) }));
-        },
-      );
-      child.stdin?.on('error', () => undefined);
-      child.stdin?.end();
     });
+    const line = CommandLine.given(plugin.command, plugin.args);
+    const end = await runProgram(line, {
+      clock,
+      limitMs: credentialMs,
+      env,
+      outputLimitBytes: credentialBytes,
+    });
+    if (end.kind === 'exited' && end.exitCode === 0) return end.stdout;
+    throw new Error(failureText(plugin, end));
   }
 }
 
-function failureText(plugin: ExecPlugin, error: { code?: number | string | null; killed?: boolean }): string {
+function failureText(plugin: ExecPlugin, end: ProgramEnd): string {
   const hint = plugin.installHint === undefined ? '' : `\n${plugin.installHint}`;
-  if (error.code === 'ENOENT') return `exec: executable ${plugin.command} not found${hint}`;
-  if (error.killed === true)
-    return `exec: executable ${plugin.command} did not end within ${timeoutMs / 1000} s`;
-  return `exec: executable ${plugin.command} failed with exit code ${error.code ?? 'unknown'}`;
+  if (end.kind === 'not-started' && end.code === 'ENOENT')
+    return `exec: executable ${plugin.command} not found${hint}`;
+  if (end.kind === 'timed-out')
+    return `exec: executable ${plugin.command} did not end within ${credentialMs / 1000} s`;
+  const how = end.kind === 'exited' ? `exit code ${end.exitCode}` : endText(end);
+  return `exec: executable ${plugin.command} failed with ${how}`;
 }
 
 /** What a plugin printed, as a credential and the time until which it is good. */
@@ -110,10 +114,9 @@ export function readExecCredential(output: string, plugin: ExecPlugin): Held {
   };
   let printed: unknown;
   try {
-    printed = JSON.parse(output);
+    printed = parseJson(output);
   } catch (error) {
-    // Without the parser's words, which quote the text.
-    fail(`is no JSON (${errorText(error).replace(/[,:].*$/s, '')})`);
+    fail(errorText(error));
   }
   const { apiVersion, kind, status } = (printed ?? {}) as {
     apiVersion?: unknown;

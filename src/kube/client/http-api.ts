@@ -1,7 +1,9 @@
 /** The real side of the port: the Kubernetes API over HTTP. */
-import { type Clock, sleep } from '../../async/index.js';
+import { type Clock, errorText, sleep } from '../../async/index.js';
+import { parseJson } from '../json-text.js';
 import type { KubeList, KubeObject } from '../types.js';
 import { ApiUnreachable, apiErrorOf } from './api-error.js';
+import { apiClientLimits } from './limits.js';
 import type {
   CallOptions,
   CreateOptions,
@@ -53,10 +55,6 @@ export interface HttpKubeApiOptions {
 }
 
 /** The server itself gives up after a minute; its answer should still reach us. */
-const defaultTimeoutMs = 75_000;
-const answerLimitBytes = 256 * 1024 * 1024;
-const errorLimitBytes = 1024 * 1024;
-const watchLineLimitBytes = 16 * 1024 * 1024;
 /** A server that forgot to end a watch. */
 const watchGraceMs = 30_000;
 const watchDefaultSeconds = 600;
@@ -150,7 +148,7 @@ export class HttpKubeApi implements KubeApi {
   async getText(path: string, options: CallOptions = {}): Promise<string> {
     const call = { ...this.#callOf(options), method: 'GET' as const, path, resource: '', accept: '*/*' };
     const answer = await this.#send(call);
-    return answer.text(errorLimitBytes);
+    return answer.text(apiClientLimits.errorBytes);
   }
 
   async *watch<T extends KubeObject>(
@@ -168,7 +166,8 @@ export class HttpKubeApi implements KubeApi {
       priority: 'normal',
     });
     try {
-      for await (const line of readLines(answer.body, watchLineLimitBytes)) yield parseWatchEvent<T>(line);
+      for await (const line of readLines(answer.body, apiClientLimits.watchLineBytes))
+        yield parseWatchEvent<T>(line);
     } finally {
       answer.close();
     }
@@ -176,7 +175,7 @@ export class HttpKubeApi implements KubeApi {
 
   #callOf(options: CallOptions): Pick<Call, 'timeoutMs' | 'signal' | 'purpose' | 'priority'> {
     return {
-      timeoutMs: options.timeoutMs ?? this.#options.timeoutMs ?? defaultTimeoutMs,
+      timeoutMs: options.timeoutMs ?? this.#options.timeoutMs ?? apiClientLimits.callMs,
       signal: options.signal,
       purpose: 'call',
       priority: options.priority ?? 'normal',
@@ -199,12 +198,14 @@ export class HttpKubeApi implements KubeApi {
       ...(options.accept === undefined ? {} : { accept: options.accept }),
       ...(body === undefined ? {} : { body }),
     });
-    const text = await answer.text(answerLimitBytes);
+    const text = await answer.text(apiClientLimits.answerBytes);
     try {
       // The API's own answer to a request for this kind is trusted to be of this kind.
-      return JSON.parse(text) as Out;
+      return parseJson(text) as Out;
     } catch (error) {
-      throw new ApiUnreachable(`${method} ${path}: the answer is no JSON`, 'unknown', { cause: error });
+      throw new ApiUnreachable(`${method} ${path}: the answer ${errorText(error)}`, 'unknown', {
+        cause: error,
+      });
     }
   }
 
@@ -248,7 +249,7 @@ export class HttpKubeApi implements KubeApi {
     finished(answer.code);
     if (answer.code >= 200 && answer.code < 300) return { kind: 'answered', answer };
     const retryAfterSeconds = readRetryAfter(answer.headers['retry-after']);
-    const error = apiErrorOf(answer.code, await answer.text(errorLimitBytes), retryAfterSeconds);
+    const error = apiErrorOf(answer.code, await answer.text(apiClientLimits.errorBytes), retryAfterSeconds);
     if (answer.code === 401 && (await transport.renewedCredential(answer.credential, call.signal))) {
       return { kind: 'failed', error, outcome: { kind: 'credentials-renewed' } };
     }

@@ -40,4 +40,5 @@ export {
   subresources,
 } from './resources.js';
 export { SimulatedKubeApi, type SimulatedKubeApiOptions } from './sim/simulated-api.js';
+export { strongClientTls, tls12Suites, tls13Suites } from './tls-suites.js';
 export * from './x509/certificate.js';

@@ -1,11 +1,12 @@
 /** One HTTP request to the API server with its limits: who waits for what, how long, and how much comes back. */
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { Cancelled, type Clock, errorText, throwIfCancelled } from '../../async/index.js';
+import { ByteReader, Cancelled, type Clock, errorText, throwIfCancelled } from '../../async/index.js';
 import { ApiUnreachable } from './api-error.js';
 import { Connections } from './connections.js';
 import { type Credential, type Credentials, pemReader } from './credentials.js';
 import type { ClusterEndpoint } from './kubeconfig.js';
+import { apiClientLimits } from './limits.js';
 import type { RequestMethod } from './retry-decision.js';
 
 export interface TransportOptions {
@@ -42,7 +43,6 @@ export interface Answer {
 /** The connection had been used before and was closed before the first byte came back. */
 export class StaleConnection extends ApiUnreachable {}
 
-const connectTimeoutMs = 30_000;
 /** Watches are silent for minutes; what lies between must not forget them. */
 const tcpKeepAliveMs = 30_000;
 
@@ -215,8 +215,10 @@ export class Transport {
         connected();
         return;
       }
-      const timer = this.#options.clock.setTimer(connectTimeoutMs, () =>
-        stop(this.#failure(request, `no connection within ${connectTimeoutMs / 1000} s`, 'not-sent')),
+      const timer = this.#options.clock.setTimer(apiClientLimits.connectMs, () =>
+        stop(
+          this.#failure(request, `no connection within ${apiClientLimits.connectMs / 1000} s`, 'not-sent'),
+        ),
       );
       cancel = () => timer.cancel();
       socket.once(
@@ -270,15 +272,13 @@ interface Exchange {
 /** Listens for the pieces, as most answers come in one. */
 function wholeText(response: IncomingMessage, limitBytes: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
+    const whole = new ByteReader();
     response.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > limitBytes)
+      if (whole.length + chunk.length > limitBytes)
         reject(new ApiUnreachable(`the answer is larger than ${limitBytes} bytes`, 'unknown'));
-      else chunks.push(chunk);
+      else whole.push(chunk);
     });
-    response.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    response.once('end', () => resolve(whole.takeAll().toString('utf8')));
     response.once('error', reject);
     // Cut off before its end, which is an error of its own to some and none to others.
     response.once('close', () => reject(new Error('aborted')));

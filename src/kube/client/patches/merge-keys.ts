@@ -13,6 +13,16 @@ export interface MergeSchema {
   readonly fields?: Readonly<Record<string, MergeSchema>>;
 }
 
+/** How a list is merged; undefined for one that is replaced. The key may be any text, also the name of a method. */
+export function listSchema({ lists = {} }: MergeSchema, key: string): MergedList | undefined {
+  return Object.hasOwn(lists, key) ? lists[key] : undefined;
+}
+
+/** What is known of a field; nothing for most. */
+export function fieldSchema({ fields = {} }: MergeSchema, key: string): MergeSchema {
+  return (Object.hasOwn(fields, key) ? fields[key] : undefined) ?? {};
+}
+
 const metadata: MergeSchema = { lists: { finalizers: {}, ownerReferences: { key: 'uid' } } };
 
 const container: MergeSchema = {

@@ -1,4 +1,5 @@
 /** JSON merge patch (RFC 7386): members replace members, null removes, lists are replaced whole. */
+import { setOwn } from '../../deepequal.js';
 import { isMapping, member } from './json.js';
 
 export function applyMergePatch(original: unknown, patch: unknown): unknown {
@@ -7,7 +8,7 @@ export function applyMergePatch(original: unknown, patch: unknown): unknown {
   for (const [key, value] of Object.entries(patch)) {
     if (value === undefined) continue;
     if (value === null) delete result[key];
-    else result[key] = applyMergePatch(member(original, key), value);
+    else setOwn(result, key, applyMergePatch(member(original, key), value));
   }
   return result;
 }

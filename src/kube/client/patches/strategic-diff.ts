@@ -1,6 +1,7 @@
 /** The strategic merge patch that makes one object of another: only what differs, in the form that the API merges. */
+import { setOwn } from '../../deepequal.js';
 import { isMapping, type JsonMapping, jsonEqual, member } from './json.js';
-import type { MergedList, MergeSchema } from './merge-keys.js';
+import { fieldSchema, listSchema, type MergedList, type MergeSchema } from './merge-keys.js';
 import { deleteDirective, orderDirective } from './strategic-merge.js';
 
 /** Empty when there is no difference. */
@@ -16,7 +17,7 @@ export function strategicMergeDiff(
     if (!isAbsent(to[key])) diffMember(schema, key, member(from, key), to[key], patch);
   }
   for (const key of Object.keys(from)) {
-    if (!isAbsent(from[key]) && isAbsent(member(to, key))) patch[key] = null;
+    if (!isAbsent(from[key]) && isAbsent(member(to, key))) setOwn(patch, key, null);
   }
   return patch;
 }
@@ -34,18 +35,18 @@ function diffMember(
   patch: Record<string, unknown>,
 ): void {
   if (jsonEqual(from, to)) return;
-  const list = schema.lists?.[key];
+  const list = listSchema(schema, key);
   if (Array.isArray(to) && Array.isArray(from) && list !== undefined) {
     if (list.key === undefined) diffSet(key, from, to, patch);
     else diffByKey(list, list.key, key, from, to, patch);
     return;
   }
   if (isMapping(from) && isMapping(to)) {
-    const inner = strategicMergeDiff(schema.fields?.[key] ?? {}, from, to);
-    if (Object.keys(inner).length > 0) patch[key] = inner;
+    const inner = strategicMergeDiff(fieldSchema(schema, key), from, to);
+    if (Object.keys(inner).length > 0) setOwn(patch, key, inner);
     return;
   }
-  patch[key] = to;
+  setOwn(patch, key, to);
 }
 
 function diffSet(

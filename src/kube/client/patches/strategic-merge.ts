@@ -1,6 +1,7 @@
 /** Applies a strategic merge patch: like a merge patch, but lists with a merge key are merged member by member. */
+import { setOwn } from '../../deepequal.js';
 import { isMapping, type JsonMapping, member, PatchRefused } from './json.js';
-import type { MergedList, MergeSchema } from './merge-keys.js';
+import { fieldSchema, listSchema, type MergedList, type MergeSchema } from './merge-keys.js';
 
 export const orderDirective = '$setElementOrder/';
 export const deleteDirective = '$deleteFromPrimitiveList/';
@@ -17,7 +18,7 @@ export function applyStrategicMergePatch(schema: MergeSchema, original: unknown,
   for (const [key, value] of Object.entries(patch)) {
     if (key.startsWith('$') || value === undefined) continue;
     if (value === null) delete result[key];
-    else result[key] = applyMember(schema, patch, key, member(original, key), value);
+    else setOwn(result, key, applyMember(schema, patch, key, member(original, key), value));
   }
   applyBareDirectives(schema, patch, result);
   if (Array.isArray(patch.$retainKeys)) {
@@ -33,7 +34,7 @@ function applyMember(
   original: unknown,
   value: unknown,
 ): unknown {
-  const list = schema.lists?.[key];
+  const list = listSchema(schema, key);
   if (Array.isArray(value)) {
     if (list === undefined) return value;
     const merged =
@@ -42,7 +43,7 @@ function applyMember(
         : mergeByKey(list, list.key, listOf(original), value);
     return ordered(list, merged, patch[`${orderDirective}${key}`], listOf(original));
   }
-  return applyStrategicMergePatch(schema.fields?.[key] ?? {}, original, value);
+  return applyStrategicMergePatch(fieldSchema(schema, key), original, value);
 }
 
 /** Order and deletions of lists that the patch says nothing else of. */

@@ -26,9 +26,9 @@ import { Watches } from './watches.js';
 
 export interface SimulatedKubeApiOptions extends Reviewers {
   readonly clock: Clock;
+  /** How many of the last calls are kept. Default 10 000. */
+  readonly rememberedCalls?: number;
 }
-
-const rememberedCalls = 10_000;
 
 export class SimulatedKubeApi implements KubeApi {
   readonly faults: Faults;
@@ -203,7 +203,7 @@ export class SimulatedKubeApi implements KubeApi {
   async #answer<T>(call: ApiCall, signal: AbortSignal | undefined, work: () => T): Promise<T> {
     throwIfCancelled(signal);
     this.#calls.push(call);
-    if (this.#calls.length > rememberedCalls) this.#calls.shift();
+    if (this.#calls.length > (this.#options.rememberedCalls ?? 10_000)) this.#calls.shift();
     const result = await this.faults.around(call, signal, work);
     throwIfCancelled(signal);
     return result;

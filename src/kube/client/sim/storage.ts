@@ -16,7 +16,8 @@ export interface StorageSnapshot {
   readonly collections: ReadonlyMap<string, ReadonlyMap<string, KubeObject>>;
 }
 
-const rememberedChanges = 10_000;
+/** Each holds an object as it was before, which is as large as the object. */
+const rememberedChanges = 1_000;
 
 /** Objects in here are never changed, only replaced; those who hand them out copy them. */
 export class Storage {

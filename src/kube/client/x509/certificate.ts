@@ -56,6 +56,10 @@ export interface CertificateOptions {
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
   readonly isAuthority?: boolean;
+  /** How many authorities may stand between this one and a certificate at the end; left out: any number. */
+  readonly pathLength?: number;
+  /** Names that nothing below this authority may be for. */
+  readonly excludedDnsNames?: readonly string[];
   readonly usages?: readonly ExtendedUsage[];
   readonly names?: SubjectAltNames;
 }
@@ -126,11 +130,19 @@ function extension(type: string, critical: boolean, value: Der): Der {
 }
 
 function certificateExtensions(options: CertificateOptions, key: KeyObject): Der[] {
-  const { isAuthority = false, usages = [], names } = options;
+  const { isAuthority = false, pathLength, excludedDnsNames = [], usages = [], names } = options;
+  const ofAuthority = isAuthority
+    ? [boolean(true), ...(pathLength === undefined ? [] : [smallInteger(pathLength)])]
+    : [];
   const found = [
-    extension('2.5.29.19', true, sequence(...(isAuthority ? [boolean(true)] : []))),
+    extension('2.5.29.19', true, sequence(...ofAuthority)),
     extension('2.5.29.15', true, keyUsage(isAuthority, key)),
   ];
+  if (excludedDnsNames.length > 0) {
+    const subtrees = excludedDnsNames.map((name) => sequence(implicit(2, Buffer.from(name, 'latin1'))));
+    // `[1]` in place of the tag of the sequence of excluded subtrees.
+    found.push(extension('2.5.29.30', true, sequence(explicit(1, Buffer.concat(subtrees)))));
+  }
   if (usages.length > 0) {
     found.push(extension('2.5.29.37', false, sequence(...usages.map((usage) => oid(extendedUsages[usage])))));
   }

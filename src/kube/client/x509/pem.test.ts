@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { pemBlocks } from './pem.js';
+
+const block = (body: string, label = 'CERTIFICATE'): string =>
+  `-----BEGIN ${label}-----\n${body}\n-----END ${label}-----`;
+
+describe('pemBlocks', () => {
+  it.each<[string, string, string[]]>([
+    [
+      'blocks of the kind, without what stands between',
+      `x\n${block('a')}\ny\n${block('b')}z`,
+      ['\na\n', '\nb\n'],
+    ],
+    ['nothing in other kinds', block('a', 'PRIVATE KEY'), []],
+    ['nothing without a last line', '-----BEGIN CERTIFICATE-----\na', []],
+    [
+      'a first line inside a block as part of it',
+      `-----BEGIN CERTIFICATE-----\n${block('a')}`,
+      ['\n-----BEGIN CERTIFICATE-----\na\n'],
+    ],
+    ['an empty block', '-----BEGIN CERTIFICATE----------END CERTIFICATE-----', ['']],
+  ])('gives %s', (_, text, bodies) => {
+    expect(pemBlocks(text, 'CERTIFICATE').map(({ body }) => body)).toEqual(bodies);
+  });
+  it('ends soon for a megabyte of first lines', () => {
+    expect(pemBlocks('-----BEGIN CERTIFICATE-----\n'.repeat(40_000), 'CERTIFICATE')).toEqual([]);
+  });
+});
