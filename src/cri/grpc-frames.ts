@@ -1,4 +1,5 @@
 /** gRPC's messages inside the bytes of an HTTP/2 stream: a flag, a length, the message. */
+import { ByteReader } from '../async/index.js';
 import { CriError } from './errors.js';
 
 const prefixBytes = 5;
@@ -11,11 +12,12 @@ export function frameMessage(message: Uint8Array): Buffer {
   return frame;
 }
 
-/** Gathers chunks as they come and gives the messages that are whole. */
+/** Gathers chunks as they come, of any size, and gives the messages that are whole. */
 export class MessageReader {
   readonly #limitBytes: number;
-  #chunks: Buffer[] = [];
-  #bufferedBytes = 0;
+  readonly #bytes = new ByteReader();
+  /** Of the message whose prefix was read. */
+  #lengthBytes: number | undefined;
 
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
@@ -23,38 +25,31 @@ export class MessageReader {
 
   /** Whether a message has begun that is not whole yet. */
   get isInside(): boolean {
-    return this.#bufferedBytes > 0;
+    return this.#lengthBytes !== undefined || this.#bytes.length > 0;
   }
 
   push(chunk: Buffer): void {
-    this.#chunks.push(chunk);
-    this.#bufferedBytes += chunk.length;
+    this.#bytes.push(chunk);
   }
 
   /** The next whole message; fails with a CriError on one that is too large or compressed. */
   next(): Uint8Array | undefined {
-    if (this.#bufferedBytes < prefixBytes) return undefined;
-    let [first] = this.#chunks;
-    if (first === undefined || first.length < prefixBytes) first = this.#join();
-    if (first[0] !== 0) throw new CriError('Unimplemented', 'grpc: a compressed message was not asked for');
-    const lengthBytes = first.readUInt32BE(1);
+    this.#lengthBytes ??= this.#nextLength();
+    if (this.#lengthBytes === undefined) return undefined;
+    const message = this.#bytes.take(this.#lengthBytes);
+    if (message !== undefined) this.#lengthBytes = undefined;
+    return message;
+  }
+
+  #nextLength(): number | undefined {
+    const prefix = this.#bytes.take(prefixBytes);
+    if (prefix === undefined) return undefined;
+    if (prefix[0] !== 0) throw new CriError('Unimplemented', 'grpc: a compressed message was not asked for');
+    const lengthBytes = prefix.readUInt32BE(1);
     if (lengthBytes > this.#limitBytes) {
       const message = `grpc: received message larger than max (${lengthBytes} vs. ${this.#limitBytes})`;
       throw new CriError('ResourceExhausted', message);
     }
-    const endBytes = prefixBytes + lengthBytes;
-    if (this.#bufferedBytes < endBytes) return undefined;
-    if (first.length < endBytes) first = this.#join();
-    const message = first.subarray(prefixBytes, endBytes);
-    this.#bufferedBytes -= endBytes;
-    if (first.length === endBytes) this.#chunks.shift();
-    else this.#chunks[0] = first.subarray(endBytes);
-    return message;
-  }
-
-  #join(): Buffer {
-    const joined = Buffer.concat(this.#chunks);
-    this.#chunks = [joined];
-    return joined;
+    return lengthBytes;
   }
 }

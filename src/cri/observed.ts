@@ -7,6 +7,7 @@ import {
   type PodSandbox as CriSandbox,
   type PodSandboxStatus as CriSandboxStatus,
   type LinuxContainerUser,
+  type Mount,
   NamespaceMode,
   PodSandboxState,
   Signal,
@@ -66,6 +67,8 @@ export interface ObservedPod {
 export interface ObservedMount {
   readonly containerPath: string;
   readonly hostPath: string;
+  /** The image that is mounted as a volume, if it is one. */
+  readonly image?: string;
 }
 
 export interface ObservedContainerStatus {
@@ -259,13 +262,18 @@ export function observeContainerStatus(status: CriContainerStatus): ObservedCont
     terminationMessagePath: status.annotations[criAnnotations.terminationMessagePath] ?? '',
     terminationMessagePolicy: status.annotations[criAnnotations.terminationMessagePolicy] ?? '',
     logPath: status.logPath,
-    mounts: status.mounts.map(({ containerPath, hostPath }) => ({ containerPath, hostPath })),
+    mounts: status.mounts.map(observeMount),
     resources: status.resources,
     user: status.user?.linux,
     stopSignal: signalName(status.stopSignal),
     labels: status.labels,
     annotations: status.annotations,
   };
+}
+
+function observeMount({ containerPath, hostPath, image }: Mount): ObservedMount {
+  const reference = image?.image ?? '';
+  return reference === '' ? { containerPath, hostPath } : { containerPath, hostPath, image: reference };
 }
 
 export function observeSandboxStatus(status: CriSandboxStatus): ObservedSandboxStatus {

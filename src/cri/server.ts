@@ -16,6 +16,7 @@ import { CriError } from './errors.js';
 import { ImageService, RuntimeService } from './gen/cri.js';
 import { frameMessage, MessageReader } from './grpc-frames.js';
 import { escapeMessage, timeoutMsOf } from './grpc-status.js';
+import { criServerLimits } from './limits.js';
 import type { CallOptions, CriRuntime } from './runtime.js';
 import { MAX_MESSAGE_BYTES } from './transport.js';
 
@@ -37,13 +38,32 @@ const grpcHeaders = { ':status': 200, 'content-type': 'application/grpc' } as co
 /** Resolves when the socket accepts connections. A socket left behind at the path is replaced. */
 export async function serveCri(runtime: CriRuntime, { socketPath }: ServeCriOptions): Promise<CriServer> {
   const handlers = new Map([RuntimeService, ImageService].flatMap((service) => handlersOf(service, runtime)));
-  const sessions = new Set<Http2Session>();
-  const server = createServer();
+  /** Oldest first, with how many calls each has under way. */
+  const sessions = new Map<Http2Session, number>();
+  const server = createServer({
+    maxSessionMemory: criServerLimits.sessionMegabytes,
+    settings: { enablePush: false, maxConcurrentStreams: criServerLimits.calls },
+  });
   server.on('session', (session) => {
-    sessions.add(session);
+    // One without a call makes room for one that may have some.
+    if (sessions.size >= criServerLimits.connections) {
+      const [unused] = [...sessions].find(([, calls]) => calls === 0) ?? [session];
+      unused.destroy();
+      sessions.delete(unused);
+      if (unused === session) return;
+    }
+    sessions.set(session, 0);
     session.once('close', () => sessions.delete(session));
     // What is wrong with a connection its streams are told, too.
     session.on('error', () => session.destroy());
+    const count = (change: number): void => {
+      const calls = sessions.get(session);
+      if (calls !== undefined) sessions.set(session, calls + change);
+    };
+    session.on('stream', (stream: ServerHttp2Stream) => {
+      count(1);
+      stream.once('close', () => count(-1));
+    });
   });
   server.on('stream', (stream, headers) => serveCall(stream, headers, handlers));
   await mkdir(path.dirname(socketPath), { recursive: true });
@@ -57,7 +77,7 @@ export async function serveCri(runtime: CriRuntime, { socketPath }: ServeCriOpti
     async close() {
       const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
       // Clients hold their connections open; only dropping these lets the server close.
-      for (const session of sessions) session.destroy();
+      for (const session of sessions.keys()) session.destroy();
       await closed;
     },
   };
@@ -126,7 +146,13 @@ function serveCall(
     endWithError(stream, new CriError('Unimplemented', `unknown method ${headers[':path']}`));
     return;
   }
+  const slow = setTimeout(() => {
+    const message = `no request within ${criServerLimits.requestMs / 1000} s`;
+    endWithError(stream, new CriError('DeadlineExceeded', message));
+    stream.close(constants.NGHTTP2_CANCEL);
+  }, criServerLimits.requestMs);
   readRequest(stream)
+    .finally(() => clearTimeout(slow))
     .then((request) => handler(request, stream, { signal: controller.signal, timeoutMs }))
     .catch((error: unknown) => endWithError(stream, asCriError(error)));
 }
@@ -160,13 +186,21 @@ function endWithError(stream: ServerHttp2Stream, { code, details }: CriError): v
   if (stream.destroyed || stream.closed) return;
   const status = { 'grpc-status': String(code), 'grpc-message': escapeMessage(details) };
   if (!stream.headersSent) {
+    stream.once('finish', () => setImmediate(() => refuseRest(stream)));
     stream.respond({ ...grpcHeaders, ...status }, { endStream: true });
-    // A request that is still being sent is not read any more.
-    if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+    // The end of a request that has arrived whole is seen, and it needs no refusal.
+    stream.resume();
     return;
   }
   trailers.set(stream, status);
   stream.end();
+}
+
+/** A request that is still being sent is not read any more. Sooner, a reset would overtake the answer. */
+function refuseRest(stream: ServerHttp2Stream): void {
+  if (!stream.readableEnded && !stream.closed && !stream.destroyed) {
+    stream.close(constants.NGHTTP2_NO_ERROR);
+  }
 }
 
 function framed(type: MethodInfo<object, object>['response'], message: object): Buffer {

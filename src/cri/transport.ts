@@ -8,15 +8,16 @@ import { frameMessage, MessageReader } from './grpc-frames.js';
 import { type AnswerHeaders, callError, timeoutText } from './grpc-status.js';
 import { encodeHeaders } from './h2/hpack.js';
 import { H2Session, type H2Stream, type StreamEnd } from './h2/session.js';
+import { criClientLimits } from './limits.js';
 import type { CallOptions } from './runtime.js';
 
 /** Both sides refuse larger messages. */
-export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+export const MAX_MESSAGE_BYTES = criClientLimits.messageBytes;
 
 /** Deadlines further away than a timer can count are no deadlines. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
 /** What the other side may send before it is read: enough for a list in one go, and room for streams that wait. */
-const streamWindowBytes = 1024 * 1024;
+const { streamWindowBytes } = criClientLimits;
 const connectionWindowBytes = MAX_MESSAGE_BYTES;
 
 /** Blocks of request headers that are kept; there are some for each method. */
@@ -64,8 +65,10 @@ export class GrpcConnection {
       const call = this.#call(method, request, options, true, {
         data: (chunk) => {
           try {
+            if (message !== undefined)
+              throw new CriError('Internal', 'the response has more than one message');
             reader.push(chunk);
-            message ??= reader.next();
+            message = reader.next();
           } catch (error) {
             call.fail(internalError(error));
           }
@@ -90,12 +93,13 @@ export class GrpcConnection {
     options: CallOptions = {},
   ): AsyncGenerator<Response, void, undefined> {
     const reader = new MessageReader(MAX_MESSAGE_BYTES);
-    const chunks: Buffer[] = [];
+    let unreadBytes = 0;
     let end: { readonly error: CriError | undefined } | undefined;
     let wake = (): void => undefined;
     const call = this.#call(method, request, options, false, {
       data: (chunk) => {
-        chunks.push(chunk);
+        reader.push(chunk);
+        unreadBytes += chunk.length;
         wake();
       },
       ended: (error) => {
@@ -105,16 +109,15 @@ export class GrpcConnection {
     });
     try {
       for (;;) {
-        const chunk = chunks.shift();
-        if (chunk === undefined) {
+        if (unreadBytes === 0) {
           if (end !== undefined) break;
           await new Promise<void>((resolve) => {
             wake = resolve;
           });
           continue;
         }
-        call.consumed(chunk.length);
-        reader.push(chunk);
+        call.consumed(unreadBytes);
+        unreadBytes = 0;
         for (let bytes = reader.next(); bytes !== undefined; bytes = reader.next()) {
           yield method.response.decode(bytes);
         }

@@ -12,13 +12,12 @@ import {
   type HttpUrl,
   PlainHttpAnswer,
 } from './contracts.js';
+import { httpGetLimits } from './limits.js';
 import { networkErrorText, plainHttpText, type SocketAddresses } from './network-errors.js';
 import { isRedirect, redirectedRequest } from './redirects.js';
 import { formatHost, formatUrl, hasControls, isHeaderName } from './request.js';
 
-export const maxBodyBytes = 10 * 1024;
-/** What Go's client accepts; Node's own limit is far lower. */
-const maxHeaderBytes = 1024 * 1024;
+export const maxBodyBytes = httpGetLimits.bodyBytes;
 
 /** How far a request is, and how to end it. */
 interface Flight {
@@ -189,7 +188,7 @@ function sendHttp1(
     method: 'GET',
     path: url.target,
     headers: sent,
-    maxHeaderSize: maxHeaderBytes,
+    maxHeaderSize: httpGetLimits.headersBytes,
     createConnection: () => socket,
   });
   outgoing.on('error', fail);

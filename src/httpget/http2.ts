@@ -3,6 +3,7 @@ import { connect } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { HttpGetRequest } from './contracts.js';
 import type { HttpExchange } from './get.js';
+import { httpGetLimits } from './limits.js';
 import { isRedirect } from './redirects.js';
 import { formatHost, formatUrl } from './request.js';
 
@@ -18,6 +19,9 @@ export function sendHttp2(
   return new Promise((resolve, reject) => {
     const session = connect(formatUrl({ ...url, hostname: url.hostname || '127.0.0.1' }), {
       createConnection: () => socket,
+      // Nothing is taken that was not asked for.
+      settings: { enablePush: false },
+      maxSessionMemory: httpGetLimits.sessionMegabytes,
     });
     session.on('error', reject);
     const sent: Record<string, string | string[]> = {

@@ -8,6 +8,7 @@ export {
   PlainHttpAnswer,
 } from './contracts.js';
 export { httpGet } from './get.js';
+export { httpGetLimits } from './limits.js';
 export { networkErrorText } from './network-errors.js';
 export { containerPort } from './port.js';
 export { formatHost, formatUrl, type HttpGetTarget, httpGetRequest } from './request.js';

@@ -1,9 +1,10 @@
 /** Decides whether a GET follows a redirect, and with what request. */
 import { goQuote } from '../kube/index.js';
 import { HttpGetError, type HttpGetRequest, type HttpUrl } from './contracts.js';
+import { httpGetLimits } from './limits.js';
 import { formatUrl } from './request.js';
 
-export const maxRedirects = 10;
+export const maxRedirects = httpGetLimits.redirects;
 const followed = new Set([301, 302, 303, 307, 308]);
 
 /** Whether an answer with this status sends the client on. */

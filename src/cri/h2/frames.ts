@@ -1,4 +1,6 @@
 /** The frames of HTTP/2 (RFC 9113) that a client writes, and how those that it reads are cut out of the bytes. */
+import { ByteReader } from '../../async/index.js';
+import { criClientLimits } from '../limits.js';
 
 export const frameTypes = {
   data: 0,
@@ -28,13 +30,17 @@ export const clientPreface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'la
 
 const prefixBytes = 9;
 /** Nobody sends larger ones unless he was told that he may. */
-export const maxFrameBytes = 16_384;
+export const maxFrameBytes = criClientLimits.frameBytes;
 
 export interface Frame {
   readonly type: number;
   readonly flags: number;
   readonly streamId: number;
   readonly payload: Buffer;
+}
+
+interface FrameHead extends Omit<Frame, 'payload'> {
+  readonly lengthBytes: number;
 }
 
 export function frame(type: number, flag: number, streamId: number, payload: Uint8Array): Buffer {
@@ -62,28 +68,39 @@ export function settingsFrame(settings: ReadonlyArray<readonly [id: number, valu
   return frame(frameTypes.settings, 0, 0, payload);
 }
 
-/** Gathers chunks and gives the frames that are whole. */
+/** Gathers chunks, of any size, and gives the frames that are whole. */
 export class FrameReader {
-  #rest: Buffer | undefined;
+  readonly #bytes = new ByteReader();
+  /** The frame whose payload has not come yet. */
+  #head: FrameHead | undefined;
 
   /** Fails on a frame that is larger than it may be. */
   *push(chunk: Buffer): Generator<Frame, void, undefined> {
-    const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk]);
-    let at = 0;
-    while (bytes.length - at >= prefixBytes) {
-      const length = bytes.readUIntBE(at, 3);
-      if (length > maxFrameBytes) throw new Error(`a frame of ${length} bytes is larger than was allowed`);
-      const end = at + prefixBytes + length;
-      if (bytes.length < end) break;
-      yield {
-        type: bytes[at + 3] ?? 0,
-        flags: bytes[at + 4] ?? 0,
-        streamId: bytes.readUInt32BE(at + 5) & 0x7fff_ffff,
-        payload: bytes.subarray(at + prefixBytes, end),
-      };
-      at = end;
+    this.#bytes.push(chunk);
+    for (;;) {
+      this.#head ??= this.#nextHead();
+      if (this.#head === undefined) return;
+      const { lengthBytes, type, flags: flag, streamId } = this.#head;
+      const payload = this.#bytes.take(lengthBytes);
+      if (payload === undefined) return;
+      this.#head = undefined;
+      yield { type, flags: flag, streamId, payload };
     }
-    this.#rest = at === bytes.length ? undefined : bytes.subarray(at);
+  }
+
+  #nextHead(): FrameHead | undefined {
+    const prefix = this.#bytes.take(prefixBytes);
+    if (prefix === undefined) return undefined;
+    const lengthBytes = prefix.readUIntBE(0, 3);
+    if (lengthBytes > maxFrameBytes) {
+      throw new Error(`a frame of ${lengthBytes} bytes is larger than was allowed`);
+    }
+    return {
+      type: prefix[3] ?? 0,
+      flags: prefix[4] ?? 0,
+      streamId: prefix.readUInt32BE(5) & 0x7fff_ffff,
+      lengthBytes,
+    };
   }
 }
 

@@ -3,6 +3,7 @@
  * as much for each call, and an agent makes a dozen of them for each pod.
  */
 import { createConnection, type Socket } from 'node:net';
+import { criClientLimits } from '../limits.js';
 import {
   clientPreface,
   contentOf,
@@ -45,8 +46,10 @@ export interface SessionOptions {
 const defaultWindowBytes = 65_535;
 const largestWindowBytes = 2 ** 31 - 1;
 const lastStreamId = 2 ** 31 - 1;
+const largestFrameBytes = 2 ** 24 - 1;
 const rememberedBlocks = 64;
-const largestBlockBytes = 64 * 1024;
+/** What a frame of headers counts for besides what it holds, which may be nothing. */
+const frameCostBytes = 64;
 /** What may wait for another frame waits so long. */
 const laterMs = 20;
 const maxLater = 8;
@@ -58,6 +61,8 @@ export class H2Stream {
   sendWindow = 0;
   /** What could not be sent yet. */
   unsent: Buffer | undefined;
+  /** Received, but not read. */
+  unreadBytes = 0;
   /** Read, but not told to the other side. */
   unacknowledgedBytes = 0;
 
@@ -88,7 +93,7 @@ export class H2Session {
   readonly #waiting: H2Stream[] = [];
   /** Answers hardly differ in their headers. */
   readonly #blocks = new Map<string, Headers>();
-  #partial: { readonly frame: Frame; readonly parts: Buffer[] } | undefined;
+  #partial: { readonly frame: Frame; readonly parts: Buffer[]; costBytes: number } | undefined;
   #nextId = 1;
   #sendWindow = defaultWindowBytes;
   #peerWindow = defaultWindowBytes;
@@ -99,6 +104,8 @@ export class H2Session {
   #isClosed = false;
   readonly #later: Buffer[] = [];
   #laterTimer: NodeJS.Timeout | undefined;
+  /** Answers to pings and settings that the other side has not taken. */
+  #waitingAnswers = 0;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -135,7 +142,8 @@ export class H2Session {
   open(block: Buffer, body: Buffer, events: StreamEvents, isRead: boolean): H2Stream {
     const stream = new H2Stream(this, block, body, events, isRead);
     if (this.#streams.size < this.#peerStreams && this.#waiting.length === 0) this.#begin(stream);
-    else this.#waiting.push(stream);
+    else if (this.#waiting.length < criClientLimits.waitingCalls) this.#waiting.push(stream);
+    else throw new Error(`${this.#waiting.length} calls wait for the other side to take them`);
     return stream;
   }
 
@@ -154,6 +162,7 @@ export class H2Session {
   }
 
   consumed(stream: H2Stream, bytes: number): void {
+    stream.unreadBytes -= bytes;
     stream.unacknowledgedBytes += bytes;
     if (stream.unacknowledgedBytes < this.#options.streamWindowBytes / 2 || !this.#streams.has(stream.id))
       return;
@@ -253,7 +262,7 @@ export class H2Session {
         break;
       case frameTypes.headers:
         if ((flag & flags.endHeaders) !== 0) this.#headers(received, contentOf(received));
-        else this.#partial = { frame: received, parts: [contentOf(received)] };
+        else this.#partial = { frame: received, parts: [contentOf(received)], costBytes: payload.length };
         break;
       case frameTypes.continuation:
         this.#continue(received);
@@ -262,10 +271,16 @@ export class H2Session {
         this.#reset(streamId, payload.readUInt32BE(0));
         break;
       case frameTypes.settings:
-        if ((flag & flags.ack) === 0) this.#settings(payload);
+        if ((flag & flags.ack) === 0) {
+          this.#countAnswer();
+          this.#settings(payload);
+        }
         break;
       case frameTypes.ping:
-        if ((flag & flags.ack) === 0) this.#sendLater(frame(frameTypes.ping, flags.ack, 0, payload));
+        if ((flag & flags.ack) === 0) {
+          this.#countAnswer();
+          this.#sendLater(frame(frameTypes.ping, flags.ack, 0, payload));
+        }
         break;
       case frameTypes.goAway:
         this.#goAway(payload.readUInt32BE(0) & lastStreamId);
@@ -281,6 +296,14 @@ export class H2Session {
     }
   }
 
+  /** One who asks and does not read must not fill our memory with answers. */
+  #countAnswer(): void {
+    if (!this.#socket.writableNeedDrain) this.#waitingAnswers = 0;
+    else if (++this.#waitingAnswers > criClientLimits.waitingAnswers) {
+      throw new Error('the other side asks and does not read the answers');
+    }
+  }
+
   #data(received: Frame): void {
     const { streamId, payload } = received;
     // The connection's room is given back whoever reads: a slow reader is held back by the room of its stream.
@@ -291,6 +314,10 @@ export class H2Session {
     }
     const stream = this.#streams.get(streamId);
     if (stream === undefined) return;
+    stream.unreadBytes += payload.length;
+    if (stream.unreadBytes > this.#options.streamWindowBytes) {
+      throw new Error('the other side sends more than there is room for');
+    }
     const content = contentOf(received);
     if (content.length > 0) stream.events.data(content);
     if ((received.flags & flags.endStream) !== 0) this.#end(stream);
@@ -304,7 +331,8 @@ export class H2Session {
       throw new Error('headers are continued that did not begin');
     }
     partial.parts.push(received.payload);
-    if (partial.parts.reduce((sum, { length }) => sum + length, 0) > largestBlockBytes) {
+    partial.costBytes += received.payload.length + frameCostBytes;
+    if (partial.costBytes > criClientLimits.headerBlockBytes) {
       throw new Error('a block of headers is too long');
     }
     if ((received.flags & flags.endHeaders) === 0) return;
@@ -352,10 +380,12 @@ export class H2Session {
           this.#peerStreams = value;
           break;
         case settingIds.initialWindowSize:
+          if (value > largestWindowBytes) throw new Error(`an initial window of ${value} bytes`);
           for (const stream of this.#streams.values()) stream.sendWindow += value - this.#peerWindow;
           this.#peerWindow = value;
           break;
         case settingIds.maxFrameSize:
+          if (value < maxFrameBytes || value > largestFrameBytes) throw new Error(`frames of ${value} bytes`);
           this.#peerFrameBytes = value;
           break;
         default:

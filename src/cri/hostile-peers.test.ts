@@ -1,0 +1,158 @@
+/** Runtimes and clients of a CRI socket that mean no good: each drives one bound to its limit and beyond. */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FrameReader, flags, frame, frameTypes, maxFrameBytes, settingsFrame } from './h2/frames.js';
+import { encodeHeaders } from './h2/hpack.js';
+import { H2Session, type StreamEnd } from './h2/session.js';
+import { criClientLimits, criServerLimits } from './limits.js';
+import { unimplementedCriRuntime } from './runtime.js';
+import { type CriServer, serveCri } from './server.js';
+
+let folder: string;
+let socketPath: string;
+const ends: (() => Promise<unknown> | unknown)[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'nodelet-cri-'));
+  socketPath = path.join(folder, 's.sock');
+});
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+  rmSync(folder, { recursive: true });
+});
+
+/** The agent's side of a connection to a runtime of which a test plays the part. */
+async function runtime(): Promise<{
+  readonly socket: Socket;
+  readonly answered: Promise<StreamEnd>;
+  readonly session: H2Session;
+}> {
+  const server: Server = createServer().listen(socketPath);
+  await once(server, 'listening');
+  const accepted = once(server, 'connection');
+  const session = new H2Session({ socketPath, streamWindowBytes: 65_535, connectionWindowBytes: 1 << 20 });
+  const answered = new Promise<StreamEnd>((resolve) => {
+    const block = encodeHeaders({ ':method': 'POST', ':path': '/x' });
+    session.open(block, Buffer.from('hello'), { headers() {}, data() {}, ended: resolve }, false);
+  });
+  const [socket] = (await accepted) as [Socket];
+  socket.on('error', () => {});
+  ends.push(
+    () => server.close(),
+    () => session.destroy(),
+    () => socket.destroy(),
+  );
+  return { socket, answered, session };
+}
+
+const nothing = Buffer.alloc(0);
+const headersBegun = frame(frameTypes.headers, 0, 1, nothing);
+const repeated = (bytes: Buffer, times: number): Buffer => Buffer.concat(Array(times).fill(bytes));
+
+describe('a runtime', () => {
+  it.each<[string, () => Buffer, RegExp]>([
+    [
+      'with headers that go on and on',
+      () =>
+        Buffer.concat([
+          headersBegun,
+          repeated(frame(frameTypes.continuation, 0, 1, Buffer.alloc(maxFrameBytes)), 5),
+        ]),
+      /headers is too long/,
+    ],
+    [
+      'with headers that go on and on with nothing',
+      () => Buffer.concat([headersBegun, repeated(frame(frameTypes.continuation, 0, 1, nothing), 2000)]),
+      /headers is too long/,
+    ],
+    [
+      'that sends more than there is room for',
+      () => repeated(frame(frameTypes.data, 0, 1, Buffer.alloc(maxFrameBytes)), 5),
+      /more than there is room for/,
+    ],
+    ['that wants frames of a byte', () => settingsFrame([[5, 1]]), /frames of 1 bytes/],
+    ['that has a window beyond all measure', () => settingsFrame([[4, 2 ** 31]]), /window of 2147483648/],
+    [
+      'with a frame beyond what it may send',
+      () => frame(frameTypes.data, 0, 1, Buffer.alloc(criClientLimits.frameBytes + 1)),
+      /larger than was allowed/,
+    ],
+  ])('%s is given up', async (_, bytes, reason) => {
+    const { socket, answered } = await runtime();
+    socket.resume();
+    socket.write(bytes());
+    expect((await answered).error?.message).toMatch(reason);
+  });
+
+  it.each([
+    ['pings', frame(frameTypes.ping, 0, 0, Buffer.alloc(8))],
+    ['settings', settingsFrame([])],
+  ])('that sends %s and does not read the answers is given up', async (_, asked) => {
+    const { socket, answered, session } = await runtime();
+    socket.pause();
+    const burst = repeated(asked, 10_000);
+    const flood = async (): Promise<void> => {
+      while (session.isUsable) {
+        if (socket.write(burst)) continue;
+        await new Promise<void>((resolve) => {
+          socket.once('drain', resolve).once('close', resolve);
+        });
+      }
+    };
+    const [end] = await Promise.all([answered, flood()]);
+    expect(end.error?.message).toMatch(/does not read the answers/);
+  });
+
+  it('that sends byte by byte is read as any other', () => {
+    const reader = new FrameReader();
+    const whole = frame(frameTypes.headers, flags.endHeaders, 1, Buffer.alloc(5000, 'x'));
+    const frames = [...whole].flatMap((byte) => [...reader.push(Buffer.from([byte]))]);
+    expect(frames).toEqual([
+      { type: frameTypes.headers, flags: flags.endHeaders, streamId: 1, payload: Buffer.alloc(5000, 'x') },
+    ]);
+  });
+});
+
+describe('a client of a served runtime', () => {
+  async function serve(): Promise<CriServer> {
+    const server = await serveCri(unimplementedCriRuntime(), { socketPath });
+    ends.push(() => server.close());
+    return server;
+  }
+
+  it('that opens all connections and says nothing keeps nobody out', async () => {
+    await serve();
+    const silent = Array.from({ length: 2 * criServerLimits.connections }, () =>
+      connect(socketPath)
+        .on('error', () => {})
+        .resume(),
+    );
+    ends.push(() => {
+      for (const socket of silent) socket.destroy();
+    });
+    await Promise.all(silent.map((socket) => once(socket, 'connect')));
+    const session = connectHttp2('http://localhost', { createConnection: () => connect(socketPath) });
+    ends.push(() => session.destroy());
+    const stream = session.request({ ':method': 'POST', ':path': '/nothing' });
+    const [headers] = (await once(stream, 'response')) as [Record<string, string>];
+    expect(headers['grpc-status']).toBe('12');
+    await expect
+      .poll(() => silent.filter(({ closed }) => !closed).length)
+      .toBeLessThan(criServerLimits.connections);
+  });
+
+  it('may make so many calls at a time', async () => {
+    await serve();
+    const session = connectHttp2(`http://localhost`, {
+      createConnection: () => connect(socketPath),
+    });
+    ends.push(() => session.destroy());
+    const [settings] = (await once(session, 'remoteSettings')) as [{ maxConcurrentStreams: number }];
+    expect(settings.maxConcurrentStreams).toBe(criServerLimits.calls);
+  });
+});

@@ -1,0 +1,31 @@
+/** Every bound that a runtime meets as the agent's peer, and a client as that of `nodelet cri serve`. */
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+/** What the agent takes of a runtime. */
+export const criClientLimits = {
+  /** Of a message, in both directions. */
+  messageBytes: 16 * MiB,
+  /** Of a frame (RFC 9113, 4.2). */
+  frameBytes: 16 * KiB,
+  /** Of the headers of an answer, compressed, with some bytes for each frame that they come in. */
+  headerBlockBytes: 64 * KiB,
+  /** What a stream of messages holds before it is read. */
+  streamWindowBytes: MiB,
+  /** Answers to pings and settings that wait for a runtime that does not read. */
+  waitingAnswers: 1000,
+  /** Calls that wait because the runtime takes no more at a time. */
+  waitingCalls: 10_000,
+} as const;
+
+/** What `nodelet cri serve` takes of its clients. */
+export const criServerLimits = {
+  connections: 64,
+  /** Calls under way on one connection. */
+  calls: 1000,
+  /** From the beginning of a call to the end of its request. */
+  requestMs: 30_000,
+  /** What a connection holds in Node's HTTP/2 besides messages. */
+  sessionMegabytes: 10,
+} as const;
