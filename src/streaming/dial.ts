@@ -3,15 +3,14 @@ import { request as httpRequest, type IncomingMessage, type RequestOptions } fro
 import { request as httpsRequest } from 'node:https';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { Cancelled, type Clock, systemClock, throwIfCancelled } from '../async/index.js';
+import { Cancelled, type Clock, systemClock, type Timer, throwIfCancelled } from '../async/index.js';
 import { type StreamTarget, UpgradeRefused } from './contracts.js';
 import { LastWordsSocket } from './last-words.js';
+import { streamingClientLimits } from './limits.js';
 import { SpdyConnection } from './spdy/connection.js';
 
 export const spdyUpgrade = 'SPDY/3.1';
 export const protocolHeader = 'x-stream-protocol-version';
-/** What is read of an answer that is an error. */
-const errorBodyLimitBytes = 64 * 1024;
 
 export interface DialOptions {
   readonly target: StreamTarget;
@@ -51,8 +50,10 @@ interface Upgraded {
   readonly response: IncomingMessage;
 }
 
-function upgrade({ target, protocols, signal }: DialOptions): Promise<Upgraded> {
-  return new Promise((resolve, reject) => {
+function upgrade({ target, protocols, signal, clock = systemClock }: DialOptions): Promise<Upgraded> {
+  const { upgradeMs } = streamingClientLimits;
+  let limit: Timer | undefined;
+  return new Promise<Upgraded>((resolve, reject) => {
     const options: RequestOptions = {
       method: 'POST',
       headers: {
@@ -75,8 +76,11 @@ function upgrade({ target, protocols, signal }: DialOptions): Promise<Upgraded> 
       );
     });
     request.on('error', (error) => reject(signal?.aborted ? new Cancelled() : error));
+    limit = clock.setTimer(upgradeMs, () =>
+      request.destroy(new Error(`unable to upgrade connection: no answer within ${upgradeMs / 1000} s`)),
+    );
     request.end();
-  });
+  }).finally(() => limit?.cancel());
 }
 
 function requestOf(target: StreamTarget, options: RequestOptions): ReturnType<typeof httpRequest> {
@@ -101,7 +105,7 @@ async function readBounded(response: IncomingMessage): Promise<string> {
     const bytes = chunk as Buffer;
     sizeBytes += bytes.length;
     chunks.push(bytes);
-    if (sizeBytes >= errorBodyLimitBytes) break;
+    if (sizeBytes >= streamingClientLimits.errorBodyBytes) break;
   }
-  return Buffer.concat(chunks).toString('utf8', 0, errorBodyLimitBytes);
+  return Buffer.concat(chunks).toString('utf8', 0, streamingClientLimits.errorBodyBytes);
 }

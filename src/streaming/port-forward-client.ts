@@ -3,12 +3,11 @@ import { Duplex } from 'node:stream';
 import { asError, Cancelled, systemClock } from '../async/index.js';
 import type { OpenPortForwardOptions, PortForward } from './contracts.js';
 import { dialSpdy } from './dial.js';
+import { streamingClientLimits } from './limits.js';
 import type { SpdyConnection } from './spdy/connection.js';
 import type { SpdyStream } from './spdy/stream.js';
 
 const protocol = 'portforward.k8s.io';
-/** What is kept of the server's words. */
-const complaintLimit = 64 * 1024;
 /** How long the end of a connection on which nothing came waits for the reason. */
 const complaintWaitMs = 250;
 
@@ -59,7 +58,8 @@ class ForwardedConnection extends Duplex {
     data.on('error', (error) => this.destroy(error));
     errors.on('error', (error) => this.destroy(error));
     errors.on('data', (chunk: Buffer) => {
-      if (this.#complaint.length < complaintLimit) this.#complaint += chunk.toString('utf8');
+      const roomBytes = streamingClientLimits.complaintBytes - this.#complaint.length;
+      if (roomBytes > 0) this.#complaint += chunk.toString('utf8', 0, roomBytes);
     });
     errors.once('end', () => {
       if (this.#complaint !== '') this.destroy(new Error(this.#complaint));

@@ -4,14 +4,13 @@ import type { Readable, Writable } from 'node:stream';
 import { Cancelled, errorText } from '../async/index.js';
 import type { RemoteCommandOptions, RemoteCommandResult, TerminalSize } from './contracts.js';
 import { dialSpdy } from './dial.js';
+import { streamingClientLimits } from './limits.js';
 import type { SpdyConnection } from './spdy/connection.js';
 import type { SpdyStream } from './spdy/stream.js';
 import { parseStatus } from './status.js';
 import { writableRoom } from './writable-room.js';
 
 const protocol = 'v4.channel.k8s.io';
-/** The longest end of a command that is read. */
-const statusLimitBytes = 1024 * 1024;
 
 /**
  * Resolves when the command has ended and its output was written; the writables are not ended.
@@ -79,7 +78,8 @@ async function readStatus(stream: SpdyStream): Promise<string> {
     // A stream without an encoding gives bytes.
     const bytes = chunk as Buffer;
     sizeBytes += bytes.length;
-    if (sizeBytes > statusLimitBytes) throw new Error('the server tells too much about the command');
+    if (sizeBytes > streamingClientLimits.statusBytes)
+      throw new Error('the server tells too much about the command');
     chunks.push(bytes);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -2,9 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../async/index.js';
 import type { StreamRequest } from './contracts.js';
+import { streamingLimits } from './limits.js';
 
-const lifetimeMs = 60_000;
-const mostOutstanding = 1000;
 /** Six bytes are eight characters. */
 const tokenBytes = 6;
 
@@ -25,9 +24,12 @@ export class StreamRequests {
   /** The path of the request; undefined when too many wait already. */
   add(request: StreamRequest): string | undefined {
     this.#dropExpired();
-    if (this.#entries.size >= mostOutstanding) return undefined;
+    if (this.#entries.size >= streamingLimits.waitingRequests) return undefined;
     const token = randomBytes(tokenBytes).toString('base64url');
-    this.#entries.set(token, { request, expiresMs: this.#clock.monotonic() + lifetimeMs });
+    this.#entries.set(token, {
+      request,
+      expiresMs: this.#clock.monotonic() + streamingLimits.waitingRequestMs,
+    });
     return `/${request.kind}/${token}`;
   }
 

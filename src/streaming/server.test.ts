@@ -15,7 +15,8 @@ import {
   type TerminalSize,
   UpgradeRefused,
 } from './index.js';
-import { encodeFrame, MessageReader, Opcode, type WebSocketMessage } from './websocket/frames.js';
+import { encodeFrame, Opcode } from './websocket/frames.js';
+import { MessageReader, type WebSocketMessage } from './websocket/test-messages.js';
 
 /** Plays a few commands and ports. */
 const backend: StreamingBackend = {

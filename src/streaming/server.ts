@@ -6,11 +6,12 @@ import type { Clock } from '../async/index.js';
 import type { StreamingBackend, StreamRequest } from './contracts.js';
 import { decideHandshake } from './handshake.js';
 import { refuse, switchProtocols } from './http-answers.js';
+import { streamingLimits, webSocketLimits } from './limits.js';
 import { StreamRequests } from './requests.js';
 import { serveSpdyCommand } from './spdy-command.js';
 import { serveSpdyPortForward } from './spdy-port-forward.js';
 import { serveWebSocketCommand } from './websocket-command.js';
-import { mostWebSocketPorts, serveWebSocketPortForward } from './websocket-port-forward.js';
+import { serveWebSocketPortForward } from './websocket-port-forward.js';
 
 export interface StreamingServerOptions {
   readonly backend: StreamingBackend;
@@ -40,9 +41,6 @@ export interface StreamingServer {
   close(): Promise<void>;
 }
 
-const defaultIdleTimeoutMs = 4 * 3600 * 1000;
-const defaultCreationTimeoutMs = 30_000;
-
 interface Session {
   readonly connection: { destroy(reason: Error): void };
   readonly done: Promise<void>;
@@ -63,6 +61,9 @@ export function streamingServer(options: StreamingServerOptions): StreamingServe
     if (stream.kind === 'portforward' && handshake.kind === 'websocket') {
       const problem = webSocketPortsProblem(stream.ports);
       if (problem !== undefined) return refuse(socket, { statusCode: 400, body: problem });
+    }
+    if (sessions.size >= streamingLimits.sessions) {
+      return refuse(socket, { statusCode: 503, body: `${streamingLimits.sessions} sessions are open\n` });
     }
     if (socket instanceof Socket) socket.setNoDelay(true).setTimeout(0);
     switchProtocols(socket, handshake.headers);
@@ -113,7 +114,7 @@ function find(requests: StreamRequests, { method, url }: IncomingMessage): Strea
 
 function webSocketPortsProblem(ports: readonly number[]): string | undefined {
   if (ports.length === 0) return 'query parameter "port" is required\n';
-  if (ports.length > mostWebSocketPorts) return `more than ${mostWebSocketPorts} ports\n`;
+  if (ports.length > webSocketLimits.ports) return `more than ${webSocketLimits.ports} ports\n`;
   return undefined;
 }
 
@@ -124,8 +125,8 @@ function begin(
   wire: { readonly socket: Duplex; readonly head: Buffer },
 ): Session {
   const { backend, clock } = options;
-  const idleTimeoutMs = options.idleTimeoutMs ?? defaultIdleTimeoutMs;
-  const creationTimeoutMs = options.creationTimeoutMs ?? defaultCreationTimeoutMs;
+  const idleTimeoutMs = options.idleTimeoutMs ?? streamingLimits.idleMs;
+  const creationTimeoutMs = options.creationTimeoutMs ?? streamingLimits.creationMs;
   const connection = { ...wire, clock, idleTimeoutMs };
   if (handshake.kind === 'websocket') {
     const { protocol } = handshake;

@@ -48,6 +48,8 @@ export function serveSpdyCommand(options: SpdyCommandOptions): {
       }
       stream.accept();
       opened.set(type, stream);
+      // Only these are read; what comes on the others must not hold up the connection.
+      if (type !== 'stdin' && type !== 'resize') stream.resume();
       if (opened.size === expected.size) complete();
     },
   });

@@ -1,8 +1,9 @@
 /** The server's side of port-forward over SPDY: pairs of streams, each pair one connection into the pod. */
 import { setMaxListeners } from 'node:events';
 import { finished } from 'node:stream';
-import { type Clock, errorText, type Timer } from '../async/index.js';
+import { type Clock, errorText, linkedController, type Timer } from '../async/index.js';
 import type { PortForwardStreamRequest, StreamingBackend } from './contracts.js';
+import { cutText, spdyLimits } from './limits.js';
 import { SpdyConnection, type SpdyConnectionOptions } from './spdy/connection.js';
 import { RstStatus } from './spdy/frames.js';
 import type { SpdyStream } from './spdy/stream.js';
@@ -17,6 +18,8 @@ export interface SpdyPortForwardOptions {
 
 interface HalfPair {
   readonly timer: Timer;
+  /** Whether the client was told of a stream that was there already. */
+  complained: boolean;
   data?: SpdyStream;
   error?: SpdyStream;
 }
@@ -34,6 +37,7 @@ export function streamRole(id: number, headers: ReadonlyMap<string, string>): St
   if ((type !== 'data' && type !== 'error') || port === undefined) return undefined;
   // Clients that give no id open the error stream of a pair right before its data stream.
   const requestId = headers.get('requestid') ?? String(type === 'error' ? id : id - 2);
+  if (requestId.length > spdyLimits.requestIdChars) return undefined;
   return { type, port, requestId };
 }
 
@@ -54,15 +58,25 @@ export function serveSpdyPortForward(options: SpdyPortForwardOptions): {
   setMaxListeners(0, gone.signal);
 
   const forward = async (port: number, data: SpdyStream, error: SpdyStream): Promise<void> => {
+    const { controller, unlink } = linkedController(gone.signal);
+    // The connection into the pod must not outlive the stream that a client has reset.
+    const onCut = (): void => controller.abort(new Error('the client has reset the stream'));
+    if (data.resetBy !== undefined) onCut();
+    data.once('cut', onCut);
     try {
-      await backend.portForward(request.podSandboxId, port, data, gone.signal);
+      await backend.portForward(request.podSandboxId, port, data, controller.signal);
       data.end();
       error.end();
     } catch (cause) {
-      const text = `error forwarding port ${port} to pod ${request.podSandboxId}, uid : ${errorText(cause)}`;
-      await tell(error, text);
+      await tell(
+        error,
+        cutText(`error forwarding port ${port} to pod ${request.podSandboxId}, uid : ${errorText(cause)}`),
+      );
       data.destroy();
       error.destroy();
+    } finally {
+      data.off('cut', onCut);
+      unlink();
     }
   };
 
@@ -72,22 +86,34 @@ export function serveSpdyPortForward(options: SpdyPortForwardOptions): {
       stream.refuse(RstStatus.protocolError);
       return;
     }
+    const { type, port, requestId } = role;
+    const known = halves.get(requestId);
+    const full = halves.size >= spdyLimits.halfPairs || forwards.size >= spdyLimits.streams / 2;
+    if (known === undefined && full) {
+      stream.refuse();
+      return;
+    }
     stream.accept();
     // Ends and resets are seen by whoever reads; an error by itself must not end the process.
     stream.on('error', () => {});
-    const { type, port, requestId } = role;
-    const half = halves.get(requestId) ?? {
+    const half = known ?? {
       timer: clock.setTimer(creationTimeoutMs, () => expire(requestId)),
+      complained: false,
     };
     halves.set(requestId, half);
     if (half[type] !== undefined) {
-      const text = `error processing stream for request ${requestId}: the ${type} stream is there already`;
       stream.destroy();
-      // The first one of its kind may still find its other half.
-      if (half.error !== undefined) half.error.write(text);
+      // The first one of its kind may still find its other half. The client is told once, however often it does this.
+      if (half.error === undefined || half.complained) return;
+      half.complained = true;
+      half.error.write(
+        `error processing stream for request ${requestId}: the ${type} stream is there already`,
+      );
       return;
     }
     half[type] = stream;
+    // Nothing is expected there; what comes all the same must not hold up the connection.
+    if (type === 'error') stream.resume();
     const { data, error } = half;
     if (data === undefined || error === undefined) return;
     half.timer.cancel();

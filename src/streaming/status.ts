@@ -1,6 +1,7 @@
 /** How the end of a command is told on its error stream, written and read. */
 import { errorText } from '../async/index.js';
 import type { RemoteCommandResult } from './contracts.js';
+import { cutText } from './limits.js';
 
 export type CommandEnd =
   | { readonly kind: 'exit'; readonly code: number }
@@ -66,7 +67,7 @@ function exitText(code: number): string {
 
 function failureText({ during, error }: { during: 'exec' | 'attach'; error: unknown }): string {
   const what = during === 'exec' ? 'error executing command in container' : 'error attaching to container';
-  return `${what}: ${errorText(error)}`;
+  return cutText(`${what}: ${errorText(error)}`);
 }
 
 function exitCause(details: unknown): unknown {

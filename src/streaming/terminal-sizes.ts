@@ -1,9 +1,7 @@
 /** The sizes of a client's terminal: JSON objects one after another, of which only the newest counts. */
 import type { Readable } from 'node:stream';
 import type { TerminalSize } from './contracts.js';
-
-/** A size takes some thirty characters; more than this without an end is nonsense. */
-const longestText = 1024;
+import { streamingLimits } from './limits.js';
 
 /** Collects the text of sizes and gives them as they are complete; nonsense is dropped. */
 export class TerminalSizeReader {
@@ -16,11 +14,15 @@ export class TerminalSizeReader {
       this.#text = this.#text.slice(end + 1);
       if (size !== undefined) yield size;
     }
-    if (this.#text.length > longestText) this.#text = '';
+    if (this.#text.length > streamingLimits.terminalSizeChars) this.#text = '';
   }
 }
 
+/** What else ends with a brace is not worth the error that a parser would make of it. */
+const flatObject = /^\s*\{[^{}]*\}$/;
+
 function parseSize(text: string): TerminalSize | undefined {
+  if (!flatObject.test(text)) return undefined;
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -1,6 +1,7 @@
 /** For tests: two ends of one connection, and SPDY on both. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { systemClock } from '../async/index.js';
 import { SpdyConnection, type SpdyConnectionOptions } from './spdy/connection.js';
 
@@ -34,4 +35,58 @@ export async function spdyPair(onStream: NonNullable<SpdyConnectionOptions['onSt
     client: new SpdyConnection({ ...common, socket: sockets.client, role: 'client' }),
     server: new SpdyConnection({ ...common, socket: sockets.server, role: 'server', onStream }),
   };
+}
+
+/** A connection whose peer sends what a test says, and reads only when it is told to. */
+export class TestWire extends Duplex {
+  readonly taken: Buffer[] = [];
+  readonly #said: Buffer[] = [];
+  #wanted = false;
+  #reads: boolean;
+  #waiting: (() => void) | undefined;
+
+  constructor({ peerReads }: { readonly peerReads: boolean }) {
+    super({ allowHalfOpen: true, readableHighWaterMark: 1 });
+    this.#reads = peerReads;
+  }
+
+  /** From the peer. Resolves when it was taken, or soon when it is not. */
+  async say(bytes: Buffer): Promise<void> {
+    this.#said.push(bytes);
+    this.#hand();
+    for (let turn = 0; turn < 20 && this.unheard > 0; turn++) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  /** Chunks that nobody has read, as the kernel would keep them. */
+  get unheard(): number {
+    return this.#said.length;
+  }
+
+  peerReads(): void {
+    this.#reads = true;
+    this.#waiting?.();
+  }
+
+  override _read(): void {
+    this.#wanted = true;
+    this.#hand();
+  }
+
+  #hand(): void {
+    const next = this.#wanted ? this.#said.shift() : undefined;
+    if (next === undefined) return;
+    this.#wanted = false;
+    this.push(next);
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    const take = (): void => {
+      this.taken.push(chunk);
+      done();
+    };
+    if (this.#reads) take();
+    else this.#waiting = take;
+  }
 }

@@ -3,6 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { finished } from 'node:stream';
 import { errorText } from '../async/index.js';
 import type { PortForwardStreamRequest, StreamingBackend } from './contracts.js';
+import { cutText } from './limits.js';
 import type { WebSocketProtocol } from './protocols.js';
 import { WebSocketChannels, type WebSocketChannelsOptions } from './websocket/channels.js';
 import type { WebSocketConnection } from './websocket/connection.js';
@@ -13,9 +14,6 @@ export interface WebSocketPortForwardOptions {
   readonly protocol: WebSocketProtocol;
   readonly connection: Pick<WebSocketChannelsOptions, 'socket' | 'head' | 'clock' | 'idleTimeoutMs'>;
 }
-
-/** More ports than this do not fit into the numbers of channels. */
-export const mostWebSocketPorts = 64;
 
 export function serveWebSocketPortForward(options: WebSocketPortForwardOptions): {
   readonly connection: WebSocketConnection;
@@ -47,7 +45,9 @@ export function serveWebSocketPortForward(options: WebSocketPortForwardOptions):
     try {
       await backend.portForward(request.podSandboxId, port, data, gone.signal);
     } catch (cause) {
-      error.write(`error forwarding port ${port} to pod ${request.podSandboxId}, uid : ${errorText(cause)}`);
+      error.write(
+        cutText(`error forwarding port ${port} to pod ${request.podSandboxId}, uid : ${errorText(cause)}`),
+      );
     }
     await Promise.all([data, error].map(written));
   };

@@ -9,6 +9,7 @@
 import type { Duplex } from 'node:stream';
 import { asError, type Clock, type Timer } from '../../async/index.js';
 import { IdleWatch } from '../idle-watch.js';
+import { spdyLimits, streamingClientLimits, streamingLimits } from '../limits.js';
 import { writableRoom } from '../writable-room.js';
 import {
   dataFrame,
@@ -38,13 +39,8 @@ export interface SpdyConnectionOptions {
   readonly onStream?: (stream: SpdyStream) => void;
 }
 
-const mostStreams = 2000;
 const longestDataBytes = 32 * 1024;
-/** Answers to pings and the like wait for room when so much is to be written already. */
-const controlBacklogBytes = 1024 * 1024;
-const replyTimeoutMs = 30_000;
-/** How long the peer may take to close its side after we closed ours. */
-const lingerMs = 10_000;
+const { replyMs } = streamingClientLimits;
 
 interface Opening {
   readonly accepted: () => void;
@@ -70,7 +66,12 @@ export class SpdyConnection implements StreamLink {
   #goingAway = false;
   #over = false;
   #problem: Error | undefined;
-  #lingerTimer: Timer | undefined;
+  #endTimer: Timer | undefined;
+  /** What streams hold for their readers. */
+  #heldBytes = 0;
+  #whenHeldLess: (() => void) | undefined;
+  /** Control frames that the peer has not taken. */
+  #waitingAnswers = 0;
 
   constructor(options: SpdyConnectionOptions) {
     this.#options = options;
@@ -84,6 +85,10 @@ export class SpdyConnection implements StreamLink {
     });
     this.#socket.on('error', (error) => {
       this.#problem ??= error;
+    });
+    this.#socket.once('close', () => {
+      for (const stream of this.#streams.values()) stream.release();
+      this.#whenHeldLess?.();
     });
     if (options.head.length > 0) this.#socket.unshift(options.head);
     this.#write(settingsFrame(streamWindowBytes));
@@ -102,7 +107,7 @@ export class SpdyConnection implements StreamLink {
   /** What is kept in memory for readers that have not read it and for a peer that has not taken it. */
   get bufferedBytes(): number {
     let bytes = this.#socket.writableLength + this.#socket.readableLength;
-    for (const stream of this.#streams.values()) bytes += stream.readableLength + stream.writableLength;
+    for (const stream of this.#streams.values()) bytes += stream.heldBytes + stream.writableLength;
     return bytes;
   }
 
@@ -117,8 +122,8 @@ export class SpdyConnection implements StreamLink {
     try {
       await new Promise<void>((accepted, refused) => {
         this.#openings.set(id, { accepted, refused });
-        timer = this.#options.clock.setTimer(replyTimeoutMs, () =>
-          refused(new Error(`the peer did not accept a stream within ${replyTimeoutMs / 1000} s`)),
+        timer = this.#options.clock.setTimer(replyMs, () =>
+          refused(new Error(`the peer did not accept a stream within ${replyMs / 1000} s`)),
         );
         this.#write(synStreamFrame(id, this.#blocksOut.write(headers), false));
       });
@@ -155,10 +160,8 @@ export class SpdyConnection implements StreamLink {
       this.#streams.clear();
       this.#write(goAwayFrame(this.#lastPeerStreamId));
       // Closing with bytes unread would make the kernel cut off what the peer has not read yet.
-      this.#socket.end(() => {
-        if (this.#over) return;
-        this.#lingerTimer = this.#options.clock.setTimer(lingerMs, () => this.#socket.destroy());
-      });
+      this.#destroyAfter(streamingLimits.closeDrainMs);
+      this.#socket.end(() => this.#destroyAfter(streamingLimits.closeLingerMs));
     }
     return this.closed;
   }
@@ -195,6 +198,11 @@ export class SpdyConnection implements StreamLink {
     if (this.#streams.get(stream.id) === stream) this.#write(windowUpdateFrame(stream.id, deltaBytes));
   }
 
+  heldChanged(deltaBytes: number): void {
+    this.#heldBytes += deltaBytes;
+    if (this.#heldBytes <= spdyLimits.heldBytes) this.#whenHeldLess?.();
+  }
+
   forget(stream: SpdyStream): void {
     if (this.#streams.get(stream.id) === stream) this.#streams.delete(stream.id);
   }
@@ -220,7 +228,7 @@ export class SpdyConnection implements StreamLink {
   #finish(): void {
     this.#over = true;
     this.#idleness.stop();
-    this.#lingerTimer?.cancel();
+    this.#endTimer?.cancel();
     this.#blocksIn.close();
     this.#socket.destroy();
     const lost = this.#lost();
@@ -245,6 +253,7 @@ export class SpdyConnection implements StreamLink {
         const room = frame.bytes.length > 0 ? stream?.deliver(frame.bytes) : undefined;
         if (frame.fin) stream?.endFromPeer();
         if (room !== undefined) await room;
+        while (this.#heldBytes > spdyLimits.heldBytes && !this.#socket.destroyed) await this.#heldLess();
         return;
       }
       case 'syn-stream': {
@@ -298,7 +307,7 @@ export class SpdyConnection implements StreamLink {
     }
     this.#lastPeerStreamId = id;
     const { onStream } = this.#options;
-    if (onStream === undefined || this.#goingAway || this.#streams.size >= mostStreams) {
+    if (onStream === undefined || this.#goingAway || this.#streams.size >= spdyLimits.streams) {
       this.#write(rstStreamFrame(id, RstStatus.refusedStream));
       return;
     }
@@ -315,17 +324,37 @@ export class SpdyConnection implements StreamLink {
 
   /** A peer that asks much and reads nothing must not fill our memory with answers. */
   async #roomForAnswers(): Promise<void> {
-    if (this.#socket.writableLength > controlBacklogBytes) await this.#drain();
+    if (this.#waitingAnswers >= spdyLimits.waitingAnswers) await this.#drain();
+  }
+
+  /** Resolves when streams may hold less than they did, or the connection is gone. */
+  #heldLess(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#whenHeldLess = resolve;
+    });
+  }
+
+  #destroyAfter(delayMs: number): void {
+    this.#endTimer?.cancel();
+    if (this.#over) return;
+    this.#endTimer = this.#options.clock.setTimer(delayMs, () => this.#socket.destroy());
   }
 
   async #send(parts: readonly Buffer[]): Promise<void> {
     this.#socket.cork();
-    for (const part of parts) this.#write(part);
+    for (const part of parts) this.#writeBytes(part);
     this.#socket.uncork();
     if (this.#socket.writableNeedDrain) await this.#drain();
   }
 
+  /** A control frame. */
   #write(bytes: Buffer): void {
+    this.#writeBytes(bytes);
+    if (this.#socket.writableNeedDrain) this.#waitingAnswers++;
+    else this.#waitingAnswers = 0;
+  }
+
+  #writeBytes(bytes: Buffer): void {
     if (this.#over || this.#socket.destroyed || this.#socket.writableEnded) return;
     this.#idleness.touch();
     this.#socket.write(bytes);
@@ -335,6 +364,7 @@ export class SpdyConnection implements StreamLink {
     // Many streams wait for the one socket.
     this.#drained ??= writableRoom(this.#socket).finally(() => {
       this.#drained = undefined;
+      this.#waitingAnswers = 0;
     });
     return this.#drained;
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { spdyLimits } from '../limits.js';
 import {
-  controlFrameLimitBytes,
   dataFrame,
   type Frame,
   FrameReader,
@@ -77,7 +77,7 @@ describe('frames', () => {
 
 describe('what is no frame', () => {
   const long = Buffer.from('8003000100000000', 'hex');
-  long.writeUIntBE(controlFrameLimitBytes + 1, 5, 3);
+  long.writeUIntBE(spdyLimits.controlFrameBytes + 1, 5, 3);
   it.each([
     ['another version', Buffer.from('80020001000000000', 'hex'), /version 2/],
     ['an unknown type', Buffer.from('8003000500000000', 'hex'), /unknown type 5/],

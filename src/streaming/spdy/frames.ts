@@ -1,12 +1,12 @@
 /** The frames of SPDY/3.1 as bytes: written whole, read piece by piece, with no opinion on what they mean. */
+import { ByteReader } from '../../async/index.js';
+import { spdyLimits } from '../limits.js';
 
 const version = 3;
 const headBytes = 8;
 export const finFlag = 0x01;
 /** SETTINGS entry: how much may be sent on a stream before its reader has made room. */
 export const initialWindowSizeSetting = 7;
-/** The longest control frame that is taken; ours are some dozens of bytes. */
-export const controlFrameLimitBytes = 256 * 1024;
 
 export const RstStatus = { protocolError: 1, refusedStream: 3, cancel: 5, flowControlError: 7 } as const;
 
@@ -93,41 +93,48 @@ function words(...values: number[]): Buffer {
  * kept is never more than one control frame.
  */
 export class FrameReader {
-  #kept: Buffer = Buffer.alloc(0);
+  readonly #bytes = new ByteReader();
   #data: { readonly streamId: number; readonly fin: boolean; leftBytes: number } | undefined;
+  /** The head of a control frame whose body has not come yet. */
+  #control: { readonly type: number; readonly flags: number; readonly lengthBytes: number } | undefined;
 
   /** Throws `SpdyProtocolError` for what cannot be a frame. */
   *read(chunk: Buffer): Generator<Frame, void, undefined> {
-    let bytes = this.#kept.length === 0 ? chunk : Buffer.concat([this.#kept, chunk]);
-    this.#kept = Buffer.alloc(0);
+    this.#bytes.push(chunk);
     for (;;) {
       if (this.#data !== undefined) {
-        const part = bytes.subarray(0, this.#data.leftBytes);
-        bytes = bytes.subarray(part.length);
+        const part = this.#bytes.takeSome(this.#data.leftBytes);
         this.#data.leftBytes -= part.length;
         const { streamId, leftBytes } = this.#data;
         const fin = leftBytes === 0 && this.#data.fin;
         if (leftBytes === 0) this.#data = undefined;
         if (part.length > 0 || fin) yield { kind: 'data', streamId, bytes: part, fin };
         if (leftBytes > 0) return;
-        continue;
-      }
-      if (bytes.length < headBytes) break;
-      const flags = bytes.readUInt8(4);
-      const length = bytes.readUIntBE(5, 3);
-      const first = bytes.readUInt32BE(0);
-      if (first < 0x8000_0000) {
-        this.#data = { streamId: first, fin: (flags & finFlag) !== 0, leftBytes: length };
-        bytes = bytes.subarray(headBytes);
-        continue;
-      }
-      checkControlHead(bytes.readUInt16BE(0) & 0x7fff, bytes.readUInt16BE(2), length);
-      if (bytes.length < headBytes + length) break;
-      yield controlOf(bytes.readUInt16BE(2), flags, bytes.subarray(headBytes, headBytes + length));
-      bytes = bytes.subarray(headBytes + length);
+      } else if (this.#control !== undefined) {
+        const { type, flags, lengthBytes } = this.#control;
+        const body = this.#bytes.take(lengthBytes);
+        if (body === undefined) return;
+        this.#control = undefined;
+        yield controlOf(type, flags, body);
+      } else if (!this.#nextHead()) return;
     }
-    // A copy, so that the beginning of a frame does not hold on to the whole chunk.
-    this.#kept = Buffer.from(bytes);
+  }
+
+  /** Whether a frame has begun. */
+  #nextHead(): boolean {
+    const head = this.#bytes.take(headBytes);
+    if (head === undefined) return false;
+    const flags = head.readUInt8(4);
+    const lengthBytes = head.readUIntBE(5, 3);
+    const first = head.readUInt32BE(0);
+    if (first < 0x8000_0000) {
+      this.#data = { streamId: first, fin: (flags & finFlag) !== 0, leftBytes: lengthBytes };
+    } else {
+      const type = head.readUInt16BE(2);
+      checkControlHead(head.readUInt16BE(0) & 0x7fff, type, lengthBytes);
+      this.#control = { type, flags, lengthBytes };
+    }
+    return true;
   }
 }
 
@@ -136,9 +143,9 @@ const knownTypes = new Set<number>(Object.values(frameType));
 function checkControlHead(frameVersion: number, type: number, length: number): void {
   if (frameVersion !== version) throw new SpdyProtocolError(`a frame of SPDY version ${frameVersion}`);
   if (!knownTypes.has(type)) throw new SpdyProtocolError(`a frame of the unknown type ${type}`);
-  if (length > controlFrameLimitBytes) {
+  if (length > spdyLimits.controlFrameBytes) {
     throw new SpdyProtocolError(
-      `a control frame of ${length} bytes; at most ${controlFrameLimitBytes} are taken`,
+      `a control frame of ${length} bytes; at most ${spdyLimits.controlFrameBytes} are taken`,
     );
   }
 }

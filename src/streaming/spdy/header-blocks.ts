@@ -1,13 +1,11 @@
 /** Header blocks of SPDY: names and values as bytes, in one zlib stream for each direction of a connection. */
 import { constants, createInflate, type Inflate } from 'node:zlib';
+import { spdyLimits } from '../limits.js';
 import { spdyDictionary, spdyDictionaryAdler32 } from './dictionary.js';
 import { SpdyProtocolError } from './frames.js';
 
 export type SpdyHeaders = ReadonlyMap<string, string>;
 
-const mostHeaders = 1000;
-/** A block that grows beyond this when it is inflated is an attack. */
-export const headerBlockLimitBytes = 1024 * 1024;
 const forbidden = new Set(['connection', 'host', 'keep-alive', 'proxy-connection', 'transfer-encoding']);
 const longestStoredBytes = 0xffff;
 /** An empty stored block: what a sync flush ends with. Go's reader gives nothing out before it. */
@@ -54,9 +52,11 @@ export class HeaderBlockReader {
     });
     this.#inflate.on('data', (chunk: Buffer) => {
       this.#sizeBytes += chunk.length;
-      if (this.#sizeBytes <= headerBlockLimitBytes) this.#chunks.push(chunk);
+      if (this.#sizeBytes <= spdyLimits.headerBlockBytes) this.#chunks.push(chunk);
       else {
-        this.#problem ??= new SpdyProtocolError(`a header block of more than ${headerBlockLimitBytes} bytes`);
+        this.#problem ??= new SpdyProtocolError(
+          `a header block of more than ${spdyLimits.headerBlockBytes} bytes`,
+        );
         this.#inflate.destroy(this.#problem);
       }
     });
@@ -116,7 +116,8 @@ export function decodeHeaders(plain: Buffer): SpdyHeaders {
     return plain.toString('utf8', at - size, at);
   };
   const count = number();
-  if (count > mostHeaders) throw new SpdyProtocolError(`${count} headers; at most ${mostHeaders} are taken`);
+  if (count > spdyLimits.headers)
+    throw new SpdyProtocolError(`${count} headers; at most ${spdyLimits.headers} are taken`);
   const headers = new Map<string, string>();
   for (let index = 0; index < count; index++) {
     const name = text();

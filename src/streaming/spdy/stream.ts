@@ -1,10 +1,12 @@
 /** One stream of a SPDY connection as a Duplex whose two directions end independently of each other. */
 import { Duplex } from 'node:stream';
+import { streamingLimits } from '../limits.js';
+import { UnreadBytes } from '../unread-bytes.js';
 import { RstStatus } from './frames.js';
 import type { SpdyHeaders } from './header-blocks.js';
 
 /** What a stream holds for its reader before the sender has to wait. */
-export const streamWindowBytes = 256 * 1024;
+export const streamWindowBytes = streamingLimits.windowBytes;
 
 /** What a stream needs of its connection. */
 export interface StreamLink {
@@ -14,6 +16,8 @@ export interface StreamLink {
   sendReset(stream: SpdyStream, status: number): void;
   sendWindowUpdate(stream: SpdyStream, deltaBytes: number): void;
   forget(stream: SpdyStream): void;
+  /** What the stream holds for its reader has changed by so much. */
+  heldChanged(deltaBytes: number): void;
 }
 
 export class SpdyStream extends Duplex {
@@ -21,11 +25,11 @@ export class SpdyStream extends Duplex {
   readonly headers: SpdyHeaders;
   readonly #link: StreamLink;
   #resetBy: Error | undefined;
-  #remoteEnded = false;
+  readonly #unread: UnreadBytes;
+  #heldBytes = 0;
   #localEnded = false;
   #receivedBytes = 0;
   #acknowledgedBytes = 0;
-  #whenRoom: (() => void) | undefined;
   #whenWindow: (() => void) | undefined;
   /** What the peer lets us send; without end where it does not count. */
   #sendWindowBytes = Number.POSITIVE_INFINITY;
@@ -34,12 +38,13 @@ export class SpdyStream extends Duplex {
   constructor(id: number, headers: SpdyHeaders, link: StreamLink) {
     super({
       allowHalfOpen: true,
-      readableHighWaterMark: streamWindowBytes,
-      writableHighWaterMark: 64 * 1024,
+      readableHighWaterMark: 1,
+      writableHighWaterMark: streamingLimits.unsentBytes,
     });
     this.id = id;
     this.headers = headers;
     this.#link = link;
+    this.#unread = new UnreadBytes(this, streamWindowBytes);
   }
 
   /** Why the stream was cut; what was received before can still be read, and then its end comes. */
@@ -62,21 +67,17 @@ export class SpdyStream extends Duplex {
 
   /** Undefined, or a promise for when the reader has made room: nothing more may be delivered until then. */
   deliver(bytes: Buffer): Promise<void> | undefined {
-    if (this.destroyed || this.#remoteEnded) return undefined;
+    if (this.destroyed || this.#unread.hasEnded) return undefined;
     this.#receivedBytes += bytes.length;
-    this.push(bytes);
+    const room = this.#unread.add(bytes);
     this.#acknowledge();
-    if (this.readableLength <= streamWindowBytes) return undefined;
-    return new Promise((resolve) => {
-      this.#whenRoom = resolve;
-    });
+    return room;
   }
 
   /** The peer sends no more. */
   endFromPeer(): void {
-    if (this.#remoteEnded) return;
-    this.#remoteEnded = true;
-    if (!this.destroyed) this.push(null);
+    if (this.#unread.hasEnded) return;
+    this.#unread.end();
     if (this.#localEnded) this.#link.forget(this);
   }
 
@@ -85,7 +86,13 @@ export class SpdyStream extends Duplex {
     this.#resetBy ??= reason;
     this.#localEnded = true;
     this.endFromPeer();
-    this.#wake();
+    this.#whenWindow?.();
+    this.emit('cut', reason);
+  }
+
+  /** Ends the wait for a reader, which may take for ever; the connection is gone. */
+  release(): void {
+    this.#unread.release();
   }
 
   setInitialSendWindow(bytes: number): void {
@@ -115,13 +122,14 @@ export class SpdyStream extends Duplex {
 
   override read(size?: number): unknown {
     const chunk: unknown = super.read(size);
+    this.#unread.wasRead();
     this.#acknowledge();
-    if (this.readableLength <= streamWindowBytes) this.#whenRoom?.();
     return chunk;
   }
 
   override _read(): void {
-    if (this.readableLength <= streamWindowBytes) this.#whenRoom?.();
+    this.#unread.isWanted();
+    this.#acknowledge();
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
@@ -131,7 +139,7 @@ export class SpdyStream extends Duplex {
   override _final(done: (error?: Error | null) => void): void {
     const ended = (): void => {
       this.#localEnded = true;
-      if (this.#remoteEnded) this.#link.forget(this);
+      if (this.#unread.hasEnded) this.#link.forget(this);
       done();
     };
     if (this.#resetBy === undefined) this.#link.sendData(this, Buffer.alloc(0), true).then(ended, done);
@@ -139,26 +147,35 @@ export class SpdyStream extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    if (!(this.#localEnded && this.#remoteEnded)) {
+    if (!(this.#localEnded && this.#unread.hasEnded)) {
       this.#link.sendReset(this, RstStatus.cancel);
       this.#resetBy ??= error ?? new Error('the stream was closed');
     }
     this.#link.forget(this);
     this.#localEnded = true;
-    this.#remoteEnded = true;
-    this.#wake();
+    this.#unread.end();
+    this.#unread.drop();
+    this.#link.heldChanged(-this.#heldBytes);
+    this.#heldBytes = 0;
+    this.#whenWindow?.();
     done(error);
   }
 
-  #wake(): void {
-    this.#whenRoom?.();
-    this.#whenWindow?.();
+  /** What came and was not read. */
+  get heldBytes(): number {
+    return this.#unread.length;
   }
 
-  /** Tells the peer what was read, in steps that are worth a frame. */
+  /** Tells the connection what is held, and the peer what was read, in steps that are worth a frame. */
   #acknowledge(): void {
-    const readBytes = this.#receivedBytes - this.readableLength - this.#acknowledgedBytes;
-    if (readBytes < streamWindowBytes / 2 || this.#remoteEnded) return;
+    if (this.destroyed) return;
+    const { length } = this.#unread;
+    if (length !== this.#heldBytes) {
+      this.#link.heldChanged(length - this.#heldBytes);
+      this.#heldBytes = length;
+    }
+    const readBytes = this.#receivedBytes - length - this.#acknowledgedBytes;
+    if (readBytes < streamWindowBytes / 2 || this.#unread.hasEnded) return;
     this.#acknowledgedBytes += readBytes;
     this.#link.sendWindowUpdate(this, readBytes);
   }

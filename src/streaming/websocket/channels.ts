@@ -1,12 +1,12 @@
 /** Many streams over one WebSocket: the first byte of every message is the number of its channel. */
 import { Duplex } from 'node:stream';
+import { streamingLimits } from '../limits.js';
 import type { WebSocketProtocol } from '../protocols.js';
+import { UnreadBytes } from '../unread-bytes.js';
 import { WebSocketConnection, type WebSocketConnectionOptions } from './connection.js';
-import { WebSocketError } from './frames.js';
+import { type MessagePart, WebSocketError } from './frames.js';
 
 const closeSignal = 255;
-/** What a channel holds for its reader before nothing more is read from the connection. */
-const channelWindowBytes = 256 * 1024;
 
 export interface WebSocketChannelsOptions extends Omit<WebSocketConnectionOptions, 'onMessage'> {
   readonly protocol: WebSocketProtocol;
@@ -18,6 +18,10 @@ export class WebSocketChannels {
   readonly connection: WebSocketConnection;
   readonly #protocol: WebSocketProtocol;
   readonly #channels = new Map<number, WebSocketChannel>();
+  /** Where the parts of the message go that has begun. */
+  #receiver: WebSocketChannel | undefined;
+  /** Of a message in base64: the digits that have not made three bytes yet. */
+  #digits = '';
 
   constructor(options: WebSocketChannelsOptions) {
     this.#protocol = options.protocol;
@@ -26,7 +30,10 @@ export class WebSocketChannels {
     }
     this.connection = new WebSocketConnection({
       ...options,
-      onMessage: (data, binary) => this.#receive(data, binary),
+      onMessage: (part) => this.#receive(part),
+    });
+    options.socket.once('close', () => {
+      for (const channel of this.#channels.values()) channel.release();
     });
     void this.connection.closed.then(() => {
       for (const channel of this.#channels.values()) channel.endFromPeer();
@@ -47,19 +54,30 @@ export class WebSocketChannels {
     return this.connection.send(Buffer.from(`${number}${bytes.toString('base64')}`), false);
   }
 
-  #receive(data: Buffer, binary: boolean): Promise<void> | undefined {
-    const first = data[0];
-    if (first === undefined) return undefined;
-    if (binary && first === closeSignal && this.#protocol.closeSignal) {
-      const closed = data.length === 2 ? this.#channels.get(data[1] ?? -1) : undefined;
+  #receive({ data, binary, first, last }: MessagePart): Promise<void> | undefined {
+    if (!first) return this.#deliver(data, last);
+    const number = data[0];
+    this.#receiver = undefined;
+    this.#digits = '';
+    if (number === undefined) return undefined;
+    if (binary && number === closeSignal && this.#protocol.closeSignal) {
+      const closed = last && data.length === 2 ? this.#channels.get(data[1] ?? -1) : undefined;
       if (closed === undefined) throw new WebSocketError('a close signal for a channel that is not there');
       closed.endFromPeer();
       return undefined;
     }
     const base64 = this.#protocol.encoding === 'base64';
-    const number = base64 ? first - 0x30 : first;
-    const bytes = base64 ? Buffer.from(data.toString('latin1', 1), 'base64') : data.subarray(1);
-    return this.#channels.get(number)?.deliver(bytes);
+    this.#receiver = this.#channels.get(base64 ? number - 0x30 : number);
+    return this.#deliver(data.subarray(1), last);
+  }
+
+  #deliver(data: Buffer, last: boolean): Promise<void> | undefined {
+    if (this.#protocol.encoding === 'binary') return this.#receiver?.deliver(data);
+    // Four digits are three bytes.
+    const digits = this.#digits + data.toString('latin1');
+    const whole = last ? digits.length : digits.length - (digits.length % 4);
+    this.#digits = digits.slice(whole);
+    return this.#receiver?.deliver(Buffer.from(digits.slice(0, whole), 'base64'));
   }
 }
 
@@ -67,43 +85,41 @@ export class WebSocketChannels {
 export class WebSocketChannel extends Duplex {
   readonly #send: (bytes: Buffer) => Promise<void>;
   readonly #fromClient: boolean;
-  #ended = false;
-  #whenRoom: (() => void) | undefined;
+  readonly #unread: UnreadBytes;
 
   constructor(fromClient: boolean, send: (bytes: Buffer) => Promise<void>) {
     super({
       allowHalfOpen: true,
-      readableHighWaterMark: channelWindowBytes,
-      writableHighWaterMark: 64 * 1024,
+      readableHighWaterMark: 1,
+      writableHighWaterMark: streamingLimits.unsentBytes,
     });
     this.#fromClient = fromClient;
     this.#send = send;
+    this.#unread = new UnreadBytes(this, streamingLimits.windowBytes);
   }
 
+  /** Undefined, or a promise for when the reader has made room: nothing more may be delivered until then. */
   deliver(bytes: Buffer): Promise<void> | undefined {
-    if (!this.#fromClient || this.#ended || this.destroyed || bytes.length === 0) return undefined;
-    this.push(bytes);
-    if (this.readableLength <= channelWindowBytes) return undefined;
-    return new Promise((resolve) => {
-      this.#whenRoom = resolve;
-    });
+    return this.#fromClient ? this.#unread.add(bytes) : undefined;
   }
 
   endFromPeer(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    if (!this.destroyed) this.push(null);
-    this.#whenRoom?.();
+    this.#unread.end();
+  }
+
+  /** Ends the wait for a reader, which may take for ever; the connection is gone. */
+  release(): void {
+    this.#unread.release();
   }
 
   override read(size?: number): unknown {
     const chunk: unknown = super.read(size);
-    if (this.readableLength <= channelWindowBytes) this.#whenRoom?.();
+    this.#unread.wasRead();
     return chunk;
   }
 
   override _read(): void {
-    if (this.readableLength <= channelWindowBytes) this.#whenRoom?.();
+    this.#unread.isWanted();
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
@@ -111,7 +127,7 @@ export class WebSocketChannel extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    this.#whenRoom?.();
+    this.#unread.drop();
     done(error);
   }
 }

@@ -1,9 +1,18 @@
-/** The server's side of a WebSocket: messages in, messages out, pings answered, an orderly end. */
+/** The server's side of a WebSocket: parts of messages in, messages out, pings answered, an orderly end. */
 import type { Duplex } from 'node:stream';
 import { asError, type Clock, type Timer } from '../../async/index.js';
 import { IdleWatch } from '../idle-watch.js';
+import { streamingLimits } from '../limits.js';
 import { writableRoom } from '../writable-room.js';
-import { CloseCode, closePayload, encodeFrame, MessageReader, Opcode, WebSocketError } from './frames.js';
+import {
+  CloseCode,
+  closePayload,
+  encodeFrame,
+  FrameReader,
+  type MessagePart,
+  Opcode,
+  WebSocketError,
+} from './frames.js';
 
 export interface WebSocketConnectionOptions {
   readonly socket: Duplex;
@@ -12,13 +21,9 @@ export interface WebSocketConnectionOptions {
   readonly clock: Clock;
   /** Ends the connection when nothing came or went for so long; default never. */
   readonly idleTimeoutMs?: number;
-  /** The next message waits for what it returns; throwing ends the connection. */
-  readonly onMessage: (data: Buffer, binary: boolean) => Promise<void> | undefined;
+  /** The next part waits for what it returns; throwing ends the connection. */
+  readonly onMessage: (part: MessagePart) => Promise<void> | undefined;
 }
-
-/** How long the peer may take to answer our close. */
-const lingerMs = 10_000;
-const backlogBytes = 1024 * 1024;
 
 export class WebSocketConnection {
   /** Resolves when the connection is gone, for whatever reason. */
@@ -28,7 +33,9 @@ export class WebSocketConnection {
   readonly #idleness: IdleWatch;
   #closing = false;
   #problem: Error | undefined;
-  #lingerTimer: Timer | undefined;
+  #endTimer: Timer | undefined;
+  /** What the newest ping said that is not answered, as the peer does not read. */
+  #unansweredPing: Buffer | undefined;
 
   constructor(options: WebSocketConnectionOptions) {
     this.#options = options;
@@ -62,10 +69,8 @@ export class WebSocketConnection {
     if (!this.#closing && !this.#socket.destroyed) {
       this.#write(Opcode.close, closePayload(code));
       this.#closing = true;
-      this.#socket.end(() => {
-        if (this.#socket.destroyed) return;
-        this.#lingerTimer = this.#options.clock.setTimer(lingerMs, () => this.#socket.destroy());
-      });
+      this.#destroyAfter(streamingLimits.closeDrainMs);
+      this.#socket.end(() => this.#destroyAfter(streamingLimits.closeLingerMs));
     }
     return this.closed;
   }
@@ -77,20 +82,19 @@ export class WebSocketConnection {
   }
 
   async #run(): Promise<void> {
-    const messages = new MessageReader({ fromClient: true });
+    const frames = new FrameReader({ fromClient: true });
     try {
       for await (const chunk of this.#socket.iterator({ destroyOnReturn: false })) {
         this.#idleness.touch();
         if (this.#closing) continue;
         // A socket without an encoding gives bytes.
-        for (const message of messages.read(chunk as Buffer)) {
-          if (message.kind === 'message') await this.#options.onMessage(message.data, message.binary);
-          else if (message.kind === 'ping') this.#write(Opcode.pong, message.data);
-          else if (message.kind === 'close') {
+        for (const event of frames.read(chunk as Buffer)) {
+          if (event.kind === 'message') await this.#options.onMessage(event);
+          else if (event.kind === 'ping') this.#answer(event.data);
+          else if (event.kind === 'close') {
             // Not awaited: the end of the socket, which this loop sees, is what it resolves with.
-            void this.close(message.code ?? CloseCode.normal);
+            void this.close(event.code ?? CloseCode.normal);
           }
-          if (this.#socket.writableLength > backlogBytes) await writableRoom(this.#socket);
         }
       }
     } catch (error) {
@@ -99,11 +103,37 @@ export class WebSocketConnection {
     } finally {
       this.#closing = true;
       this.#idleness.stop();
-      this.#lingerTimer?.cancel();
-      // Lets a last close frame out before the socket goes.
-      if (this.#socket.writable) this.#socket.end(() => this.#socket.destroy());
-      else this.#socket.destroy();
+      this.#endTimer?.cancel();
+      if (this.#socket.writable) {
+        // Lets a last close frame out before the socket goes, unless the peer does not read.
+        this.#destroyAfter(streamingLimits.closeLingerMs);
+        this.#socket.once('close', () => this.#endTimer?.cancel());
+        this.#socket.end(() => this.#socket.destroy());
+      } else this.#socket.destroy();
     }
+  }
+
+  #destroyAfter(delayMs: number): void {
+    this.#endTimer?.cancel();
+    if (this.#socket.destroyed) return;
+    this.#endTimer = this.#options.clock.setTimer(delayMs, () => this.#socket.destroy());
+  }
+
+  /** A peer that asks and does not read gets one answer when it reads again: to its newest ping. */
+  #answer(ping: Buffer): void {
+    if (!this.#socket.writableNeedDrain) {
+      this.#write(Opcode.pong, ping);
+      return;
+    }
+    if (this.#unansweredPing === undefined) {
+      void writableRoom(this.#socket).then(() => {
+        const newest = this.#unansweredPing;
+        this.#unansweredPing = undefined;
+        if (newest !== undefined) this.#write(Opcode.pong, newest);
+      });
+    }
+    // A copy, so that it does not hold on to what came with it.
+    this.#unansweredPing = Buffer.from(ping);
   }
 
   #write(opcode: number, data: Buffer): void {

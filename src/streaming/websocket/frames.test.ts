@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { closePayload, encodeFrame, MessageReader, messageLimitBytes, Opcode } from './frames.js';
+import { webSocketLimits } from '../limits.js';
+import { closePayload, encodeFrame, Opcode } from './frames.js';
+import { MessageReader } from './test-messages.js';
 
 const frame = (opcode: number, data: Buffer, options = {}): Buffer =>
   Buffer.concat(encodeFrame(opcode, data, { mask: true, ...options }));
@@ -43,7 +45,7 @@ describe('messages', () => {
 
 describe('what is refused', () => {
   const huge = Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-  huge.writeBigUInt64BE(BigInt(messageLimitBytes + 1), 2);
+  huge.writeBigUInt64BE(BigInt(webSocketLimits.messageBytes + 1), 2);
   it.each<[string, Buffer, number]>([
     ['no mask', Buffer.concat(encodeFrame(Opcode.text, Buffer.from('a'))), 1002],
     ['reserved bits', Buffer.from([0xc1, 0x80, 0, 0, 0, 0]), 1002],

@@ -1,19 +1,28 @@
-/** The frames of RFC 6455 as bytes: written whole, read into whole messages. */
+/** The frames of RFC 6455 as bytes: written whole, read into parts of messages. */
 import { randomBytes } from 'node:crypto';
+import { ByteReader } from '../../async/index.js';
+import { webSocketLimits } from '../limits.js';
+
+const nothing: Buffer = Buffer.alloc(0);
 
 export const Opcode = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
 export const CloseCode = { normal: 1000, protocolError: 1002, tooBig: 1009 } as const;
 
-/** The longest message that is taken. */
-export const messageLimitBytes = 32 * 1024 * 1024;
-const longestControlBytes = 125;
-
-export type WebSocketMessage =
-  | { readonly kind: 'message'; readonly binary: boolean; readonly data: Buffer }
+export type WebSocketEvent =
+  | MessagePart
   | { readonly kind: 'ping'; readonly data: Buffer }
   | { readonly kind: 'pong'; readonly data: Buffer }
   | { readonly kind: 'close'; readonly code: number | undefined };
+
+/** A part of a message; what fragments it was sent in does not show. */
+export interface MessagePart {
+  readonly kind: 'message';
+  readonly binary: boolean;
+  readonly data: Buffer;
+  readonly first: boolean;
+  readonly last: boolean;
+}
 
 /** The other side does not speak the protocol; the connection ends with the code. */
 export class WebSocketError extends Error {
@@ -47,117 +56,178 @@ export function closePayload(code: number): Buffer {
   return data;
 }
 
-interface FrameHead {
+interface Frame {
   readonly fin: boolean;
   readonly opcode: number;
-  readonly length: number;
-  readonly key: Buffer | undefined;
-  readonly headBytes: number;
+  readonly lengthBytes: number;
+  /** Its mask, as one number. */
+  readonly key: number | undefined;
+  /** What has been read of its data. */
+  readBytes: number;
 }
 
-/** Puts messages together out of the bytes that come; keeps at most one message. */
-export class MessageReader {
+interface Message {
+  readonly binary: boolean;
+  /** Of all frames so far, by what their heads say. */
+  announcedBytes: number;
+  /** Whether the next part is its first. */
+  first: boolean;
+}
+
+/**
+ * Reads frames and gives messages in parts, so that it keeps at most one part: a message costs the same memory in
+ * one frame, in a million fragments, and byte by byte.
+ */
+export class FrameReader {
   readonly #fromClient: boolean;
-  #chunks: Buffer[] = [];
-  #keptBytes = 0;
-  /** What must be there before it is worth looking again. */
-  #neededBytes = 2;
-  #message: { readonly binary: boolean; readonly parts: Buffer[]; sizeBytes: number } | undefined;
+  readonly #bytes = new ByteReader();
+  /** The first two bytes of a frame, as one number, whose others have not come yet. */
+  #start: number | undefined;
+  #frame: Frame | undefined;
+  #message: Message | undefined;
+  /** What has come of the next part. */
+  #part: Buffer = nothing;
+  #partBytes = 0;
 
   constructor({ fromClient }: { readonly fromClient: boolean }) {
     this.#fromClient = fromClient;
   }
 
   /** Throws `WebSocketError` for what cannot be a frame. */
-  *read(chunk: Buffer): Generator<WebSocketMessage, void, undefined> {
-    this.#chunks.push(chunk);
-    this.#keptBytes += chunk.length;
-    if (this.#keptBytes < this.#neededBytes) return;
-    let bytes = Buffer.concat(this.#chunks);
+  *read(chunk: Buffer): Generator<WebSocketEvent, void, undefined> {
+    this.#bytes.push(chunk);
     for (;;) {
-      const head = parseHead(bytes);
-      if (head === undefined) {
-        this.#neededBytes = bytes.length + 1;
-        break;
+      this.#frame ??= this.#nextFrame();
+      const frame = this.#frame;
+      if (frame === undefined) return;
+      if (frame.opcode >= Opcode.close) {
+        const data = this.#bytes.take(frame.lengthBytes);
+        if (data === undefined) return;
+        const plain = Buffer.alloc(data.length);
+        unmask(data, frame, plain, 0);
+        yield controlOf(frame.opcode, plain);
+      } else {
+        const part = this.#nextPart(frame);
+        if (part !== undefined) yield part;
+        if (frame.readBytes < frame.lengthBytes) {
+          if (this.#bytes.length === 0) return;
+          continue;
+        }
       }
-      this.#check(head);
-      const end = head.headBytes + head.length;
-      if (bytes.length < end) {
-        this.#neededBytes = end;
-        break;
-      }
-      const payload = bytes.subarray(head.headBytes, end);
-      bytes = bytes.subarray(end);
-      const message = this.#take(head, head.key === undefined ? payload : masked(payload, head.key));
-      if (message !== undefined) yield message;
+      this.#frame = undefined;
     }
-    this.#chunks = bytes.length === 0 ? [] : [Buffer.from(bytes)];
-    this.#keptBytes = bytes.length;
-    if (bytes.length === 0) this.#neededBytes = 2;
   }
 
-  #check({ fin, opcode, length, key }: FrameHead): void {
+  /** Collects what is there, up to a part that is full or the last of its message. */
+  #nextPart(frame: Frame): MessagePart | undefined {
+    const message = this.#message;
+    if (message === undefined) return undefined;
+    const roomBytes = webSocketLimits.messagePartBytes - this.#partBytes;
+    this.#collect(this.#bytes.takeSome(Math.min(frame.lengthBytes - frame.readBytes, roomBytes)), frame);
+    const last = frame.fin && frame.readBytes === frame.lengthBytes;
+    if (!last && this.#partBytes < webSocketLimits.messagePartBytes) return undefined;
+    const { binary, first } = message;
+    message.first = false;
+    if (last) this.#message = undefined;
+    const data = this.#part.subarray(0, this.#partBytes);
+    this.#part = nothing;
+    this.#partBytes = 0;
+    return { kind: 'message', binary, data, first, last };
+  }
+
+  #collect(data: Buffer, frame: Frame): void {
+    const neededBytes = this.#partBytes + data.length;
+    if (neededBytes > this.#part.length) {
+      // A frame that is there as a whole needs no room for more.
+      const more = this.#partBytes === 0 ? 1 : 2;
+      const grown = Buffer.allocUnsafeSlow(Math.min(webSocketLimits.messagePartBytes, more * neededBytes));
+      this.#part.copy(grown, 0, 0, this.#partBytes);
+      this.#part = grown;
+    }
+    unmask(data, frame, this.#part, this.#partBytes);
+    frame.readBytes += data.length;
+    this.#partBytes = neededBytes;
+  }
+
+  #nextFrame(): Frame | undefined {
+    this.#start ??= this.#bytes.take(2)?.readUInt16BE(0);
+    const start = this.#start;
+    if (start === undefined) return undefined;
+    if ((start & 0x7000) !== 0) throw new WebSocketError('a frame with reserved bits set');
+    const short = start & 0x7f;
+    const longerBytes = short === 127 ? 8 : short === 126 ? 2 : 0;
+    const hasMask = (start & 0x80) !== 0;
+    const rest = this.#bytes.take(longerBytes + (hasMask ? 4 : 0));
+    if (rest === undefined) return undefined;
+    this.#start = undefined;
+    const frame: Frame = {
+      fin: (start & 0x8000) !== 0,
+      opcode: (start >> 8) & 0x0f,
+      lengthBytes:
+        longerBytes === 0
+          ? short
+          : longerBytes === 2
+            ? rest.readUInt16BE(0)
+            : Number(rest.readBigUInt64BE(0)),
+      key: hasMask ? rest.readUInt32BE(longerBytes) : undefined,
+      readBytes: 0,
+    };
+    this.#check(frame);
+    return frame;
+  }
+
+  #check({ fin, opcode, lengthBytes, key }: Frame): void {
     if ((key !== undefined) !== this.#fromClient) {
       throw new WebSocketError(this.#fromClient ? 'a frame without a mask' : 'a frame with a mask');
     }
     if (opcode >= Opcode.close) {
       if (opcode > Opcode.pong) throw new WebSocketError(`a frame of the unknown kind ${opcode}`);
-      if (!fin || length > longestControlBytes) throw new WebSocketError('a control frame that is too long');
+      if (!fin || lengthBytes > webSocketLimits.controlBytes) {
+        throw new WebSocketError('a control frame that is too long');
+      }
       return;
     }
     if (opcode > Opcode.binary) throw new WebSocketError(`a frame of the unknown kind ${opcode}`);
     if ((opcode === Opcode.continuation) !== (this.#message !== undefined)) {
       throw new WebSocketError('a part of a message out of turn');
     }
-    if ((this.#message?.sizeBytes ?? 0) + length > messageLimitBytes) {
-      throw new WebSocketError(`a message of more than ${messageLimitBytes} bytes`, CloseCode.tooBig);
+    const message = this.#message ?? { binary: opcode === Opcode.binary, announcedBytes: 0, first: true };
+    message.announcedBytes += lengthBytes;
+    if (message.announcedBytes > webSocketLimits.messageBytes) {
+      throw new WebSocketError(
+        `a message of more than ${webSocketLimits.messageBytes} bytes`,
+        CloseCode.tooBig,
+      );
     }
-  }
-
-  #take({ fin, opcode }: FrameHead, data: Buffer): WebSocketMessage | undefined {
-    switch (opcode) {
-      case Opcode.ping:
-        return { kind: 'ping', data };
-      case Opcode.pong:
-        return { kind: 'pong', data };
-      case Opcode.close:
-        return { kind: 'close', code: data.length >= 2 ? data.readUInt16BE(0) : undefined };
-      default: {
-        const message = this.#message ?? { binary: opcode === Opcode.binary, parts: [], sizeBytes: 0 };
-        if (data.length > 0) message.parts.push(data);
-        message.sizeBytes += data.length;
-        this.#message = fin ? undefined : message;
-        return fin
-          ? { kind: 'message', binary: message.binary, data: Buffer.concat(message.parts) }
-          : undefined;
-      }
-    }
+    this.#message = message;
   }
 }
 
-function parseHead(bytes: Buffer): FrameHead | undefined {
-  if (bytes.length < 2) return undefined;
-  const first = bytes.readUInt8(0);
-  if ((first & 0x70) !== 0) throw new WebSocketError('a frame with reserved bits set');
-  const second = bytes.readUInt8(1);
-  const hasMask = (second & 0x80) !== 0;
-  const short = second & 0x7f;
-  const lengthBytes = short === 127 ? 8 : short === 126 ? 2 : 0;
-  const headBytes = 2 + lengthBytes + (hasMask ? 4 : 0);
-  if (bytes.length < headBytes) return undefined;
-  const length =
-    lengthBytes === 0 ? short : lengthBytes === 2 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2));
-  return {
-    fin: (first & 0x80) !== 0,
-    opcode: first & 0x0f,
-    length,
-    key: hasMask ? bytes.subarray(headBytes - 4, headBytes) : undefined,
-    headBytes,
-  };
+function controlOf(opcode: number, data: Buffer): WebSocketEvent {
+  switch (opcode) {
+    case Opcode.ping:
+      return { kind: 'ping', data };
+    case Opcode.pong:
+      return { kind: 'pong', data };
+    default:
+      return { kind: 'close', code: data.length >= 2 ? data.readUInt16BE(0) : undefined };
+  }
+}
+
+/** Writes the next bytes of a frame without its mask. */
+function unmask(data: Buffer, { key, readBytes }: Frame, to: Buffer, at: number): void {
+  if (key === undefined) {
+    data.copy(to, at);
+    return;
+  }
+  for (let index = 0; index < data.length; index++) {
+    to[at + index] = (data[index] ?? 0) ^ (key >>> (24 - 8 * ((readBytes + index) & 3)));
+  }
 }
 
 function masked(data: Buffer, key: Buffer): Buffer {
   const result = Buffer.allocUnsafe(data.length);
-  for (let at = 0; at < data.length; at++) result[at] = (data[at] ?? 0) ^ (key[at & 3] ?? 0);
+  for (let index = 0; index < data.length; index++)
+    result[index] = (data[index] ?? 0) ^ (key[index & 3] ?? 0);
   return result;
 }

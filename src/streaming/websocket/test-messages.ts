@@ -1,0 +1,26 @@
+/** For tests: whole messages out of the parts that are read. */
+import { FrameReader, type MessagePart, type WebSocketEvent } from './frames.js';
+
+export type WebSocketMessage =
+  | Pick<MessagePart, 'kind' | 'binary' | 'data'>
+  | Exclude<WebSocketEvent, MessagePart>;
+
+export class MessageReader {
+  readonly #frames: FrameReader;
+  #parts: Buffer[] = [];
+
+  constructor(options: { readonly fromClient: boolean }) {
+    this.#frames = new FrameReader(options);
+  }
+
+  *read(chunk: Buffer): Generator<WebSocketMessage, void, undefined> {
+    for (const event of this.#frames.read(chunk)) {
+      if (event.kind !== 'message') yield event;
+      else {
+        this.#parts.push(event.data);
+        if (!event.last) continue;
+        yield { kind: 'message', binary: event.binary, data: Buffer.concat(this.#parts.splice(0)) };
+      }
+    }
+  }
+}
