@@ -87,6 +87,26 @@ describe('a streamed body', () => {
     await ended;
   });
 
+  it('beyond the number of those that may be open is refused, until one ends', async () => {
+    const port = await serve(() => streamed((_, signal) => once(signal, 'abort').then(() => undefined)), {
+      sessions: 2,
+    });
+    const open = [await dial(port), await dial(port)];
+    await Promise.all(open.map(({ socket }) => once(socket, 'data')));
+    const refused = await (await dial(port, 'Connection: close\r\n')).closed;
+    expect(refused).toMatch(/^HTTP\/1\.1 429 [\s\S]*Retry-After: 60[\s\S]*too many streams: 2 are open$/);
+    const upgrade = 'Connection: Upgrade\r\nUpgrade: anything\r\n';
+    expect(await (await dial(port, upgrade)).closed).toMatch(/^HTTP\/1\.1 429 /);
+    open[0]?.socket.destroy();
+    await expect
+      .poll(async () => {
+        const { socket } = await dial(port);
+        const [head] = (await once(socket, 'data')) as [Buffer];
+        return head.toString().slice(9, 12);
+      })
+      .toBe('200');
+  });
+
   it('outlives the limit of inactivity', async () => {
     const port = await serve(
       () =>

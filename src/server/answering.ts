@@ -2,17 +2,24 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { Cancelled, type Clock, errorText, isCancelled, linkedController } from '../async/index.js';
+import {
+  ByteReader,
+  Cancelled,
+  type Clock,
+  errorText,
+  isCancelled,
+  linkedController,
+} from '../async/index.js';
 import { type Answer, isStreamed, isTakenOver, plainError, type StreamedBody, text } from './answers.js';
+import type { ListenLimits } from './limits.js';
 import { dispatch, type Gate, type Route, type ServerRequest } from './routes.js';
+import type { Sessions } from './sessions.js';
 
 export interface AnsweringOptions {
   readonly routes: readonly Route[];
   readonly clock: Clock;
-  readonly bodyLimitBytes: number;
-  readonly stalledMs: number;
-  /** Of a connection on which an upgrade was asked for and something else is answered. */
-  readonly inactivityMs: number;
+  readonly limits: Pick<ListenLimits, 'bodyBytes' | 'headers' | 'pathChars' | 'stalledMs' | 'inactivityMs'>;
+  readonly sessions: Sessions;
   /** Aborted when the listener begins to close. */
   readonly closing: AbortSignal;
   readonly report: (request: IncomingMessage, error: unknown) => void;
@@ -26,12 +33,12 @@ export async function answerRequest(
   response: ServerResponse,
   options: AnsweringOptions,
 ): Promise<void> {
-  if (Number(request.headers['content-length'] ?? 0) > options.bodyLimitBytes) {
+  if (Number(request.headers['content-length'] ?? 0) > options.limits.bodyBytes) {
     response.shouldKeepAlive = false;
     sendWhole(response, text(413, '413 Request Entity Too Large'));
     return;
   }
-  const readBody = takeBody(request, options.bodyLimitBytes);
+  const readBody = takeBody(request, options.limits.bodyBytes);
   const left = new AbortController();
   response.once('close', () => left.abort());
   const answer = await handle(request, { signal: left.signal, upgradable: false, readBody }, options);
@@ -49,13 +56,16 @@ export async function answerUpgrade(
   socket.once('close', () => left.abort());
   // An error is followed by the close, and that is what everybody waits for.
   socket.on('error', () => {});
-  const answer = await handle(request, { signal: left.signal, upgradable: true }, options);
+  // Asked before the runtime is, which would begin what nobody can follow.
+  const answer =
+    options.sessions.refusal() ?? (await handle(request, { signal: left.signal, upgradable: true }, options));
   if (socket.destroyed) return;
   if (isTakenOver(answer.body)) {
     // The limits of requests do not fit what may be open for hours without a byte.
     if (socket instanceof Socket) socket.setTimeout(0);
+    const { body } = answer;
     try {
-      await answer.body.takeOver(socket, head);
+      await options.sessions.during(() => body.takeOver(socket, head));
     } catch (error) {
       options.report(request, error);
     } finally {
@@ -68,7 +78,7 @@ export async function answerUpgrade(
   // HTTP servers hand out the sockets that they accepted, under a wider type.
   const accepted = socket as Socket;
   // The server has let go of the connection, and its limits with it.
-  accepted.setTimeout(options.inactivityMs, () => accepted.destroy());
+  accepted.setTimeout(options.limits.inactivityMs, () => accepted.destroy());
   response.assignSocket(accepted);
   response.once('finish', () => {
     response.detachSocket(accepted);
@@ -81,16 +91,25 @@ export async function answerUpgrade(
 async function handle(
   request: IncomingMessage,
   more: Pick<ServerRequest, 'signal' | 'upgradable' | 'readBody'>,
-  { routes, report, gate }: AnsweringOptions,
+  { routes, report, gate, limits }: AnsweringOptions,
 ): Promise<Answer> {
   try {
     const url = request.url ?? '';
     const mark = url.indexOf('?');
+    const path = pathOf(url);
+    if (path.length > limits.pathChars) return text(414, '414 URI Too Long');
+    if (request.rawHeaders.length / 2 > limits.headers)
+      return text(431, '431 Request Header Fields Too Large');
     const { remoteAddress } = request.socket;
+    let query: URLSearchParams | undefined;
     const served: ServerRequest = {
       method: request.method ?? '',
-      path: pathOf(url),
-      query: new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1)),
+      path,
+      // Taken apart for those only who are let in: it may have many thousands of values.
+      get query() {
+        query ??= new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
+        return query;
+      },
       headers: request.headers,
       rawHeaders: request.rawHeaders,
       ...(remoteAddress === undefined ? {} : { remoteAddress }),
@@ -134,7 +153,9 @@ async function sendAnswer(
     sendWhole(response, plainError(500, 'Upgrade request required'));
   } else if (isStreamed(body)) {
     request.socket.setTimeout(0);
-    await sendStream(response, answer, body, left, options);
+    const refusal = options.sessions.refusal();
+    if (refusal !== undefined) sendWhole(response, refusal);
+    else await options.sessions.during(() => sendStream(response, answer, body, left, options));
   } else {
     sendWhole(response, answer);
   }
@@ -156,7 +177,7 @@ async function sendStream(
   { status, headers }: Answer,
   body: StreamedBody,
   left: AbortSignal,
-  { clock, stalledMs, closing }: AnsweringOptions,
+  { clock, limits, closing }: AnsweringOptions,
 ): Promise<void> {
   const sendHead = (): void => {
     if (response.headersSent) return;
@@ -170,7 +191,7 @@ async function sendStream(
   const write = async (bytes: Buffer): Promise<void> => {
     if (response.destroyed) throw new Cancelled();
     sendHead();
-    if (bytes.length > 0 && !response.write(bytes)) await drained(response, clock, stalledMs);
+    if (bytes.length > 0 && !response.write(bytes)) await drained(response, clock, limits.stalledMs);
   };
   try {
     if (body.headAtOnce) sendHead();
@@ -215,16 +236,15 @@ function drained(response: ServerResponse, clock: Clock, stalledMs: number): Pro
 
 /** Keeps a body for a handler that asks for it. The length of a chunked one is only known by counting it. */
 function takeBody(request: IncomingMessage, limitBytes: number): () => Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let seenBytes = 0;
+  // Chunks may have one byte each.
+  const body = new ByteReader();
   request.on('data', (chunk: Buffer) => {
-    seenBytes += chunk.length;
-    if (seenBytes > limitBytes) request.destroy();
-    else chunks.push(chunk);
+    if (body.length + chunk.length > limitBytes) request.destroy();
+    else body.push(chunk);
   });
   return () =>
     new Promise((resolve, reject) => {
-      const whole = (): void => resolve(Buffer.concat(chunks));
+      const whole = (): void => resolve(body.takeAll());
       const cut = (): void => reject(new Error('unexpected EOF'));
       if (request.readableEnded) whole();
       else if (request.destroyed) cut();

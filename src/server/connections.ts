@@ -4,12 +4,12 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../async/index.js';
 import type { Timeline } from '../timeline/index.js';
+import { clientOf, type Place, placeToGive } from './eviction.js';
+import type { ListenLimits } from './limits.js';
 import { UnreadRequests } from './unread-requests.js';
 
 export interface ConnectionsOptions {
-  readonly limit: number;
-  /** Of requests that are not whole yet, on all connections together. */
-  readonly unreadBytes: number;
+  readonly limits: Pick<ListenLimits, 'connections' | 'strangersPerAddress' | 'pipelined' | 'unreadBytes'>;
   /** Whether connections speak TLS. */
   readonly secure: boolean;
   /** Of the listener, in the timeline. */
@@ -23,17 +23,47 @@ export interface Connections {
   begin(request: IncomingMessage, response: ServerResponse): boolean;
   /** Whether the connection may be handed over: answers that are still to come would go into what it then carries. */
   mayUpgrade(socket: Duplex): boolean;
+  /** Told of a request that was let in: its connection keeps its place until the answer has gone. */
+  letIn(socket: Duplex): void;
 }
 
-/** Requests that wait for their answers on one connection. Clients of this API send one after the other. */
-const mostPipelined = 8;
 const tellAgainMs = 60_000;
 
+/** A connection from its acceptance on. */
+class OpenConnection implements Place {
+  isStranger = true;
+  isUpgraded = false;
+  /** Requests that wait for their answers, and whether one of them was let in. */
+  unanswered = 0;
+  wasLetIn = false;
+  /** Whether a request on it was answered. */
+  wasAnswered = false;
+
+  readonly client: string;
+  /** Asked for now: a connection that has ended does not know it. */
+  readonly endpoint: string;
+
+  constructor(readonly accepted: Socket) {
+    this.client = clientOf(accepted.remoteAddress);
+    this.endpoint = endpointOf(accepted);
+  }
+
+  /** Whether it has had its answers and is kept for a request that may come. */
+  get isKept(): boolean {
+    return this.wasAnswered && this.unanswered === 0 && !this.isUpgraded;
+  }
+
+  get isBusy(): boolean {
+    return this.wasLetIn && (this.isUpgraded || this.unanswered > 0);
+  }
+}
+
 export function boundedConnections(server: Server, options: ConnectionsOptions): Connections {
-  const { limit, unreadBytes, secure, name, clock, timeline } = options;
-  const unanswered = new WeakMap<Duplex, number>();
-  const countOf = (socket: Duplex): number => unanswered.get(socket) ?? 0;
-  let open = 0;
+  const { limits, secure, name, clock, timeline } = options;
+  /** Oldest first: a connection that is kept after its answer counts as a new one. */
+  const open = new Set<OpenConnection>();
+  const byEndpoint = new Map<string, OpenConnection>();
+  const bySocket = new WeakMap<Duplex, OpenConnection>();
   const tell = (what: string, because: string): ((connections: number) => void) =>
     counted(clock, (connections) =>
       timeline.record({
@@ -44,49 +74,105 @@ export function boundedConnections(server: Server, options: ConnectionsOptions):
         level: 'warn',
       }),
     );
-  const onDrop = tell('refused', `${limit} are open`);
+  const onDrop = tell('refused', `${limits.connections} are open`);
+  const onEvict = tell('closed', 'no request was let in on them, and others wanted their places');
   const unread = new UnreadRequests(server, secure, {
     clock,
-    limitBytes: unreadBytes,
-    onCut: tell('cut off', `requests that were not whole took more than ${unreadBytes} bytes together`),
+    limitBytes: limits.unreadBytes,
+    onCut: tell(
+      'cut off',
+      `requests that were not whole took more than ${limits.unreadBytes} bytes together`,
+    ),
   });
 
-  server.maxConnections = limit;
-  server.on('connection', (socket: Duplex) => {
-    open++;
-    socket.once('close', () => open--);
+  const forget = (connection: OpenConnection): void => {
+    open.delete(connection);
+    if (byEndpoint.get(connection.endpoint) === connection) byEndpoint.delete(connection.endpoint);
+  };
+  const makeRoom = (newcomer: OpenConnection): void => {
+    if (open.size <= Math.min(limits.connections, limits.strangersPerAddress)) return;
+    const given = placeToGive([...open], newcomer, limits);
+    if (given === undefined) return;
+    forget(given);
+    given.accepted.destroy();
+    if (given === newcomer) onDrop(1);
+    else onEvict(1);
+  };
+
+  /** Not `closeIdleConnections`: since Node 26 that closes connections whose first request is still to come, too. */
+  const closeKept = (): void => {
+    for (const connection of open) {
+      if (!connection.isKept) continue;
+      forget(connection);
+      connection.accepted.destroy();
+    }
+  };
+
+  // Places are given here; this is what Node accepts in one burst before they are.
+  server.maxConnections = 2 * limits.connections;
+  server.on('drop', () => onDrop(1));
+  server.on('connection', (accepted: Socket) => {
+    const connection = new OpenConnection(accepted);
+    open.add(connection);
+    byEndpoint.set(connection.endpoint, connection);
+    if (!secure) bySocket.set(accepted, connection);
+    accepted.once('close', () => forget(connection));
     // A connection that is kept for a request that may come must not stand in the way of one that has come.
-    if (open >= limit) server.closeIdleConnections();
+    if (open.size >= limits.connections) closeKept();
+    makeRoom(connection);
   });
-  server.on('drop', () => {
-    server.closeIdleConnections();
-    onDrop(1);
-  });
+  if (secure) {
+    server.on('secureConnection', (socket: Socket) => {
+      const connection = byEndpoint.get(endpointOf(socket));
+      if (connection !== undefined) bySocket.set(socket, connection);
+    });
+  }
 
   return {
     begin(request, response) {
       const { socket } = request;
       if (socket.destroyed) return false;
-      if (countOf(socket) >= mostPipelined) {
+      const connection = bySocket.get(socket);
+      if (connection === undefined || connection.unanswered >= limits.pipelined) {
         socket.destroy();
         return false;
       }
-      unanswered.set(socket, countOf(socket) + 1);
+      connection.unanswered++;
       unread.headWhole(socket);
-      response.once('close', () => unanswered.set(socket, countOf(socket) - 1));
+      response.once('close', () => {
+        connection.unanswered--;
+        connection.wasAnswered = true;
+        if (connection.unanswered > 0) return;
+        connection.wasLetIn = false;
+        // It waits from now on.
+        if (open.delete(connection)) open.add(connection);
+      });
       return true;
     },
     mayUpgrade(socket) {
       if (socket.destroyed) return false;
-      if (countOf(socket) === 0) {
-        // Servers hand out the sockets that they accepted, under a wider type.
-        unread.leave(socket as Socket);
-        return true;
+      const connection = bySocket.get(socket);
+      if (connection === undefined || connection.unanswered > 0) {
+        socket.destroy();
+        return false;
       }
-      socket.destroy();
-      return false;
+      connection.isUpgraded = true;
+      // Servers hand out the sockets that they accepted, under a wider type.
+      unread.leave(socket as Socket);
+      return true;
+    },
+    letIn(socket) {
+      const connection = bySocket.get(socket);
+      if (connection === undefined) return;
+      connection.isStranger = false;
+      connection.wasLetIn = true;
     },
   };
+}
+
+/** What a connection and what speaks TLS on it have in common; those of unix sockets have none and speak no TLS. */
+function endpointOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 /** Tells a number at once, and what comes within a while after it as one sum with the next. */

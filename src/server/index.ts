@@ -1,7 +1,8 @@
 /** The kubelet's HTTP API: the main port, the read-only port, the health port, the local socket, and the pod routes for any. */
 export { type ApiKubelet, type ApiOptions, podRoutes } from './api/index.js';
 export type { HealthCheck, ServerKubelet } from './contracts.js';
-export { defaultLimits, type Listener, type ListenLimits, type ListenOptions } from './listen.js';
+export { defaultLimits, type ListenLimits } from './limits.js';
+export type { Listener, ListenOptions } from './listen.js';
 export {
   type LocalInfo,
   type LocalKubelet,

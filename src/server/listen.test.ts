@@ -109,6 +109,17 @@ describe('the read-only port', () => {
     ['GET /metrics', 200, 'a 1\n'],
     ['POST /exec/x', 405, 'Debug endpoints are disabled.\n'],
     ['GET /runningpods', 307, ''],
+    ['GET /runningpods/', 405, 'Debug endpoints are disabled.\n'],
+    ['POST /run/a/b/c', 405, 'Debug endpoints are disabled.\n'],
+    ['GET /attach/a/b/c', 405, 'Debug endpoints are disabled.\n'],
+    ['GET /portForward/a/b', 405, 'Debug endpoints are disabled.\n'],
+    ['GET /containerLogs/a/b/c', 405, 'Debug endpoints are disabled.\n'],
+    ['GET /debug/pprof/heap', 405, 'Debug endpoints are disabled.\n'],
+    ['GET /logs/syslog', 405, 'Debug endpoints are disabled.\n'],
+    ['GET /flagz', 404, '404 page not found\n'],
+    ['GET /statusz', 404, '404 page not found\n'],
+    ['POST /checkpoint/a/b/c', 404, '404 page not found\n'],
+    ['PUT /debug/flags/v', 404, '404 page not found\n'],
     ['GET /configz', 404, '404 page not found\n'],
     ['GET /stats/container', 404, '404 page not found\n'],
     ['GET /../etc/passwd', 307, ''],
@@ -133,6 +144,13 @@ describe('the read-only port', () => {
       'content-encoding': 'gzip',
     });
     expect(gunzipSync(metrics.raw).toString()).toBe('a 1\n');
+  });
+
+  it('counts what its health checks say', async () => {
+    const listener = kept(await startReadOnly(kubelet, options()));
+    await ask(listener, 'GET /healthz');
+    const { body } = await ask(listener, 'GET /metrics/slis');
+    expect(body).toContain('kubernetes_healthcheck{name="ping",type="healthz"} 1');
   });
 
   it('fails metrics as a whole', async () => {
@@ -279,11 +297,71 @@ describe('a client that does not behave', () => {
   });
 
   it('cannot take more than its share of connections', async () => {
-    const listener = await openWith([quick], { connections: 2 });
-    await dial(listener);
-    await dial(listener);
+    const listener = await openWith([quick, never], { connections: 2 });
+    for (const { socket } of [await dial(listener), await dial(listener)]) {
+      socket.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\n');
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
     const third = await dial(listener);
     expect(await third.ended).toBe('');
+  });
+
+  it('that is silent makes room for the next, on as many connections as there are', async () => {
+    const listener = await openWith([quick], { connections: 4 });
+    const silent = await Promise.all(Array.from({ length: 4 }, () => dial(listener)));
+    expect((await ask(listener, 'GET /quick')).body).toBe('quick');
+    expect(await silent[0]?.ended).toBe('');
+    expect(silent.slice(1).map(({ socket }) => socket.closed)).toEqual([false, false, false]);
+  });
+
+  it('that keeps opening connections never has more than its share, and others are answered', async () => {
+    const listener = await openWith([quick], { connections: 8, strangersPerAddress: 3 });
+    const opened: Awaited<ReturnType<typeof dial>>[] = [];
+    for (let n = 0; n < 50; n++) {
+      opened.push(await dial(listener));
+      if (n % 10 === 0) expect((await ask(listener, 'GET /quick')).body).toBe('quick');
+    }
+    await expect.poll(() => opened.filter(({ socket }) => !socket.closed).length).toBe(3);
+  });
+
+  it('that is busy keeps its place, whoever comes', async () => {
+    const listener = await openWith([quick, never], { connections: 4 });
+    const busy = await dial(listener);
+    busy.socket.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\n');
+    for (let n = 0; n < 20; n++) await dial(listener);
+    expect((await ask(listener, 'GET /quick')).body).toBe('quick');
+    expect(busy.socket.closed).toBe(false);
+  });
+
+  it('is refused with a path that is too long', async () => {
+    const listener = await openWith([quick], { pathChars: 100 });
+    expect((await ask(listener, `GET /quick?${'x'.repeat(200)}`)).status).toBe(200);
+    expect((await ask(listener, `GET /${'x'.repeat(100)}`)).status).toBe(414);
+  });
+
+  it.each([
+    [20, 200],
+    [21, 431],
+    [500, 431],
+  ])('that sends %i headers is answered %i', async (count, status) => {
+    const listener = await openWith([quick], { headers: 20 });
+    const { socket, ended } = await dial(listener);
+    const more = Array.from({ length: count - 2 }, (_, n) => `X-${n}: a\r\n`).join('');
+    socket.write(`GET /quick HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${more}\r\n`);
+    expect(await ended).toContain(`HTTP/1.1 ${status} `);
+  });
+
+  it('may send a body in chunks of a byte', async () => {
+    const echo: Route = {
+      kind: 'plain',
+      path: '/echo',
+      handle: async ({ readBody }) => ({ status: 200, headers: {}, body: (await readBody?.()) ?? '' }),
+    };
+    const listener = await openWith([echo]);
+    const { socket, ended } = await dial(listener);
+    socket.write('POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n');
+    socket.write(`${'1\r\nx\r\n'.repeat(5000)}0\r\n\r\n`);
+    expect((await ended).split('\r\n\r\n')[1]).toBe('x'.repeat(5000));
   });
 
   it('makes room with a connection that it only keeps', async () => {
@@ -302,9 +380,11 @@ describe('a client that does not behave', () => {
     const clock = new VirtualClock();
     const timeline = new Timeline({ clock });
     const listener = kept(
-      await listen([quick], { ...options({ connections: 1 }), timeline, clock, name: 'test' }),
+      await listen([quick, never], { ...options({ connections: 1 }), timeline, clock, name: 'test' }),
     );
-    await dial(listener);
+    const busy = await dial(listener);
+    busy.socket.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\n');
+    await new Promise((resolve) => setTimeout(resolve, 50));
     for (const minutes of [0, 0, 1]) {
       await clock.advance(minutes * 60_000);
       await (await dial(listener)).ended;

@@ -7,43 +7,9 @@ import type { Timeline } from '../timeline/index.js';
 import { type AnsweringOptions, answerRequest, answerUpgrade, pathOf } from './answering.js';
 import { Closer } from './closer.js';
 import { boundedConnections } from './connections.js';
+import { defaultLimits, type ListenLimits } from './limits.js';
 import type { Gate, Route } from './routes.js';
-
-export interface ListenLimits {
-  /** A connection that waits for its next request is closed after this. */
-  readonly idleMs: number;
-  /** From the connection's first byte, or its opening, to the end of the request's headers. */
-  readonly headersMs: number;
-  /** From the first byte to the end of the request's body. */
-  readonly requestMs: number;
-  /** Without a byte in either direction, so also for a client that does not read its answer. */
-  readonly inactivityMs: number;
-  /** Without the client taking a byte that waits for it, while an answer is streamed. */
-  readonly stalledMs: number;
-  readonly headersBytes: number;
-  /** Of requests that are not whole yet, on all connections together. */
-  readonly unreadBytes: number;
-  /** Of a request's body, whether or not anybody reads it. */
-  readonly bodyBytes: number;
-  readonly connections: number;
-  /** What requests in flight get to end when the listener closes. */
-  readonly closeGraceMs: number;
-}
-
-export const defaultLimits: ListenLimits = {
-  idleMs: 90_000,
-  headersMs: 10_000,
-  requestMs: 30_000,
-  // Longer than the runtime is given to answer a list.
-  inactivityMs: 300_000,
-  // People leave a log in a pager for long.
-  stalledMs: 14_400_000,
-  headersBytes: 1 << 20,
-  unreadBytes: 64 << 20,
-  bodyBytes: 64 << 10,
-  connections: 256,
-  closeGraceMs: 2_000,
-};
+import { Sessions } from './sessions.js';
 
 const keepAliveProbeMs = 15_000;
 
@@ -126,9 +92,10 @@ export async function serve(
     keepAliveInitialDelay: keepAliveProbeMs,
   });
   server.timeout = limits.inactivityMs;
+  // One more, by which those are known that send too many.
+  server.maxHeadersCount = limits.headers + 1;
   const connections = boundedConnections(server, {
-    limit: limits.connections,
-    unreadBytes: limits.unreadBytes,
+    limits,
     secure: secure !== undefined,
     name: options.name,
     clock,
@@ -138,11 +105,17 @@ export async function serve(
   const answering: AnsweringOptions = {
     routes,
     clock,
-    bodyLimitBytes: limits.bodyBytes,
-    stalledMs: limits.stalledMs,
-    inactivityMs: limits.inactivityMs,
+    limits,
+    sessions: new Sessions(limits.sessions),
     closing: closer.closing,
-    gate: options.gate,
+    gate: async (request) => {
+      const admission: Awaited<ReturnType<Gate>> =
+        options.gate === undefined ? { kind: 'admitted', request } : await options.gate(request);
+      if (admission.kind === 'admitted' && request.connection !== undefined) {
+        connections.letIn(request.connection);
+      }
+      return admission;
+    },
     report: (request, error) =>
       timeline.record({
         kind: 'problem',

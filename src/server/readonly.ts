@@ -1,25 +1,15 @@
 /** The two listeners that ask nobody who they are: the read-only port and the health port, with the routes each of them has. */
 import { systemClock } from '../async/index.js';
-import { plainError } from './answers.js';
 import type { HealthCheck, ServerKubelet } from './contracts.js';
+import { disabledDebugRoutes } from './debug-prefixes.js';
 import { healthzRoutes, pingCheck } from './healthz.js';
 import { keepListening, type Listener, type ListenOptions, listen } from './listen.js';
 import { flushStderr, LogHealth } from './log-health.js';
+import { healthSlis } from './main/health-slis.js';
 import { statsRoutes } from './main/stats.js';
 import { metricsRoute } from './metrics.js';
-import { podsRoute, runningPodsRoute } from './pods.js';
+import { podsRoute } from './pods.js';
 import type { Route } from './routes.js';
-
-/** What would tell or do too much for callers that nobody asked who they are. */
-const debugPrefixes = [
-  '/run/',
-  '/exec/',
-  '/attach/',
-  '/portForward/',
-  '/containerLogs/',
-  '/debug/pprof/',
-  '/logs/',
-];
 
 export interface StartOptions extends Omit<ListenOptions, 'name'> {
   /** Resolves when the log took everything so far; tried regularly for the `log` health check. */
@@ -62,19 +52,15 @@ function readOnlyRoutes(
   const nowMs = (): number => clock.now();
   const builtIn = [pingCheck, logHealth];
   const others = kubelet.healthChecks.filter(({ name }) => builtIn.every((check) => check.name !== name));
+  const slis = healthSlis([...builtIn, ...others]);
   return [
-    ...healthzRoutes([...builtIn, ...others]),
+    ...healthzRoutes(slis.checks),
+    slis.route,
     podsRoute(kubelet),
-    runningPodsRoute(kubelet),
     metricsRoute('/metrics', () => kubelet.metricsText()),
     metricsRoute('/metrics/probes', () => kubelet.probeMetricsText()),
     ...(kubelet.stats === undefined ? [] : statsRoutes({ stats: kubelet.stats, version, nowMs, timeline })),
-    ...debugPrefixes.map(
-      (path): Route => ({
-        kind: 'plain',
-        path,
-        handle: () => plainError(405, 'Debug endpoints are disabled.'),
-      }),
-    ),
+    // They would tell or do too much for callers that nobody asked who they are.
+    ...disabledDebugRoutes(),
   ];
 }

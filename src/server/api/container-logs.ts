@@ -58,6 +58,7 @@ function containerLogs(
         readContainerLogs({
           cri: kubelet.runtime,
           clock: kubelet.clock,
+          timeline: kubelet.timeline,
           containerId: selected.containerId,
           options: logOptions(request, kubelet.clock.now()),
           sinks: sinksFor(stream, sink),

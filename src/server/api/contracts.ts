@@ -2,6 +2,7 @@
 import type { Clock } from '../../async/index.js';
 import type { CriRuntime, ObservedPod } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
+import type { Timeline } from '../../timeline/index.js';
 
 export interface ApiKubelet {
   /** The pods of this node with their current status; mirror pods are left out. */
@@ -10,6 +11,7 @@ export interface ApiKubelet {
   runningPods(): Promise<readonly ObservedPod[]>;
   readonly runtime: Pick<CriRuntime, 'containerStatus' | 'execSync' | 'exec' | 'attach' | 'portForward'>;
   readonly clock: Clock;
+  readonly timeline: Timeline;
 }
 
 export interface ApiOptions {

@@ -15,6 +15,11 @@ export type ParsedHead = ResponseHead | 'incomplete' | 'malformed';
 
 const blankLine = Buffer.from('\r\n\r\n');
 
+/** Whether the head is there, if it was not in the first `knownBytes`. */
+export function hasHead(bytes: Buffer, knownBytes: number): boolean {
+  return bytes.indexOf(blankLine, Math.max(0, knownBytes - blankLine.length)) >= 0;
+}
+
 export function parseResponseHead(bytes: Buffer): ParsedHead {
   const end = bytes.indexOf(blankLine);
   if (end < 0) return 'incomplete';

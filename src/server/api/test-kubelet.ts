@@ -61,6 +61,7 @@ export function testKubelet(runtime: Partial<ApiKubelet['runtime']> = {}): ApiKu
     runningPods: async () => [observed],
     runtime: { ...unimplementedCriRuntime(), ...runtime },
     clock: systemClock,
+    timeline: new Timeline(),
   };
 }
 

@@ -9,14 +9,13 @@ import {
   remoteCommand,
   type StreamingBackend,
 } from '../../streaming/index.js';
+import { streamingLimits } from '../../streaming/limits.js';
 import { serveWebSocketCommand } from '../../streaming/websocket-command.js';
 import type { Answer } from '../answers.js';
 import type { ServerRequest } from '../routes.js';
 import { type CommandStreams, closingProtocol } from './stream-query.js';
 import { takenOver } from './upgrade-proxy.js';
 import { acceptWebSocket } from './websocket-accept.js';
-
-const idleTimeoutMs = 4 * 3600 * 1000;
 
 export interface TranslatedCommand {
   /** Where the runtime's streaming server has the command. */
@@ -42,7 +41,7 @@ export function translateCommand({ url, kind, streams, request, clock }: Transla
           ? { kind, containerId: '', command: [], ...streams }
           : { kind, containerId: '', ...streams },
       protocol: handshake.protocol,
-      connection: { socket: client, head, clock, idleTimeoutMs },
+      connection: { socket: client, head, clock, idleTimeoutMs: streamingLimits.idleMs },
     });
     await done;
   });

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../../async/index.js';
 import { switchProtocols } from '../../streaming/http-answers.js';
 import { writableRoom } from '../../streaming/index.js';
+import { streamingLimits } from '../../streaming/limits.js';
 import { WebSocketConnection } from '../../streaming/websocket/connection.js';
 import { WebSocketError } from '../../streaming/websocket/frames.js';
 import { type Answer, plainError } from '../answers.js';
@@ -14,7 +15,6 @@ import { acceptWebSocket } from './websocket-accept.js';
 const tunnelPrefix = 'SPDY/3.1+';
 const spdyUpgrade = 'SPDY/3.1';
 const protocolHeader = 'X-Stream-Protocol-Version';
-const idleTimeoutMs = 4 * 3600 * 1000;
 
 /** The protocols to speak inside, of those that the client offers. */
 export function tunneledProtocols(offered: string | undefined): string[] {
@@ -77,8 +77,8 @@ async function tunnel(
     socket: client,
     head: first,
     clock,
-    idleTimeoutMs,
-    onMessage: async (data, binary) => {
+    idleTimeoutMs: streamingLimits.idleMs,
+    onMessage: async ({ data, binary }) => {
       if (!binary) throw new WebSocketError('a tunnel carries no text');
       if (!backend.destroyed && !backend.write(data)) await writableRoom(backend);
     },

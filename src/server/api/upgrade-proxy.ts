@@ -2,21 +2,12 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
-import { type Clock, errorText, type Timer } from '../../async/index.js';
+import { ByteReader, type Clock, errorText, type Timer } from '../../async/index.js';
 import { LastWordsSocket } from '../../streaming/last-words.js';
 import { type Answer, isTakenOver, plainError } from '../answers.js';
+import { upgradeProxyLimits as limits } from '../limits.js';
 import type { ServerRequest } from '../routes.js';
-import { isWhole, parseResponseHead, type ResponseHead } from './response-head.js';
-
-const dialTimeoutMs = 30_000;
-const headTimeoutMs = 30_000;
-const headLimitBytes = 64 << 10;
-/** What a refusal of the backend may take, and how much of it is passed on. */
-const refusalTimeoutMs = 10_000;
-const refusalLimitBytes = 1 << 20;
-/** What the other side gets to take its last bytes after one has ended, and then to end, too. */
-const drainLimitMs = 600_000;
-const lingerMs = 1_000;
+import { hasHead, isWhole, parseResponseHead, type ResponseHead } from './response-head.js';
 
 /** Neither asks the runtime for anything that it should see, nor may be said twice. */
 const ownHeaders = new Set(['authorization', 'content-length', 'transfer-encoding', 'x-forwarded-for']);
@@ -101,7 +92,7 @@ function dial(target: URL, clock: Clock, signal: AbortSignal | undefined): Promi
       reject(error);
     };
     const onAbort = (): void => fail(new Error('the client has left'));
-    const timer = clock.setTimer(dialTimeoutMs, () => fail(new Error('i/o timeout')));
+    const timer = clock.setTimer(limits.dialMs, () => fail(new Error('i/o timeout')));
     signal?.addEventListener('abort', onAbort, { once: true });
     // Stays for the socket's life: after the dial, its close tells the same.
     socket.on('error', fail);
@@ -136,10 +127,12 @@ function readUntil<T>(
   clock: Clock,
   timeoutMs: number,
   first: Buffer,
-  take: (bytes: Buffer, ended: boolean) => T | undefined,
+  take: (bytes: Buffer, ended: boolean, knownBytes: number) => T | undefined,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    let bytes = first;
+    const read = new ByteReader();
+    read.push(first);
+    let knownBytes = 0;
     const stop = (): void => {
       timer.cancel();
       socket.off('data', onData).off('end', onEnd).off('close', onEnd);
@@ -148,7 +141,7 @@ function readUntil<T>(
     const attempt = (ended: boolean): void => {
       let taken: T | undefined;
       try {
-        taken = take(bytes, ended);
+        taken = take(read.peekAll(), ended, knownBytes);
       } catch (error) {
         stop();
         reject(error);
@@ -159,7 +152,8 @@ function readUntil<T>(
       resolve(taken);
     };
     const onData = (chunk: Buffer): void => {
-      bytes = Buffer.concat([bytes, chunk]);
+      knownBytes = read.length;
+      read.push(chunk);
       attempt(false);
     };
     const onEnd = (): void => attempt(true);
@@ -169,20 +163,21 @@ function readUntil<T>(
 }
 
 function readHead(backend: Socket, clock: Clock): Promise<{ head: ResponseHead; bytes: Buffer }> {
-  return readUntil(backend, clock, headTimeoutMs, Buffer.alloc(0), (bytes, ended) => {
-    const head = parseResponseHead(bytes);
+  return readUntil(backend, clock, limits.headMs, Buffer.alloc(0), (bytes, ended, knownBytes) => {
+    // What was looked at is not looked at again with every byte.
+    const head = hasHead(bytes, knownBytes) ? parseResponseHead(bytes) : 'incomplete';
     if (head === 'malformed') throw new Error('malformed HTTP response');
     if (head !== 'incomplete') return { head, bytes };
     if (ended) throw new Error('unexpected EOF');
-    if (bytes.length > headLimitBytes) throw new Error('the head of the response is too long');
+    if (bytes.length > limits.headBytes) throw new Error('the head of the response is too long');
     return undefined;
   });
 }
 
 function readRefusal(backend: Socket, head: ResponseHead, first: Buffer, clock: Clock): Promise<Buffer> {
   if (isWhole(head, first)) return Promise.resolve(first);
-  return readUntil(backend, clock, refusalTimeoutMs, first, (bytes, ended) =>
-    ended || bytes.length > refusalLimitBytes || isWhole(head, bytes) ? bytes : undefined,
+  return readUntil(backend, clock, limits.refusalMs, first, (bytes, ended) =>
+    ended || bytes.length > limits.refusalBytes || isWhole(head, bytes) ? bytes : undefined,
   );
 }
 
@@ -221,7 +216,7 @@ function relay(
         (backendEnded && !client.writableFinished) ||
         (clientEnded && !backendEnded && !backend.writableFinished);
       if (clientEnded && backendEnded && !waiting) close();
-      else limit = clock.setTimer(waiting ? drainLimitMs : lingerMs, close);
+      else limit = clock.setTimer(waiting ? limits.drainMs : limits.lingerMs, close);
     };
     const onBackendEnd = (): void => {
       if (backendEnded) return;

@@ -14,7 +14,12 @@ export type ChainVerdict =
       readonly kind: 'trusted' /** When the first certificate of the chain expires. */;
       readonly untilMs: number;
     }
-  | { readonly kind: 'untrusted'; readonly why: string };
+  | {
+      readonly kind: 'untrusted';
+      /** `no-way`: the certificate itself is good, and leads nowhere. */
+      readonly reason: 'leaf' | 'no-way';
+      readonly why: string;
+    };
 
 const clientAuth = '1.3.6.1.5.5.7.3.2';
 const anyUsage = '2.5.29.37.0';
@@ -32,13 +37,13 @@ interface Search {
 }
 
 export function verifyClientChain({ leaf, intermediates, roots, nowMs }: ChainInput): ChainVerdict {
-  const untrusted = (why: string): ChainVerdict => ({ kind: 'untrusted', why });
-  if (!isValidAt(leaf, nowMs)) return untrusted('certificate has expired or is not yet valid');
-  if (!isForClients(leaf)) return untrusted('certificate specifies an incompatible key usage');
+  const bad = (why: string): ChainVerdict => ({ kind: 'untrusted', reason: 'leaf', why });
+  if (!isValidAt(leaf, nowMs)) return bad('certificate has expired or is not yet valid');
+  if (!isForClients(leaf)) return bad('certificate specifies an incompatible key usage');
   const search: Search = { roots, nowMs, signaturesLeft: mostSignatures };
   const untilMs = chainTo(leaf, intermediates, search, longestChain);
   return untilMs === undefined
-    ? untrusted('certificate signed by unknown authority')
+    ? { kind: 'untrusted', reason: 'no-way', why: 'certificate signed by unknown authority' }
     : { kind: 'trusted', untilMs };
 }
 

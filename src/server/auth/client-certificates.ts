@@ -1,9 +1,9 @@
 /** Who a TLS client is by its certificate, checked with each request against the authorities that are trusted now. */
-import { X509Certificate } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { type PeerCertificate, TLSSocket } from 'node:tls';
+import { TLSSocket } from 'node:tls';
 import type { Clock } from '../../async/index.js';
 import type { CaBundle } from '../tls/ca-bundle.js';
+import type { Handshake, PeerChain } from '../tls/handshake-authorities.js';
 import { verifyClientChain } from './certificate-chain.js';
 import { type Identity, identityOfSubject, type SubjectAttributes } from './identity.js';
 
@@ -22,8 +22,8 @@ export interface ClientCertificatesOptions {
   readonly clock: Clock;
   /** Undefined while no authority is trusted. */
   readonly bundle: () => CaBundle | undefined;
-  /** The bundle that the connection's handshake was done with. */
-  readonly handshakeBundle: (connection: TLSSocket) => CaBundle | undefined;
+  /** Undefined for a connection whose client showed no certificate. */
+  readonly handshakeOf: (connection: TLSSocket) => Handshake | undefined;
 }
 
 export class ClientCertificates {
@@ -46,47 +46,39 @@ export class ClientCertificates {
   }
 
   #judge(connection: TLSSocket, bundle: CaBundle): Remembered {
-    const leaf = connection.getPeerX509Certificate();
     const settled = (verdict: CertificateVerdict, untilMs = Number.POSITIVE_INFINITY): Remembered => ({
       bundle,
       verdict,
       untilMs,
     });
-    if (leaf === undefined) return settled({ kind: 'none' });
-    const chain = verifyClientChain({
-      leaf,
-      intermediates: sentIntermediates(connection),
-      roots: bundle.certificates,
-      nowMs: this.#options.clock.now(),
-    });
-    if (chain.kind === 'untrusted') return settled({ kind: 'invalid', why: chain.why });
-    // The TLS library looks at more than the chain does, but only at the authorities of its day.
-    const sameBundle = this.#options.handshakeBundle(connection) === bundle;
-    if (sameBundle && !connection.authorized) {
+    const handshake = this.#options.handshakeOf(connection);
+    if (handshake === undefined) return settled({ kind: 'none' });
+    // Only the TLS library looks at everything in a chain, and only in the handshake.
+    if (handshake.bundle !== bundle) {
+      return settled({ kind: 'invalid', why: 'the authorities changed since the handshake; connect again' });
+    }
+    if (!connection.authorized) {
       return settled({ kind: 'invalid', why: String(connection.authorizationError) });
     }
-    const { subject } = leaf.toLegacyObject();
+    const { peer } = handshake;
+    const nowMs = this.#options.clock.now();
+    const chain = verifyClientChain({ ...peer, roots: bundle.certificates, nowMs });
+    // Node 24 does not tell which intermediates a client sent: the library has seen them, and the way cannot be repeated.
+    const isUnseen =
+      chain.kind === 'untrusted' && chain.reason === 'no-way' && peer.intermediates.length === 0;
+    if (chain.kind === 'untrusted' && !isUnseen) return settled({ kind: 'invalid', why: chain.why });
+    const untilMs = chain.kind === 'trusted' ? chain.untilMs : Date.parse(peer.leaf.validTo);
+    const { subject } = peer.leaf.toLegacyObject();
     const found = identityOfSubject(
       // Names of attributes with one value or several, although the declared type knows only the common ones.
       subject as unknown as SubjectAttributes,
-      leaf.fingerprint256.replaceAll(':', '').toLowerCase(),
+      peer.leaf.fingerprint256.replaceAll(':', '').toLowerCase(),
     );
-    return settled(found.kind === 'nobody' ? { kind: 'none' } : found, chain.untilMs);
+    return settled(found.kind === 'nobody' ? { kind: 'none' } : found, untilMs);
   }
 }
 
-const mostIntermediates = 8;
-
-function sentIntermediates(connection: TLSSocket): X509Certificate[] {
-  const found: X509Certificate[] = [];
-  let current: PeerCertificate & { issuerCertificate?: PeerCertificate } =
-    connection.getPeerCertificate(true);
-  while (found.length < mostIntermediates) {
-    const issuer = current.issuerCertificate;
-    // A root names itself as its issuer.
-    if (issuer === undefined || issuer.raw === undefined || issuer.raw.equals(current.raw)) break;
-    found.push(new X509Certificate(issuer.raw));
-    current = issuer;
-  }
-  return found;
+/** Whether the client's certificate leads to one of the bundle; the TLS library may still find fault with the way. */
+export function leadsTo(peer: PeerChain, { certificates }: CaBundle, nowMs: number): boolean {
+  return verifyClientChain({ ...peer, roots: certificates, nowMs }).kind === 'trusted';
 }

@@ -1,7 +1,7 @@
 /** What the local socket serves besides the kubelet API, and who does it. */
 import type { Clock } from '../../async/index.js';
 import type { PodRef, Timeline } from '../../timeline/index.js';
-import type { ListenLimits } from '../listen.js';
+import type { ListenLimits } from '../limits.js';
 
 export interface StopRequest {
   /** Empty: all pods, and with them whoever runs them. */

@@ -74,7 +74,3 @@ export function profilesRoute(enabled: boolean): Route {
     },
   };
 }
-
-export function switchedOff(path: string, message: string): Route {
-  return { kind: 'plain', path, handle: () => plainError(405, message) };
-}

@@ -2,10 +2,11 @@
 import { systemClock } from '../../async/index.js';
 import { AccessReviews } from '../auth/access-reviews.js';
 import type { Authenticators } from '../auth/authenticate.js';
-import { ClientCertificates } from '../auth/client-certificates.js';
+import { ClientCertificates, leadsTo } from '../auth/client-certificates.js';
 import { apiGate } from '../auth/gate.js';
 import { TokenReviews } from '../auth/token-reviews.js';
-import { type Listener, type ListenLimits, listen } from '../listen.js';
+import { mainLimits } from '../limits.js';
+import { type Listener, listen } from '../listen.js';
 import { flushStderr, LogHealth } from '../log-health.js';
 import { readCaBundle } from '../tls/ca-bundle.js';
 import { reloadedFiles } from '../tls/reloaded-files.js';
@@ -14,13 +15,6 @@ import { tlsSettings } from '../tls/settings.js';
 import type { KubeletApiOptions, MainKubelet } from './contracts.js';
 import { mainRoutes } from './main-routes.js';
 import { requestMetrics } from './request-metrics.js';
-
-const mainLimits: Partial<ListenLimits> = {
-  // Streams are connections that stay, and the API server opens one for each.
-  connections: 1024,
-  // A command that is run, or a checkpoint that is written, may be silent for long before its answer.
-  inactivityMs: 14_400_000,
-};
 
 /**
  * Rejects when the configuration asks for what cannot be had, or the port is taken. The listener is on
@@ -48,10 +42,11 @@ export async function startKubeletApi(kubelet: MainKubelet, options: KubeletApiO
           paths: [clientCAFile],
           what: 'the client CA bundle',
           parse: ([pem = '']) => readCaBundle(pem),
+          onChange: () => secure.authoritiesChanged((peer, bundle) => leadsTo(peer, bundle, clock.now())),
           clock,
           timeline,
         });
-  const secure = secureServing({
+  const secure: TlsServing = secureServing({
     certificate: servingCertificate,
     clientCa: clientCa === undefined ? undefined : () => clientCa.current(),
     settings,
@@ -115,7 +110,7 @@ function authenticators(
           certificates: new ClientCertificates({
             clock,
             bundle,
-            handshakeBundle: (connection) => secure.handshakeBundle(connection),
+            handshakeOf: (connection) => secure.handshakeOf(connection),
           }),
         }),
     ...(webhook.enabled && api !== undefined

@@ -3,6 +3,7 @@ import { systemClock } from '../../async/index.js';
 import { Registry, registerStartTime } from '../../metrics/index.js';
 import { podRoutes } from '../api/index.js';
 import type { HealthCheck } from '../contracts.js';
+import { disabledDebugRoutes, switchedOff } from '../debug-prefixes.js';
 import { healthzRoutes, pingCheck } from '../healthz.js';
 import { metricsRoute } from '../metrics.js';
 import { nodeLogsRoute } from '../node-logs/index.js';
@@ -10,22 +11,10 @@ import { podsRoute } from '../pods.js';
 import type { Route } from '../routes.js';
 import { checkpointRoute } from './checkpoint.js';
 import type { KubeletApiOptions, MainKubelet } from './contracts.js';
-import { configzRoute, profilesRoute, switchedOff, verbosityRoute } from './debug.js';
+import { configzRoute, profilesRoute, verbosityRoute } from './debug.js';
 import { healthSlis } from './health-slis.js';
 import { statsRoutes } from './stats.js';
 import { flagzRoute, statuszRoute } from './zpages.js';
-
-/** What answers that it is disabled where debugging is, instead of not being there. */
-export const debugPrefixes: readonly string[] = [
-  '/run/',
-  '/exec/',
-  '/attach/',
-  '/portForward/',
-  '/containerLogs/',
-  '/runningpods/',
-  '/debug/pprof/',
-  '/logs/',
-];
 
 export function mainRoutes(
   kubelet: MainKubelet,
@@ -46,10 +35,7 @@ export function mainRoutes(
     ...statsRoutes({ stats: kubelet.stats, version, timeline, nowMs: () => clock.now() }),
     ...(config.enableDebuggingHandlers
       ? debuggingRoutes(kubelet, options)
-      : [
-          podsRoute(kubelet),
-          ...debugPrefixes.map((path) => switchedOff(path, 'Debug endpoints are disabled.')),
-        ]),
+      : [podsRoute(kubelet), ...disabledDebugRoutes()]),
   ];
 }
 

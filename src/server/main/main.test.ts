@@ -245,7 +245,7 @@ describe('routes', () => {
         asked.push(options);
         return summary;
       },
-      measured: async () => ({ summary, pods: [] }),
+      measured: async () => ({ summary, pods: [], cgroups: new Map<string, string>() }),
     };
     const server = await main({ kubelet: { stats } });
     const form = { 'Content-Type': 'application/x-www-form-urlencoded' };

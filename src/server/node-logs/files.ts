@@ -1,42 +1,64 @@
 /** Serves the files below one folder: lists, whole files and parts of them, and nothing outside of it. */
-import { createReadStream } from 'node:fs';
-import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { errorText } from '../../async/index.js';
-import { type Answer, plainError, redirect } from '../answers.js';
+import { errorText, throwIfCancelled } from '../../async/index.js';
+import { type HeldPath, type Host, holdBelow, isHostError, type OpenedFile } from '../../host/index.js';
+import { type Answer, type BodySink, isStreamed, plainError, redirect } from '../answers.js';
 import type { ServerRequest } from '../routes.js';
 
 const notFound = plainError(404, '404 page not found');
 const mostEntries = 10_000;
 
+/** What the node's logs are read through. */
+export type NodeLogFiles = Pick<Host, 'hold' | 'files'>;
+
 /** `below` is relative to the folder, decoded. Links are followed as long as they lead to places below it. */
-export async function serveFile(root: string, below: string, request: ServerRequest): Promise<Answer> {
+export async function serveFile(
+  host: NodeLogFiles,
+  root: string,
+  below: string,
+  request: ServerRequest,
+): Promise<Answer> {
   if (below.includes('\0')) return notFound;
-  let place: string;
   try {
-    const top = await realpath(root);
-    place = await realpath(path.join(top, path.posix.join('/', below)));
-    if (place !== top && !place.startsWith(top + path.sep)) return notFound;
-    const facts = await stat(place);
-    if (facts.isDirectory()) {
-      if (below !== '' && !below.endsWith('/')) return redirect(`${path.posix.basename(request.path)}/`);
-      return await listing(place);
+    const held = await holdLogFile(host, root, below);
+    try {
+      const { kind } = await held.stat();
+      if (kind === 'directory') {
+        if (below !== '' && !below.endsWith('/')) return redirect(`${path.posix.basename(request.path)}/`);
+        return await listing(held);
+      }
+      if (kind !== 'file' || below.endsWith('/')) return notFound;
+      return await content(await held.openFile(), below, request);
+    } finally {
+      await held.close();
     }
-    if (!facts.isFile() || below.endsWith('/')) return notFound;
-    return await content(place, facts.size, facts.mtime, request);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP') return notFound;
-    if (code === 'EACCES' || code === 'EPERM') return plainError(403, '403 Forbidden');
+    if (isHostError(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'EXDEV', 'ENAMETOOLONG')) return notFound;
+    if (isHostError(error, 'EACCES', 'EPERM')) return plainError(403, '403 Forbidden');
+    if (isHostError(error, 'ETIMEDOUT')) return plainError(504, `504 Gateway Timeout: ${errorText(error)}`);
     return plainError(500, `500 Internal Server Error: ${errorText(error)}`);
   }
 }
 
-async function listing(place: string): Promise<Answer> {
-  const entries = await readdir(place, { withFileTypes: true });
-  const links = entries
+/** Held on the way down, so that nothing that is exchanged meanwhile leads out of the folder. */
+export async function holdLogFile(host: NodeLogFiles, root: string, below: string): Promise<HeldPath> {
+  const normal = path.posix.join('/', below).slice(1);
+  return await holdBelow(host, root, normal, { absoluteLinks: 'of the machine' });
+}
+
+async function listing(held: HeldPath): Promise<Answer> {
+  const names: string[] = [];
+  const directory = await held.openDirectory();
+  try {
+    for (let part = await directory.next(); part.length > 0; part = await directory.next()) {
+      names.push(...part.map(({ name, kind }) => (kind === 'directory' ? `${name}/` : name)));
+      if (names.length >= mostEntries) break;
+    }
+  } finally {
+    await directory.close();
+  }
+  const links = names
     .slice(0, mostEntries)
-    .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
     .sort()
     .map((name) => `<a href="${encodeURIComponent(name).replaceAll('%2F', '/')}">${escapeHtml(name)}</a>\n`);
   return {
@@ -54,15 +76,23 @@ function escapeHtml(name: string): string {
     .replaceAll('"', '&#34;');
 }
 
-async function content(
-  place: string,
-  sizeBytes: number,
-  modified: Date,
-  request: ServerRequest,
-): Promise<Answer> {
-  const common = { 'Last-Modified': modified.toUTCString(), 'Accept-Ranges': 'bytes' };
+/** Takes over the file. */
+async function content(file: OpenedFile, name: string, request: ServerRequest): Promise<Answer> {
+  try {
+    const answer = await contentAnswer(file, name, request);
+    if (!isStreamed(answer.body)) await file.close();
+    return answer;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+async function contentAnswer(file: OpenedFile, name: string, request: ServerRequest): Promise<Answer> {
+  const { sizeBytes, modifiedMs } = await file.stat();
+  const common = { 'Last-Modified': new Date(modifiedMs).toUTCString(), 'Accept-Ranges': 'bytes' };
   const known = Date.parse(request.headers['if-modified-since'] ?? '');
-  if (!Number.isNaN(known) && Math.floor(modified.getTime() / 1000) * 1000 <= known) {
+  if (!Number.isNaN(known) && Math.floor(modifiedMs / 1000) * 1000 <= known) {
     return { status: 304, headers: common, body: '' };
   }
   const range = requestedRange(request.headers.range, sizeBytes);
@@ -71,14 +101,7 @@ async function content(
     return { ...answer, headers: { ...answer.headers, 'Content-Range': `bytes */${sizeBytes}` } };
   }
   const { start, end } = range ?? { start: 0, end: sizeBytes - 1 };
-  const file = await open(place, 'r');
-  let type: string;
-  try {
-    type = await contentType(file, place);
-  } catch (error) {
-    await file.close();
-    throw error;
-  }
+  const type = await contentType(file, name);
   let streaming = false;
   // A client that has left is sent nothing, and so nobody else would close the file.
   const onLeft = (): void => {
@@ -98,13 +121,33 @@ async function content(
       failed: (error) => plainError(500, errorText(error)),
       stream: async (sink, signal) => {
         streaming = true;
-        if (end < start) return file.close();
-        // Closes the file when it ends, fails or is left.
-        const stream = createReadStream('', { fd: file, start, end, signal });
-        for await (const chunk of stream) await sink.write(chunk as Buffer);
+        await writeFileTo(file, { start, end }, sink, signal);
       },
     },
   };
+}
+
+const partBytes = 64 * 1024;
+
+/** Writes a part of the file, ends included, and closes the file. What a file has lost since is left out. */
+export async function writeFileTo(
+  file: OpenedFile,
+  { start, end }: { readonly start: number; readonly end: number },
+  sink: BodySink,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  try {
+    for (let at = start; at <= end; ) {
+      throwIfCancelled(signal);
+      const part = Buffer.alloc(Math.min(partBytes, end - at + 1));
+      const count = await file.read(part, at);
+      if (count === 0) return;
+      await sink.write(part.subarray(0, count));
+      at += count;
+    }
+  } finally {
+    await file.close();
+  }
 }
 
 /** One range is served; of several, or of a kind that is not known, the whole file. */
@@ -131,10 +174,11 @@ const types: ReadonlyMap<string, string> = new Map([
   ['.txt', 'text/plain; charset=utf-8'],
 ]);
 
-async function contentType(file: FileHandle, place: string): Promise<string> {
-  const known = types.get(path.extname(place));
+async function contentType(file: OpenedFile, name: string): Promise<string> {
+  const known = types.get(path.extname(name));
   if (known !== undefined) return known;
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(512), 0, 512, 0);
+  const begin = Buffer.alloc(512);
+  const count = await file.read(begin, 0);
   // Never as a page: logs hold what anybody wrote.
-  return buffer.subarray(0, bytesRead).includes(0) ? 'application/octet-stream' : 'text/plain; charset=utf-8';
+  return begin.subarray(0, count).includes(0) ? 'application/octet-stream' : 'text/plain; charset=utf-8';
 }

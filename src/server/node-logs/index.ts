@@ -1,9 +1,10 @@
 /** `/logs/`: the files of the node's log folder and, where it is switched on, the logs of its services. */
 import { createGzip } from 'node:zlib';
 import type { Clock } from '../../async/index.js';
+import { linuxHost } from '../../host/index.js';
 import { type Answer, isStreamed, plainError } from '../answers.js';
 import type { Route, ServerRequest } from '../routes.js';
-import { serveFile } from './files.js';
+import { type NodeLogFiles, serveFile } from './files.js';
 import { decodeNodeLogQuery } from './query.js';
 import { type Journal, serviceLogs, systemJournal } from './services.js';
 
@@ -13,7 +14,12 @@ export interface NodeLogsOptions {
   readonly query: boolean;
   readonly clock: Clock;
   readonly journal?: Journal;
+  /** This machine. */
+  readonly host?: NodeLogFiles;
 }
+
+/** Apart, as anything may be mounted below the folder of logs, and whoever may read logs may ask for it. */
+const nodeLogFiles = linuxHost().apart('the logs of the node');
 
 export function nodeLogsRoute(options: NodeLogsOptions): Route {
   return {
@@ -25,14 +31,14 @@ export function nodeLogsRoute(options: NodeLogsOptions): Route {
 }
 
 async function nodeLogs(
-  { root, query: queries, clock, journal = systemJournal }: NodeLogsOptions,
+  { root, query: queries, clock, journal = systemJournal, host = nodeLogFiles }: NodeLogsOptions,
   request: ServerRequest,
   below: string,
 ): Promise<Answer> {
   const decoded = queries ? decodeNodeLogQuery(request.query) : ({ kind: 'none' } as const);
   switch (decoded.kind) {
     case 'none':
-      return serveFile(root, below, request);
+      return serveFile(host, root, below, request);
     case 'undecodable':
       return plainError(400, decoded.message);
     case 'invalid':
@@ -41,12 +47,12 @@ async function nodeLogs(
       if (below !== '') return noPath;
       const [file] = decoded.query.files;
       if (file !== undefined) {
-        const answer = await serveFile(root, file, request);
+        const answer = await serveFile(host, root, file, request);
         return answer.status === 404
           ? plainError(406, `query: Invalid value: ${JSON.stringify(file)}: no such file`)
           : answer;
       }
-      const answer = serviceLogs({ root, journal, clock }, decoded.query);
+      const answer = serviceLogs({ host, root, journal, clock }, decoded.query);
       return request.headers['accept-encoding'] === 'gzip' ? gzipped(answer) : answer;
     }
   }

@@ -1,15 +1,27 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../async/index.js';
+import { linuxHost } from '../../host/index.js';
 import { Timeline } from '../../timeline/index.js';
+import { isStreamed } from '../answers.js';
 import { ask } from '../api/test-kubelet.js';
 import { type Listener, listen } from '../listen.js';
-import { requestedRange } from './files.js';
+import { type NodeLogFiles, requestedRange, serveFile } from './files.js';
 import { nodeLogsRoute } from './index.js';
-import { decodeNodeLogQuery, journalArguments } from './query.js';
+import { decodeNodeLogQuery, journalCommand } from './query.js';
 import type { Journal } from './services.js';
 
 const top = mkdtempSync(path.join(tmpdir(), 'nodelet-logs-'));
@@ -33,9 +45,9 @@ afterEach(async () => {
 
 const journal: Journal = {
   units: async () => new Set(['kubelet.service', 'sshd.service']),
-  read: async (args, write) => {
-    if (args.includes('--unit=sshd')) throw new Error('cannot run');
-    await write(Buffer.from(`journal ${args.join(' ')}\n`));
+  read: async (command, write) => {
+    if (command.words.includes('--unit=sshd')) throw new Error('cannot run');
+    await write(Buffer.from(`journal ${command.words.join(' ')}\n`));
   },
 };
 
@@ -49,6 +61,71 @@ async function logs(query = true): Promise<number> {
   open.push(listener);
   return listener.address()!.port;
 }
+
+describe('files that are exchanged while they are served', () => {
+  it('nothing outside of the folder is ever shown', async () => {
+    const host = linuxHost();
+    // Before any call of the machine somebody may exchange the folder of a log for a link to elsewhere, or back.
+    let swaps = 0;
+    const swap = (): void => {
+      swaps++;
+      if (swaps % 2 === 1) {
+        renameSync(path.join(root, 'swapped'), path.join(root, 'aside'));
+        symlinkSync('../other', path.join(root, 'swapped'));
+      } else {
+        unlinkSync(path.join(root, 'swapped'));
+        renameSync(path.join(root, 'aside'), path.join(root, 'swapped'));
+      }
+    };
+    mkdirSync(path.join(root, 'swapped'));
+    mkdirSync(path.join(top, 'other'));
+    writeFileSync(path.join(root, 'swapped/messages'), 'a log');
+    writeFileSync(path.join(top, 'other/messages'), 'secret');
+    for (let step = 0; step < 12; step++) {
+      let calls = 0;
+      const watched = <T extends object>(target: T): T =>
+        new Proxy(target, {
+          get: (_, key) => {
+            const value: unknown = Reflect.get(target, key);
+            if (typeof value !== 'function') return value;
+            return async (...inputs: unknown[]): Promise<unknown> => {
+              if (calls++ === step) swap();
+              const result: unknown = await value.apply(target, inputs);
+              return typeof result === 'object' && result !== null && 'child' in result
+                ? watched(result)
+                : result;
+            };
+          },
+        });
+      const files: NodeLogFiles = {
+        hold: (place) => host.hold(place).then(watched),
+        files: watched(host.files),
+      };
+      const answer = await serveFile(files, root, 'swapped/messages', {
+        path: '/logs/swapped/messages',
+        headers: {},
+      } as never);
+      const chunks: string[] = [];
+      if (isStreamed(answer.body))
+        await answer.body.stream(
+          { write: async (bytes) => void chunks.push(bytes.toString()) },
+          new AbortController().signal,
+        );
+      expect([chunks.join(''), answer.status], `step ${step}`).toEqual(
+        chunks.length > 0 ? ['a log', 200] : ['', 404],
+      );
+    }
+    if (swaps % 2 === 1) swap();
+    expect(swaps).toBeGreaterThan(4);
+    rmSync(path.join(root, 'swapped'), { recursive: true });
+  });
+  it('a pipe is no log', async () => {
+    execFileSync('mkfifo', [path.join(root, 'pipe')]);
+    const port = await logs();
+    expect((await ask(port, 'GET /logs/pipe')).status).toBe(404);
+    rmSync(path.join(root, 'pipe'));
+  });
+});
 
 describe('files', () => {
   it.each<[string, string, number, string | RegExp]>([
@@ -167,15 +244,43 @@ describe('queries', () => {
       ),
     );
     if (decoded.kind !== 'query') throw new Error(decoded.kind);
-    expect(journalArguments(decoded.query, ['kubelet']).slice(3)).toEqual([
+    expect(journalCommand(decoded.query, ['kubelet']).words.slice(3)).toEqual([
       '--since=2024-1-2 3:4:5',
       '--until=2024-11-12 13:14:15',
       '--pager-end',
       '--lines=5',
       '--unit=kubelet',
       '--grep=a.b',
-      '--boot',
-      '-1',
+      '--boot=-1',
     ]);
   });
+
+  it.each(['-x', '--file=/etc/shadow', '$(id)', 'a b', ';reboot', '../x', 'LABEL=x', 'a\nb'])(
+    'a pattern %j is the value of its option',
+    (pattern) => {
+      const decoded = decodeNodeLogQuery(new URLSearchParams({ query: 'kubelet', pattern }));
+      if (decoded.kind !== 'query') throw new Error(decoded.kind);
+      expect(journalCommand(decoded.query, ['kubelet']).words.at(-1)).toBe(`--grep=${pattern}`);
+    },
+  );
+
+  it.each(['a\0b', 'x'.repeat(200_000)])('a pattern that no program can be given is refused', (pattern) =>
+    expect(decodeNodeLogQuery(new URLSearchParams({ query: 'kubelet', pattern }))).toEqual({
+      kind: 'invalid',
+      message: expect.stringMatching(/^pattern: Invalid value: must /),
+    }),
+  );
+
+  it.each(['-x', '--help'])('a service %j is the value of its option', (service) => {
+    const decoded = decodeNodeLogQuery(new URLSearchParams({ query: service }));
+    if (decoded.kind !== 'query') throw new Error(decoded.kind);
+    expect(journalCommand(decoded.query, [service]).words.at(-1)).toBe(`--unit=${service}`);
+  });
+
+  it.each(['a b', '$(id)', ';x', 'a\0b', 'LABEL=x', 'y'.repeat(300)])('%j is no service', (service) =>
+    expect(decodeNodeLogQuery(new URLSearchParams({ query: service }))).toMatchObject({
+      kind: 'invalid',
+      message: expect.stringMatching(/^query: Invalid value: /),
+    }),
+  );
 });

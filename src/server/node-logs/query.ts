@@ -1,4 +1,5 @@
 /** Reads what a query for the node's logs asks for, and decides whether it may be answered. */
+import { CommandLine, wordProblem } from '../../programs/index.js';
 
 export interface NodeLogQuery {
   readonly services: readonly string[];
@@ -99,6 +100,8 @@ function queryProblems(query: NodeLogQuery): string[] {
     invalid('tailLines', tailLines, `must be between 0 and ${mostLines}, inclusive`);
   }
   if (pattern !== undefined && !isPattern(pattern)) invalid('pattern', pattern, 'not a regular expression');
+  const unfit = pattern === undefined ? undefined : wordProblem(pattern);
+  if (unfit !== undefined) problems.push(`pattern: Invalid value: ${unfit}`);
   if (services.length > mostServices)
     invalid('query', services, `cannot specify more than ${mostServices} services`);
   for (const service of services) {
@@ -127,20 +130,16 @@ function aggregate(problems: readonly string[]): string {
   return problems.length === 1 ? (problems[0] ?? '') : `[${problems.join(', ')}]`;
 }
 
-/** The arguments of journalctl for services that the journal knows. */
-export function journalArguments(query: NodeLogQuery, services: readonly string[]): string[] {
+/** Asks the journal for services that it knows. Every value is joined to its option. */
+export function journalCommand(query: NodeLogQuery, services: readonly string[]): CommandLine {
   const { sinceMs, untilMs, tailLines, pattern, boot } = query;
-  return [
-    '--utc',
-    '--no-pager',
-    '--output=short-precise',
-    ...(sinceMs === undefined ? [] : [`--since=${journalTime(sinceMs)}`]),
-    ...(untilMs === undefined ? [] : [`--until=${journalTime(untilMs)}`]),
-    ...(tailLines === undefined ? [] : ['--pager-end', `--lines=${tailLines}`]),
-    ...services.map((service) => `--unit=${service}`),
-    ...(pattern === undefined ? [] : [`--grep=${pattern}`]),
-    ...(boot === undefined ? [] : ['--boot', String(boot)]),
-  ];
+  let line = CommandLine.of('journalctl').literal('--utc', '--no-pager', '--output=short-precise');
+  if (sinceMs !== undefined) line = line.option('--since', journalTime(sinceMs));
+  if (untilMs !== undefined) line = line.option('--until', journalTime(untilMs));
+  if (tailLines !== undefined) line = line.literal('--pager-end').option('--lines', tailLines);
+  for (const service of services) line = line.option('--unit', service);
+  if (pattern !== undefined) line = line.option('--grep', pattern);
+  return boot === undefined ? line : line.option('--boot', boot);
 }
 
 function journalTime(ms: number): string {

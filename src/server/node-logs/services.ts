@@ -1,23 +1,22 @@
 /** The logs of services of this node: those that the journal has, and those that write files. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createReadStream } from 'node:fs';
-import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
 import { type Clock, withTimeout } from '../../async/index.js';
+import { isHostError, type OpenedFile } from '../../host/index.js';
+import { CommandLine, plainEnvironment, streamProgram } from '../../programs/index.js';
 import { type Answer, type BodySink, text } from '../answers.js';
-import { hasOptions, journalArguments, type NodeLogQuery } from './query.js';
+import { holdLogFile, type NodeLogFiles, writeFileTo } from './files.js';
+import { hasOptions, journalCommand, type NodeLogQuery } from './query.js';
 
 /** The port to the journal's own command. */
 export interface Journal {
   /** Names of units that have entries. */
   units(signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** What the command prints, to its end; rejects when it cannot be run. */
-  read(args: readonly string[], write: (bytes: Buffer) => Promise<void>, signal: AbortSignal): Promise<void>;
+  read(command: CommandLine, write: (bytes: Buffer) => Promise<void>, signal: AbortSignal): Promise<void>;
 }
 
 export interface ServiceLogsOptions {
+  readonly host: NodeLogFiles;
   readonly root: string;
   readonly journal: Journal;
   readonly clock: Clock;
@@ -25,7 +24,7 @@ export interface ServiceLogsOptions {
 
 const limitMs = 30_000;
 
-export function serviceLogs({ root, journal, clock }: ServiceLogsOptions, query: NodeLogQuery): Answer {
+export function serviceLogs({ host, root, journal, clock }: ServiceLogsOptions, query: NodeLogQuery): Answer {
   return {
     status: 200,
     headers: { 'Content-Type': 'text/plain;charset=UTF-8' },
@@ -34,7 +33,7 @@ export function serviceLogs({ root, journal, clock }: ServiceLogsOptions, query:
       failed: () => text(200, ''),
       stream: async (sink, outer) => {
         await withTimeout(clock, limitMs, outer, (signal) =>
-          writeServices(root, journal, query, sink, signal),
+          writeServices({ host, root, journal }, query, sink, signal),
         );
       },
     },
@@ -42,8 +41,7 @@ export function serviceLogs({ root, journal, clock }: ServiceLogsOptions, query:
 }
 
 async function writeServices(
-  root: string,
-  journal: Journal,
+  { host, root, journal }: Omit<ServiceLogsOptions, 'clock'>,
   query: NodeLogQuery,
   sink: BodySink,
   signal: AbortSignal,
@@ -54,7 +52,7 @@ async function writeServices(
   const native = query.services.filter(isNative);
   if (native.length > 0) {
     try {
-      await journal.read(journalArguments(query, native), (bytes) => sink.write(bytes), signal);
+      await journal.read(journalCommand(query, native), (bytes) => sink.write(bytes), signal);
     } catch (error) {
       if (signal.aborted) throw error;
       await sink.write(Buffer.from('\nerror: journal output not available\n'));
@@ -66,23 +64,24 @@ async function writeServices(
       await sink.write(Buffer.from(hint));
       continue;
     }
-    const file = await logFileOf(root, service);
+    const file = await logFileOf(host, root, service);
     if (file === undefined) {
       await sink.write(Buffer.from(`\nlog not found for ${service}\n`));
       continue;
     }
-    for await (const chunk of createReadStream(file, { signal })) await sink.write(chunk as Buffer);
+    const { sizeBytes } = await file.stat();
+    await writeFileTo(file, { start: 0, end: sizeBytes - 1 }, sink, signal);
   }
 }
 
-async function logFileOf(root: string, service: string): Promise<string | undefined> {
+async function logFileOf(host: NodeLogFiles, root: string, service: string): Promise<OpenedFile | undefined> {
   for (const name of [service, `${service}.log`, path.join(service, `${service}.log`)]) {
     try {
-      const top = await realpath(root);
-      const file = await realpath(path.join(top, name));
-      if (file.startsWith(top + path.sep) && (await stat(file)).isFile()) return file;
-    } catch {
-      // Not there: the next name may be.
+      const held = await holdLogFile(host, root, name);
+      return await held.openFile().finally(() => held.close());
+    } catch (error) {
+      // Not there, or no file: the next name may be one.
+      if (!isHostError(error)) throw error;
     }
   }
   return undefined;
@@ -90,35 +89,22 @@ async function logFileOf(root: string, service: string): Promise<string | undefi
 
 const unitListLimitBytes = 4 << 20;
 
+/** Messages are in the journal's own encoding. */
+const environment = () => plainEnvironment({ LC_ALL: 'C.UTF-8' });
+
 export const systemJournal: Journal = {
   async units(signal) {
     const chunks: Buffer[] = [];
     let sizeBytes = 0;
-    await run(['--field', '_SYSTEMD_UNIT'], signal, async (chunk) => {
-      sizeBytes += chunk.length;
-      if (sizeBytes <= unitListLimitBytes) chunks.push(chunk);
+    await streamProgram(CommandLine.of('journalctl').option('--field', '_SYSTEMD_UNIT'), {
+      env: environment(),
+      signal,
+      write: async (chunk) => {
+        sizeBytes += chunk.length;
+        if (sizeBytes <= unitListLimitBytes) chunks.push(chunk);
+      },
     });
     return new Set(Buffer.concat(chunks).toString().split('\n'));
   },
-  read: (args, write, signal) => run(args, signal, write),
+  read: (command, write, signal) => streamProgram(command, { env: environment(), signal, write }),
 };
-
-async function run(
-  args: readonly string[],
-  signal: AbortSignal,
-  write: (bytes: Buffer) => Promise<void>,
-): Promise<void> {
-  const child = spawn('journalctl', [...args], { stdio: ['ignore', 'pipe', 'pipe'], signal });
-  const ended = once(child, 'close');
-  // Its failure is told by what is awaited last, whichever of the two is first.
-  ended.catch(() => {});
-  const forward = async (stream: Readable): Promise<void> => {
-    for await (const chunk of stream) await write(chunk as Buffer);
-  };
-  try {
-    await Promise.all([forward(child.stdout), forward(child.stderr)]);
-    await ended;
-  } finally {
-    child.kill('SIGKILL');
-  }
-}

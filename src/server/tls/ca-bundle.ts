@@ -1,16 +1,15 @@
 /** The authorities that clients' certificates may come from, read from PEM. */
 import { X509Certificate } from 'node:crypto';
+import { pemBlocks } from '../../kube/client/x509/pem.js';
 
 export interface CaBundle {
   readonly pem: string;
   readonly certificates: readonly X509Certificate[];
 }
 
-const certificatePattern = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
-
 /** Throws when there is no certificate in the text, or one that cannot be read. */
 export function readCaBundle(pem: string): CaBundle {
-  const blocks = pem.match(certificatePattern) ?? [];
+  const blocks = pemBlocks(pem, 'CERTIFICATE').map(({ whole }) => whole);
   if (blocks.length === 0) throw new Error('data does not contain any valid RSA or ECDSA certificates');
   return { pem: blocks.join('\n'), certificates: blocks.map((block) => new X509Certificate(block)) };
 }

@@ -11,6 +11,8 @@ export interface ReloadedFilesOptions<T> {
   readonly what: string;
   /** Throws when the contents, in the order of the paths, are no good. */
   readonly parse: (contents: readonly string[]) => T;
+  /** Told of every new value, when it is the current one. */
+  readonly onChange?: () => void;
   readonly clock: Clock;
   readonly timeline: Timeline;
 }
@@ -27,7 +29,7 @@ export interface Reloaded<T> {
 
 /** Rejects when the files are no good to begin with. Later ones that are not leave the value as it was. */
 export async function reloadedFiles<T>(options: ReloadedFilesOptions<T>): Promise<Reloaded<T>> {
-  const { paths, what, parse, clock, timeline } = options;
+  const { paths, what, parse, onChange: tell = () => {}, clock, timeline } = options;
   const read = (): Promise<string[]> => Promise.all(paths.map((file) => readFile(file, 'utf8')));
   let contents = await read();
   let value = parse(contents);
@@ -47,6 +49,7 @@ export async function reloadedFiles<T>(options: ReloadedFilesOptions<T>): Promis
         message: `${what} was read anew`,
         because: 'its files changed',
       });
+      tell();
     } catch (error) {
       if (closed) return;
       const message = `${what} cannot be read anew; the one before stays in use`;

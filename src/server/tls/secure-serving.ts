@@ -6,6 +6,7 @@ import type { SecureContextOptions, TLSSocket } from 'node:tls';
 import type { Timeline } from '../../timeline/index.js';
 import type { SecureServing } from '../listen.js';
 import type { CaBundle } from './ca-bundle.js';
+import { type Handshake, HandshakeAuthorities, type LeadsTo } from './handshake-authorities.js';
 import type { TlsSettings } from './settings.js';
 
 /** In PEM: the certificate followed by those of its issuers, and its key. */
@@ -24,8 +25,10 @@ export interface SecureServingOptions {
 }
 
 export interface TlsServing extends SecureServing {
-  /** The authorities that the connection's certificate was judged by in its handshake. */
-  handshakeBundle(connection: TLSSocket): CaBundle | undefined;
+  /** Undefined for a connection whose client showed no certificate. */
+  handshakeOf(connection: TLSSocket): Handshake | undefined;
+  /** To be called when `clientCa` returns others than before. */
+  authoritiesChanged(leadsTo: LeadsTo): void;
 }
 
 const handshakeTimeoutMs = 10_000;
@@ -34,15 +37,16 @@ const internalErrorAlert = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x50
 
 export function secureServing(options: SecureServingOptions): TlsServing {
   const { certificate, clientCa, settings, timeline } = options;
-  const bundles = new WeakMap<TLSSocket, CaBundle>();
+  const authorities = new HandshakeAuthorities(() => clientCa?.());
   const pending = new Set<Socket>();
   const { minVersion, ciphers, ecdhCurve } = settings;
   const fixed: SecureContextOptions = {
     minVersion,
-    ...(ciphers === undefined ? {} : { ciphers }),
+    ciphers,
     ...(ecdhCurve === undefined ? {} : { ecdhCurve }),
-    // A resumed session would bring the judgement of its certificate from a time with other authorities.
-    secureOptions: constants.SSL_OP_NO_TICKET,
+    // A resumed session would bring the judgement of its certificate from a time with other authorities. Another
+    // handshake on an open connection costs the server far more than the client.
+    secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
   };
 
   const present = (server: HttpsServer, pair: ServingCertificate): void => {
@@ -73,7 +77,8 @@ export function secureServing(options: SecureServingOptions): TlsServing {
   };
 
   return {
-    handshakeBundle: (connection) => bundles.get(connection),
+    handshakeOf: (connection) => authorities.handshakeOf(connection),
+    authoritiesChanged: (leadsTo) => authorities.changed(leadsTo),
     endHandshakes() {
       for (const socket of pending) socket.destroy();
     },
@@ -97,6 +102,7 @@ export function secureServing(options: SecureServingOptions): TlsServing {
           const pair = certificate();
           if (pair === undefined) return refuseHandshake(socket, onRefusal);
           present(server, pair);
+          if (presented.ca !== undefined) authorities.begins(socket, presented.ca);
           refusalTold = false;
         } catch (error) {
           const message = 'the serving certificate cannot be used';
@@ -105,9 +111,7 @@ export function secureServing(options: SecureServingOptions): TlsServing {
         }
         for (const listener of secure) listener.call(server, socket);
       });
-      server.on('secureConnection', (connection: TLSSocket) => {
-        if (presented.ca !== undefined) bundles.set(connection, presented.ca);
-      });
+      authorities.follow(server);
       // A client that gives up or does not speak TLS is no trouble of ours; Node closes its connection.
       server.on('tlsClientError', (_, connection) => connection.destroy());
       return server;

@@ -1,5 +1,6 @@
 /** The TLS settings of a configuration in the words of the TLS library. */
-import { getCiphers, type SecureVersion } from 'node:tls';
+import { createSecureContext, getCiphers, type SecureVersion } from 'node:tls';
+import { tls12Suites, tls13Suites } from '../../kube/client/tls-suites.js';
 
 export interface TlsConfiguration {
   readonly tlsMinVersion: string;
@@ -9,8 +10,9 @@ export interface TlsConfiguration {
 
 export interface TlsSettings {
   readonly minVersion: SecureVersion;
+  /** OpenSSL names, with colons between them. */
+  readonly ciphers: string;
   /** OpenSSL names, with colons between them; absent: the library's own choice. */
-  readonly ciphers?: string;
   readonly ecdhCurve?: string;
   /** What a person should know of them. */
   readonly warnings: readonly string[];
@@ -55,64 +57,103 @@ const suites: ReadonlyMap<string, { readonly openssl: string; readonly insecure?
   ['TLS_RSA_WITH_RC4_128_SHA', { openssl: 'RC4-SHA', insecure: true }],
 ]);
 
-/** By the number that IANA registered. */
+/** By the number that IANA registered: those that the reference accepts, and X448. */
 const groups: ReadonlyMap<number, string> = new Map([
   [23, 'P-256'],
   [24, 'P-384'],
   [25, 'P-521'],
   [29, 'X25519'],
   [30, 'X448'],
+  [4587, 'SecP256r1MLKEM768'],
+  [4588, 'X25519MLKEM768'],
+  [4589, 'SecP384r1MLKEM1024'],
 ]);
 
-/** What TLS 1.3 uses cannot be chosen away there, as OpenSSL names both kinds in one list. */
-const tls13Suites = ['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'];
+/**
+ * For a least version below 1.2, which the defaults would make a promise without effect: what such clients have that is
+ * nearest to them. OpenSSL's level 0 is what lets it speak the older versions at all.
+ */
+const beforeTls12 = [
+  'ECDHE-ECDSA-AES128-SHA',
+  'ECDHE-RSA-AES128-SHA',
+  'ECDHE-ECDSA-AES256-SHA',
+  'ECDHE-RSA-AES256-SHA',
+];
+const oldVersions = '@SECLEVEL=0';
 
-/** Throws for what the library does not know. */
-export function tlsSettings(configuration: TlsConfiguration): TlsSettings {
+/** Whether the TLS library can do key exchange in a group. */
+export type KnowsGroup = (name: string) => boolean;
+
+/** Throws for what nobody knows, and where nothing is left to choose from. */
+export function tlsSettings(
+  configuration: TlsConfiguration,
+  knowsGroup: KnowsGroup = libraryKnowsGroup,
+): TlsSettings {
   const { tlsMinVersion, tlsCipherSuites, tlsCurvePreferences } = configuration;
   const minVersion = versions.get(tlsMinVersion);
   if (minVersion === undefined) throw new Error(`unknown tls version ${JSON.stringify(tlsMinVersion)}`);
   const warnings: string[] = [];
   const ciphers = cipherList(tlsCipherSuites, minVersion, warnings);
-  const ecdhCurve = curveList(tlsCurvePreferences);
-  return {
-    minVersion,
-    ...(ciphers === undefined ? {} : { ciphers }),
-    ...(ecdhCurve === undefined ? {} : { ecdhCurve }),
-    warnings,
-  };
+  const ecdhCurve = groupList(tlsCurvePreferences, knowsGroup, warnings);
+  return { minVersion, ciphers, ...(ecdhCurve === undefined ? {} : { ecdhCurve }), warnings };
 }
 
-function cipherList(
-  names: readonly string[],
-  minVersion: SecureVersion,
-  warnings: string[],
-): string | undefined {
-  if (names.length === 0) return undefined;
+/** The suites of TLS 1.3 stand in every list: they cannot be chosen, and OpenSSL's list is of both kinds. */
+function cipherList(names: readonly string[], minVersion: SecureVersion, warnings: string[]): string {
+  const old = minVersion === 'TLSv1' || minVersion === 'TLSv1.1';
+  const chosen = chosenSuites(names, warnings);
+  if (minVersion === 'TLSv1.3') {
+    if (names.length > 0) warnings.push('TLS 1.3 has its own cipher suites: tlsCipherSuites is ignored');
+    return tls13Suites.join(':');
+  }
+  const older = names.length > 0 ? chosen : [...tls12Suites, ...(old ? beforeTls12 : [])];
+  return [...tls13Suites, ...older, ...(old ? [oldVersions] : [])].join(':');
+}
+
+function chosenSuites(names: readonly string[], warnings: string[]): string[] {
   const known = new Set(getCiphers());
-  const chosen: string[] = [];
+  const chosen = new Set<string>();
   for (const name of names) {
     const suite = suites.get(name);
     if (suite === undefined) throw new Error(`cipher suite ${name} is not supported or does not exist`);
     if (suite.insecure) warnings.push(`the cipher suite ${name} is insecure`);
     if (!known.has(suite.openssl.toLowerCase())) {
       warnings.push(`the cipher suite ${name} is not in this build's TLS library and is left out`);
-    } else if (!tls13Suites.includes(suite.openssl)) chosen.push(suite.openssl);
+    } else if (!tls13Suites.includes(suite.openssl)) chosen.add(suite.openssl);
   }
-  if (minVersion === 'TLSv1.3') {
-    warnings.push('TLS 1.3 has its own cipher suites: tlsCipherSuites is ignored');
-    return undefined;
-  }
-  return [...tls13Suites, ...new Set(chosen)].join(':');
+  return [...chosen];
 }
 
-function curveList(ids: readonly number[]): string | undefined {
+function groupList(ids: readonly number[], knowsGroup: KnowsGroup, warnings: string[]): string | undefined {
   if (ids.length === 0) return undefined;
-  const names = ids.map((id) => {
+  const wanted = ids.map((id) => {
     const name = groups.get(id);
-    if (name === undefined)
-      throw new Error(`the TLS library does not know the group ${id} of tlsCurvePreferences`);
-    return name;
+    if (name === undefined) {
+      const known = [...groups].map(([each, itsName]) => `${each} (${itsName})`).join(', ');
+      throw new Error(`tlsCurvePreferences: ${id} is not the number of a known group; known are ${known}`);
+    }
+    return { id, name };
   });
-  return names.join(':');
+  const usable = wanted.filter(({ name }) => knowsGroup(name));
+  const missing = wanted.filter((group) => !usable.includes(group));
+  const shown = missing.map(({ id, name }) => `${id} (${name})`).join(', ');
+  const library = `OpenSSL ${process.versions.openssl ?? ''} of Node ${process.versions.node}`;
+  if (usable.length === 0) {
+    throw new Error(
+      `tlsCurvePreferences: ${library} has none of the groups ${shown}; add 29 (X25519) or 23 (P-256), or use a newer Node`,
+    );
+  }
+  if (missing.length > 0) {
+    warnings.push(`tlsCurvePreferences: ${library} does not have ${shown}, which is left out`);
+  }
+  return usable.map(({ name }) => name).join(':');
+}
+
+function libraryKnowsGroup(name: string): boolean {
+  try {
+    createSecureContext({ ecdhCurve: name });
+    return true;
+  } catch {
+    return false;
+  }
 }

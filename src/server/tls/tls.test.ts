@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../async/index.js';
 import { generateKeyPem, makeCertificate } from '../../kube/client/x509/certificate.js';
@@ -14,18 +15,34 @@ import { tlsSettings } from './settings.js';
 
 const none = { tlsMinVersion: '', tlsCipherSuites: [], tlsCurvePreferences: [] };
 
+const strong = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+];
+
 describe('settings', () => {
   it.each([
-    ['', 'TLSv1.2'],
-    ['VersionTLS10', 'TLSv1'],
-    ['VersionTLS13', 'TLSv1.3'],
-  ])('version %j is %s', (tlsMinVersion, minVersion) => {
-    expect(tlsSettings({ ...none, tlsMinVersion })).toEqual({ minVersion, warnings: [] });
+    ['', 'TLSv1.2', strong],
+    ['VersionTLS12', 'TLSv1.2', strong],
+    ['VersionTLS13', 'TLSv1.3', strong.slice(0, 3)],
+  ])('version %j is %s with strong suites', (tlsMinVersion, minVersion, suites) => {
+    expect(tlsSettings({ ...none, tlsMinVersion })).toEqual({
+      minVersion,
+      ciphers: suites.join(':'),
+      warnings: [],
+    });
   });
   it.each([
     ['a version', { tlsMinVersion: 'SSL3' }, 'unknown tls version "SSL3"'],
     ['a suite', { tlsCipherSuites: ['X'] }, 'cipher suite X is not supported or does not exist'],
-    ['a group', { tlsCurvePreferences: [1] }, 'does not know the group 1'],
+    ['a group', { tlsCurvePreferences: [29, 1] }, '1 is not the number of a known group'],
   ])('%s that nobody knows', (_, wrong, message) => {
     expect(() => tlsSettings({ ...none, ...wrong })).toThrow(message);
   });
@@ -35,14 +52,39 @@ describe('settings', () => {
       tlsCipherSuites: ['TLS_RSA_WITH_AES_128_CBC_SHA', 'TLS_RSA_WITH_RC4_128_SHA'],
     });
     expect(weak.warnings.length).toBe(3);
-    expect(weak.ciphers?.split(':').at(-1)).toBe('AES128-SHA');
+    expect(weak.ciphers.split(':').at(-1)).toBe('AES128-SHA');
     const ignored = tlsSettings({
       ...none,
       tlsMinVersion: 'VersionTLS13',
       tlsCipherSuites: ['TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305'],
     });
-    expect([ignored.ciphers, ignored.warnings.length]).toEqual([undefined, 1]);
-    expect(tlsSettings({ ...none, tlsCurvePreferences: [29, 23] }).ecdhCurve).toBe('X25519:P-256');
+    expect(ignored.warnings.length).toBe(1);
+  });
+});
+
+describe('groups', () => {
+  const old = (name: string) => !name.includes('MLKEM');
+  it.each<[string, number[], (name: string) => boolean, string | undefined, number]>([
+    ['none chosen: the library decides', [], old, undefined, 0],
+    ['in the order of the configuration', [29, 23], old, 'X25519:P-256', 0],
+    ['a new one on a new library', [4588, 29], () => true, 'X25519MLKEM768:X25519', 0],
+    ['a new one on an old library is left out', [4588, 29], old, 'X25519', 1],
+    ['several are one warning', [4588, 4589, 23], old, 'P-256', 1],
+  ])('%s', (_, tlsCurvePreferences, knows, ecdhCurve, warnings) => {
+    const settings = tlsSettings({ ...none, tlsCurvePreferences }, knows);
+    expect(settings.ecdhCurve).toBe(ecdhCurve);
+    expect(settings.warnings.length).toBe(warnings);
+  });
+  it('nothing left is an error that says what to do', () => {
+    expect(() => tlsSettings({ ...none, tlsCurvePreferences: [4588] }, old)).toThrow(
+      /none of the groups 4588 \(X25519MLKEM768\); add 29 \(X25519\)/,
+    );
+  });
+  it('what this machine has makes a context, and what it lacks does not stop the start', () => {
+    const tlsCurvePreferences = [4587, 4588, 4589, 23, 24, 25, 29, 30];
+    const { ecdhCurve } = tlsSettings({ ...none, tlsCurvePreferences });
+    expect(ecdhCurve).toMatch(/P-256:P-384:P-521:X25519:X448$/);
+    expect(() => createSecureContext({ ecdhCurve })).not.toThrow();
   });
 });
 

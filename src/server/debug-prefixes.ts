@@ -1,0 +1,23 @@
+/** The debugging endpoints that answer that they are disabled, instead of not being there, where nobody may use them. */
+import { plainError } from './answers.js';
+import type { Route } from './routes.js';
+
+export const debugPrefixes: readonly string[] = [
+  '/run/',
+  '/exec/',
+  '/attach/',
+  '/portForward/',
+  '/containerLogs/',
+  '/runningpods/',
+  '/debug/pprof/',
+  '/logs/',
+];
+
+export function switchedOff(path: string, message: string): Route {
+  return { kind: 'plain', path, handle: () => plainError(405, message) };
+}
+
+/** For a port with all of them disabled. */
+export function disabledDebugRoutes(): Route[] {
+  return debugPrefixes.map((path) => switchedOff(path, 'Debug endpoints are disabled.'));
+}

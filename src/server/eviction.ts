@@ -1,0 +1,53 @@
+/** Decides which connection gives its place to a new one. */
+import { isIPv6 } from 'node:net';
+
+export interface Place {
+  /** Whom the connection counts for. */
+  readonly client: string;
+  /** Whether no request on it has been let in. */
+  readonly isStranger: boolean;
+  /** Whether a request that was let in is under way, or what it became. */
+  readonly isBusy: boolean;
+}
+
+export interface PlaceLimits {
+  readonly connections: number;
+  readonly strangersPerAddress: number;
+}
+
+/**
+ * Undefined: there is room. The places come oldest first; the newcomer is one of them and gives its own place where
+ * all others are busy. Strangers go before clients that were let in once, those of the client that has most of them
+ * before others, and the oldest of these first: who opens many connections to say nothing on them loses his own.
+ */
+export function placeToGive<P extends Place>(
+  places: readonly P[],
+  newcomer: P,
+  { connections, strangersPerAddress }: PlaceLimits,
+): P | undefined {
+  const free = places.filter((place) => !place.isBusy && place !== newcomer);
+  const strangers = free.filter(({ isStranger }) => isStranger);
+  const own = strangers.filter(({ client }) => client === newcomer.client);
+  if (own.length >= strangersPerAddress) return own[0];
+  if (places.length <= connections) return undefined;
+  return oldestOfGreediest(strangers.length > 0 ? strangers : free) ?? newcomer;
+}
+
+function oldestOfGreediest<P extends Place>(places: readonly P[]): P | undefined {
+  const counts = new Map<string, number>();
+  for (const { client } of places) counts.set(client, (counts.get(client) ?? 0) + 1);
+  const most = Math.max(...counts.values());
+  return places.find(({ client }) => counts.get(client) === most);
+}
+
+/** Whom an address counts for: in IPv6 each client has a whole network of 64 bits. */
+export function clientOf(address: string | undefined): string {
+  if (address === undefined) return '';
+  if (!isIPv6(address) || address.startsWith('::ffff:')) return address;
+  const [head = '', tail] = address.split('%', 1).join('').split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - after.length);
+  const all = [...groups, ...Array<string>(zeros).fill('0'), ...after];
+  return `${all.slice(0, 4).join(':')}::/64`;
+}

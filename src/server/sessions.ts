@@ -1,0 +1,27 @@
+/** Counts the answers without a foreseeable end, so that they leave room for the others. */
+import { type Answer, text } from './answers.js';
+
+export class Sessions {
+  readonly #limit: number;
+  #open = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** The answer to a request for one more; undefined while there is room. */
+  refusal(): Answer | undefined {
+    if (this.#open < this.#limit) return undefined;
+    const { headers, ...answer } = text(429, `too many streams: ${this.#limit} are open`);
+    return { ...answer, headers: { ...headers, 'Retry-After': '60' } };
+  }
+
+  async during(session: () => Promise<void>): Promise<void> {
+    this.#open++;
+    try {
+      await session();
+    } finally {
+      this.#open--;
+    }
+  }
+}

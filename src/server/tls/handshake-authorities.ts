@@ -1,0 +1,141 @@
+/**
+ * Remembers which authorities the certificate of each connection was judged by, and ends connections whose authorities
+ * are no longer the current ones. The TLS library judges a chain once, in the handshake, with all of its rules (length
+ * of the path, constraints of names, purposes); nothing here repeats them, so a judgement counts for its bundle alone.
+ */
+import { X509Certificate } from 'node:crypto';
+import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { PeerCertificate, TLSSocket } from 'node:tls';
+import type { CaBundle } from './ca-bundle.js';
+
+/** What a client sent in its handshake. */
+export interface PeerChain {
+  readonly leaf: X509Certificate;
+  readonly intermediates: readonly X509Certificate[];
+}
+
+/** A handshake in which the client showed a certificate. */
+export interface Handshake {
+  /** What it was judged by. */
+  readonly bundle: CaBundle;
+  readonly peer: PeerChain;
+}
+
+/** Whether any chain of the client's certificate still leads to the bundle. */
+export type LeadsTo = (peer: PeerChain, bundle: CaBundle) => boolean;
+
+interface Secured extends Handshake {
+  /** Answers that are still to be given. */
+  readonly responses: Set<ServerResponse>;
+  upgraded: boolean;
+  /** Ends with its last answer. */
+  retired: boolean;
+}
+
+export class HandshakeAuthorities {
+  /** By the client's end, which is the same for a connection and for the TLS in it. */
+  readonly #handshakes = new Map<string, CaBundle>();
+  readonly #secured = new Map<TLSSocket, Secured>();
+  readonly #current: () => CaBundle | undefined;
+
+  constructor(current: () => CaBundle | undefined) {
+    this.#current = current;
+  }
+
+  /** The connection's handshake begins, and is done with this bundle whenever it ends. */
+  begins(socket: Socket, bundle: CaBundle): void {
+    const end = clientEnd(socket);
+    this.#handshakes.set(end, bundle);
+    socket.once('close', () => {
+      if (this.#handshakes.get(end) === bundle) this.#handshakes.delete(end);
+    });
+  }
+
+  follow(server: Server): void {
+    server.on('secureConnection', (connection: TLSSocket) => this.#secure(connection));
+    server.on('request', ({ socket }, response) => {
+      // Servers of TLS hand out TLS sockets, under a wider type.
+      const secured = this.#secured.get(socket as TLSSocket);
+      if (secured === undefined) return;
+      secured.responses.add(response);
+      if (secured.retired) response.shouldKeepAlive = false;
+      response.once('close', () => {
+        secured.responses.delete(response);
+        if (secured.retired && secured.responses.size === 0) socket.destroySoon();
+      });
+    });
+    // A listener where there is no other would take the place of an answer.
+    server.once('listening', () => {
+      if (server.listenerCount('upgrade') === 0) return;
+      server.prependListener('upgrade', (_, socket: Duplex) => {
+        const secured = this.#secured.get(socket as TLSSocket);
+        if (secured !== undefined) secured.upgraded = true;
+      });
+    });
+  }
+
+  handshakeOf(connection: TLSSocket): Handshake | undefined {
+    return this.#secured.get(connection);
+  }
+
+  /**
+   * The current authorities are others now. A client whose certificate leads to none of them is cut off, in the middle
+   * of a stream, too. Others have to connect again, after the answers that they wait for; their streams go on.
+   */
+  changed(leadsTo: LeadsTo): void {
+    const bundle = this.#current();
+    for (const [connection, secured] of this.#secured) {
+      if (secured.bundle === bundle) continue;
+      if (bundle === undefined || !leadsTo(secured.peer, bundle)) connection.destroy();
+      else this.#retire(connection, secured);
+    }
+  }
+
+  #secure(connection: TLSSocket): void {
+    const end = clientEnd(connection);
+    const bundle = this.#handshakes.get(end);
+    this.#handshakes.delete(end);
+    const peer = bundle === undefined ? undefined : peerChain(connection);
+    // Without a certificate there is no judgement that could become old.
+    if (bundle === undefined || peer === undefined) return;
+    if (bundle !== this.#current()) {
+      connection.destroy();
+      return;
+    }
+    this.#secured.set(connection, { bundle, peer, responses: new Set(), upgraded: false, retired: false });
+    connection.once('close', () => this.#secured.delete(connection));
+  }
+
+  #retire(connection: TLSSocket, secured: Secured): void {
+    secured.retired = true;
+    if (secured.upgraded) return;
+    if (secured.responses.size === 0) connection.destroySoon();
+    for (const response of secured.responses) response.shouldKeepAlive = false;
+  }
+}
+
+const mostIntermediates = 8;
+
+/** `getPeerX509Certificate` is left alone: by version of Node it tells no issuers, or only the first time. */
+function peerChain(connection: TLSSocket): PeerChain | undefined {
+  let current: PeerCertificate & { issuerCertificate?: PeerCertificate } =
+    connection.getPeerCertificate(true);
+  // The declared type promises bytes; a client without a certificate has none.
+  if ((current.raw as Buffer | undefined) === undefined) return undefined;
+  const leaf = new X509Certificate(current.raw);
+  const intermediates: X509Certificate[] = [];
+  while (intermediates.length < mostIntermediates) {
+    const issuer = current.issuerCertificate;
+    // A root names itself as its issuer.
+    if (issuer?.raw === undefined || issuer.raw.equals(current.raw)) break;
+    intermediates.push(new X509Certificate(issuer.raw));
+    current = issuer;
+  }
+  return { leaf, intermediates };
+}
+
+function clientEnd({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
