@@ -15,6 +15,7 @@ import { killContainer } from './kill.js';
 import { killPod } from './kill-pod.js';
 import { hasStarts, type PodPlan } from './pod-plan.js';
 import { resizePod } from './resize/resize-pod.js';
+import type { ResizeRetries } from './resize/resize-retries.js';
 import { createSandbox, readPodIps, type Sandbox, type SandboxPorts, sandboxFailure } from './sandbox.js';
 import { startPlannedContainers } from './start-planned.js';
 import type { StartTickets } from './start-tickets.js';
@@ -28,6 +29,7 @@ export interface SyncPorts extends SandboxPorts {
   /** Has the pod read anew although its state is the same. */
   readonly reinspect: ((uid: string) => void) | undefined;
   readonly podCgroups: PodCgroupResizing | undefined;
+  readonly resizeRetries: ResizeRetries;
 }
 
 export interface SyncRequest {

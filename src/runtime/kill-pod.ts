@@ -1,5 +1,5 @@
 /** Ends a pod in the runtime: all running containers at once, in their order, then every sandbox. */
-import { errorText } from '../async/index.js';
+import { errorText, throwIfCancelled } from '../async/index.js';
 import { isNotFound, type ObservedPod, type ObservedPodStatus } from '../cri/index.js';
 import type { Pod } from '../kube/index.js';
 import { SyncFailure, type SyncStepResult } from './contracts.js';
@@ -15,7 +15,10 @@ export interface PodKill {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One result for each container that ran and one for each sandbox that could not be stopped, or one for all. */
+/**
+ * One result for each container that ran and one for each sandbox that could not be stopped, or one for all. Rejects with
+ * Cancelled when the signal is aborted.
+ */
 export async function killPod(ports: KillPorts, kill: PodKill): Promise<SyncStepResult[]> {
   const running: { readonly id: string; readonly name: string }[] = [];
   for (const { id, name, state } of kill.observed.containers) {
@@ -33,6 +36,7 @@ export async function killPod(ports: KillPorts, kill: PodKill): Promise<SyncStep
       }
     }),
   );
+  throwIfCancelled(kill.signal);
   const failures: SyncStepResult[] = [];
   for (const sandbox of kill.observed.sandboxes) {
     const failure = await stopSandbox(ports, kill, sandbox.id);
@@ -60,6 +64,7 @@ async function stopSandbox(ports: KillPorts, kill: PodKill, id: string): Promise
     await (ports.ends?.sandbox(stop, kill.signal) ?? stop());
   } catch (error) {
     if (!isNotFound(error)) {
+      throwIfCancelled(kill.signal);
       timeline.record({
         ...entry,
         kind: 'problem',

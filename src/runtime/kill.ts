@@ -7,6 +7,7 @@ import { recordContainerEvent } from './container-events.js';
 import type { AnyContainer, LifecycleHooks } from './contracts.js';
 import type { EndTurns } from './end-turns.js';
 import { type GracePeriod, gracePeriod, minimumGracePeriodSeconds } from './grace.js';
+import type { InterruptedKills, KillProgress } from './interrupted-kills.js';
 import type { KillReason } from './pod-plan.js';
 import { checkedContainerStatus } from './response-checks.js';
 import { restorePod } from './restored-pod.js';
@@ -21,6 +22,8 @@ export interface KillPorts {
   readonly background: TaskGroup;
   /** The order of pods that end at once; without it they have none. */
   readonly ends?: EndTurns | undefined;
+  /** Kills that a shorter grace period or the pod's own end cut off; the next kill goes on from there. */
+  readonly interrupted?: InterruptedKills | undefined;
 }
 
 export interface ContainerKill {
@@ -44,8 +47,21 @@ interface Target {
   readonly container: AnyContainer;
 }
 
-/** Rejects when the runtime could not stop the container; a container that is gone counts as stopped. */
+/**
+ * Rejects when the runtime could not stop the container; a container that is gone counts as stopped. Cancelled, it can be
+ * repeated with another grace period: the preStop hook runs once and the event is told once.
+ */
 export async function killContainer(ports: KillPorts, kill: ContainerKill): Promise<void> {
+  const progress = ports.interrupted?.take(kill.id) ?? {};
+  try {
+    await stopContainer(ports, kill, progress);
+  } catch (error) {
+    if (kill.signal?.aborted === true) ports.interrupted?.put(kill.id, progress);
+    throw error;
+  }
+}
+
+async function stopContainer(ports: KillPorts, kill: ContainerKill, progress: KillProgress): Promise<void> {
   const { cri, clock, timeline } = ports;
   const target = await resolveTarget(ports, kill);
   if (target === undefined) {
@@ -60,14 +76,17 @@ export async function killContainer(ports: KillPorts, kill: ContainerKill): Prom
     overrideSeconds: kill.graceOverrideSeconds,
   });
   const message = kill.message || `Stopping container ${container.name}`;
-  recordContainerEvent(timeline, pod, container.name, {
-    type: 'Normal',
-    reason: 'Killing',
-    message,
-    containerId: kill.id,
-  });
+  if (progress.isAnnounced !== true) {
+    progress.isAnnounced = true;
+    recordContainerEvent(timeline, pod, container.name, {
+      type: 'Normal',
+      reason: 'Killing',
+      message,
+      containerId: kill.id,
+    });
+  }
   const startedMs = clock.monotonic();
-  const leftSeconds = await spendGrace(ports, kill, target, grace);
+  const leftSeconds = await spendGrace(ports, kill, target, grace, progress);
   const timeoutSeconds = Math.max(leftSeconds, minimumGracePeriodSeconds);
   const entry = {
     kind: 'effect',
@@ -84,6 +103,7 @@ export async function killContainer(ports: KillPorts, kill: ContainerKill): Prom
     else await stop();
   } catch (error) {
     if (!isNotFound(error)) {
+      throwIfCancelled(kill.signal);
       timeline.record({
         ...entry,
         kind: 'problem',
@@ -128,6 +148,7 @@ async function spendGrace(
   kill: ContainerKill,
   target: Target,
   grace: GracePeriod,
+  progress: KillProgress,
 ): Promise<number> {
   const { clock } = ports;
   let leftSeconds = grace.seconds;
@@ -138,7 +159,10 @@ async function spendGrace(
     leftSeconds -= Math.trunc((clock.monotonic() - sinceMs) / 1000);
   };
   if (target.container.lifecycle?.preStop !== undefined) {
-    await spend((limitMs) => runPreStop(ports, kill, target, limitMs));
+    await spend(async (limitMs) => {
+      progress.preStop ??= startPreStop(ports, kill, target);
+      await atMost(clock, limitMs, progress.preStop, kill.signal);
+    });
   }
   const turns = kill.turns;
   if (turns !== undefined) {
@@ -147,11 +171,11 @@ async function spendGrace(
   return leftSeconds;
 }
 
-async function runPreStop(
+/** Resolves when the hook has ended; it runs on when nobody waits for it any more. */
+async function startPreStop(
   ports: KillPorts,
   kill: ContainerKill,
   { pod, container }: Target,
-  limitMs: number,
 ): Promise<void> {
   const { clock, timeline, hooks, background } = ports;
   const entry = {
@@ -196,10 +220,9 @@ async function runPreStop(
       durationMs: clock.monotonic() - startedMs,
     });
   };
-  const ended = new Promise<void>((resolve) => {
+  await new Promise<void>((resolve) => {
     background.start(`preStop ${formatPod(pod)}/${container.name}`, (signal) => run(signal).finally(resolve));
     // A stopped group starts nothing, and nobody would ever resolve.
     if (background.signal.aborted) resolve();
   });
-  await atMost(clock, limitMs, ended, kill.signal);
 }

@@ -1,5 +1,5 @@
 /** The link in the flat directory of container logs that log collectors of a node read. */
-import { statSync, symlinkSync } from 'node:fs';
+import { lstatSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Pod } from '../kube/index.js';
 import { isMissing } from './logs/file-error.js';
@@ -23,10 +23,10 @@ export function linkContainerLog(logPath: string, linkPath: string): void {
   if (exists(logPath)) symlinkSync(logPath, linkPath);
 }
 
-/** What cannot be told is taken to be there. */
+/** What cannot be told is taken to be there. A link is not followed: it may lead to a server that does not answer. */
 function exists(path: string): boolean {
   try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch (error) {
     return !isMissing(error);
   }

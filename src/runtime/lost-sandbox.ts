@@ -1,8 +1,9 @@
 /** Tells a container that cannot start from a sandbox that ended under it, which is not the container's fault. */
-import { rm } from 'node:fs/promises';
 import { type Clock, sleep } from '../async/index.js';
 import { type CriRuntime, isNotFound, type ObservedPodStatus, PodSandboxState } from '../cri/index.js';
+import { linuxHost } from '../host/index.js';
 import type { Timeline } from '../timeline/index.js';
+import { removeIfThere } from './logs/compress.js';
 
 /** Nothing can start in this sandbox any more; the next look at the pod finds that it needs a new one. */
 export class SandboxLost extends Error {
@@ -108,7 +109,7 @@ async function discard(
 ): Promise<void> {
   try {
     await cri.removeContainer({ containerId });
-    if (logPath !== '') await rm(logPath, { force: true });
+    if (logPath !== '') await removeIfThere(linuxHost().files, logPath);
   } catch (error) {
     // The sandbox is lost either way, and with it whatever could not be removed now.
     timeline.record({

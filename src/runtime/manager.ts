@@ -18,6 +18,7 @@ import type {
   SyncStepResult,
 } from './contracts.js';
 import { EndTurns, endsAtOnce } from './end-turns.js';
+import { InterruptedKills } from './interrupted-kills.js';
 import { killContainer } from './kill.js';
 import { killPod } from './kill-pod.js';
 import { listPod, listPods, type ObservePorts, podStatus, readPod } from './observe.js';
@@ -26,6 +27,7 @@ import { planPod } from './plan.js';
 import type { ReadingById } from './pleg/index.js';
 import { describePlan, hasActions, type PodPlan } from './pod-plan.js';
 import type { ActuatedResources } from './resize/index.js';
+import { ResizeRetries } from './resize/resize-retries.js';
 import { StartTickets } from './start-tickets.js';
 import type { PodSyncResult } from './sync-result.js';
 import { type RuntimeVersion, readVersion } from './version.js';
@@ -106,6 +108,7 @@ export class RuntimeManager {
       remover: options.remover,
       gate: new PatientGate({ clock, width: startsAtOnce, patienceMs: startPatienceMs }),
       ends: new EndTurns({ clock, width: endsAtOnce(startsAtOnce) }),
+      interrupted: new InterruptedKills(),
       crashLoop: options.crashLoop,
       podLogsDir: options.podLogsDir,
       containerLogsDir: options.containerLogsDir,
@@ -115,6 +118,7 @@ export class RuntimeManager {
       actuated: options.actuated,
       reinspect: options.reinspect,
       podCgroups: options.podCgroups,
+      resizeRetries: new ResizeRetries(),
       runtimeHandler: options.runtimeHandler ?? (() => Promise.resolve('')),
       terminationMessage: options.terminationMessage,
       tickets: new StartTickets(),
@@ -182,6 +186,7 @@ export class RuntimeManager {
   /** What a sync of the pod would do. */
   plan(pod: Pod, status: ObservedPodStatus, restartingAllContainers: boolean): PodPlan {
     const { actuated } = this.#ports;
+    actuated?.podGoesOn(pod, status);
     return planPod({ pod, status, probes: this.#probes, restartingAllContainers, actuated });
   }
 
@@ -209,6 +214,8 @@ export class RuntimeManager {
       const steps = await killPod(this.#ports, { pod, observed, graceOverrideSeconds, because, signal });
       this.#ports.tickets.forget(uid);
       this.#ports.creations.forget(uid);
+      this.#ports.resizeRetries.forget(uid);
+      this.#ports.interrupted?.forget(observed.containers.map(({ id }) => id));
       return { steps };
     } finally {
       this.#ending.delete(uid);

@@ -1,4 +1,5 @@
 /** What the agent has made for pods and no look has shown yet, so that a look can ask for it by its id. */
+import { BoundedMap } from '../async/index.js';
 import type { PodSandboxStatus } from '../cri/index.js';
 import type { PodParts } from './pleg/index.js';
 
@@ -21,7 +22,7 @@ const maxPods = 10_000;
 const nothing: PodParts = { sandboxIds: [], containers: [] };
 
 export class OwnCreations {
-  readonly #byPod = new Map<string, Creations>();
+  readonly #byPod = new BoundedMap<string, Creations>({ maxEntries: maxPods });
 
   addSandbox(podUid: string, id: string): void {
     this.#of(podUid).sandboxes.set(id, undefined);
@@ -74,12 +75,6 @@ export class OwnCreations {
     if (known !== undefined) return known;
     const created: Creations = { sandboxes: new Map(), containers: new Map() };
     this.#byPod.set(podUid, created);
-    if (this.#byPod.size > maxPods) {
-      for (const oldest of this.#byPod.keys()) {
-        this.#byPod.delete(oldest);
-        break;
-      }
-    }
     return created;
   }
 }

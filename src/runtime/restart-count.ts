@@ -1,9 +1,8 @@
 /** Says how often a container was started before, from its newest instance or from the logs that it left. */
-import { readdirSync } from 'node:fs';
 import { newestContainer, type ObservedPodStatus } from '../cri/index.js';
+import { entriesIn, linuxHost } from '../host/index.js';
 import type { Pod } from '../kube/index.js';
 import { containerLogDirectory } from './config/paths.js';
-import { isMissing } from './logs/file-error.js';
 
 /** Above this a number in a file name was not written by the agent. */
 const largestRestartCount = 2_147_483_646;
@@ -20,20 +19,24 @@ export function restartCountFromLogs(fileNames: readonly string[]): number {
 }
 
 /** Logs outlive a runtime that forgot its containers; without them, or a place for them, the count starts at zero. */
-export function restartCount(
+export async function restartCount(
   status: ObservedPodStatus,
   pod: Pod,
   containerName: string,
   podLogsDir: string,
   onProblem: (error: unknown) => void,
-): number {
+): Promise<number> {
   const newest = newestContainer(status, containerName);
   if (newest !== undefined) return newest.restartCount + 1;
   if (podLogsDir === '') return 0;
+  let next = 0;
   try {
-    return restartCountFromLogs(readdirSync(containerLogDirectory(podLogsDir, pod, containerName)));
+    const folder = containerLogDirectory(podLogsDir, pod, containerName);
+    for await (const entries of entriesIn(linuxHost(), folder))
+      next = Math.max(next, restartCountFromLogs(entries.map(({ name }) => name)));
+    return next;
   } catch (error) {
-    if (!isMissing(error)) onProblem(error);
-    return 0;
+    onProblem(error);
+    return next;
   }
 }

@@ -5,13 +5,19 @@ import {
   criLabels,
   type ObservedPod,
 } from '../cri/index.js';
-import type { Container, ContainerPort, LifecycleHandler, Pod } from '../kube/index.js';
+import {
+  type Container,
+  type ContainerPort,
+  type LifecycleHandler,
+  type Pod,
+  parseJson,
+} from '../kube/index.js';
 
 /** The pod and the container, as far as killing the container needs them. The pod's spec names no container. */
 export function restorePod(status: CriContainerStatus): { readonly pod: Pod; readonly container: Container } {
   const { labels, annotations } = status;
-  const preStop = parseJson<LifecycleHandler>(annotations[criAnnotations.preStopHandler]);
-  const ports = parseJson<ContainerPort[]>(annotations[criAnnotations.ports]);
+  const preStop = readAnnotation<LifecycleHandler>(annotations[criAnnotations.preStopHandler]);
+  const ports = readAnnotation<ContainerPort[]>(annotations[criAnnotations.ports]);
   const terminationGracePeriodSeconds = parseSeconds(annotations[criAnnotations.podTerminationGracePeriod]);
   const deletionGracePeriodSeconds = parseSeconds(annotations[criAnnotations.podDeletionGracePeriod]);
   const container: Container = {
@@ -48,10 +54,10 @@ export function stubPod(observed: ObservedPod): Pod {
 }
 
 /** The annotations were written from objects of this shape; text that is none of theirs counts as absent. */
-function parseJson<T extends object>(text: string | undefined): T | undefined {
+function readAnnotation<T extends object>(text: string | undefined): T | undefined {
   if (text === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseJson(text);
     // Only the agent writes these annotations, from a value of type T.
     return typeof value === 'object' && value !== null ? (value as T) : undefined;
   } catch {

@@ -1,10 +1,11 @@
 /** Numbers that pods draw at their first start, so that those who came first also finish first. */
+import { BoundedMap } from '../async/index.js';
 
 /** More pods than any node has; beyond it the oldest number is forgotten and drawn anew. */
 const maxTickets = 10_000;
 
 export class StartTickets {
-  readonly #tickets = new Map<string, number>();
+  readonly #tickets = new BoundedMap<string, number>({ maxEntries: maxTickets });
   #next = 0;
 
   /** The pod's number, drawn now if it has none. */
@@ -13,12 +14,6 @@ export class StartTickets {
     if (known !== undefined) return known;
     const ticket = this.#next++;
     this.#tickets.set(podUid, ticket);
-    if (this.#tickets.size > maxTickets) {
-      for (const oldest of this.#tickets.keys()) {
-        this.#tickets.delete(oldest);
-        break;
-      }
-    }
     return ticket;
   }
 

@@ -92,7 +92,7 @@ async function buildConfig(
   image: EnsuredImage,
 ): ReturnType<PodConfigs['container']> {
   const { pod, container, status, podIps, imageVolumes, runtimeHandler } = start;
-  const count = restartCount(status, pod, container.name, ports.podLogsDir, (error) =>
+  const count = await restartCount(status, pod, container.name, ports.podLogsDir, (error) =>
     note(ports, start, 'Could not read earlier logs to count restarts', error),
   );
   const built = await failAs(ports, start, 'CreateContainerConfigError', async () => {
@@ -248,8 +248,9 @@ async function runPostStart(ports: StartPorts, start: ContainerStart, id: string
       durationMs: clock.monotonic() - startedMs,
     });
   } catch (error) {
-    // A hook that ends with the agent has not failed, and its container runs on.
+    // Cancelled, not failed: the container runs on, or the pod's termination stops it with the grace that was asked for.
     throwIfCancelled(ports.background.signal);
+    throwIfCancelled(signal);
     const reason = 'FailedPostStartHook';
     happened(ports, start, reason, 'PostStartHook failed', id, 'Warning');
     try {

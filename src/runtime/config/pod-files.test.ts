@@ -1,9 +1,22 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { fstatSync, writeSync } from 'node:fs';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   createTerminationLog,
+  type HostsFileCalls,
   makeLogDirectory,
   readNodeFile,
   readVolumeFile,
@@ -50,6 +63,47 @@ describe('files of a pod', () => {
     expect((await stat(path)).mtimeMs).toBe(1_000_000);
     writeHostsFile(path, 'diff\n');
     expect(await readFile(path, 'utf8')).toBe('diff\n');
+  });
+
+  describe('a hosts file on a full disk', () => {
+    /** Has room for so many bytes beyond the end of the file, and takes what is within it. */
+    const roomFor = (bytes: number, code = 'ENOSPC'): HostsFileCalls => {
+      let roomBytes = bytes;
+      return {
+        write: (file, content, at, length, position) => {
+          const within = Math.max(0, fstatSync(file).size - position);
+          const written = Math.min(length, within > 0 ? within : roomBytes);
+          if (written === 0)
+            throw Object.assign(new Error(`${code}: no space left on device, write`), { code });
+          if (within === 0) roomBytes -= written;
+          return writeSync(file, content, at, written, position);
+        },
+      };
+    };
+
+    it.each<[string, string | undefined, number]>([
+      ['is not there when it is new', undefined, 0],
+      ['is not there when a part of it would fit', undefined, 5],
+      ['keeps its old content when it grows', 'old\n', 0],
+      ['keeps its old content when a part of the new would fit', 'old\n', 5],
+    ])('%s, and the error names it and the cause', async (_, before, roomBytes) => {
+      const path = join(root, 'pod/etc-hosts');
+      if (before !== undefined) writeHostsFile(path, before);
+      expect(() => writeHostsFile(path, 'a longer content\n', roomFor(roomBytes))).toThrow(
+        `the hosts file ${path} cannot be written: ENOSPC: no space left on device, write`,
+      );
+      expect(await readdir(join(root, 'pod'))).toEqual(before === undefined ? [] : ['etc-hosts']);
+      if (before !== undefined) expect(await readFile(path, 'utf8')).toBe(before);
+      writeHostsFile(path, 'a longer content\n', roomFor(100));
+      expect(await readFile(path, 'utf8')).toBe('a longer content\n');
+    });
+
+    it('is replaced where it need not grow', async () => {
+      const path = join(root, 'etc-hosts');
+      writeHostsFile(path, 'a longer content\n');
+      writeHostsFile(path, 'short\n', roomFor(0));
+      expect(await readFile(path, 'utf8')).toBe('short\n');
+    });
   });
 
   it('a hosts file is not written through a link', async () => {
@@ -104,9 +158,9 @@ describe('readVolumeFile', () => {
     ['escaping', 'ENOENT'],
     ['../secret', 'ENOENT'],
     ['missing', 'ENOENT'],
-    ['loop', 'leads through more than 40 links'],
+    ['loop', 'leads through more than 40'],
     ['directory', 'is not a regular file'],
-    ['', 'lies outside of its volume'],
+    ['', 'is not a regular file'],
   ])('refuses %s', async (path, message) => {
     await expect(readVolumeFile(join(root, 'volume'), path)).rejects.toThrow(message);
   });

@@ -15,16 +15,19 @@ import {
   mkdirSync,
   openSync,
   readSync,
+  renameSync,
+  rmSync,
   writeSync,
 } from 'node:fs';
-import { type FileHandle, open, readlink, realpath } from 'node:fs/promises';
-import { dirname, isAbsolute, join, sep } from 'node:path';
+import { type FileHandle, open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { errorText } from '../../async/index.js';
+import { holdBelow, linuxHost, readWhole, temporarySuffix } from '../../host/index.js';
 import { isMissing } from '../logs/file-error.js';
 
 /** Anything longer than this is not the configuration file it should be. */
 const configFileMaxBytes = 10 * 1024 * 1024;
 const envFileMaxBytes = 1024 * 1024;
-const maxLinks = 40;
 
 /** A log directory with mode 0755 whatever the umask is: log collectors must be able to enter it. */
 export function makeLogDirectory(path: string): void {
@@ -42,29 +45,108 @@ export async function readNodeFile(path: string): Promise<string> {
   }
 }
 
+/** The file system may be full: a test has one that is. */
+export interface HostsFileCalls {
+  readonly write: (file: number, content: Buffer, at: number, length: number, position: number) => number;
+}
+
 /**
- * Brings the hosts file of a pod to the given content.
+ * Brings the hosts file of a pod to the given content, or leaves it as it was and says why it could not.
  *
- * The file is rewritten in place: running containers of the pod have this very inode mounted, and
+ * A file that is there is rewritten in place: running containers of the pod have this very inode mounted, and
  * one renamed over it would never reach them. What they might see half-written is kept short: equal
  * content is left alone, and the file is cut to its new length after writing, so that it never is empty.
  */
-export function writeHostsFile(path: string, content: string): void {
-  const file = openHostsFile(path);
+export function writeHostsFile(
+  path: string,
+  content: string,
+  calls: HostsFileCalls = { write: writeSync },
+): void {
+  const wanted = Buffer.from(content, 'utf8');
   try {
-    const wanted = Buffer.from(content, 'utf8');
-    const { size, mode } = fstatSync(file);
+    const file = openHostsFile(path);
+    if (file === undefined) createHostsFile(path, wanted, calls);
+    else rewriteHostsFile(file, path, wanted, calls);
+  } catch (error) {
+    // What a failed write says of itself does not name the file.
+    throw new Error(`the hosts file ${path} cannot be written: ${errorText(error)}`, { cause: error });
+  }
+}
+
+function rewriteHostsFile(file: number, path: string, wanted: Buffer, calls: HostsFileCalls): void {
+  try {
+    const { size, mode, isRegular } = factsOf(file);
+    if (!isRegular) throw new Error(`${path} is not a regular file`);
     if ((mode & 0o777) !== 0o644) fchmodSync(file, 0o644);
-    if (size === wanted.length && wanted.equals(readWhole(file, size))) return;
-    writeWhole(file, wanted);
-    if (size > wanted.length) ftruncateSync(file, wanted.length);
+    if (size > configFileMaxBytes) ftruncateSync(file, configFileMaxBytes);
+    const before = readContent(file, Math.min(size, configFileMaxBytes));
+    if (wanted.equals(before)) return;
+    try {
+      // Empty lines take the room that the longer content needs while the old one is still whole.
+      const growth = Buffer.alloc(Math.max(0, wanted.length - before.length), '\n');
+      writeWhole(file, growth, calls, before.length);
+      writeWhole(file, wanted, calls, 0);
+      ftruncateSync(file, wanted.length);
+    } catch (error) {
+      restore(file, before, calls);
+      throw error;
+    }
   } finally {
     closeSync(file);
   }
 }
 
-function openHostsFile(path: string): number {
-  const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
+/** The room that the old content has is still its own. */
+function restore(file: number, before: Buffer, calls: HostsFileCalls): void {
+  try {
+    writeWhole(file, before, calls, 0);
+  } catch {
+    // The first failure says what is wrong with this disk.
+  }
+  ftruncateSync(file, before.length);
+}
+
+/** Nobody has it mounted yet: it appears whole or not at all. */
+function createHostsFile(path: string, wanted: Buffer, calls: HostsFileCalls): void {
+  const temporary = `${path}${temporarySuffix}`;
+  rmSync(temporary, { force: true });
+  try {
+    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+    const file = openIn(temporary, flags);
+    try {
+      fchmodSync(file, 0o644);
+      writeWhole(file, wanted, calls, 0);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(temporary, path);
+  } catch (error) {
+    // On a full disk the bytes that were written would take room for nothing.
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+function factsOf(file: number): {
+  readonly size: number;
+  readonly mode: number;
+  readonly isRegular: boolean;
+} {
+  const stats = fstatSync(file);
+  return { size: stats.size, mode: stats.mode, isRegular: stats.isFile() };
+}
+
+/** Undefined when there is none. */
+function openHostsFile(path: string): number | undefined {
+  try {
+    return openSync(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function openIn(path: string, flags: number): number {
   try {
     return openSync(path, flags, 0o644);
   } catch (error) {
@@ -89,55 +171,22 @@ export function createTerminationLog(directory: string): string {
 }
 
 /**
- * The text of a file in a volume. Links and `..` are followed as if the volume were all there is. The
- * pod may change its links while this reads, so where the opened file really lies is looked at once
- * more. Pipes and devices are errors.
+ * The text of a file in a volume. Links and `..` are followed as if the volume were all there is, and each directory on the
+ * way is held, as the pod may change its links meanwhile. Pipes and devices are errors.
  */
 export async function readVolumeFile(volumeDirectory: string, path: string): Promise<string> {
-  const root = await realpath(volumeDirectory);
-  const resolved = await resolveWithin(root, path);
-  const file = await open(resolved, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  const held = await holdBelow(linuxHost(), volumeDirectory, path, { absoluteLinks: 'of the directory' });
   try {
-    const real = await realpath(`/proc/self/fd/${file.fd}`);
-    if (!real.startsWith(root + sep)) throw new Error(`file "${path}" lies outside of its volume`);
-    if (!(await file.stat()).isFile()) throw new Error(`"${path}" is not a regular file`);
-    return await readAtMost(file, envFileMaxBytes, path);
+    const { kind } = await held.stat();
+    if (kind !== 'file') throw new Error(`"${path}" is not a regular file`);
+    const file = await held.openFile();
+    try {
+      return (await readWhole(file, envFileMaxBytes, path)).toString('utf8');
+    } finally {
+      await file.close();
+    }
   } finally {
-    await file.close();
-  }
-}
-
-/** The path without links, with `root` taken for `/`. */
-async function resolveWithin(root: string, path: string): Promise<string> {
-  const rest = path.split(sep);
-  let resolved: string[] = [];
-  let links = 0;
-  for (let part = rest.shift(); part !== undefined; part = rest.shift()) {
-    if (part === '' || part === '.') continue;
-    if (part === '..') {
-      resolved.pop();
-      continue;
-    }
-    const target = await readLink(join(root, ...resolved, part));
-    if (target === undefined) {
-      resolved.push(part);
-      continue;
-    }
-    links += 1;
-    if (links > maxLinks) throw new Error(`"${path}" leads through more than ${maxLinks} links`);
-    if (isAbsolute(target)) resolved = [];
-    rest.unshift(...target.split(sep));
-  }
-  return join(root, ...resolved);
-}
-
-/** Undefined when the path is not a link. */
-async function readLink(path: string): Promise<string | undefined> {
-  try {
-    return await readlink(path);
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EINVAL') return undefined;
-    throw error;
+    await held.close();
   }
 }
 
@@ -153,7 +202,7 @@ async function readAtMost(file: FileHandle, limitBytes: number, name: string): P
   }
 }
 
-function readWhole(file: number, sizeBytes: number): Buffer {
+function readContent(file: number, sizeBytes: number): Buffer {
   const buffer = Buffer.alloc(sizeBytes);
   let at = 0;
   while (at < sizeBytes) {
@@ -164,7 +213,7 @@ function readWhole(file: number, sizeBytes: number): Buffer {
   return buffer.subarray(0, at);
 }
 
-function writeWhole(file: number, content: Buffer): void {
+function writeWhole(file: number, content: Buffer, { write }: HostsFileCalls, position: number): void {
   let at = 0;
-  while (at < content.length) at += writeSync(file, content, at, content.length - at, at);
+  while (at < content.length) at += write(file, content, at, content.length - at, position + at);
 }

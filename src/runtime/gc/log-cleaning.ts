@@ -1,40 +1,71 @@
 /** Removes logs of pods that are gone, and links to logs that no longer exist. */
-import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ContainerState, CriError, type CriRuntime } from '../../cri/index.js';
+import { entriesIn, type Host, isMissing, linuxHost, removeTree } from '../../host/index.js';
 import type { Timeline } from '../../timeline/index.js';
-import { isMissing } from '../logs/file-error.js';
+
+/** What logs are removed through: this machine where nothing else is given, as runtimes write logs to real files. */
+export type CleanedFiles = Pick<Host, 'files' | 'hold' | 'mounts' | 'apart'>;
 
 export interface PodLogCleaning {
+  readonly host?: CleanedFiles;
   readonly timeline: Timeline;
   readonly podLogsDir: string;
   readonly isPodGone: (uid: string) => boolean;
 }
 
 /** The part of a folder's name after the last underscore is the pod's UID. */
-export async function cleanPodLogs({ timeline, podLogsDir, isPodGone }: PodLogCleaning): Promise<void> {
-  for (const name of await namesIn(podLogsDir)) {
-    const uid = name.slice(name.lastIndexOf('_') + 1);
-    if (!name.includes('_') || !isPodGone(uid)) continue;
-    await remove(timeline, path.join(podLogsDir, name), 'the logs of a pod that is gone');
+export async function cleanPodLogs({
+  host = linuxHost(),
+  timeline,
+  podLogsDir,
+  isPodGone,
+}: PodLogCleaning): Promise<void> {
+  for await (const entries of entriesAt(host, podLogsDir)) {
+    for (const { name } of entries) {
+      const uid = name.slice(name.lastIndexOf('_') + 1);
+      if (!name.includes('_') || !isPodGone(uid)) continue;
+      const folder = path.join(podLogsDir, name);
+      await remove(timeline, 'the logs of a pod that is gone', folder, () => removeTree(host, folder));
+    }
   }
 }
 
 export interface LogLinkCleaning {
+  readonly host?: CleanedFiles;
   readonly timeline: Timeline;
   readonly containerLogsDir: string;
   readonly cri: Pick<CriRuntime, 'containerStatus'>;
 }
 
 /** A link stays while the container that it belongs to may still write. */
-export async function cleanLogLinks({ timeline, containerLogsDir, cri }: LogLinkCleaning): Promise<void> {
-  for (const name of await namesIn(containerLogsDir)) {
-    const link = path.join(containerLogsDir, name);
-    if (!name.endsWith('.log') || !(await isDangling(link))) continue;
-    const id = name.slice(name.lastIndexOf('-') + 1, -'.log'.length);
-    if (id.length >= 6 && (await mayStillWrite(cri, id))) continue;
-    await remove(timeline, link, 'a link to a log that is gone');
+export async function cleanLogLinks({
+  host = linuxHost(),
+  timeline,
+  containerLogsDir,
+  cri,
+}: LogLinkCleaning): Promise<void> {
+  for await (const entries of entriesAt(host, containerLogsDir)) {
+    for (const { name, kind } of entries) {
+      const link = path.join(containerLogsDir, name);
+      if (!name.endsWith('.log') || kind !== 'symlink' || !(await isDangling(host, link))) continue;
+      const id = name.slice(name.lastIndexOf('-') + 1, -'.log'.length);
+      if (id.length >= 6 && (await mayStillWrite(cri, id))) continue;
+      await remove(timeline, 'a link to a log that is gone', link, () => host.files.unlink(link));
+    }
   }
+}
+
+/** The folder is the node's own, and may be a link to where the node keeps logs. */
+async function* entriesAt(host: CleanedFiles, folder: string): ReturnType<typeof entriesIn> {
+  let real: string;
+  try {
+    real = await host.files.realpath(folder);
+  } catch (error) {
+    if (isMissing(error)) return;
+    throw error;
+  }
+  yield* entriesIn(host, real);
 }
 
 /** A container that the runtime cannot tell of does not write; a call that was cut off tells nothing. */
@@ -48,10 +79,16 @@ async function mayStillWrite(cri: LogLinkCleaning['cri'], id: string): Promise<b
   }
 }
 
-async function remove(timeline: Timeline, file: string, what: string): Promise<void> {
+async function remove(
+  timeline: Timeline,
+  what: string,
+  file: string,
+  call: () => Promise<void>,
+): Promise<void> {
   try {
-    await rm(file, { recursive: true, force: true });
+    await call();
   } catch (error) {
+    if (isMissing(error)) return;
     timeline.record({
       kind: 'problem',
       what: 'logs.remove',
@@ -63,14 +100,9 @@ async function remove(timeline: Timeline, file: string, what: string): Promise<v
 }
 
 /** Only what surely leads nowhere counts, not what cannot be looked at. */
-async function isDangling(link: string): Promise<boolean> {
-  return await stat(link).then(() => false, isMissing);
-}
-
-/** What is in a folder; nothing when there is none. */
-export async function namesIn(folder: string): Promise<string[]> {
-  return readdir(folder).catch((error: unknown) => {
-    if (isMissing(error)) return [];
-    throw error;
-  });
+async function isDangling({ apart }: CleanedFiles, link: string): Promise<boolean> {
+  // It may have been made to lead anywhere.
+  return await apart('links to logs')
+    .files.stat(link)
+    .then(() => false, isMissing);
 }

@@ -1,17 +1,20 @@
 /** Removes a dead container and what it left on disk. */
-import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type CriRuntime, criLabels, isNotFound } from '../../cri/index.js';
+import { entriesOf, isMissing, linuxHost } from '../../host/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { ContainerRemover } from '../contracts.js';
 import { logSymlinkPath } from '../log-symlink.js';
-import { namesIn } from './log-cleaning.js';
+import { removeIfThere } from '../logs/compress.js';
+import { holdLogFolder, type LogFiles } from '../logs/open-log.js';
 
 export interface RemoverOptions {
   readonly cri: Pick<CriRuntime, 'containerStatus' | 'removeContainer'>;
   readonly timeline: Timeline;
   /** The folder of links to container logs, if there is one. */
   readonly containerLogsDir: string | undefined;
+  /** This machine, as runtimes write logs to real files. */
+  readonly host?: LogFiles;
   /** Told of each container before it is removed. */
   readonly onRemove?: (containerId: string) => void;
   /** Frees what the node pinned for the container; may be called for one that was freed before. */
@@ -23,6 +26,7 @@ export function containerRemover({
   cri,
   timeline,
   containerLogsDir,
+  host = linuxHost(),
   onRemove,
   postStop,
 }: RemoverOptions): ContainerRemover {
@@ -36,19 +40,17 @@ export function containerRemover({
       const status = found?.status;
       if (status === undefined) return;
       if (!keepLogs) {
-        if (status.logPath !== '') await removeLogs(status.logPath);
+        if (status.logPath !== '') await removeLogs(host, status.logPath);
         const { [criLabels.podName]: pod = '', [criLabels.podNamespace]: namespace = '' } = status.labels;
         if (containerLogsDir !== undefined) {
-          await rm(
+          await removeIfThere(
+            host.files,
             logSymlinkPath(
               containerLogsDir,
               { metadata: { name: pod, namespace }, spec: { containers: [] } },
               name,
               id,
             ),
-            {
-              force: true,
-            },
           );
         }
       }
@@ -73,9 +75,19 @@ export function containerRemover({
 }
 
 /** The log and its rotated files. */
-async function removeLogs(logPath: string): Promise<void> {
-  const folder = path.dirname(logPath);
+async function removeLogs(host: LogFiles, logPath: string): Promise<void> {
   const base = path.basename(logPath);
-  for (const name of await namesIn(folder))
-    if (name.startsWith(base)) await rm(path.join(folder, name), { force: true });
+  const folder = await holdLogFolder(host, logPath).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+  if (folder === undefined) return;
+  try {
+    for await (const entries of entriesOf(folder)) {
+      for (const { name } of entries)
+        if (name.startsWith(base)) await removeIfThere(host.files, `${folder.procPath}/${name}`);
+    }
+  } finally {
+    await folder.close();
+  }
 }

@@ -31,8 +31,11 @@ export interface ImageCollectorOptions {
   readonly onRemoved?: (reason: 'age' | 'space') => void;
   /** Told after images went to make room, with when that began and what is left. */
   readonly onFreed?: (sinceMs: number, leftIds: ReadonlySet<string>) => Promise<void>;
-  /** Ids of images that containers have mounted as volumes; those are in use, too. */
-  readonly mountedImages?: () => Promise<Iterable<string>>;
+  /**
+   * Ids and names of images that pods have, or are about to have, mounted as volumes; those are in use, too. Undefined
+   * while nobody knows: then every image counts as in use.
+   */
+  readonly mountedImages?: () => ReadonlySet<string> | undefined;
 }
 
 const gcPeriodMs = 300_000;
@@ -87,17 +90,17 @@ export class ImageCollector {
   async detect(): Promise<ImageRecord[]> {
     const { cri, clock, mountedImages } = this.#options;
     const nowMs = clock.now();
-    const [{ images }, { containers }, mounted] = await Promise.all([
-      cri.listImages({}),
-      cri.listContainers({}),
-      mountedImages?.() ?? [],
-    ]);
+    const [{ images }, { containers }] = await Promise.all([cri.listImages({}), cri.listContainers({})]);
+    const mounted = mountedImages === undefined ? new Set<string>() : mountedImages();
     const used = new Set(containers.map((container) => container.imageId || container.imageRef));
-    for (const id of mounted) used.add(id);
     for (const id of await sandboxImageIds(cri, images)) used.add(id);
     const records = new Map<string, { firstDetectedMs: number; lastUsedMs: number }>();
     const result = images.map((image): ImageRecord => {
-      const inUse = used.has(image.id) || image.repoDigests.some((digest) => used.has(digest));
+      const inUse =
+        used.has(image.id) ||
+        image.repoDigests.some((digest) => used.has(digest)) ||
+        mounted === undefined ||
+        [image.id, ...image.repoDigests, ...image.repoTags].some((name) => mounted.has(name));
       const before = this.#records.get(image.id);
       const record = {
         firstDetectedMs: before?.firstDetectedMs ?? nowMs,

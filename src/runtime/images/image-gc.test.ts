@@ -191,7 +191,7 @@ describe('ImageCollector', () => {
   });
   it('knows images that are mounted as volumes', async () => {
     const { clock, collector, removed } = scene([{ id: 'a', size: 20 }], {
-      mountedImages: async () => ['a'],
+      mountedImages: () => new Set(['a']),
     });
     await collector.detect();
     await clock.advance(2 * minuteMs);

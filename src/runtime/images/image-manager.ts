@@ -1,5 +1,13 @@
 /** Makes sure that a container's image is on the machine, pulling it when it must and may. */
-import { Backoff, type Clock, errorText, throwIfCancelled } from '../../async/index.js';
+import { createHash } from 'node:crypto';
+import {
+  Backoff,
+  BoundedMap,
+  type Clock,
+  errorText,
+  textBytes,
+  throwIfCancelled,
+} from '../../async/index.js';
 import type { CriRuntime, Image, Init, PodSandboxConfig } from '../../cri/index.js';
 import { formatDuration, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
@@ -64,13 +72,17 @@ const backoffOptions = { initialMs: 10_000, maxMs: 300_000, resetAfterMs: 600_00
 /** Pods that come together often want the same image; one that is removed within this time fails to start once. */
 const lookLifeMs = 1_000;
 const rememberedLooks = 100;
-/** Why a pull failed last, remembered for as many keys as the back-off itself. */
-const rememberedFailures = 1000;
+/** Why pulls failed last. */
+const rememberedFailures = {
+  maxEntries: 1000,
+  maxBytes: 256 * 1024,
+  bytesOf: (key: string, message: string) => textBytes(key, message),
+};
 
 export class ImageManager implements ImageEnsurer {
   readonly #options: ImageManagerOptions;
   readonly #backoff = new Backoff(backoffOptions);
-  readonly #failures = new Map<string, string>();
+  readonly #failures = new BoundedMap<string, string>(rememberedFailures);
   readonly #puller: ImagePuller;
   readonly #looks = new RecentLooks<Image>({ lifeMs: lookLifeMs, capacity: rememberedLooks });
 
@@ -174,8 +186,9 @@ export class ImageManager implements ImageEnsurer {
   async #pull(request: EnsureRequest, tagged: string): Promise<string> {
     const { clock, observer } = this.#options;
     const { pod, image } = request;
-    const key = `${pod.metadata.uid}_${image}`;
+    const key = backoffKey(pod, image);
     const askedMs = clock.monotonic();
+    this.#collect(askedMs);
     if (this.#backoff.isWaitingSinceAdvance(key, askedMs)) {
       const message = `Back-off pulling image "${image}"`;
       this.#event(request, 'Normal', 'BackOff', message);
@@ -194,7 +207,6 @@ export class ImageManager implements ImageEnsurer {
       'Pulled',
       `Successfully pulled image "${image}" in ${shown(durationMs)} (${shown(waitedMs)} including waiting). Image size: ${sizeBytes ?? 0} bytes.`,
     );
-    this.#backoff.collect(clock.monotonic());
     return ref;
   }
 
@@ -226,18 +238,26 @@ export class ImageManager implements ImageEnsurer {
     const nowMs = clock.monotonic();
     this.#backoff.advance(key, nowMs, nowMs);
     const { reason, message } = explainPullError(image, text);
-    this.#failures.delete(key);
     this.#failures.set(key, `${reason}: ${message}`);
-    if (this.#failures.size > rememberedFailures) {
-      const oldest = this.#failures.keys().next();
-      if (!oldest.done) this.#failures.delete(oldest.value);
-    }
     return new SyncFailure(reason, message, { cause: error });
+  }
+
+  /** Forgets the failures that hold nobody back any more. */
+  #collect(nowMs: number): void {
+    this.#backoff.collect(nowMs);
+    for (const key of this.#failures.keys()) if (this.#backoff.delayMs(key) === 0) this.#failures.delete(key);
   }
 
   #event(request: EnsureRequest, type: 'Normal' | 'Warning', reason: string, message: string): void {
     this.#options.timeline.event(podRef(request.pod), type, reason, message, request.fieldPath);
   }
+}
+
+/** Short however long the image's name is. */
+function backoffKey({ metadata: { uid } }: Pod, image: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([uid, image]))
+    .digest('base64url');
 }
 
 function shown(durationMs: number): string {

@@ -9,6 +9,7 @@ export {
   type ImageObserver,
   type PullRecorder,
 } from './image-manager.js';
+export { mountedImages } from './mounted-images.js';
 export { PullQueue, type PullQueueOptions, PullRate } from './pull-queue.js';
 export { type ImageReference, normalRepository, parseImageReference, withDefaultTag } from './reference.js';
 export * from './verification/index.js';

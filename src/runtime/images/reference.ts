@@ -45,6 +45,19 @@ export function normalRepository(image: string): string {
   return `${domain}/${path}`;
 }
 
+/** The names by which a runtime may list the image: as written, by tag and by digest. None for an empty reference. */
+export function normalNames(image: string): string[] {
+  if (image === '') return [];
+  const parsed = readReference(image);
+  if (typeof parsed === 'string') return [image];
+  const { domain, path, tag, digest } = parsed;
+  const repository = `${domain}/${path}`;
+  const names = [image];
+  if (tag !== '' || digest === '') names.push(`${repository}:${tag === '' ? 'latest' : tag}`);
+  if (digest !== '') names.push(`${repository}@${digest}`);
+  return names;
+}
+
 /** The reference, or what is wrong with it. */
 function readReference(image: string): ImageReference | string {
   if (/^[a-f0-9]{64}$/.test(image)) {

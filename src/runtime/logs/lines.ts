@@ -1,5 +1,5 @@
 /** Reads a growing file line by line, as bytes. */
-import type { FileHandle } from 'node:fs/promises';
+import type { OpenedFile } from '../../host/index.js';
 
 const newline = 0x0a;
 const chunkBytes = 64 * 1024;
@@ -7,7 +7,7 @@ const chunkBytes = 64 * 1024;
 const longestLineBytes = 4 * 1024 * 1024;
 
 export class LineReader {
-  readonly #file: FileHandle;
+  readonly #file: OpenedFile;
   readonly #buffer = Buffer.alloc(chunkBytes);
   #position: number;
   /** What was read of a line that has not ended yet. */
@@ -15,14 +15,14 @@ export class LineReader {
   #pendingBytes = 0;
   #skipping = false;
 
-  constructor(file: FileHandle, position: number) {
+  constructor(file: OpenedFile, position: number) {
     this.#file = file;
     this.#position = position;
   }
 
   /** The next lines with their newlines, several at once; undefined at the end of what is written. */
   async next(): Promise<Buffer[] | undefined> {
-    const { bytesRead } = await this.#file.read(this.#buffer, 0, chunkBytes, this.#position);
+    const bytesRead = await this.#file.read(this.#buffer, this.#position);
     if (bytesRead === 0) return undefined;
     this.#position += bytesRead;
     // Lines are handed out, so they must not share the buffer of the next read.

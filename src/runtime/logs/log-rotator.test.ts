@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -97,6 +97,20 @@ describe('LogRotator', () => {
     expect((await readdir(dir)).sort()).toEqual(['0.log', `${first}.gz`, '0.log.20260102-030415']);
     expect(gunzipSync(await readFile(join(dir, `${first}.gz`))).toString()).toBe('0123456789');
     expect((await stat(join(dir, `${first}.gz`))).mode & 0o777).toBe(0o640);
+  });
+  it('writes through no link that was put where a compressed log is to be', async () => {
+    const { rotator, clock } = scene();
+    await writeFile(log, '0123456789');
+    await rotator.rotateAll();
+    const first = '0.log.20260102-030405';
+    await writeFile(join(dir, 'victim'), 'untouched');
+    await symlink('victim', join(dir, `${first}.tmp`));
+    await symlink('victim', join(dir, '0.log.20260101-000000'));
+    await clock.advance(10_000);
+    await writeFile(log, 'abcdefghij');
+    await rotator.rotateAll();
+    expect(await readFile(join(dir, 'victim'), 'utf8')).toBe('untouched');
+    expect(gunzipSync(await readFile(join(dir, `${first}.gz`))).toString()).toBe('0123456789');
   });
   it('puts the log back when the runtime does not reopen it', async () => {
     const { rotator, state, timeline } = scene();

@@ -1,13 +1,11 @@
 /** Rotates the logs of running containers before they grow too large. */
-import { createReadStream, createWriteStream } from 'node:fs';
-import { chmod, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { createGzip } from 'node:zlib';
 import { type Clock, Gate, isCancelled, sleep } from '../../async/index.js';
 import { ContainerState, type CriRuntime, criLabels, isNotFound } from '../../cri/index.js';
+import { entriesOf, type FileFacts, type HeldPath, isMissing, linuxHost } from '../../host/index.js';
 import type { Timeline } from '../../timeline/index.js';
-import { isMissing } from './file-error.js';
+import { compressLog, removeIfThere } from './compress.js';
+import { holdLogFolder, type LogFiles } from './open-log.js';
 import { planRotation, rotatedName } from './rotation.js';
 
 export interface LogRotatorOptions {
@@ -19,18 +17,22 @@ export interface LogRotatorOptions {
   readonly maxFiles: number;
   readonly workers: number;
   readonly periodMs: number;
+  /** This machine, as runtimes write logs to real files. */
+  readonly host?: LogFiles;
   /** Where a container of a pod logs, if that was seen already; the runtime is asked otherwise. */
   readonly knownPath?: (podUid: string, containerId: string) => string | undefined;
 }
 
 export class LogRotator {
   readonly #options: LogRotatorOptions;
+  readonly #host: LogFiles;
   readonly #paths = new Map<string, string>();
 
   constructor(options: LogRotatorOptions) {
     if (options.maxFiles <= 1)
       throw new Error(`invalid containerLogMaxFiles ${options.maxFiles}: it must be at least 2`);
     this.#options = options;
+    this.#host = options.host ?? linuxHost();
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -86,16 +88,29 @@ export class LogRotator {
     const { cri, maxSizeBytes } = this.#options;
     const log = this.#options.knownPath?.(podUid, id) ?? (await this.#pathOf(id));
     if (log === undefined) return;
-    let info: { readonly size: number };
+    const folder = await holdLogFolder(this.#host, log);
     try {
-      info = await stat(log);
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-      // A rotation that was cut short leaves no file behind; the runtime makes a new one.
-      await cri.reopenContainerLog({ containerId: id });
-      info = await stat(log);
+      const name = path.basename(log);
+      let facts = await this.#factsOf(folder, name);
+      if (facts === undefined) {
+        // A rotation that was cut short leaves no file behind; the runtime makes a new one.
+        await cri.reopenContainerLog({ containerId: id });
+        facts = await this.#factsOf(folder, name);
+      }
+      // A link leads to a log that another program keeps and rotates.
+      if (facts?.kind === 'file' && facts.sizeBytes >= maxSizeBytes) await this.#rotate(id, log, folder);
+    } finally {
+      await folder.close();
     }
-    if (info.size >= maxSizeBytes) await this.#rotate(id, log);
+  }
+
+  async #factsOf(folder: HeldPath, name: string): Promise<FileFacts | undefined> {
+    try {
+      return await this.#host.files.lstat(`${folder.procPath}/${name}`);
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
   }
 
   /** A container's log stays where it is, so the runtime is asked once. */
@@ -113,19 +128,22 @@ export class LogRotator {
     }
   }
 
-  async #rotate(id: string, log: string): Promise<void> {
+  /** By the held folder, whatever takes the place of its name meanwhile. */
+  async #rotate(id: string, log: string, folder: HeldPath): Promise<void> {
     const { cri, clock, maxFiles, timeline } = this.#options;
-    const folder = path.dirname(log);
-    const { remove, compress } = planRotation(path.basename(log), await readdir(folder), maxFiles);
-    for (const name of remove) await rm(path.join(folder, name), { force: true });
-    for (const name of compress) await compressFile(path.join(folder, name));
-    const rotated = rotatedName(log, clock.now());
-    await rename(log, rotated);
+    const { files } = this.#host;
+    const name = path.basename(log);
+    const at = (entry: string): string => `${folder.procPath}/${entry}`;
+    const { remove, compress } = planRotation(name, await rotatedFiles(folder, name), maxFiles);
+    for (const entry of remove) await removeIfThere(files, at(entry));
+    for (const entry of compress) await compressLog(this.#host, folder, entry);
+    const rotated = rotatedName(name, clock.now());
+    await files.rename(at(name), at(rotated));
     try {
       await cri.reopenContainerLog({ containerId: id });
     } catch (error) {
       // The runtime still writes to the file; under its old name the next pass finds it again.
-      await rename(rotated, log);
+      await files.rename(at(rotated), at(name));
       throw new Error(`failed to reopen container log "${id}"`, { cause: error });
     }
     timeline.record({
@@ -139,21 +157,18 @@ export class LogRotator {
   }
 }
 
-async function compressFile(file: string): Promise<void> {
-  const temporary = `${file}.tmp`;
-  try {
-    const { mode } = await stat(file);
-    // Created with the mode of the log, so that nobody may read it who could not before.
-    await pipeline(
-      createReadStream(file),
-      createGzip(),
-      createWriteStream(temporary, { mode: mode & 0o777 }),
-    );
-    await chmod(temporary, mode & 0o777);
-    await rename(temporary, `${file}.gz`);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
+/** Far more than rotations leave: beyond this somebody else fills the folder, and the rest goes with the next rotations. */
+const mostRotated = 1000;
+
+/** The names of a log's rotated files. */
+async function rotatedFiles(folder: HeldPath, log: string): Promise<string[]> {
+  const names: string[] = [];
+  for await (const entries of entriesOf(folder)) {
+    for (const { name, kind } of entries) {
+      // What is no regular file is not ours.
+      if (name.startsWith(`${log}.`) && kind === 'file') names.push(name);
+    }
+    if (names.length >= mostRotated) break;
   }
-  await rm(file);
+  return names;
 }

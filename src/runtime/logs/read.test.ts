@@ -1,4 +1,6 @@
-import { appendFile, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { EventEmitter } from 'node:events';
+import { appendFile, mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -9,10 +11,13 @@ import {
   CriError,
   unimplementedCriRuntime,
 } from '../../cri/index.js';
+import { Timeline } from '../../timeline/index.js';
 import { readContainerLogs } from './container-logs.js';
 import { type LogRequest, logOptions } from './options.js';
 import type { LogSink } from './output.js';
+import { pollingNotice } from './polling-notice.js';
 import { readLogs } from './read.js';
+import { LogWatch } from './watch.js';
 
 let dir: string;
 let path: string;
@@ -102,6 +107,48 @@ describe('readLogs', () => {
       clock: systemClock,
     });
     expect(sink.text).toBe('line1\nline2\nline3\n');
+  });
+  it('a link shows nothing but logs', async () => {
+    const pods = join(dir, 'pods');
+    const log = join(pods, 'a_b_uid/main/0.log');
+    await mkdir(join(pods, 'a_b_uid/main'), { recursive: true });
+    const id = 'e1'.repeat(32);
+    const docker = join(dir, `docker/containers/${id}/${id}-json.log`);
+    await mkdir(join(dir, `docker/containers/${id}`), { recursive: true });
+    const of = async (target: string): Promise<string> => {
+      await writeFile(target, line(1, 'text'));
+      await rm(log, { force: true });
+      await symlink(target, log);
+      const sink = new Memory();
+      await readLogs({
+        path: log,
+        options: logOptions({}, 0),
+        sinks: { stdout: sink },
+        isRunning: async () => false,
+        clock: new VirtualClock(),
+      });
+      return sink.text;
+    };
+    expect(await of(join(pods, 'real'))).toBe('text\n');
+    expect(await of(docker)).toBe('text\n');
+    await expect(of(join(dir, 'secret'))).rejects.toThrow('leads out of');
+    await expect(of(join(dir, `docker/containers/${id}/config.json`))).rejects.toThrow('leads out of');
+  });
+  it('a pipe in the place of a log holds nothing up', async () => {
+    execFileSync('mkfifo', [path]);
+    const reads = Array.from({ length: 6 }, () =>
+      readLogs({
+        path,
+        options: logOptions({}, 0),
+        sinks: {},
+        isRunning: async () => false,
+        clock: systemClock,
+      }),
+    );
+    for (const result of await Promise.allSettled(reads))
+      expect(String(result.status === 'rejected' && result.reason)).toContain(
+        'is a fifo, not a regular file',
+      );
   });
   it('refuses an unknown format', async () => {
     await expect(read('rubbish\n')).rejects.toThrow('unsupported log format');
@@ -216,6 +263,53 @@ describe('following', () => {
     await done;
     expect(asked).toBe(3);
     expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe('a log that cannot be watched', () => {
+  const refused = (): never => {
+    throw Object.assign(new Error('ENOSPC: System limit for number of file watchers reached'), {
+      code: 'ENOSPC',
+    });
+  };
+  it('is looked at every second', async () => {
+    const clock = new VirtualClock();
+    const problems: unknown[] = [];
+    const watch = new LogWatch(path, { clock, watch: refused, onPolling: (error) => problems.push(error) });
+    let looks = 0;
+    const looking = (async () => {
+      for (; looks < 3; looks++) await watch.wait(undefined);
+    })();
+    await clock.advance(2_999);
+    expect(looks).toBe(2);
+    await clock.advance(1);
+    await looking;
+    expect(problems).toHaveLength(1);
+    watch.close();
+  });
+  it('is looked at when its watcher goes on failing', async () => {
+    const clock = new VirtualClock();
+    const watchers: EventEmitter[] = [];
+    const problems: unknown[] = [];
+    const failing = (): never => {
+      const watcher = Object.assign(new EventEmitter(), { close: () => {} });
+      watchers.push(watcher);
+      return watcher as never;
+    };
+    const watch = new LogWatch(path, { clock, watch: failing, onPolling: (error) => problems.push(error) });
+    for (let index = 0; index < 6; index++) watchers[index]?.emit('error', new Error('EMFILE'));
+    expect([watchers.length, problems.length]).toEqual([6, 1]);
+    await watch.wait(undefined);
+    const waiting = watch.wait(undefined);
+    await clock.advance(1_000);
+    await waiting;
+  });
+  it('is told of once for a node', () => {
+    const timeline = new Timeline();
+    for (let follower = 0; follower < 3; follower++) pollingNotice(timeline)(new Error('ENOSPC'));
+    expect(timeline.ofNode().map(({ message }) => message)).toEqual([
+      'container logs are looked at every second, as they cannot be watched: ENOSPC',
+    ]);
   });
 });
 

@@ -1,9 +1,10 @@
 /** Reads a container's log from its file, to the end or on and on. */
-import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { Cancelled, type Clock } from '../../async/index.js';
+import { type HeldPath, linuxHost, type OpenedFile } from '../../host/index.js';
 import { describeFileError, isMissing } from './file-error.js';
 import { detectFormat, type LogFormat, parseLogLine } from './format.js';
 import { LineReader } from './lines.js';
+import { holdLog, type LogFiles } from './open-log.js';
 import type { LogOptions } from './options.js';
 import { LogOutput, type LogSinks } from './output.js';
 import { tailPosition } from './tail.js';
@@ -11,31 +12,36 @@ import { LogWatch } from './watch.js';
 
 export interface ReadLogsRequest {
   readonly path: string;
+  /** This machine, as runtimes write logs to real files. */
+  readonly host?: LogFiles;
   readonly options: LogOptions;
   readonly sinks: LogSinks;
   /** Whether more may be written; asked only while following. */
   readonly isRunning: () => Promise<boolean>;
   readonly clock: Clock;
+  /** Told when a log that is followed has to be looked at every second, because nobody can tell of its changes. */
+  readonly onPolling?: (error: unknown) => void;
   /** Aborting fails the reading with `context cancelled`. */
   readonly signal?: AbortSignal | undefined;
 }
 
 interface Source {
-  file: FileHandle;
+  file: OpenedFile;
   reader: LineReader;
 }
 
 /** Only the current file is read, never a rotated one; while following, the file that takes its place. */
 export async function readLogs(request: ReadLogsRequest): Promise<void> {
-  const path = await realpath(request.path).catch((error: unknown) => {
+  const host = request.host ?? linuxHost();
+  const held = await holdLog(host, request.path).catch((error: unknown) => {
     const text = describeFileError(error, 'lstat', request.path);
     throw new Error(`failed to try resolving symlinks in path ${JSON.stringify(request.path)}: ${text}`, {
       cause: error,
     });
   });
-  const file = await openLog(path);
+  const { file, path } = await opened(host, held, request.path).finally(() => held.close());
   const source: Source = { file, reader: new LineReader(file, 0) };
-  const reading = new LogReading(request, path, source);
+  const reading = new LogReading({ ...request, host }, path, source);
   try {
     const { tailLines } = request.options;
     const start = await tailPosition(file, tailLines).catch((error: unknown) => {
@@ -52,8 +58,10 @@ export async function readLogs(request: ReadLogsRequest): Promise<void> {
   }
 }
 
+type Reading = ReadLogsRequest & { readonly host: LogFiles };
+
 class LogReading {
-  readonly #request: ReadLogsRequest;
+  readonly #request: Reading;
   readonly #path: string;
   readonly #source: Source;
   readonly #output: LogOutput;
@@ -61,7 +69,7 @@ class LogReading {
   /** How many records may still come; those that are dropped count, too. */
   #recordsLeft: number;
 
-  constructor(request: ReadLogsRequest, path: string, source: Source) {
+  constructor(request: Reading, path: string, source: Source) {
     const { follow, tailLines } = request.options;
     this.#request = request;
     this.#path = path;
@@ -82,10 +90,10 @@ class LogReading {
   }
 
   async follow(): Promise<void> {
-    const { isRunning, clock, signal } = this.#request;
+    const { isRunning, clock, signal, onPolling } = this.#request;
     await this.#drain();
     if (this.#isDone) return;
-    const watch = new LogWatch(this.#path, clock);
+    const watch = new LogWatch(this.#path, { clock, ...(onPolling === undefined ? {} : { onPolling }) });
     try {
       // What was written before the watch began is told by nobody.
       await this.#drain();
@@ -109,11 +117,17 @@ class LogReading {
   }
 
   /** The file that now has the log's name, if it is another one. */
-  async #replacement(): Promise<FileHandle | undefined> {
+  async #replacement(): Promise<OpenedFile | undefined> {
+    const { host, path } = this.#request;
     try {
-      const [current, named] = await Promise.all([this.#source.file.stat(), stat(this.#path)]);
-      if (current.ino === named.ino && current.dev === named.dev) return undefined;
-      return await openLog(this.#path);
+      const held = await holdLog(host, path);
+      try {
+        const [current, named] = await Promise.all([this.#source.file.stat(), held.stat()]);
+        if (current.inode === named.inode && current.device === named.device) return undefined;
+        return (await opened(host, held, path)).file;
+      } finally {
+        await held.close();
+      }
     } catch (error) {
       // Between the rename and the new file the name is free.
       if (isMissing(error) || (error instanceof Error && isMissing(error.cause))) return undefined;
@@ -151,9 +165,14 @@ class LogReading {
   }
 }
 
-async function openLog(path: string): Promise<FileHandle> {
+/** Opens what is held, and tells where it really lies. */
+async function opened(
+  { files }: LogFiles,
+  held: HeldPath,
+  path: string,
+): Promise<{ readonly file: OpenedFile; readonly path: string }> {
   try {
-    return await open(path, 'r');
+    return { path: await files.realpath(held.procPath), file: await held.openFile() };
   } catch (error) {
     const text = describeFileError(error, 'open', path);
     throw new Error(`failed to open log file ${JSON.stringify(path)}: ${text}`, { cause: error });

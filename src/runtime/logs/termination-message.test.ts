@@ -1,13 +1,19 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ContainerStatus, type ObservedContainerStatus, observeContainerStatus } from '../../cri/index.js';
-import { terminationMessage } from './termination-message.js';
+import { terminationLogPath, terminationMessage } from './termination-message.js';
 
 let dir: string;
+let folder: string;
+let words: string;
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'words-'));
+  folder = join(dir, 'pods/uid/containers/main');
+  words = join(folder, 'words');
+  await mkdir(folder, { recursive: true });
 });
 afterEach(() => rm(dir, { recursive: true }));
 
@@ -18,9 +24,12 @@ const observed = (over: Partial<ObservedContainerStatus>): ObservedContainerStat
   terminationMessagePath: '/dev/termination-log',
   terminationMessagePolicy: 'FallbackToLogsOnError',
   logPath: join(dir, '0.log'),
-  mounts: [{ containerPath: '/dev/termination-log', hostPath: join(dir, 'words') }],
+  mounts: [{ containerPath: '/dev/termination-log', hostPath: words }],
+  labels: { 'io.kubernetes.pod.uid': 'uid', 'io.kubernetes.container.name': 'main' },
   ...over,
 });
+const message = (over: Partial<ObservedContainerStatus> = {}): Promise<string> =>
+  terminationMessage({ rootDir: dir }, observed(over));
 const log = (lines: readonly string[]): string =>
   lines
     .map((text, index) => `2026-01-01T00:00:00Z ${index % 2 === 0 ? 'stdout' : 'stderr'} F ${text}\n`)
@@ -38,30 +47,85 @@ describe('terminationMessage', () => {
     ['nothing with policy File', '', { terminationMessagePolicy: 'File' }, ''],
     ['nothing while it runs', 'words', { state: 'running' as const }, ''],
   ])('%s', async (_, file, over, expected) => {
-    if (file !== undefined) await writeFile(join(dir, 'words'), file);
+    if (file !== undefined) await writeFile(words, file);
     await writeFile(join(dir, '0.log'), log(['one', 'two']));
-    expect(await terminationMessage(observed(over))).toBe(expected);
+    expect(await message(over)).toBe(expected);
   });
   it('the last 80 lines of the log', async () => {
     await writeFile(join(dir, '0.log'), log(Array.from({ length: 200 }, (_, n) => `${n}`)));
-    const words = await terminationMessage(observed({}));
-    expect(words.split('\n').slice(0, -1)).toEqual(Array.from({ length: 80 }, (_, n) => `${n + 120}`));
+    const text = await message();
+    expect(text.split('\n').slice(0, -1)).toEqual(Array.from({ length: 80 }, (_, n) => `${n + 120}`));
   });
   it('at most its last 2048 bytes', async () => {
     await writeFile(join(dir, '0.log'), log(Array.from({ length: 80 }, (_, n) => `${n} ${'x'.repeat(100)}`)));
-    const words = await terminationMessage(observed({}));
-    expect(words).toHaveLength(2048);
-    expect(words.endsWith(`79 ${'x'.repeat(100)}\n`)).toBe(true);
+    const text = await message();
+    expect(text).toHaveLength(2048);
+    expect(text.endsWith(`79 ${'x'.repeat(100)}\n`)).toBe(true);
   });
   it('a file that cannot be read, without looking at the log', async () => {
-    await mkdir(join(dir, 'words'));
-    expect(await terminationMessage(observed({}))).toMatch(
-      `Error on reading termination log ${join(dir, 'words')}: `,
-    );
+    await mkdir(words);
+    expect(await message()).toMatch(`Error on reading termination log ${words}: `);
   });
   it('a log that cannot be read', async () => {
-    expect(await terminationMessage(observed({}))).toMatch(
-      'Error on reading termination message from logs: ',
+    expect(await message()).toMatch('Error on reading termination message from logs: ');
+  });
+
+  it('pipes hold up neither their containers nor the rest of the node', async () => {
+    // Node has four threads for files: as many pipes that wait for a writer would be the end of all of them.
+    const pipes = Array.from({ length: 6 }, (_, index) => join(folder, `pipe-${index}`));
+    execFileSync('mkfifo', pipes);
+    const texts = await Promise.all(
+      pipes.map((hostPath) => message({ mounts: [{ containerPath: '/dev/termination-log', hostPath }] })),
     );
+    for (const [index, text] of texts.entries())
+      expect(text).toBe(
+        `Error on reading termination log ${pipes[index]}: EINVAL: '${pipes[index]}' is a fifo, not a regular file`,
+      );
+  });
+  it('a link in its place is not followed', async () => {
+    await writeFile(join(dir, 'secret'), 'secret');
+    await symlink(join(dir, 'secret'), words);
+    expect(await message()).toMatch(`Error on reading termination log ${words}: `);
+    expect(await message()).not.toContain('secret\n');
+  });
+});
+
+describe('terminationLogPath', () => {
+  const rows: readonly [rule: string, hostPaths: readonly string[], expected: string | undefined][] = [
+    [
+      'the file that the agent made',
+      ['/root/pods/uid/containers/main/1a2b3c4d'],
+      '/root/pods/uid/containers/main/1a2b3c4d',
+    ],
+    [
+      'not the volume that the pod mounts there first',
+      ['/root/pods/uid/volumes/kubernetes.io~empty-dir/v/f', '/root/pods/uid/containers/main/f'],
+      '/root/pods/uid/containers/main/f',
+    ],
+    [
+      'by the real path of the root',
+      ['/real/pods/uid/containers/main/f'],
+      '/real/pods/uid/containers/main/f',
+    ],
+    ['not a volume alone', ['/root/pods/uid/volume-subpaths/v/main/0'], undefined],
+    ['not a file of another container', ['/root/pods/uid/containers/other/f'], undefined],
+    ['not a file of another pod', ['/root/pods/other/containers/main/f'], undefined],
+    ['nothing that leads out of the folder', ['/root/pods/uid/containers/main/../../../../f'], undefined],
+    ['not the folder itself', ['/root/pods/uid/containers/main/'], undefined],
+    ['not a way up', ['/root/pods/uid/containers/main/..'], undefined],
+    ['nothing without mounts', [], undefined],
+  ];
+  it.each(rows)('%s', (_, hostPaths, expected) => {
+    const status = observed({
+      mounts: hostPaths.map((hostPath) => ({ containerPath: '/dev/termination-log', hostPath })),
+    });
+    expect(terminationLogPath(status, ['/root', '/real'])).toBe(expected);
+  });
+  it.each(['..', '', 'a/b'])('nothing for a pod whose UID is %j', (uid) => {
+    const labels = { 'io.kubernetes.pod.uid': uid, 'io.kubernetes.container.name': 'main' };
+    const mounts = [
+      { containerPath: '/dev/termination-log', hostPath: `/root/pods/${uid}/containers/main/f` },
+    ];
+    expect(terminationLogPath(observed({ labels, mounts }), ['/root'])).toBeUndefined();
   });
 });

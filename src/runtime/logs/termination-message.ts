@@ -1,25 +1,35 @@
 /** A container's last words: from the file that it may write, or from its log. */
-import { open } from 'node:fs/promises';
+import { join } from 'node:path';
 import { errorText, systemClock } from '../../async/index.js';
-import type { ObservedContainerStatus } from '../../cri/index.js';
+import { criLabels, type ObservedContainerStatus } from '../../cri/index.js';
+import { linuxHost, openRegular, readLastBytes } from '../../host/index.js';
 import { describeFileError, isMissing } from './file-error.js';
+import type { LogFiles } from './open-log.js';
 import { logOptions } from './options.js';
 import { readLogs } from './read.js';
-import { readLastBytes } from './tail.js';
 
 const fileLimitBytes = 4096;
 const logLimitBytes = 2048;
 const logLimitLines = 80;
 
+export interface TerminationMessagePlace {
+  /** The agent's root directory. */
+  readonly rootDir: string;
+  /** This machine, as the files of containers are real ones. */
+  readonly host?: LogFiles;
+}
+
 /** Empty when there are none; problems of reading them become the words. */
-export async function terminationMessage(status: ObservedContainerStatus): Promise<string> {
+export async function terminationMessage(
+  { rootDir, host = linuxHost() }: TerminationMessagePlace,
+  status: ObservedContainerStatus,
+): Promise<string> {
   if (status.state !== 'exited') return '';
-  const { terminationMessagePath: path, terminationMessagePolicy: policy } = status;
-  const hostPath =
-    path === '' ? undefined : status.mounts.find((mount) => mount.containerPath === path)?.hostPath;
-  if (hostPath !== undefined && hostPath !== '') {
+  const { terminationMessagePolicy: policy } = status;
+  const hostPath = await findTerminationLog(host, rootDir, status);
+  if (hostPath !== undefined) {
     try {
-      const text = await readEnd(hostPath);
+      const text = await readEnd(host, hostPath);
       if (text !== '') return text;
     } catch (error) {
       if (!isMissing(error)) {
@@ -29,11 +39,57 @@ export async function terminationMessage(status: ObservedContainerStatus): Promi
   }
   const fallsBack =
     policy === 'FallbackToLogsOnError' && status.exitCode !== 0 && status.reason !== 'ContainerCannotRun';
-  return fallsBack ? await endOfLog(status.logPath) : '';
+  return fallsBack ? await endOfLog(host, status.logPath) : '';
 }
 
-async function readEnd(path: string): Promise<string> {
-  const file = await open(path, 'r');
+/**
+ * The file that an agent made for the last words of this container: one that lies in the container's own folder,
+ * `<root>/pods/<uid>/containers/<name>`. Another mount at the same path is a volume of the pod, which may hold anything, a
+ * pipe among it, and a link of the pod's choice.
+ */
+export function terminationLogPath(
+  { terminationMessagePath: path, mounts, labels }: ObservedContainerStatus,
+  rootDirs: readonly string[],
+): string | undefined {
+  const uid = labels[criLabels.podUid] ?? '';
+  const name = labels[criLabels.containerName] ?? '';
+  if (path === '' || !isName(uid) || !isName(name)) return undefined;
+  const folders = rootDirs.map((root) => `${join(root, 'pods', uid, 'containers', name)}/`);
+  return mounts.findLast(
+    ({ containerPath, hostPath }) =>
+      containerPath === path &&
+      folders.some((folder) => hostPath.startsWith(folder) && isName(hostPath.slice(folder.length))),
+  )?.hostPath;
+}
+
+function isName(text: string): boolean {
+  return text !== '' && text !== '.' && text !== '..' && !text.includes('/');
+}
+
+/** Some runtimes tell mounts by their real paths; that is looked at only where the path as it is known does not fit. */
+async function findTerminationLog(
+  host: LogFiles,
+  rootDir: string,
+  status: ObservedContainerStatus,
+): Promise<string | undefined> {
+  const known = terminationLogPath(status, [rootDir]);
+  const { terminationMessagePath: path, mounts } = status;
+  if (known !== undefined || path === '' || !mounts.some(({ containerPath }) => containerPath === path))
+    return known;
+  return terminationLogPath(status, [await realRoot(host, rootDir)]);
+}
+
+async function realRoot({ files }: LogFiles, rootDir: string): Promise<string> {
+  try {
+    return await files.realpath(rootDir);
+  } catch (error) {
+    if (isMissing(error)) return rootDir;
+    throw error;
+  }
+}
+
+async function readEnd(host: LogFiles, path: string): Promise<string> {
+  const file = await openRegular(host, path);
   try {
     return (await readLastBytes(file, fileLimitBytes)).toString('utf8');
   } finally {
@@ -41,7 +97,7 @@ async function readEnd(path: string): Promise<string> {
   }
 }
 
-async function endOfLog(path: string): Promise<string> {
+async function endOfLog(host: LogFiles, path: string): Promise<string> {
   let end = Buffer.alloc(0);
   const sink = {
     async write(bytes: Buffer): Promise<void> {
@@ -52,6 +108,7 @@ async function endOfLog(path: string): Promise<string> {
   try {
     await readLogs({
       path,
+      host,
       options: logOptions({ tailLines: logLimitLines }, 0),
       sinks: { stdout: sink, stderr: sink },
       // Nothing waits, since the log is not followed.

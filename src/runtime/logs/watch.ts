@@ -5,29 +5,36 @@ import { Cancelled, type Clock } from '../../async/index.js';
 
 /** Whatever the file system fails to tell is seen after this time. */
 const forcedCheckMs = 1000;
+/** A watcher that failed is opened again this many times; then the forced checks go on alone. */
 const toleratedErrors = 5;
+
+export interface LogWatchOptions {
+  readonly clock: Clock;
+  /** Told once when nobody tells of changes any more, such as on a node that has no watches left, and the file is looked at every second. */
+  readonly onPolling?: (error: unknown) => void;
+  /** Node's own. */
+  readonly watch?: typeof watch;
+}
 
 export class LogWatch {
   readonly #path: string;
-  readonly #clock: Clock;
+  readonly #options: LogWatchOptions;
   #watcher: FSWatcher | undefined;
   #errors = 0;
-  #error: Error | undefined;
   /** Something happened since the last wait. */
   #changed = false;
   #wake: (() => void) | undefined;
 
-  constructor(path: string, clock: Clock) {
+  constructor(path: string, options: LogWatchOptions) {
     this.#path = path;
-    this.#clock = clock;
+    this.#options = options;
     this.#open();
   }
 
-  /** Resolves on a change of the file, at the latest after a second; fails after too many errors of the watcher. */
+  /** Resolves on a change of the file, at the latest after a second. */
   async wait(signal: AbortSignal | undefined): Promise<void> {
-    if (!this.#changed && this.#error === undefined) await this.#sleep(signal);
+    if (!this.#changed) await this.#sleep(signal);
     this.#changed = false;
-    if (this.#error !== undefined) throw this.#error;
   }
 
   close(): void {
@@ -36,29 +43,31 @@ export class LogWatch {
   }
 
   #open(): void {
+    try {
+      this.#watcher = this.#watch();
+    } catch (error) {
+      // ENOSPC and EMFILE where all watches of the node are taken; ENOENT where the folder is gone.
+      this.#watcher = undefined;
+      this.#options.onPolling?.(error);
+    }
+  }
+
+  #watch(): FSWatcher {
     const name = basename(this.#path);
+    const open = this.#options.watch ?? watch;
     // The folder is watched, since a file that takes the log's place has no watch of its own yet.
-    const watcher = watch(dirname(this.#path), { persistent: false }, (_, changed) => {
+    const watcher = open(dirname(this.#path), { persistent: false }, (_, changed) => {
       if (changed === null || changed === name) this.#notify();
     });
     watcher.on('error', (error) => {
       watcher.close();
+      this.#watcher = undefined;
       this.#errors++;
-      if (this.#errors > toleratedErrors) this.#error = error;
-      else this.#reopen();
+      if (this.#errors <= toleratedErrors) this.#open();
+      else this.#options.onPolling?.(error);
       this.#notify();
     });
-    this.#watcher = watcher;
-  }
-
-  #reopen(): void {
-    try {
-      this.#open();
-    } catch (error) {
-      // The forced checks go on without a watcher, as when the folder is gone.
-      this.#watcher = undefined;
-      this.#error = this.#errors >= toleratedErrors && error instanceof Error ? error : undefined;
-    }
+    return watcher;
   }
 
   #notify(): void {
@@ -85,7 +94,7 @@ export class LogWatch {
         end();
         resolve();
       };
-      const timer = this.#clock.setTimer(forcedCheckMs, () => this.#wake?.());
+      const timer = this.#options.clock.setTimer(forcedCheckMs, () => this.#wake?.());
       signal?.addEventListener('abort', onAbort, { once: true });
     });
   }

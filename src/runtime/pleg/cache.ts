@@ -71,6 +71,12 @@ export class PodCache {
     return known.status;
   }
 
+  /** The last good observation of each pod; undefined before all pods were looked at once. */
+  statuses(): ObservedPodStatus[] | undefined {
+    if (this.#globalMs === undefined) return undefined;
+    return [...this.#entries.values()].filter(({ error }) => error === undefined).map(({ status }) => status);
+  }
+
   /** How many calls wait now. */
   get waiting(): number {
     let count = 0;

@@ -1,11 +1,11 @@
 /** Remembers what resources the runtime was last told for each container, which it cannot tell back. */
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { errorText } from '../../async/index.js';
+import type { ObservedPodStatus } from '../../cri/index.js';
+import { type DurableFiles, DurableState } from '../../host/index.js';
 import { fnv32a, type Pod, type ResourceRequirements } from '../../kube/index.js';
-import type { Timeline } from '../../timeline/index.js';
-import { isMissing } from '../logs/file-error.js';
 import { amountsOf, changedResources, type ResourceAmounts, wantedResources } from './decide-resize.js';
+import { requirementsInForce } from './rebuild-actuated.js';
 
 interface PodEntry {
   ContainerResources?: Record<string, ResourceRequirements>;
@@ -14,43 +14,33 @@ interface PodEntry {
 
 export interface ActuatedResourcesOptions {
   /** Absent: nothing outlives this run. */
-  readonly rootDir?: string | undefined;
-  readonly timeline: Timeline;
+  readonly checkpoint?: { readonly rootDir: string; readonly store: DurableFiles } | undefined;
 }
 
-/** Entries are few and small; writes that come together are one. */
+/** Entries are few and small; all are in one file. */
 export class ActuatedResources {
   readonly #options: ActuatedResourcesOptions;
+  readonly #file: DurableState | undefined;
   #entries = new Map<string, PodEntry>();
-  /** The last write; those that come after it wait for it. */
-  #last: Promise<void> = Promise.resolve();
-  /** Whether a write is still to begin, which will have all that changed until then. */
-  #isPending = false;
-  #failure: unknown;
+  /** Whether pods may run of which this should know. */
+  #isLost = false;
 
   constructor(options: ActuatedResourcesOptions) {
     this.#options = options;
+    const { checkpoint } = options;
+    if (checkpoint === undefined) return;
+    this.#file = new DurableState(checkpoint.store, pathBelow(checkpoint.rootDir), () =>
+      formatCheckpoint(this.#entries),
+    );
   }
 
-  /** Fails when the file is there but not what was written. */
+  /** A file that is not what was written is set aside, and `podGoesOn` finds out what it said. */
   async start(): Promise<void> {
-    const path = this.#path();
-    if (path === undefined) return;
-    let text: string;
-    try {
-      text = await readFile(path, 'utf8');
-    } catch (error) {
-      if (isMissing(error)) return;
-      throw error;
-    }
-    const { data, checksum }: { data?: unknown; checksum?: unknown } = JSON.parse(text);
-    if (typeof data !== 'string' || checksum !== checkpointChecksum(data)) {
-      throw new Error(
-        `could not restore state from checkpoint: checkpoint is corrupted, please drain this node and delete the checkpoint file ${path} before restarting`,
-      );
-    }
-    const { entries = {} }: { entries?: Record<string, PodEntry> } = JSON.parse(data);
-    this.#entries = new Map(Object.entries(entries));
+    const { checkpoint } = this.#options;
+    if (checkpoint === undefined) return;
+    const found = await checkpoint.store.read(pathBelow(checkpoint.rootDir), parseCheckpoint);
+    if (found.kind === 'found') this.#entries = found.value;
+    this.#isLost = found.kind === 'set aside';
   }
 
   requirements(uid: string, name: string): ResourceRequirements {
@@ -76,18 +66,32 @@ export class ActuatedResources {
     if (pod.spec.resources !== undefined) this.setPod(uid, pod.spec.resources);
   }
 
+  /** Of a pod that ran before the file was lost, the runtime is asked; otherwise it would be resized for nothing. */
+  podGoesOn(pod: Pod, { containers }: Pick<ObservedPodStatus, 'containers'>): void {
+    const { uid = '' } = pod.metadata;
+    if (!this.#isLost || this.#entries.has(uid)) return;
+    const running = containers.filter(({ state }) => state === 'running');
+    if (running.length === 0) return;
+    for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+      const wanted = wantedResources(pod, container);
+      const observed = running.find(({ name }) => name === container.name)?.resources;
+      this.setContainer(uid, container.name, requirementsInForce(wanted, observed));
+    }
+    if (pod.spec.resources !== undefined) this.setPod(uid, pod.spec.resources);
+  }
+
   setContainer(uid: string, name: string, resources: ResourceRequirements): void {
     // What is not remembered counts as nothing, and most containers ask for nothing.
     if (changedResources(amountsOf(resources), this.container(uid, name)).length === 0) return;
     const entry = this.#entryOf(uid);
     entry.ContainerResources = { ...entry.ContainerResources, [name]: resources };
-    this.#write();
+    this.#file?.changed();
   }
 
   setPod(uid: string, resources: ResourceRequirements): void {
     if (changedResources(amountsOf(resources), this.pod(uid)).length === 0) return;
     this.#entryOf(uid).PodLevelResources = resources;
-    this.#write();
+    this.#file?.changed();
   }
 
   /** Forgets all other pods; the file is not written for that alone. */
@@ -100,19 +104,16 @@ export class ActuatedResources {
    * which nothing is known after a crash would be changed, or even restarted, for nothing.
    */
   async written(): Promise<void> {
-    await this.#last;
-    if (this.#failure === undefined) return;
-    this.#write();
-    await this.#last;
-    if (this.#failure === undefined) return;
-    throw new Error(`could not record allocated resources: ${errorText(this.#failure)}`, {
-      cause: this.#failure,
-    });
+    try {
+      await this.#file?.written();
+    } catch (error) {
+      throw new Error(`could not record allocated resources: ${errorText(error)}`, { cause: error });
+    }
   }
 
   /** Resolves when all is on disk, or cannot be. */
   async stop(): Promise<void> {
-    await this.#last;
+    await this.#file?.stop();
   }
 
   #entryOf(uid: string): PodEntry {
@@ -120,43 +121,32 @@ export class ActuatedResources {
     this.#entries.set(uid, entry);
     return entry;
   }
+}
 
-  #path(): string | undefined {
-    const { rootDir } = this.#options;
-    return rootDir === undefined ? undefined : join(rootDir, 'actuated_pods_state');
-  }
+function pathBelow(rootDir: string): string {
+  return join(rootDir, 'actuated_pods_state');
+}
 
-  /** What changes together is written together, and what changes during a write with the next one. */
-  #write(): void {
-    if (this.#isPending || this.#path() === undefined) return;
-    this.#isPending = true;
-    this.#last = this.#last.then(() => this.#writeAll());
-  }
+function formatCheckpoint(entries: ReadonlyMap<string, PodEntry>): string {
+  const data = JSON.stringify({ entries: Object.fromEntries(entries) });
+  return JSON.stringify({ data, checksum: checkpointChecksum(data) });
+}
 
-  async #writeAll(): Promise<void> {
-    this.#isPending = false;
-    const path = this.#path();
-    if (path === undefined) return;
-    const data = JSON.stringify({ entries: Object.fromEntries(this.#entries) });
-    const text = JSON.stringify({ data, checksum: checkpointChecksum(data) });
-    try {
-      await writeFile(`${path}.tmp`, text, { mode: 0o600 }).catch(async (error: unknown) => {
-        if (!isMissing(error)) throw error;
-        await mkdir(dirname(path), { recursive: true, mode: 0o750 });
-        await writeFile(`${path}.tmp`, text, { mode: 0o600 });
-      });
-      await rename(`${path}.tmp`, path);
-      this.#failure = undefined;
-    } catch (error) {
-      this.#failure = error;
-      this.#options.timeline.record({
-        kind: 'problem',
-        what: 'resources.checkpoint',
-        message: `the resources of containers could not be written to ${path}`,
-        error,
-      });
-    }
+function parseCheckpoint(text: string): Map<string, PodEntry> {
+  const outer: unknown = JSON.parse(text);
+  if (!isObject(outer) || typeof outer.data !== 'string') throw new Error('it has no data');
+  if (outer.checksum !== checkpointChecksum(outer.data)) throw new Error('its checksum is wrong');
+  const inner: unknown = JSON.parse(outer.data);
+  const entries: unknown = isObject(inner) ? (inner.entries ?? {}) : undefined;
+  if (!isObject(entries) || !Object.values(entries).every(isObject)) {
+    throw new Error('its entries are not those of pods');
   }
+  // Agents alone write what has this checksum.
+  return new Map(Object.entries(entries as Record<string, PodEntry>));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** As the reference agent computes it, so that either finds the other's file in order. */

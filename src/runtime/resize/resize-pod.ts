@@ -9,7 +9,7 @@ import type { PlannedResize, PlannedUpdate } from '../pod-plan.js';
 import type { ActuatedResources } from './actuated-resources.js';
 import { type ResizedResource, resizedResources, wantedResources } from './decide-resize.js';
 
-/** A failure ends the resize; what was done stays done, and the next sync goes on. */
+/** A failure ends the resize; what was done stays done, and a later sync goes on when the back-off is over. */
 export async function resizePod(
   ports: SyncPorts,
   run: SyncRun,
@@ -22,17 +22,30 @@ export async function resizePod(
   const step = { action: 'ResizePodInPlace', target: formatPod(pod) } as const;
   const done = (failed: boolean): void =>
     observer?.resized?.({ durationMs: clock.monotonic() - startedMs, failed });
+  const uid = pod.metadata.uid ?? '';
+  const waiting = ports.resizeRetries.waiting(pod, clock.now());
+  if (waiting !== undefined) {
+    const { message, untilMs } = waiting;
+    const failure = new SyncFailure('ResizePodInPlaceError', message, { backoffUntilMs: untilMs });
+    run.steps.push({ ...step, failure });
+    return;
+  }
+  let isChanged = false;
   try {
     const isMemoryChanged = resize.memory.length > 0 || resize.podResources;
     const podProblem = isMemoryChanged ? ports.podCgroups?.memoryProblem(pod) : undefined;
     await checkMemoryDecrease(ports.cri, resize.memory, podProblem, signal);
+    isChanged = true;
     for (const resource of resizedResources) await resizeResource(ports, run, resize, resource, actuated);
     run.steps.push(step);
+    ports.resizeRetries.forget(uid);
     done(false);
   } catch (error) {
     throwIfCancelled(signal);
     done(true);
-    const failure = new SyncFailure('ResizePodInPlaceError', errorText(error), { cause: error });
+    const message = errorText(error);
+    const backoffUntilMs = ports.resizeRetries.failed(pod, clock.now(), message);
+    const failure = new SyncFailure('ResizePodInPlaceError', message, { cause: error, backoffUntilMs });
     run.steps.push({ ...step, failure });
     timeline.record({
       kind: 'problem',
@@ -40,11 +53,12 @@ export async function resizePod(
       message: 'The resources of the pod could not be changed',
       pod: podRef(pod),
       level: 'warn',
+      data: { nextTryMs: backoffUntilMs },
       error,
     });
   } finally {
-    // Nothing of it shows as a change of state, so that nobody would look by himself.
-    ports.reinspect?.(pod.metadata.uid ?? '');
+    // A resize does not show as a change of state, so the pod is read anew; a resize that changed nothing is not worth it.
+    if (isChanged) ports.reinspect?.(uid);
   }
 }
 

@@ -2,13 +2,19 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ContainerStatsResponse, CriError, type CriRuntime } from '../../cri/index.js';
+import { systemClock } from '../../async/index.js';
+import {
+  ContainerStatsResponse,
+  CriError,
+  type CriRuntime,
+  LinuxContainerResources,
+} from '../../cri/index.js';
 import type { Container, Pod, ResourceRequirements } from '../../kube/index.js';
-import { Timeline } from '../../timeline/index.js';
 import type { ProbeVerdicts } from '../contracts.js';
 import { RuntimeManager } from '../manager.js';
 import { planPod } from '../plan.js';
 import { syncError } from '../sync-result.js';
+import { testDurableFiles } from '../test-durable-files.js';
 import { bench, container, exited, makePod, makeStatus, running } from '../test-fixtures.js';
 import { ActuatedResources, checkpointChecksum } from './actuated-resources.js';
 import { amountsOf, decideResize, isDecrease, wantedResources } from './decide-resize.js';
@@ -85,7 +91,7 @@ describe('what new resources mean for a container that runs', () => {
 /** A pod of containers with resources, of which the runtime was told others. */
 function changed(wanted: Record<string, Partial<Container>>, told: Record<string, ResourceRequirements>) {
   const pod = makePod({ containers: Object.entries(wanted).map(([name, more]) => container(name, more)) });
-  const actuated = new ActuatedResources({ timeline: new Timeline() });
+  const actuated = new ActuatedResources({});
   for (const [name, given] of Object.entries(told)) actuated.setContainer('uid-1', name, given);
   return { pod, actuated };
 }
@@ -283,7 +289,8 @@ describe('what is remembered', () => {
   });
   afterEach(() => rm(rootDir, { recursive: true }));
   const open = async () => {
-    const actuated = new ActuatedResources({ rootDir, timeline: new Timeline() });
+    const store = testDurableFiles(systemClock);
+    const actuated = new ActuatedResources({ checkpoint: { rootDir, store } });
     await actuated.start();
     return actuated;
   };
@@ -328,7 +335,7 @@ describe('what is remembered', () => {
     });
     const manager = new RuntimeManager(options);
     // A folder in the way of the file that is to be written.
-    await mkdir(`${path()}.tmp`);
+    await mkdir(`${path()}.tmp/full`, { recursive: true });
     const refused = await manager.syncPod(pod, makeStatus(pod, []), { restartingAllContainers: false });
     expect(syncError(refused)?.message).toContain(
       'CreateContainerConfigError: "could not record allocated resources: ',
@@ -341,9 +348,24 @@ describe('what is remembered', () => {
     await actuated.stop();
   });
 
-  it('that was tampered with stops the start', async () => {
+  const wanted = resources('2', '200Mi');
+  it.each<[rule: string, observed: Partial<LinuxContainerResources> | undefined, expected: object]>([
+    ['the runtime has what is wanted', { cpuShares: 2048, memoryLimitInBytes: 209_715_200 }, wanted],
+    ['the runtime tells nothing', undefined, wanted],
+    [
+      'a resize was under way',
+      { cpuShares: 512, cpuPeriod: 100_000, cpuQuota: 50_000, memoryLimitInBytes: 104_857_600 },
+      { requests: { cpu: '500m', memory: '200Mi' }, limits: { cpu: '500m', memory: '104857600' } },
+    ],
+  ])('is asked of the runtime where the file is lost: %s', async (_, observed, expected) => {
     await writeFile(path(), JSON.stringify({ data: '{}', checksum: 1 }));
-    await expect(open()).rejects.toThrow('checkpoint is corrupted');
+    const actuated = await open();
+    const pod = makePod({ containers: [container('app', { resources: wanted })] });
+    const linux = observed === undefined ? undefined : LinuxContainerResources.create(observed);
+    const app = running('app', { resources: { linux } });
+    actuated.podGoesOn(pod, makeStatus(pod, [app]));
+    expect(actuated.requirements('uid-1', 'app')).toEqual(expected);
+    await actuated.stop();
   });
 
   it('a pod that began keeps what it was told', async () => {

@@ -2,10 +2,12 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
 import { Timeline } from '../../timeline/index.js';
+import { testDurableFiles } from '../test-durable-files.js';
 import { IdBlocks, type UserNamespaceMapping } from './id-blocks.js';
-import { UserNamespaces } from './user-namespaces.js';
+import { UserNamespaces, type UserNamespacesOptions } from './user-namespaces.js';
 
 const block = (hostId: number, length = 65_536, containerId = 0): UserNamespaceMapping => {
   const mapping = { hostId, containerId, length };
@@ -56,10 +58,21 @@ describe('user namespaces of pods', () => {
     metadata: { name: uid, namespace: 'shop', uid },
     spec: { containers: [], ...(hostUsers === undefined ? {} : { hostUsers }) },
   });
-  const open = async (supported = true) => {
+  const open = async (
+    supported = true,
+    inForce: UserNamespacesOptions['inForce'] = async () => undefined,
+  ) => {
     const timeline = new Timeline();
     const isSupported = () => supported;
-    const namespaces = new UserNamespaces({ rootDir, timeline, isSupported, idsPerPod: 65_536, blocks: 10 });
+    const namespaces = new UserNamespaces({
+      rootDir,
+      store: testDurableFiles(systemClock),
+      timeline,
+      isSupported,
+      inForce,
+      idsPerPod: 65_536,
+      blocks: 10,
+    });
     await namespaces.start();
     return { namespaces, timeline };
   };
@@ -95,6 +108,17 @@ describe('user namespaces of pods', () => {
     await namespaces.of(pod('b'), '');
     namespaces.keepOnly(new Set(['b']));
     expect(await namespaces.of(pod('c'), '')).toEqual(block(65_536));
+  });
+
+  it('of a pod that has ended are free, also after a restart', async () => {
+    const { namespaces } = await open();
+    await namespaces.of(pod('a'), '');
+    await namespaces.release('a');
+    await namespaces.release('a');
+    const again = await open();
+    for (const { namespaces: each } of [{ namespaces }, again]) {
+      expect(await each.of(pod('b'), '')).toEqual(block(65_536));
+    }
   });
 
   it('whose file makes no sense are told, and the pod does not start', async () => {

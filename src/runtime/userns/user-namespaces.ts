@@ -1,24 +1,28 @@
 /** Gives pods their user ids and remembers them in the pods' folders, so that running pods keep theirs. */
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorText } from '../../async/index.js';
+import type { DurableFiles } from '../../host/index.js';
 import { formatPod, goQuote, type Pod } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
-import { isMissing } from '../logs/file-error.js';
 import { IdBlocks, type IdBlocksOptions, type UserNamespaceMapping } from './id-blocks.js';
 
 export const usersUnsupported = "can't set `spec.hostUsers: false`, runtime does not support user namespaces";
 
 export interface UserNamespacesOptions extends IdBlocksOptions {
   readonly rootDir: string;
+  readonly store: DurableFiles;
   readonly timeline: Timeline;
   /** Whether pods of the handler can have a user namespace. */
   readonly isSupported: (runtimeHandler: string) => boolean;
+  /** What the runtime knows of the ids of a pod that it has; undefined when it has none. */
+  readonly inForce: (uid: string) => Promise<UserNamespaceMapping | undefined>;
 }
 
 export class UserNamespaces {
   readonly #options: UserNamespacesOptions;
   readonly #blocks: IdBlocks;
+  /** Pods whose files were lost; until the runtime has told what they use, no other pod may be given ids. */
+  readonly #lost = new Set<string>();
 
   constructor(options: UserNamespacesOptions) {
     this.#options = options;
@@ -27,21 +31,9 @@ export class UserNamespaces {
 
   /** Takes up what pods were given before; a pod whose file makes no sense is told, and its next sandbox fails. */
   async start(): Promise<void> {
-    const { rootDir, timeline } = this.#options;
-    const uids = await readdir(join(rootDir, 'pods')).catch((error: unknown) => {
-      if (isMissing(error)) return [];
-      throw error;
-    });
-    for (const uid of uids) {
-      await this.#restore(uid).catch((error: unknown) => {
-        timeline.record({
-          kind: 'problem',
-          what: 'pod.userns',
-          message: `the user ids of pod ${uid} could not be taken up from ${this.#path(uid)}`,
-          level: 'warn',
-          error,
-        });
-      });
+    const { rootDir, store } = this.#options;
+    for (const uid of await store.names(join(rootDir, 'pods'))) {
+      await this.#restore(uid).catch((error: unknown) => this.#untaken(uid, error));
     }
   }
 
@@ -55,6 +47,7 @@ export class UserNamespaces {
     if (!this.#blocks.has(uid)) {
       try {
         await this.#restore(uid);
+        await this.#askForLost();
       } catch (cause) {
         throw new Error(`user namespace of pod ${goQuote(formatPod(pod))}: ${errorText(cause)}`, { cause });
       }
@@ -70,32 +63,52 @@ export class UserNamespaces {
     return mapping;
   }
 
+  /** Frees the ids of a pod that has ended, before anybody deletes it: finished pods may stay for as long as they like. */
+  async release(uid: string): Promise<void> {
+    this.#lost.delete(uid);
+    if (!this.#blocks.has(uid)) return;
+    await this.#options.store.remove(this.#path(uid));
+    this.#blocks.release(uid);
+  }
+
   /** Frees the ids of all other pods; their folders are gone or on their way. */
   keepOnly(uids: ReadonlySet<string>): void {
     for (const uid of this.#blocks.pods()) if (!uids.has(uid)) this.#blocks.release(uid);
+    for (const uid of this.#lost) if (!uids.has(uid)) this.#lost.delete(uid);
   }
 
   async #restore(uid: string): Promise<void> {
     if (this.#blocks.has(uid)) return;
-    let text: string;
-    try {
-      text = await readFile(this.#path(uid), 'utf8');
-    } catch (error) {
-      if (isMissing(error)) return;
-      throw error;
+    const found = await this.#options.store.read(this.#path(uid), parseMapping);
+    if (found.kind === 'found') this.#blocks.restore(uid, found.value);
+    else if (found.kind === 'set aside') this.#lost.add(uid);
+  }
+
+  async #askForLost(): Promise<void> {
+    for (const uid of [...this.#lost]) {
+      const mapping = await this.#options.inForce(uid);
+      if (!this.#lost.delete(uid) || mapping === undefined || this.#blocks.has(uid)) continue;
+      try {
+        this.#blocks.restore(uid, mapping);
+        await this.#write(uid, mapping);
+      } catch (error) {
+        this.#untaken(uid, error);
+      }
     }
-    // An empty file is what a crash while writing leaves.
-    if (text === '') return;
-    const value: unknown = JSON.parse(text);
-    if (!isMapping(value)) throw new Error('not the ids of a pod');
-    this.#blocks.restore(uid, value);
+  }
+
+  #untaken(uid: string, error: unknown): void {
+    this.#options.timeline.record({
+      kind: 'problem',
+      what: 'pod.userns',
+      message: `the user ids of pod ${uid} could not be taken up from ${this.#path(uid)}`,
+      level: 'warn',
+      error,
+    });
   }
 
   async #write(uid: string, mapping: UserNamespaceMapping): Promise<void> {
-    const path = this.#path(uid);
-    await mkdir(join(this.#options.rootDir, 'pods', uid), { recursive: true, mode: 0o750 });
-    await writeFile(`${path}.tmp`, JSON.stringify(mapping), { mode: 0o600 });
-    await rename(`${path}.tmp`, path);
+    await this.#options.store.write(this.#path(uid), JSON.stringify(mapping), { directoryMode: 0o750 });
   }
 
   #path(uid: string): string {
@@ -103,8 +116,23 @@ export class UserNamespaces {
   }
 }
 
+function parseMapping(text: string): UserNamespaceMapping {
+  const value: unknown = JSON.parse(text);
+  if (!isMapping(value)) throw new Error('it does not hold the ids of a pod');
+  return value;
+}
+
 function isMapping(value: unknown): value is UserNamespaceMapping {
   if (typeof value !== 'object' || value === null) return false;
   if (!('uidMappings' in value) || !('gidMappings' in value)) return false;
-  return Array.isArray(value.uidMappings) && Array.isArray(value.gidMappings);
+  return [value.uidMappings, value.gidMappings].every(
+    (mappings) => Array.isArray(mappings) && mappings.every(isIdMapping),
+  );
+}
+
+function isIdMapping(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return ['hostId', 'containerId', 'length'].every((name) =>
+    Number.isSafeInteger((value as Record<string, unknown>)[name]),
+  );
 }

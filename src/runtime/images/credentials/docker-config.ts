@@ -1,4 +1,5 @@
 /** Reads the files and secrets in which container tools keep the passwords of registries. */
+import { parseJson } from '../../../kube/index.js';
 
 /** One entry of such a file. */
 export interface RegistryAuth {
@@ -13,18 +14,18 @@ export type DockerConfig = ReadonlyMap<string, RegistryAuth>;
 
 /** `config.json` and secrets of type `kubernetes.io/dockerconfigjson`: the entries stand below `auths`. */
 export function parseDockerConfigJson(text: string): DockerConfig {
-  return parseEntries(member(parseJson(text), 'auths') ?? {});
+  return parseEntries(member(readJson(text), 'auths') ?? {});
 }
 
 /** `.dockercfg` and secrets of type `kubernetes.io/dockercfg`: the entries are all there is. */
 export function parseDockercfg(text: string): DockerConfig {
-  return parseEntries(parseJson(text));
+  return parseEntries(readJson(text));
 }
 
 /** What is wrong must not be quoted: it may be a password. */
-function parseJson(text: string): unknown {
+function readJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     throw new Error('not a JSON text');
   }

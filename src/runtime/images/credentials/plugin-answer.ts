@@ -1,5 +1,5 @@
 /** Reads what a credential provider plugin answers, and for which further images the answer holds. */
-import { parseDuration } from '../../../kube/index.js';
+import { parseDuration, parseJson } from '../../../kube/index.js';
 import type { RegistryAuth } from './docker-config.js';
 import { entryKey } from './registry-match.js';
 
@@ -16,7 +16,7 @@ export interface PluginAnswer {
 export function parsePluginAnswer(text: string, apiVersion: string): PluginAnswer {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     throw new Error('error decoding credential provider plugin response from stdout');
   }

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -252,6 +252,30 @@ describe('plugins as programs', () => {
     expect(registry.text()).toContain(
       'kubelet_credential_provider_plugin_duration_count{plugin_name="ecr"} 1',
     );
+  });
+
+  it.each([
+    '-T/x',
+    '--help',
+    '$(id)',
+    ';reboot',
+    'a b',
+    'a\nb',
+    'a\0b',
+    '../x',
+    'LABEL=x',
+    'y'.repeat(200_000),
+  ])('get the image %j on their input, and nowhere else', async (name) => {
+    const image = `x.a.io/${name}`;
+    const { plugin } = await load(
+      'dir=$(dirname "$0")\nprintf "%s\\n" "$#" "$@" > "$dir/words"\nenv > "$dir/env"\ncat > "$dir/input"\nexit 1\n',
+      [entry({ args: ['get'] })],
+    );
+    await plugin.lookup(image);
+    const written = (file: string): Promise<string> => readFile(join(dirs[0] ?? '', file), 'utf8');
+    expect(await written('words')).toBe('1\nget\n');
+    expect(await written('env')).not.toContain('x.a.io');
+    expect(JSON.parse(await written('input'))).toMatchObject({ image });
   });
 
   it('that fail are told with their code alone', async () => {

@@ -1,8 +1,8 @@
 /** Asks credential provider plugins, and remembers their answers as long as they allow it. */
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { type Clock, errorText, throwIfCancelled, withTimeout } from '../../../async/index.js';
+import { BoundedMap, type Clock, throwIfCancelled, withTimeout } from '../../../async/index.js';
 import type { Registry } from '../../../metrics/index.js';
+import { CommandLine, endText, inheritedEnvironment, runProgram } from '../../../programs/index.js';
 import type { Timeline } from '../../../timeline/index.js';
 import { SharedWork } from '../shared-work.js';
 import type { RegistryAuth } from './docker-config.js';
@@ -56,7 +56,9 @@ const rememberedAnswers = 1000;
 export class CredentialPlugin {
   readonly #provider: CredentialProvider;
   readonly #options: CredentialPluginOptions;
-  readonly #cache = new Map<string, { readonly answer: PluginAnswer; readonly endsAtMs: number }>();
+  readonly #cache = new BoundedMap<string, { readonly answer: PluginAnswer; readonly endsAtMs: number }>({
+    maxEntries: rememberedAnswers,
+  });
   readonly #running = new SharedWork<PluginAnswer>();
 
   constructor(provider: CredentialProvider, options: CredentialPluginOptions) {
@@ -97,13 +99,13 @@ export class CredentialPlugin {
   }
 
   async #ask(image: string, signal: AbortSignal): Promise<PluginAnswer> {
-    const { clock, metrics, binDir, run = runProgram } = this.#options;
+    const { clock, metrics, binDir, run = pluginPrograms(clock) } = this.#options;
     const { name, apiVersion, args, env, defaultCacheDurationMs } = this.#provider;
     const startedMs = clock.monotonic();
     const output = await withTimeout(clock, timeoutMs, signal, (limited) =>
       run(join(binDir, name), {
         args,
-        env: { ...process.env, ...Object.fromEntries(env.map((one) => [one.name, one.value])) },
+        env: inheritedEnvironment(Object.fromEntries(env.map((one) => [one.name, one.value]))),
         input: JSON.stringify({ kind: 'CredentialProviderRequest', apiVersion, image }),
         signal: limited,
       }),
@@ -116,36 +118,18 @@ export class CredentialPlugin {
   }
 
   #remember(key: string, answer: PluginAnswer, endsAtMs: number): void {
-    this.#cache.delete(key);
     this.#cache.set(key, { answer, endsAtMs });
-    if (this.#cache.size <= rememberedAnswers) return;
-    const oldest = this.#cache.keys().next();
-    if (!oldest.done) this.#cache.delete(oldest.value);
   }
 }
 
-const largestOutputBytes = 1024 * 1024;
+const outputLimitBytes = 1024 * 1024;
 
-/** A program that is no longer waited for is killed. What it printed is never part of an error. */
-const runProgram: RunPlugin = (file, { args, env, input, signal }) =>
-  new Promise((resolve, reject) => {
-    const child = execFile(
-      file,
-      [...args],
-      { env, signal, killSignal: 'SIGKILL', maxBuffer: largestOutputBytes },
-      (error, stdout) => {
-        if (error === null) resolve(stdout);
-        else reject(new Error(`error execing credential provider plugin ${file}: ${plainReason(error)}`));
-      },
-    );
-    // A plugin may end without reading what it is asked; its exit code says all there is to say.
-    child.stdin?.on('error', () => {});
-    child.stdin?.end(input);
-  });
-
-/** Node quotes the command line in its message, whose arguments may be secret. */
-function plainReason(error: Error & { code?: unknown; signal?: unknown }): string {
-  if (typeof error.code === 'number') return `exit status ${error.code}`;
-  if (typeof error.signal === 'string') return `killed by ${error.signal}`;
-  return typeof error.code === 'string' ? error.code : errorText(error);
+/** The administrator's programs and arguments; what a pod names is in the input only. What they print is never part of an error. */
+function pluginPrograms(clock: Clock): RunPlugin {
+  return async (file, { args, env, input, signal }) => {
+    const line = CommandLine.given(file, args);
+    const end = await runProgram(line, { clock, limitMs: timeoutMs, signal, env, input, outputLimitBytes });
+    if (end.kind === 'exited' && end.exitCode === 0) return end.stdout;
+    throw new Error(`error execing credential provider plugin ${file}: ${endText(end)}`);
+  };
 }

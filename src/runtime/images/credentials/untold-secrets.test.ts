@@ -1,7 +1,7 @@
 /** However credentials fail: no error, event, record, metric or file has anything of them. */
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../async/index.js';
@@ -9,6 +9,7 @@ import { CriError, type CriRuntime, ImageStatusResponse, ListImagesResponse } fr
 import { ObjectNotFound, type Pod, type Secret } from '../../../kube/index.js';
 import { Registry } from '../../../metrics/index.js';
 import { Timeline } from '../../../timeline/index.js';
+import { testDurableFiles } from '../../test-durable-files.js';
 import { ImageManager } from '../image-manager.js';
 import { PullQueue, PullRate } from '../pull-queue.js';
 import { PullRecords } from '../verification/index.js';
@@ -100,6 +101,7 @@ async function told(given: Given): Promise<string> {
   });
   const records = new PullRecords({
     rootDir: dir,
+    store: testDurableFiles(systemClock),
     clock: systemClock,
     timeline,
     policy: 'AlwaysVerify',
@@ -158,6 +160,13 @@ const answer = (more: object): object => ({
 const auths = (entry: unknown): string => JSON.stringify({ auths: { 'a.io': entry } });
 const good = auths({ auth: base64(`u:${hidden}`) });
 
+/** A file in the place of a directory, in which nothing can be written then. */
+async function putFile(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await rm(path, { recursive: true, force: true });
+  await writeFile(path, '');
+}
+
 describe('nothing is told of credentials', () => {
   it.each<[string, Given, RegExp]>([
     ['of a secret that is no JSON', { secret: `{"auths": ${hidden}` }, /not a JSON text/],
@@ -187,7 +196,7 @@ describe('nothing is told of credentials', () => {
     [
       'of a plugin that never stops talking',
       { plugin: `#!/bin/sh\nyes ${hidden} | head -c 3000000\n`, args: [hidden] },
-      /MAXBUFFER/,
+      /more than 1048576 bytes of output/,
     ],
     ['of an answer of another kind', { plugin: says(answer({ kind: hidden })) }, /its kind is another one/],
     ['of an answer of another version', { plugin: says(answer({ apiVersion: hidden })) }, /did not match/],
@@ -218,13 +227,13 @@ describe('nothing is told of credentials', () => {
         secret: good,
         policy: 'Always',
         pull: async () => ({ imageRef: 'sha256:1' }),
-        prepare: () => rm(join(dir, 'image_manager/pulled'), { recursive: true }),
+        prepare: () => putFile(join(dir, 'image_manager/pulled')),
       },
       /could not be recorded/,
     ],
     [
       'of a pull that cannot be announced',
-      { secret: good, prepare: () => rm(join(dir, 'image_manager/pulling'), { recursive: true }) },
+      { secret: good, prepare: () => putFile(join(dir, 'image_manager/pulling')) },
       /Failed to record image pull intent/,
     ],
   ])('%s', async (_, given, expected) => {

@@ -7,6 +7,7 @@ import { ListImagesResponse } from '../../../cri/index.js';
 import type { Pod } from '../../../kube/index.js';
 import { Timeline } from '../../../timeline/index.js';
 import type { PullSecretSource } from '../../contracts.js';
+import { testDurableFiles } from '../../test-durable-files.js';
 import { PullRecords, type PullRecordsOptions } from './pull-records.js';
 
 const pod: Pod = { metadata: { name: 'web', namespace: 'shop', uid: 'u1' }, spec: { containers: [] } };
@@ -28,6 +29,7 @@ async function open(more: Partial<PullRecordsOptions> = {}, cri = noImages) {
   const checks: string[] = [];
   const records = new PullRecords({
     rootDir,
+    store: testDurableFiles(clock),
     clock,
     timeline: new Timeline({ clock }),
     policy: 'NeverVerifyPreloadedImages',
@@ -40,7 +42,8 @@ async function open(more: Partial<PullRecordsOptions> = {}, cri = noImages) {
   return { records, clock, counts, checks };
 }
 
-const files = (folder: string): Promise<string[]> => readdir(join(rootDir, 'image_manager', folder));
+const files = (folder: string): Promise<string[]> =>
+  readdir(join(rootDir, 'image_manager', folder)).catch(() => []);
 
 describe('records on disk', () => {
   it('an intent while the pull runs, a record afterwards, for nobody else to read', async () => {

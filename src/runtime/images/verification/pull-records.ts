@@ -1,6 +1,7 @@
 /** Remembers which credentials every pulled image was let in with, and judges later pods by it. */
-import { type Clock, errorText } from '../../../async/index.js';
+import { BoundedMap, type Clock } from '../../../async/index.js';
 import type { CriRuntime } from '../../../cri/index.js';
+import type { DurableFiles } from '../../../host/index.js';
 import { formatTimestamp, type Pod, parseTimestamp } from '../../../kube/index.js';
 import type { Timeline } from '../../../timeline/index.js';
 import type { PullCredentials, PullSecretSource } from '../../contracts.js';
@@ -13,7 +14,7 @@ import {
   type VerificationPolicy,
   withAccess,
 } from './pulled-record.js';
-import { intentFiles, type PullIntent, pulledFiles, type RecordFiles } from './record-files.js';
+import { intentFiles, type PullIntent, pulledFiles, type RecordFiles, recordName } from './record-files.js';
 
 /** Records that are kept in memory beside the disk. */
 export const rememberedRecords = 1000;
@@ -31,6 +32,7 @@ export interface PullRecordsObserver {
 
 export interface PullRecordsOptions {
   readonly rootDir: string;
+  readonly store: DurableFiles;
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly policy: VerificationPolicy;
@@ -45,27 +47,32 @@ export class PullRecords implements ImageAccess, PullRecorder {
   readonly #intents: RecordFiles<PullIntent>;
   readonly #pulled: RecordFiles<PulledRecord>;
   /** The agent is the only one who writes, so that what it has read or written stays true. */
-  readonly #known = new Map<string, PulledRecord | undefined>();
+  readonly #known = new BoundedMap<string, PulledRecord | undefined>({ maxEntries: rememberedRecords });
   /** How many pulls of an image are under way or may have been when the agent was last here. */
   readonly #pulling = new Map<string, number>();
+  /** Records that replace lost ones and that the disk has not taken yet; the next pruning tries again. */
+  readonly #unwritten = new Map<string, PulledRecord>();
   /** Changes of records happen one after another. */
   #turn: Promise<unknown> = Promise.resolve();
   #recordCount = 0;
 
   constructor(options: PullRecordsOptions) {
     this.#options = options;
-    this.#intents = intentFiles(options.rootDir);
-    this.#pulled = pulledFiles(options.rootDir);
+    this.#intents = intentFiles(options.store, options.rootDir);
+    this.#pulled = pulledFiles(options.store, options.rootDir);
   }
 
-  /** Takes up what an earlier run left: a pull that ended while nobody was here leaves an image without known access. */
+  /**
+   * Takes up what an earlier run left. A pull that ended while nobody was here leaves an image without known access, and
+   * so does a record that is lost: pods have to show their credentials for it.
+   */
   async start(cri: Pick<CriRuntime, 'listImages'>): Promise<void> {
-    await this.#intents.prepare();
-    await this.#pulled.prepare();
-    this.#recordCount = (await this.#pulled.list(this.#broken)).length;
-    const intents = await this.#intents.list(this.#broken);
-    const { images } = intents.length === 0 ? { images: [] } : await cri.listImages({});
-    for (const { image } of intents) {
+    const pulled = await this.#pulled.list();
+    const intents = await this.#intents.list();
+    this.#recordCount = pulled.records.length;
+    const needed = intents.records.length + intents.lost.size + pulled.lost.size;
+    const { images } = needed === 0 ? { images: [] } : await cri.listImages({});
+    for (const { image } of intents.records) {
       const found = images.find(
         ({ repoTags, repoDigests }) => repoTags.includes(image) || repoDigests.includes(image),
       );
@@ -75,6 +82,12 @@ export class PullRecords implements ImageAccess, PullRecorder {
       }
       await this.#record(image, found.id, undefined);
       await this.#intents.remove(image);
+    }
+    for (const { id, repoTags, repoDigests } of images) {
+      for (const image of [...repoTags, ...repoDigests]) {
+        if (pulled.lost.has(recordName(id)) || intents.lost.has(recordName(image)))
+          await this.#forNobody(image, id);
+      }
     }
     this.#count();
   }
@@ -111,7 +124,7 @@ export class PullRecords implements ImageAccess, PullRecorder {
       return true;
     }
     try {
-      const record = await this.#read(localId);
+      const record = await this.#read(image, localId);
       const pulledByAgent = record !== undefined || this.#pulling.has(image);
       if (!needsVerification(policy, image, { pulledByAgent, allowlist })) {
         observer?.checked('credentialPolicyAllowed');
@@ -137,7 +150,12 @@ export class PullRecords implements ImageAccess, PullRecorder {
   /** Forgets records that were written before and whose images are not among those kept. */
   async prune(beforeMs: number, keptIds: ReadonlySet<string>): Promise<void> {
     await this.#inTurn(async () => {
-      for (const { imageRef, lastUpdatedTime } of await this.#pulled.list(this.#broken)) {
+      for (const [imageRef, record] of this.#unwritten) {
+        await this.#pulled.write(this.#known.get(imageRef) ?? record);
+        this.#unwritten.delete(imageRef);
+      }
+      const { records } = await this.#pulled.list();
+      for (const { imageRef, lastUpdatedTime } of records) {
         if (keptIds.has(imageRef) || (parseTimestamp(lastUpdatedTime) ?? 0) >= beforeMs) continue;
         await this.#pulled.remove(imageRef);
         this.#known.delete(imageRef);
@@ -147,15 +165,31 @@ export class PullRecords implements ImageAccess, PullRecorder {
     this.#count();
   }
 
-  async #read(imageRef: string): Promise<PulledRecord | undefined> {
+  async #read(image: string, imageRef: string): Promise<PulledRecord | undefined> {
     if (this.#known.has(imageRef)) return this.#known.get(imageRef);
-    const record = await this.#pulled.read(imageRef);
+    const unwritten = this.#unwritten.get(imageRef);
+    if (unwritten !== undefined) return unwritten;
+    const found = await this.#pulled.read(imageRef);
+    if (found.kind === 'set aside') return this.#forNobody(image, imageRef);
+    const record = found.kind === 'found' ? found.value : undefined;
     this.#remember(imageRef, record);
     return record;
   }
 
+  /** The record of an image whose own is lost: without one it would count as preloaded, which everybody may use. */
+  async #forNobody(image: string, imageRef: string): Promise<PulledRecord> {
+    const now = formatTimestamp(this.#options.clock.now());
+    const record = withAccess(undefined, { image, imageRef, access: undefined, now });
+    this.#remember(imageRef, record);
+    await this.#pulled.write(record).catch((error: unknown) => {
+      this.#unwritten.set(imageRef, record);
+      this.#problem(`the record of ${image} could not be written anew`, error);
+    });
+    return record;
+  }
+
   async #record(image: string, imageRef: string, access: PullAccess | undefined): Promise<void> {
-    const before = await this.#read(imageRef);
+    const before = await this.#read(image, imageRef);
     const now = formatTimestamp(this.#options.clock.now());
     const after = withAccess(before, { image, imageRef, access, now });
     if (after === before) return;
@@ -165,11 +199,7 @@ export class PullRecords implements ImageAccess, PullRecorder {
   }
 
   #remember(imageRef: string, record: PulledRecord | undefined): void {
-    this.#known.delete(imageRef);
     this.#known.set(imageRef, record);
-    if (this.#known.size <= rememberedRecords) return;
-    const oldest = this.#known.keys().next();
-    if (!oldest.done) this.#known.delete(oldest.value);
   }
 
   async #end(image: string): Promise<void> {
@@ -196,9 +226,6 @@ export class PullRecords implements ImageAccess, PullRecorder {
   #count(): void {
     this.#options.observer?.counted({ intents: this.#pulling.size, records: this.#recordCount });
   }
-
-  readonly #broken = (path: string, error: unknown): void =>
-    this.#problem(`${path} cannot be read: ${errorText(error)}`, error);
 
   #problem(message: string, error: unknown): void {
     this.#options.timeline.record({ kind: 'problem', what: 'image.records', message, level: 'warn', error });

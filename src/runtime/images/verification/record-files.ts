@@ -1,8 +1,7 @@
 /** Keeps pull records on disk, so that who may use an image is still known after a restart. */
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing } from '../../logs/file-error.js';
+import type { DurableFiles, Found } from '../../../host/index.js';
 import type { PulledRecord } from './pulled-record.js';
 
 const apiVersion = 'kubelet.config.k8s.io/v1beta1';
@@ -15,88 +14,80 @@ export interface PullIntent {
 
 type RecordKind = 'ImagePullIntent' | 'ImagePulledRecord';
 
-/** One folder of records, one file for each key, written in one step. */
+/** One folder of records, one file for each key. */
 export class RecordFiles<T extends object> {
+  readonly #store: DurableFiles;
   readonly #dir: string;
   readonly #kind: RecordKind;
   readonly #keyOf: (record: T) => string;
 
-  constructor(dir: string, kind: RecordKind, keyOf: (record: T) => string) {
+  constructor(store: DurableFiles, dir: string, kind: RecordKind, keyOf: (record: T) => string) {
+    this.#store = store;
     this.#dir = dir;
     this.#kind = kind;
     this.#keyOf = keyOf;
   }
 
-  async prepare(): Promise<void> {
-    await mkdir(this.#dir, { recursive: true, mode: 0o700 });
-  }
-
-  async read(key: string): Promise<T | undefined> {
-    return await this.#load(this.#path(key));
+  async read(key: string): Promise<Found<T>> {
+    return await this.#load(recordName(key));
   }
 
   async write(record: T): Promise<void> {
-    const path = this.#path(this.#keyOf(record));
-    const temporary = `${path}.tmp`;
-    await writeFile(temporary, JSON.stringify({ kind: this.#kind, apiVersion, ...record }), { mode: 0o600 });
-    await rename(temporary, path);
+    const text = JSON.stringify({ kind: this.#kind, apiVersion, ...record });
+    const path = join(this.#dir, recordName(this.#keyOf(record)));
+    await this.#store.write(path, text, { mode: 0o600, directoryMode: 0o700 });
   }
 
   async remove(key: string): Promise<void> {
-    await rm(this.#path(key), { force: true });
+    await this.#store.remove(join(this.#dir, recordName(key)));
   }
 
-  /** All that can be read; `onBroken` is told of what cannot. */
-  async list(onBroken: (path: string, error: unknown) => void): Promise<T[]> {
+  /** All that can be read, and the names of those that could not be and were set aside. */
+  async list(): Promise<{ readonly records: readonly T[]; readonly lost: ReadonlySet<string> }> {
     const records: T[] = [];
-    for (const name of await readdir(this.#dir)) {
-      const path = join(this.#dir, name);
-      if (name.endsWith('.tmp')) {
-        await rm(path, { force: true });
-        continue;
-      }
-      try {
-        const record = await this.#load(path);
-        if (record !== undefined) records.push(record);
-      } catch (error) {
-        onBroken(path, error);
-      }
+    const lost = new Set<string>();
+    for (const name of await this.#store.names(this.#dir)) {
+      if (!name.startsWith(namePrefix)) continue;
+      const found = await this.#load(name);
+      if (found.kind === 'found') records.push(found.value);
+      else if (found.kind === 'set aside') lost.add(name);
     }
-    return records;
+    return { records, lost };
   }
 
-  #path(key: string): string {
-    return join(this.#dir, `sha256-${createHash('sha256').update(key).digest('hex')}`);
-  }
-
-  async #load(path: string): Promise<T | undefined> {
-    let text: string;
-    try {
-      text = await readFile(path, 'utf8');
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
-    }
-    const { kind, apiVersion: version, ...record }: Record<string, unknown> = JSON.parse(text);
-    if (kind !== this.#kind || !readableVersions.includes(version)) {
-      throw new Error(`${path} holds no ${this.#kind} of ${apiVersion}`);
-    }
-    const isOld = version !== apiVersion;
-    // Only agents write these files, each kind with the fields of T.
-    const value = record as T;
-    if (isOld) await this.write(value);
-    return value;
+  async #load(name: string): Promise<Found<T>> {
+    let isOld = false;
+    const found = await this.#store.read(join(this.#dir, name), (text) => {
+      const value: unknown = JSON.parse(text);
+      if (typeof value !== 'object' || value === null) throw new Error(`it holds no ${this.#kind}`);
+      const { kind, apiVersion: version, ...record }: Record<string, unknown> = { ...value };
+      if (kind !== this.#kind || !readableVersions.includes(version)) {
+        throw new Error(`it holds no ${this.#kind} of ${apiVersion}`);
+      }
+      // Only agents write these files, each kind with the fields of T.
+      const fields = record as T;
+      if (recordName(this.#keyOf(fields)) !== name) throw new Error('it is the record of something else');
+      isOld = version !== apiVersion;
+      return fields;
+    });
+    if (found.kind === 'found' && isOld) await this.write(found.value);
+    return found;
   }
 }
 
-export function intentFiles(rootDir: string): RecordFiles<PullIntent> {
-  return new RecordFiles(join(rootDir, 'image_manager', 'pulling'), 'ImagePullIntent', ({ image }) => image);
+const namePrefix = 'sha256-';
+
+/** The name of the record with this key. */
+export function recordName(key: string): string {
+  return `${namePrefix}${createHash('sha256').update(key).digest('hex')}`;
 }
 
-export function pulledFiles(rootDir: string): RecordFiles<PulledRecord> {
-  return new RecordFiles(
-    join(rootDir, 'image_manager', 'pulled'),
-    'ImagePulledRecord',
-    ({ imageRef }) => imageRef,
-  );
+export function intentFiles(store: DurableFiles, rootDir: string): RecordFiles<PullIntent> {
+  const dir = join(rootDir, 'image_manager', 'pulling');
+  return new RecordFiles(store, dir, 'ImagePullIntent', ({ image }) => String(image));
+}
+
+export function pulledFiles(store: DurableFiles, rootDir: string): RecordFiles<PulledRecord> {
+  const dir = join(rootDir, 'image_manager', 'pulled');
+  return new RecordFiles(store, dir, 'ImagePulledRecord', ({ imageRef }) => String(imageRef));
 }

@@ -1,0 +1,22 @@
+/** Says that logs are followed without the file system's help. */
+import { errorText } from '../../async/index.js';
+import type { Timeline } from '../../timeline/index.js';
+
+/** Timelines that know it already: each of many followers meets the same shortage. */
+const told = new WeakSet<Timeline>();
+
+/** What to do when a watch cannot be had: once for a node. */
+export function pollingNotice(timeline: Timeline): (error: unknown) => void {
+  return (error) => {
+    if (told.has(timeline)) return;
+    told.add(timeline);
+    timeline.record({
+      kind: 'notice',
+      what: 'logs.follow',
+      message: `container logs are looked at every second, as they cannot be watched: ${errorText(error)}`,
+      because:
+        'the node has no watches left (fs.inotify.max_user_watches, max_user_instances), or the log is gone',
+      level: 'warn',
+    });
+  };
+}

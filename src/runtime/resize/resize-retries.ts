@@ -1,0 +1,53 @@
+/** When a resize that failed may be tried again: later each time, and at once for other resources. */
+import { canonicalJson, type Pod } from '../../kube/index.js';
+
+const initialMs = 10_000;
+const maxMs = 300_000;
+/** At most this many pods are remembered; a forgotten one is only tried sooner. */
+const maxEntries = 10_000;
+
+interface Failure {
+  /** The resources that could not be given. */
+  readonly wanted: string;
+  readonly message: string;
+  readonly delayMs: number;
+  readonly untilMs: number;
+}
+
+export class ResizeRetries {
+  readonly #failures = new Map<string, Failure>();
+
+  /** Why and until when the pod's resize has to wait; undefined when it may be tried. */
+  waiting(pod: Pod, nowMs: number): { readonly message: string; readonly untilMs: number } | undefined {
+    const failure = this.#failures.get(pod.metadata.uid ?? '');
+    if (failure === undefined || failure.wanted !== wantedBy(pod) || nowMs >= failure.untilMs)
+      return undefined;
+    return failure;
+  }
+
+  /** Returns when the next try is due. */
+  failed(pod: Pod, nowMs: number, message: string): number {
+    const uid = pod.metadata.uid ?? '';
+    const wanted = wantedBy(pod);
+    const before = this.#failures.get(uid);
+    const delayMs = before?.wanted === wanted ? Math.min(before.delayMs * 2, maxMs) : initialMs;
+    this.#failures.delete(uid);
+    this.#failures.set(uid, { wanted, message, delayMs, untilMs: nowMs + delayMs });
+    const [oldest] = this.#failures.keys();
+    if (this.#failures.size > maxEntries && oldest !== undefined) this.#failures.delete(oldest);
+    return nowMs + delayMs;
+  }
+
+  /** After a success, and when the pod is gone. */
+  forget(uid: string): void {
+    this.#failures.delete(uid);
+  }
+}
+
+function wantedBy({ spec }: Pod): string {
+  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  return canonicalJson([
+    spec.resources ?? {},
+    containers.map(({ name, resources }) => [name, resources ?? {}]),
+  ]);
+}
