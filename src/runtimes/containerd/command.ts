@@ -1,5 +1,14 @@
 /** Runs a program of the machine to its end and turns a failure into an error that shows what it said. */
-import { execFile } from 'node:child_process';
+import { systemClock } from '../../async/index.js';
+import {
+  type CommandLine,
+  endText,
+  inheritedEnvironment,
+  type ProgramEnvironment,
+  plainEnvironment,
+  programPath,
+  runProgram,
+} from '../../programs/index.js';
 
 export interface CommandResult {
   readonly stdout: string;
@@ -7,8 +16,8 @@ export interface CommandResult {
 }
 
 export interface CommandOptions {
-  /** Added to the environment of this process. */
-  readonly env?: Readonly<Record<string, string>>;
+  /** Added to the environment of programs of the system. */
+  readonly env?: ProgramEnvironment;
   /** The program is killed after this time. Default: one minute. */
   readonly timeoutMs?: number;
   /** Written to standard input, which is then closed. */
@@ -17,7 +26,7 @@ export interface CommandOptions {
   readonly signal?: AbortSignal;
 }
 
-const maxOutputBytes = 32 * 1024 * 1024;
+const outputLimitBytes = 32 * 1024 * 1024;
 const shownLines = 15;
 
 export class CommandError extends Error {
@@ -28,10 +37,10 @@ export class CommandError extends Error {
     readonly exitCode: number | undefined,
     readonly stdout: string,
     readonly stderr: string,
-    cause: unknown,
+    how: string,
   ) {
-    const how = exitCode === undefined ? `did not finish (${String(cause)})` : `exited with ${exitCode}`;
-    super(`${command}: ${how}\n${lastLines(`${stdout}\n${stderr}`, shownLines)}`, { cause });
+    const words = exitCode === undefined ? `did not finish (${how})` : `exited with ${exitCode}`;
+    super(`${command}: ${words}\n${lastLines(`${stdout}\n${stderr}`, shownLines)}`);
   }
 }
 
@@ -39,39 +48,24 @@ export function lastLines(text: string, count: number): string {
   return text.trim().split('\n').slice(-count).join('\n');
 }
 
-/** The environment for programs that live in, or themselves call others from, the system directories. */
-export function systemEnvironment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
-  const path = `${process.env.PATH ?? ''}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
-  return { ...process.env, LC_ALL: 'C.UTF-8', PATH: path, ...extra };
+/** All that the agent was started with, for programs that themselves call others from the system directories. */
+export function systemEnvironment(extra: ProgramEnvironment = {}): ProgramEnvironment {
+  return inheritedEnvironment({ LC_ALL: 'C.UTF-8', PATH: programPath(), ...extra });
 }
 
-export function runCommand(
-  file: string,
-  args: readonly string[],
-  options: CommandOptions = {},
-): Promise<CommandResult> {
-  return new Promise((resolve, reject) => {
-    const child = execFile(
-      file,
-      args,
-      {
-        env: systemEnvironment(options.env),
-        maxBuffer: maxOutputBytes,
-        timeout: options.timeoutMs ?? 60_000,
-        killSignal: 'SIGKILL',
-        ...(options.signal === undefined ? {} : { signal: options.signal }),
-      },
-      (error, stdout, stderr) => {
-        if (error === null) {
-          resolve({ stdout, stderr });
-          return;
-        }
-        const exitCode = typeof error.code === 'number' ? error.code : undefined;
-        reject(new CommandError([file, ...args].join(' '), exitCode, stdout, stderr, error));
-      },
-    );
-    // A program that ends without reading its input closes the pipe; its exit code tells the story.
-    child.stdin?.on('error', () => undefined);
-    child.stdin?.end(options.input ?? '');
+export async function runCommand(line: CommandLine, options: CommandOptions = {}): Promise<CommandResult> {
+  const { env, timeoutMs = 60_000, input, signal } = options;
+  const end = await runProgram(line, {
+    // What runs outside runs in real time.
+    clock: systemClock,
+    limitMs: timeoutMs,
+    env: plainEnvironment({ LC_ALL: 'C.UTF-8', ...env }),
+    outputLimitBytes,
+    signal,
+    ...(input === undefined ? {} : { input }),
   });
+  const { stdout, stderr } = end;
+  if (end.kind === 'exited' && end.exitCode === 0) return { stdout, stderr };
+  const exitCode = end.kind === 'exited' ? end.exitCode : undefined;
+  throw new CommandError(String(line), exitCode, stdout, stderr, endText(end));
 }

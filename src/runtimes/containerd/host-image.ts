@@ -4,10 +4,22 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { access, constants, mkdir, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  access,
+  chmod,
+  constants,
+  mkdir,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import path from 'node:path';
 import { type Clock, errorText, sleep } from '../../async/index.js';
 import { CriError, type CriRuntime } from '../../cri/index.js';
+import { CommandLine } from '../../programs/index.js';
 import { runCommand } from './command.js';
 import { imageDocuments, sha256Digest } from './oci.js';
 import { sharedLibraries } from './shared-libraries.js';
@@ -137,24 +149,16 @@ async function buildArchive(dir: string, signal: AbortSignal): Promise<string> {
   const files = await machineFiles();
   // Links are followed: what counts is what the machine runs under that name.
   const names = files.map((file) => file.slice(1)).join('\0');
-  const owner = ['--owner=0', '--group=0', '--numeric-owner', '--mtime=@0'];
-  await runCommand('tar', ['--create', '--file', layer, ...owner, '--directory', root, '.']);
-  await runCommand(
-    'tar',
-    [
-      '--append',
-      '--file',
-      layer,
-      ...owner,
-      '--dereference',
-      '--directory',
-      '/',
-      '--null',
-      '--files-from',
-      '-',
-    ],
-    { input: names, timeoutMs: 300_000, signal },
-  );
+  const owned = (line: CommandLine<'--'>): CommandLine<'--'> =>
+    line.literal('--owner=0', '--group=0', '--numeric-owner', '--mtime=@0');
+  const create = CommandLine.of('tar').literal('--create').option('--file', layer);
+  await runCommand(owned(create).option('--directory', root).operands('.'));
+  const append = CommandLine.of('tar').literal('--append').option('--file', layer);
+  await runCommand(owned(append).literal('--dereference', '--directory=/', '--null', '--files-from=-'), {
+    input: names,
+    timeoutMs: 300_000,
+    signal,
+  });
   const digest = await fileDigest(layer);
   const { size } = await stat(layer);
   const { index, manifest, config } = imageDocuments({
@@ -169,7 +173,8 @@ async function buildArchive(dir: string, signal: AbortSignal): Promise<string> {
   await writeFile(path.join(dir, 'image/index.json'), index);
   const archive = path.join(dir, 'image.tar');
   const parts = ['oci-layout', 'index.json', 'blobs'];
-  await runCommand('tar', ['--create', '--file', archive, '--directory', path.join(dir, 'image'), ...parts], {
+  const pack = CommandLine.of('tar').literal('--create').option('--file', archive);
+  await runCommand(pack.option('--directory', path.join(dir, 'image')).operands(...parts), {
     timeoutMs: 300_000,
     signal,
   });
@@ -181,7 +186,8 @@ async function makeSkeleton(root: string): Promise<void> {
   for (const name of ['bin', 'dev', 'etc', 'proc', 'root', 'run', 'sys', 'usr/local/bin', 'var'])
     await mkdir(path.join(root, name), { recursive: true, mode: 0o755 });
   await mkdir(path.join(root, 'tmp'));
-  await runCommand('chmod', ['1777', path.join(root, 'tmp')]);
+  // The umask takes from the mode of mkdir.
+  await chmod(path.join(root, 'tmp'), 0o1777);
   await writeFile(path.join(root, 'etc/passwd'), passwd);
   await writeFile(path.join(root, 'etc/group'), group);
   // This very program, wherever the machine has it.

@@ -1,5 +1,4 @@
 /** A containerd that belongs to one nodelet: started, configured, watched over and taken away again. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
@@ -7,6 +6,13 @@ import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Clock, isCancelled, sleep, TaskGroup } from '../../async/index.js';
 import { connectCri } from '../../cri/index.js';
+import {
+  absolutePath,
+  type ChildProcess,
+  CommandLine,
+  checkedWord,
+  startProgram,
+} from '../../programs/index.js';
 import { identify, living } from '../process/identity.js';
 import { lastLines, runCommand, systemEnvironment } from './command.js';
 import { containerdConfig } from './containerd-config.js';
@@ -151,11 +157,11 @@ export class PrivateContainerd {
   /** Starts the process and resolves when it serves. */
   async #launch(): Promise<void> {
     const log = openSync(this.#logFile, 'a', 0o600);
-    const child = spawn('containerd', ['--config', this.#configFile], {
+    const config = checkedWord(absolutePath, 'the configuration of containerd', this.#configFile);
+    // Two words: by them the orphan of a nodelet that was killed is found.
+    const child = startProgram(CommandLine.of('containerd').optionWord('--config', config), {
       stdio: ['ignore', log, log],
       env: systemEnvironment(),
-      // Ctrl-C on the terminal is not meant for it.
-      detached: true,
     });
     closeSync(log);
     const failed = once(child, 'error').then(([error]) => {
@@ -244,7 +250,8 @@ export class PrivateContainerd {
 /** Puts the images of an archive into a containerd, where its CRI finds them. */
 export async function importImages(endpoint: string, archive: string, signal?: AbortSignal): Promise<void> {
   const address = endpoint.replace(/^unix:\/\//, '');
-  await runCommand('ctr', ['--address', address, '--namespace', namespace, 'images', 'import', archive], {
+  const line = CommandLine.of('ctr').option('--address', address).option('--namespace', namespace);
+  await runCommand(line.literal('images', 'import').operands(archive), {
     timeoutMs: 300_000,
     ...(signal === undefined ? {} : { signal }),
   });

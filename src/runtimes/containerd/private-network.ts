@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { CommandLine, checkedWord, linkName } from '../../programs/index.js';
 import { runCommand } from './command.js';
 import { masqueradeCommands, natRulesToRemove, unusedHostPortChains } from './nat-rules.js';
 import { changeNatRules } from './nat-table.js';
@@ -48,8 +49,9 @@ function subnetOf(configuration: string, file: string): string {
 
 /** Removes the bridge and what packet rules are left; the pods' network namespaces must be gone. */
 export async function removeNetwork({ id }: Pick<PrivateNetwork, 'id'>): Promise<void> {
-  const bridge = networkName(id);
-  if (existsSync(`/sys/class/net/${bridge}`)) await runCommand('ip', ['link', 'delete', bridge]);
+  const bridge = checkedWord(linkName, 'the bridge of the pod network', networkName(id));
+  if (existsSync(`/sys/class/net/${bridge}`))
+    await runCommand(CommandLine.of('ip').literal('link', 'delete', 'dev').operands(bridge));
   await changeNatRules((rules) => [...natRulesToRemove(rules, bridge), ...unusedHostPortChains(rules)]);
 }
 

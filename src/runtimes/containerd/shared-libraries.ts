@@ -1,4 +1,5 @@
 /** Finds the libraries that programs of this machine need to run. */
+import { CommandLine } from '../../programs/index.js';
 import { CommandError, runCommand } from './command.js';
 
 /** Absolute paths as the loader finds them; programs that need none have none. */
@@ -8,7 +9,7 @@ export async function sharedLibraries(files: readonly string[]): Promise<string[
 
 async function ldd(files: readonly string[]): Promise<string> {
   try {
-    return (await runCommand('ldd', files)).stdout;
+    return (await runCommand(CommandLine.of('ldd').operands(...files))).stdout;
   } catch (error) {
     // Static programs and scripts make it fail, after it has told of the others.
     if (error instanceof CommandError && error.exitCode !== undefined) return error.stdout;

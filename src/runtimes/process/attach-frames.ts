@@ -4,6 +4,7 @@
  * as it is; the other way, output in frames of stream number, length and bytes. The agent closing its
  * side means the end of the input, closing the socket means that nobody is attached any more.
  */
+import { ByteReader } from '../../async/index.js';
 import type { OutputStream } from './log-writer.js';
 
 export const attachSocketName = 'attach.sock';
@@ -36,25 +37,33 @@ export interface OutputPart {
 
 /** Cuts what comes from a supervisor into the output it stands for. */
 export class OutputFrameReader {
-  #rest: Buffer = Buffer.alloc(0);
+  readonly #bytes = new ByteReader();
+  /** The head of a frame whose bytes have not all come yet. */
+  #head: { readonly stream: OutputStream; readonly size: number } | undefined;
 
   /** Throws for what no supervisor sends. */
   *read(chunk: Buffer): Generator<OutputPart, void, undefined> {
-    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
-    while (bytes.length >= headBytes) {
-      const number = bytes.readUInt8(0);
-      const size = bytes.readUInt32BE(1);
-      if ((number !== 1 && number !== 2) || size > longestFrameBytes) {
-        throw new Error('the supervisor of the container does not speak the language of this agent');
-      }
-      if (bytes.length < headBytes + size) break;
-      yield {
-        stream: number === 1 ? 'stdout' : 'stderr',
-        bytes: bytes.subarray(headBytes, headBytes + size),
-      };
-      bytes = bytes.subarray(headBytes + size);
+    this.#bytes.push(chunk);
+    for (;;) {
+      this.#head ??= this.#nextHead();
+      if (this.#head === undefined) return;
+      const { stream, size } = this.#head;
+      const bytes = this.#bytes.take(size);
+      if (bytes === undefined) return;
+      this.#head = undefined;
+      yield { stream, bytes };
     }
-    this.#rest = Buffer.from(bytes);
+  }
+
+  #nextHead(): { readonly stream: OutputStream; readonly size: number } | undefined {
+    const head = this.#bytes.take(headBytes);
+    if (head === undefined) return undefined;
+    const number = head.readUInt8(0);
+    const size = head.readUInt32BE(1);
+    if ((number !== 1 && number !== 2) || size > longestFrameBytes) {
+      throw new Error('the supervisor of the container does not speak the language of this agent');
+    }
+    return { stream: number === 1 ? 'stdout' : 'stderr', size };
   }
 }
 

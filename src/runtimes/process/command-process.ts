@@ -1,10 +1,10 @@
 /** Starts a command as a process of a container, on pipes or on a terminal. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
+import { CommandLine } from '../../programs/command-line.js';
+import { type ChildProcess, startProgram } from '../../programs/start.js';
+import { asUser, type CommandSurroundings } from './as-user.js';
 import { findCommand } from './command-lookup.js';
-import type { LaunchSpec } from './container-state.js';
-import { underCovers } from './covers.js';
 import { onTerminal, type TerminalSession, terminalSession } from './terminal.js';
 
 export interface CommandProcess {
@@ -33,23 +33,6 @@ export class CommandNotStarted extends Error {
   override readonly name = 'CommandNotStarted';
 }
 
-export type CommandSurroundings = Pick<LaunchSpec, 'env' | 'workingDir' | 'user' | 'covers'>;
-
-/** What to start, and as whom, so that the command runs as its user and sees what it mounts. */
-export function asUser(
-  command: { readonly path: string; readonly args: readonly string[] },
-  { user, covers = [], workingDir }: CommandSurroundings,
-): {
-  readonly path: string;
-  readonly args: readonly string[];
-  readonly user: LaunchSpec['user'];
-  /** Whether it is the command itself that is started. */
-  readonly isDirect: boolean;
-} {
-  if (user === undefined || covers.length === 0) return { ...command, user, isDirect: true };
-  return { ...underCovers(command, { covers, user, workingDir }), user: undefined, isDirect: false };
-}
-
 /** Rejects with `CommandNotStarted`. */
 export async function startCommand(
   launch: CommandSurroundings,
@@ -61,14 +44,12 @@ export async function startCommand(
   try {
     const plain = { path: lookup.path, args, env: launch.env };
     const target = tty ? onTerminal(plain) : plain;
-    const { path, args: words, user, isDirect } = asUser(target, launch);
-    const child = spawn(path, words, {
+    const { path, args: words, env, user, isDirect } = asUser(target, { ...launch, env: target.env });
+    const child = startProgram(CommandLine.given(path, words), {
       ...(tty || !isDirect ? {} : { argv0: command }),
       cwd: launch.workingDir,
-      env: target.env,
+      env,
       ...user,
-      // A session of its own: signals of a terminal do not reach it, and it can be stopped as a whole.
-      detached: true,
       // A terminal whose input nobody has stays open; a pipe that nobody has is at its end at once.
       stdio: [stdin || tty ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     });

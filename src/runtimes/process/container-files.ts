@@ -1,7 +1,17 @@
 /** The files of one container and how they change: whole or not at all, whoever dies in between. */
-import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { link, readFile, rename, unlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import {
   formatState,
   type LaunchSpec,
@@ -32,6 +42,8 @@ export interface ContainerFiles {
   readonly reopenAnswer: string;
   /** Names the file of the container's terminal, if it has one. */
   readonly terminal: string;
+  /** Names the cgroup of the container, if it has one. */
+  readonly cgroup: string;
   readonly claim: (token: string) => string;
 }
 
@@ -46,6 +58,7 @@ export function containerFiles(directory: string): ContainerFiles {
     reopenRequest: join(directory, 'log-reopen'),
     reopenAnswer: join(directory, 'log-reopened'),
     terminal: join(directory, 'terminal'),
+    cgroup: join(directory, 'cgroup'),
     claim: (token) => join(directory, `claim-${token}.json`),
   };
 }
@@ -54,8 +67,13 @@ export function containerFiles(directory: string): ContainerFiles {
 
 export async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = temporaryName(path);
-  await writeFile(temporary, text, { mode: fileMode });
-  await rename(temporary, path);
+  try {
+    await writeFile(temporary, text, { mode: fileMode });
+    await rename(temporary, path);
+  } catch (error) {
+    await unlink(temporary).catch(() => undefined);
+    throw error;
+  }
 }
 
 export async function readState(files: ContainerFiles): Promise<RecordedState> {
@@ -103,8 +121,17 @@ export async function readGeneration(path: string): Promise<number> {
 
 /** The file of the container's terminal; undefined when it has none. */
 export async function readTerminal(files: ContainerFiles): Promise<string | undefined> {
+  return await readIfThere(files.terminal);
+}
+
+/** The folder of the container's cgroup; undefined when it has none. */
+export async function readCgroup(files: ContainerFiles): Promise<string | undefined> {
+  return await readIfThere(files.cgroup);
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
   try {
-    return await readFile(files.terminal, 'utf8');
+    return await readFile(path, 'utf8');
   } catch (error) {
     if (isFileError(error, 'ENOENT')) return undefined;
     throw error;
@@ -118,8 +145,9 @@ export function readLaunchSync(files: ContainerFiles): LaunchSpec {
   return JSON.parse(readFileSync(files.launch, 'utf8')) as LaunchSpec;
 }
 
+/** How a container ended is nowhere else: it is on the disk before its supervisor goes. */
 export function writeStateSync(files: ContainerFiles, state: RecordedState): void {
-  replaceFileSync(files.state, formatState(state));
+  replaceFileSync(files.state, formatState(state), state.kind === 'exited');
 }
 
 export function claimStartSync(files: ContainerFiles, token: string, claim: StartClaim): boolean {
@@ -146,14 +174,47 @@ export function writeTerminalSync(files: ContainerFiles, device: string): void {
   replaceFileSync(files.terminal, device);
 }
 
+export function writeCgroupSync(files: ContainerFiles, directory: string): void {
+  replaceFileSync(files.cgroup, directory);
+}
+
 export function readReopenRequestSync(files: ContainerFiles): string {
   return readFileSync(files.reopenRequest, 'utf8');
 }
 
-function replaceFileSync(path: string, text: string): void {
+function replaceFileSync(path: string, text: string, sync = false): void {
   const temporary = temporaryName(path);
-  writeFileSync(temporary, text, { mode: fileMode });
-  renameSync(temporary, path);
+  const file = openSync(temporary, 'wx', fileMode);
+  try {
+    try {
+      writeFileSync(file, text);
+      if (sync) fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(temporary, path);
+  } catch (error) {
+    // On a full disk each try would leave another one.
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+  if (sync) syncDirectorySync(dirname(path));
+}
+
+function syncDirectorySync(path: string): void {
+  let directory: number;
+  try {
+    directory = openSync(path, 'r');
+  } catch (error) {
+    // The agent has seen the file and has removed the container.
+    if (isFileError(error, 'ENOENT')) return;
+    throw error;
+  }
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
 }
 
 /** The agent and the supervisor may write the same file; each writing has a name of its own until it is whole. */

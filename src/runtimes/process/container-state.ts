@@ -49,7 +49,14 @@ export interface LaunchSpec {
   readonly env: Readonly<Record<string, string>>;
   readonly workingDir: string;
   /** Absent: the user that the agent runs as. */
-  readonly user?: { readonly uid: number; readonly gid: number };
+  readonly user?: {
+    readonly uid: number;
+    readonly gid: number;
+    /** All others that it is in. */
+    readonly groups?: readonly number[];
+  };
+  /** Whether programs with more rights than their user (setuid) are to give none. */
+  readonly noNewPrivileges?: boolean;
   /** Directories that are closed to that user, with what it gets to see of them. */
   readonly covers?: readonly Cover[];
   /** Empty: output is dropped. */

@@ -1,7 +1,7 @@
 /** The containers of the process runtime, with the rules and messages of containerd. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { chown, mkdir } from 'node:fs/promises';
-import type { Clock } from '../../async/index.js';
+import { type Clock, sleep } from '../../async/index.js';
 import {
   type ContainerConfig,
   ContainerEventType,
@@ -15,8 +15,9 @@ import type { PodEvents } from '../pod-events.js';
 import { containerStatus } from '../pod-status.js';
 import { containerName, criContainerState, type PodStore } from '../pod-store.js';
 import { mergeResources } from '../resource-updates.js';
-import { replaceFile, writeState } from './container-files.js';
-import { failedStart, type RecordedState } from './container-state.js';
+import { endContainerCgroup } from './container-cgroup.js';
+import { readCgroup, writeState } from './container-files.js';
+import { failedStart, formatState, type RecordedState } from './container-state.js';
 import { isAlive } from './identity.js';
 import type { ProcessImages } from './images.js';
 import type { LaunchPlanner } from './launch-planner.js';
@@ -28,7 +29,7 @@ import {
   type ProcessContainerState,
   type ProcessSandbox,
 } from './records.js';
-import type { StateDirectory } from './state-directory.js';
+import { type StateDirectory, writeNewRecord } from './state-directory.js';
 import { stateReached } from './state-waits.js';
 import { stopSignalNumber } from './stop-signal.js';
 import { killGroup, type Supervision } from './supervision.js';
@@ -106,9 +107,11 @@ export class ProcessContainers {
         await mkdir(unfinished.root, { mode: 0o755 });
         await linkMounts(mounts, unfinished.root);
         if (account.change) await chown(unfinished.root, account.uid, account.gid);
-        await replaceFile(unfinished.launch, `${JSON.stringify(launch)}\n`);
-        await replaceFile(unfinished.record, formatContainer(container));
-        await writeState(unfinished, { kind: 'created' });
+        await Promise.all([
+          writeNewRecord(unfinished.launch, `${JSON.stringify(launch)}\n`),
+          writeNewRecord(unfinished.record, formatContainer(container)),
+          writeNewRecord(unfinished.state, formatState({ kind: 'created' })),
+        ]);
       });
     } catch (error) {
       store.removeContainer(container);
@@ -199,6 +202,12 @@ export class ProcessContainers {
     await this.kill(container, signal);
     container.removed = true;
     this.#options.supervision().unfollow(container);
+    // Its supervisor has removed it unless it was killed, or could not leave it.
+    const cgroup = await readCgroup(container.files);
+    if (cgroup !== undefined) {
+      const { clock } = this.#options;
+      await endContainerCgroup(id, cgroup, (ms) => sleep(clock, ms, signal));
+    }
     await directory.removeContainer(id);
     if (store.containers.get(id) !== container) return;
     store.removeContainer(container);
@@ -210,7 +219,7 @@ export class ProcessContainers {
     const container = this.find(id, 'failed to find container: not found');
     if (resources === undefined) return;
     container.resources = mergeResources(container.resources, resources);
-    await replaceFile(container.files.record, formatContainer(container));
+    await this.#options.directory.writeContainer(id, formatContainer(container));
   }
 
   async reopenLog(id: string, signal: AbortSignal): Promise<void> {
@@ -291,8 +300,11 @@ export class ProcessContainers {
 }
 
 export function processContainerStatus(container: ProcessContainer): ContainerStatus {
-  const { account, resources } = container;
-  const status = containerStatus(container, { resources, user: { ...account, supplementalGroups: [] } });
+  const { account, resources, launch } = container;
+  const status = containerStatus(container, {
+    resources,
+    user: { ...account, supplementalGroups: [...(launch.user?.groups ?? [])] },
+  });
   const { image } = status;
   // People know the image by the name in the pod; the caller may have used its id.
   return image === undefined || image.userSpecifiedImage === ''

@@ -16,6 +16,10 @@ describe('mayPass', () => {
   });
 });
 
+it('mayPass counts every group', () => {
+  expect(mayPass({ uid: 7, gid: 7, groups: [2] }, { uid: 1, gid: 2, mode: 0o750 })).toBe(true);
+});
+
 describe('planCovers', () => {
   const closed = new Set(['/root', '/root/state', '/srv/pods']);
   const rows: [rule: string, paths: string[], covers: Cover[]][] = [

@@ -1,6 +1,6 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -232,7 +232,27 @@ describe('a process number that went to a stranger', () => {
 });
 
 describe('files that nobody can read', () => {
-  it('are told of and left alone, and nothing is started from them', async () => {
+  const wrongs: readonly [string, (file: string) => unknown][] = [
+    ['empty', (file) => writeFileSync(file, '')],
+    ['cut', (file) => writeFileSync(file, readFileSync(file).subarray(0, 12))],
+    ['garbage', (file) => writeFileSync(file, '\0secret\0')],
+    ['no object', (file) => writeFileSync(file, 'null')],
+    ['of an unknown kind', (file) => writeFileSync(file, '{"kind":"from the future"}')],
+    ['missing', (file) => rmSync(file)],
+    ['a directory', (file) => [rmSync(file), mkdirSync(file)]],
+    ['a FIFO', (file) => [rmSync(file), execFileSync('mkfifo', [file])]],
+  ];
+
+  it.each(
+    ['container.json', 'launch.json', 'state.json'].flatMap((file) =>
+      wrongs
+        // The supervisor alone reads what a launch says.
+        .filter(
+          ([wrong]) => file !== 'launch.json' || (wrong !== 'no object' && wrong !== 'of an unknown kind'),
+        )
+        .map(([wrong, put]) => [file, wrong, put] as const),
+    ),
+  )('are set aside with their container and told once: %s is %s', async (file, _, put) => {
     const directory = join(machine.directory, `run-${runs++}`);
     mkdirSync(directory);
     const stateDir = join(directory, 'state');
@@ -240,14 +260,46 @@ describe('files that nobody can read', () => {
     const { create } = await runPod(before, machine.logs);
     const [broken, fine] = [await create({ command: ['true'] }), await create({ command: ['true'] })];
     await before.close();
-    writeFileSync(join(stateDir, 'containers', broken, 'state.json'), '{"kind":"running"');
+    put(join(stateDir, 'containers', broken, file));
     const problems: string[] = [];
-    const runtime = await machine.open({ stateDir, onProblem: (message) => problems.push(message) });
+    const onProblem = (message: string, error: unknown) => problems.push(`${message} ${String(error)}`);
+    const runtime = await machine.open({ stateDir, onProblem });
     expect((await runtime.listContainers({})).containers.map(({ id }) => id)).toEqual([fine]);
-    expect(problems).toEqual([
-      expect.stringContaining(`container ${broken} cannot be read and is left alone`),
-    ]);
-    expect(existsSync(join(stateDir, 'containers', broken))).toBe(true);
+    expect(problems).toEqual([expect.stringContaining(`container ${broken} cannot be used and is kept as`)]);
+    expect(problems[0]).not.toContain('secret');
+    const aside = readdirSync(join(stateDir, 'containers')).filter((name) => name !== fine);
+    expect(aside).toEqual([expect.stringMatching(`^${broken}\\.corrupt-`)]);
     await runtime.close();
+    await (await machine.open({ stateDir, onProblem })).close();
+    expect(problems).toHaveLength(1);
   });
+
+  it.each(wrongs.filter(([wrong]) => wrong !== 'missing'))(
+    'are set aside with what runs in their sandbox: the sandbox is %s',
+    async (_, put) => {
+      const directory = join(machine.directory, `run-${runs++}`);
+      mkdirSync(directory);
+      const stateDir = join(directory, 'state');
+      const before = await machine.open({ stateDir });
+      const { podSandboxId: sandboxId, create } = await runPod(before, machine.logs);
+      const id = await create({
+        command: ['sleep', '1000'],
+        envs: [{ key: 'MARKS', value: Buffer.from(directory) }],
+      });
+      await before.startContainer({ containerId: id });
+      await before.close();
+      put(join(stateDir, 'sandboxes', `${sandboxId}.json`));
+      const problems: string[] = [];
+      const runtime = await machine.open({ stateDir, onProblem: (message) => problems.push(message) });
+      expect(problems).toEqual([
+        expect.stringContaining(`sandbox ${sandboxId} cannot be used and is kept as`),
+        expect.stringContaining(`container ${id} cannot be used and is kept as`),
+      ]);
+      expect((await runtime.listContainers({})).containers).toEqual([]);
+      await until('its process is gone', () =>
+        processesWith(`MARKS=${directory}`, 'environ').length === 0 ? true : undefined,
+      );
+      await runtime.close();
+    },
+  );
 });

@@ -1,11 +1,11 @@
 /** ExecSync of the process runtime: a command beside the container's own, with its environment and user. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import type { Clock } from '../../async/index.js';
+import { ByteReader, type Clock, errorText } from '../../async/index.js';
 import { CriError, type ExecSyncRequest, type ExecSyncResponse } from '../../cri/index.js';
 import { formatDuration } from '../../kube/index.js';
+import { type ChildProcess, CommandLine, startProgram } from '../../programs/index.js';
+import { asUser } from './as-user.js';
 import { findCommand } from './command-lookup.js';
-import { asUser } from './command-process.js';
 import type { ProcessContainer } from './records.js';
 import { killGroup } from './supervision.js';
 
@@ -25,15 +25,16 @@ export async function execSync(
   const [command = '', ...args] = cmd;
   const lookup = findCommand(command, launch.env.PATH ?? '', launch.workingDir);
   if (!lookup.found) throw new CriError('Unknown', `failed to exec in container: ${lookup.problem}`);
-  const { path, args: words, user, isDirect } = asUser({ path: lookup.path, args }, launch);
-  const child = spawn(path, words, {
-    ...(isDirect ? { argv0: command } : {}),
-    cwd: launch.workingDir,
-    env: launch.env,
-    ...user,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const { path, args: words, env, user, isDirect } = asUser({ path: lookup.path, args }, launch);
+  const child = started(() =>
+    startProgram(CommandLine.given(path, words), {
+      ...(isDirect ? { argv0: command } : {}),
+      cwd: launch.workingDir,
+      env,
+      ...user,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  );
   const run = new ExecRun(clock, child);
   const onChange = (): void => {
     if (container.state.kind !== 'running') run.kill();
@@ -43,6 +44,14 @@ export async function execSync(
     return await run.result(timeout * 1000, signal);
   } finally {
     container.changeWaiters.delete(onChange);
+  }
+}
+
+function started(start: () => ChildProcess): ChildProcess {
+  try {
+    return start();
+  } catch (cause) {
+    throw new CriError('Unknown', `failed to exec in container: ${errorText(cause)}`, { cause });
   }
 }
 
@@ -128,17 +137,15 @@ class ExecRun {
 }
 
 class BoundedOutput {
-  readonly #chunks: Buffer[] = [];
-  #size = 0;
+  /** Commands may write byte by byte. */
+  readonly #kept = new ByteReader();
 
   add(chunk: Buffer): void {
-    const kept = chunk.subarray(0, execOutputLimitBytes - this.#size);
-    if (kept.length === 0) return;
-    this.#chunks.push(kept);
-    this.#size += kept.length;
+    const kept = chunk.subarray(0, execOutputLimitBytes - this.#kept.length);
+    if (kept.length > 0) this.#kept.push(kept);
   }
 
   bytes(): Buffer {
-    return Buffer.concat(this.#chunks);
+    return this.#kept.takeAll();
   }
 }

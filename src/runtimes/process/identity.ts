@@ -1,25 +1,23 @@
 /** Tells whether a process is still the one that was written down, and which boot of the machine this is. */
-import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { promisify } from 'node:util';
+import { systemClock } from '../../async/clock.js';
+import { checkedWord, processIds } from '../../programs/checked-word.js';
+import { CommandLine } from '../../programs/command-line.js';
+import { endText, runProgram, runProgramSync } from '../../programs/run.js';
 import type { ProcessIdentity } from './container-state.js';
 import { isDeadState, parseProcStat } from './proc-stat.js';
 
 const hasProc = process.platform === 'linux';
-const run = promisify(execFile);
 /** The locale decides how `ps` writes a time. */
 const psEnv = { PATH: '/bin:/usr/bin:/sbin:/usr/sbin', LC_ALL: 'C', TZ: 'UTC' };
+const limits = { clock: systemClock, limitMs: 10_000, outputLimitBytes: 4 << 20, env: psEnv };
 
 /** The identity of a process right now; without a start time when it is gone already. */
 export function identify(pid: number): ProcessIdentity {
   if (hasProc) return { pid, startTime: procStartTime(pid) ?? '' };
-  try {
-    const text = execFileSync('ps', psArguments([pid]), { env: psEnv, encoding: 'utf8' });
-    return { pid, startTime: parsePs(text).get(pid) ?? '' };
-  } catch {
-    // ps fails when there is no such process.
-    return { pid, startTime: '' };
-  }
+  // ps fails when there is no such process.
+  const text = runProgramSync(psCommand([pid]), limits) ?? '';
+  return { pid, startTime: parsePs(text).get(pid) ?? '' };
 }
 
 export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
@@ -38,8 +36,10 @@ export async function living(identities: readonly ProcessIdentity[]): Promise<Re
 /** A text that is another one after every boot. */
 export async function currentBootId(): Promise<string> {
   if (hasProc) return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  const { stdout } = await run('sysctl', ['-n', 'kern.bootsessionuuid'], { env: psEnv });
-  return stdout.trim();
+  const end = await runProgram(CommandLine.of('sysctl').literal('-n', 'kern.bootsessionuuid'), limits);
+  if (end.kind !== 'exited' || end.exitCode !== 0)
+    throw new Error(`sysctl does not tell of the boot: ${endText(end)}`);
+  return end.stdout.trim();
 }
 
 /** One read of a file without a disk behind it: not worth a trip through the thread pool. */
@@ -55,19 +55,15 @@ function procStartTime(pid: number): string | undefined {
 }
 
 async function psStartTimes(pids: readonly number[]): Promise<ReadonlyMap<number, string>> {
-  try {
-    const { stdout } = await run('ps', psArguments(pids), { env: psEnv });
-    return parsePs(stdout);
-  } catch (error) {
-    // ps exits with 1 when one of the processes is gone, and still tells of the others.
-    if (error instanceof Error && 'stdout' in error && 'code' in error && error.code === 1)
-      return parsePs(String(error.stdout));
-    throw error;
-  }
+  const end = await runProgram(psCommand(pids), limits);
+  // ps exits with 1 when one of the processes is gone, and still tells of the others.
+  if (end.kind === 'exited' && end.exitCode <= 1) return parsePs(end.stdout);
+  throw new Error(`ps does not tell which processes run: ${endText(end)}`);
 }
 
-function psArguments(pids: readonly number[]): string[] {
-  return ['-o', 'pid=,stat=,lstart=', '-p', pids.join(',')];
+function psCommand(pids: readonly number[]): CommandLine {
+  const ids = checkedWord(processIds, 'process ids', pids.join(','));
+  return CommandLine.of('ps').literal('-o', 'pid=,stat=,lstart=').optionWord('-p', ids);
 }
 
 /** Lines of process number, state and start time, as `ps -o pid=,stat=,lstart=` writes them. */

@@ -1,5 +1,6 @@
 /** The images of the process runtime: names that every reference has at once, with nothing behind them. */
 import { createHash } from 'node:crypto';
+import { BoundedMap } from '../../async/index.js';
 import { CriError, type Image, type ImageFilter } from '../../cri/index.js';
 import { parseImageName } from '../../kube/index.js';
 
@@ -9,7 +10,7 @@ const mostNames = 1_000;
 export class ProcessImages {
   readonly #uid: number;
   /** By normal name, those asked for last at the end. */
-  readonly #known = new Map<string, Image>();
+  readonly #known = new BoundedMap<string, Image>({ maxEntries: mostNames });
 
   /** `uid`: whom a container runs as that does not say. */
   constructor(uid: number) {
@@ -18,7 +19,7 @@ export class ProcessImages {
 
   list(filter: ImageFilter | undefined): Image[] {
     const wanted = filter?.image?.image ?? '';
-    if (wanted === '') return [...this.#known.values()];
+    if (wanted === '') return Array.from(this.#known, ([, image]) => image);
     const image = this.find(wanted);
     return image === undefined ? [] : [image];
   }
@@ -26,18 +27,13 @@ export class ProcessImages {
   /** By id among the names that were asked for; any valid name is an image. */
   find(reference: string): Image | undefined {
     if (/^sha256:[0-9a-f]{64}$/.test(reference)) {
-      for (const image of this.#known.values()) if (image.id === reference) return image;
+      for (const [, image] of this.#known) if (image.id === reference) return image;
       return undefined;
     }
     const name = normalName(reference);
     if (name === undefined) return undefined;
     const image = this.#known.get(name) ?? describe(name, this.#uid);
-    this.#known.delete(name);
     this.#known.set(name, image);
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= mostNames) break;
-      this.#known.delete(oldest);
-    }
     return image;
   }
 

@@ -2,10 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { type ContainerConfig, CriError } from '../../cri/index.js';
+import { findUserTools, type UserTools } from './as-user.js';
 import { findCommand } from './command-lookup.js';
 import { isFileError } from './container-files.js';
 import type { LaunchSpec } from './container-state.js';
-import { type Cover, canCover, findCovers } from './covers.js';
+import type { Cover } from './covers.js';
+import { findCovers } from './find-covers.js';
 import { planLaunch } from './launch.js';
 import { type MountLink, planMounts } from './mounts.js';
 import type { ProcessSandbox } from './records.js';
@@ -32,7 +34,7 @@ export interface LaunchWish {
 
 export class LaunchPlanner {
   readonly #agent: AgentAccount;
-  #canCover: Promise<boolean> | undefined;
+  #tools: Promise<UserTools> | undefined;
 
   constructor(agent: AgentAccount) {
     this.#agent = agent;
@@ -45,12 +47,22 @@ export class LaunchPlanner {
     if (typeof account === 'string') {
       throw new CriError('InvalidArgument', `container "${config.metadata?.name ?? ''}": ${account}`);
     }
+    const wantsNoNewPrivileges = config.linux?.securityContext?.noNewPrivs === true;
+    if (account.groups.length > 0 && !(await this.#findTools()).privileges) {
+      throw new CriError(
+        'InvalidArgument',
+        `container "${config.metadata?.name ?? ''}": its groups ${account.groups.join(', ')} cannot be given to it: ` +
+          'install setpriv (package util-linux), or take fsGroup and supplementalGroups out of the pod',
+      );
+    }
     const launch = planLaunch({
       containerId: id,
       config,
       sandboxConfig: sandbox.config,
       mounts,
       account,
+      // Where it cannot be had, as on macOS, a container has the walls of its user and no others.
+      noNewPrivileges: wantsNoNewPrivileges && (await this.#findTools()).privileges,
       root,
       hostSearchPath: process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin',
       hostName: hostname(),
@@ -60,12 +72,16 @@ export class LaunchPlanner {
     return { launch: covers.length === 0 ? launch : { ...launch, covers }, mounts, account };
   }
 
-  async #covers({ uid, gid, change }: ContainerAccount, paths: readonly string[]): Promise<Cover[]> {
-    if (!change) return [];
-    const covers = await findCovers(paths, { uid, gid });
+  #findTools(): Promise<UserTools> {
+    this.#tools ??= findUserTools();
+    return this.#tools;
+  }
+
+  async #covers(account: ContainerAccount, paths: readonly string[]): Promise<Cover[]> {
+    if (!account.change) return [];
+    const covers = await findCovers(paths, account);
     if (covers.length === 0) return [];
-    this.#canCover ??= canCover();
-    return (await this.#canCover) ? covers : [];
+    return (await this.#findTools()).covers ? covers : [];
   }
 }
 

@@ -10,7 +10,7 @@ function inputs(config: Config, more: Partial<LaunchInputs> = {}): LaunchInputs 
     config: ContainerConfig.create({ metadata: { name: 'main' }, ...config }),
     sandboxConfig: PodSandboxConfig.create({ logDirectory: '/logs' }),
     mounts: [{ containerPath: '/data', hostPath: '/volumes/data' }],
-    account: { uid: 0, gid: 0, home: '/root', change: false },
+    account: { uid: 0, gid: 0, groups: [], home: '/root', change: false },
     root: '/state/c1/root',
     hostSearchPath: '/bin',
     hostName: 'node1',
@@ -22,7 +22,7 @@ function inputs(config: Config, more: Partial<LaunchInputs> = {}): LaunchInputs 
 
 describe('what is run', () => {
   const rows: [string, Config, string[]][] = [
-    ['command and arguments', { command: ['sh', '-c'], args: ['x'] }, ['sh', '-c', 'x']],
+    ['command and arguments', { command: ['sh', '-c'], args: ['true'] }, ['sh', '-c', 'true']],
     ['a command of the host by its path', { command: ['/bin/sh'] }, ['/bin/sh']],
     [
       'a command below a mount',
@@ -90,8 +90,8 @@ describe('the environment', () => {
 
 it('the user is changed only where it must be', () => {
   expect(planLaunch(inputs({ command: ['x'] })).user).toBeUndefined();
-  const account = { uid: 7, gid: 8, home: '/', change: true };
-  expect(planLaunch(inputs({ command: ['x'] }, { account })).user).toEqual({ uid: 7, gid: 8 });
+  const account = { uid: 7, gid: 8, groups: [9], home: '/', change: true };
+  expect(planLaunch(inputs({ command: ['x'] }, { account })).user).toEqual({ uid: 7, gid: 8, groups: [9] });
 });
 
 it('the log is below the pod’s directory, if there is one', () => {

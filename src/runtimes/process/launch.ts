@@ -16,6 +16,7 @@ export interface LaunchInputs {
   readonly sandboxConfig: PodSandboxConfig;
   readonly mounts: readonly MountLink[];
   readonly account: ContainerAccount;
+  readonly noNewPrivileges?: boolean;
   /** The private root. */
   readonly root: string;
   /** The agent's own search path, for containers that bring none. */
@@ -34,7 +35,8 @@ export function planLaunch(inputs: LaunchInputs): LaunchSpec {
     argv: [...command(inputs, env.PATH ?? '', workingDir), ...config.args],
     env,
     workingDir,
-    ...(account.change ? { user: { uid: account.uid, gid: account.gid } } : {}),
+    ...(account.change ? { user: { uid: account.uid, gid: account.gid, groups: account.groups } } : {}),
+    ...(inputs.noNewPrivileges ? { noNewPrivileges: true } : {}),
     logPath: containerLogPath(sandboxConfig.logDirectory, config.logPath),
     ...(config.stdin ? { stdin: config.stdinOnce ? ('once' as const) : ('kept' as const) } : {}),
     ...(config.tty ? { tty: true } : {}),

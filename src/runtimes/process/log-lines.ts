@@ -1,4 +1,5 @@
 /** Cuts the output of a container into the records of the CRI log format. */
+import { ByteReader } from '../../async/index.js';
 
 export interface LogLine {
   /** `F`: the line ends here. `P`: it goes on in the next record. */
@@ -14,29 +15,34 @@ const nothing: Buffer = Buffer.alloc(0);
 
 /** The records of one stream; it never holds more than one record's content besides the chunk it is given. */
 export class LogLines {
-  #rest: Buffer = nothing;
+  /** What came of a record that is not whole yet. */
+  readonly #begun = new ByteReader();
 
   *add(chunk: Buffer): Generator<LogLine, void, undefined> {
-    let text = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
-    for (let end = text.indexOf(newline); end >= 0; end = text.indexOf(newline)) {
-      let line = text.subarray(0, end);
-      for (; line.length > longestRecordBytes; line = line.subarray(longestRecordBytes)) {
-        yield { tag: 'P', content: line.subarray(0, longestRecordBytes) };
+    for (let rest = chunk; rest.length > 0; ) {
+      const end = rest.indexOf(newline);
+      let line = end < 0 ? rest : rest.subarray(0, end);
+      rest = end < 0 ? nothing : rest.subarray(end + 1);
+      while (this.#begun.length + line.length > longestRecordBytes) {
+        const roomBytes = longestRecordBytes - this.#begun.length;
+        yield { tag: 'P', content: this.#whole(line.subarray(0, roomBytes)) };
+        line = line.subarray(roomBytes);
       }
-      yield { tag: 'F', content: line };
-      text = text.subarray(end + 1);
+      if (end >= 0) yield { tag: 'F', content: this.#whole(line) };
+      // A copy, so that the rest of a line does not hold on to the whole chunk.
+      else this.#begun.push(Buffer.from(line));
     }
-    for (; text.length > longestRecordBytes; text = text.subarray(longestRecordBytes)) {
-      yield { tag: 'P', content: text.subarray(0, longestRecordBytes) };
-    }
-    // A copy, so that the rest of a line does not hold on to the whole chunk.
-    this.#rest = text.length === 0 ? nothing : Buffer.from(text);
   }
 
   /** What is left when the output ends without a newline. */
   *end(): Generator<LogLine, void, undefined> {
-    const rest = this.#rest;
-    this.#rest = nothing;
-    if (rest.length > 0) yield { tag: 'F', content: rest };
+    const content = this.#begun.takeAll();
+    if (content.length > 0) yield { tag: 'F', content };
+  }
+
+  #whole(end: Buffer): Buffer {
+    if (this.#begun.length === 0) return end;
+    this.#begun.push(end);
+    return this.#begun.takeAll();
   }
 }

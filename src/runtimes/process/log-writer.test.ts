@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -50,12 +50,68 @@ describe('the log', () => {
   });
 
   it.runIf(process.platform === 'linux')('that cannot be written counts what is lost', () => {
-    const log = new LogWriter('/dev/full', createStamps(Date.now));
+    const log = new LogWriter('full', createStamps(Date.now), { open: () => openSync('/dev/full', 'a') });
     log.open();
     log.write('stdout', Buffer.from('a\nb\n'));
     log.close();
     log.write('stdout', Buffer.from('c\n'));
     expect(log.lostRecords).toBe(3);
+  });
+
+  describe('on a disk that refuses', () => {
+    const stamp = () => 1_700_000_000_000_000_000n;
+    const line = (text: string, stream = 'stdout') => `2023-11-14T22:13:20.000000000Z ${stream} F ${text}\n`;
+    /** A disk with room for so many bytes. */
+    const diskOf = (code: string) => {
+      const disk = { roomBytes: Number.POSITIVE_INFINITY };
+      const write = (file: number, bytes: Buffer, at: number): number => {
+        if (disk.roomBytes === 0) throw Object.assign(new Error(`${code}: refused`), { code });
+        const written = writeSync(file, bytes, at, Math.min(bytes.length - at, disk.roomBytes));
+        disk.roomBytes -= written;
+        return written;
+      };
+      return { disk, write };
+    };
+
+    it.each(['ENOSPC', 'EIO'])('keeps whole records, counts the others and tells them once: %s', (code) => {
+      const path = join(directory, '0.log');
+      const { disk, write } = diskOf(code);
+      const log = new LogWriter(path, stamp, { write });
+      log.open();
+      log.write('stdout', Buffer.from('one\n'));
+      disk.roomBytes = line('two').length + 5;
+      log.write('stdout', Buffer.from('two\nthree\n'));
+      log.write('stdout', Buffer.from('four\n'));
+      expect(readFileSync(path, 'utf8')).toBe(line('one') + line('two'));
+      expect(log.lostRecords).toBe(2);
+      disk.roomBytes = 10;
+      log.write('stderr', Buffer.from('five\n'));
+      expect(readFileSync(path, 'utf8')).toBe(line('one') + line('two'));
+      disk.roomBytes = Number.POSITIVE_INFINITY;
+      log.write('stdout', Buffer.from('six\n'));
+      log.write('stdout', Buffer.from('seven\n'));
+      log.close();
+      const lostBytes = line('three').length + line('four').length + line('five', 'stderr').length;
+      const notice = `nodelet: 3 records (${lostBytes} bytes) of this log were lost here: ${code}`;
+      expect(readFileSync(path, 'utf8')).toBe(
+        line('one') + line('two') + line(notice, 'stderr') + line('six') + line('seven'),
+      );
+      expect(log.lostRecords).toBe(3);
+    });
+
+    it('tells what was lost at the end of the output, too', () => {
+      const path = join(directory, '0.log');
+      const { disk, write } = diskOf('ENOSPC');
+      const log = new LogWriter(path, stamp, { write });
+      log.open();
+      disk.roomBytes = 0;
+      log.write('stdout', Buffer.from('one\n'));
+      disk.roomBytes = Number.POSITIVE_INFINITY;
+      log.close();
+      expect(readFileSync(path, 'utf8')).toBe(
+        line(`nodelet: 1 records (${line('one').length} bytes) of this log were lost here: ENOSPC`, 'stderr'),
+      );
+    });
   });
 
   it('without a path drops everything', () => {

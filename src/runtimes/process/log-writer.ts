@@ -1,34 +1,49 @@
 /** Writes a container's log file: `<RFC 3339 time> <stream> <tag> <content>`, one record a line. */
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { openToAppendSync } from '../../host/linux/append-file.js';
 import { formatNanoTimestamp } from '../../kube/goformat.js';
 import { LogLines } from './log-lines.js';
 
 /** Has room for the longest record. */
 const batchBytes = 64 * 1024;
 const newline = 0x0a;
+const nothing: Buffer = Buffer.alloc(0);
 
 export type OutputStream = 'stdout' | 'stderr';
+
+export interface LogFiles {
+  readonly open: (path: string, mode: number) => number;
+  /** Writes bytes from a place of theirs on; how many were written. */
+  readonly write: (file: number, bytes: Buffer, at: number) => number;
+}
+
+const realFiles: LogFiles = { open: openToAppendSync, write: writeSync };
 
 /**
  * Writes synchronously: a slow disk then slows the container down through its pipe, and nothing
  * piles up in memory. What cannot be written is counted and dropped, for a full disk must not end
- * the container.
+ * the container; the log itself says so once it can be written again.
  */
 export class LogWriter {
   readonly #path: string;
+  readonly #files: LogFiles;
   readonly #stamp: () => bigint;
   readonly #lines = { stdout: new LogLines(), stderr: new LogLines() };
   /** Records that are on their way into the file, always the same memory. */
   readonly #batch = Buffer.allocUnsafe(batchBytes);
   #filled = 0;
-  #records = 0;
   #file: number | undefined;
   #lost = 0;
+  /** What was lost since the log last said so. */
+  #untold: { records: number; bytes: number; cause: string } | undefined;
+  /** Whether the file ends with a part of a record that could not be taken back. */
+  #endsCut = false;
 
   /** An empty path drops everything. */
-  constructor(path: string, stamp: () => bigint) {
+  constructor(path: string, stamp: () => bigint, files: Partial<LogFiles> = {}) {
     this.#path = path;
+    this.#files = { ...realFiles, ...files };
     this.#stamp = stamp;
   }
 
@@ -41,9 +56,10 @@ export class LogWriter {
   open(): void {
     if (this.#path === '') return;
     mkdirSync(dirname(this.#path), { recursive: true });
-    const file = openSync(this.#path, 'a', 0o644);
-    this.close();
+    const file = this.#files.open(this.#path, 0o644);
+    this.#close();
     this.#file = file;
+    if (fstatSync(file).size === 0) this.#endsCut = false;
   }
 
   write(stream: OutputStream, chunk: Buffer): void {
@@ -55,6 +71,14 @@ export class LogWriter {
   }
 
   close(): void {
+    if (this.#file !== undefined && this.#untold !== undefined) {
+      const notice = this.#notice();
+      if (this.#append(notice) === notice.length) this.#told();
+    }
+    this.#close();
+  }
+
+  #close(): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
   }
@@ -69,25 +93,79 @@ export class LogWriter {
       this.#filled += this.#batch.write(head, this.#filled, 'latin1');
       this.#filled += content.copy(this.#batch, this.#filled);
       this.#filled = this.#batch.writeUInt8(newline, this.#filled);
-      this.#records++;
     }
     this.#flush();
   }
 
   #flush(): void {
-    if (!this.#append(this.#batch.subarray(0, this.#filled))) this.#lost += this.#records;
+    const records = this.#batch.subarray(0, this.#filled);
     this.#filled = 0;
-    this.#records = 0;
-  }
-
-  #append(bytes: Buffer): boolean {
-    if (bytes.length === 0) return true;
-    if (this.#file === undefined) return false;
-    try {
-      for (let at = 0; at < bytes.length; ) at += writeSync(this.#file, bytes, at);
-      return true;
-    } catch {
-      return false;
+    if (records.length === 0) return;
+    if (this.#untold === undefined) {
+      const kept = this.#append(records);
+      if (kept < records.length) this.#drop(records.subarray(kept));
+      return;
+    }
+    // Together, so that a disk which has room for the notice alone is not filled with notices.
+    const all = Buffer.concat([this.#notice(), records]);
+    const kept = this.#append(all);
+    if (kept === all.length) {
+      this.#told();
+    } else {
+      this.#takeBack(kept);
+      this.#drop(records);
     }
   }
+
+  /** How many of the bytes are in the file now; always whole records. */
+  #append(bytes: Buffer): number {
+    let written = 0;
+    try {
+      if (this.#file === undefined) throw new Error('the log is not open');
+      while (written < bytes.length) written += this.#files.write(this.#file, bytes, written);
+      return written;
+    } catch (error) {
+      const cause = causeOf(error);
+      this.#untold = { records: 0, bytes: 0, ...this.#untold, cause };
+      const whole = bytes.subarray(0, written).lastIndexOf(newline) + 1;
+      this.#takeBack(written - whole);
+      return whole;
+    }
+  }
+
+  /** A part of a record would be taken for a whole one, or for the beginning of the next. */
+  #takeBack(bytes: number): void {
+    if (bytes === 0 || this.#file === undefined) return;
+    try {
+      ftruncateSync(this.#file, fstatSync(this.#file).size - bytes);
+    } catch {
+      this.#endsCut = true;
+    }
+  }
+
+  #drop(records: Buffer): void {
+    let count = 0;
+    for (const byte of records) if (byte === newline) count++;
+    this.#lost += count;
+    const { records: before = 0, bytes = 0, cause = '' } = this.#untold ?? {};
+    this.#untold = { records: before + count, bytes: bytes + records.length, cause };
+  }
+
+  #notice(): Buffer {
+    if (this.#untold === undefined) return nothing;
+    const { records, bytes, cause } = this.#untold;
+    const time = formatNanoTimestamp(this.#stamp());
+    const text = `nodelet: ${records} records (${bytes} bytes) of this log were lost here: ${cause}`;
+    return Buffer.from(`${this.#endsCut ? '\n' : ''}${time} stderr F ${text}\n`);
+  }
+
+  #told(): void {
+    this.#untold = undefined;
+    this.#endsCut = false;
+  }
+}
+
+function causeOf(error: unknown): string {
+  if (error instanceof Error && 'code' in error) return String(error.code);
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,6 @@
 /** The parts of a process runtime, put together and filled with what earlier agents left. */
-import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { type Clock, Gate, systemClock, TaskGroup } from '../../async/index.js';
+import { type Clock, errorText, Gate, sleep, systemClock, TaskGroup } from '../../async/index.js';
 import { type LoopbackStreaming, loopbackStreaming } from '../../streaming/index.js';
 import { PodEvents } from '../pod-events.js';
 import { sandboxStatus } from '../pod-status.js';
@@ -9,6 +8,9 @@ import { PodStore } from '../pod-store.js';
 import { createStamps } from '../stamps.js';
 import { attachStreams } from './attach.js';
 import { ProcessCalls } from './calls.js';
+import { endContainerCgroup } from './container-cgroup.js';
+import type { ContainerFiles } from './container-files.js';
+import { parseState } from './container-state.js';
 import { ProcessContainers, processContainerStatus } from './containers.js';
 import { execStreams } from './exec-streams.js';
 import { currentBootId } from './identity.js';
@@ -17,8 +19,9 @@ import { LaunchPlanner } from './launch-planner.js';
 import { forwardPort } from './port-forward.js';
 import { type ProcessContainer, type ProcessSandbox, parseContainer, parseSandbox } from './records.js';
 import { ProcessSandboxes, primaryAddress } from './sandboxes.js';
-import { StateDirectory } from './state-directory.js';
+import { readRecord, StateDirectory } from './state-directory.js';
 import { ProcessStats } from './stats.js';
+import { killStrays } from './strays.js';
 import { Supervision } from './supervision.js';
 import { defaultSupervisorEntry } from './supervisor-entry.js';
 
@@ -39,7 +42,12 @@ export interface ProcessRuntimeOptions {
 }
 
 /** A supervisor has little to do; without helper threads and room for garbage it is small. */
-const defaultExecArgv = ['--v8-pool-size=0', '--max-semi-space-size=1'];
+const smallExecArgv = ['--v8-pool-size=0', '--max-semi-space-size=1'];
+/** Where Node has it. Without it, the signal opens the inspector until the supervisor has a handler. */
+const noInspector = '--disable-sigusr1';
+const defaultExecArgv = process.allowedNodeEnvironmentFlags.has(noInspector)
+  ? [...smallExecArgv, noInspector]
+  : smallExecArgv;
 /** Containers that are adopted at the same time. */
 const adoptionWidth = 16;
 
@@ -62,7 +70,7 @@ export interface ProcessMachine {
 export async function openMachine(options: ProcessRuntimeOptions): Promise<ProcessMachine> {
   const supervisorEntry = options.supervisorEntry ?? defaultSupervisorEntry();
   const bootId = options.bootId ?? (await currentBootId());
-  const directory = await StateDirectory.open(options.stateDir);
+  const directory = await StateDirectory.open(options.stateDir, options.clock);
   const onProblem = options.onProblem ?? (() => {});
   const clock = options.clock ?? systemClock;
   const stamp = createStamps(() => clock.now());
@@ -156,30 +164,41 @@ type OnProblem = (message: string, error: unknown) => void;
 async function adoptAll(machine: ProcessMachine, bootId: string, onProblem: OnProblem): Promise<void> {
   const { directory, store } = machine;
   await directory.removeLeftovers();
+  const unread = new Set<string>();
   for (const id of await directory.sandboxIds()) {
     try {
       store.addSandbox(parseSandbox(id, await directory.readSandbox(id), bootId));
     } catch (error) {
-      onProblem(
-        `sandbox ${id} cannot be read and is left alone; remove its file from ${directory.path}`,
-        error,
-      );
+      if (isBroken(error)) {
+        tellSetAside(onProblem, `sandbox ${id}`, error, await directory.setAsideSandbox(id));
+      } else {
+        unread.add(id);
+        onProblem(leftAloneText(`sandbox ${id}`), error);
+      }
     }
   }
   const gate = new Gate(adoptionWidth);
   await Promise.all(
-    (await directory.containerIds()).map((id) => gate.run(() => adopt(machine, id, onProblem))),
+    (await directory.containerIds()).map((id) => gate.run(() => adopt(machine, id, unread, onProblem))),
   );
 }
 
-async function adopt(machine: ProcessMachine, id: string, onProblem: OnProblem): Promise<void> {
+/** The containers of sandboxes that could not be read are left alone, too. */
+async function adopt(
+  machine: ProcessMachine,
+  id: string,
+  unread: ReadonlySet<string>,
+  onProblem: OnProblem,
+): Promise<void> {
   const { directory, store, supervision, images } = machine;
+  const files = directory.filesOf(id);
   let container: ProcessContainer | undefined;
   try {
-    const files = directory.filesOf(id);
-    const record = await readFile(files.record, 'utf8');
-    const launch = await readFile(files.launch, 'utf8');
+    const record = await readRecord(files.record);
+    const launch = await readRecord(files.launch);
     const read = parseContainer(id, files, { record, launch });
+    if (unread.has(read.sandboxId)) return;
+    parseState(await readRecord(files.state));
     const sandbox = store.sandboxes.get(read.sandboxId);
     if (sandbox === undefined) throw new Error(`there is no sandbox ${read.sandboxId}`);
     container = read.with(sandbox);
@@ -190,9 +209,34 @@ async function adopt(machine: ProcessMachine, id: string, onProblem: OnProblem):
   } catch (error) {
     // Not knowing what became of it, nobody may start it a second time.
     if (container !== undefined && store.containers.has(id)) store.removeContainer(container);
-    onProblem(
-      `container ${id} cannot be read and is left alone; remove its directory from ${directory.path}`,
-      error,
-    );
+    if (!isBroken(error)) {
+      onProblem(leftAloneText(`container ${id}`), error);
+      return;
+    }
+    await endProcesses(machine, id, files);
+    tellSetAside(onProblem, `container ${id}`, error, await directory.setAsideContainer(id));
   }
+}
+
+/** Nobody could stop them by a container that is not known, and another one takes its place. */
+async function endProcesses({ clock }: ProcessMachine, id: string, files: ContainerFiles): Promise<void> {
+  const cgroup = await readRecord(files.cgroup).catch(() => undefined);
+  if (cgroup !== undefined) await endContainerCgroup(id, cgroup, (ms) => sleep(clock, ms));
+  killStrays(id);
+}
+
+/** Whether it is a file that is wrong. A failed call of the system says nothing of the file that it was about. */
+function isBroken(error: unknown): boolean {
+  return !(error instanceof Error && 'code' in error);
+}
+
+function leftAloneText(what: string): string {
+  return `${what} cannot be read just now and is left alone until the agent starts again`;
+}
+
+function tellSetAside(onProblem: OnProblem, what: string, error: unknown, movedTo: string | undefined): void {
+  // What the parser says of JSON quotes the content, which may be secret.
+  const reason = error instanceof SyntaxError ? new Error('it is not whole JSON') : error;
+  const place = movedTo === undefined ? 'could not be moved away' : `is kept as ${movedTo}`;
+  onProblem(`${what} cannot be used and ${place}: ${errorText(reason)}`, reason);
 }

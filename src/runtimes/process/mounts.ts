@@ -6,10 +6,10 @@
  * be read-only, and give a user no right that the host path does not give: where the way to that is
  * closed to the container's user, see `covers.ts`.
  */
-import { mkdir, stat, symlink } from 'node:fs/promises';
+import { mkdir, symlink } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import { CriError, type Mount } from '../../cri/index.js';
-import { isFileError } from './container-files.js';
+import { isMissing, linuxHost } from '../../host/index.js';
 
 export interface MountLink {
   /** Absolute and without `..`, as the container is told it. */
@@ -68,11 +68,13 @@ export async function linkMounts(links: readonly MountLink[], root: string): Pro
 
 /** Container runtimes make a directory of a source that is not there. */
 async function ensureSource(hostPath: string): Promise<void> {
+  // A path of the machine may lie on anything, a server that does not answer among it.
+  const { files } = linuxHost().apart(hostPath);
   try {
-    await stat(hostPath);
+    await files.stat(hostPath);
   } catch (error) {
-    if (!isFileError(error, 'ENOENT')) throw error;
-    await mkdir(hostPath, { recursive: true, mode: 0o755 });
+    if (!isMissing(error)) throw error;
+    await files.mkdir(hostPath, { recursive: true, mode: 0o755 });
   }
 }
 

@@ -211,6 +211,23 @@ describe('stopping', () => {
     expect(await statusOf(runtime, containerId)).toMatchObject({ exitCode, reason: 'Error' });
   });
 
+  it.runIf(process.platform === 'linux' && process.geteuid?.() === 0)(
+    'ends what left its session and its environment',
+    async () => {
+      const { start } = await pod();
+      const seconds = `1000${Math.trunc(Math.random() * 1e6)}`;
+      const command = `env -i setsid sh -c 'sleep ${seconds} & exit' & env -i setsid sleep ${seconds} & sleep 1000`;
+      const id = await start({ command: ['sh', '-c', command] });
+      await until('they are there', () => (processesWith(seconds, 'cmdline').length >= 3 ? true : undefined));
+      const cgroup = readFileSync(join(machine.stateDir, 'containers', id, 'cgroup'), 'utf8');
+      expect(existsSync(cgroup)).toBe(true);
+      await runtime.stopContainer({ containerId: id, timeout: 0 });
+      await until('they are gone', () => (processesWith(seconds, 'cmdline').length === 0 ? true : undefined));
+      await runtime.removeContainer({ containerId: id });
+      expect(existsSync(cgroup)).toBe(false);
+    },
+  );
+
   it.runIf(process.platform === 'linux')('ends all that the container started', async () => {
     const { start } = await pod();
     const id = await start({

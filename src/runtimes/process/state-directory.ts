@@ -6,36 +6,55 @@
  *     containers/<id>/            one directory a container, see `ContainerFiles`
  *
  * A container's directory appears and disappears by a rename, so that a half-made or half-removed
- * one is never taken for a container.
+ * one is never taken for a container. Records are on the disk before a call that made them ends, and what
+ * cannot be read is set aside as <name>.corrupt-<time>.
  */
-import { chmod, link, lstat, mkdir, readdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+import { chmod, link, lstat, mkdir, readdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { type ContainerFiles, containerFiles, isFileError, replaceFile } from './container-files.js';
+import { type Clock, systemClock } from '../../async/index.js';
+import {
+  DurableFiles,
+  isSetAside,
+  isShortage,
+  linuxHost,
+  readWholeFile,
+  removeTreeHere,
+  setAside,
+} from '../../host/index.js';
+import { type ContainerFiles, containerFiles, isFileError } from './container-files.js';
 import { type ProcessIdentity, parseAgentIdentity } from './container-state.js';
 import { identify, isAlive } from './identity.js';
-import { removeTree } from './remove-tree.js';
 
 const idPattern = /^[0-9a-f]{64}$/;
 /** What was being made or removed when an agent died. */
 const leftoverPattern = /^[0-9a-f]{64}\.(?:new|removed)$/;
 const ownerTries = 3;
+/** Of sandboxes, and of containers, that were set aside: the newest are kept. */
+const keptAside = 8;
+const { files } = linuxHost();
 
 export class StateDirectory {
   readonly path: string;
   readonly #sandboxes: string;
   readonly #containers: string;
   readonly #owner: string;
+  readonly #clock: Clock;
+  readonly #store: DurableFiles;
 
-  private constructor(path: string) {
+  private constructor(path: string, clock: Clock) {
     this.path = path;
+    this.#clock = clock;
+    // Whoever asked for a write is told of its failure, and what is broken is set aside by `setAside…`.
+    const observer = { setAside: () => {}, failing: () => {}, recovered: () => {} };
+    this.#store = new DurableFiles({ files, clock, observer });
     this.#sandboxes = join(path, 'sandboxes');
     this.#containers = join(path, 'containers');
     this.#owner = join(path, 'owner.json');
   }
 
   /** Makes the directory and takes it for this process; fails when another agent that lives has it. */
-  static async open(path: string): Promise<StateDirectory> {
-    const directory = new StateDirectory(resolve(path));
+  static async open(path: string, clock: Clock = systemClock): Promise<StateDirectory> {
+    const directory = new StateDirectory(resolve(path), clock);
     await mkdir(directory.path, { recursive: true, mode: 0o700 });
     const { uid, mode } = await lstatDirectory(directory.path);
     if (uid !== process.geteuid?.()) {
@@ -45,12 +64,14 @@ export class StateDirectory {
     await directory.#own();
     await mkdir(directory.#sandboxes, { recursive: true, mode: 0o700 });
     await mkdir(directory.#containers, { recursive: true, mode: 0o700 });
+    await files.syncDirectory(directory.path);
     return directory;
   }
 
   /** Leaves the directory to the next agent. */
   async release(): Promise<void> {
-    if ((await this.#readOwner())?.pid === process.pid) await unlink(this.#owner);
+    const owner = await this.#readOwner();
+    if (owner !== 'broken' && owner?.pid === process.pid) await unlink(this.#owner);
   }
 
   filesOf(containerId: string): ContainerFiles {
@@ -65,19 +86,20 @@ export class StateDirectory {
   }
 
   readSandbox(id: string): Promise<string> {
-    return readFile(this.#sandboxPath(id), 'utf8');
+    return readRecord(this.#sandboxPath(id));
   }
 
   async writeSandbox(id: string, text: string): Promise<void> {
-    await replaceFile(this.#sandboxPath(id), text);
+    await this.#store.write(this.#sandboxPath(id), text);
   }
 
   async removeSandbox(id: string): Promise<void> {
-    try {
-      await unlink(this.#sandboxPath(id));
-    } catch (error) {
-      if (!isFileError(error, 'ENOENT')) throw error;
-    }
+    await this.#store.remove(this.#sandboxPath(id));
+  }
+
+  /** Moves a sandbox that cannot be read out of the way; undefined when it cannot be moved. */
+  setAsideSandbox(id: string): Promise<string | undefined> {
+    return this.#setAside(this.#sandboxPath(id), this.#sandboxes);
   }
 
   async containerIds(): Promise<string[]> {
@@ -90,11 +112,22 @@ export class StateDirectory {
     await mkdir(unfinished, { mode: 0o700 });
     try {
       await fill(containerFiles(unfinished));
+      await files.syncDirectory(unfinished);
       await rename(unfinished, this.#containerPath(id));
+      await files.syncDirectory(this.#containers);
     } catch (error) {
-      await removeTree(unfinished);
+      await removeTreeHere(unfinished);
       throw error;
     }
+  }
+
+  async writeContainer(id: string, text: string): Promise<void> {
+    await this.#store.write(this.filesOf(id).record, text);
+  }
+
+  /** The same for a container with all its files. */
+  setAsideContainer(id: string): Promise<string | undefined> {
+    return this.#setAside(this.#containerPath(id), this.#containers);
   }
 
   async removeContainer(id: string): Promise<void> {
@@ -104,17 +137,25 @@ export class StateDirectory {
     } catch (error) {
       if (!isFileError(error, 'ENOENT')) throw error;
     }
-    await removeTree(condemned);
+    await removeTreeHere(condemned);
   }
 
   /** Removes what agents that died left half-made or half-removed. */
   async removeLeftovers(): Promise<void> {
     for (const name of await readdir(this.#containers)) {
-      if (leftoverPattern.test(name)) await removeTree(join(this.#containers, name));
+      if (leftoverPattern.test(name)) await removeTreeHere(join(this.#containers, name));
     }
     for (const name of await readdir(this.#sandboxes)) {
-      if (name.endsWith('.tmp')) await removeTree(join(this.#sandboxes, name));
+      if (name.endsWith('.tmp')) await removeTreeHere(join(this.#sandboxes, name));
     }
+  }
+
+  async #setAside(path: string, directory: string): Promise<string | undefined> {
+    const moved = await setAside(files, path, this.#clock.now());
+    const aside = (await readdir(directory)).filter(isSetAside);
+    const byTime = aside.sort((a, b) => (timeOf(a) < timeOf(b) ? -1 : 1));
+    for (const name of byTime.slice(0, -keptAside)) await removeTreeHere(join(directory, name));
+    return moved;
   }
 
   async #own(): Promise<void> {
@@ -130,24 +171,27 @@ export class StateDirectory {
           if (!isFileError(error, 'EEXIST') || attempt === ownerTries) throw error;
         }
         const owner = await this.#readOwner();
-        if (owner !== undefined && owner.pid !== self.pid && (await isAlive(owner))) {
+        if (isOther(owner, self) && (await isAlive(owner))) {
           throw new Error(
             `${this.path} is in use by process ${owner.pid}: stop that agent or choose another state directory`,
           );
         }
-        if (owner !== undefined) await unlink(this.#owner);
+        if (owner === 'broken') await this.#setAside(this.#owner, this.path);
+        else if (owner !== undefined) await unlink(this.#owner);
       }
     } finally {
       await unlink(temporary);
     }
   }
 
-  async #readOwner(): Promise<ProcessIdentity | undefined> {
+  /** A file appears whole: one that is broken was cut by a power failure, which its agent did not survive. */
+  async #readOwner(): Promise<ProcessIdentity | 'broken' | undefined> {
     try {
-      return parseAgentIdentity(await readFile(this.#owner, 'utf8'));
+      const text = await readWholeFile(files, this.#owner);
+      return text === undefined ? undefined : parseAgentIdentity(text);
     } catch (error) {
-      if (isFileError(error, 'ENOENT')) return undefined;
-      throw error;
+      if (isShortage(error)) throw error;
+      return 'broken';
     }
   }
 
@@ -158,6 +202,32 @@ export class StateDirectory {
   #containerPath(id: string): string {
     return join(this.#containers, checkedId(id));
   }
+}
+
+/** A file of the directory that must be there; what is no file, such as a pipe, is never opened. */
+export async function readRecord(path: string): Promise<string> {
+  const text = await readWholeFile(files, path).catch((error: unknown) => {
+    if (isShortage(error)) throw error;
+    throw new Error(`${path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  });
+  if (text === undefined) throw new Error(`${path}: it is missing`);
+  return text;
+}
+
+/** A file of a container that is being made: its name is synced with the directory's. */
+export async function writeNewRecord(path: string, text: string): Promise<void> {
+  await files.writeFile(path, text, { mode: 0o600, exclusive: true, sync: true });
+}
+
+function timeOf(name: string): string {
+  return name.slice(name.lastIndexOf('-') + 1);
+}
+
+function isOther(
+  owner: ProcessIdentity | 'broken' | undefined,
+  self: ProcessIdentity,
+): owner is ProcessIdentity {
+  return owner !== undefined && owner !== 'broken' && owner.pid !== self.pid;
 }
 
 async function lstatDirectory(path: string): Promise<{ readonly uid: number; readonly mode: number }> {

@@ -2,6 +2,9 @@
  * Ends what a container left behind outside of its process group: daemons that made a session of
  * their own, and commands that were run in it. They carry the container's id in their environment,
  * which only Linux shows to others; elsewhere such processes outlive their container.
+ *
+ * A process that cleans its environment (`env -i setsid …`) is not found by this. As root on Linux
+ * the container's cgroup holds it, see `container-cgroup.ts`; without root it outlives its container.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { containerIdVariable } from './container-state.js';

@@ -1,11 +1,13 @@
 /** The agent's side of the supervisors: starts them, follows what they write, and sees when one is gone. */
-import { spawn } from 'node:child_process';
 import { type FSWatcher, watch } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import { type Clock, sleep, type TaskGroup } from '../../async/index.js';
+import { CommandLine, startProgram } from '../../programs/index.js';
+import { endContainerCgroup } from './container-cgroup.js';
 import {
   claimStart,
   isFileError,
+  readCgroup,
   readClaim,
   readState,
   stateFileName,
@@ -73,15 +75,12 @@ export class Supervision {
     this.follow(container);
     const complaints = await open(files.supervisorLog, 'a', 0o600);
     try {
-      const supervisor = spawn(
-        process.execPath,
-        [...supervisorExecArgv, supervisorEntry, files.directory, token, bootId],
-        {
-          detached: true,
-          cwd: '/',
-          env: { PATH: process.env.PATH },
-          stdio: ['ignore', 'ignore', complaints.fd],
-        },
+      const supervisor = startProgram(
+        CommandLine.given(process.execPath, [
+          ...supervisorExecArgv,
+          ...[supervisorEntry, files.directory, token, bootId],
+        ]),
+        { env: { PATH: process.env.PATH }, stdio: ['ignore', 'ignore', complaints.fd] },
       );
       const onEnd = (): void => {
         this.#unsupervised.add(container);
@@ -199,6 +198,9 @@ export class Supervision {
     const sameBoot = 'bootId' in state && state.bootId === bootId;
     if (sameBoot) {
       if (state.kind === 'running' && (await isAlive(state.process))) killGroup(state.process.pid);
+      const cgroup = await readCgroup(container.files);
+      if (cgroup !== undefined)
+        await endContainerCgroup(container.id, cgroup, (ms) => sleep(clock, ms, tasks.signal));
       killStrays(container.id);
       if (state.kind === 'running') {
         for (let waitedMs = 0; waitedMs < deathLimitMs; waitedMs += deathPollMs) {

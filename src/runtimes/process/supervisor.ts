@@ -4,25 +4,31 @@
  * both down. Started as `node supervisor.js <container directory> <start token> <boot id>`.
  *
  * There is one for every container, so it uses Node's own modules only and does nothing while
- * nothing happens.
+ * nothing happens. Of other rooms it and what it uses import single files: an index would bring the
+ * whole room into its memory.
  */
-import type { ChildProcess } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { statSync, writeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ChildProcess } from '../../programs/start.js';
 import { createStamps } from '../stamps.js';
 import { AttachHub } from './attach-hub.js';
 import { type CommandProcess, startCommand } from './command-process.js';
+import { endContainerCgroup, enterContainerCgroup } from './container-cgroup.js';
 import {
   answerReopenSync,
   type ContainerFiles,
   claimStartSync,
   containerFiles,
+  isFileError,
   readLaunchSync,
   readReopenRequestSync,
+  writeCgroupSync,
   writeStateSync,
   writeTerminalSync,
 } from './container-files.js';
 import { exitReason, failedStart, type LaunchSpec, type RecordedExit } from './container-state.js';
 import { identify } from './identity.js';
+import { closeInheritedFiles } from './inherited-files.js';
 import { LogWriter } from './log-writer.js';
 import { killStrays } from './strays.js';
 
@@ -40,6 +46,9 @@ async function main(): Promise<void> {
   // The container is stopped by signals to its own process group. One that means the supervisor comes
   // from a machine that goes down; it ends by itself once the container has.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
+  // Without a handler this one opens Node's inspector to every user of the machine.
+  process.on('SIGUSR1', () => {});
+  closeInheritedFiles();
   process.umask(0o022);
   const self = identify(process.pid);
   // Another claim means that the agent has taken the start back.
@@ -47,8 +56,10 @@ async function main(): Promise<void> {
   const launch = readLaunchSync(files);
   const log = new LogWriter(launch.logPath, stamp);
   process.on('SIGHUP', () => reopenLog(files, log));
+  const cgroup = enterCgroup(files, launch);
   const started = await start(launch, log);
   if (typeof started === 'string') {
+    await endCgroup(launch, cgroup);
     record(files, failedStart(started, stamp()), undefined);
     return;
   }
@@ -67,12 +78,12 @@ async function main(): Promise<void> {
       startedAt,
     });
   } catch (error) {
-    killAll(launch, first);
+    await killAll(launch, first, cgroup);
     throw error;
   }
   const exitCode = await started.exited;
   const finishedAt = stamp();
-  killAll(launch, first);
+  await killAll(launch, first, cgroup);
   await ended();
   log.close();
   record(
@@ -141,13 +152,26 @@ function follow({ child }: CommandProcess, log: LogWriter, hub: AttachHub): () =
 }
 
 /** Everything that the container started ends with its first process. */
-function killAll(launch: LaunchSpec, processGroup: number): void {
+async function killAll(launch: LaunchSpec, processGroup: number, cgroup: string | undefined): Promise<void> {
   try {
     process.kill(-processGroup, 'SIGKILL');
   } catch {
     // Nobody is left in the group.
   }
+  await endCgroup(launch, cgroup);
+  // Commands that were run in the container by others are not in its cgroup.
   killStrays(launch.containerId);
+}
+
+/** On record before anything runs in it, so that whoever comes after this process finds it. */
+function enterCgroup(files: ContainerFiles, { containerId }: LaunchSpec): string | undefined {
+  const cgroup = enterContainerCgroup(containerId);
+  if (cgroup !== undefined) writeCgroupSync(files, cgroup);
+  return cgroup;
+}
+
+async function endCgroup({ containerId }: LaunchSpec, cgroup: string | undefined): Promise<void> {
+  if (cgroup !== undefined) await endContainerCgroup(containerId, cgroup, sleep);
 }
 
 function reopenLog(files: ContainerFiles, log: LogWriter): void {
@@ -166,7 +190,8 @@ function record(files: ContainerFiles, exit: RecordedExit, hub: AttachHub | unde
     writeStateSync(files, exit);
   } catch (error) {
     note(error);
-    if (tries >= mostRecordTries) process.exit(1);
+    // Without its directory the container was removed or set aside, and nobody asks how it ended.
+    if (tries >= mostRecordTries || isFileError(error, 'ENOENT')) process.exit(1);
     setTimeout(() => record(files, exit, hub, tries + 1), recordRetryMs);
     return;
   }
@@ -175,7 +200,11 @@ function record(files: ContainerFiles, exit: RecordedExit, hub: AttachHub | unde
 }
 
 function note(error: unknown): void {
-  process.stderr.write(`${new Date().toISOString()} ${describe(error)}\n`);
+  try {
+    writeSync(process.stderr.fd, `${new Date().toISOString()} ${describe(error)}\n`);
+  } catch {
+    // The file may be on the disk that is full, which must not end the container.
+  }
 }
 
 function describe(error: unknown): string {

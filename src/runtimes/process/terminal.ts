@@ -3,17 +3,20 @@
  * command as the first process of a session on a new terminal and copies between that and its own
  * input and output.
  */
-import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
+import { systemClock } from '../../async/clock.js';
+import { absolutePath, checkedWord } from '../../programs/checked-word.js';
+import { CommandLine } from '../../programs/command-line.js';
+import { plainEnvironment } from '../../programs/environment.js';
+import { endText, runProgram } from '../../programs/run.js';
 import { findCommand } from './command-lookup.js';
 import { parseProcStat } from './proc-stat.js';
 
-const run = promisify(execFile);
 const hostSearchPath = (): string => process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin';
 const leaderPollMs = 2;
 const leaderLimitMs = 2_000;
+const sttyLimitMs = 5_000;
 
 export interface TerminalCommand {
   readonly path: string;
@@ -74,10 +77,20 @@ export async function resizeTerminal(
   device: string,
   { width, height }: { readonly width: number; readonly height: number },
 ): Promise<void> {
-  const flag = process.platform === 'linux' ? '-F' : '-f';
-  await run('stty', [flag, device, 'cols', String(width), 'rows', String(height)], {
-    env: { PATH: hostSearchPath() },
+  const file = checkedWord(absolutePath, 'the terminal', device);
+  const line = CommandLine.of('stty')
+    .optionWord(process.platform === 'linux' ? '-F' : '-f', file)
+    .optionWord('cols', width)
+    .optionWord('rows', height);
+  const env = plainEnvironment();
+  const end = await runProgram(line, {
+    clock: systemClock,
+    limitMs: sttyLimitMs,
+    env,
+    outputLimitBytes: 4096,
   });
+  if (end.kind !== 'exited' || end.exitCode !== 0)
+    throw new Error(`the size of ${device} cannot be set: ${endText(end)}`);
 }
 
 /** The terminal of a process that leads a session on it. */

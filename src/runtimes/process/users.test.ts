@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { chooseAccount, parsePasswd } from './users.js';
 
 const users = parsePasswd(
-  'root:x:0:0:root:/root:/bin/sh\n# a remark\nweb:x:33:34:www:/var/www:/usr/sbin/nologin\nme:x:1000:1001::/home/me:\nbroken:x:a:b\n',
+  'root:x:0:0:root:/root:/bin/sh\noperator:x:11:0::/root:\n# a remark\nweb:x:33:34:www:/var/www:/usr/sbin/nologin\nme:x:1000:1001::/home/me:\nbroken:x:a:b\n',
 );
 const root = { uid: 0, gid: 0, home: '/root' };
 const me = { uid: 1000, gid: 1001, home: '/home/me' };
@@ -18,7 +18,32 @@ describe('the account', () => {
       root,
       { uid: 33, gid: 34, home: '/var/www', change: true },
     ],
-    ['may be one that nobody knows', user(4711), root, { uid: 4711, gid: 0, home: '/', change: true }],
+    [
+      'may be one that nobody knows, in the group that owns nothing',
+      user(4711),
+      root,
+      { uid: 4711, gid: 65534, home: '/', change: true },
+    ],
+    [
+      'is not in the group of root, though the machine says so',
+      user(11),
+      root,
+      { uid: 11, gid: 65534, home: '/root', change: true },
+    ],
+    [
+      'has the groups of its pod, each once',
+      { ...user(33), supplementalGroups: [7, 8, 7] },
+      root,
+      { uid: 33, gid: 34, groups: [7, 8], home: '/var/www', change: true },
+    ],
+    ['may not ask for the group of root', { ...user(33), runAsGroup: { value: 0 } }, root, 'group 0'],
+    ['nor as another one of several', { ...user(33), supplementalGroups: [5, 0] }, root, 'group 0'],
+    [
+      'may be root in another group',
+      { ...user(0), runAsGroup: { value: 5 }, supplementalGroups: [0] },
+      root,
+      { uid: 0, gid: 5, groups: [0], home: '/root', change: true },
+    ],
     [
       'is found by name',
       { runAsUsername: 'web' },
@@ -44,6 +69,6 @@ describe('the account', () => {
   it.each(rows)('%s', (_, wish, agent, expected) => {
     const account = chooseAccount(wish, agent, users);
     if (typeof expected === 'string') expect(account).toContain(expected);
-    else expect(account).toEqual(expected);
+    else expect(account).toEqual({ groups: [], ...expected });
   });
 });

@@ -11,6 +11,8 @@ export interface PasswdEntry {
 export interface ContainerAccount {
   readonly uid: number;
   readonly gid: number;
+  /** All others that it is in: those of its pod, and none of the machine's. */
+  readonly groups: readonly number[];
   readonly home: string;
   /** Whether the process must be given this user; only root can. */
   readonly change: boolean;
@@ -31,11 +33,20 @@ export function parsePasswd(text: string): PasswdEntry[] {
   });
 }
 
-type Wish = Pick<LinuxContainerSecurityContext, 'runAsUser' | 'runAsUsername' | 'runAsGroup'>;
+type Wish = Pick<
+  LinuxContainerSecurityContext,
+  'runAsUser' | 'runAsUsername' | 'runAsGroup' | 'supplementalGroups'
+>;
+
+/**
+ * `nogroup`. Other runtimes give group 0 to a user that the image does not know, which owns the files of the image; here
+ * it owns the files of the machine, those of other pods among them.
+ */
+const noGroup = 65_534;
 
 /** The account, or why there is none. */
 export function chooseAccount(
-  wish: Wish | undefined,
+  wish: Partial<Wish> | undefined,
   agent: AgentAccount,
   users: readonly PasswdEntry[],
 ): ContainerAccount | string {
@@ -47,15 +58,27 @@ export function chooseAccount(
   const uid = wantedUid ?? agent.uid;
   const known = users.find((user) => user.uid === uid);
   const wantedGid = wish?.runAsGroup?.value;
-  const gid = wantedGid ?? (uid === agent.uid ? agent.gid : (known?.gid ?? 0));
+  const gid = wantedGid ?? (uid === agent.uid ? agent.gid : ownGroup(uid, known));
   // Not every system has its users in that file.
   const home = known?.home || (uid === agent.uid ? agent.home : '/');
-  if (uid === agent.uid && gid === agent.gid) return { uid, gid, home, change: false };
+  if (uid === agent.uid && gid === agent.gid) return { uid, gid, groups: [], home, change: false };
   if (agent.uid !== 0) {
     return (
       `the container wants to run as ${uid}:${gid} but nodelet runs as ${agent.uid}:${agent.gid}, ` +
       'and only root can change users: run nodelet as root or take runAsUser and runAsGroup out of the pod'
     );
   }
-  return { uid, gid, home, change: true };
+  const groups = [...new Set(wish?.supplementalGroups ?? [])];
+  if (uid !== 0 && [gid, ...groups].includes(0)) {
+    return (
+      `user ${uid} may not be in group 0: it is the group of root on this machine, which reads files of other pods; ` +
+      'take 0 out of runAsGroup, fsGroup and supplementalGroups of the pod'
+    );
+  }
+  return { uid, gid, groups, home, change: true };
+}
+
+function ownGroup(uid: number, known: PasswdEntry | undefined): number {
+  if (uid === 0) return 0;
+  return known === undefined || known.gid === 0 ? noGroup : known.gid;
 }

@@ -132,11 +132,11 @@ export class SimSandboxes {
   }
 }
 
-/** The addresses of an IPv4 range; those given back longest ago are taken again first. */
+/** The addresses of an IPv4 range, in turn: one that was given back is taken again after all others. */
 export class SimPodIps {
   readonly #base: number;
   readonly #size: number;
-  readonly #free = new Set<string>();
+  readonly #taken = new Set<string>();
   #next = 2;
 
   constructor(cidr: string) {
@@ -152,16 +152,19 @@ export class SimPodIps {
 
   take(): string {
     // Addresses 0, 1 and the last one are the network, its gateway and the broadcast address.
-    if (this.#next < this.#size - 1) return address(this.#base + this.#next++);
-    for (const ip of this.#free) {
-      this.#free.delete(ip);
+    const count = this.#size - 3;
+    for (let tried = 0; tried < count && this.#taken.size < count; tried++) {
+      const ip = address(this.#base + this.#next);
+      this.#next = this.#next + 1 < this.#size - 1 ? this.#next + 1 : 2;
+      if (this.#taken.has(ip)) continue;
+      this.#taken.add(ip);
       return ip;
     }
     throw new CriError('Unknown', 'no IP addresses available in range set');
   }
 
   giveBack(ip: string): void {
-    this.#free.add(ip);
+    this.#taken.delete(ip);
   }
 }
 
