@@ -9,6 +9,6 @@ export {
   volumeWaitMs,
 } from './manager/index.js';
 export { cleanOrphanedPods, type OrphanedPods, type OrphanedPodsOutcome } from './orphans.js';
-export { type RunTool, runDiskTool, type VolumePluginsOptions, volumePlugins } from './plugins/index.js';
+export { diskTools, type RunTool, type VolumePluginsOptions, volumePlugins } from './plugins/index.js';
 export * from './tokens/index.js';
 export * from './trust-bundles/index.js';

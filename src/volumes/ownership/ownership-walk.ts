@@ -1,6 +1,6 @@
 /** Walks a volume and gives each entry to the pod's fsGroup, by held paths, so that no link leads the walk out of it. */
 import { type Clock, throwIfCancelled } from '../../async/index.js';
-import { type HeldPath, type Host, HostError, isHostError, isMissing } from '../../host/index.js';
+import { entriesOf, type HeldPath, type Host, HostError, isHostError, isMissing } from '../../host/index.js';
 import {
   ownedMode,
   reportedDirectory,
@@ -39,8 +39,8 @@ export interface VolumeOwnershipOutcome {
 
 const firstReportMs = 30_000;
 const reportPeriodMs = 60_000;
-/** Each level holds one descriptor of the process. */
-const depthLimit = 1000;
+/** Each level holds two descriptors of the process. */
+const depthLimit = 500;
 
 /** Fails only where a directory cannot be listed. */
 export async function setVolumeOwnership(ownership: VolumeOwnership): Promise<VolumeOwnershipOutcome> {
@@ -85,20 +85,22 @@ async function giveChildren(walk: Walk, directory: HeldPath, depth: number): Pro
   const { host, signal } = walk.ownership;
   if (depth === depthLimit)
     throw new Error(`${walk.ownership.directory} has directories more than ${depthLimit} levels deep`);
-  for (const name of await host.files.readdir(directory.procPath)) {
-    throwIfCancelled(signal);
-    const path = `${directory.procPath}/${name}`;
-    const child = await holdChild(directory, name);
-    if (child === 'gone') continue;
-    if (child === 'link') {
-      await ignoringFailure(walk, host.files.lchown(path, -1, walk.fsGroup));
-      walk.entries++;
-      continue;
-    }
-    try {
-      await giveEntry(walk, child, path, depth + 1);
-    } finally {
-      await child.close();
+  for await (const entries of entriesOf(directory)) {
+    for (const { name } of entries) {
+      throwIfCancelled(signal);
+      const path = `${directory.procPath}/${name}`;
+      const child = await holdChild(directory, name);
+      if (child === 'gone') continue;
+      if (child === 'link') {
+        await ignoringFailure(walk, host.files.lchown(path, -1, walk.fsGroup));
+        walk.entries++;
+        continue;
+      }
+      try {
+        await giveEntry(walk, child, path, depth + 1);
+      } finally {
+        await child.close();
+      }
     }
   }
 }

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { checkProblem, type DiskFormat, type DiskStep, diskFormat, diskStep } from './disk-format.js';
+import {
+  checkProblem,
+  type DiskFormat,
+  type DiskStep,
+  diskFormat,
+  diskStep,
+  probeCommand,
+} from './disk-format.js';
 
 describe('diskFormat', () => {
   const rows: [rule: string, exitCode: number, output: string, expected: DiskFormat | undefined][] = [
@@ -19,33 +26,60 @@ describe('diskFormat', () => {
 });
 
 describe('diskStep', () => {
-  const format = (...parts: string[]): DiskStep => ({
-    kind: 'format',
-    tool: parts[0] ?? '',
-    arguments: parts.slice(1),
-  });
+  const text = (step: DiskStep): string =>
+    step.kind === 'nothing' ? step.kind : `${step.kind}: ${step.command}`;
   const rows: [
     rule: string,
     found: DiskFormat | undefined,
     fsType: string,
     readOnly: boolean,
-    expected: DiskStep,
+    expected: string,
   ][] = [
-    ['an empty disk is formatted', undefined, 'ext4', false, format('mkfs.ext4', '-F', '-m0', '/dev/x')],
-    ['ext3 likewise', undefined, 'ext3', false, format('mkfs.ext3', '-F', '-m0', '/dev/x')],
-    ['xfs', undefined, 'xfs', false, format('mkfs.xfs', '-f', '/dev/x')],
-    ['others', undefined, 'btrfs', false, format('mkfs.btrfs', '/dev/x')],
-    ['a file system is checked', { fsType: 'ext4' }, 'ext4', false, { kind: 'check' }],
-    ['but not when it may only be read', { fsType: 'ext4' }, 'ext4', true, { kind: 'nothing' }],
-    ['partitions are never touched', { fsType: '' }, 'ext4', false, { kind: 'nothing' }],
+    ['an empty disk is formatted', undefined, 'ext4', false, 'format: mkfs.ext4 -F -m0 -- /dev/x'],
+    ['ext3 likewise', undefined, 'ext3', false, 'format: mkfs.ext3 -F -m0 -- /dev/x'],
+    ['xfs', undefined, 'xfs', false, 'format: mkfs.xfs -f -- /dev/x'],
+    ['others', undefined, 'btrfs', false, 'format: mkfs.btrfs -- /dev/x'],
+    ['a file system is checked', { fsType: 'ext4' }, 'ext4', false, 'check: fsck -a /dev/x'],
+    ['but not when it may only be read', { fsType: 'ext4' }, 'ext4', true, 'nothing'],
+    ['partitions are never touched', { fsType: '' }, 'ext4', false, 'nothing'],
   ];
   it.each(rows)('%s', (_rule, found, fsType, readOnly, expected) => {
-    expect(diskStep('/dev/x', found, { fsType, readOnly })).toEqual(expected);
+    expect(text(diskStep('/dev/x', found, { fsType, readOnly }))).toBe(expected);
   });
   it('an empty disk that may only be read is refused', () => {
     expect(() => diskStep('/dev/x', undefined, { fsType: 'ext4', readOnly: true })).toThrow(
       'cannot mount unformatted disk /dev/x as we are manipulating it in read-only mode',
     );
+  });
+});
+
+describe('what a disk tool must not be given', () => {
+  const hostile = [
+    '-T/x',
+    '--help',
+    '',
+    '../x',
+    'LABEL=x',
+    'a b',
+    ';reboot',
+    '$(id)',
+    'x\0',
+    'y'.repeat(200_000),
+  ];
+  it.each(hostile)('%j is no device', (value) => {
+    const disk = { fsType: 'ext4', readOnly: false };
+    expect(() => probeCommand(value)).toThrow('local.path: ');
+    expect(() => diskStep(value, undefined, disk)).toThrow('local.path: ');
+    expect(() => diskStep(value, { fsType: 'ext4' }, disk)).toThrow('local.path: ');
+  });
+  it.each([...hostile, 'ext4/../x', '/bin/sh'])('%j is no file system', (fsType) =>
+    expect(() => diskStep('/dev/x', undefined, { fsType, readOnly: false })).toThrow('local.fsType: '),
+  );
+  it('a device stands where no option is read', () => {
+    const odd = '/dev/-x --help\n;$(id)';
+    expect(probeCommand(odd).words.slice(-2)).toEqual(['--', odd]);
+    const step = diskStep(odd, undefined, { fsType: 'btrfs', readOnly: false });
+    expect(step.kind === 'format' && step.command.words).toEqual(['--', odd]);
   });
 });
 

@@ -1,4 +1,5 @@
 /** What has to be done with a disk before it can be mounted. */
+import { absolutePath, CommandLine, checkedWord, fileSystemType, programName } from '../../programs/index.js';
 
 /** How a tool of the system ended. */
 export interface ToolOutcome {
@@ -31,8 +32,8 @@ export function diskFormat({ exitCode, output }: ToolOutcome, device: string): D
 }
 
 export type DiskStep =
-  | { readonly kind: 'format'; readonly tool: string; readonly arguments: readonly string[] }
-  | { readonly kind: 'check' }
+  | { readonly kind: 'format'; readonly command: CommandLine }
+  | { readonly kind: 'check'; readonly command: CommandLine }
   | { readonly kind: 'nothing' };
 
 /** An empty disk is formatted, one with a file system checked; one that may only be read is left as it is. */
@@ -45,14 +46,31 @@ export function diskStep(
     if (readOnly) {
       throw new Error(`cannot mount unformatted disk ${device} as we are manipulating it in read-only mode`);
     }
-    return { kind: 'format', tool: `mkfs.${fsType}`, arguments: [...formatFlags(fsType), device] };
+    return { kind: 'format', command: formatCommand(device, fsType) };
   }
-  return readOnly || found.fsType === '' ? { kind: 'nothing' } : { kind: 'check' };
+  if (readOnly || found.fsType === '') return { kind: 'nothing' };
+  return { kind: 'check', command: checkCommand(device) };
 }
 
-function formatFlags(fsType: string): string[] {
-  if (fsType === 'ext3' || fsType === 'ext4') return ['-F', '-m0'];
-  return fsType === 'xfs' ? ['-f'] : [];
+/** Asks what is on a disk. */
+export function probeCommand(device: string): CommandLine {
+  return CommandLine.of('blkid')
+    .literal('-p', '-s', 'TYPE', '-s', 'PTTYPE', '-o', 'export')
+    .operands(checkedWord(absolutePath, 'local.path', device));
+}
+
+function checkCommand(device: string): CommandLine {
+  return CommandLine.of('fsck')
+    .literal('-a')
+    .operands(checkedWord(absolutePath, 'local.path', device));
+}
+
+function formatCommand(device: string, fsType: string): CommandLine {
+  const type = checkedWord(fileSystemType, 'local.fsType', fsType);
+  const line = CommandLine.named(checkedWord(programName, 'local.fsType', `mkfs.${type}`));
+  const path = checkedWord(absolutePath, 'local.path', device);
+  if (fsType === 'ext3' || fsType === 'ext4') return line.literal('-F', '-m0').operands(path);
+  return (fsType === 'xfs' ? line.literal('-f') : line).operands(path);
 }
 
 /** fsck's code for errors that it left. */

@@ -1,14 +1,10 @@
 /** Brings a disk into a state in which it can be mounted, by the tools of the system. */
-import { execFile } from 'node:child_process';
-import { Cancelled } from '../../async/index.js';
-import { checkProblem, diskFormat, diskStep, type ToolOutcome } from './disk-format.js';
+import type { Clock } from '../../async/index.js';
+import { type CommandLine, endText, plainEnvironment, runProgram } from '../../programs/index.js';
+import { checkProblem, diskFormat, diskStep, probeCommand, type ToolOutcome } from './disk-format.js';
 
 /** Runs a tool to its end; rejects only when it cannot be run at all. */
-export type RunTool = (
-  tool: string,
-  arguments_: readonly string[],
-  signal: AbortSignal,
-) => Promise<ToolOutcome>;
+export type RunTool = (command: CommandLine, signal: AbortSignal) => Promise<ToolOutcome>;
 
 export interface Disk {
   readonly device: string;
@@ -18,38 +14,38 @@ export interface Disk {
 
 export async function prepareDisk(run: RunTool, disk: Disk, signal: AbortSignal): Promise<void> {
   const { device, fsType } = disk;
-  const probe = await run('blkid', ['-p', '-s', 'TYPE', '-s', 'PTTYPE', '-o', 'export', device], signal);
+  const probe = await run(probeCommand(device), signal);
   const step = diskStep(device, diskFormat(probe, device), disk);
   switch (step.kind) {
     case 'nothing':
       return;
     case 'check': {
-      const problem = checkProblem(await run('fsck', ['-a', device], signal), device);
+      const problem = checkProblem(await run(step.command, signal), device);
       if (problem !== undefined) throw new Error(problem);
       return;
     }
     case 'format': {
-      const { exitCode, output } = await run(step.tool, step.arguments, signal);
+      const { exitCode, output } = await run(step.command, signal);
       if (exitCode !== 0) {
         throw new Error(
-          `cannot format ${device} as ${fsType}: ${step.tool} ended with ${exitCode}: ${output.trim()}`,
+          `cannot format ${device} as ${fsType}: ${step.command.program} ended with ${exitCode}: ${output.trim()}`,
         );
       }
     }
   }
 }
 
-const outputLimitBytes = 64 * 1024;
+const outputLimitBytes = 1024 * 1024;
+/** A large disk takes hours to check; whoever no longer wants it aborts. */
+const limitMs = 12 * 60 * 60 * 1000;
 
 /** The tools of this machine. */
-export const runDiskTool: RunTool = (tool, arguments_, signal) =>
-  new Promise((resolve, reject) => {
-    const env = { PATH: process.env.PATH ?? '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
-    execFile(tool, [...arguments_], { env, maxBuffer: outputLimitBytes, signal }, (error, stdout, stderr) => {
-      const output = `${stdout}${stderr}`;
-      if (error === null) resolve({ exitCode: 0, output });
-      else if (signal.aborted) reject(new Cancelled());
-      else if (typeof error.code === 'number') resolve({ exitCode: error.code, output });
-      else reject(new Error(`cannot run ${tool}: ${error.message}; is it installed?`, { cause: error }));
-    });
-  });
+export function diskTools(clock: Clock): RunTool {
+  return async (command, signal) => {
+    const env = plainEnvironment();
+    const end = await runProgram(command, { clock, limitMs, signal, env, outputLimitBytes });
+    if (end.kind === 'exited') return { exitCode: end.exitCode, output: `${end.stdout}${end.stderr}` };
+    const hint = end.kind === 'not-started' ? '; is it installed?' : '';
+    throw new Error(`cannot run ${command.program}: ${endText(end)}${hint}`);
+  };
+}

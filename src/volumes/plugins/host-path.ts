@@ -1,5 +1,5 @@
 /** The hostPath plugin: a file or directory of the machine itself, named by the pod or by a persistent volume. */
-import { type FileKind, type Host, isHostError } from '../../host/index.js';
+import { type FileKind, type Host, type HostFiles, isHostError } from '../../host/index.js';
 import type { HostPathVolumeSource } from '../../kube/index.js';
 import type { VolumePlugin, VolumeSpec } from '../contracts.js';
 import { hostPathProblem, hostPathVerdict } from './host-path-type.js';
@@ -24,14 +24,16 @@ export function hostPathVolumes({ host }: { readonly host: Host }): VolumePlugin
       const problem = hostPathProblem(path);
       if (problem !== undefined) throw new Error(problem);
       if (type === '') return;
-      const verdict = hostPathVerdict(path, type, await kindAt(host, path));
+      // A path of the machine may lie on anything, a server among it.
+      const { files } = host.apart(path);
+      const verdict = hostPathVerdict(path, type, await kindAt(files, path));
       switch (verdict.kind) {
         case 'fine':
           return;
         case 'create-directory':
-          return host.files.mkdir(path, { mode: 0o755, recursive: true });
+          return files.mkdir(path, { mode: 0o755, recursive: true });
         case 'create-file':
-          return host.files.writeFile(path, '', { mode: 0o644, exclusive: true });
+          return files.writeFile(path, '', { mode: 0o644, exclusive: true });
         case 'refused':
           throw new Error(verdict.message);
       }
@@ -45,9 +47,9 @@ function sourceOf(spec: VolumeSpec): HostPathVolumeSource | undefined {
   return spec.kind === 'inline' ? spec.volume.hostPath : spec.persistentVolume.spec.hostPath;
 }
 
-async function kindAt(host: Host, path: string): Promise<FileKind | undefined> {
+async function kindAt(files: HostFiles, path: string): Promise<FileKind | undefined> {
   try {
-    return (await host.files.stat(path)).kind;
+    return (await files.stat(path)).kind;
   } catch (error) {
     if (isHostError(error, 'ENOENT', 'ENOTDIR')) return undefined;
     throw error;

@@ -14,7 +14,7 @@ import { configMapVolumes, downwardApiVolumes, secretVolumes } from './object-vo
 import { projectedVolumes } from './projected.js';
 import { gitRepoVolumes, unsupportedVolumes } from './refused.js';
 
-export { type RunTool, runDiskTool } from './disk-tools.js';
+export { diskTools, type RunTool } from './disk-tools.js';
 
 export interface VolumePluginsOptions {
   readonly host: Host;

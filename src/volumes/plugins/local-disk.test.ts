@@ -7,7 +7,7 @@ import { systemClock } from '../../async/index.js';
 import { linuxHost, mountAt } from '../../host/index.js';
 import type { Pod } from '../../kube/index.js';
 import type { VolumePlugin, VolumeSpec } from '../contracts.js';
-import { runDiskTool } from './disk-tools.js';
+import { diskTools } from './disk-tools.js';
 import { localVolumes } from './local.js';
 
 const signal = new AbortController().signal;
@@ -24,7 +24,12 @@ describe('a local volume on a disk', () => {
     device = execFileSync('losetup', ['-f', '--show', join(directory, 'image')])
       .toString()
       .trim();
-    plugin = localVolumes({ host, clock: systemClock, rootDir: directory, runDiskTool });
+    plugin = localVolumes({
+      host,
+      clock: systemClock,
+      rootDir: directory,
+      runDiskTool: diskTools(systemClock),
+    });
   });
   afterEach(async () => {
     const left = (await host.mounts.list()).filter(({ target }) => target.startsWith(`${directory}/`));

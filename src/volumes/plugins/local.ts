@@ -5,6 +5,7 @@ import {
   cleanMountPoint,
   type FileFacts,
   type Host,
+  hostApart,
   isHostError,
   type MountPoint,
   mountAt,
@@ -12,6 +13,7 @@ import {
 import type { LocalVolumeSource, Pod } from '../../kube/index.js';
 import type { SetUpRequest, VolumePlugin, VolumeSpec } from '../contracts.js';
 import { setVolumeOwnership, volumePermissionChangeInProgress } from '../ownership/index.js';
+import { adminMountOptions } from './admin-mount-options.js';
 import { prepareDisk, type RunTool } from './disk-tools.js';
 import { innerNameOf } from './inner-name.js';
 import { mountOrCleanUp } from './mount-or-clean-up.js';
@@ -54,7 +56,7 @@ export function localVolumes(options: LocalVolumesOptions): VolumePlugin {
       // A bind whose second step was cut short shows more than it may.
       if (present !== undefined) await cleanMountPoint(host, target);
       const path = checkedPath(spec);
-      const facts = await host.files.stat(path);
+      const facts = await host.apart(path).files.stat(path);
       checkKind(facts);
       const source = facts.kind === 'directory' ? path : devicePath(innerNameOf(spec));
       // Before the mount, so that what is mounted belongs to the group already, also after a crash.
@@ -67,14 +69,13 @@ export function localVolumes(options: LocalVolumesOptions): VolumePlugin {
       uniqueName: (spec) => `${pluginName}/${innerNameOf(spec)}`,
       async mountDevice(spec, signal) {
         const path = checkedPath(spec);
-        const facts = await host.files.stat(path);
+        const facts = await host.apart(path).files.stat(path);
         checkKind(facts);
         const target = devicePath(innerNameOf(spec));
         if (facts.kind === 'directory' || (await mountAt(host, target)) !== undefined) return;
         await host.files.mkdir(target, { mode: directoryMode, recursive: true });
         const fsType = localSource(spec)?.fsType || 'ext4';
-        const mountOptions =
-          spec.kind === 'persistent' ? (spec.persistentVolume.spec.mountOptions ?? []) : [];
+        const mountOptions = adminMountOptions(spec);
         const readOnly = isReadOnly(spec);
         if (runDiskTool !== undefined)
           await prepareDisk(runDiskTool, { device: path, fsType, readOnly }, signal);
@@ -92,7 +93,7 @@ async function own(options: LocalVolumesOptions, request: SetUpRequest, source: 
   const { pod, spec, signal } = request;
   const fsGroup = fsGroupOf(pod);
   if (fsGroup === undefined || isReadOnly(spec)) return;
-  const facts = await host.files.stat(source);
+  const facts = await host.apart(source).files.stat(source);
   if (await isSharedByPods(options, facts)) {
     if (facts.gid !== fsGroup) {
       warn?.(
@@ -105,7 +106,7 @@ async function own(options: LocalVolumesOptions, request: SetUpRequest, source: 
   }
   const policy = pod.spec.securityContext?.fsGroupChangePolicy;
   await setVolumeOwnership({
-    host,
+    host: hostApart(host, source),
     clock,
     directory: source,
     podUid: pod.metadata.uid ?? '',
@@ -127,7 +128,7 @@ async function isSharedByPods({ host, rootDir }: LocalVolumesOptions, volume: Fi
   for (const { target } of await host.mounts.list()) {
     if (!target.startsWith(ofPods) || !target.includes(ofPlugin)) continue;
     try {
-      const { device, inode } = await host.files.stat(target);
+      const { device, inode } = await host.apart(target).files.stat(target);
       if (device === volume.device && inode === volume.inode) return true;
     } catch (error) {
       // A mount that went away meanwhile, or whose disk did, shares nothing.
@@ -138,8 +139,7 @@ async function isSharedByPods({ host, rootDir }: LocalVolumesOptions, volume: Fi
 }
 
 export function localMountOptions(spec: VolumeSpec): string[] {
-  const wanted = spec.kind === 'persistent' ? (spec.persistentVolume.spec.mountOptions ?? []) : [];
-  return [...new Set(['bind', ...(isReadOnly(spec) ? ['ro'] : []), ...wanted])];
+  return [...new Set(['bind', ...(isReadOnly(spec) ? ['ro'] : []), ...adminMountOptions(spec)])];
 }
 
 /** Options that the kernel keeps for each bind, and that must hold before anybody sees it. */

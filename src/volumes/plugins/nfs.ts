@@ -1,7 +1,9 @@
 /** The nfs plugin: a directory of a file server, mounted by the machine's mount command. */
 import { cleanMountPoint, type Host, isMountPoint } from '../../host/index.js';
 import type { NFSVolumeSource } from '../../kube/index.js';
+import { nfsSource } from '../../programs/index.js';
 import type { VolumePlugin, VolumeSpec } from '../contracts.js';
+import { adminMountOptions } from './admin-mount-options.js';
 import { innerNameOf } from './inner-name.js';
 import { mountOrCleanUp } from './mount-or-clean-up.js';
 import { podVolumeDirectory } from './volume-paths.js';
@@ -32,8 +34,8 @@ export function nfsVolumes({
       const target = pathOf(pod.metadata.uid ?? '', innerNameOf(spec));
       const source = sourceOf(spec);
       if (source === undefined || (await isMountPoint(host, target))) return;
+      const request = { source: nfsSource(source), target, fsType: 'nfs', options: nfsOptions(spec) };
       await host.files.mkdir(target, { mode: 0o750, recursive: true });
-      const request = { source: nfsAddress(source), target, fsType: 'nfs', options: nfsOptions(spec) };
       await mountOrCleanUp(host, request, signal);
     },
     tearDown: ({ podUid, innerName }) =>
@@ -41,16 +43,9 @@ export function nfsVolumes({
   };
 }
 
-/** `server:/path`; an IPv6 address stands in brackets. */
-export function nfsAddress({ server, path }: NFSVolumeSource): string {
-  const isBareIpv6 = server.includes(':') && !server.startsWith('[');
-  return `${isBareIpv6 ? `[${server}]` : server}:${path}`;
-}
-
 /** Sorted, each once. */
 export function nfsOptions(spec: VolumeSpec): string[] {
-  const wanted = spec.kind === 'persistent' ? (spec.persistentVolume.spec.mountOptions ?? []) : [];
-  return [...new Set([...wanted, ...(isReadOnly(spec) ? ['ro'] : [])])].sort();
+  return [...new Set([...adminMountOptions(spec), ...(isReadOnly(spec) ? ['ro'] : [])])].sort();
 }
 
 function sourceOf(spec: VolumeSpec): NFSVolumeSource | undefined {

@@ -6,7 +6,7 @@ import { hostPathProblem, hostPathVerdict } from './host-path-type.js';
 import { hugePageSize, mountedPageBytes } from './huge-pages.js';
 import { localMountOptions } from './local.js';
 import { nestedMountPoints } from './nested-mounts.js';
-import { nfsAddress, nfsOptions } from './nfs.js';
+import { nfsOptions } from './nfs.js';
 import { configMapFiles, secretFiles } from './object-files.js';
 import { noswapSupport, podMemoryLimitBytes, tmpfsOptions, tmpfsSizeBytes } from './tmpfs-options.js';
 import { credentialMode, fsUserOf } from './volume-modes.js';
@@ -347,17 +347,15 @@ describe('network and local mounts', () => {
     persistentVolume: { metadata: { name: 'pv' }, spec },
     readOnly,
   });
-  it('nfs addresses', () => {
-    expect(nfsAddress({ server: 'files', path: '/a' })).toBe('files:/a');
-    expect(nfsAddress({ server: 'fd00::1', path: '/a' })).toBe('[fd00::1]:/a');
-    expect(nfsAddress({ server: '[fd00::1]', path: '/a' })).toBe('[fd00::1]:/a');
-  });
   it('nfs options are sorted, each once, read-only as asked', () => {
     expect(nfsOptions(persistent({ mountOptions: ['soft', 'nolock', 'soft'] }, true))).toEqual([
       'nolock',
       'ro',
       'soft',
     ]);
+    expect(
+      nfsOptions(persistent({ mountOptions: ['soft,nolock', 'context="a:s0:c1,c2",hard', ''] })),
+    ).toEqual(['context="a:s0:c1,c2"', 'hard', 'nolock', 'soft']);
     expect(
       nfsOptions({ kind: 'inline', volume: { name: 'v', nfs: { server: 's', path: '/', readOnly: true } } }),
     ).toEqual(['ro']);

@@ -2,6 +2,7 @@
 import { isCancelled } from '../../async/index.js';
 import type { Host } from '../../host/index.js';
 import { goQuote } from '../../kube/index.js';
+import { hostOfVolume } from '../volume-host.js';
 import { bindSubPath } from './bind.js';
 import { createSubPath } from './create.js';
 import { type SubPathPlace, subPathProblem, subPathTarget } from './subpath-names.js';
@@ -23,7 +24,8 @@ export class SubPathError extends Error {
 
 /** The host path to mount into the container. Fails with SubPathError. */
 export async function prepareSubPath(mount: SubPathMount): Promise<string> {
-  const { host, volumePath, subPath, signal } = mount;
+  const { volumePath, subPath, signal } = mount;
+  const host = hostOfVolume(mount.host, volumePath, mount.podDirectory);
   const problem = subPathProblem(subPath);
   if (problem !== undefined) throw new SubPathError(problem);
   const target = subPathTarget(mount);

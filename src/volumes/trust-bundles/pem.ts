@@ -1,7 +1,7 @@
 /** Certificates as PEM text, in one form and each once. */
 import { createHash } from 'node:crypto';
+import { pemBlocks } from '../../kube/client/x509/pem.js';
 
-const block = /-----BEGIN CERTIFICATE-----([\s\S]*?)-----END CERTIFICATE-----/g;
 const lineLength = 64;
 
 /**
@@ -11,7 +11,7 @@ const lineLength = 64;
 export function normalizeCertificates(texts: readonly string[], seed: string): string {
   const certificates = new Map<string, Buffer>();
   for (const text of texts) {
-    for (const [, body = ''] of text.matchAll(block)) {
+    for (const { body } of pemBlocks(text, 'CERTIFICATE')) {
       const der = Buffer.from(withoutHeaders(body), 'base64');
       if (der.length > 0) certificates.set(rank(der, seed), der);
     }

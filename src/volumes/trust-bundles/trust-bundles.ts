@@ -1,7 +1,6 @@
 /** Bundles of trusted certificates by name or by signer and labels, kept for a while in the form that volumes get. */
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../async/index.js';
-import { errorText } from '../../async/index.js';
+import { BoundedMap, type Clock, errorText, textBytes } from '../../async/index.js';
 import { type LabelSelector, ObjectNotFound, selectorMatches } from '../../kube/index.js';
 import type { TrustBundles } from '../contracts.js';
 import { normalizeCertificates } from './pem.js';
@@ -29,42 +28,36 @@ export interface TrustBundleCacheOptions {
 }
 
 const keptMs = 5 * 60_000;
+const maxBytes = 4 * 1024 * 1024;
 
 type Selection = Parameters<TrustBundles['bundle']>[0];
 
 export class CachedTrustBundles implements TrustBundles {
   readonly #options: TrustBundleCacheOptions;
-  readonly #limit: number;
   readonly #seed = randomUUID();
   #generation = 0;
-  /** The least recently used one first. */
-  readonly #kept = new Map<string, { readonly text: string; readonly untilMs: number }>();
+  readonly #kept: BoundedMap<string, { readonly text: string; readonly untilMs: number }>;
 
   constructor(options: TrustBundleCacheOptions) {
     this.#options = options;
-    this.#limit = Math.max(1, 2 * options.maxPods);
+    this.#kept = new BoundedMap({
+      maxEntries: Math.max(1, 2 * options.maxPods),
+      maxBytes,
+      bytesOf: (key, { text }) => textBytes(key, text),
+    });
   }
 
   async bundle(selection: Selection): Promise<string> {
     const { clock } = this.#options;
     const key = JSON.stringify([selection.name, selection.signerName, selection.labelSelector ?? null]);
-    const kept = this.#kept.get(key);
-    if (kept !== undefined && kept.untilMs > clock.monotonic()) {
-      this.#kept.delete(key);
-      this.#kept.set(key, kept);
-      return kept.text;
-    }
+    const kept = this.#kept.use(key);
+    if (kept !== undefined && kept.untilMs > clock.monotonic()) return kept.text;
     const generation = this.#generation;
     const text = await this.#read(selection);
     // What is missing is not kept, so that it is found as soon as it is there.
     if (text === undefined) return '';
     if (generation !== this.#generation) return text;
-    this.#kept.delete(key);
     this.#kept.set(key, { text, untilMs: clock.monotonic() + keptMs });
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= this.#limit) break;
-      this.#kept.delete(oldest);
-    }
     return text;
   }
 

@@ -1,0 +1,24 @@
+/** Decides which volumes are worked on apart, because what they lie on may not answer. */
+import { type Host, hostApart } from '../host/index.js';
+
+/** Folders of the plugins whose volumes lie on the node's own disk or in its memory. All others may be anywhere. */
+const ownFolders: ReadonlySet<string> = new Set([
+  'kubernetes.io~empty-dir',
+  'kubernetes.io~configmap',
+  'kubernetes.io~secret',
+  'kubernetes.io~projected',
+  'kubernetes.io~downward-api',
+]);
+
+/** Whether a volume lies on the node itself, by its place: `…/pods/<uid>/volumes/<plugin>/<name>`. */
+export function liesOnNode(volumePath: string, podDirectory: string): boolean {
+  const prefix = `${podDirectory}/volumes/`;
+  if (!volumePath.startsWith(prefix)) return false;
+  const [plugin = '', name = ''] = volumePath.slice(prefix.length).split('/');
+  return ownFolders.has(plugin) && name !== '' && name !== '..';
+}
+
+/** The host to work on a volume with. */
+export function hostOfVolume(host: Host, volumePath: string, podDirectory: string): Host {
+  return liesOnNode(volumePath, podDirectory) ? host : hostApart(host, volumePath);
+}
