@@ -1,6 +1,8 @@
 /** An explanation as one screen of text. */
+
+import { clockTime } from './clock-time.js';
 import { formatDuration } from './duration-text.js';
-import { clockTime, type Explanation, type Step } from './explain.js';
+import type { Explanation, Step } from './explain.js';
 
 export interface TextOptions {
   /** Steps to show at most, the latest; all when undefined. */
@@ -10,7 +12,7 @@ export interface TextOptions {
 }
 
 export function explanationText(explanation: Explanation, { maxSteps, gone }: TextOptions = {}): string {
-  const { pod, steps, phase, ready, containers, waitsFor, unblock } = explanation;
+  const { pod, steps, phase, ready, containers, waitsFor, inProgress, unblock } = explanation;
   const shown = maxSteps === undefined ? steps : steps.slice(-maxSteps);
   const lines = [`Pod ${pod.namespace}/${pod.name} (${pod.uid})`, ''];
   if (shown.length < steps.length)
@@ -26,7 +28,8 @@ export function explanationText(explanation: Explanation, { maxSteps, gone }: Te
     );
   }
   const waits = gone === undefined ? 'Waits for' : 'Waited for';
-  lines.push(waitsFor.length === 0 ? `${waits}: nothing` : `${waits}:`);
+  const underWay = inProgress && `${inProgress.text}, since ${clockTime(inProgress.sinceMs)}`;
+  lines.push(waitsFor.length === 0 ? `${waits}: ${underWay ?? 'nothing'}` : `${waits}:`);
   lines.push(...waitsFor.map((text) => `  ${text}`));
   // Whoever would try again is gone.
   if (unblock.length > 0 && gone === undefined)

@@ -207,7 +207,7 @@ describe('explainPod', () => {
         '',
         'Now: Running, not ready',
         '  app: Running',
-        'Waits for: nothing',
+        'Waits for: its containers to become ready, since 00:00:01',
         '',
       ].join('\n'),
     );
@@ -230,7 +230,7 @@ describe('the ring on disk', () => {
     const timeline = new Timeline();
     timeline.subscribe(ring.reader);
     for (let n = 0; n < 200; n++) timeline.record({ kind: 'effect', what: 'x', message: `entry ${n}`, pod });
-    ring.close();
+    await ring.close();
     const entries = await readDiskRing(path.join(dir, 'ring'));
     expect(entries.at(-1)?.message).toBe('entry 199');
     expect(entries.length).toBeLessThan(90);
@@ -241,17 +241,16 @@ describe('the ring on disk', () => {
     }
   });
   it('goes on where an earlier process stopped, leaving out a line that was cut', async () => {
-    const write = (message: string): void => {
+    const write = async (message: string): Promise<void> => {
       const ring = openDiskRing({ dir, onError: (error) => expect(error).toBeUndefined() });
       const timeline = new Timeline();
       timeline.subscribe(ring.reader);
       timeline.record({ kind: 'effect', what: 'x', message, pod });
-      ring.close();
+      await ring.close();
     };
-    write('first');
+    await write('first');
     await writeFile(path.join(dir, 'entries.jsonl'), '{"seq":7,"mess', { flag: 'a' });
-    await writeFile(path.join(dir, 'entries.jsonl'), '\n', { flag: 'a' });
-    write('second');
+    await write('second');
     expect((await readDiskRing(dir)).map(({ message }) => message)).toEqual(['first', 'second']);
   });
   it('tells once when it cannot write', async () => {
@@ -262,6 +261,7 @@ describe('the ring on disk', () => {
     timeline.subscribe(ring.reader);
     timeline.record({ kind: 'effect', what: 'x', message: 'm', pod });
     timeline.record({ kind: 'effect', what: 'x', message: 'm', pod });
+    await ring.close();
     expect(errors).toHaveLength(1);
   });
 });

@@ -1,7 +1,9 @@
 /** The flight recorder and its readers. */
+
+export { clockTime } from './clock-time.js';
 export { type DiskRing, openDiskRing, readDiskRing } from './disk-ring.js';
 export * from './entry.js';
-export { clockTime, type Explanation, explainPod, type Step } from './explain.js';
+export { type Explanation, explainPod, type Step } from './explain.js';
 export { explanationText, stepLine } from './explain-text.js';
 export * from './log.js';
 export * from './timeline.js';

@@ -17,6 +17,45 @@ describe('Timeline', () => {
     for (const uid of ['a', 'b', 'a', 'c']) timeline.event({ ...podA, uid }, 'Normal', 'Started', 'x');
     expect(timeline.pods()).toEqual(['a', 'c']);
   });
+  it('keeps of a pod no more than it may take, and always the last entry', () => {
+    const timeline = new Timeline({ bytesPerPod: 2_000 });
+    const record = (length: number) =>
+      timeline.record({ kind: 'effect', what: 'x', message: 'm'.repeat(length), pod: podA });
+    for (const length of [500, 600, 700, 800]) record(length);
+    expect(timeline.ofPod('a').map(({ message }) => message.length)).toEqual([700, 800]);
+    record(5_000);
+    expect(timeline.ofPod('a').map(({ message }) => message.length)).toEqual([5_000]);
+  });
+  it('keeps of all pods no more than they may take together', () => {
+    const timeline = new Timeline({ maxBytes: 10_000 });
+    for (let n = 0; n < 100; n++) {
+      const pod = { ...podA, uid: `${n % 30}` };
+      timeline.record({ kind: 'effect', what: 'x', message: `${n}`.repeat(300), pod });
+    }
+    expect(timeline.podBytes).toBeLessThanOrEqual(10_000);
+    expect(timeline.podBytes).toBeGreaterThan(8_000);
+    expect(timeline.pods().at(-1)).toBe(`${99 % 30}`);
+  });
+  it('bounds what is kept of pods that are gone, the last ones first, and keeps quiet pods that are there', () => {
+    const timeline = new Timeline({ goneBytes: 1_200 });
+    const record = (uid: string) =>
+      timeline.record({ kind: 'effect', what: 'x', message: 'm'.repeat(200), pod: { ...podA, uid } });
+    for (const uid of ['quiet', 'a', 'b', 'c', 'd']) record(uid);
+    timeline.boundGone(new Set(['quiet']));
+    expect(timeline.pods()).toEqual(['quiet', 'b', 'c', 'd']);
+    timeline.boundGone(new Set());
+    expect(timeline.pods()).toEqual(['b', 'c', 'd']);
+  });
+  it('cuts a text that is too long for anybody to read', () => {
+    const timeline = new Timeline();
+    const { message, error } = timeline.record({
+      kind: 'problem',
+      what: 'x',
+      message: 'm'.repeat(20_000),
+      error: new Error('e'.repeat(20_000)),
+    });
+    expect([message.length, message.at(-1), error?.length]).toEqual([16_385, '…', 16_385]);
+  });
   it('gives every entry to the readers until they leave', () => {
     const timeline = new Timeline();
     const seen: number[] = [];

@@ -1,5 +1,5 @@
 /** The flight recorder: a bounded ring of entries per pod and one for the node, with readers that see every entry. */
-import { type Clock, systemClock } from '../async/index.js';
+import { BoundedMap, type Clock, systemClock, textBytes } from '../async/index.js';
 import {
   describeError,
   type Entry,
@@ -8,37 +8,37 @@ import {
   type Level,
   type PodRef,
 } from './entry.js';
+import { Ring } from './ring.js';
 
 export interface TimelineOptions {
   readonly clock?: Clock;
-  /** Entries kept of each pod. */
+  /** Entries kept of each pod. Default 256. */
   readonly entriesPerPod?: number;
-  /** Pods remembered; the pod without entries for longest is forgotten first. */
+  /** What the entries kept of each pod take. Default 128 KiB. */
+  readonly bytesPerPod?: number;
+  /** Pods remembered; the pod without entries for longest is forgotten first. Default 1024. */
   readonly maxPods?: number;
-  /** Entries kept that are about no pod. */
+  /** What the entries of all pods take; beyond it, too, the pod without entries for longest goes. Default 16 MiB. */
+  readonly maxBytes?: number;
+  /** What the entries of pods take that the node does not have any more; see `boundGone`. Default 1 MiB. */
+  readonly goneBytes?: number;
+  /** Entries kept that are about no pod. Default 1024. */
   readonly nodeEntries?: number;
+  /** What the entries take that are about no pod. Default 512 KiB. */
+  readonly nodeBytes?: number;
 }
+
+const defaults: Required<Omit<TimelineOptions, 'clock'>> = {
+  entriesPerPod: 256,
+  bytesPerPod: 128 * 1024,
+  maxPods: 1024,
+  maxBytes: 16 * 1024 * 1024,
+  goneBytes: 1024 * 1024,
+  nodeEntries: 1024,
+  nodeBytes: 512 * 1024,
+};
 
 export type Reader = (entry: Entry) => void;
-
-class Ring {
-  readonly #limit: number;
-  #entries: Entry[] = [];
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  add(entry: Entry): void {
-    this.#entries.push(entry);
-    // Cutting in halves keeps the cost of an entry constant.
-    if (this.#entries.length >= this.#limit * 2) this.#entries = this.#entries.slice(-this.#limit);
-  }
-
-  list(): readonly Entry[] {
-    return this.#entries.slice(-this.#limit);
-  }
-}
 
 const defaultLevels: Readonly<Record<EntryInit['kind'], Level>> = {
   decision: 'info',
@@ -51,36 +51,46 @@ const defaultLevels: Readonly<Record<EntryInit['kind'], Level>> = {
 };
 
 /** Events that are remembered to tell repetitions from news, and for how long. */
-const rememberedEvents = 1000;
+const rememberedEvents = { maxEntries: 1000, maxBytes: 64 * 1024 };
 const repeatWindowMs = 600_000;
 
 export class Timeline {
   readonly #clock: Clock;
-  readonly #entriesPerPod: number;
-  readonly #maxPods: number;
+  readonly #limits: typeof defaults;
+  /** The pod without entries for longest comes first. */
   readonly #pods = new Map<string, Ring>();
+  /** What all of them take. */
+  #podBytes = 0;
   readonly #node: Ring;
   readonly #readers = new Set<Reader>();
-  readonly #toldEvents = new Map<string, number>();
+  readonly #toldEvents = new BoundedMap<string, number>({
+    ...rememberedEvents,
+    bytesOf: (key) => textBytes(key),
+  });
   #seq = 0;
 
-  constructor(options: TimelineOptions = {}) {
-    this.#clock = options.clock ?? systemClock;
-    this.#entriesPerPod = options.entriesPerPod ?? 256;
-    this.#maxPods = options.maxPods ?? 1024;
-    this.#node = new Ring(options.nodeEntries ?? 1024);
+  constructor({ clock = systemClock, ...limits }: TimelineOptions = {}) {
+    this.#clock = clock;
+    this.#limits = { ...defaults, ...limits };
+    const { nodeEntries, nodeBytes } = this.#limits;
+    this.#node = new Ring({ maxEntries: nodeEntries, maxBytes: nodeBytes });
   }
 
   record(init: EntryInit): Entry {
-    const { error, level, ...rest } = init;
+    const { error, level, message, because, pod, ...rest } = init;
+    const ring = pod === undefined ? this.#node : this.#ringOf(pod.uid);
     const entry: Entry = {
       ...rest,
+      message: clipped(message),
+      ...(because === undefined ? {} : { because: clipped(because) }),
+      ...(pod === undefined ? {} : { pod: ring.shared(pod) }),
       seq: ++this.#seq,
       timeMs: this.#clock.now(),
       level: level ?? (init.event?.type === 'Warning' ? 'warn' : defaultLevels[init.kind]),
-      ...(error === undefined ? {} : { error: describeError(error) }),
+      ...(error === undefined ? {} : { error: clipped(describeError(error)) }),
     };
-    this.#ringOf(entry.pod).add(entry);
+    const grownBytes = ring.add(entry);
+    if (pod !== undefined) this.#bound(pod.uid, grownBytes);
     for (const reader of this.#readers) reader(entry);
     return entry;
   }
@@ -124,6 +134,23 @@ export class Timeline {
     return [...this.#pods.keys()];
   }
 
+  /** What is kept of all pods, as `entryBytes` counts it. */
+  get podBytes(): number {
+    return this.#podBytes;
+  }
+
+  /** Of pods that are not among those that the node has only the last ones are kept, and no more than `goneBytes` of them. */
+  boundGone(present: ReadonlySet<string>): void {
+    let goneBytes = 0;
+    for (const [uid, { bytes }] of this.#pods) if (!present.has(uid)) goneBytes += bytes;
+    for (const [uid, { bytes }] of this.#pods) {
+      if (goneBytes <= this.#limits.goneBytes) return;
+      if (present.has(uid)) continue;
+      this.#forget(uid);
+      goneBytes -= bytes;
+    }
+  }
+
   /** Adds a reader that is called with every entry, synchronously; returns how to remove it. */
   subscribe(reader: Reader): () => void {
     this.#readers.add(reader);
@@ -134,28 +161,39 @@ export class Timeline {
   #repeatLevel(key: string): { level?: Level } {
     const nowMs = this.#clock.now();
     const toldMs = this.#toldEvents.get(key);
-    this.#toldEvents.delete(key);
     this.#toldEvents.set(key, nowMs);
-    if (this.#toldEvents.size > rememberedEvents) {
-      const oldest = this.#toldEvents.keys().next();
-      if (!oldest.done) this.#toldEvents.delete(oldest.value);
-    }
     return toldMs !== undefined && nowMs - toldMs < repeatWindowMs ? { level: 'debug' } : {};
   }
 
-  #ringOf(pod: PodRef | undefined): Ring {
-    if (pod === undefined) return this.#node;
-    const ring = this.#pods.get(pod.uid) ?? new Ring(this.#entriesPerPod);
-    this.#pods.delete(pod.uid);
-    this.#pods.set(pod.uid, ring);
-    if (this.#pods.size > this.#maxPods) {
-      for (const oldest of this.#pods.keys()) {
-        this.#pods.delete(oldest);
-        break;
-      }
-    }
+  /** The pod's ring, which is then the one that was used last. */
+  #ringOf(uid: string): Ring {
+    const { entriesPerPod, bytesPerPod } = this.#limits;
+    const ring = this.#pods.get(uid) ?? new Ring({ maxEntries: entriesPerPod, maxBytes: bytesPerPod });
+    this.#pods.delete(uid);
+    this.#pods.set(uid, ring);
     return ring;
   }
+
+  #bound(newestUid: string, grownBytes: number): void {
+    const { maxPods, maxBytes } = this.#limits;
+    this.#podBytes += grownBytes;
+    for (const oldest of this.#pods.keys()) {
+      if ((this.#pods.size <= maxPods && this.#podBytes <= maxBytes) || oldest === newestUid) return;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(uid: string): void {
+    this.#podBytes -= this.#pods.get(uid)?.bytes ?? 0;
+    this.#pods.delete(uid);
+  }
+}
+
+const longestText = 16_384;
+
+/** What others say of a failure may be of any length. */
+function clipped(text: string): string {
+  return text.length <= longestText ? text : `${text.slice(0, longestText)}…`;
 }
 
 /** The container that a field path such as `spec.containers{app}` names. */
