@@ -96,7 +96,7 @@ export class ApiRuntimeClasses {
 }
 
 /** Told of once when it begins to fail; a lost connection is told of by those who write. */
-function informerOptions({ clock, timeline, api, random }: ClusterListOptions, what: string) {
+export function informerOptions({ clock, timeline, api, random }: ClusterListOptions, what: string) {
   let isFailing = false;
   return {
     api,

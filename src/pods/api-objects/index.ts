@@ -7,3 +7,4 @@ export {
   type ApiObjectStoreOptions,
   type ChangeDetectionStrategy,
 } from './object-store.js';
+export { ApiTrustBundles, type ApiTrustBundlesOptions } from './trust-bundles.js';

@@ -31,6 +31,27 @@ const run = (events: readonly [event: Event, atMs: number][]): string[] => {
 };
 
 describe('EventCorrelator', () => {
+  it('objects that are gone are forgotten, others and those without a UID are not', () => {
+    const correlator = new EventCorrelator();
+    const about = (uid: string | undefined) => ({
+      involvedObject: { kind: 'Pod', name: 'web', ...(uid === undefined ? {} : { uid }) },
+    });
+    for (const uid of ['gone', 'here', undefined]) correlator.correlate(event('a', about(uid)), 0);
+    expect(correlator.size).toBe(9);
+    correlator.forgetGone((uid) => uid === 'here');
+    expect(correlator.size).toBe(6);
+    expect(['here', undefined].map((uid) => told(correlator.correlate(event('a', about(uid)), 1)))).toEqual([
+      '2× a',
+      '2× a',
+    ]);
+  });
+  it('long messages push old ones out before there are many of them', () => {
+    const correlator = new EventCorrelator();
+    const long = (n: number) => event('m'.repeat(100_000), { reason: `Reason${n}` });
+    for (let n = 0; n < 20; n++) correlator.correlate(long(n), 0);
+    // Two more maps have small values, whatever the messages are.
+    expect(correlator.size).toBeLessThanOrEqual(5 + 20 + 1);
+  });
   it('equal events are counted', () => {
     expect(
       run([

@@ -1,6 +1,7 @@
 /** Decides of each event whether it is news, one more of the same, or too many: the cluster's store must not drown in them. */
+import { createHash } from 'node:crypto';
+import { BoundedMap, textBytes } from '../../async/index.js';
 import { type Event, formatTimestamp } from '../../kube/index.js';
-import { RecentMap } from './recent-map.js';
 
 export type Correlated =
   | { readonly kind: 'create'; readonly event: Event }
@@ -14,7 +15,10 @@ export interface EventPatch {
   readonly message: string;
 }
 
-const rememberedKeys = 4096;
+const maxEntries = 4096;
+const maxBytes = 512 * 1024;
+/** Of an entry beside its texts. */
+const entryBytes = 128;
 /** From this many different messages on, similar events become one. */
 const similarLimit = 10;
 const similarWindowMs = 600_000;
@@ -22,31 +26,61 @@ const combinedPrefix = '(combined from similar events): ';
 const spamBurst = 25;
 const spamRefillMs = 300_000;
 
-interface Similar {
-  readonly lastMs: number;
-  readonly messages: ReadonlySet<string>;
+/** What is remembered of the events about an object goes with the object. */
+interface Memory {
+  /** Undefined for an object that has none, which is the node. */
+  readonly uid: string | undefined;
 }
 
-interface Told {
+interface Similar extends Memory {
+  readonly lastMs: number;
+  /** Each once, the oldest first. */
+  readonly messages: readonly string[];
+}
+
+interface Told extends Memory {
   readonly count: number;
   readonly name: string;
   readonly firstTimestamp: string;
 }
 
-interface Bucket {
+interface Bucket extends Memory {
   readonly tokens: number;
   readonly countedMs: number;
 }
 
 export class EventCorrelator {
-  readonly #similar = new RecentMap<string, Similar>(rememberedKeys);
-  readonly #told = new RecentMap<string, Told>(rememberedKeys);
-  readonly #buckets = new RecentMap<string, Bucket>(rememberedKeys);
+  readonly #similar = new BoundedMap<string, Similar>({
+    maxEntries,
+    maxBytes,
+    bytesOf: (_, { messages }) => entryBytes + textBytes(...messages),
+  });
+  readonly #told = new BoundedMap<string, Told>({
+    maxEntries,
+    maxBytes,
+    bytesOf: (_, { name, firstTimestamp }) => entryBytes + textBytes(name, firstTimestamp),
+  });
+  readonly #buckets = new BoundedMap<string, Bucket>({ maxEntries });
+
+  /** How many keys are remembered. */
+  get size(): number {
+    return this.#similar.size + this.#told.size + this.#buckets.size;
+  }
+
+  /** Forgets what was told of objects that are gone: of them nothing is repeated. */
+  forgetGone(isPresent: (uid: string) => boolean): void {
+    const gone = new Set<string>();
+    for (const [, { uid }] of this.#buckets) if (uid !== undefined && !isPresent(uid)) gone.add(uid);
+    if (gone.size === 0) return;
+    for (const map of [this.#similar, this.#told, this.#buckets]) {
+      for (const [key, { uid }] of map) if (uid !== undefined && gone.has(uid)) map.delete(key);
+    }
+  }
 
   correlate(given: Event, nowMs: number): Correlated {
     const { event, key } = this.#aggregate(given, nowMs);
     const counted = this.#count(event, key);
-    if (!this.#take(spamKey(given), nowMs)) {
+    if (!this.#take(given, nowMs)) {
       return { kind: 'drop', because: `more than ${spamBurst} events about the same object in a short time` };
     }
     return counted;
@@ -56,17 +90,16 @@ export class EventCorrelator {
     const key = similarKey(event);
     const known = this.#similar.get(key);
     const isAlive = known !== undefined && nowMs - known.lastMs <= similarWindowMs;
-    const messages = new Set(isAlive ? known.messages : []);
-    messages.add(event.message ?? '');
-    const isTooMany = messages.size >= similarLimit;
-    if (isTooMany) {
-      // The set stays at its limit, so that it neither grows nor falls below it again.
-      for (const message of messages) {
-        messages.delete(message);
-        break;
-      }
-    }
-    this.#similar.set(key, { lastMs: nowMs, messages });
+    const { message = '' } = event;
+    const before = isAlive ? known.messages : [];
+    const messages = before.includes(message) ? before : [...before, message];
+    const isTooMany = messages.length >= similarLimit;
+    this.#similar.set(key, {
+      uid: event.involvedObject.uid,
+      lastMs: nowMs,
+      // They stay below the limit by one, so that they neither grow nor fall far below it again.
+      messages: isTooMany ? messages.slice(1) : messages,
+    });
     if (!isTooMany) return { event, key: sameKey(event) };
     return { event: { ...event, message: `${combinedPrefix}${event.message ?? ''}` }, key };
   }
@@ -76,6 +109,7 @@ export class EventCorrelator {
     const lastTimestamp = event.lastTimestamp ?? formatTimestamp(0);
     if (told === undefined) {
       this.#told.set(key, {
+        uid: event.involvedObject.uid,
         count: 1,
         name: event.metadata.name ?? '',
         firstTimestamp: event.firstTimestamp ?? lastTimestamp,
@@ -96,12 +130,14 @@ export class EventCorrelator {
     };
   }
 
-  #take(key: string, nowMs: number): boolean {
+  #take(event: Event, nowMs: number): boolean {
+    const key = spamKey(event);
     const bucket = this.#buckets.get(key) ?? { tokens: spamBurst, countedMs: nowMs };
     const grown = Math.max(0, nowMs - bucket.countedMs) / spamRefillMs;
     const tokens = Math.min(spamBurst, bucket.tokens + grown);
     const isThere = tokens >= 1;
-    this.#buckets.set(key, { tokens: isThere ? tokens - 1 : tokens, countedMs: nowMs });
+    const { uid } = event.involvedObject;
+    this.#buckets.set(key, { uid, tokens: isThere ? tokens - 1 : tokens, countedMs: nowMs });
     return isThere;
   }
 }
@@ -112,14 +148,19 @@ function objectParts({ source, involvedObject: object, type }: Event): (string |
 }
 
 function spamKey(event: Event): string {
-  return JSON.stringify(objectParts(event));
+  return digestOf(objectParts(event));
 }
 
 function similarKey(event: Event): string {
   const { reason, reportingComponent, reportingInstance } = event;
-  return JSON.stringify([...objectParts(event), reason, reportingComponent, reportingInstance]);
+  return digestOf([...objectParts(event), reason, reportingComponent, reportingInstance]);
 }
 
 function sameKey(event: Event): string {
-  return JSON.stringify([...objectParts(event), event.involvedObject.fieldPath, event.reason, event.message]);
+  return digestOf([...objectParts(event), event.involvedObject.fieldPath, event.reason, event.message]);
+}
+
+/** Short however long the parts are, and nobody can find other parts with the same one. */
+function digestOf(parts: readonly (string | undefined)[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 }

@@ -41,6 +41,8 @@ const retryMs = 10_000;
 /** An event waits so long at most for pods that start or end, and for those that wait to. */
 const patienceMs = { move: 2_000, wait: 20_000 };
 const podsLookMs = 500;
+/** How often what is remembered of pods that are gone is forgotten. */
+const forgetPeriodMs = 60_000;
 
 export class ApiEventRecorder {
   readonly #options: ApiEventRecorderOptions;
@@ -51,6 +53,7 @@ export class ApiEventRecorder {
   #warnings = 0;
   /** Since it was last told of. */
   #lost = 0;
+  #forgotMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ApiEventRecorderOptions) {
     this.#options = options;
@@ -118,6 +121,7 @@ export class ApiEventRecorder {
 
   async #record({ entry, resourceVersion }: Taken, signal: AbortSignal): Promise<void> {
     const { nodeName, clock, random = Math.random } = this.#options;
+    this.#forgetGone();
     const event = eventOf(entry, { nodeName, nameOf: this.#nameOf, resourceVersion });
     if (event === undefined) return;
     const correlated = this.#correlator.correlate(event, entry.timeMs);
@@ -143,6 +147,13 @@ export class ApiEventRecorder {
         await sleep(clock, tries === 1 ? random() * retryMs : retryMs, signal);
       }
     }
+  }
+
+  #forgetGone(): void {
+    const { clock, podOf } = this.#options;
+    if (podOf === undefined || clock.monotonic() - this.#forgotMs < forgetPeriodMs) return;
+    this.#forgotMs = clock.monotonic();
+    this.#correlator.forgetGone((uid) => podOf(uid) !== undefined);
   }
 
   async #write(correlated: Exclude<Correlated, { kind: 'drop' }>, signal: AbortSignal): Promise<void> {

@@ -8,6 +8,7 @@ import {
   parseSource,
   problemAt,
   type StandaloneObject,
+  someProblems,
   validateObject,
 } from '../../kube/index.js';
 import type { ObjectSet } from './object-index.js';
@@ -43,7 +44,7 @@ export function readObjects(text: string, file: string): ReadObjects {
   }
   // A misspelt field is often the reason why another one is missing.
   if (problems.length > 0) throw new InvalidManifest([...problems, ...warnings]);
-  return { objects: objectSet(found), warnings: warnings.map(formatProblem) };
+  return { objects: objectSet(found), warnings: someProblems(warnings).map(formatProblem) };
 }
 
 function objectSet(objects: readonly StandaloneObject[]): ObjectSet {

@@ -31,6 +31,8 @@ export class FileSource implements PodSource {
   /** Pods that several files define, as reported. */
   readonly #duplicates = new Set<string>();
   readonly #changed = new Set<string>();
+  /** How often files came or went since they were last read. */
+  readonly #renames = new Map<string, number>();
   readonly #wake = new Channel<void>(1);
   #listDue = true;
 
@@ -51,6 +53,7 @@ export class FileSource implements PodSource {
           path: this.#path,
           clock: this.#options.clock,
           onChange: (file) => this.#noteChange(file),
+          onRename: (file) => this.#renames.set(file, (this.#renames.get(file) ?? 0) + 1),
           onProblem: (place, error) =>
             this.#reports.report(place, error, 'the folder is still read periodically'),
         },
@@ -87,9 +90,12 @@ export class FileSource implements PodSource {
   async #handle(signal: AbortSignal): Promise<void> {
     const listDue = this.#listDue;
     const changed = [...this.#changed];
+    const recreated = [...this.#renames].filter(([, renames]) => renames > 1).map(([file]) => file);
     this.#listDue = false;
     this.#changed.clear();
+    this.#renames.clear();
     try {
+      if (this.#removeFrom(recreated)) await this.#deliver(signal);
       if (listDue) await this.#list(signal);
       else if (changed.length > 0) await this.#applyChanges(changed, signal);
     } catch (error) {
@@ -173,9 +179,7 @@ export class FileSource implements PodSource {
         throw new Error(`cannot read ${file}: ${error.message}`, { cause: error });
       });
       if (info === undefined) {
-        for (const [key, stored] of this.#store) {
-          if (stored.file === file) removed = this.#store.delete(key) || removed;
-        }
+        removed = this.#removeFrom([file]) || removed;
         continue;
       }
       const pod = await this.#readListed(file, info);
@@ -189,6 +193,18 @@ export class FileSource implements PodSource {
       deliverAt *= 2;
     }
     if (undelivered || removed) await this.#deliver(signal);
+  }
+
+  /**
+   * Whether any pods came from the files. A file that was removed and written again before it was read is a pod that
+   * starts over, even if the content is the same: the file came and went. One that is replaced by a rename only came.
+   */
+  #removeFrom(files: readonly string[]): boolean {
+    let removed = false;
+    for (const [key, { file }] of this.#store) {
+      if (files.includes(file)) removed = this.#store.delete(key) || removed;
+    }
+    return removed;
   }
 
   async #replace(pods: readonly StoredPod[], signal: AbortSignal): Promise<void> {

@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { rootCertificates } from 'node:tls';
-import { Cancelled, type Clock, TimedOut, withTimeout } from '../../async/index.js';
+import { ByteReader, Cancelled, type Clock, TimedOut, withTimeout } from '../../async/index.js';
+import { strongClientTls } from '../../kube/client/tls-suites.js';
 
 export interface HttpGetOptions {
   readonly clock: Clock;
@@ -83,6 +84,7 @@ function once(
       headers: outgoing,
       signal,
       agent: false,
+      ...(url.protocol === 'https:' ? strongClientTls : {}),
       ...(ca === undefined ? {} : { ca: [...rootCertificates, ca] }),
     });
     request.on('error', (error) => reject(signal.aborted ? new Cancelled() : error));
@@ -104,15 +106,13 @@ function once(
 }
 
 async function read(response: IncomingMessage, limitBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const body = new ByteReader();
   for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size >= limitBytes) {
+    if (body.length + chunk.length >= limitBytes) {
       response.destroy();
       throw new Error(`the answer reaches the limit of ${limitBytes} bytes`);
     }
-    chunks.push(chunk);
+    body.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return body.takeAll();
 }

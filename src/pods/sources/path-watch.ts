@@ -1,14 +1,5 @@
 /** Follows a folder, or one file, by notifications; while those cannot be had, periodic reading is what remains. */
-import {
-  closeSync,
-  constants,
-  type FSWatcher,
-  fstatSync,
-  openSync,
-  readFileSync,
-  readSync,
-  watch,
-} from 'node:fs';
+import { closeSync, constants, type FSWatcher, fstatSync, openSync, readSync, watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type Clock, sleep } from '../../async/index.js';
@@ -19,6 +10,8 @@ export interface PathWatch {
   readonly clock: Clock;
   /** Names the file that changed; without one, anything may have. */
   readonly onChange: (file?: string) => void;
+  /** A file of this name came or went: one call for each, while changes of its content are not told here. */
+  readonly onRename?: (file: string) => void;
   readonly onProblem: (place: string, error: unknown) => void;
 }
 
@@ -69,7 +62,7 @@ async function watchOnce(watched: PathWatch, signal: AbortSignal): Promise<'miss
       watched.onProblem(`watch ${folder}`, error);
       end('failed');
     });
-    watcher.on('change', (_kind, name) => {
+    watcher.on('change', (kind, name) => {
       const base = String(name ?? '');
       // The folder's own removal is told with its own name.
       if (base === path.basename(folder) && only === undefined) {
@@ -79,6 +72,7 @@ async function watchOnce(watched: PathWatch, signal: AbortSignal): Promise<'miss
         );
       }
       if (base.startsWith('.') || (only !== undefined && base !== only)) return;
+      if (kind === 'rename') watched.onRename?.(path.join(folder, base));
       if (only !== undefined) watched.onChange();
       else watched.onChange(path.join(folder, base));
     });
@@ -87,12 +81,27 @@ async function watchOnce(watched: PathWatch, signal: AbortSignal): Promise<'miss
   });
 }
 
+/** Reads on until the end or the limit, whatever the size was said to be. */
+function readGrown(fd: number, file: string): string {
+  const chunks: Buffer[] = [];
+  for (let bytes = 0; bytes < manifestLimitBytes; ) {
+    const chunk = Buffer.allocUnsafe(64 * 1024);
+    const bytesRead = readSync(fd, chunk, 0, chunk.length, bytes);
+    if (bytesRead === 0) return Buffer.concat(chunks).toString('utf8');
+    chunks.push(chunk.subarray(0, bytesRead));
+    bytes += bytesRead;
+  }
+  throw new Error(`${file}: a manifest must be smaller than ${manifestLimitBytes} bytes`);
+}
+
 /** The text of a manifest, which must be smaller than the limit; in one go, as there may be many small ones. */
 export function readLimited(file: string): string {
   // What is put in a file's place since it was seen must not hold up the agent, as a pipe would.
   const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const { size } = fstatSync(fd);
+    const info = fstatSync(fd);
+    if (!info.isFile()) throw new Error(`${file}: not a regular file; put the manifest itself there`);
+    const { size } = info;
     if (size >= manifestLimitBytes) {
       throw new Error(
         `${file}: it has ${size} bytes; a manifest must be smaller than ${manifestLimitBytes} bytes`,
@@ -102,11 +111,7 @@ export function readLimited(file: string): string {
     const buffer = Buffer.allocUnsafe(size + 1);
     const bytesRead = readSync(fd, buffer, 0, size + 1, 0);
     if (bytesRead === size) return buffer.toString('utf8', 0, size);
-    const text = readFileSync(fd, 'utf8');
-    if (Buffer.byteLength(text) >= manifestLimitBytes) {
-      throw new Error(`${file}: a manifest must be smaller than ${manifestLimitBytes} bytes`);
-    }
-    return text;
+    return readGrown(fd, file);
   } finally {
     closeSync(fd);
   }

@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -99,6 +99,37 @@ describe('FileSource on a folder', () => {
     await harness.until('b-n i:2');
     await rename(path.join(folder, 'b.yaml'), path.join(folder, '.b.yaml'));
     await harness.until();
+  });
+  it.each<[string, (file: string) => void, string[][]]>([
+    [
+      'removed and written again within a moment is a pod that starts over',
+      (file) => {
+        rmSync(file);
+        writeFileSync(file, manifest('a', 'i:2'));
+      },
+      [[], ['a-n']],
+    ],
+    [
+      'replaced by a file with the same content is the same pod',
+      (file) => {
+        writeFileSync(path.join(folder, '.new'), manifest('a', 'i:2'));
+        renameSync(path.join(folder, '.new'), file);
+      },
+      [['a-n']],
+    ],
+    [
+      'written over with the same content is the same pod',
+      (file) => writeFileSync(file, manifest('a', 'i:2')),
+      [['a-n']],
+    ],
+  ])('a file that is %s', async (_, change, expected) => {
+    watchFolder();
+    await watching();
+    const before = harness.snapshots.length;
+    change(path.join(folder, 'a.yaml'));
+    const told = (): (string | undefined)[][] =>
+      harness.snapshots.slice(before).map(({ pods }) => pods.map(({ metadata }) => metadata.name));
+    await expect.poll(told, { timeout: 5000, interval: 5 }).toEqual(expected);
   });
   it('of many new files, delivers the first pods before all are read', async () => {
     watchFolder();

@@ -12,6 +12,7 @@ import {
   parseSource,
   problemAt,
   type SourceDocument,
+  someProblems,
   staticPodReferences,
   type Toleration,
   validatePod,
@@ -60,7 +61,7 @@ export function readManifest(text: string, origin: Origin, context: StaticPodCon
       pods: pods.map((pod, index) =>
         staticPod(pod, document, isList(document) ? index : undefined, origin, context),
       ),
-      warnings: warnings.map(formatProblem),
+      warnings: someProblems(warnings).map(formatProblem),
     };
   } catch (error) {
     // A misspelt field is often the reason why a required one is missing.

@@ -18,6 +18,19 @@ describe('ReasonCache', () => {
     cache.update('p', [{ action: 'StartContainer', target: 'a' }]);
     expect(cache.get('p', 'a')).toBeUndefined();
   });
+  it('forgets pods that are gone', () => {
+    const cache = new ReasonCache();
+    for (const uid of ['p', 'q']) for (const name of ['a', 'b']) cache.set(uid, name, failure);
+    cache.keepOnly(new Set(['q']));
+    expect(cache.size).toBe(2);
+    expect(cache.get('q', 'b')).toEqual(failure);
+  });
+  it('forgets long messages earlier', () => {
+    const cache = new ReasonCache();
+    for (let n = 0; n < 100; n++)
+      cache.set(`${n}`, 'a', { reason: 'ErrImagePull', message: 'm'.repeat(20_000) });
+    expect(cache.size).toBe(13);
+  });
   it('forgets what was not used for longest', () => {
     const cache = new ReasonCache(2);
     cache.set('p', 'a', failure);

@@ -1,4 +1,5 @@
 /** Why containers could not be started last time, so that a status can say it until the next start succeeds. */
+import { BoundedMap, textBytes } from '../../async/index.js';
 
 export interface StartFailure {
   readonly reason: string;
@@ -14,21 +15,31 @@ export interface StartResult {
 }
 
 const defaultCapacity = 1000;
+const maxBytes = 256 * 1024;
+
+interface Kept {
+  readonly podUid: string;
+  readonly failure: StartFailure;
+}
 
 export class ReasonCache {
-  readonly #capacity: number;
-  /** Least recently used first. */
-  readonly #failures = new Map<string, StartFailure>();
+  /** By pod and container. */
+  readonly #failures: BoundedMap<string, Kept>;
 
   constructor(capacity = defaultCapacity) {
-    this.#capacity = capacity;
+    this.#failures = new BoundedMap({
+      maxEntries: capacity,
+      maxBytes,
+      bytesOf: (key, { failure }) => textBytes(key, failure.reason, failure.message),
+    });
+  }
+
+  get size(): number {
+    return this.#failures.size;
   }
 
   get(podUid: string, container: string): StartFailure | undefined {
-    const key = keyOf(podUid, container);
-    const failure = this.#failures.get(key);
-    if (failure !== undefined) this.#touch(key, failure);
-    return failure;
+    return this.#failures.use(keyOf(podUid, container))?.failure;
   }
 
   /** Takes over what a sync of the pod's runtime did: failed starts are remembered, successful ones forgotten. */
@@ -41,19 +52,16 @@ export class ReasonCache {
   }
 
   set(podUid: string, container: string, failure: StartFailure): void {
-    this.#touch(keyOf(podUid, container), failure);
-    if (this.#failures.size <= this.#capacity) return;
-    const oldest = this.#failures.keys().next();
-    if (!oldest.done) this.#failures.delete(oldest.value);
+    this.#failures.set(keyOf(podUid, container), { podUid, failure });
   }
 
   remove(podUid: string, container: string): void {
     this.#failures.delete(keyOf(podUid, container));
   }
 
-  #touch(key: string, failure: StartFailure): void {
-    this.#failures.delete(key);
-    this.#failures.set(key, failure);
+  /** Forgets the containers of all other pods. */
+  keepOnly(podUids: ReadonlySet<string>): void {
+    for (const [key, { podUid }] of this.#failures) if (!podUids.has(podUid)) this.#failures.delete(key);
   }
 }
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { CriError } from '../../cri/index.js';
 import { effectiveGrace } from './grace.js';
 import { killTimeoutSeconds } from './kill-and-wait.js';
 import { type Knowledge, type PodPredicate, predicates } from './predicates.js';
 import { newRecord, type PodRecord } from './record.js';
-import { requeueDelayMs } from './requeue.js';
+import { NetworkNotReady, requeueDelayMs } from './requeue.js';
 import { StaticPodTurns } from './static-order.js';
 
 describe('effectiveGrace', () => {
@@ -48,14 +49,20 @@ describe('requeueDelayMs', () => {
     ['a back-off beyond the resync waits for the resync', { error: backoff(300_000) }, 60_000, 90_000],
     [
       'a runtime that is away is asked again soon',
-      { error: new Error('rpc error: code = Unavailable desc = connection refused') },
+      { error: several(new Error('x', { cause: new CriError('Unavailable', 'connection refused') })) },
       1_000,
       1_500,
+    ],
+    [
+      'the words of a registry do not hasten anything',
+      { error: new CriError('Unknown', 'registry: code = Unavailable, network is not ready') },
+      10_000,
+      15_000,
     ],
     ['a phase transition is due at once', { phaseTransition: true, error: new Error('x') }, 0, 0],
     [
       'a network that is not ready wins over a back-off',
-      { error: Object.assign(new Error('network is not ready: x'), { cause: backoff(30_000) }) },
+      { error: several(backoff(30_000), new NetworkNotReady('x')) },
       1_000,
       1_500,
     ],
@@ -166,10 +173,21 @@ describe('StaticPodTurns', () => {
     states.set('3', { terminationRequested: true });
     expect(turns.decide('a', '3', stateOf)).toBe('never');
     expect(turns.release('a', '3')).toEqual([]);
-    expect(turns.release('a', '2')).toEqual(['3', '4']);
+    expect(turns.release('a', '2')).toEqual(['4']);
     expect(turns.decide('a', '4', stateOf)).toBe('start');
     expect(turns.decide('a', '4', stateOf)).toBe('start');
     expect(turns.decide('b', 'unknown', stateOf)).toBe('never');
+  });
+  it('forgets a name with the last pod of it, also of pods that never had their turn', () => {
+    const turns = new StaticPodTurns();
+    for (const uid of ['2', '3']) {
+      states.set(uid, { terminationRequested: false });
+      turns.enqueue('a', uid);
+    }
+    turns.decide('a', '2', stateOf);
+    turns.release('a', '3');
+    turns.release('a', '2');
+    expect(turns.size).toBe(0);
   });
 });
 

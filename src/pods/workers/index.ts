@@ -2,6 +2,6 @@
 export * from './kill-and-wait.js';
 export type { PodPredicate } from './predicates.js';
 export type { PodRecord } from './record.js';
-export { earliestBackoffEnd, networkNotReady } from './requeue.js';
+export { earliestBackoffEnd, NetworkNotReady } from './requeue.js';
 export * from './types.js';
 export * from './workers.js';

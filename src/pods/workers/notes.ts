@@ -1,5 +1,5 @@
 /** What the timeline is told of a pod's way through its worker. */
-import { type Clock, isCancelled } from '../../async/index.js';
+import type { Clock } from '../../async/index.js';
 import type { ObservedPod } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
 import { type EntryInit, type PodRef, podRef, type Timeline } from '../../timeline/index.js';
@@ -99,15 +99,37 @@ export class WorkerNotes {
     this.done('terminated', startMs);
   }
 
-  failed(state: WorkState, { pod }: PodUpdate, error: unknown): void {
+  /** `nextTryMs` is the wall-clock time of the next try. */
+  failed(state: WorkState, { pod }: PodUpdate, error: unknown, nextTryMs: number): void {
     this.#record({
       kind: 'problem',
       what: `worker.${state}`,
       message: `${stepNames[state]} failed, will be tried again`,
-      // Who was cut off has not failed: what cut it off is already waiting.
-      level: isCancelled(error) ? 'debug' : 'warn',
+      level: 'warn',
       pod: pod && podRef(pod),
+      data: { nextTryMs },
       error,
+    });
+  }
+
+  recovered(state: WorkState, { pod }: PodUpdate): void {
+    this.#record({
+      kind: 'notice',
+      what: 'worker.recovered',
+      message: `${stepNames[state]} succeeded again`,
+      level: 'debug',
+      pod: pod && podRef(pod),
+    });
+  }
+
+  cancelled(state: WorkState, { pod }: PodUpdate): void {
+    this.#record({
+      kind: 'notice',
+      what: `worker.${state}`,
+      message: `${stepNames[state]} was cancelled`,
+      because: 'a newer update is queued',
+      level: 'debug',
+      pod: pod && podRef(pod),
     });
   }
 

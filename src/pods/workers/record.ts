@@ -45,6 +45,8 @@ export interface PodRecord {
   finished: boolean;
   restartRequested: boolean;
   observedRuntime: boolean;
+  /** Whether the last step failed, so that its recovery is worth telling. */
+  lastStepFailed: boolean;
 }
 
 export function newRecord(uid: string, fullName: string, nowMs: number): PodRecord {
@@ -64,6 +66,7 @@ export function newRecord(uid: string, fullName: string, nowMs: number): PodReco
     finished: false,
     restartRequested: false,
     observedRuntime: false,
+    lastStepFailed: false,
   };
 }
 

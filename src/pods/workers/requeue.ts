@@ -1,5 +1,6 @@
 /** When a worker looks at its pod again after a step. */
-import { errorText, jitter } from '../../async/index.js';
+import { jitter } from '../../async/index.js';
+import { isUnavailable } from '../../cri/index.js';
 
 export interface RequeueInput {
   readonly phaseTransition: boolean;
@@ -13,15 +14,21 @@ export interface RequeueInput {
   readonly random: () => number;
 }
 
-export const networkNotReady = 'network is not ready';
-const runtimeAway = 'code = Unavailable';
+/** The network of pods is not up yet, as the runtime tells. */
+export class NetworkNotReady extends Error {
+  override readonly name = 'NetworkNotReady';
+
+  constructor(why: string) {
+    super(`network is not ready: ${why}`);
+  }
+}
 
 export function requeueDelayMs(input: RequeueInput): number {
   if (input.phaseTransition) return 0;
   if (input.error === undefined) return jitter(input.resyncMs, input.random);
-  const text = errorText(input.error);
-  if (text.includes(networkNotReady) || text.includes(runtimeAway))
-    return jitter(input.networkBackoffMs, input.random);
+  // By the kind of the error: its text may repeat what a registry or a command says.
+  const isSoonOver = (error: unknown): boolean => error instanceof NetworkNotReady || isUnavailable(error);
+  if (errorsIn(input.error).some(isSoonOver)) return jitter(input.networkBackoffMs, input.random);
   const endsMs = earliestBackoffEnd(input.error);
   const wantedMs = endsMs === undefined ? input.errorBackoffMs : endsMs - input.nowMs;
   return jitter(Math.min(Math.max(0, wantedMs), input.resyncMs), input.random);
@@ -29,17 +36,18 @@ export function requeueDelayMs(input: RequeueInput): number {
 
 /** The first end of a crash-loop back-off anywhere in a tree of errors. */
 export function earliestBackoffEnd(error: unknown): number | undefined {
-  let earliest: number | undefined;
-  const visit = (current: unknown, depth: number): void => {
-    if (depth > 8 || typeof current !== 'object' || current === null) return;
-    if ('backoffUntilMs' in current && typeof current.backoffUntilMs === 'number') {
-      earliest = Math.min(earliest ?? Number.POSITIVE_INFINITY, current.backoffUntilMs);
-    }
-    if (current instanceof Error) visit(current.cause, depth + 1);
-    if ('errors' in current && Array.isArray(current.errors)) {
-      for (const inner of current.errors) visit(inner, depth + 1);
-    }
-  };
-  visit(error, 0);
-  return earliest;
+  const ends = errorsIn(error).flatMap((one) =>
+    'backoffUntilMs' in one && typeof one.backoffUntilMs === 'number' ? [one.backoffUntilMs] : [],
+  );
+  return ends.length === 0 ? undefined : ends.reduce((earliest, end) => Math.min(earliest, end));
+}
+
+const deepest = 8;
+
+/** An error with its causes and parts, and theirs. */
+function errorsIn(error: unknown, depth = 0): readonly object[] {
+  if (depth > deepest || typeof error !== 'object' || error === null) return [];
+  const parts = 'errors' in error && Array.isArray(error.errors) ? error.errors : [];
+  const causes = error instanceof Error && error.cause !== undefined ? [error.cause] : [];
+  return [error, ...[...causes, ...parts].flatMap((inner) => errorsIn(inner, depth + 1))];
 }

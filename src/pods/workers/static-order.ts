@@ -36,11 +36,19 @@ export class StaticPodTurns {
     return 'start';
   }
 
-  /** Gives the turn up, if the pod has it; returns the pods that wait for it. */
+  /** How many full names are remembered. */
+  get size(): number {
+    return new Set([...this.#started.keys(), ...this.#waiting.keys()]).size;
+  }
+
+  /** Leaves the line and gives the turn up, if the pod has it; returns the pods that wait for it. */
   release(fullName: string, uid: string): readonly string[] {
+    const line = (this.#waiting.get(fullName) ?? []).filter((waiting) => waiting !== uid);
+    if (line.length === 0) this.#waiting.delete(fullName);
+    else this.#waiting.set(fullName, line);
     if (this.#started.get(fullName) !== uid) return [];
     this.#started.delete(fullName);
-    return this.#waiting.get(fullName) ?? [];
+    return line;
   }
 
   /** The pod that has the turn of a full name. */

@@ -54,6 +54,8 @@ export interface TerminatingRequest {
   /** Absent: the pod's own grace period. */
   readonly graceSeconds: number | undefined;
   readonly statusOverride: StatusOverride | undefined;
+  /** Aborted when the grace period shrinks; the next request has the shorter one. */
+  readonly signal: AbortSignal;
 }
 
 /** The transaction that each step of a pod's life runs. Errors mean: try again later. */

@@ -1,5 +1,12 @@
 /** The pod workers: one sequential worker per pod, and the authority on what may run. */
-import { type Clock, errorText, jitter, TaskGroup, type WorkQueue } from '../../async/index.js';
+import {
+  type Clock,
+  errorText,
+  isCausedByCancellation,
+  jitter,
+  TaskGroup,
+  type WorkQueue,
+} from '../../async/index.js';
 import type { ObservedPodStatus } from '../../cri/index.js';
 import { isStaticPod, isTerminalPhase, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
@@ -118,8 +125,9 @@ export class PodWorkers {
     record.pending =
       pod === undefined ? acceptance.update : { ...acceptance.update, pod: this.#options.allocated(pod) };
     record.working = true;
-    this.#wake(record);
+    // Before the worker takes the update: the signal of its step must not be the one that is aborted here.
     if (acceptance.beganTerminating !== undefined || acceptance.graceShortened) record.cancellation?.abort();
+    this.#wake(record);
   }
 
   /**
@@ -262,9 +270,20 @@ export class PodWorkers {
     // A step that was cut off by the end of the agent says nothing about the pod.
     if (!this.#isCurrent(record) || this.#tasks.signal.aborted) return;
     let phaseTransition = false;
+    if (error !== undefined && work.signal.aborted && isCausedByCancellation(error)) {
+      // The update that aborted the step is pending, and is handled next.
+      this.#notes.cancelled(work.state, work.update);
+      return;
+    }
+    if (error === undefined && record.lastStepFailed) this.#notes.recovered(work.state, work.update);
+    record.lastStepFailed = error !== undefined;
     if (error !== undefined) {
-      this.#notes.failed(work.state, work.update, error);
-    } else if (work.state === 'terminated') {
+      const delayMs = this.#requeue(record, false, error);
+      this.#notes.failed(work.state, work.update, error, this.#options.clock.now() + delayMs);
+      this.#notes.done(work.update.type, work.update.startMs);
+      return;
+    }
+    if (work.state === 'terminated') {
       this.#finish(record, work);
       return;
     } else if (work.state === 'terminating') {
@@ -283,7 +302,7 @@ export class PodWorkers {
       this.#replay(record);
       phaseTransition = true;
     }
-    this.#requeue(record, phaseTransition, error);
+    this.#requeue(record, phaseTransition, undefined);
     this.#notes.done(work.update.type, work.update.startMs);
   }
 
@@ -344,6 +363,7 @@ export class PodWorkers {
             status,
             graceSeconds: update.kill?.graceOverrideSeconds,
             statusOverride: record.statusOverrides.at(-1),
+            signal,
           })),
         };
       case 'sync': {
@@ -375,7 +395,8 @@ export class PodWorkers {
     if (record.open) this.#wake(record);
   }
 
-  #requeue(record: PodRecord, phaseTransition: boolean, error: unknown): void {
+  /** Returns after how long the pod is looked at again, if nothing happens before. */
+  #requeue(record: PodRecord, phaseTransition: boolean, error: unknown): number {
     const { queue, resyncMs, errorBackoffMs, networkBackoffMs, clock, random } = this.#options;
     const delayMs = requeueDelayMs({
       phaseTransition,
@@ -388,6 +409,7 @@ export class PodWorkers {
     });
     queue.enqueue(record.uid, delayMs);
     if (record.pending === undefined) record.working = false;
+    return delayMs;
   }
 
   /** Ends the worker and gives the turn of its full name to the next. */
