@@ -5,7 +5,7 @@
 import type { ClientHttp2Session, IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { Cancelled, errorText, type Timer } from '../async/index.js';
-import { formatHost } from '../httpget/index.js';
+import { formatHost, httpGetLimits } from '../httpget/index.js';
 import { type GrpcAnswer, type GrpcCheck, type Limits, probeUserAgent } from './contracts.js';
 import { grpcStatusOf, healthRequest, healthStatus } from './grpc-messages.js';
 
@@ -45,7 +45,12 @@ export async function grpcHealth(asked: GrpcCheck, limits: Limits): Promise<Grpc
 
     const attempt = (): void => {
       const socket = connectTcp({ host: asked.host || '127.0.0.1', port: asked.port, noDelay: true });
-      const session = connect(`http://${address}`, { createConnection: () => socket });
+      const session = connect(`http://${address}`, {
+        createConnection: () => socket,
+        // Nothing is taken that was not asked for.
+        settings: { enablePush: false },
+        maxSessionMemory: httpGetLimits.sessionMegabytes,
+      });
       let isOver = false;
       drop = () => {
         isOver = true;

@@ -1,11 +1,11 @@
 /** Gets a node its first client certificate with the credentials of a bootstrap kubeconfig, and waits for it. */
 import path from 'node:path';
 import { type Clock, errorText, isCancelled, jitter, sleep } from '../../async/index.js';
-import { type HostFiles, isMissing } from '../../host/index.js';
+import { type HostFiles, isHostError, isMissing, readWholeFile, replaceFile } from '../../host/index.js';
 import { type ClusterAccess, generateKeyPem, type KubeApi, type PemSource } from '../../kube/client/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { kubeconfigText } from './kubeconfig-file.js';
-import { chainOf } from './pair.js';
+import { chainOf, isPrivateKey } from './pair.js';
 import { nodeSubject, signingRequest } from './request.js';
 import { createRequest, waitForCertificate } from './signing.js';
 import type { CertificateStore } from './store.js';
@@ -63,9 +63,14 @@ export async function writeKubeconfig({
   store,
   kubeconfigPath,
 }: Pick<BootstrapOptions, 'files' | 'access' | 'store' | 'kubeconfigPath'>): Promise<void> {
-  await files.mkdir(path.dirname(kubeconfigPath), { recursive: true });
   const text = kubeconfigText(access.endpoint, store.currentPath);
-  await files.writeFile(kubeconfigPath, text, { mode: ownerOnly });
+  // Where a link leads to the file, the file is replaced and not the link.
+  const file = await files.realpath(kubeconfigPath).catch(() => kubeconfigPath);
+  await replaceFile(files, file, text, { mode: ownerOnly, directoryMode: 0o755 }).catch((error: unknown) => {
+    // A file that is mounted by itself cannot be replaced.
+    if (!isHostError(error, 'EBUSY')) throw error;
+    return files.writeFile(file, text, { mode: ownerOnly, sync: true });
+  });
 }
 
 /** The key of an earlier pair, or of an earlier try, so that a restart asks for the same again. */
@@ -77,10 +82,9 @@ async function findKey({ files, store, timeline }: BootstrapOptions, temporaryKe
   });
   if (stored !== undefined) return stored.keyPem;
   const earlier = await readText(files, temporaryKey);
-  if (earlier?.includes('PRIVATE KEY') === true) return earlier;
+  if (earlier !== undefined && isPrivateKey(earlier)) return earlier;
   const keyPem = generateKeyPem();
-  await files.mkdir(path.dirname(temporaryKey), { recursive: true });
-  await files.writeFile(temporaryKey, keyPem, { mode: ownerOnly });
+  await replaceFile(files, temporaryKey, keyPem, { mode: ownerOnly, directoryMode: 0o755 });
   return keyPem;
 }
 
@@ -128,12 +132,13 @@ export async function readPem(files: HostFiles, source: PemSource): Promise<stri
   return Buffer.from(await files.readFile(source.path)).toString('utf8');
 }
 
+/** Undefined for what is not there or no file with something in it: another key does as well. */
 async function readText(files: HostFiles, file: string): Promise<string | undefined> {
   try {
-    return Buffer.from(await files.readFile(file)).toString('utf8');
+    return await readWholeFile(files, file);
   } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
+    if (isHostError(error)) throw error;
+    return undefined;
   }
 }
 

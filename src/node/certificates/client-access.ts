@@ -19,7 +19,7 @@ import {
 import { managedCredentials } from './client.js';
 import { CertificateManager, type CertificateManagerOptions } from './manager.js';
 import { nodeSubject } from './request.js';
-import { CertificateStore } from './store.js';
+import { CertificateStore, recordSetAside } from './store.js';
 
 export interface ClientAccessOptions {
   readonly files: HostFiles;
@@ -159,7 +159,7 @@ function bootstrapOptions(options: ClientAccessOptions, access: ClusterAccess): 
 }
 
 function clientStore(
-  { files, clock, certDir }: ClientAccessOptions,
+  { files, clock, timeline, certDir }: ClientAccessOptions,
   access: ClusterAccess | undefined,
 ): CertificateStore {
   const given = access?.user.clientCertificate;
@@ -172,6 +172,7 @@ function clientStore(
     clock,
     directory: certDir,
     name: 'kubelet-client',
+    onSetAside: (file) => recordSetAside(timeline, file),
     ...(fallback === undefined ? {} : { fallback }),
   });
 }

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { TaskGroup, VirtualClock } from '../../async/index.js';
-import { simulatedHost } from '../../host/index.js';
+import { type HostCall, simulatedHost } from '../../host/index.js';
 import { ApiError, resources, SimulatedKubeApi } from '../../kube/client/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { ClientCertificateLost, managedCredentials, watchClientCertificate } from './client.js';
 import { CertificateManager, type CertificateManagerOptions } from './manager.js';
 import { nodeSubject } from './request.js';
 import { FileServingCertificate, SignedServingCertificate, selfSignedFiles } from './serving.js';
-import { CertificateStore } from './store.js';
+import { CertificateStore, recordSetAside } from './store.js';
 import { decide, signAll, signingRequests, testPair } from './test-signer.js';
 
 const hour = 3_600_000;
@@ -20,11 +20,18 @@ function world() {
   const clock = new VirtualClock();
   const api = new SimulatedKubeApi({ clock });
   const timeline = new Timeline({ clock });
-  const { files } = simulatedHost();
+  const host = simulatedHost();
+  const { files } = host;
   const failures: unknown[] = [];
   const tasks = new TaskGroup({ onError: (_task, error) => failures.push(error) });
   started.push(tasks);
-  const store = new CertificateStore({ files, clock, directory: '/pki', name: 'kubelet-client' });
+  const store = new CertificateStore({
+    files,
+    clock,
+    directory: '/pki',
+    name: 'kubelet-client',
+    onSetAside: (file) => recordSetAside(timeline, file),
+  });
   const manager = (more: Partial<CertificateManagerOptions> = {}) =>
     new CertificateManager({
       clock,
@@ -41,6 +48,7 @@ function world() {
     clock,
     api,
     timeline,
+    host,
     files,
     tasks,
     failures,
@@ -100,6 +108,7 @@ describe('the store', () => {
       directory: '/pki',
       name: 'kubelet-client',
       fallback,
+      onSetAside: () => {},
     });
     expect([(await store.current())?.keyPem, (await configured.current())?.keyPem]).toEqual([
       plain.keyPem,
@@ -109,6 +118,29 @@ describe('the store', () => {
 });
 
 describe('the manager', () => {
+  it.each(['ENOSPC', 'EIO', 'EROFS', 'EMFILE'])(
+    'a certificate that cannot be stored for %s is in use, and stored when it can be',
+    async (code) => {
+      const test = world();
+      let isFailing = true;
+      const isRefused = ({ changing, path }: HostCall): boolean =>
+        isFailing && changing && path.startsWith('/pki');
+      test.host.inject({ at: isRefused, when: 'before', effect: { kind: 'fail', code } });
+      const manager = test.manager();
+      await manager.load();
+      test.sign();
+      test.start(manager);
+      await test.clock.advance(600_000);
+      expect(manager.current).toBeDefined();
+      const problems = () => test.timeline.ofNode().filter(({ kind }) => kind === 'problem');
+      expect(problems()).toHaveLength(1);
+      expect(problems()[0]?.message).toContain(code);
+      isFailing = false;
+      await test.clock.advance(600_000);
+      expect((await test.store.current())?.keyPem).toBe(manager.current?.keyPem);
+      expect(test.timeline.ofNode().at(-1)?.message).toBe('the client certificate is stored');
+    },
+  );
   it('gets a first certificate and replaces it at 80 % of its life', async () => {
     const test = world();
     const rotated: number[] = [];

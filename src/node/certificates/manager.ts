@@ -7,11 +7,12 @@ import {
   Rest,
   sleep,
   throwIfCancelled,
+  withTimeout,
 } from '../../async/index.js';
 import { generateKeyPem, isApiError, type KubeApi } from '../../kube/client/index.js';
 import { semanticEqual } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
-import { type CertificatePair, type CertificateTemplate, satisfies } from './pair.js';
+import { type CertificatePair, type CertificateTemplate, certificatePair, satisfies } from './pair.js';
 import { type CertificatePurpose, signingRequest } from './request.js';
 import { rotationDeadlineMs, rotationRetryMs } from './rotation.js';
 import { createRequest, waitForCertificate } from './signing.js';
@@ -39,6 +40,8 @@ export interface CertificateManagerOptions {
 
 const issueLimitMs = 900_000;
 const pauseMs = 1_000;
+const storeLimitMs = 30_000;
+const storeRetryMs = 1_000;
 /** The wall clock may be set meanwhile, so no wait for a moment on it is longer. */
 const longestWaitMs = 600_000;
 
@@ -47,6 +50,9 @@ export class CertificateManager {
   #pair: CertificatePair | undefined;
   #deadline: { readonly of: CertificatePair; readonly atMs: number } | undefined;
   #forced = false;
+  #unstored:
+    | { readonly pair: CertificatePair; readonly failures: number; readonly dueMs: number }
+    | undefined;
   #serverHealthy = false;
   #requested: { readonly template: CertificateTemplate; readonly abort: AbortController } | undefined;
   /** Ended when the template changes. */
@@ -88,8 +94,37 @@ export class CertificateManager {
       this.#problem(`the stored ${purpose} certificate cannot be used: ${errorText(error)}`);
     }
     if (this.#pair !== undefined || bootstrap === undefined) return;
-    this.#pair = await store.update(bootstrap.certificatePem, bootstrap.keyPem);
+    this.#pair = await this.#store(certificatePair(bootstrap.certificatePem, bootstrap.keyPem));
     this.#forced = true;
+  }
+
+  /** A pair that the disk does not take is used all the same, and stored as soon as it can be. */
+  async #store(pair: CertificatePair): Promise<CertificatePair> {
+    const { store, purpose, clock } = this.#options;
+    const failures = this.#unstored?.pair === pair ? this.#unstored.failures + 1 : 1;
+    try {
+      await withTimeout(clock, storeLimitMs, undefined, () => store.update(pair.certificatePem, pair.keyPem));
+      this.#unstored = undefined;
+    } catch (error) {
+      const waitMs = Math.min(storeRetryMs * 2 ** (failures - 1), longestWaitMs);
+      this.#unstored = { pair, failures, dueMs: clock.monotonic() + waitMs };
+      if (failures === 1)
+        this.#problem(
+          `the ${purpose} certificate is in use but cannot be stored, which is tried again: ${errorText(error)}`,
+        );
+    }
+    return pair;
+  }
+
+  async #storeAgain(): Promise<void> {
+    const { clock, timeline, purpose } = this.#options;
+    const unstored = this.#unstored;
+    if (unstored === undefined || clock.monotonic() < unstored.dueMs) return;
+    await this.#store(unstored.pair);
+    if (this.#unstored !== undefined) return;
+    const message = `the ${purpose} certificate is stored`;
+    const { failures } = unstored;
+    timeline.record({ kind: 'effect', what: 'certificate.store', message, data: { failures } });
   }
 
   /** To be told when `template` may give something else than before. */
@@ -105,11 +140,13 @@ export class CertificateManager {
     const { clock, random } = this.#options;
     let failures = 0;
     for (;;) {
+      await this.#storeAgain();
       const template = this.#options.template();
       const waitMs = template === undefined ? longestWaitMs : this.#dueInMs(template);
       if (template === undefined || waitMs > 0) {
         failures = 0;
-        await this.#rest.sleep(clock, Math.min(waitMs, longestWaitMs), signal);
+        const storeInMs = (this.#unstored?.dueMs ?? Number.POSITIVE_INFINITY) - clock.monotonic();
+        await this.#rest.sleep(clock, Math.max(1, Math.min(waitMs, longestWaitMs, storeInMs)), signal);
         continue;
       }
       failures = (await this.#rotate(template, signal)) ? 0 : failures + 1;
@@ -128,7 +165,7 @@ export class CertificateManager {
   }
 
   async #rotate(template: CertificateTemplate, signal: AbortSignal): Promise<boolean> {
-    const { timeline, purpose, store, observer, clock } = this.#options;
+    const { timeline, purpose, observer, clock } = this.#options;
     timeline.record({
       kind: 'decision',
       what: 'certificate.request',
@@ -141,7 +178,7 @@ export class CertificateManager {
       const keyPem = generateKeyPem();
       const certificatePem = await this.#sign(template, keyPem, controller.signal);
       const before = this.#pair;
-      const pair = await store.update(certificatePem, keyPem);
+      const pair = await this.#store(certificatePair(certificatePem, keyPem));
       this.#pair = pair;
       this.#forced = false;
       if (before !== undefined) observer?.rotated?.((clock.now() - before.notBeforeMs) / 1000);

@@ -1,6 +1,8 @@
 /** A certificate with its private key, and what of it decides its life. The key is secret: it goes into files only. */
+
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { type CertificateSubject, pairProblem, type SubjectAltNames } from '../../kube/client/index.js';
+import { pemBlocks } from '../../kube/client/x509/pem.js';
 
 export interface CertificatePair {
   /** The chain, the own certificate first. */
@@ -36,9 +38,17 @@ export function splitPem(text: string): { readonly certificatePem: string; reado
 
 /** Every certificate of a chain. */
 export function chainOf(pem: string): X509Certificate[] {
-  return [...pem.matchAll(block)]
-    .filter(([, label]) => label === 'CERTIFICATE')
-    .map(([whole]) => new X509Certificate(whole));
+  return pemBlocks(pem, 'CERTIFICATE').map(({ whole }) => new X509Certificate(whole));
+}
+
+/** A crash may have cut a key off. */
+export function isPrivateKey(pem: string): boolean {
+  try {
+    createPrivateKey(pem);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export function isRsaKey(keyPem: string): boolean {

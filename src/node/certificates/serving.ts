@@ -2,14 +2,23 @@
 import { isIP } from 'node:net';
 import path from 'node:path';
 import { type Clock, errorText, sleep } from '../../async/index.js';
-import { type HostFiles, isHostError, isMissing } from '../../host/index.js';
+import {
+  type Found,
+  type HostFiles,
+  isHostError,
+  isShortage,
+  readWholeFile,
+  replaceFile,
+  setAside,
+  type UnusableFile,
+} from '../../host/index.js';
 import { generateKeyPem, makeCertificate } from '../../kube/client/index.js';
 import type { NodeAddress } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { CertificateManager, type CertificateManagerOptions } from './manager.js';
-import { type CertificatePair, type CertificateTemplate, certificatePair } from './pair.js';
+import { type CertificatePair, type CertificateTemplate, certificatePair, isPrivateKey } from './pair.js';
 import { nodeSubject } from './request.js';
-import { CertificateStore } from './store.js';
+import { CertificateStore, recordSetAside } from './store.js';
 
 export const noServingCertificate = 'no serving certificate available for the kubelet';
 
@@ -65,7 +74,13 @@ export class SignedServingCertificate implements ServingCertificate {
       timeline,
       random,
       purpose: 'serving',
-      store: new CertificateStore({ files, clock, directory: certDir, name: 'kubelet-server' }),
+      store: new CertificateStore({
+        files,
+        clock,
+        directory: certDir,
+        name: 'kubelet-server',
+        onSetAside: (file) => recordSetAside(timeline, file),
+      }),
       template: () => servingTemplate(nodeName, this.#addresses),
       api,
       ...(observer === undefined ? {} : { observer }),
@@ -93,6 +108,8 @@ export interface ServingFiles {
   readonly timeline: Timeline;
   readonly certificateFile: string;
   readonly keyFile: string;
+  /** A pair that is used though it could not be written to these files yet. */
+  readonly unstored?: CertificatePair;
 }
 
 const fileCheckMs = 10_000;
@@ -102,6 +119,7 @@ export class FileServingCertificate implements ServingCertificate {
   readonly #options: ServingFiles;
   #pair: CertificatePair;
   #lastProblem = '';
+  #isStored = false;
 
   private constructor(options: ServingFiles, pair: CertificatePair) {
     this.#options = options;
@@ -110,6 +128,7 @@ export class FileServingCertificate implements ServingCertificate {
 
   /** Rejects when the files cannot be used at the start. */
   static async open(options: ServingFiles): Promise<FileServingCertificate> {
+    if (options.unstored !== undefined) return new FileServingCertificate(options, options.unstored);
     const { certificatePem, keyPem } = await readFiles(options);
     return new FileServingCertificate(options, certificatePair(certificatePem, keyPem));
   }
@@ -125,8 +144,25 @@ export class FileServingCertificate implements ServingCertificate {
     }
   }
 
+  /** Whether the disk has taken it by now; it may never, which was told. */
+  async #store({ certificatePem, keyPem }: CertificatePair): Promise<boolean> {
+    if (this.#isStored) return true;
+    const { files, timeline, certificateFile, keyFile } = this.#options;
+    try {
+      await replaceFile(files, keyFile, keyPem, { mode: 0o600, directoryMode: 0o755 });
+      await replaceFile(files, certificateFile, certificatePem, { mode: 0o644 });
+    } catch {
+      return false;
+    }
+    this.#isStored = true;
+    const message = `the self-signed serving certificate is written to ${certificateFile}`;
+    timeline.record({ kind: 'effect', what: 'certificate.serving', message, because: 'the disk takes it' });
+    return true;
+  }
+
   async reload(): Promise<void> {
     const { timeline, certificateFile } = this.#options;
+    if (this.#options.unstored !== undefined && !(await this.#store(this.#options.unstored))) return;
     try {
       const { certificatePem, keyPem } = await readFiles(this.#options);
       const isSame = certificatePem === this.#pair.certificatePem && keyPem === this.#pair.keyPem;
@@ -158,45 +194,93 @@ async function readFiles({
 const hourMs = 3_600_000;
 const yearMs = 365 * 24 * hourMs;
 
-/** `kubelet.crt` and `kubelet.key` of the certificate directory, made when neither is there. */
-export async function selfSignedFiles(
-  options: Omit<ServingFiles, 'certificateFile' | 'keyFile'> & {
-    readonly certDir: string;
-    readonly hostname: string;
-  },
-): Promise<ServingFiles> {
+export interface SelfSignedOptions extends Omit<ServingFiles, 'certificateFile' | 'keyFile'> {
+  readonly certDir: string;
+  readonly hostname: string;
+}
+
+/**
+ * `kubelet.crt` and `kubelet.key` of the certificate directory, made when neither is there. The key is written first:
+ * one that is there alone is what a crash left, and gets its certificate. Those that cannot be used are set aside.
+ */
+export async function selfSignedFiles(options: SelfSignedOptions): Promise<ServingFiles> {
   const { files, clock, timeline, certDir, hostname } = options;
   const certificateFile = path.join(certDir, 'kubelet.crt');
   const keyFile = path.join(certDir, 'kubelet.key');
-  const [hasCertificate, hasKey] = [
-    await isReadable(files, certificateFile),
-    await isReadable(files, keyFile),
-  ];
-  if (hasCertificate !== hasKey) {
-    const unreadable = hasCertificate ? keyFile : certificateFile;
-    throw new Error(`error reading ${unreadable}, certificate and key must be supplied as a pair`);
+  const serving = { files, clock, timeline, certificateFile, keyFile };
+  const stored = await storedPair(serving);
+  if (stored === 'usable') return serving;
+  const pair = selfSignedPair(hostname, clock.now(), stored.keyPem);
+  const { certificatePem, keyPem } = pair;
+  try {
+    await replaceFile(files, keyFile, keyPem, { mode: 0o600, directoryMode: 0o755 });
+    await replaceFile(files, certificateFile, certificatePem, { mode: 0o644 });
+  } catch (error) {
+    const message = `the self-signed serving certificate is in use but cannot be stored: ${errorText(error)}`;
+    timeline.record({ kind: 'problem', what: 'certificate.serving', message, level: 'warn' });
+    return { ...serving, unstored: certificatePair(certificatePem, keyPem) };
   }
-  if (!hasCertificate) {
-    const { certificatePem, keyPem } = selfSignedPair(hostname, clock.now());
-    await files.mkdir(certDir, { recursive: true, mode: 0o755 });
-    await files.writeFile(certificateFile, certificatePem, { mode: 0o644 });
-    await files.writeFile(keyFile, keyPem, { mode: 0o600 });
-    const message = `a self-signed serving certificate was written to ${certificateFile}`;
-    timeline.record({ kind: 'effect', what: 'certificate.serving', message, because: 'none was configured' });
+  const message = `a self-signed serving certificate was written to ${certificateFile}`;
+  timeline.record({ kind: 'effect', what: 'certificate.serving', message, because: 'none was configured' });
+  return serving;
+}
+
+/** Whether there is a pair; otherwise the key that a new certificate is to have, if there is one. */
+async function storedPair(serving: ServingFiles): Promise<'usable' | { readonly keyPem?: string }> {
+  const { certificateFile, keyFile } = serving;
+  const certificatePem = await usableText(serving, certificateFile);
+  const keyPem = await usableText(serving, keyFile);
+  if (certificatePem.kind === 'missing' && keyPem.kind === 'missing') return {};
+  if (certificatePem.kind === 'found' && keyPem.kind === 'missing')
+    throw new Error(`error reading ${keyFile}, certificate and key must be supplied as a pair`);
+  if (keyPem.kind === 'found' && certificatePem.kind !== 'found' && isPrivateKey(keyPem.value))
+    return { keyPem: keyPem.value };
+  let problem = 'the other half of the pair cannot be used';
+  if (certificatePem.kind === 'found' && keyPem.kind === 'found') {
+    try {
+      certificatePair(certificatePem.value, keyPem.value);
+      return 'usable';
+    } catch (error) {
+      problem = errorText(error);
+    }
   }
-  return { files, clock, timeline, certificateFile, keyFile };
+  if (certificatePem.kind === 'found') await moveAway(serving, certificateFile, problem);
+  if (keyPem.kind === 'found') await moveAway(serving, keyFile, problem);
+  return {};
+}
+
+async function usableText(serving: ServingFiles, file: string): Promise<Found<string>> {
+  try {
+    const text = await readWholeFile(serving.files, file);
+    return text === undefined ? { kind: 'missing' } : { kind: 'found', value: text };
+  } catch (error) {
+    if (isHostError(error, 'EACCES')) return { kind: 'missing' };
+    if (isShortage(error)) throw error;
+    const reason = isHostError(error) ? `it cannot be read (${error.code})` : errorText(error);
+    return { kind: 'set aside', ...(await moveAway(serving, file, reason)) };
+  }
+}
+
+async function moveAway(
+  { files, clock, timeline }: ServingFiles,
+  file: string,
+  reason: string,
+): Promise<UnusableFile> {
+  const unusable = { path: file, movedTo: await setAside(files, file, clock.now()), reason };
+  recordSetAside(timeline, unusable);
+  return unusable;
 }
 
 /** A certificate for this name, signed by an authority of its own that nobody knows. */
 export function selfSignedPair(
   hostname: string,
   nowMs: number,
+  keyPem = generateKeyPem('rsa-2048'),
 ): { readonly certificatePem: string; readonly keyPem: string } {
   const seconds = Math.floor(nowMs / 1000);
   const validity = { notBeforeMs: nowMs - hourMs, notAfterMs: nowMs - hourMs + yearMs };
   const issuer = { subject: { commonName: `${hostname}-ca@${seconds}` }, keyPem: generateKeyPem('rsa-2048') };
   const authority = makeCertificate({ ...issuer, ...validity, isAuthority: true });
-  const keyPem = generateKeyPem('rsa-2048');
   const certificate = makeCertificate({
     subject: { commonName: `${hostname}@${seconds}` },
     keyPem,
@@ -206,14 +290,4 @@ export function selfSignedPair(
     names: isIP(hostname) === 0 ? { dnsNames: [hostname] } : { ipAddresses: [hostname] },
   });
   return { certificatePem: certificate + authority, keyPem };
-}
-
-async function isReadable(files: HostFiles, file: string): Promise<boolean> {
-  try {
-    await files.readFile(file);
-    return true;
-  } catch (error) {
-    if (isMissing(error) || isHostError(error, 'EACCES')) return false;
-    throw error;
-  }
 }

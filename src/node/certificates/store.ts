@@ -1,7 +1,20 @@
 /** Keeps certificates with their keys in files: each in its own, and a link to the one in use. */
 import path from 'node:path';
-import type { Clock } from '../../async/index.js';
-import { type HostFiles, isMissing } from '../../host/index.js';
+import { type Clock, errorText } from '../../async/index.js';
+import {
+  exists,
+  type HostFiles,
+  isHostError,
+  isMissing,
+  isSetAside,
+  isShortage,
+  namesIn,
+  readWholeFile,
+  replaceFile,
+  setAside,
+  type UnusableFile,
+} from '../../host/index.js';
+import type { Timeline } from '../../timeline/index.js';
 import { type CertificatePair, certificatePair, splitPem } from './pair.js';
 
 export interface CertificateStoreOptions {
@@ -12,6 +25,8 @@ export interface CertificateStoreOptions {
   readonly name: string;
   /** Where a pair stands that is used until the store has one. */
   readonly fallback?: { readonly certificateFile: string; readonly keyFile: string };
+  /** Told of a stored pair that cannot be used and is moved away. */
+  readonly onSetAside: (file: UnusableFile) => void;
 }
 
 const ownerOnly = 0o600;
@@ -28,13 +43,15 @@ export class CertificateStore {
     return this.#path('-current.pem');
   }
 
-  /** The pair in use; undefined when there is none. Rejects when there is one that cannot be used. */
+  /**
+   * The pair in use; undefined when there is none. A stored pair that cannot be used is set aside, and the newest one
+   * before it is in use again. Rejects when a configured pair cannot be used, which is not this store's to move.
+   */
   async current(): Promise<CertificatePair | undefined> {
     const { fallback } = this.#options;
-    const whole = await this.#read(this.currentPath);
-    if (whole !== undefined) {
-      const { certificatePem, keyPem } = splitPem(whole);
-      return certificatePair(certificatePem, keyPem);
+    if (await exists(this.#options.files, this.currentPath)) {
+      const stored = (await this.#stored(this.currentPath)) ?? (await this.#earlier());
+      if (stored !== undefined) return stored;
     }
     const places = [
       ...(fallback === undefined ? [] : [[fallback.certificateFile, fallback.keyFile] as const]),
@@ -49,24 +66,59 @@ export class CertificateStore {
     return undefined;
   }
 
-  /** Stores a pair and makes it the one in use, in one step for whoever reads it. */
+  /** Stores a pair and makes it the one in use, in one step for whoever reads it and for a power cut. */
   async update(certificatePem: string, keyPem: string): Promise<CertificatePair> {
     const pair = certificatePair(certificatePem, keyPem);
-    const { files, clock, directory } = this.#options;
-    await files.mkdir(directory, { recursive: true, mode: 0o755 });
+    const { files, clock } = this.#options;
     const file = this.#path(`-${timestamp(clock.now())}.pem`);
-    await files.writeFile(file, withNewline(certificatePem) + withNewline(keyPem), { mode: ownerOnly });
+    const text = withNewline(certificatePem) + withNewline(keyPem);
+    await replaceFile(files, file, text, { mode: ownerOnly, directoryMode: 0o755 });
     await this.#swapLink(file);
     return pair;
   }
 
+  /** The pair in a file of the store; one that cannot be used is set aside and counts as not there. */
+  async #stored(file: string): Promise<CertificatePair | undefined> {
+    const { files, clock, onSetAside } = this.#options;
+    try {
+      const whole = await readWholeFile(files, file);
+      if (whole === undefined) return undefined;
+      const { certificatePem, keyPem } = splitPem(whole);
+      return certificatePair(certificatePem, keyPem);
+    } catch (error) {
+      if (isShortage(error)) throw error;
+      // What the link names is what is broken; the link goes with the next update.
+      const path = await files.realpath(file).catch(() => file);
+      const reason = isHostError(error) ? `it cannot be read (${error.code})` : errorText(error);
+      onSetAside({ path, movedTo: await setAside(files, path, clock.now()), reason });
+      return undefined;
+    }
+  }
+
+  /** The newest pair of an earlier update, which is linked again. */
+  async #earlier(): Promise<CertificatePair | undefined> {
+    const { files, directory, name } = this.#options;
+    const isOfUpdate = (file: string): boolean =>
+      file.startsWith(`${name}-`) && /-\d{4}(-\d\d){5}\.pem$/.test(file) && !isSetAside(file);
+    const newestFirst = [...(await namesIn({ files }, directory))].filter(isOfUpdate).sort().reverse();
+    for (const file of newestFirst) {
+      const pair = await this.#stored(path.join(directory, file));
+      if (pair === undefined) continue;
+      // It is as good without the link; the next update makes one.
+      await this.#swapLink(path.join(directory, file)).catch(() => undefined);
+      return pair;
+    }
+    return undefined;
+  }
+
   async #swapLink(target: string): Promise<void> {
-    const { files } = this.#options;
+    const { files, directory } = this.#options;
     const updated = this.#path('-updated.pem');
     await this.#checkLink(this.currentPath);
     if (await this.#checkLink(updated)) await files.unlink(updated);
     await files.symlink(target, updated);
     await files.rename(updated, this.currentPath);
+    await files.syncDirectory(directory);
   }
 
   /** Whether there is a link; anything else there is somebody's file, which must not be lost. */
@@ -83,16 +135,25 @@ export class CertificateStore {
 
   async #read(file: string): Promise<string | undefined> {
     try {
-      return Buffer.from(await this.#options.files.readFile(file)).toString('utf8');
+      return await readWholeFile(this.#options.files, file);
     } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
+      throw new Error(`${file}: ${errorText(error)}`, { cause: error });
     }
   }
 
   #path(suffix: string): string {
     return path.join(this.#options.directory, `${this.#options.name}${suffix}`);
   }
+}
+
+export function recordSetAside(timeline: Timeline, { path, movedTo, reason }: UnusableFile): void {
+  const place = movedTo === undefined ? 'it could not be moved away' : `it is kept as ${movedTo}`;
+  timeline.record({
+    kind: 'problem',
+    what: 'certificate.store',
+    message: `${path} cannot be used: ${reason}; ${place}`,
+    level: 'warn',
+  });
 }
 
 /** `2026-01-31-23-59-58`. */

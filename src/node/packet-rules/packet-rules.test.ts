@@ -7,7 +7,6 @@ import {
   chainPresence,
   chainProblem,
   checkCommand,
-  commandText,
   helperSteps,
   makeCommand,
   rulePresence,
@@ -20,7 +19,7 @@ const localnet =
 /** Everything that is asked of an empty table, in order. */
 function commandsOf(family: AddressFamily): string[] {
   return helperSteps(family).flatMap((step) =>
-    [checkCommand(family, step) ?? [], makeCommand(family, step)].flat().map(commandText),
+    [checkCommand(family, step) ?? [], makeCommand(family, step)].flat().map(String),
   );
 }
 
@@ -43,11 +42,11 @@ describe('the helper chains as commands', () => {
   });
 
   const outcome = (code: number) => ({ code, stdout: '', stderr: '' });
-  const make = makeCommand('ipv6', { kind: 'chain', table: 'mangle', chain: 'X' });
+  const make = makeCommand('ipv6', { kind: 'chain', table: 'mangle', chain: 'INPUT' });
   it.each([
     { rule: 'status 0: the chain was made', code: 0, problem: undefined },
     { rule: 'status 1: the chain was there', code: 1, problem: undefined },
-    { rule: 'status 3: a failure', code: 3, problem: 'ip6tables -w 5 -N X -t mangle ended with 3' },
+    { rule: 'status 3: a failure', code: 3, problem: 'ip6tables -w 5 -N INPUT -t mangle ended with 3' },
   ])('$rule', ({ code, problem }) => {
     expect(chainProblem(make, outcome(code))).toBe(problem);
   });
@@ -70,7 +69,7 @@ class Tables {
   /** What a command answers instead; `away` is a program that is not there. */
   fault: (line: string) => 'away' | 'hangs' | { code: number; stderr: string } | undefined = () => undefined;
 
-  readonly run: RunPacketCommand = async (command, words, signal) => {
+  readonly run: RunPacketCommand = async ({ program: command, words }, signal) => {
     const line = [command, ...words].join(' ');
     this.asked.push(line);
     const fault = this.fault(line);

@@ -1,5 +1,6 @@
 /** Keeps the node's helper chains in the packet filter, also when somebody flushes the tables. */
 import { type Clock, errorText, isCancelled, sleep, withTimeout } from '../../async/index.js';
+import type { CommandLine } from '../../programs/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import {
   type AddressFamily,
@@ -11,11 +12,9 @@ import {
   chainPresence,
   chainProblem,
   checkCommand,
-  commandText,
   failureText,
   helperSteps,
   makeCommand,
-  type PacketCommand,
   type PacketStep,
   type PacketTable,
   type Presence,
@@ -25,11 +24,7 @@ import {
 } from './plan.js';
 
 /** Runs a program to its end; rejects only when it cannot be run at all. */
-export type RunPacketCommand = (
-  command: string,
-  arguments_: readonly string[],
-  signal: AbortSignal,
-) => Promise<CommandOutcome>;
+export type RunPacketCommand = (command: CommandLine, signal: AbortSignal) => Promise<CommandOutcome>;
 
 export interface PacketRulesOptions {
   readonly clock: Clock;
@@ -42,7 +37,7 @@ const lookPeriodMs = 60_000;
 const flushEndMs = 5_000;
 const flushLookMs = 100;
 /** Well beyond the time that a command waits for its turn by itself. */
-const commandLimitMs = 30_000;
+export const commandLimitMs = 30_000;
 
 type Canary = { readonly kind: 'sings' | 'gone' } | { readonly kind: 'unknown'; readonly problem: string };
 
@@ -183,7 +178,7 @@ export class PacketRules {
     }
   }
 
-  async #presence(asked: PacketCommand, signal: AbortSignal): Promise<Presence> {
+  async #presence(asked: CommandLine, signal: AbortSignal): Promise<Presence> {
     try {
       return chainPresence(await this.#run(asked, signal));
     } catch (error) {
@@ -192,15 +187,13 @@ export class PacketRules {
     }
   }
 
-  async #run(asked: PacketCommand, signal: AbortSignal): Promise<CommandOutcome> {
+  async #run(asked: CommandLine, signal: AbortSignal): Promise<CommandOutcome> {
     const { clock, run } = this.#options;
     try {
-      return await withTimeout(clock, commandLimitMs, signal, (limited) =>
-        run(asked.command, asked.arguments, limited),
-      );
+      return await withTimeout(clock, commandLimitMs, signal, (limited) => run(asked, limited));
     } catch (error) {
       if (isCancelled(error)) throw error;
-      throw new Error(`${commandText(asked)}: ${errorText(error)}`, { cause: error });
+      throw new Error(`${asked}: ${errorText(error)}`, { cause: error });
     }
   }
 

@@ -69,7 +69,7 @@ function gauge(name: string, help: string, samples: readonly Sample[]): Family {
   return { name, help, type: 'gauge', samples };
 }
 
-function subjectsOf({ summary, pods }: Measured): Subject[] {
+function subjectsOf({ summary, pods, cgroups }: Measured): Subject[] {
   const { node } = summary;
   const none = { container: '', image: '', name: '', namespace: '', pod: '' };
   const subjects: Subject[] = [{ labels: { ...none, id: '/' }, startMs: timeMsOf(node.startTime), ...node }];
@@ -78,12 +78,12 @@ function subjectsOf({ summary, pods }: Measured): Subject[] {
     if (told === undefined) return;
     const owner = { namespace: pod.namespace, pod: pod.name };
     subjects.push({
-      labels: { ...none, ...owner, id: '', name: pod.sandbox.id },
+      labels: { ...none, ...owner, id: cgroups.get(pod.sandbox.id) ?? '', name: pod.sandbox.id },
       startMs: timeMsOf(told.startTime),
       network: told.network,
     });
     subjects.push({
-      labels: { ...none, ...owner, id: '' },
+      labels: { ...none, ...owner, id: cgroups.get(pod.uid) ?? '' },
       startMs: undefined,
       cpu: told.cpu,
       memory: told.memory,
@@ -95,7 +95,7 @@ function subjectsOf({ summary, pods }: Measured): Subject[] {
       if (stats === undefined) return;
       const image = container.image?.userSpecifiedImage || container.image?.image || container.imageRef;
       subjects.push({
-        labels: { ...owner, container: name, image, name: container.id, id: '' },
+        labels: { ...owner, container: name, image, name: container.id, id: cgroups.get(container.id) ?? '' },
         startMs: timeMsOf(stats.startTime),
         cpu: stats.cpu,
         memory: stats.memory,

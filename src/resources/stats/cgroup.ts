@@ -92,6 +92,13 @@ export async function numbersOfV2(read: Reader): Promise<CgroupNumbers> {
   };
 }
 
+/** What a file holds that holds one number. */
+function wholeNumber(file: string, text: string): bigint {
+  const digits = text.trim();
+  if (!/^\d{1,20}$/.test(digits)) throw new Error(`${file} holds no number`);
+  return BigInt(digits);
+}
+
 export async function numbersOfV1(cpuacct: Reader, memory: Reader): Promise<CgroupNumbers> {
   const [usage, stat, current, limit, both] = await Promise.all([
     cpuacct('cpuacct.usage'),
@@ -105,8 +112,8 @@ export async function numbersOfV1(cpuacct: Reader, memory: Reader): Promise<Cgro
   const limitBytes = limitOf(limit);
   const bothBytes = limitOf(both);
   return {
-    usageCoreNanoSeconds: BigInt(usage.trim()),
-    usageBytes: Number(current),
+    usageCoreNanoSeconds: wholeNumber('cpuacct.usage', usage),
+    usageBytes: Number(wholeNumber('memory.usage_in_bytes', current)),
     inactiveFileBytes: count('total_inactive_file'),
     rssBytes: count('total_rss'),
     pageFaults: count('pgfault'),

@@ -1,6 +1,7 @@
 /** What the node and its pods use: the summary from the runtime's statistics, and its metrics. */
 export { cadvisorMetricsText, type MachineShape } from './cadvisor-metrics.js';
 export { cgroupOfProcess } from './cgroup.js';
+export { type SystemCgroupSettings, systemCgroups } from './cgroup-names.js';
 export { type LinuxMachineOptions, linuxMachine, type Machine, type MachineUsage } from './machine.js';
 export type { PodVolumeUsage } from './pod-summary.js';
 export {

@@ -6,7 +6,7 @@ export function keyedNumbers(text: string): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (const line of text.split('\n')) {
     const [key, value] = line.split(' ');
-    if (key !== undefined && value !== undefined && /^\d+$/.test(value)) found.set(key, Number(value));
+    if (key !== undefined && value !== undefined && /^\d{1,20}$/.test(value)) found.set(key, Number(value));
   }
   return found;
 }

@@ -1,8 +1,17 @@
 /** What the machine as a whole uses: the port, and its side on Linux with either version of cgroups. */
-import { lstat, opendir, readdir, readFile, stat, statfs } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type Clock, throwIfCancelled } from '../../async/index.js';
-import { type CgroupVersion, cgroupNumbers, cgroupUsage, cgroupVersion, usageOf } from './cgroup.js';
+import type { Clock } from '../../async/index.js';
+import { type Host, linuxHost, measureFilesIn, measureTree, type TreeSize } from '../../host/index.js';
+import {
+  type CgroupVersion,
+  cgroupNumbers,
+  cgroupOfProcess,
+  cgroupUsage,
+  cgroupVersion,
+  usageOf,
+} from './cgroup.js';
 import { networkOf, statsTime } from './cri-usage.js';
 import { bootTimeMs, memInfo, netDev, pressure, processCount } from './machine-files.js';
 import type { CpuStats, FsStats, IoStats, MemoryStats, NetworkStats, SwapStats } from './summary-types.js';
@@ -37,6 +46,10 @@ export interface Machine {
   usage(): Promise<MachineUsage>;
   /** `name` begins with a slash: `/system.slice`. Rejects when there is no such cgroup. */
   cgroup(name: string): Promise<CgroupUsage>;
+  /** The first of the cgroups that is there; undefined when none is. */
+  firstCgroup(names: readonly string[]): Promise<string | undefined>;
+  /** The cgroup of this process; undefined where that cannot be told. */
+  ownCgroup(): Promise<string | undefined>;
   network(): Promise<NetworkStats>;
   limits(): Promise<{ readonly maxpid?: number; readonly curproc?: number }>;
   /** The file system that holds the path. */
@@ -51,12 +64,15 @@ export interface LinuxMachineOptions {
   readonly clock: Clock;
   readonly procRoot?: string;
   readonly cgroupRoot?: string;
+  /** Where files are measured: this machine. */
+  readonly host?: Host;
 }
 
 export function linuxMachine({
   clock,
   procRoot = '/proc',
   cgroupRoot = '/sys/fs/cgroup',
+  host = linuxHost(),
 }: LinuxMachineOptions): Machine {
   const proc = (name: string): Promise<string> => readFile(path.join(procRoot, name), 'utf8');
   let version: Promise<CgroupVersion> | undefined;
@@ -96,6 +112,12 @@ export function linuxMachine({
       return { bootTimeMs: bootTimeMs(procStat) ?? 0, ...usage, io };
     },
     cgroup: async (name) => cgroupUsage(cgroupRoot, await versionOf(), name, clock.now()),
+    async firstCgroup(names) {
+      const root = (await versionOf()) === 2 ? cgroupRoot : path.join(cgroupRoot, 'memory');
+      for (const name of names) if (existsSync(path.join(root, name))) return name;
+      return undefined;
+    },
+    ownCgroup: async () => cgroupOfProcess((await orNothing(proc('self/cgroup'))) ?? ''),
     network: async () => networkOf(statsTime(clock.now()), netDev(await proc('1/net/dev'))),
     async limits() {
       const [pidMax, threadsMax, load] = await Promise.all([
@@ -110,69 +132,24 @@ export function linuxMachine({
       };
     },
     async fileSystem(place) {
-      const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(place);
+      const { blockBytes, blocks, freeBlocks, availableBlocks, inodes, freeInodes } = await host
+        .apart(place)
+        .files.statFileSystem(place);
       return {
         time: statsTime(clock.now()),
-        availableBytes: bavail * bsize,
-        capacityBytes: blocks * bsize,
-        usedBytes: (blocks - bfree) * bsize,
-        inodesFree: ffree,
-        inodes: files,
-        inodesUsed: files - ffree,
+        availableBytes: availableBlocks * blockBytes,
+        capacityBytes: blocks * blockBytes,
+        usedBytes: (blocks - freeBlocks) * blockBytes,
+        inodesFree: freeInodes,
+        inodes,
+        inodesUsed: inodes - freeInodes,
       };
     },
-    filesIn: async (directory) => {
-      const names = (await readdir(directory).catch(ifGone)) ?? [];
-      let usedBytes = 0;
-      let inodesUsed = 0;
-      for (const name of names) {
-        // A file that was just rotated away uses nothing any more.
-        const facts = await stat(path.join(directory, name)).catch(() => undefined);
-        if (facts === undefined || !facts.isFile()) continue;
-        usedBytes += facts.blocks * blockBytes;
-        inodesUsed++;
-      }
-      return { usedBytes, inodesUsed };
-    },
-    tree: treeUsage,
+    filesIn: async (directory) => usageOfTree(await measureFilesIn(host, directory)),
+    tree: async (top, signal) => usageOfTree(await measureTree(host, top, signal)),
   };
 }
 
-/** So that a pod with very many of them cannot fill the agent's memory. */
-const mostRemembered = 100_000;
-
-async function treeUsage(top: string, signal?: AbortSignal): Promise<DirectoryUsage> {
-  const { dev } = await lstat(top);
-  const seen = new Set<number>();
-  const directories: string[] = [];
-  let usedBytes = 0;
-  let inodesUsed = 0;
-  const count = async (place: string): Promise<void> => {
-    throwIfCancelled(signal);
-    if (directories.length > mostRemembered)
-      throw new Error(`${top} has too many directories to be measured`);
-    // What goes while it is counted does not count.
-    const facts = await lstat(place).catch(ifGone);
-    if (facts === undefined || facts.dev !== dev || seen.has(facts.ino)) return;
-    usedBytes += facts.blocks * blockBytes;
-    inodesUsed++;
-    if (facts.isDirectory()) directories.push(place);
-    else if (facts.nlink > 1 && seen.size < mostRemembered) seen.add(facts.ino);
-  };
-  await count(top);
-  for (let place = directories.pop(); place !== undefined; place = directories.pop()) {
-    if (directories.length > mostRemembered)
-      throw new Error(`${top} has too many directories to be measured`);
-    const directory = await opendir(place).catch(ifGone);
-    if (directory === undefined) continue;
-    for await (const { name } of directory) await count(path.join(place, name));
-  }
-  return { usedBytes, inodesUsed };
+function usageOfTree({ allocatedBytes, inodes }: TreeSize): DirectoryUsage {
+  return { usedBytes: allocatedBytes, inodesUsed: inodes };
 }
-
-function ifGone(error: unknown): undefined {
-  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
-}
-
-/** Of the blocks in which `stat` counts, whatever the file system's own size is. */
-const blockBytes = 512;

@@ -1,8 +1,9 @@
 /** The node's statistics on request: what the runtime measured of pods and the kernel of the machine, as one summary. */
 import path from 'node:path';
-import { type Clock, errorText } from '../../async/index.js';
+import { BoundedMap, type Clock, errorText } from '../../async/index.js';
 import { type CriRuntime, isUnimplemented } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
+import { cgroupCandidates } from './cgroup-names.js';
 import { CpuRates } from './cpu-rates.js';
 import { statsTime } from './cri-usage.js';
 import type { DirectoryUsage, Machine } from './machine.js';
@@ -23,7 +24,9 @@ export interface StatsProviderOptions {
   /** Where each pod has a directory with its containers' logs; empty where there is none. */
   readonly podLogsDir: string;
   /** Cgroups that are told of by name besides the pods; one that cannot be read is left out. */
-  readonly systemCgroups?: () => readonly SystemCgroup[];
+  readonly systemCgroups?: () => Promise<readonly SystemCgroup[]>;
+  /** The cgroup of a pod; undefined where pods have none of their own. */
+  readonly podCgroup?: (podUid: string) => string | undefined;
   /** What is known of a pod's volumes; undefined while nothing is. */
   readonly volumesOf?: (podUid: string) => PodVolumeUsage | undefined;
   /** Told when the runtime stops or begins again to measure pods as a whole. */
@@ -42,6 +45,8 @@ export interface SystemCgroup {
 export interface Measured {
   readonly summary: Summary;
   readonly pods: readonly MeasuredPod[];
+  /** The cgroups of pods, sandboxes and containers by UID or id, as far as they are known. */
+  readonly cgroups: ReadonlyMap<string, string>;
 }
 
 export interface StatsProvider {
@@ -50,17 +55,21 @@ export interface StatsProvider {
   measured(options?: { readonly onlyCpuAndMemory?: boolean }): Promise<Measured>;
 }
 
+/** More than a node has containers. */
+const maxKnownCgroups = 4_096;
+
 const nothing: DirectoryUsage = { usedBytes: 0, inodesUsed: 0 };
 
 export function statsProvider(options: StatsProviderOptions): StatsProvider {
   const rates = new CpuRates(options.clock);
+  const cgroups = new BoundedMap<string, string>({ maxEntries: maxKnownCgroups });
   const sandboxStats = wholePods(options);
   const underway = new Map<boolean, Promise<Measured>>();
   /** Who asks while the answer is on its way shares it. */
   const measured = (onlyCpuAndMemory: boolean): Promise<Measured> => {
     const known = underway.get(onlyCpuAndMemory);
     if (known !== undefined) return known;
-    const reading = measure(options, rates, sandboxStats, onlyCpuAndMemory).finally(() =>
+    const reading = measure({ ...options, cgroups }, rates, sandboxStats, onlyCpuAndMemory).finally(() =>
       underway.delete(onlyCpuAndMemory),
     );
     underway.set(onlyCpuAndMemory, reading);
@@ -72,8 +81,13 @@ export function statsProvider(options: StatsProviderOptions): StatsProvider {
   };
 }
 
+interface MeasureOptions extends StatsProviderOptions {
+  /** Where containers were found before: they do not move. */
+  readonly cgroups: BoundedMap<string, string>;
+}
+
 async function measure(
-  options: StatsProviderOptions,
+  options: MeasureOptions,
   rates: CpuRates,
   sandboxStats: WholePods,
   onlyCpuAndMemory: boolean,
@@ -101,6 +115,7 @@ async function measure(
     return {
       summary: { node, pods: pods.map((pod) => podSummary({ pod, nowMs, rate, storage: undefined })) },
       pods,
+      cgroups: new Map(),
     };
   }
   const [network, limits, nodeFs, imageFs] = await Promise.all([
@@ -129,7 +144,26 @@ async function measure(
       pods: summaries,
     },
     pods,
+    cgroups: await cgroupsOf(options, pods),
   };
+}
+
+async function cgroupsOf(
+  { machine, podCgroup, cgroups: known }: MeasureOptions,
+  pods: readonly MeasuredPod[],
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const { uid, sandbox, containers } of pods) {
+    const parent = podCgroup?.(uid);
+    if (parent !== undefined) found.set(uid, parent);
+    for (const id of [sandbox.id, ...containers.map(({ container }) => container.id)]) {
+      const cgroup = known.get(id) ?? (await machine.firstCgroup(cgroupCandidates(parent, id)));
+      if (cgroup === undefined) continue;
+      known.set(id, cgroup);
+      found.set(id, cgroup);
+    }
+  }
+  return found;
 }
 
 async function systemStats(
@@ -137,7 +171,7 @@ async function systemStats(
   rates: CpuRates,
 ): Promise<ContainerStatsSummary[]> {
   const told: ContainerStatsSummary[] = [];
-  for (const { name, cgroup, startedAtMs } of systemCgroups?.() ?? []) {
+  for (const { name, cgroup, startedAtMs } of (await systemCgroups?.()) ?? []) {
     const usage = await machine.cgroup(cgroup).catch(() => undefined);
     if (usage === undefined) continue;
     const { createdAtMs, timestampNs, usageCoreNanoSeconds, cpu, memory, swap } = usage;

@@ -110,6 +110,8 @@ const machine: Machine = {
       swap: { time },
     };
   },
+  firstCgroup: async (names) => names.find((name) => name.endsWith('/c1')),
+  ownCgroup: async () => '/agent',
   network: async () => ({ time, name: '', interfaces: [] }),
   limits: async () => ({ maxpid: 9, curproc: 3 }),
   fileSystem: async () => fs,
@@ -154,7 +156,8 @@ function provider(
     nodeName: 'node-1',
     rootDir: '/root',
     podLogsDir: '/logs',
-    systemCgroups: () => [
+    podCgroup: (uid) => `/kubepods.slice/pod${uid}`,
+    systemCgroups: async () => [
       { name: 'pods', cgroup: '/kubepods.slice' },
       { name: 'kubelet', cgroup: '/gone' },
     ],
@@ -380,7 +383,7 @@ describe('metrics', () => {
     const shape = { cpuCores: 4, memoryBytes: 8, kernelVersion: '6', version: '1' };
     const text = cadvisorMetricsText(await provider().measured(), shape, atMs);
     expect(text).toContain(
-      `container_memory_working_set_bytes{namespace="default",pod="web",container="app",image="img",name="c1",id=""} 30 ${atMs}\n`,
+      `container_memory_working_set_bytes{namespace="default",pod="web",container="app",image="img",name="c1",id="/kubepods.slice/poduid-web/c1"} 30 ${atMs}\n`,
     );
     expect(text).toMatch(/container_cpu_usage_seconds_total\{[^}]*id="\/",cpu="total"\} 7 /);
     expect(text).toContain('container_scrape_error 0\n');
