@@ -1,5 +1,8 @@
-/** The settings that this build acts on; others that a user makes are named once at start-up. */
-import type { FeatureGate } from '../config/index.js';
+/**
+ * The settings that this build acts on; others that a user makes are named once at start-up. The test beside this holds
+ * it to the sources, both ways.
+ */
+import type { FeatureGate, KubeletFlags } from '../config/index.js';
 
 export const actedOnFields: ReadonlySet<string> = new Set([
   'staticPodPath',
@@ -52,6 +55,8 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'cgroupsPerQOS',
   'enforceNodeAllocatable',
   'podPidsLimit',
+  'kubeletCgroups',
+  'systemCgroups',
   'failSwapOn',
   'oomScoreAdj',
   'podCIDR',
@@ -89,6 +94,26 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'eventBurst',
   'kubeAPIQPS',
   'kubeAPIBurst',
+  'allowedUnsafeSysctls',
+  'cgroupDriver',
+  'evictionHard',
+  'memoryReservationPolicy',
+  // The configuration itself makes other settings of these.
+  'mergeDefaultEvictionSettings',
+  'reservedSystemCPUs',
+]);
+
+/** Flags without a field that are accepted and do nothing. */
+export const inertFlags: ReadonlySet<keyof KubeletFlags> = new Set<keyof KubeletFlags>([
+  'housekeepingIntervalMs',
+  'experimentalMounterPath',
+]);
+
+/** Those that mean something to a node of a cluster only. */
+export const clusterFlags: ReadonlySet<keyof KubeletFlags> = new Set<keyof KubeletFlags>([
+  'nodeLabels',
+  'cloudProvider',
+  'bootstrapKubeconfig',
 ]);
 
 /** The gates that this build reads. What any other gate stands for is as that gate has it by default, or not there. */

@@ -3,7 +3,13 @@ import { type Clock, systemClock } from '../async/index.js';
 import { type KubeApi, withLateRights } from '../kube/client/index.js';
 import type { Node } from '../kube/index.js';
 import type { StatusFacts } from '../node/index.js';
-import { ApiClaims, ApiObjectStore, ApiRuntimeClasses, ApiServices } from '../pods/api-objects/index.js';
+import {
+  ApiClaims,
+  ApiObjectStore,
+  ApiRuntimeClasses,
+  ApiServices,
+  ApiTrustBundles,
+} from '../pods/api-objects/index.js';
 import { ApiEventRecorder } from '../pods/events/index.js';
 import { ApiMirrorPods } from '../pods/mirror/index.js';
 import { ApiSource } from '../pods/sources/api.js';
@@ -12,6 +18,7 @@ import { PodStartLatency, statusSyncDuration } from '../pods/status/api-sync-sta
 import { Timeline } from '../timeline/index.js';
 import { apiTokenRequests } from '../volumes/tokens/api-token-requests.js';
 import { CachedServiceAccountTokens } from '../volumes/tokens/index.js';
+import { CachedTrustBundles } from '../volumes/trust-bundles/index.js';
 import type { ClusterMember, KubeletInside } from './cluster-seam.js';
 import type { KubeletContext } from './context.js';
 import { createKubelet } from './create.js';
@@ -69,6 +76,12 @@ export async function createClusterKubelet(
   });
   const services = new ApiServices(shared);
   const runtimeClasses = new ApiRuntimeClasses(shared);
+  const bundles = new ApiTrustBundles({ ...shared, onChange: () => trustBundles.invalidate() });
+  const trustBundles = new CachedTrustBundles({
+    clock,
+    source: bundles,
+    maxPods: given.config?.maxPods ?? 110,
+  });
   const mirrors = new ApiMirrorPods({
     ...shared,
     // The cluster's own object: a mirror is owned by it.
@@ -116,6 +129,7 @@ export async function createClusterKubelet(
       },
       startPods: (tasks) => {
         tasks.start('the statuses of pods', (signal) => sync.run(signal));
+        tasks.start('the trust bundles of the cluster', (signal) => bundles.run(signal));
         tasks.start('the runtime classes of the cluster', (signal) => runtimeClasses.run(signal));
       },
       mirrorSeen: (staticPod) => sync.refresh(staticPod.metadata.uid ?? ''),
@@ -129,6 +143,7 @@ export async function createClusterKubelet(
     objects,
     claims: new ApiClaims({ api: apiOfPods }),
     tokens: new CachedServiceAccountTokens({ clock, requestToken: apiTokenRequests(apiOfPods), ...random }),
+    trustBundles,
     runtimeClasses,
     services,
     mirrors,

@@ -23,6 +23,7 @@ export function createCollectors(
     pullRecords,
     allSourcesReady,
     observed,
+    mountedImages,
   }: {
     readonly podStates: PodStates;
     readonly remover: ContainerRemover;
@@ -32,6 +33,8 @@ export function createCollectors(
     readonly allSourcesReady: () => boolean;
     /** What was last seen of a pod. */
     readonly observed: (podUid: string) => ObservedPodStatus | undefined;
+    /** Images that are mounted as volumes; undefined while nobody knows. */
+    readonly mountedImages: () => ReadonlySet<string> | undefined;
   },
 ): Collectors {
   const { options, config, cri, clock, timeline, metrics, nodeName, podLogsDir, containerLogsDir } = context;
@@ -64,6 +67,7 @@ export function createCollectors(
         minAgeMs: config.imageMinimumGCAge,
         maxAgeMs: config.imageMaximumGCAge,
       },
+      mountedImages,
       onRemoved: (reason) => metrics.imagesCollected.inc({ reason }),
       ...(pullRecords === undefined ? {} : { onFreed: (sinceMs, kept) => pullRecords.prune(sinceMs, kept) }),
     }),

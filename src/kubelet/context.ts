@@ -7,10 +7,11 @@ import {
   resolveFeatureGates,
 } from '../config/index.js';
 import { abortableCri, type CriRuntime, checkedCri } from '../cri/index.js';
-import { type Host, linuxHost } from '../host/index.js';
+import { type DurableFiles, type Host, linuxHost } from '../host/index.js';
 import { Registry } from '../metrics/index.js';
 import { type HostFacts, readHostFacts } from '../runtime/config/index.js';
 import { Timeline } from '../timeline/index.js';
+import { recordedDurableFiles } from './durable-files.js';
 import { createMetrics, type KubeletMetrics } from './metrics.js';
 import type { KubeletOptions } from './options.js';
 
@@ -27,6 +28,8 @@ export interface KubeletContext {
   readonly host: HostFacts;
   /** Its files and mounts. */
   readonly machine: Host;
+  /** What must be found again after a crash is written through this. */
+  readonly durable: DurableFiles;
   /** Every call has its deadline, its answer is checked and it is counted; all end with the kubelet. */
   readonly cri: CriRuntime;
   readonly stopping: AbortController;
@@ -50,6 +53,8 @@ export async function readContext(options: KubeletOptions): Promise<KubeletConte
     clock,
     onCall: metrics.criCall,
   });
+  const timeline = options.timeline ?? new Timeline({ clock });
+  const machine = options.machine ?? linuxHost();
   return {
     options,
     nodeName,
@@ -57,11 +62,12 @@ export async function readContext(options: KubeletOptions): Promise<KubeletConte
     config,
     gates,
     clock,
-    timeline: options.timeline ?? new Timeline({ clock }),
+    timeline,
     registry,
     metrics,
     host: options.host ?? (await readHostFacts()),
-    machine: options.machine ?? linuxHost(),
+    machine,
+    durable: recordedDurableFiles({ files: machine.files, clock, timeline, nodeName }),
     cri: abortableCri(checked, stopping.signal),
     stopping,
     random: options.random ?? Math.random,

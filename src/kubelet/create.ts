@@ -13,9 +13,10 @@ import {
   StatusManager,
 } from '../pods/index.js';
 import { containerRemover, OwnRemovals } from '../runtime/gc/index.js';
+import { mountedImages } from '../runtime/images/index.js';
 import { criEvents, Pleg, type PodLifecycleEvent } from '../runtime/pleg/index.js';
 import { ActuatedResources } from '../runtime/resize/index.js';
-import { UserNamespaces } from '../runtime/userns/index.js';
+import { idMappingsInForce, UserNamespaces } from '../runtime/userns/index.js';
 import { cleanOrphanedPods } from '../volumes/index.js';
 import { rejectionLabel } from './admission.js';
 import { createCollectors } from './collectors.js';
@@ -102,6 +103,8 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     ? new UserNamespaces({
         rootDir,
         timeline,
+        store: context.durable,
+        inForce: (uid) => idMappingsInForce(cri, uid),
         idsPerPod: config.userNamespaces?.idsPerPod ?? 65_536,
         blocks: config.maxPods,
         isSupported: (handler) =>
@@ -109,8 +112,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       })
     : undefined;
   const actuated = new ActuatedResources({
-    rootDir: context.podDirectories ? rootDir : undefined,
-    timeline,
+    checkpoint: context.podDirectories ? { rootDir, store: context.durable } : undefined,
   });
   const runtime = createRuntimeManager(context, {
     podStates,
@@ -132,6 +134,10 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     observed: (uid) => {
       const known = pleg.cache.peek(uid);
       return 'status' in known ? known.status : undefined;
+    },
+    mountedImages: () => {
+      const seen = pleg.cache.statuses();
+      return seen && mountedImages(seen, pods.list());
     },
   });
   const startWithRuntime = runtimeStart(modules, tasks, (signal) => collectors.rotator.run(signal));
@@ -197,6 +203,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     reasons,
     volumes,
     networkError: () => check.networkError,
+    releaseUserNamespace: users && ((uid) => users.release(uid)),
     isTerminationRequested: podStates.isTerminationRequested,
     makePodDirectories: async (uid) => {
       if (context.podDirectories) await podDirectories.make(uid);
@@ -280,6 +287,10 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     collectBackoff: () => runtime.collectBackoff(),
     podVolumesExist: (uid) => volumes.exist(uid),
     keepProbesOf: (uids) => probes.keepOnly(uids),
+    forgetOthers: (present) => {
+      timeline.boundGone(present);
+      reasons.keepOnly(present);
+    },
     observer: metrics.housekeeping,
     ...(cgroups === undefined ? {} : { cgroups }),
     ...(mirrors === undefined ? {} : { deleteMirrorsSoon: mirrorDeletions(mirrors, tasks) }),

@@ -94,6 +94,17 @@ describe('admission', () => {
   ): Partial<Pod['spec']> => ({
     containers: [{ name: 'c', image: 'i', ports: [{ containerPort: 80, hostPort, ...more }] }],
   });
+  const initPort = (hostPort: number, restartPolicy?: 'Always'): Partial<Pod['spec']> => ({
+    initContainers: [
+      {
+        name: 'i',
+        image: 'i',
+        ports: [{ containerPort: 80, hostPort }],
+        ...(restartPolicy === undefined ? {} : { restartPolicy }),
+      },
+    ],
+  });
+  const sidecarPort = (hostPort: number): Partial<Pod['spec']> => initPort(hostPort, 'Always');
   const others = (count: number): Pod[] => Array.from({ length: count }, (_, n) => pod(`o${n}`));
   it.each<[string, Admission, string | undefined]>([
     ['room left', admit([podLimit(3)], pod('a'), others(2)), undefined],
@@ -105,6 +116,21 @@ describe('admission', () => {
       'PodOSNotSupported',
     ],
     ['a host port is taken', admit([freeHostPorts], pod('a', port(80)), [pod('b', port(80))]), 'NodePorts'],
+    [
+      'a sidecar has taken the host port',
+      admit([freeHostPorts], pod('a', port(80)), [pod('b', sidecarPort(80))]),
+      'NodePorts',
+    ],
+    [
+      'a sidecar wants a host port that is taken',
+      admit([freeHostPorts], pod('a', sidecarPort(80)), [pod('b', port(80))]),
+      'NodePorts',
+    ],
+    [
+      'an init container that ends holds no port',
+      admit([freeHostPorts], pod('a', port(80)), [pod('b', initPort(80))]),
+      undefined,
+    ],
     [
       'by another protocol it is free',
       admit([freeHostPorts], pod('a', port(80)), [pod('b', port(80, { protocol: 'UDP' }))]),

@@ -1,5 +1,5 @@
 /** Refuses pods whose host ports are taken by other pods of the node. */
-import type { Pod } from '../kube/index.js';
+import { isSidecar, type Pod } from '../kube/index.js';
 import type { AdmissionHandler } from './admission.js';
 
 interface HostPort {
@@ -9,7 +9,9 @@ interface HostPort {
 }
 
 function hostPorts(pod: Pod): HostPort[] {
-  return pod.spec.containers.flatMap((container) =>
+  const { containers, initContainers = [] } = pod.spec;
+  // Only containers that stay hold ports: regular ones and sidecars.
+  return [...initContainers.filter(isSidecar), ...containers].flatMap((container) =>
     (container.ports ?? []).flatMap(({ hostPort, hostIP, protocol }) =>
       hostPort === undefined || hostPort === 0
         ? []

@@ -29,6 +29,8 @@ export interface HousekeepingOptions {
   readonly podVolumesExist: (uid: string) => boolean;
   /** Stops the probes of pods that cannot be running. */
   readonly keepProbesOf?: (uids: ReadonlySet<string>) => void;
+  /** Told which pods the node has: those that are configured and those that are still being stopped. */
+  readonly forgetOthers?: (present: ReadonlySet<string>) => void;
 }
 
 /** Told of the counts of each pass. */
@@ -100,6 +102,7 @@ export class Housekeeping {
     });
     await this.#cleanCgroups(cgroupPods, possiblyRunning);
     this.#options.collectBackoff();
+    this.#options.forgetOthers?.(new Set([...uids, ...known.keys()]));
   }
 
   async #listCgroups(): Promise<readonly string[]> {

@@ -24,8 +24,19 @@ export interface ImageParts {
 }
 
 export function createImageParts(context: KubeletContext): ImageParts {
-  const { options, config, gates, cri, clock, timeline, metrics, rootDir, registry, podDirectories } =
-    context;
+  const {
+    options,
+    config,
+    gates,
+    cri,
+    clock,
+    timeline,
+    metrics,
+    rootDir,
+    registry,
+    podDirectories,
+    durable,
+  } = context;
   const verifies = gates.enabled('KubeletEnsureSecretPulledImages');
   let plugins: readonly CredentialPlugin[] = [];
   const own =
@@ -44,6 +55,7 @@ export function createImageParts(context: KubeletContext): ImageParts {
       ? undefined
       : new PullRecords({
           rootDir,
+          store: durable,
           clock,
           timeline,
           policy: verificationPolicy(config.imagePullCredentialsVerificationPolicy),

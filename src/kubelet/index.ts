@@ -1,5 +1,5 @@
 /** The kubelet: everything a node agent is made of, put together. */
-export { actedOnFields, actedOnGates } from './acted-on.js';
+export { actedOnFields, actedOnGates, clusterFlags, inertFlags } from './acted-on.js';
 export type { Admission, AdmissionHandler } from './admission.js';
 export { readCgroupDriver } from './cgroup-driver.js';
 export { createKubelet } from './create.js';

@@ -7,6 +7,7 @@ import {
   type PatientTurn,
   sleep,
   TimedOut,
+  throwIfCancelled,
 } from '../async/index.js';
 import type { ObservedPod, ObservedPodStatus } from '../cri/index.js';
 import {
@@ -26,7 +27,7 @@ import {
   type StatusManager,
 } from '../pods/status/index.js';
 import {
-  networkNotReady,
+  NetworkNotReady,
   type PodSyncer,
   type SyncOutcome,
   type SyncRequest,
@@ -79,6 +80,8 @@ export interface KubeletPodSyncerOptions {
   readonly preparationsAtOnce: number;
   readonly observer?: SyncerObserver;
   readonly cgroups?: PodCgroups;
+  /** Gives back the user ids of a pod that has ended. */
+  readonly releaseUserNamespace?: ((uid: string) => Promise<void>) | undefined;
   readonly mirrors?: MirrorPods;
   readonly probes?: PodProbes;
 }
@@ -118,9 +121,9 @@ export class KubeletPodSyncer implements PodSyncer {
 
     const noNetwork = networkError();
     if (noNetwork !== undefined && !isHostNetwork(pod)) {
-      const message = `${networkNotReady}: ${noNetwork}`;
-      this.#warn(pod, 'NetworkNotReady', message);
-      throw new Error(message);
+      const error = new NetworkNotReady(noNetwork);
+      this.#warn(pod, 'NetworkNotReady', error.message);
+      throw error;
     }
     if (observed.sandboxes.length > 0) return this.#bringUp(request, status);
     return this.#preparations.run((turn) => this.#bringUp(request, status, turn), { signal });
@@ -159,6 +162,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const failure = syncError(result);
     if (failure !== undefined) {
       if (result.steps.length > 0) requestRelist(uid);
+      throwIfCancelled(signal);
       await this.#reportFailedSync(pod, result.sandboxCreated ? undefined : observed);
       throw failure;
     }
@@ -193,6 +197,7 @@ export class KubeletPodSyncer implements PodSyncer {
     status,
     graceSeconds,
     statusOverride,
+    signal,
   }: TerminatingRequest): ReturnType<PodSyncer['syncTerminatingPod']> {
     const { clock, statuses, observedSince, generateStatus, probes } = this.#options;
     const { uid = '' } = pod.metadata;
@@ -200,7 +205,7 @@ export class KubeletPodSyncer implements PodSyncer {
     statusOverride?.(reported);
     statuses.set(pod, reported);
     probes?.stopLivenessAndStartup(pod);
-    await this.#kill(pod, status, graceSeconds, 'error killing terminating pod');
+    await this.#kill(pod, status, graceSeconds, signal);
     probes?.remove(pod);
 
     const settledAtMs = clock.monotonic();
@@ -255,6 +260,7 @@ export class KubeletPodSyncer implements PodSyncer {
     while (volumes.exist(uid)) await sleep(clock, volumesGonePollMs, signal);
     objects?.unregisterPod(pod);
     await cgroups?.destroy(pod);
+    await this.#options.releaseUserNamespace?.(uid);
     // They were seen to have died before the pod was known to have ended, when they could still be needed.
     this.#options.removeDeadContainers(uid);
     statuses.terminate(pod);
@@ -264,13 +270,13 @@ export class KubeletPodSyncer implements PodSyncer {
     pod: Pod,
     observed: ObservedPodStatus,
     graceSeconds: number | undefined,
-    what: string,
+    signal: AbortSignal,
   ): Promise<void> {
-    const failure = syncError(await this.#options.runtime.killPod(pod, observed, graceSeconds));
+    const failure = syncError(await this.#options.runtime.killPod(pod, observed, graceSeconds, { signal }));
     if (failure === undefined) return;
     if (!this.#options.isStopping())
       this.#warn(pod, 'FailedKillPod', `error killing pod: ${failure.message}`);
-    throw new Error(`${what}: ${failure.message}`, { cause: failure });
+    throw new Error(`error killing terminating pod: ${failure.message}`, { cause: failure });
   }
 
   /** Makes sure that the pod has its cgroup. A pod that ran without one is killed first, as nothing bounded it. */

@@ -73,7 +73,7 @@ export function createRuntimeManager(
     podLogsDir,
     observer: runtimeObserver(metrics),
     runtimeHandler: runtimeHandlerOf(options.runtimeClasses),
-    terminationMessage,
+    terminationMessage: (status) => terminationMessage({ rootDir: context.rootDir }, status),
     ...(containerLogsDir === undefined ? {} : { containerLogsDir }),
     hooks:
       options.hooks ??

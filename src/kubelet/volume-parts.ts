@@ -4,7 +4,7 @@ import type { ObjectStore, ResourceList } from '../kube/index.js';
 import type { Registry } from '../metrics/index.js';
 import { podRef } from '../timeline/index.js';
 import {
-  runDiskTool,
+  diskTools,
   VolumeManager,
   type VolumeObserver,
   type VolumePods,
@@ -53,7 +53,7 @@ export function createVolumes(context: KubeletContext, surroundings: VolumeSurro
         ? { trustBundles }
         : {}),
       // Programs of this machine can do nothing for another.
-      ...(options.machine === undefined ? { runDiskTool } : {}),
+      ...(options.machine === undefined ? { runDiskTool: diskTools(clock) } : {}),
       warn: (pod, reason, message) => timeline.event(podRef(pod), 'Warning', reason, message),
     }),
     node: () => ({ name: nodeName, labels: options.node?.()?.metadata.labels ?? labels }),
