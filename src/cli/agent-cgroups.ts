@@ -30,6 +30,8 @@ export interface AgentCgroupsParts {
 export interface AgentCgroups {
   readonly pods: KubeletCgroups;
   readonly modules: KubeletModules;
+  /** The cgroup that all pods are in. */
+  readonly podsCgroup: string;
   /** Awaits what goes on in the background. */
   stop(): Promise<void>;
 }
@@ -98,6 +100,7 @@ function qosCgroups({ loaded, host, nodeName, timeline, registry }: AgentCgroups
         tasks.start('the cgroups of all pods', (signal) => node.run(signal));
       },
     },
+    podsCgroup: names.pods,
     stop: () => pods.stop(),
   };
 }
@@ -143,6 +146,7 @@ function oneCgroup(root: string): AgentCgroups | undefined {
       resize: () => {},
     },
     modules: {},
+    podsCgroup: root,
     stop: async () => {},
   };
 }

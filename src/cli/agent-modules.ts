@@ -2,7 +2,7 @@
 import { systemClock } from '../async/index.js';
 import type { LoadedConfiguration } from '../config/index.js';
 import type { KubeletModules } from '../kubelet/index.js';
-import { OomWatcher, openKernelLog, PacketRules, runPacketCommand } from '../node/index.js';
+import { OomWatcher, openKernelLog, PacketRules, packetCommands } from '../node/index.js';
 import type { Timeline } from '../timeline/index.js';
 
 /** On a machine without a cluster nobody looks for the node's chains, so they are made there only when asked for by name. */
@@ -21,7 +21,7 @@ export function agentModules(
     ...(makesChains
       ? {
           packetRules: async (tasks) => {
-            const rules = new PacketRules({ clock, timeline, run: runPacketCommand });
+            const rules = new PacketRules({ clock, timeline, run: packetCommands(clock) });
             tasks.start('the packet rules', (signal) => rules.run(signal));
           },
         }

@@ -16,6 +16,7 @@ export interface ServerParts {
   readonly timeline: Timeline;
   readonly stats: StatsProvider;
   readonly setVerbosity: (verbosity: number) => void;
+  readonly flushLog: () => Promise<void>;
 }
 
 /** A node without a cluster has its main port only when somebody asks for it by name. */
@@ -24,12 +25,12 @@ export function servesMainPort({ config, standalone, explicit }: LoadedConfigura
 }
 
 export async function startListeners(given: Kubelet, parts: ServerParts): Promise<Listener[]> {
-  const { loaded, timeline, stats } = parts;
+  const { loaded, timeline, stats, flushLog } = parts;
   const { address, readOnlyPort, healthzBindAddress, healthzPort } = loaded.config;
   const listeners: Listener[] = [];
   if (readOnlyPort > 0) {
     const kubelet = { ...given, stats };
-    const options = { address, port: readOnlyPort, timeline, version: kubernetesVersion };
+    const options = { address, port: readOnlyPort, timeline, version: kubernetesVersion, flushLog };
     listeners.push(await taken('readOnlyPort', options, () => startReadOnly(kubelet, options)));
   }
   if (healthzPort > 0) {
@@ -42,7 +43,7 @@ export async function startMainPort(
   kubelet: Kubelet,
   parts: ServerParts & { readonly api: KubeApi | undefined; readonly serving: ServingCertificate },
 ): Promise<Listener> {
-  const { loaded, timeline, stats, api, serving, setVerbosity } = parts;
+  const { loaded, timeline, stats, api, serving, setVerbosity, flushLog } = parts;
   const { config, featureGates: gates, flags } = loaded;
   const { startKubeletApi } = await import('../server/main/kubelet-api.js');
   return await taken('port', config, () =>
@@ -60,6 +61,7 @@ export async function startMainPort(
         version: kubernetesVersion,
         flags: shownFlags(flags),
         setVerbosity,
+        flushLog,
       },
     ),
   );

@@ -1,30 +1,31 @@
 /** What the agent looks at before anything runs; each refusal says what to do about it. */
-import { writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { systemClock } from '../async/index.js';
 import {
+  changedFlags,
   type FeatureGates,
+  type FoundFile,
+  guardedFiles,
   inertGates,
   inertSettings,
+  insecureSettings,
   type KubeletConfiguration,
   type LoadedConfiguration,
 } from '../config/index.js';
 import { type CriClient, connectCri } from '../cri/index.js';
-import { actedOnFields, actedOnGates, detectNodeAddress, type KubeletMetrics } from '../kubelet/index.js';
+import {
+  actedOnFields,
+  actedOnGates,
+  clusterFlags,
+  detectNodeAddress,
+  inertFlags,
+  type KubeletMetrics,
+} from '../kubelet/index.js';
 import type { HostFacts } from '../runtime/config/index.js';
 import { describeError, type Timeline } from '../timeline/index.js';
 import { StartFailure } from './start-failure.js';
 import { watchdogPeriodMs } from './watchdog.js';
-
-/** Flags that are accepted but do nothing in this build, by the name that users write. */
-const inertFlags = { runtimeCgroups: '--runtime-cgroups' } as const;
-
-/** Those that mean something to a cluster only. */
-const clusterFlags = {
-  nodeLabels: '--node-labels',
-  cloudProvider: '--cloud-provider',
-  bootstrapKubeconfig: '--bootstrap-kubeconfig',
-} as const;
 
 /** Throws when this build cannot do what the command line asks for. */
 export function refuseImpossible({ standalone, flags, config }: LoadedConfiguration, host: HostFacts): void {
@@ -55,12 +56,12 @@ export function announce(
     void timeline.record({ kind: 'notice', what, message, level: 'warn' });
   for (const warning of warnings) warn('config.warning', warning);
   const inert = inertSettings(explicit, actedOnFields);
-  const withoutEffect = { ...inertFlags, ...(standalone ? clusterFlags : {}) };
-  const givenFlags = Object.entries(withoutEffect)
-    // The tables' keys are names of flags.
-    .filter(([key]) => Object.keys(flags[key as keyof typeof clusterFlags]).length > 0)
-    .map(([, name]) => name);
-  const ignored = [...inert.paths, ...inertGates(config.featureGates, actedOnGates), ...givenFlags];
+  const ineffective = new Set([...inertFlags, ...(standalone ? clusterFlags : [])]);
+  const ignored = [
+    ...inert.paths,
+    ...inertGates(config.featureGates, actedOnGates),
+    ...changedFlags(flags, ineffective),
+  ];
   if (ignored.length > 0)
     warn('config.inert', `settings without effect in this build: ${ignored.join(', ')}`);
   const uid = process.getuid?.();
@@ -70,6 +71,28 @@ export function announce(
       'agent.sources',
       'no source of pods is configured: set staticPodPath or staticPodURL. Pods that the runtime still has are stopped',
     );
+  }
+}
+
+/** Names each setting in force that opens the node further than it must, one line each. */
+export async function announceInsecure(
+  loaded: LoadedConfiguration,
+  servesMainPort: boolean,
+  timeline: Timeline,
+): Promise<void> {
+  const files: FoundFile[] = [];
+  for (const file of guardedFiles(loaded)) {
+    // One that is not there is told of by whoever needs it.
+    const found = await stat(file.path).catch(() => undefined);
+    if (found !== undefined) files.push({ ...file, mode: found.mode, uid: found.uid });
+  }
+  for (const { field, value, severity, risk, fix } of insecureSettings(loaded, { servesMainPort, files })) {
+    timeline.record({
+      kind: 'notice',
+      what: 'config.insecure',
+      message: `${field} is ${value}: ${risk}; ${fix}`,
+      level: severity === 'advice' ? 'info' : 'warn',
+    });
   }
 }
 

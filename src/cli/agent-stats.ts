@@ -1,6 +1,7 @@
 /** The agent's statistics: those of the runtime and the machine, and of volumes, which are measured in the background. */
 import { systemClock, type TaskGroup } from '../async/index.js';
 import type { KubeletConfiguration } from '../config/index.js';
+import type { Pod } from '../kube/index.js';
 import type { Kubelet } from '../kubelet/index.js';
 import {
   linuxMachine,
@@ -8,6 +9,7 @@ import {
   type StatsProvider,
   type StatsProviderOptions,
   statsProvider,
+  systemCgroups,
   VolumeUsages,
   volumeMeasures,
 } from '../resources/stats/index.js';
@@ -16,12 +18,15 @@ export interface AgentStatsParts {
   readonly cri: StatsProviderOptions['cri'];
   readonly config: KubeletConfiguration;
   readonly rootDir: string;
+  readonly runtimeCgroups: string;
+  /** The cgroups of pods; absent where pods have none. */
+  readonly cgroups: { parentOf(pod: Pod): string; readonly podsCgroup: string } | undefined;
 }
 
 /** A period of zero or less leaves volumes out. */
 export function agentStats(
   kubelet: Kubelet,
-  { cri, config, rootDir }: AgentStatsParts,
+  { cri, config, rootDir, runtimeCgroups, cgroups }: AgentStatsParts,
   tasks: TaskGroup,
 ): StatsProvider {
   const { nodeName, timeline, registry } = kubelet;
@@ -51,6 +56,19 @@ export function agentStats(
     rootDir,
     podLogsDir: config.podLogsDir,
     volumesOf: (uid) => volumes.of(uid),
+    podCgroup: (uid) => {
+      const pod = cgroups && kubelet.pods().find(({ metadata }) => metadata.uid === uid);
+      return pod && cgroups.parentOf(pod);
+    },
+    systemCgroups: async () =>
+      systemCgroups({
+        kubeletCgroups: config.kubeletCgroups,
+        runtimeCgroups,
+        systemCgroups: config.systemCgroups,
+        ownCgroup: await machine.ownCgroup(),
+        startedAtMs: Date.now() - process.uptime() * 1000,
+        podsCgroup: cgroups?.podsCgroup,
+      }),
     timeline,
   });
 }

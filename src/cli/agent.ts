@@ -26,6 +26,7 @@ import { agentModules } from './agent-modules.js';
 import { servesMainPort, startListeners, startMainPort } from './agent-server.js';
 import {
   announce,
+  announceInsecure,
   chooseNodeName,
   connectRuntime,
   hostAddresses,
@@ -85,9 +86,10 @@ async function serve(loaded: LoadedConfiguration, host: HostFacts): Promise<numb
   refuseImpossible(loaded, host);
   const nodeName = chooseNodeName(flags.hostnameOverride);
   const watchdogMs = readWatchdog();
-  const { timeline, setVerbosity } = loggedTimeline(config);
+  const { timeline, setVerbosity, flush, close } = loggedTimeline(config);
   const ring = keepOnDisk(timeline, path.join(path.resolve(flags.rootDir), 'timeline'));
   announce(loaded, timeline);
+  await announceInsecure(loaded, servesMainPort(loaded), timeline);
   await setOomScore(config.oomScoreAdj, timeline);
   const registry = new Registry();
   registerProcessMetrics(registry);
@@ -103,6 +105,7 @@ async function serve(loaded: LoadedConfiguration, host: HostFacts): Promise<numb
     signals,
     watchdogMs,
     setVerbosity,
+    flushLog: flush,
   };
   try {
     const cluster = loaded.standalone ? undefined : await enterCluster(parts);
@@ -114,7 +117,8 @@ async function serve(loaded: LoadedConfiguration, host: HostFacts): Promise<numb
     }
   } finally {
     signals.release();
-    ring.close();
+    await ring.close();
+    await close();
   }
 }
 
@@ -129,6 +133,7 @@ interface AgentParts {
   readonly watchdogMs: number | undefined;
   /** Changes how much is logged from now on. */
   readonly setVerbosity: (verbosity: number) => void;
+  readonly flushLog: () => Promise<void>;
 }
 
 async function runWith(parts: AgentParts, cluster: OpenCluster | undefined): Promise<number> {
@@ -180,8 +185,19 @@ async function runNode(
     cluster === undefined
       ? await createKubelet(options)
       : await clusterKubelet(options, parts, cluster, serving);
-  const stats = agentStats(kubelet, { cri: checked, config, rootDir: options.rootDir }, tasks);
-  const server = { loaded, timeline, stats, setVerbosity: parts.setVerbosity };
+  const stats = agentStats(
+    kubelet,
+    {
+      cri: checked,
+      config,
+      rootDir: options.rootDir,
+      runtimeCgroups: flags.runtimeCgroups,
+      cgroups: cgroups && { parentOf: (pod) => cgroups.pods.parentOf(pod), podsCgroup: cgroups.podsCgroup },
+    },
+    tasks,
+  );
+  const { setVerbosity, flushLog } = parts;
+  const server = { loaded, timeline, stats, setVerbosity, flushLog };
   const listeners: Listener[] = [];
   try {
     if (serving !== undefined) {

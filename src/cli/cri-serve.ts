@@ -6,6 +6,7 @@ import { type CriRuntime, serveCri, socketPathOfEndpoint } from '../cri/index.js
 import { type CommandSpec, commandHelp } from './client/command.js';
 import { parseFlags } from './client/flags.js';
 import { UsageError } from './client/usage-error.js';
+import { ignoreOutputErrors } from './log-writer.js';
 import { catchEndRequests } from './run/run-signals.js';
 import { stateFolders } from './run/state.js';
 
@@ -79,6 +80,7 @@ interface ServeOptions {
 }
 
 async function serve({ runtime: name, listen, 'root-dir': rootDir }: ServeOptions): Promise<number> {
+  ignoreOutputErrors();
   const folders = stateFolders();
   const socketPath = listen === undefined ? path.join(folders.runtimeDir, 'cri.sock') : socketPathOf(listen);
   const runtime = await openRuntime(name, rootDir ?? path.join(folders.dataDir, '..', 'cri'));

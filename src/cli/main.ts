@@ -1,5 +1,7 @@
 /** The command line's entry: finds the command and loads only what it needs. */
 import { setFlagsFromString } from 'node:v8';
+import { keepInspectorShut } from './inspector.js';
+import { v8Flags } from './v8-flags.js';
 
 const overview = `nodelet runs the pods of one Kubernetes node.
 
@@ -30,11 +32,12 @@ Examples:
   nodelet agent --pod-manifest-path /etc/kubernetes/manifests
 `;
 
-/** An agent lives long beside the pods of a node, so memory counts for more than the last bit of speed. */
+function setV8Flags(scope: 'everyCommand' | 'agent'): void {
+  for (const flag of v8Flags(process.versions.node, scope)) setFlagsFromString(flag);
+}
+
 async function agent(argv: readonly string[]): Promise<number> {
-  setFlagsFromString('--semi-space-growth-factor=1');
-  // Code that runs in bursts is not worth optimizing as soon as V8 would: the work competes with the pods being started.
-  setFlagsFromString('--interrupt-budget=1500000');
+  setV8Flags('agent');
   const { runAgent } = await import('./agent.js');
   return runAgent(argv);
 }
@@ -86,4 +89,6 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
+await keepInspectorShut();
+setV8Flags('everyCommand');
 process.exitCode = await main(process.argv.slice(2));

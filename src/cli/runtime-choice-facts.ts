@@ -31,7 +31,7 @@ export async function readRuntimeFacts(
     isRoot: process.getuid?.() === 0,
     sockets: needsSockets ? await Promise.all(usualSockets.map(lookAtSocket)) : [],
     missingPrograms: programs.filter((_, index) => found[index] === undefined),
-    hasNetworkPlugins: (await findNetworkPlugins()) !== undefined && (await hasIptables()),
+    missingNetworkPackages: await missingNetworkPackages(),
   };
 }
 
@@ -44,9 +44,14 @@ export async function findNetworkPlugins(): Promise<string | undefined> {
   return undefined;
 }
 
-/** The plugins call it to let pods reach beyond the machine. */
-async function hasIptables(): Promise<boolean> {
-  return (await findProgram('iptables')) !== undefined;
+async function missingNetworkPackages(): Promise<string[]> {
+  const plugins = await findNetworkPlugins();
+  // The plugins call it to let pods reach beyond the machine.
+  const iptables = await findProgram('iptables');
+  return [
+    ...(plugins === undefined ? ['containernetworking-plugins'] : []),
+    ...(iptables === undefined ? ['iptables'] : []),
+  ];
 }
 
 async function findProgram(name: string): Promise<string | undefined> {

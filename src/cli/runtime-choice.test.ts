@@ -14,7 +14,7 @@ const bare: RuntimeFacts = {
   isRoot: true,
   sockets: [containerd('absent'), crio('absent')],
   missingPrograms: [],
-  hasNetworkPlugins: true,
+  missingNetworkPackages: [],
 };
 const without = { missingPrograms: ['containerd', 'runc'] };
 
@@ -64,9 +64,21 @@ describe('chooseRuntime', () => {
     ],
     [
       'no network plugins',
-      { hasNetworkPlugins: false },
+      { missingNetworkPackages: ['containernetworking-plugins'] },
       'containerd hostNetwork',
-      /install containernetworking-plugins/,
+      /share the machine's network: install containernetworking-plugins to give each its own address$/,
+    ],
+    [
+      'network plugins without the program that they call',
+      { missingNetworkPackages: ['iptables'] },
+      'containerd hostNetwork',
+      /install iptables to give/,
+    ],
+    [
+      'neither network plugins nor the program that they call',
+      { missingNetworkPackages: ['containernetworking-plugins', 'iptables'] },
+      'containerd hostNetwork',
+      /install containernetworking-plugins, iptables to give/,
     ],
     [
       'root without containerd',
@@ -76,6 +88,12 @@ describe('chooseRuntime', () => {
     ],
     ['root without one program', { missingPrograms: ['runc'] }, 'process', /runc is not installed/],
     ['ctr comes with containerd', { missingPrograms: ['ctr'] }, 'process', /install containerd$/],
+    [
+      'a package is named once, whatever number of its programs is missing',
+      { missingPrograms: ['containerd', 'runc', 'ctr'] },
+      'process',
+      /and containerd, runc and ctr are not installed; for real containers, install containerd, runc$/,
+    ],
     [
       'not root, containerd installed',
       { isRoot: false },

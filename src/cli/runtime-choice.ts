@@ -21,7 +21,8 @@ export interface RuntimeFacts {
   readonly sockets: readonly RuntimeSocket[];
   /** Programs of a private containerd that this machine lacks. */
   readonly missingPrograms: readonly string[];
-  readonly hasNetworkPlugins: boolean;
+  /** Packages that a pod network needs and this machine lacks. */
+  readonly missingNetworkPackages: readonly string[];
 }
 
 export type RuntimeChoice =
@@ -86,7 +87,8 @@ function socketProblem({ name, path, state }: RuntimeSocket): string {
 function privateObstacle(facts: RuntimeFacts): { problem: string; remedy: string } | undefined {
   if (facts.platform !== 'linux') return { problem: 'containers need Linux', remedy: 'use a Linux machine' };
   const { missingPrograms: missing } = facts;
-  const install = `install ${missing.map((program) => packageOf(program)).join(', ')}`;
+  const packages = new Set(missing.map((program) => packageOf(program)));
+  const install = `install ${[...packages].join(', ')}`;
   if (!facts.isRoot) {
     return {
       problem: 'only root can start a containerd',
@@ -95,7 +97,12 @@ function privateObstacle(facts: RuntimeFacts): { problem: string; remedy: string
   }
   if (missing.length === 0) return undefined;
   const verb = missing.length === 1 ? 'is' : 'are';
-  return { problem: `${missing.join(' and ')} ${verb} not installed`, remedy: install };
+  return { problem: `${listed(missing)} ${verb} not installed`, remedy: install };
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+function listed(names: readonly string[]): string {
+  return names.join(', ').replace(/, ([^,]*)$/, ' and $1');
 }
 
 /** The package that has the program, where that is not its own name. */
@@ -109,11 +116,12 @@ function endpoint(address: string, what: string): RuntimeChoice {
 
 function privateContainerd(facts: RuntimeFacts, because: string): RuntimeChoice {
   const line = `runtime: a containerd of its own, ${because}`;
-  if (facts.hasNetworkPlugins) return { kind: 'containerd', podNetwork: true, line };
+  const missing = facts.missingNetworkPackages;
+  if (missing.length === 0) return { kind: 'containerd', podNetwork: true, line };
   return {
     kind: 'containerd',
     podNetwork: false,
-    line: `${line}; pods share the machine's network, as there are no CNI plugins: install containernetworking-plugins to give each its own address`,
+    line: `${line}; pods share the machine's network: install ${missing.join(', ')} to give each its own address`,
   };
 }
 

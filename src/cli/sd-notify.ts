@@ -1,11 +1,20 @@
 /** Tells systemd that the service is ready, where it was started by systemd. */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { systemClock } from '../async/index.js';
+import { CommandLine, endText, plainEnvironment, runProgram } from '../programs/index.js';
 
-const timeoutMs = 5_000;
+const limitMs = 5_000;
 
 /** Node has no datagram unix sockets, so systemd's own tool speaks for this process. */
 export async function notifySystemd(state: string, env: NodeJS.ProcessEnv): Promise<void> {
-  if (env.NOTIFY_SOCKET === undefined || env.NOTIFY_SOCKET === '') return;
-  await promisify(execFile)('systemd-notify', [`--pid=${process.pid}`, state], { env, timeout: timeoutMs });
+  const { NOTIFY_SOCKET } = env;
+  if (NOTIFY_SOCKET === undefined || NOTIFY_SOCKET === '') return;
+  const line = CommandLine.of('systemd-notify').option('--pid', process.pid).operands(state);
+  const end = await runProgram(line, {
+    clock: systemClock,
+    limitMs,
+    env: plainEnvironment({ NOTIFY_SOCKET }),
+    outputLimitBytes: 64 * 1024,
+  });
+  if (end.kind === 'exited' && end.exitCode === 0) return;
+  throw new Error(`${line}: ${endText(end)}: ${end.stderr.trim()}`);
 }

@@ -2,7 +2,9 @@
 import { dirname, isAbsolute, join } from 'node:path';
 import {
   type FieldPath,
+  firstProblems,
   formatFieldPath,
+  maxProblems,
   type Position,
   parseSource,
   type SourceDocument,
@@ -115,9 +117,11 @@ export function decodeDocument(value: unknown, source?: SourceDocument, nullUnse
   const problems: string[] = [];
   const sink: DecodeSink = {
     problem: (path, text) => {
+      if (problems.length > maxProblems) return;
       problems.push(`${locate(path, source)}${formatFieldPath(path)} ${text}`);
     },
     unknownField: (path, siblings) => {
+      if (unknownFields.length > maxProblems) return;
       unknownFields.push({ path, nearest: nearestName(String(path.at(-1)), siblings) });
     },
   };
@@ -204,6 +208,7 @@ function at(file: string, position: Position): string {
 }
 
 /** One problem on the same line, several on a line each. */
-function listed(lines: readonly string[]): string {
+function listed(all: readonly string[]): string {
+  const lines = firstProblems(all, () => 'there are more problems; correct those above first');
   return lines.length === 1 ? (lines[0] ?? '') : lines.map((line) => `\n  ${line}`).join('');
 }

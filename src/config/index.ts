@@ -7,7 +7,14 @@ export { type FeatureGates, type ResolvedFeatureGates, resolveFeatureGates } fro
 export type { FeatureGate, FeatureStage } from './featuregatetable.js';
 export { configFields, type Field } from './fields.js';
 export { defaultKubeletFlags, type FlagSpec, flagSpecs, type KubeletFlags } from './flagtable.js';
-export { type InertSettings, inertGates, inertSettings } from './inert.js';
+export { changedFlags, type InertSettings, inertGates, inertSettings } from './inert.js';
+export {
+  type FoundFile,
+  guardedFiles,
+  type InsecureSetting,
+  insecureSettings,
+  type SecurityFacts,
+} from './insecure-settings.js';
 export { type LoadedConfiguration, type LoadOptions, type LoadOutcome, loadConfiguration } from './load.js';
 export type { HostFacts } from './rulecontext.js';
 export { maskedValue, maskSecrets, serializeConfiguration } from './serialize.js';

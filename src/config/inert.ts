@@ -1,6 +1,9 @@
 /** Says which settings a user made that this build does not act on, so that none is ignored in silence. */
+
+import { isDeepStrictEqual } from 'node:util';
 import { type FeatureGate, featureGateSpecs } from './featuregatetable.js';
 import { configFields } from './fields.js';
+import { defaultKubeletFlags, flagSpecs, type KubeletFlags } from './flagtable.js';
 
 export interface InertSettings {
   /** Paths in the order of the field table. */
@@ -33,6 +36,17 @@ export function inertGates(
       return spec !== undefined && spec.default !== value && !read.has(name);
     })
     .map(([name]) => `featureGates.${name}`);
+}
+
+/** Those of the flags that have another value than by default, as a user writes them. */
+export function changedFlags(flags: KubeletFlags, among: ReadonlySet<keyof KubeletFlags>): string[] {
+  return flagSpecs.flatMap(({ name, target }) =>
+    target.to === 'kubelet' &&
+    among.has(target.key) &&
+    !isDeepStrictEqual(flags[target.key], defaultKubeletFlags[target.key])
+      ? [`--${name}`]
+      : [],
+  );
 }
 
 function isActedOn(path: string, actedOn: ReadonlySet<string>): boolean {

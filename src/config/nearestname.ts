@@ -6,6 +6,8 @@ export function nearestName(wanted: string, known: Iterable<string>): string | u
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(wanted.length / 3)) + 1;
   for (const name of known) {
+    // So many letters must be added or left out at least: a very long name is compared with none.
+    if (Math.abs(name.length - wanted.length) >= bestDistance) continue;
     const distance = editDistance(folded, name.toLowerCase());
     if (distance < bestDistance) {
       best = name;

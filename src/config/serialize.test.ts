@@ -3,8 +3,8 @@ import { applyDefaults, baselineConfiguration, emptySettings } from './defaults.
 import { mergePatch } from './dropins.js';
 import { resolveFeatureGates } from './featuregates.js';
 import { configFields } from './fields.js';
-import { flagSpecs } from './flagtable.js';
-import { inertGates, inertSettings } from './inert.js';
+import { defaultKubeletFlags, flagSpecs } from './flagtable.js';
+import { changedFlags, inertGates, inertSettings } from './inert.js';
 import { maskSecrets, serializeConfiguration } from './serialize.js';
 import { usage } from './usage.js';
 
@@ -139,4 +139,17 @@ describe('the field table', () => {
     const flags = configFields.flatMap((field) => field.flag ?? []);
     expect(new Set(flags).size).toBe(flags.length);
   });
+});
+
+it('changedFlags names those that have another value, and only among the given', () => {
+  const flags = {
+    ...defaultKubeletFlags,
+    runtimeCgroups: '/x',
+    nodeLabels: { a: 'b' },
+    cloudProvider: 'external',
+  };
+  expect(changedFlags(flags, new Set(['runtimeCgroups', 'nodeLabels', 'lockFile']))).toEqual([
+    '--node-labels',
+    '--runtime-cgroups',
+  ]);
 });

@@ -1,4 +1,5 @@
 /** Puts a prefix before each line of a stream, and lets lines of several streams through only whole. */
+import { ByteReader } from '../../async/index.js';
 
 const newline = 0x0a;
 /** A longer line is let through in parts: it must not fill the memory. */
@@ -6,7 +7,8 @@ const longestLineBytes = 64 << 10;
 
 export class LinePrefix {
   readonly #prefix: Buffer;
-  #pending = Buffer.alloc(0);
+  /** Of a line that has not ended. */
+  readonly #pending = new ByteReader();
   #startsLine = true;
 
   constructor(prefix: string) {
@@ -15,26 +17,22 @@ export class LinePrefix {
 
   /** The lines that this chunk completes, each behind the prefix. */
   take(chunk: Buffer): Buffer {
-    const bytes = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
     const out: Buffer[] = [];
     let start = 0;
-    for (let end = bytes.indexOf(newline); end >= 0; end = bytes.indexOf(newline, start)) {
-      this.#add(out, bytes.subarray(start, end + 1));
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      this.#pending.push(chunk.subarray(start, end + 1));
+      this.#add(out, this.#pending.takeAll());
       start = end + 1;
     }
-    this.#pending = Buffer.from(bytes.subarray(start));
-    if (this.#pending.length > longestLineBytes) {
-      this.#add(out, this.#pending);
-      this.#pending = Buffer.alloc(0);
-    }
+    if (start < chunk.length) this.#pending.push(Buffer.from(chunk.subarray(start)));
+    if (this.#pending.length > longestLineBytes) this.#add(out, this.#pending.takeAll());
     return Buffer.concat(out);
   }
 
   /** The last line, which has no end. */
   rest(): Buffer {
     const out: Buffer[] = [];
-    if (this.#pending.length > 0) this.#add(out, this.#pending);
-    this.#pending = Buffer.alloc(0);
+    if (this.#pending.length > 0) this.#add(out, this.#pending.takeAll());
     return Buffer.concat(out);
   }
 

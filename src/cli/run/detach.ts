@@ -1,10 +1,10 @@
 /** `--detach`: the same run in a process of its own that outlives the terminal. */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { errorText } from '../../async/index.js';
+import { type ChildProcess, CommandLine, inheritedEnvironment, startProgram } from '../../programs/index.js';
 import { StartFailure } from '../start-failure.js';
 import type { RunOptions } from './options.js';
 import { dataMode, defaultRunName, readRun, removeEmptyFolders, stateFolders } from './state.js';
@@ -37,11 +37,13 @@ export async function detach(options: RunOptions, argv: readonly string[]): Prom
   const log = detachedLog(options.name, folders);
   const fd = openLog(log);
   const [, script = ''] = process.argv;
-  const child = spawn(process.execPath, [...process.execArgv, script, 'run', ...argv], {
-    detached: true,
+  const line = CommandLine.given(process.execPath, [...process.execArgv, script, 'run', ...argv]);
+  const child = startProgram(line, {
+    // Manifests are named from where the user is.
+    cwd: process.cwd(),
     // What is read from standard input is read before the child says that it is up.
     stdio: [options.inputs.includes('-') ? 'inherit' : 'ignore', fd, fd, 'ipc'],
-    env: { ...process.env, [logVariable]: log },
+    env: inheritedEnvironment({ [logVariable]: log }),
   });
   closeSync(fd);
   const message = await Promise.race([firstMessage(child), once(child, 'exit').then(() => undefined)]);
@@ -76,7 +78,7 @@ function openLog(log: string): number {
   }
 }
 
-async function firstMessage(child: ReturnType<typeof spawn>): Promise<ChildMessage> {
+async function firstMessage(child: ChildProcess): Promise<ChildMessage> {
   const [message] = (await once(child, 'message')) as [ChildMessage];
   return message;
 }

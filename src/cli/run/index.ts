@@ -106,10 +106,9 @@ async function decideRuntime(options: RunOptions): Promise<Exclude<RuntimeChoice
 function survivesClosedOutput(requests: EndRequests): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      // On a full disk a line is lost, and the pods go on.
-      if (error.code === 'ENOSPC' || error.code === 'EDQUOT') return;
+      // A command in the foreground ends with its reader. By whatever else happens, such as a full disk, a line is
+      // lost, and the pods go on.
       if (error.code === 'EPIPE' || error.code === 'EIO') requests.ask('the output is closed', false);
-      else throw error;
     });
   }
 }

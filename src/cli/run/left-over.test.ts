@@ -1,7 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../async/index.js';
+import type { UnusableFile } from '../../host/index.js';
 import { isSameRuntime, notedRuntime, noteRuntime, type UsableRuntime } from './left-over.js';
 
 const onProcesses: UsableRuntime = { kind: 'process', line: '' };
@@ -18,22 +22,35 @@ describe('the runtime that a run notes for whoever comes after its crash', () =>
   it.each([onProcesses, onContainerd, { ...onContainerd, podNetwork: false }, at('unix:///a.sock')])(
     'is read as it was written: %j',
     async (choice) => {
-      await noteRuntime({ dir }, choice);
-      expect(await notedRuntime({ dir })).toEqual(choice);
+      await noteRuntime({ dir }, choice, systemClock);
+      expect(await notedRuntime({ dir }, systemClock)).toEqual(choice);
     },
   );
 
   it('is none when there is no note', async () => {
-    expect(await notedRuntime({ dir })).toBeUndefined();
+    expect(await notedRuntime({ dir }, systemClock)).toBeUndefined();
   });
 
-  it.each(['', '{"kind":"cont', 'null', '{"kind":"endpoint"}', '{"kind":"moon"}'])(
-    'is none when the note is not whole: %s',
-    async (text) => {
-      await writeFile(path.join(dir, 'runtime.json'), text);
-      expect(await notedRuntime({ dir })).toBeUndefined();
-    },
-  );
+  it.each<[string, (file: string) => unknown, string]>([
+    ['empty', (file) => writeFileSync(file, ''), 'it is empty'],
+    ['cut', (file) => writeFileSync(file, '{"kind":"cont'), 'it is not whole JSON'],
+    ['garbage', (file) => writeFileSync(file, '\0\0\0'), 'it is not whole JSON'],
+    ['no object', (file) => writeFileSync(file, 'null'), 'it is not whole JSON'],
+    ['without its endpoint', (file) => writeFileSync(file, '{"kind":"endpoint"}'), 'it names no runtime'],
+    ['of an unknown runtime', (file) => writeFileSync(file, '{"kind":"moon"}'), 'it names no runtime'],
+    ['of a future version', (file) => writeFileSync(file, '{"version":2,"kind":"process"}'), 'of version 2'],
+    ['a directory', (file) => mkdirSync(file), 'it is a directory'],
+    ['a FIFO', (file) => execFileSync('mkfifo', [file]), 'it is a fifo'],
+  ])('is none, told and set aside when the note is %s', async (_, put, reason) => {
+    const file = path.join(dir, 'runtime.json');
+    put(file);
+    const told: UnusableFile[] = [];
+    expect(await notedRuntime({ dir }, systemClock, (unusable) => told.push(unusable))).toBeUndefined();
+    expect(told).toMatchObject([{ path: file, reason: expect.stringContaining(reason) }]);
+    expect(readdirSync(dir)).toEqual([path.basename(told[0]?.movedTo ?? '')]);
+    await noteRuntime({ dir }, onProcesses, systemClock);
+    expect(await notedRuntime({ dir }, systemClock)).toEqual(onProcesses);
+  });
 });
 
 it.each<[string, UsableRuntime, UsableRuntime, boolean]>([

@@ -1,14 +1,16 @@
 /** What a run leaves when its process is killed, and the removal of all that a run has made. */
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Clock } from '../../async/index.js';
+import { DurableFiles, linuxHost, type UnusableFile } from '../../host/index.js';
 import { describeError } from '../../timeline/index.js';
 import type { RuntimeChoice } from '../runtime-choice.js';
 import { StartFailure } from '../start-failure.js';
 import { detachedLog } from './detach.js';
 import { type OpenRuntime, openRuntime } from './open-runtime.js';
 import { unmountBelow } from './remove-folders.js';
-import { type ClaimedRun, claimRun, removeEmptyFolders } from './state.js';
+import { parseObject, runFilesVersion, wrongVersionOf } from './run-record.js';
+import { type ClaimedRun, claimRun, removeEmptyFolders, warnOfUnusable } from './state.js';
 import { sweepPods } from './sweep.js';
 
 /** A choice that can be opened. */
@@ -17,31 +19,45 @@ export type UsableRuntime = Exclude<RuntimeChoice, { kind: 'impossible' }>;
 /** Beside the record of the run, so that whoever comes after a crash knows where its containers are. */
 const runtimeFile = 'runtime.json';
 
-export async function noteRuntime({ dir }: Pick<ClaimedRun, 'dir'>, choice: UsableRuntime): Promise<void> {
-  await writeFile(path.join(dir, runtimeFile), JSON.stringify(choice), { mode: 0o600 });
+export async function noteRuntime(
+  { dir }: Pick<ClaimedRun, 'dir'>,
+  choice: UsableRuntime,
+  clock: Clock,
+): Promise<void> {
+  const text = JSON.stringify({ version: runFilesVersion, ...choice });
+  await storeOf(clock).write(path.join(dir, runtimeFile), text);
 }
 
-/** The runtime of the run that was there before; undefined when it had not come so far. */
-export async function notedRuntime({ dir }: Pick<ClaimedRun, 'dir'>): Promise<UsableRuntime | undefined> {
-  let value: unknown;
-  try {
-    value = JSON.parse(await readFile(path.join(dir, runtimeFile), 'utf8'));
-  } catch (error) {
-    // None was written, or it was cut off by the crash: then nothing had been started on it.
-    if (
-      error instanceof SyntaxError ||
-      (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-    )
-      return undefined;
-    throw error;
-  }
-  if (typeof value !== 'object' || value === null || !('kind' in value)) return undefined;
-  if (value.kind === 'process') return { kind: 'process', line: '' };
-  if (value.kind === 'containerd')
-    return { kind: 'containerd', podNetwork: 'podNetwork' in value && value.podNetwork === true, line: '' };
-  if (value.kind === 'endpoint' && 'endpoint' in value && typeof value.endpoint === 'string')
-    return { kind: 'endpoint', endpoint: value.endpoint, line: '' };
-  return undefined;
+/**
+ * The runtime of the run that was there before; undefined when it had not come so far. A broken note is set aside: what
+ * the earlier run left on the runtime of this one is found all the same.
+ */
+export async function notedRuntime(
+  { dir }: Pick<ClaimedRun, 'dir'>,
+  clock: Clock,
+  onSetAside: (file: UnusableFile) => void = warnOfUnusable,
+): Promise<UsableRuntime | undefined> {
+  const found = await storeOf(clock, onSetAside).read(path.join(dir, runtimeFile), parseNote);
+  return found.kind === 'found' ? found.value : undefined;
+}
+
+function storeOf(clock: Clock, onSetAside = warnOfUnusable): DurableFiles {
+  // A write that fails is told by its caller.
+  const observer = { setAside: onSetAside, failing: () => undefined, recovered: () => undefined };
+  return new DurableFiles({ files: linuxHost().files, clock, observer });
+}
+
+/** Throws what is wrong with the text. */
+function parseNote(text: string): UsableRuntime {
+  const value = parseObject(text);
+  if (value === undefined) throw new Error('it is not whole JSON');
+  const wrongVersion = wrongVersionOf(value);
+  if (wrongVersion !== undefined) throw new Error(wrongVersion);
+  const { kind, endpoint, podNetwork } = value;
+  if (kind === 'process') return { kind, line: '' };
+  if (kind === 'containerd') return { kind, podNetwork: podNetwork === true, line: '' };
+  if (kind === 'endpoint' && typeof endpoint === 'string') return { kind, endpoint, line: '' };
+  throw new Error('it names no runtime');
 }
 
 /** Whether containers of the one are seen by the other. */
@@ -84,7 +100,7 @@ export async function cleanUp(
 /** Kills and removes all that a run has left whose process is gone. Throws a StartFailure when it is not gone. */
 export async function removeLeftOver(name: string, clock: Clock): Promise<void> {
   const claim = await claimRun(name, clock.now());
-  const choice = await notedRuntime(claim);
+  const choice = await notedRuntime(claim, clock);
   let opened: OpenRuntime | undefined;
   if (choice !== undefined) opened = await openRuntime(choice, { claim, clock, onProblem: () => undefined });
   await cleanUp(claim, opened, clock);

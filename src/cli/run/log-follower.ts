@@ -1,5 +1,5 @@
 /** Follows the logs of all containers of a run and writes them line by line behind their names. */
-import { type Clock, TaskGroup } from '../../async/index.js';
+import { BoundedMap, ByteReader, type Clock, TaskGroup } from '../../async/index.js';
 import { type CriRuntime, isNotFound } from '../../cri/index.js';
 import type { ContainerStatus, PodStatus } from '../../kube/index.js';
 import { logOptions, readContainerLogs } from '../../runtime/logs/index.js';
@@ -27,8 +27,8 @@ export class LogFollower {
   readonly #options: LogFollowerOptions;
   readonly #tasks: TaskGroup;
   /** Ids of the containers that are or were followed. */
-  readonly #seen = new Set<string>();
-  readonly #colors = new Map<string, number>();
+  readonly #seen = new BoundedMap<string, true>({ maxEntries: rememberedIds });
+  readonly #colors = new BoundedMap<string, number>({ maxEntries: rememberedIds });
 
   constructor(options: LogFollowerOptions) {
     this.#options = options;
@@ -41,11 +41,7 @@ export class LogFollower {
     for (const container of all) {
       for (const id of startedIds(container)) {
         if (this.#seen.has(id)) continue;
-        this.#seen.add(id);
-        for (const oldest of this.#seen) {
-          if (this.#seen.size <= rememberedIds) break;
-          this.#seen.delete(oldest);
-        }
+        this.#seen.set(id, true);
         const name = `${podName}/${container.name}`;
         this.#tasks.start(`reading the log of ${name}`, (signal) => this.#follow(name, id, signal));
       }
@@ -109,7 +105,7 @@ function startedIds({ state, lastState, containerID }: ContainerStatus): string[
 class Lines {
   readonly #prefix: string;
   readonly #write: (text: string) => Promise<void>;
-  #held = Buffer.alloc(0);
+  readonly #held = new ByteReader();
 
   constructor(prefix: string, write: (text: string) => Promise<void>) {
     this.#prefix = prefix;
@@ -117,16 +113,19 @@ class Lines {
   }
 
   async write(bytes: Buffer): Promise<void> {
-    const all = Buffer.concat([this.#held, bytes]);
-    const end = all.lastIndexOf(0x0a) + 1;
-    const cut = all.length - end > longestLineBytes ? all.length : end;
-    this.#held = all.subarray(cut);
-    if (cut > 0) await this.#show(all.subarray(0, cut));
+    const end = bytes.lastIndexOf(0x0a) + 1;
+    const heldBytes = end > 0 ? 0 : this.#held.length;
+    const cut = heldBytes + bytes.length - end > longestLineBytes ? bytes.length : end;
+    if (cut > 0) {
+      this.#held.push(bytes.subarray(0, cut));
+      const lines = this.#held.takeAll();
+      if (cut < bytes.length) this.#held.push(bytes.subarray(cut));
+      await this.#show(lines);
+    } else if (bytes.length > 0) this.#held.push(bytes);
   }
 
   async end(): Promise<void> {
-    const rest = this.#held;
-    this.#held = Buffer.alloc(0);
+    const rest = this.#held.takeAll();
     if (rest.length > 0) await this.#show(rest);
   }
 

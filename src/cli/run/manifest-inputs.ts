@@ -1,5 +1,6 @@
 /** Reads what the command line names: manifest files, folders of them, URLs and standard input. */
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Clock } from '../../async/index.js';
 import { errorText } from '../../async/index.js';
@@ -57,14 +58,14 @@ async function readInput(input: string, context: InputContext): Promise<Text[]> 
       { cause: error },
     );
   });
-  if (!info.isDirectory()) return [{ file: input, text: await readLimited(input) }];
+  if (!info.isDirectory()) return [{ file: input, text: await readStream(createReadStream(input)) }];
   const names = (await readdir(input)).filter((name) => !name.startsWith('.') && manifestNames.test(name));
   if (names.length === 0)
     throw new Error('there is no manifest in this folder; manifests end in .yaml, .yml or .json');
   const texts: Text[] = [];
   for (const name of names.sort()) {
     const file = path.join(input, name);
-    if ((await stat(file)).isFile()) texts.push({ file, text: await readLimited(file) });
+    if ((await stat(file)).isFile()) texts.push({ file, text: await readStream(createReadStream(file)) });
   }
   return texts;
 }
@@ -98,12 +99,6 @@ async function readUrl(url: string, { clock, signal }: InputContext): Promise<st
       'the server answered with a web page; give the address of the file itself, which pages often call "raw"',
     );
   return text;
-}
-
-async function readLimited(file: string): Promise<string> {
-  const { size } = await stat(file);
-  if (size >= manifestLimitBytes) throw tooLong();
-  return readFile(file, 'utf8');
 }
 
 async function readStream(stream: AsyncIterable<Buffer | string>): Promise<string> {

@@ -2,6 +2,7 @@
 import { editDistance, nearestName } from '../../config/nearestname.js';
 import {
   applyPodDefaults,
+  commandLimits,
   decodePods,
   InvalidManifest,
   type Pod,
@@ -59,7 +60,7 @@ export function emptyContent(): ManifestContent {
 export function readManifestText(text: string, file: string, content: ManifestContent): void {
   let documents: SourceDocument[];
   try {
-    documents = parseSource(text, file);
+    documents = parseSource(text, file, commandLimits);
   } catch (error) {
     if (!(error instanceof SyntaxProblem)) throw error;
     content.problems.push(syntaxProblem(file, error.message));

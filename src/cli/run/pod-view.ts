@@ -1,6 +1,6 @@
 /** What is shown of each pod of a run, whatever it is shown on. */
 import { isTerminalPhase } from '../../kube/index.js';
-import { explainPod, type Timeline } from '../../timeline/index.js';
+import { type Explanation, explainPod, type Timeline } from '../../timeline/index.js';
 import { type PodRow, podRow } from '../pod-row.js';
 import type { ShownPod } from './run-pods.js';
 import type { Cell } from './table.js';
@@ -35,13 +35,20 @@ export function viewPod(
       const entries = timeline.ofPod(pod.metadata.uid ?? '');
       const hasEnded = isTerminalPhase(pod.status?.phase) && pod.status?.containerStatuses !== undefined;
       const waits =
-        entries.length === 0 || hasEnded ? [] : explainPod(entries, timeline.ofNode(), nowMs).waitsFor;
+        entries.length === 0 || hasEnded ? [] : waitsOf(explainPod(entries, timeline.ofNode(), nowMs), nowMs);
       const age = pod.status?.startTime === undefined ? '' : row.age;
       // What its containers waited for counts no more once they are to end.
       const shown = state === 'there' ? waits : waits.filter((text) => !text.startsWith('container '));
       return { ...row, fullName, age, waitsFor: shown.map(shortWait).join('; ') };
     }
   }
+}
+
+/** What is on its way is worth a word only when it takes long. */
+const longMs = 10_000;
+
+function waitsOf({ waitsFor, inProgress }: Explanation, nowMs: number): readonly string[] {
+  return inProgress !== undefined && nowMs - inProgress.sinceMs >= longMs ? [inProgress.text] : waitsFor;
 }
 
 /** Without what the status says already. */

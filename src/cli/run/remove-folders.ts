@@ -21,13 +21,9 @@ export async function unmountBelow(clock: Clock, folders: readonly string[]): Pr
           (reason: unknown) => reason,
         );
         if (error === undefined) break;
-        if (!isBusy(error) || clock.monotonic() > giveUpMs) throw error;
+        if (!isHostError(error, 'EBUSY') || clock.monotonic() > giveUpMs) throw error;
         await sleep(clock, busyPollMs);
       }
     }
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return isHostError(error, 'EBUSY') || (error instanceof Error && error.message.includes('target is busy'));
 }

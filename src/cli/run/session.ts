@@ -1,5 +1,4 @@
 /** One run from its claim to its end: runtime, kubelet, local socket and view, and nothing of them left afterwards. */
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { type Clock, errorText } from '../../async/index.js';
 import { isTerminalPhase, type PodStatus } from '../../kube/index.js';
@@ -7,7 +6,8 @@ import { createKubelet, detectNodeAddress, type Kubelet } from '../../kubelet/in
 import { StandaloneObjects } from '../../pods/objects/index.js';
 import type { Listener } from '../../server/index.js';
 import { type StopRequest, startLocalServer } from '../../server/local/index.js';
-import { describeError, openDiskRing, Timeline } from '../../timeline/index.js';
+import { describeError, Timeline } from '../../timeline/index.js';
+import { keepOnDisk } from '../agent-log.js';
 import { chooseNodeName } from '../agent-start.js';
 import { StartFailure } from '../start-failure.js';
 import { failureText } from './failure-text.js';
@@ -53,7 +53,7 @@ export async function runSession(input: SessionInput): Promise<number> {
   let opened: OpenRuntime | undefined;
   try {
     await endOnOtherRuntime(input, claim);
-    await noteRuntime(claim, input.choice);
+    await noteRuntime(claim, input.choice, input.clock);
     const timeline = new Timeline({ clock: input.clock });
     opened = await openRuntime(input.choice, {
       claim,
@@ -69,8 +69,9 @@ export async function runSession(input: SessionInput): Promise<number> {
 
 /** Pods that are to be taken over can only be where this run looks for them. */
 async function endOnOtherRuntime({ choice, clock }: SessionInput, claim: ClaimedRun): Promise<void> {
-  const before = claim.takenOver ? await notedRuntime(claim) : undefined;
-  if (before === undefined || isSameRuntime(before, choice)) return;
+  // Read in any case: what is broken must be out of the way before this run writes its own.
+  const before = await notedRuntime(claim, clock);
+  if (!claim.takenOver || before === undefined || isSameRuntime(before, choice)) return;
   await sweepRuntime(before, claim, clock);
   await unmountBelow(clock, [claim.rootDir, claim.dir]);
 }
@@ -103,19 +104,8 @@ class Session {
     const { options, clock, onUp } = this.#input;
     const timeline = this.#timeline;
     const ringDir = path.join(this.#claim.rootDir, 'timeline');
-    await mkdir(ringDir, { recursive: true, mode: 0o700 });
-    const ring = openDiskRing({
-      dir: ringDir,
-      onError: (error) =>
-        void timeline.record({
-          kind: 'problem',
-          what: 'timeline.disk',
-          message: `the timeline cannot be kept in ${ringDir}; nodelet explain will not know this run`,
-          level: 'warn',
-          error,
-        }),
-    });
-    const forget = [timeline.subscribe(ring.reader), this.#followEnds()];
+    const ring = keepOnDisk(timeline, ringDir);
+    const forget = [this.#followEnds()];
     const kubelet = await this.#createKubelet();
     const view = openRunView({
       clock,
@@ -150,7 +140,7 @@ class Session {
         this.#pods.killed();
       }
       await view.close();
-      ring.close();
+      await ring.close();
     }
     return this.#verdict();
   }

@@ -1,8 +1,12 @@
-import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { UnusableFile } from '../../host/index.js';
+import { identify } from '../../runtimes/process/identity.js';
 import { badRunName, claimRun, findRun, listRuns, type StateFolders, stateFolders } from './state.js';
 
 let base: string;
@@ -101,6 +105,26 @@ describe('claimRun', () => {
     const claims = await Promise.allSettled(Array.from({ length: 8 }, () => claimRun('web', 0, folders)));
     expect(claims.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
+  it('goes to one when its record was broken, and when who took it over died, too', async () => {
+    await leaveStale('web');
+    const dir = path.join(folders.runtimeDir, 'web');
+    const file = path.join(dir, 'run.json');
+    // Whoever took it over first has died before its own record was there.
+    const stale = { pid: process.pid, processStart: 'another time' };
+    const key = createHash('sha256').update(`${stale.pid} another time`).digest('hex').slice(0, 16);
+    writeFileSync(`${file}.after-${key}`, JSON.stringify({ ...stale, processStart: 'yet another' }));
+    const claims = await Promise.allSettled(Array.from({ length: 8 }, () => claimRun('web', 0, folders)));
+    expect(claims.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(readdirSync(dir)).toEqual(['run.json']);
+    writeFileSync(file, '');
+    const told: UnusableFile[] = [];
+    const again = await Promise.allSettled(
+      Array.from({ length: 8 }, () => claimRun('web', 0, folders, (unusable) => told.push(unusable))),
+    );
+    expect(again.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(told).toHaveLength(1);
+    expect(await listRuns(folders)).toMatchObject([{ alive: true }]);
+  });
   it('takes over what a killed process left, and never trusts a pid alone', async () => {
     await leaveStale('web');
     expect(await listRuns(folders)).toMatchObject([{ name: 'web', alive: false }]);
@@ -108,6 +132,49 @@ describe('claimRun', () => {
     expect(claim.takenOver).toBe(true);
     expect(await listRuns(folders)).toMatchObject([{ alive: true }]);
     await claim.release();
+  });
+});
+
+describe('a record that cannot be used', () => {
+  it.each<[string, (file: string) => unknown, string]>([
+    ['empty', (file) => writeFileSync(file, ''), 'it is empty'],
+    ['cut', (file) => writeFileSync(file, '{"pid":12'), 'it is not whole JSON'],
+    ['garbage', (file) => writeFileSync(file, '\0\0\0'), 'it is not whole JSON'],
+    ['incomplete', (file) => writeFileSync(file, '{"pid":12}'), 'it is not the record of a run'],
+    ['of a future version', (file) => writeFileSync(file, '{"version":2}'), 'it is of version 2'],
+    ['a directory', (file) => mkdirSync(file), 'it is a directory'],
+    ['a FIFO', (file) => execFileSync('mkfifo', [file]), 'it is a fifo'],
+  ])('is told and set aside, and the run goes on: %s', async (_, put, reason) => {
+    const file = path.join(folders.runtimeDir, 'web/run.json');
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    put(file);
+    expect(await listRuns(folders)).toEqual([]);
+    const told: UnusableFile[] = [];
+    const claim = await claimRun('web', 0, folders, (unusable) => told.push(unusable));
+    expect(told).toEqual([
+      {
+        path: file,
+        movedTo: `${file}.corrupt-19700101T000000.000Z`,
+        reason: expect.stringContaining(reason),
+      },
+    ]);
+    expect(readdirSync(path.dirname(file)).sort()).toEqual([
+      'run.json',
+      'run.json.corrupt-19700101T000000.000Z',
+    ]);
+    expect(await listRuns(folders)).toMatchObject([{ name: 'web', alive: true }]);
+    await claim.release();
+    expect(existsSync(folders.runtimeDir)).toBe(false);
+  });
+
+  it('of a future version is left alone while its process lives', async () => {
+    const file = path.join(folders.runtimeDir, 'web/run.json');
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    const { pid, startTime: processStart } = identify(process.pid);
+    const text = JSON.stringify({ version: 2, pid, processStart });
+    writeFileSync(file, text);
+    await expect(claimRun('web', 0, folders)).rejects.toThrow(`is there already (pid ${pid})`);
+    expect(readFileSync(file, 'utf8')).toBe(text);
   });
 });
 

@@ -5,12 +5,14 @@
  * Each run has two folders named after it: one for what belongs to the living process (its record and its socket),
  * below the user's runtime folder, and `rootDir` for what belongs to its pods, on a disk.
  */
-import { link, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { errorText } from '../../async/index.js';
+import type { UnusableFile } from '../../host/index.js';
 import { identify, isAlive } from '../../runtimes/process/identity.js';
 import { StartFailure } from '../start-failure.js';
+import { placeRecord, type RunRecord, readRecord } from './run-record.js';
 
 /** The run that is meant when none is named. */
 export const defaultRunName = 'default';
@@ -26,15 +28,6 @@ export interface Run {
   readonly startedAt: string;
   /** False after a crash: what is left is there for `explain`, and for the next run of this name. */
   readonly alive: boolean;
-}
-
-/** The file that tells of a run. */
-interface RunRecord {
-  readonly pid: number;
-  /** Together with the pid it names one process for ever. */
-  readonly processStart: string;
-  readonly rootDir: string;
-  readonly startedAt: string;
 }
 
 export interface StateFolders {
@@ -103,15 +96,17 @@ export async function findRun(name?: string, folders: StateFolders = stateFolder
 export async function readRun(folders: StateFolders, name: string): Promise<Run | undefined> {
   if (badRunName(name) !== undefined) return undefined;
   const dir = path.join(folders.runtimeDir, name);
-  const record = await readRecord(path.join(dir, recordFile));
-  if (record === undefined) return undefined;
+  const read = await readRecord(path.join(dir, recordFile));
+  // Nobody can be found by a broken record; the next run of the name sets it aside.
+  if (read.kind !== 'found') return undefined;
+  const { record } = read;
   return {
     name,
     pid: record.pid,
     socketPath: path.join(dir, socketFile),
     rootDir: record.rootDir,
     startedAt: record.startedAt,
-    alive: await isAlive({ pid: record.pid, startTime: record.processStart }),
+    alive: await isAlive(read.process),
   };
 }
 
@@ -124,11 +119,18 @@ export interface ClaimedRun extends Run {
   release(): Promise<void>;
 }
 
+/** Tells the user of a file that a run has found broken. */
+export function warnOfUnusable({ path: file, movedTo, reason }: UnusableFile): void {
+  const place = movedTo === undefined ? 'it could not be moved away' : `it is kept as ${movedTo}`;
+  process.stderr.write(`warning: ${file} cannot be used: ${reason}; ${place} until the run ends\n`);
+}
+
 /** Makes this process the run of that name. Throws a StartFailure when another one is. */
 export async function claimRun(
   name: string,
   nowMs: number,
   folders: StateFolders = stateFolders(),
+  onSetAside: (file: UnusableFile) => void = warnOfUnusable,
 ): Promise<ClaimedRun> {
   const bad = badRunName(name);
   if (bad !== undefined) throw new StartFailure(bad);
@@ -151,13 +153,8 @@ export async function claimRun(
     rootDir,
     startedAt: new Date(nowMs).toISOString(),
   };
-  const draft = `${file}.${pid}`;
-  await writeFile(draft, JSON.stringify(record), { mode: 0o600 });
-  try {
-    await putRecord(name, draft, file);
-  } finally {
-    await rm(draft, { force: true });
-  }
+  const place = await placeRecord(file, record, { nowMs, onSetAside });
+  if (place.kind === 'taken') throw alreadyRuns(name, place.pid);
   const takenOver = await stat(rootDir).then(() => true, ifMissing(false));
   await mkdir(rootDir, { recursive: true, mode: dataMode() });
   await rm(socketPath, { force: true });
@@ -185,65 +182,12 @@ export async function removeEmptyFolders(folders: StateFolders = stateFolders())
   await removeIfEmpty(folders.runtimeDir);
 }
 
-/** Puts the record where it is seen, atomically, so that of two processes only one succeeds. */
-async function putRecord(name: string, draft: string, file: string): Promise<void> {
-  const place = (): Promise<boolean> =>
-    link(draft, file).then(
-      () => true,
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === 'EEXIST') return false;
-        throw error;
-      },
-    );
-  if (await place()) return;
-  const before = await readRecord(file);
-  if (before !== undefined && (await isAlive({ pid: before.pid, startTime: before.processStart })))
-    throw alreadyRuns(name, before.pid);
-  // A record that another process placed since it was read must not be taken away.
-  const old = `${draft}.old`;
-  await rename(file, old).catch(ifMissing(undefined));
-  const moved = await readRecord(old);
-  try {
-    if (
-      moved !== undefined &&
-      (moved.pid !== before?.pid || moved.processStart !== before.processStart) &&
-      (await isAlive({ pid: moved.pid, startTime: moved.processStart }))
-    ) {
-      await link(old, file).catch(() => undefined);
-      throw alreadyRuns(name, moved.pid);
-    }
-  } finally {
-    await rm(old, { force: true });
-  }
-  if (!(await place())) throw alreadyRuns(name, (await readRecord(file))?.pid);
-}
-
 function alreadyRuns(name: string, pid: number | undefined): StartFailure {
   const option = name === defaultRunName ? '' : ` --name ${name}`;
   return new StartFailure(
     `a run named ${JSON.stringify(name)} is there already${pid === undefined ? '' : ` (pid ${pid})`}: ` +
       `look at it with "nodelet ps${option}", end it with "nodelet stop${option}", or give this one another name with --name`,
   );
-}
-
-/** Undefined when there is none, or it is not complete; then nobody can be behind it. */
-async function readRecord(file: string): Promise<RunRecord | undefined> {
-  const text = await readFile(file, 'utf8').catch(ifMissing<string | undefined>(undefined));
-  if (text === undefined) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { pid, processStart, rootDir, startedAt } = value as Record<keyof RunRecord, unknown>;
-  return typeof pid === 'number' &&
-    typeof processStart === 'string' &&
-    typeof rootDir === 'string' &&
-    typeof startedAt === 'string'
-    ? { pid, processStart, rootDir, startedAt }
-    : undefined;
 }
 
 async function makePrivate(dir: string): Promise<void> {

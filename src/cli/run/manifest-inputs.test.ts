@@ -1,0 +1,27 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../async/index.js';
+import { readInputs } from './manifest-inputs.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'nodelet-inputs-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function* nothing(): AsyncGenerator<Buffer> {}
+
+const context = { clock: systemClock, stdin: nothing(), signal: new AbortController().signal };
+const pod =
+  'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: app, image: web}]}\n';
+
+describe('inputs', () => {
+  it('that have no end are a problem of theirs, and the others are read', async () => {
+    const good = path.join(folder, 'web.yaml');
+    writeFileSync(good, pod);
+    const { pods, problems } = await readInputs(['/dev/zero', good], context);
+    expect(pods.map(({ pod: { metadata } }) => metadata.name)).toEqual(['web']);
+    expect(problems).toMatchObject([
+      { file: '/dev/zero', message: expect.stringContaining('reaches the limit') },
+    ]);
+  });
+});

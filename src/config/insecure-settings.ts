@@ -1,0 +1,257 @@
+/** Says which settings in force open the node further than they must, with what that costs and what to set instead. */
+import type { LoadedConfiguration } from './load.js';
+import type { KubeletConfiguration } from './types.js';
+
+export interface InsecureSetting {
+  /** A path of the configuration, or a flag. */
+  readonly field: string;
+  readonly value: string;
+  /**
+   * `open`: strangers get in or read. `weak`: a wall is thinner than it could be. `advice`: the reference's default,
+   * which guides to hardening ask to change.
+   */
+  readonly severity: 'open' | 'weak' | 'advice';
+  readonly risk: string;
+  readonly fix: string;
+}
+
+/** A file or folder that the node's safety rests on. */
+export interface GuardedFile {
+  /** The setting that names it. */
+  readonly field: string;
+  readonly path: string;
+  /** What its mode may have at most. */
+  readonly allowed: number;
+}
+
+export interface FoundFile extends GuardedFile {
+  readonly mode: number;
+  readonly uid: number;
+}
+
+export interface SecurityFacts {
+  /** Whether the main port is opened at all. */
+  readonly servesMainPort: boolean;
+  readonly files: readonly FoundFile[];
+}
+
+export type Judged = Pick<LoadedConfiguration, 'config' | 'flags' | 'standalone'>;
+
+/** In the order of the table: what is widest open stands first. */
+export function insecureSettings(loaded: Judged, facts: SecurityFacts): InsecureSetting[] {
+  const settings = rules.flatMap(({ field, severity, value, risk, fix, when }) => {
+    if (!when(loaded, facts)) return [];
+    return [
+      {
+        field,
+        severity: typeof severity === 'function' ? severity(loaded.config) : severity,
+        value: value(loaded.config),
+        risk,
+        fix,
+      },
+    ];
+  });
+  return [...settings, ...facts.files.flatMap(wideFile)];
+}
+
+/** What is to be looked at on the machine; empty settings name nothing. */
+export function guardedFiles({ config, flags }: Pick<Judged, 'config' | 'flags'>): GuardedFile[] {
+  const secret = 0o600;
+  const readable = 0o644;
+  const folder = 0o755;
+  const named: readonly (readonly [field: string, path: string, allowed: number])[] = [
+    ['--kubeconfig', flags.kubeconfig, secret],
+    ['--bootstrap-kubeconfig', flags.bootstrapKubeconfig, secret],
+    ['tlsPrivateKeyFile', config.tlsPrivateKeyFile, secret],
+    ['--config', flags.config, readable],
+    ['tlsCertFile', config.tlsCertFile, readable],
+    ['authentication.x509.clientCAFile', config.authentication.x509.clientCAFile, readable],
+    ['staticPodPath', config.staticPodPath, folder],
+  ];
+  return named.flatMap(([field, path, allowed]) => (path === '' ? [] : [{ field, path, allowed }]));
+}
+
+function wideFile({ field, path, allowed, mode, uid }: FoundFile): InsecureSetting[] {
+  const extra = mode & 0o777 & ~allowed;
+  const found: InsecureSetting[] = [];
+  if (extra !== 0) {
+    const isWritable = (extra & 0o022) !== 0;
+    found.push({
+      field,
+      value: `${path} with mode ${octal(mode)}`,
+      severity: 'weak',
+      risk: isWritable ? 'others can change it' : 'others can read it',
+      fix: `chmod ${octal(allowed)} ${path}`,
+    });
+  }
+  if (uid !== 0) {
+    found.push({
+      field,
+      value: `${path} of user ${uid}`,
+      severity: 'weak',
+      risk: 'its owner is not root and can change it',
+      fix: `chown root:root ${path}`,
+    });
+  }
+  return found;
+}
+
+const octal = (mode: number): string => (mode & 0o777).toString(8);
+
+interface Rule {
+  readonly field: string;
+  readonly severity:
+    | InsecureSetting['severity']
+    | ((config: KubeletConfiguration) => InsecureSetting['severity']);
+  readonly when: (loaded: Judged, facts: SecurityFacts) => boolean;
+  readonly value: (config: KubeletConfiguration) => string;
+  readonly risk: string;
+  readonly fix: string;
+}
+
+const letsAllDo = (config: KubeletConfiguration): boolean => config.authorization.mode === 'AlwaysAllow';
+const weakSuite = /_CBC_|_RC4_|_3DES_|^TLS_RSA_/;
+const weakSuites = (config: KubeletConfiguration): string[] =>
+  config.tlsCipherSuites.filter((name) => weakSuite.test(name));
+
+const rules: readonly Rule[] = [
+  {
+    field: 'authentication.anonymous.enabled',
+    severity: (config) => (letsAllDo(config) ? 'open' : 'weak'),
+    when: ({ config }, { servesMainPort }) => servesMainPort && config.authentication.anonymous.enabled,
+    value: () => 'true',
+    risk: 'whoever reaches the main port is served without a credential',
+    fix: 'set it to false in the file of --config',
+  },
+  {
+    field: 'authorization.mode',
+    severity: 'open',
+    when: ({ config }, { servesMainPort }) => servesMainPort && letsAllDo(config),
+    value: (config) => config.authorization.mode,
+    risk: 'whoever is served may do everything, such as run commands in containers',
+    fix: 'set it to Webhook in the file of --config (needs --kubeconfig)',
+  },
+  {
+    field: 'enableDebuggingHandlers',
+    severity: 'open',
+    when: ({ config }, { servesMainPort }) =>
+      servesMainPort &&
+      config.enableDebuggingHandlers &&
+      letsAllDo(config) &&
+      config.authentication.anonymous.enabled,
+    value: () => 'true',
+    risk: 'exec, attach, logs and profiles are there for everybody',
+    fix: 'set it to false, or authorization.mode to Webhook',
+  },
+  {
+    field: 'readOnlyPort',
+    severity: 'open',
+    when: ({ config }) => config.readOnlyPort > 0,
+    value: (config) => String(config.readOnlyPort),
+    risk: 'pods, metrics and statistics are told to whoever asks, without TLS',
+    fix: 'set it to 0',
+  },
+  {
+    field: 'healthzBindAddress',
+    severity: 'weak',
+    when: ({ config }) => config.healthzPort > 0 && !isLoopback(config.healthzBindAddress),
+    value: (config) => config.healthzBindAddress,
+    risk: 'the health of the agent is told to other machines',
+    fix: 'set it to 127.0.0.1, or healthzPort to 0',
+  },
+  {
+    field: 'authentication.x509.clientCAFile',
+    severity: 'weak',
+    when: ({ config, standalone }, { servesMainPort }) =>
+      servesMainPort && !standalone && config.authentication.x509.clientCAFile === '',
+    value: () => 'not set',
+    risk: 'the API server cannot show who it is by its certificate',
+    fix: 'name the bundle of the authorities of the cluster',
+  },
+  {
+    field: 'serverTLSBootstrap',
+    severity: 'weak',
+    when: ({ config, standalone }, { servesMainPort }) =>
+      servesMainPort && !standalone && !config.serverTLSBootstrap && config.tlsCertFile === '',
+    value: () => 'false',
+    risk: 'the main port shows a certificate that it signed itself, which clients cannot verify',
+    fix: 'set it to true, or name tlsCertFile and tlsPrivateKeyFile',
+  },
+  {
+    field: 'rotateCertificates',
+    severity: 'weak',
+    when: ({ config, standalone }) => !standalone && !config.rotateCertificates,
+    value: () => 'false',
+    risk: 'the certificate of the node is used until it expires',
+    fix: 'set it to true',
+  },
+  {
+    field: 'tlsMinVersion',
+    severity: 'weak',
+    when: ({ config }, { servesMainPort }) =>
+      servesMainPort && ['VersionTLS10', 'VersionTLS11'].includes(config.tlsMinVersion),
+    value: (config) => config.tlsMinVersion,
+    risk: 'this version of TLS is broken',
+    fix: 'set it to VersionTLS12 or VersionTLS13',
+  },
+  {
+    field: 'tlsCipherSuites',
+    severity: 'weak',
+    when: ({ config }, { servesMainPort }) => servesMainPort && weakSuites(config).length > 0,
+    value: (config) => weakSuites(config).join(','),
+    risk: 'these suites lack authenticated encryption or forward secrecy',
+    fix: 'leave the setting out, or name ECDHE suites with GCM or CHACHA20 only',
+  },
+  {
+    field: 'streamingConnectionIdleTimeout',
+    severity: 'weak',
+    when: ({ config }) => config.streamingConnectionIdleTimeout === 0,
+    value: () => '0',
+    risk: 'an idle stream into a container stays open without end',
+    fix: 'set it to 4h, the default, or less',
+  },
+  {
+    field: 'makeIPTablesUtilChains',
+    severity: 'weak',
+    when: ({ config }) => !config.makeIPTablesUtilChains,
+    value: () => 'false',
+    risk: 'packets to loopback from other machines are not dropped by this agent',
+    fix: 'set it to true, the default',
+  },
+  {
+    field: 'allowedUnsafeSysctls',
+    severity: 'weak',
+    when: ({ config }) => config.allowedUnsafeSysctls.length > 0,
+    value: (config) => config.allowedUnsafeSysctls.join(','),
+    risk: 'a pod that sets them can harm other pods or the machine',
+    fix: 'take out what no pod of this node needs',
+  },
+  {
+    field: 'seccompDefault',
+    severity: 'advice',
+    when: ({ config }) => !config.seccompDefault,
+    value: () => 'false',
+    risk: 'containers that name no seccomp profile may make every system call',
+    fix: 'set it to true',
+  },
+  {
+    field: 'podPidsLimit',
+    severity: 'advice',
+    when: ({ config }) => config.podPidsLimit <= 0,
+    value: (config) => String(config.podPidsLimit),
+    risk: 'one pod can use up the process numbers of the machine',
+    fix: 'set it to a number that fits your pods, such as 4096',
+  },
+  {
+    field: 'eventRecordQPS',
+    severity: 'advice',
+    when: ({ config }) => config.eventRecordQPS === 0,
+    value: () => '0',
+    risk: 'the rate of events is not limited',
+    fix: 'set it to 50, the default',
+  },
+];
+
+function isLoopback(address: string): boolean {
+  return /^127\./.test(address) || address === '::1' || address === 'localhost';
+}
