@@ -1,0 +1,454 @@
+/** Texts of the node: the kernel's files, logs, configuration, credentials, checkpoints and requests. */
+import { X509Certificate } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { ConfigurationError } from '../../src/config/configerror.js';
+import { parseCpuSet } from '../../src/config/cpuset.js';
+import { decodeConfigFile } from '../../src/config/decode.js';
+import { parseCommandLine, validateKubeletFlags } from '../../src/config/flags.js';
+import { flagSpecs } from '../../src/config/flagtable.js';
+import { parseMountinfo, unescapeOctal } from '../../src/host/linux/mountinfo.js';
+import { readExecCredential } from '../../src/kube/client/exec-credential.js';
+import { KubeconfigError, parseKubeconfig } from '../../src/kube/client/kubeconfig.js';
+import { generateKeyPem, makeCertificate } from '../../src/kube/client/x509/certificate.js';
+import { SyntaxProblem } from '../../src/kube/index.js';
+import { chainOf, splitPem } from '../../src/node/certificates/pair.js';
+import { countCpuList, osImageOf, parseMeminfo } from '../../src/node/machine/facts.js';
+import { kernelMessage, type OomReport, readOomLine } from '../../src/node/oom-watcher/kills.js';
+import { controllerMounts } from '../../src/resources/cgroups/v1.js';
+import { cgroupOfProcess, numbersOfV1, numbersOfV2 } from '../../src/resources/stats/cgroup.js';
+import {
+  bootTimeMs,
+  keyedNumbers,
+  memInfo,
+  netDev,
+  pressure,
+  processCount,
+} from '../../src/resources/stats/machine-files.js';
+import { findInEnvFile } from '../../src/runtime/config/env-file.js';
+import { parseResolvConf } from '../../src/runtime/config/resolv-conf.js';
+import { parseDockerConfigJson, parseDockercfg } from '../../src/runtime/images/credentials/docker-config.js';
+import { parsePluginAnswer } from '../../src/runtime/images/credentials/plugin-answer.js';
+import { readProviders } from '../../src/runtime/images/credentials/plugin-config.js';
+import { entryKey, lookUp, matchesImage } from '../../src/runtime/images/credentials/registry-match.js';
+import { detectFormat, formatRecordTime, parseLogLine } from '../../src/runtime/logs/format.js';
+import { parseAgentIdentity, parseClaim, parseState } from '../../src/runtimes/process/container-state.js';
+import { parseProcStat } from '../../src/runtimes/process/proc-stat.js';
+import { parsePasswd } from '../../src/runtimes/process/users.js';
+import { decodeLogQuery } from '../../src/server/api/log-query.js';
+import { decodePorts, decodeStreams } from '../../src/server/api/stream-query.js';
+import { attributesOf } from '../../src/server/auth/attributes.js';
+import { bearerToken, webSocketToken } from '../../src/server/auth/bearer.js';
+import { verifyClientChain } from '../../src/server/auth/certificate-chain.js';
+import { decodeNodeLogQuery } from '../../src/server/node-logs/query.js';
+import { readCaBundle } from '../../src/server/tls/ca-bundle.js';
+import { decideHandshake } from '../../src/streaming/handshake.js';
+import { parseStatus } from '../../src/streaming/status.js';
+import { normalizeCertificates } from '../../src/volumes/trust-bundles/pem.js';
+import { holds, never, only, type Target, texts } from '../target.js';
+
+const logLines: Target = {
+  name: 'log-lines',
+  seeds: texts(
+    '2024-01-02T03:04:05.123456789Z stdout F hello\n',
+    '2024-01-02T03:04:05.1+02:00 stderr P:x part\n',
+    '{"log":"hi\\n","stream":"stdout","time":"2024-01-02T03:04:05.5Z"}\n',
+  ),
+  words: [' stdout ', ' stderr ', ' F ', ' P ', '"log":'],
+  refuses: never,
+  run(input) {
+    const format = detectFormat(input);
+    if (format === undefined) return;
+    const record = parseLogLine(format, input);
+    holds(record !== undefined, 'a line of a detected format is a record');
+    formatRecordTime(record.timestamp);
+  },
+};
+
+const mountinfo: Target = {
+  name: 'mountinfo',
+  seeds: texts(
+    '36 35 98:0 /root /target\\040x rw,noatime shared:1 master:2 - ext3 /dev/sda1 rw,errors=continue\n37 36 0:5 / /proc rw - proc proc rw\n',
+    '30 24 0:26 / /sys/fs/cgroup/cpu,cpuacct rw,nosuid shared:9 - cgroup cgroup rw,cpu,cpuacct\n',
+  ),
+  words: [' - ', '\\134', '\\040', ' /target', '\n'],
+  refuses: never,
+  run(input) {
+    const text = input.toString('utf8');
+    const all = parseMountinfo(text);
+    const below = parseMountinfo(text, '/target x');
+    holds(
+      below.every((mount) => all.some((other) => isDeepStrictEqual(other, mount))),
+      'what is listed below a path is listed',
+    );
+    unescapeOctal(text);
+    controllerMounts(text);
+  },
+};
+
+const procFiles: Target = {
+  name: 'proc-files',
+  seeds: texts(
+    'MemTotal:       16303428 kB\nSwapTotal: 0 kB\nMemFree: 1 kB\n',
+    '42 (a) b (c) S 1 42 42 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 123456 1000 200 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0\n',
+    'cpu  1 2 3\nbtime 1700000000\nprocesses 12\n',
+    'Inter-| Receive\n face |bytes\n  eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n',
+    '0-3,8-11\n',
+    'NAME="Debian"\nPRETTY_NAME="Debian GNU/Linux 12"\n',
+    'root:x:0:0:root:/root:/bin/bash\nbad\n',
+    '12:cpu,cpuacct:/kubepods/pod1\n0::/x\n',
+  ),
+  words: ['\n', ':', ' kB', '(', ')', '-'],
+  refuses: never,
+  run(input) {
+    const text = input.toString('utf8');
+    // It wants the whole memory, and says so when there is none.
+    if (/^MemTotal:\s+\d+ kB$/m.test(text)) parseMeminfo(text);
+    memInfo(text);
+    bootTimeMs(text);
+    processCount(text);
+    netDev(text);
+    parseProcStat(text);
+    osImageOf(text);
+    parsePasswd(text);
+    cgroupOfProcess(text);
+    countCpuList(text);
+  },
+};
+
+const cgroupFiles: Target = {
+  name: 'cgroup-files',
+  seeds: texts(
+    'usage_usec 100\nuser_usec 50\nnr_throttled 1\n',
+    'anon 5\ninactive_file 3\ntotal_inactive_file 9\n',
+    'some avg10=0.00 avg60=1.50 avg300=0.00 total=17\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n',
+    'max\n',
+    '9223372036854771712\n',
+  ),
+  words: ['max', 'total=', 'avg10=', '\n', ' '],
+  async run(input) {
+    const text = input.toString('utf8');
+    keyedNumbers(text);
+    pressure(text);
+    const read = async (): Promise<string> => text;
+    const numbers = await numbersOfV2(read);
+    holds(numbers.usageCoreNanoSeconds >= 0n, 'processors count upwards');
+    await numbersOfV1(read, read);
+  },
+};
+
+const kernelLog: Target = {
+  name: 'kernel-log',
+  seeds: texts(
+    '6,1234,5678,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=/kubepods/pod1,task_memcg=/kubepods/pod1/c,task=app,pid=42,uid=0\n',
+    '3,1235,5679,-;Memory cgroup out of memory: Killed process 42 (app) total-vm:1kB, anon-rss:1kB\n',
+    '4,1,1,-;app invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0\n',
+  ),
+  words: ['oom-kill:', ',task_memcg=', ',pid=', 'Killed process ', ';'],
+  refuses: never,
+  run(input) {
+    let report: OomReport;
+    for (const line of input.toString('utf8').split('\n')) {
+      ({ report } = readOomLine(report, kernelMessage(line)));
+    }
+  },
+};
+
+const podFiles: Target = {
+  name: 'pod-files',
+  seeds: texts(
+    'search a.example b.example\nnameserver 10.0.0.1\noptions ndots:5 timeout:1\n# x\n; y\n',
+    'A=1\nexport B="two"\n# c\nKEY = value\n',
+  ),
+  words: ['nameserver ', 'search ', 'options ', '\n', '='],
+  refuses: (error) => error instanceof Error && error.constructor === Error,
+  run(input) {
+    const text = input.toString('utf8');
+    parseResolvConf(text);
+    findInEnvFile(text, 'KEY');
+  },
+};
+
+const cpuSet: Target = {
+  name: 'cpu-set',
+  seeds: texts('0-3,8', '1', '0-65536', '7-7,7,7'),
+  words: [',', '-', '65536'],
+  run(input) {
+    const cpus = parseCpuSet(input.toString('utf8'));
+    holds(isDeepStrictEqual(parseCpuSet(cpus.join(',')), cpus), 'a list of the CPUs is the same set');
+  },
+};
+
+const configText = `apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+authentication: {anonymous: {enabled: false}, webhook: {enabled: true, cacheTTL: 2m0s}}
+evictionHard: {memory.available: 100Mi, nodefs.available: 10%}
+evictionSoftGracePeriod: {memory.available: 1m}
+featureGates: {InPlacePodVerticalScaling: true}
+registerWithTaints: [{key: a, value: b, effect: NoSchedule}]
+reservedMemory: [{numaNode: 0, limits: {memory: 1Gi}}]
+staticPodURLHeader: {Authorization: [x]}
+logging: {vmodule: [{filePattern: a, verbosity: 3}], flushFrequency: 5}
+maxPods: 110
+reservedSystemCPUs: 0-1
+`;
+
+const configFile: Target = {
+  name: 'config-file',
+  floodBytes: 8 * 1024,
+  seeds: texts(
+    configText,
+    '{"kind":"KubeletConfiguration","apiVersion":"kubelet.config.k8s.io/v1beta1","port":1}',
+  ),
+  words: ['null', '~', 'evictionSoft: ', 'featureGates: ', '- ', 'streamingConnectionIdleTimeout: 4h\n'],
+  refuses: only(ConfigurationError, SyntaxProblem),
+  run(input) {
+    const text = input.toString('utf8');
+    decodeConfigFile(text, '/etc/kubelet.yaml', { lenient: (input[0] ?? 0) % 2 === 0 });
+  },
+};
+
+const flags: Target = {
+  name: 'flags',
+  floodBytes: 8 * 1024,
+  seeds: texts(
+    '--config=/a\n--v=4\n--node-labels=a=b,c=d\n--feature-gates=A=true',
+    '--eviction-hard\nmemory.available<1Gi\n-v\n3\n--port=0',
+    '--help',
+    '--register-with-taints=a=b:NoSchedule\n--kube-reserved=cpu=1,memory=1Gi\n--reserved-memory=0:memory=1Gi',
+  ),
+  words: [...flagSpecs.map(({ name }) => `\n--${name}=`), '=', ',', '--', 'true', '<', ':'],
+  refuses: only(ConfigurationError),
+  run(input) {
+    const command = parseCommandLine(input.toString('utf8').split('\n'));
+    if (command.kind === 'run') validateKubeletFlags(command.flags);
+  },
+};
+
+const kubeconfig: Target = {
+  name: 'kubeconfig',
+  floodBytes: 8 * 1024,
+  seeds: texts(
+    'apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: k, cluster: {server: "https://127.0.0.1:6443", certificate-authority-data: aGk=}}]\nusers: [{name: u, user: {token: t}}]\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n',
+    'current-context: c\nclusters: [{name: k, cluster: {server: "https://a:1", insecure-skip-tls-verify: true, tls-server-name: x}}]\nusers: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: p, args: [a], env: [{name: A, value: b}], provideClusterInfo: true}}}]\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n',
+    'current-context: c\nclusters: [{name: k, cluster: {server: "https://a", proxy-url: "http://p:1"}}]\nusers: [{name: u, user: {client-certificate: a.crt, client-key: a.key, username: x}}]\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n',
+  ),
+  words: ['server: ', 'http://', 'exec: {', 'tokenFile: /t\n', 'null'],
+  refuses: only(KubeconfigError, SyntaxProblem),
+  run: (input) => void parseKubeconfig(input.toString('utf8'), '/etc/kubeconfig'),
+};
+
+const plugin = {
+  apiVersion: 'client.authentication.k8s.io/v1',
+  command: 'plugin',
+  args: [],
+  env: [],
+  provideClusterInfo: false,
+  installHint: undefined,
+} as unknown as Parameters<typeof readExecCredential>[1];
+
+const execCredential: Target = {
+  name: 'exec-credential',
+  seeds: texts(
+    '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t","expirationTimestamp":"2030-01-02T03:04:05Z"}}',
+    '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"clientCertificateData":"c","clientKeyData":"k"}}',
+  ),
+  run: (input) => void readExecCredential(input.toString('utf8'), plugin),
+};
+
+const credentialPlugins: Target = {
+  name: 'credential-plugins',
+  seeds: texts(
+    '{"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":"Registry","cacheDuration":"5m","auth":{"*.example.com":{"username":"u","password":"p"}}}',
+    '{"auths":{"https://registry.example/v1/":{"auth":"dTpw","email":"e"},"b":{"username":"u","password":"p"}}}',
+    '{"registry.example":{"username":"u","password":"p"}}',
+  ),
+  words: ['"auths":', '*.', 'https://', ':443', '/path'],
+  run(input) {
+    const text = input.toString('utf8');
+    const attempts = [
+      () => parseDockerConfigJson(text),
+      () => parseDockercfg(text),
+      () => parsePluginAnswer(text, 'credentialprovider.kubelet.k8s.io/v1').auth,
+    ];
+    let failure: unknown;
+    for (const attempt of attempts) {
+      try {
+        for (const registry of attempt().keys()) {
+          const key = entryKey(registry);
+          matchesImage(key, 'registry.example/team/app');
+          lookUp(new Map([[key, [1]]]), 'registry.example/team/app');
+        }
+      } catch (error) {
+        failure ??= error;
+      }
+    }
+    if (failure !== undefined) throw failure;
+  },
+};
+
+const credentialConfig: Target = {
+  name: 'credential-config',
+  floodBytes: 8 * 1024,
+  seeds: texts(
+    'apiVersion: kubelet.config.k8s.io/v1\nkind: CredentialProviderConfig\nproviders:\n- name: p\n  apiVersion: credentialprovider.kubelet.k8s.io/v1\n  matchImages: ["*.example.com"]\n  defaultCacheDuration: 1m\n  args: [a]\n  env: [{name: A, value: b}]\n  tokenAttributes: {serviceAccountTokenAudience: x, requireServiceAccount: true}\n',
+  ),
+  words: ['matchImages: ', '- ', 'null', 'env: '],
+  run: (input) => void readProviders([{ path: 'x.yaml', text: input.toString('utf8') }]),
+};
+
+const checkpoints: Target = {
+  name: 'checkpoints',
+  seeds: texts(
+    '{"kind":"running","bootId":"b","supervisor":{"pid":5,"startTime":"1"},"process":{"pid":6,"startTime":"2"},"startedAt":"10"}',
+    '{"kind":"exited","startedAt":"1","finishedAt":"2","exitCode":0,"reason":"r","message":"m"}',
+    '{"by":"agent"}',
+    '{"pid":7,"startTime":"9"}',
+  ),
+  words: ['"kind":"starting"', '"token":"t"', '"pid":1', '"startTime":"1"'],
+  // Only the agent writes these; whatever else is found there is an error of any kind that its reader reports.
+  refuses: (error) => error instanceof TypeError || error instanceof SyntaxError,
+  run(input) {
+    const text = input.toString('utf8');
+    let failure: unknown;
+    for (const parse of [parseState, parseClaim, parseAgentIdentity]) {
+      try {
+        parse(text);
+      } catch (error) {
+        failure = error;
+      }
+    }
+    if (failure !== undefined) throw failure;
+  },
+};
+
+const hour = 3_600_000;
+const keyPem = generateKeyPem();
+const certificatePem = makeCertificate({
+  subject: { commonName: 'alice', organizations: ['dev'] },
+  keyPem,
+  notBeforeMs: Date.now() - hour,
+  notAfterMs: Date.now() + 24 * hour,
+  isAuthority: true,
+  usages: ['clientAuth'],
+  names: { dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] },
+});
+const authority = new X509Certificate(certificatePem);
+
+/** What OpenSSL says to bytes that are no certificate. */
+function isOpenSslError(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    ('opensslErrorStack' in error || String((error as NodeJS.ErrnoException).code).startsWith('ERR_OSSL'))
+  );
+}
+
+const pem: Target = {
+  name: 'pem',
+  seeds: texts(certificatePem, certificatePem + keyPem, `x: y\n${certificatePem}\n# c\n${certificatePem}`),
+  words: [
+    '-----BEGIN CERTIFICATE-----',
+    '-----END CERTIFICATE-----',
+    '-----BEGIN ',
+    '-----END ',
+    '-----',
+    '\n\n',
+    'Proc-Type: 4\n',
+  ],
+  maxBytes: 64 * 1024,
+  refuses: (error) => isOpenSslError(error) || (error instanceof Error && error.constructor === Error),
+  run(input) {
+    const text = input.toString('latin1');
+    splitPem(text);
+    const normal = normalizeCertificates([text], 'seed');
+    holds(normalizeCertificates([normal], 'seed') === normal, 'normal certificates stay as they are');
+    chainOf(text);
+    readCaBundle(text);
+  },
+};
+
+const certificates: Target = {
+  name: 'certificates',
+  seeds: [authority.raw],
+  refuses: isOpenSslError,
+  run(input) {
+    const leaf = new X509Certificate(input);
+    verifyClientChain({ leaf, intermediates: [leaf, authority], roots: [authority], nowMs: Date.now() });
+  },
+};
+
+function headersOf(lines: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    if (colon > 0) headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim();
+  }
+  return headers;
+}
+
+const requests: Target = {
+  name: 'requests',
+  seeds: texts(
+    'GET /exec/ns/pod/c?command=sh&input=1&output=1&tty=1\nConnection: Upgrade\nUpgrade: websocket\nSec-WebSocket-Key: a\nSec-WebSocket-Version: 13\nSec-WebSocket-Protocol: v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.dG9rZW4',
+    'POST /portForward/ns/pod?port=80,81&port=82\nConnection: Upgrade\nUpgrade: SPDY/3.1\nX-Stream-Protocol-Version: portforward.k8s.io, v4.channel.k8s.io\nAuthorization: Bearer x',
+    'GET /containerLogs/ns/pod/c?tailLines=5&sinceTime=2024-01-02T03:04:05Z&limitBytes=7&follow=true',
+    'GET /logs/?query=kubelet&pattern=x&sinceTime=2024-01-02T03:04:05Z&tailLines=9&boot=-1',
+  ),
+  words: [
+    'port=',
+    '&',
+    '%00',
+    'tailLines=',
+    '/metrics',
+    '/stats/',
+    '..',
+    'Bearer ',
+    'base64url.bearer.authorization.k8s.io.',
+  ],
+  refuses: never,
+  run(input) {
+    const [first = '', ...lines] = input.toString('latin1').split('\n');
+    const [method = '', target = ''] = first.split(' ');
+    const [path = '', query = ''] = target.split('?', 2);
+    const parameters = new URLSearchParams(query);
+    const headers = headersOf(lines);
+    decodeLogQuery(parameters);
+    decodeStreams(parameters);
+    decodePorts(parameters, headers);
+    decodeNodeLogQuery(parameters);
+    attributesOf(method, path);
+    bearerToken(headers);
+    webSocketToken(headers);
+    decideHandshake({ method, headers }, 'command');
+    decideHandshake({ method, headers }, 'portforward');
+  },
+};
+
+const remoteStatus: Target = {
+  name: 'remote-status',
+  seeds: texts(
+    '{"status":"Failure","reason":"NonZeroExitCode","message":"m","details":{"causes":[{"reason":"ExitCode","message":"3"}]}}',
+    '{"status":"Success"}',
+  ),
+  run: (input) => void parseStatus(input.toString('utf8')),
+};
+
+export const nodeTargets: readonly Target[] = [
+  logLines,
+  mountinfo,
+  procFiles,
+  cgroupFiles,
+  kernelLog,
+  podFiles,
+  cpuSet,
+  configFile,
+  flags,
+  kubeconfig,
+  execCredential,
+  credentialPlugins,
+  credentialConfig,
+  checkpoints,
+  pem,
+  certificates,
+  requests,
+  remoteStatus,
+];
