@@ -9,6 +9,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          globalSetup: 'test/env/install-unit.ts',
           // Times for people are shown as the clock on the wall has them.
           env: { TZ: 'UTC' },
           maxWorkers: 2,
@@ -17,6 +18,7 @@ export default defineConfig({
             'src/**/*.test.ts',
             'scripts/**/*.test.ts',
             'bench/**/*.test.ts',
+            'fuzz/**/*.test.ts',
             'test/sim/**/*.test.ts',
             'test/contract/**/*.{sim,process,linux}.test.ts',
           ],
@@ -25,6 +27,7 @@ export default defineConfig({
       {
         test: {
           name: 'containerd',
+          globalSetup: 'test/env/install-containerd.ts',
           include: [
             'test/env/**/*.test.ts',
             'test/containerd/**/*.test.ts',
@@ -41,6 +44,7 @@ export default defineConfig({
       {
         test: {
           name: 'cluster',
+          globalSetup: 'test/env/install-cluster.ts',
           include: ['test/cluster/**/*.test.ts', 'test/contract/**/*.cluster.test.ts'],
           testTimeout: 180_000,
           // The first hook may have to build the control plane.

@@ -14,6 +14,10 @@ describe('judgeImport', () => {
     ['the library imports everything', 'src/index.ts', './kubelet/index.js'],
     ['a package is nobody’s room', 'src/cri/transport.ts', '@grpc/grpc-js'],
     ['Node’s own module has its prefix', 'src/cri/transport.ts', 'node:http2'],
+    ['programs starts programs', 'src/programs/start.ts', 'node:child_process'],
+    ['a test starts programs', 'src/pods/a.test.ts', 'node:child_process'],
+    ['help for tests does', 'src/runtimes/process/test-crash.ts', 'node:child_process'],
+    ['host imports programs', 'src/host/mount-command.ts', '../programs/index.js'],
     ['a test sets up with any room', 'src/runtime/manager.test.ts', '../runtimes/sim/index.js'],
   ])('%s', (_, file, specifier) => {
     expect(judgeImport(file, specifier)).toBeUndefined();
@@ -30,6 +34,14 @@ describe('judgeImport', () => {
     ['rooms do not know the library', 'src/kubelet/a.ts', '../index.js', /\(index\)/],
     ['src does not know test', 'src/pods/a.ts', '../../test/sim/b.js', /nothing outside src/],
     ['tests in src do not know bench', 'src/pods/a.test.ts', '../../bench/b.js', /nothing outside src/],
+    ['only programs starts programs', 'src/volumes/a.ts', 'node:child_process', /only src\/programs starts/],
+    ['under no name', 'src/cli/a.ts', 'child_process', /only src\/programs starts programs/],
+    [
+      'programs knows async only',
+      'src/programs/a.ts',
+      '../kube/index.js',
+      /programs may import from only async/,
+    ],
     ['Node’s own modules need the prefix', 'src/cri/a.ts', 'fs', /'node:fs'/],
     ['their parts, too', 'src/cri/a.test.ts', 'fs/promises', /'node:fs\/promises'/],
     ['a new room needs a rule', 'src/attic/a.ts', '../kube/index.js', /no rule for the room attic/],

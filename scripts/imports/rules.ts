@@ -1,9 +1,10 @@
 /** The import direction of the rooms of src/, as data, and the judgement of files by it. */
 import { builtinModules } from 'node:module';
 import path from 'node:path';
+import { judgeFileAccess } from './file-access.js';
 import type { Import } from './read-imports.js';
 
-const foundation = ['async', 'kube', 'metrics', 'timeline', 'host', 'cri', 'httpget'] as const;
+const foundation = ['async', 'programs', 'kube', 'metrics', 'timeline', 'host', 'cri', 'httpget'] as const;
 /** Rooms that meet only through small interfaces that the one in need declares. */
 const peers = ['runtime', 'pods', 'probes', 'hooks', 'volumes', 'resources', 'node'] as const;
 const kubeletMay = [...foundation, 'config', ...peers, 'streaming', 'runtimes'] as const;
@@ -12,16 +13,17 @@ const everything = [...kubeletMay, 'kubelet', 'server', 'cli'] as const;
 /** The rooms that each room may import from; itself is always allowed. `index` is src/index.ts. */
 export const allowedRooms: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ['async', []],
-  ['kube', ['async']],
+  ['programs', ['async']],
+  ['kube', ['async', 'programs']],
   ['metrics', ['async']],
   ['timeline', ['async']],
-  ['host', ['async']],
+  ['host', ['async', 'programs']],
   ['httpget', ['async', 'kube']],
   ['cri', ['async', 'kube', 'metrics', 'timeline']],
   ['config', ['kube']],
   ...peers.map((room): [string, readonly string[]] => [room, foundation]),
   ['streaming', ['async']],
-  ['runtimes', ['async', 'kube', 'timeline', 'cri', 'streaming']],
+  ['runtimes', ['async', 'programs', 'kube', 'timeline', 'host', 'cri', 'streaming']],
   ['kubelet', kubeletMay],
   ['server', [...kubeletMay, 'kubelet']],
   ['cli', everything],
@@ -57,9 +59,17 @@ export function checkImports(files: readonly SourceFile[]): Violation[] {
 
 const builtins = new Set(builtinModules);
 
+/** The room that starts programs: it checks what they are given, and bounds how long they run and how much they say. */
+const programRoom = 'programs';
+const programModule = /^(node:)?child_process$/;
+
 /** Which rule an import breaks; undefined when it is right. */
 export function judgeImport(file: string, specifier: string): string | undefined {
+  const unguarded = judgeFileAccess(file, specifier);
+  if (unguarded !== undefined) return unguarded;
   if (!specifier.startsWith('.')) {
+    if (programModule.test(specifier) && roomOf(file) !== programRoom && !isTestHelp(file))
+      return `imports '${specifier}': only src/${programRoom} starts programs; use its functions`;
     return builtins.has(specifier)
       ? `imports '${specifier}': Node's own modules are named 'node:${specifier}'`
       : undefined;
@@ -128,6 +138,11 @@ function shortestWay(
 
 function isTest(file: string): boolean {
   return /\.test\.ts$/.test(file);
+}
+
+/** A test, or what only tests use: `test-pods.ts`. */
+function isTestHelp(file: string): boolean {
+  return isTest(file) || path.posix.basename(file).startsWith('test-');
 }
 
 /** `src/pods/sources/file.ts` is in `pods`; a file directly in src/ is a room of its own. */

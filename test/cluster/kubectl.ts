@@ -1,7 +1,7 @@
 /** kubectl as a person holds it in a terminal or a pipe: fed while it runs, watched while it speaks, cut off when enough is known. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { systemEnvironment } from '../../src/runtimes/containerd/command.js';
+import { systemEnvironment } from '../env/command.js';
 import { controlPlaneProgram } from '../env/control-plane-binaries.js';
 import { pollUntil } from '../env/index.js';
 import type { Cluster } from './cluster.js';

@@ -73,6 +73,7 @@ interface Summary {
     readonly cpu: Usage;
     readonly memory: Usage;
     readonly fs: Usage;
+    readonly systemContainers?: readonly { readonly name: string; readonly memory: Usage }[];
   };
   readonly pods: readonly {
     readonly podRef: { readonly name: string; readonly namespace: string; readonly uid: string };
@@ -115,6 +116,10 @@ describe('statistics', () => {
     expect(seen?.node.nodeName).toBe(cluster.node.name);
     expect(seen?.node.memory.workingSetBytes).toBeGreaterThan(100 << 20);
     expect(seen?.node.fs.capacityBytes).toBeGreaterThan(1 << 30);
+    const system = seen?.node.systemContainers ?? [];
+    // The agent's own is told only where it is the same for all controllers, which the machine decides.
+    expect(system.map(({ name }) => name)).toContain('pods');
+    for (const { memory } of system) expect(memory.workingSetBytes).toBeGreaterThan(1 << 20);
     expect(seen?.pods.map(({ podRef }) => podRef.name)).toEqual(['busy']);
     const [pod] = seen?.pods ?? [];
     const uid = (await cluster.pod('busy')).metadata.uid;
@@ -236,6 +241,11 @@ describe('statistics', () => {
     const text = await get('/metrics/cadvisor');
     expect(sample(text, 'container_cpu_usage_seconds_total', labels)[0]).toBeGreaterThan(0);
     expect(sample(text, 'container_memory_working_set_bytes', labels)[0]).toBeGreaterThan(20 << 20);
+    // Every sample of a container and of its pod names the cgroup.
+    expect(text).toMatch(
+      /^container_memory_working_set_bytes\{[^}]*pod="busy",container="worker"[^}]*id="\/[^"]+"/m,
+    );
+    expect(text).not.toMatch(/^container_[^{]*\{[^}]*id=""/m);
   });
 });
 

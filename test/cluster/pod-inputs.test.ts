@@ -1,4 +1,5 @@
 /** What a pod gets from the API beside its own spec: Services, ConfigMaps, Secrets, tokens, and facts about itself. */
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Container, PodSpec } from '../../src/kube/index.js';
 import {
@@ -15,7 +16,18 @@ import {
 let cluster: Cluster;
 beforeAll(async () => {
   // Volumes are looked at anew this often.
-  cluster = await startCluster({ node: { config: { syncFrequency: '3s' } } });
+  const gates = ['ClusterTrustBundle', 'ClusterTrustBundleProjection'];
+  cluster = await startCluster({
+    plane: {
+      apiServerArgs: [
+        `--feature-gates=${gates.map((gate) => `${gate}=true`).join(',')}`,
+        '--runtime-config=certificates.k8s.io/v1beta1/clustertrustbundles=true',
+      ],
+    },
+    node: {
+      config: { syncFrequency: '3s', featureGates: Object.fromEntries(gates.map((gate) => [gate, true])) },
+    },
+  });
 });
 afterAll(() => cluster?.stop());
 
@@ -188,4 +200,34 @@ describe.concurrent('ConfigMaps and Secrets', () => {
     await cluster.untilReady('unmounted');
     expect(await cluster.exec('unmounted', 'cat', '/key/it')).toBe('works');
   });
+});
+
+it('trust bundles of the cluster are in a projected volume, and follow it', async () => {
+  const authority = await readFile(cluster.plane.pki.path('ca.crt'), 'utf8');
+  const bundle = (name: string, trustBundle: string): object => ({
+    apiVersion: 'certificates.k8s.io/v1beta1',
+    kind: 'ClusterTrustBundle',
+    metadata: { name },
+    spec: { trustBundle },
+  });
+  await cluster.apply(bundle('roots', authority));
+  const volumes = [
+    {
+      name: 'trust',
+      projected: {
+        sources: [
+          { clusterTrustBundle: { name: 'roots', path: 'roots.pem' } },
+          { clusterTrustBundle: { name: 'none', path: 'none.pem', optional: true } },
+        ],
+      },
+    },
+  ];
+  await start('trusting', { volumeMounts: [{ name: 'trust', mountPath: '/trust' }] }, { volumes });
+  expect((await cluster.exec('trusting', 'cat', '/trust/roots.pem')).trim()).toBe(authority.trim());
+  expect(await cluster.exec('trusting', 'cat', '/trust/none.pem')).toBe('');
+  await cluster.apply(bundle('none', authority));
+  await eventually(
+    'the new bundle is there',
+    async () => (await cluster.exec('trusting', 'cat', '/trust/none.pem')).trim() === authority.trim(),
+  );
 });

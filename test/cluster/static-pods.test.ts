@@ -1,4 +1,5 @@
 /** Static pods show up in the API as mirrors, which can be looked at and not be used to harm them. */
+import { rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -90,6 +91,23 @@ it('a changed file gives a new pod and a new mirror', async () => {
   );
   expect(after.spec?.containers?.[0]?.command).not.toEqual(forever);
   expect(await cluster.kubectl('logs', mirror)).toBe('changed\n');
+});
+
+it('a file that is removed and written again at once restarts the pod', async () => {
+  const manifest = podManifest('again', { terminationGracePeriodSeconds: 1 });
+  const name = `again-${cluster.node.name}`;
+  cluster.node.writeStaticPod('again.json', manifest);
+  const before = await cluster.untilReady(name);
+  rmSync(join(cluster.node.staticPodDir, 'again.json'));
+  cluster.node.writeStaticPod('again.json', manifest);
+  const after = await cluster.untilPod(
+    name,
+    'has restarted',
+    (pod) => isReady(pod) && container(pod).restartCount === 1,
+  );
+  expect(runtimeId(after)).not.toBe(runtimeId(before));
+  await rm(join(cluster.node.staticPodDir, 'again.json'));
+  await cluster.untilGone(name);
 });
 
 it('a kubelet that starts again finds its mirror', async () => {

@@ -47,7 +47,7 @@ it('a second SIGTERM ends the agent without any order', async () => {
   await node.start();
   await node.containerd.kill('SIGSTOP');
   // An answer that the runtime does not let it give keeps the agent busy with its end for a while.
-  const answer = node.get('/runningpods/').catch(() => undefined);
+  const answer = node.get('/stats/summary').catch(() => undefined);
   await sleep(300);
   node.signal('SIGTERM');
   await eventually('the agent is told', async () => node.log.includes('received SIGTERM'));

@@ -326,7 +326,7 @@ describe('a persistent volume', () => {
     const volume: Volume = { name: 'n', nfs: { server: '127.0.0.1', path: '/exports', readOnly: true } };
     await failsToMount(
       podWithVolumes('nfs', [volume], { volumeMounts: at('n') }),
-      /^MountVolume\.SetUp failed for volume "n" : mount failed: [\s\S]*\nMounting command: mount\nMounting arguments: -t nfs -o ro 127\.0\.0\.1:\/exports \S+\/volumes\/kubernetes\.io~nfs\/n\n/,
+      /^MountVolume\.SetUp failed for volume "n" : mount failed: [\s\S]*\nMounting command: mount\nMounting arguments: -t nfs -o ro -- 127\.0\.0\.1:\/exports \S+\/volumes\/kubernetes\.io~nfs\/n\n/,
     );
   });
 });

@@ -137,6 +137,21 @@ export function describeContainers({ cri, subject, fresh }: Contract): void {
       expect(status).toMatchObject({ state: ContainerState.CONTAINER_EXITED, exitCode: 137 });
       expect(status.finishedAt - status.startedAt >= 900_000_000n).toBe(true);
     });
+    it('again with less grace takes effect at once', async () => {
+      const pod = fresh().pod({});
+      await pod.run();
+      const id = await pod.start({ command: ignoresTerm });
+      await pod.settled();
+      const patient = new AbortController();
+      const first = fails(
+        cri().stopContainer({ containerId: id, timeout: 3600 }, { signal: patient.signal }),
+      );
+      await pod.settled();
+      patient.abort();
+      await first;
+      await cri().stopContainer({ containerId: id, timeout: 1 });
+      expect(await pod.status(id)).toMatchObject({ state: ContainerState.CONTAINER_EXITED, exitCode: 137 });
+    });
     it('without grace kills at once', async () => {
       const pod = fresh().pod({});
       await pod.run();

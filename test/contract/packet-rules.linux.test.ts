@@ -2,7 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/async/index.js';
-import { PacketRules, runPacketCommand } from '../../src/node/index.js';
+import { PacketRules, packetCommands } from '../../src/node/index.js';
+import { CommandLine } from '../../src/programs/index.js';
 import { Timeline } from '../../src/timeline/index.js';
 import { pollUntil } from '../env/poll.js';
 
@@ -47,8 +48,11 @@ describe('packet rules on this machine', { timeout: 60_000 }, () => {
     running = new PacketRules({
       clock: hastyClock,
       timeline,
-      run: (command, words, signal) =>
-        runPacketCommand('ip', ['netns', 'exec', network, command, ...words], signal),
+      run: ({ program, words }, signal) =>
+        packetCommands(systemClock)(
+          CommandLine.given('ip', ['netns', 'exec', network, program, ...words]),
+          signal,
+        ),
     })
       .run(stop.signal)
       .catch((error: unknown) => error);

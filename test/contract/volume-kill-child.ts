@@ -45,6 +45,10 @@ const host: Host = {
   ownFiles: counted(real.ownFiles),
   mounts: counted(real.mounts),
   hold: (path) => real.hold(path),
+  apart: (key) => {
+    const { files, hold } = real.apart(key);
+    return { files: counted(files), hold };
+  },
   kernelRelease: real.kernelRelease,
 };
 

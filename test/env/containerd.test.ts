@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { CommandError, runCommand } from '../../src/runtimes/containerd/command.js';
 import { cgroupDirectories } from './cgroups.js';
+import { CommandError, runCommand } from './command.js';
 import { startContainerd, type TestContainerd } from './containerd.js';
 import { buildBusyboxImage, testImages } from './images.js';
 import { pollUntil } from './poll.js';
@@ -245,14 +245,16 @@ describe('the test images', () => {
 
 it('leaves nothing of a process that was killed, once the next one starts', async () => {
   const script = join(import.meta.dirname, 'leftovers.fixture.ts');
-  const { stdout } = await runCommand(process.execPath, ['--import', 'tsx', script]).catch(
-    (error: unknown) => {
-      if (error instanceof CommandError && error.exitCode === undefined) {
-        return error;
-      }
-      throw error;
-    },
-  );
+  const { stdout } = await runCommand(process.execPath, [
+    '--import',
+    import.meta.resolve('tsx'),
+    script,
+  ]).catch((error: unknown) => {
+    if (error instanceof CommandError && error.exitCode === undefined) {
+      return error;
+    }
+    throw error;
+  });
   const left = JSON.parse(stdout) as {
     layout: TestContainerd['layout'];
     traces: ReturnType<typeof noteTraces>;

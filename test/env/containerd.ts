@@ -3,16 +3,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { containerdConfig } from '../../src/runtimes/containerd/containerd-config.js';
+import { type OciImage, splitReference } from '../../src/runtimes/containerd/oci.js';
+import { formatToml, mergeToml, type TomlTable } from '../../src/runtimes/containerd/toml.js';
 import {
   type CommandOptions,
   type CommandResult,
   lastLines,
   runCommand,
   systemEnvironment,
-} from '../../src/runtimes/containerd/command.js';
-import { containerdConfig } from '../../src/runtimes/containerd/containerd-config.js';
-import { type OciImage, splitReference } from '../../src/runtimes/containerd/oci.js';
-import { formatToml, mergeToml, type TomlTable } from '../../src/runtimes/containerd/toml.js';
+} from './command.js';
 import { dropOwnDirIfEmpty } from './directories.js';
 import { callGrpc, GrpcCallError } from './grpc-call.js';
 import { archiveImages, buildTestImages, testImages } from './images.js';
@@ -21,6 +21,7 @@ import { cniBinDir, removeCniConfiguration, reserveSubnet, writeCniConfiguration
 import { ensurePackages } from './packages.js';
 import { pollUntil } from './poll.js';
 import { signalProcess } from './processes.js';
+import { packagesFor } from './programs.js';
 import { protobuf, protobufField } from './protobuf.js';
 import { endWorkload, removeContainerd, sweepLeftovers } from './teardown.js';
 import type { CleanupStack } from './tempdir.js';
@@ -44,7 +45,6 @@ export interface RunContainerOptions {
   readonly flags?: readonly string[];
 }
 
-const packages = ['containerd', 'runc', 'containernetworking-plugins', 'iptables', 'iproute2', 'mount'];
 const startTimeoutMs = 30_000;
 const stopTimeoutMs = 15_000;
 const criNamespace = 'k8s.io';
@@ -53,7 +53,7 @@ const unimplemented = 12;
 
 /** Returns when the runtime answers CRI calls and knows its images. */
 export async function startContainerd(options: ContainerdOptions = {}): Promise<TestContainerd> {
-  await ensurePackages(packages);
+  await ensurePackages(packagesFor('base', 'unit', 'containerd'));
   await sweepLeftovers();
   const built = await buildTestImages();
   const layout = createLayout();

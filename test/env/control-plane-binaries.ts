@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { runCommand } from '../../src/runtimes/containerd/command.js';
+import { runCommand } from './command.js';
 import { withLock } from './lock.js';
 import { ensurePackages } from './packages.js';
+import { packagesFor } from './programs.js';
 
 export const kubernetesVersion = '1.36.4';
 
@@ -21,7 +22,7 @@ const buildTimeoutMs = 90 * 60_000;
 /** From the given folder, or installed by the machine's package. */
 export async function etcdProgram(): Promise<string> {
   const given = givenProgram('etcd');
-  if (given === undefined) await ensurePackages(['etcd-server']);
+  if (given === undefined) await ensurePackages(packagesFor('cluster'));
   return given ?? 'etcd';
 }
 

@@ -13,9 +13,9 @@ import {
   resources,
 } from '../../src/kube/client/index.js';
 import type { KubeObject } from '../../src/kube/index.js';
-import { type CommandResult, runCommand } from '../../src/runtimes/containerd/command.js';
 import { freePort, machineAddress } from './addresses.js';
 import { answers, answersTls } from './answers.js';
+import { type CommandResult, runCommand } from './command.js';
 import {
   apiServerArguments,
   type Controller,

@@ -2,7 +2,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runCommand } from '../../src/runtimes/containerd/command.js';
 import {
   buildImage,
   type ImageConfig,
@@ -12,9 +11,11 @@ import {
   writeArchive,
 } from '../../src/runtimes/containerd/oci.js';
 import type { TarEntry } from '../../src/runtimes/containerd/tar.js';
+import { runCommand } from './command.js';
 import { cacheDir } from './directories.js';
 import { withLock } from './lock.js';
 import { ensurePackages } from './packages.js';
+import { packagesFor } from './programs.js';
 
 /** Names with a tag that is never `latest` (its pull policy differs) and a host that nobody can reach. */
 export const testImages = {
@@ -88,7 +89,7 @@ function baseLayer(busybox: Buffer, applets: readonly string[]): TarEntry[] {
 }
 
 async function busyboxLayer(): Promise<TarEntry[]> {
-  await ensurePackages(['busybox-static']);
+  await ensurePackages(packagesFor('base', 'containerd'));
   const { stdout } = await runCommand(busyboxPath, ['--list']);
   const applets = stdout.split('\n').filter((applet) => applet !== '' && applet !== 'busybox');
   return baseLayer(readFileSync(busyboxPath), applets.sort());

@@ -1,6 +1,5 @@
 /** The test environment's public surface: real servers to start, images to run in them, and their clean-up. */
 
-export { CommandError, type CommandResult, runCommand } from '../../src/runtimes/containerd/command.js';
 export {
   buildImage,
   type ImageConfig,
@@ -11,6 +10,7 @@ export type { TarEntry } from '../../src/runtimes/containerd/tar.js';
 export type { TomlTable } from '../../src/runtimes/containerd/toml.js';
 export { freePort, machineAddress } from './addresses.js';
 export { ClusterNode, type ClusterNodeOptions, startClusterNode } from './cluster-node.js';
+export { CommandError, type CommandResult, runCommand } from './command.js';
 export {
   type ContainerdOptions,
   type RunContainerOptions,

@@ -1,7 +1,7 @@
 /** Knows what is mounted below a directory and takes it off before the directory is removed, never removing through a mount. */
 import { existsSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { CommandError, runCommand } from '../../src/runtimes/containerd/command.js';
+import { CommandError, runCommand } from './command.js';
 
 export interface Mount {
   readonly mountPoint: string;

@@ -1,7 +1,6 @@
 /** The pod network of one containerd: a bridge of its own made by CNI, and its removal from the host. */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { runCommand } from '../../src/runtimes/containerd/command.js';
 import { natRulesToRemove, unusedHostPortChains } from '../../src/runtimes/containerd/nat-rules.js';
 import { changeNatRules } from '../../src/runtimes/containerd/nat-table.js';
 import { podNetworkConfiguration } from '../../src/runtimes/containerd/pod-network.js';
@@ -11,6 +10,7 @@ import {
   parseRoutes,
   parseSubnet,
 } from '../../src/runtimes/containerd/subnets.js';
+import { runCommand } from './command.js';
 import { type ContainerdLayout, listLayouts } from './layout.js';
 import { withLock } from './lock.js';
 import { pollUntil } from './poll.js';

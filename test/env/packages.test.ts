@@ -1,7 +1,13 @@
 import { existsSync } from 'node:fs';
 import { afterAll, expect, it } from 'vitest';
-import { runCommand } from '../../src/runtimes/containerd/command.js';
-import { ensurePackages, installedPackages, missingPackages } from './packages.js';
+import { runCommand } from './command.js';
+import {
+  ensurePackages,
+  installedPackages,
+  installObstacle,
+  missingPackages,
+  PackagesMissing,
+} from './packages.js';
 
 /** Small, and needed by nothing. */
 const sample = 'hello';
@@ -39,4 +45,18 @@ it('installedPackages counts provided names and not removed packages', () => {
   ];
   const installed = [...installedPackages(lines.join('\n'))].filter((name) => name !== '');
   expect(installed.sort()).toEqual(['containerd', 'containerd.io', 'iptables', 'runc']);
+});
+
+it.each([
+  ['root on Debian', { hasApt: true, isRoot: true }, undefined],
+  ['another user on Debian', { hasApt: true, isRoot: false }, 'only root may'],
+  ['another system', { hasApt: false, isRoot: true }, 'this machine has no apt-get, so it is no Debian'],
+])('installObstacle: %s', (_rule, facts, obstacle) => {
+  expect(installObstacle(facts)).toBe(obstacle);
+});
+
+it('says which command installs what is missing', () => {
+  expect(new PackagesMissing(['iptables', 'runc'], 'only root may').message).toBe(
+    'the tests need iptables, runc and cannot install them: only root may; as root: apt-get install --no-install-recommends iptables runc',
+  );
 });

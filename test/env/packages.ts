@@ -1,8 +1,10 @@
 /** Installs the Debian packages that the real servers come from, so that tests run on a machine where nobody did. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CommandError, lastLines, runCommand } from '../../src/runtimes/containerd/command.js';
+import { CommandError, lastLines, runCommand } from './command.js';
 import { withLock } from './lock.js';
+import { packages } from './programs.js';
 
 const policyPath = '/usr/sbin/policy-rc.d';
 /** Says in the file itself whose it is, so that one left by a killed run is recognised. */
@@ -12,6 +14,18 @@ exit 101
 `;
 const installTimeoutMs = 15 * 60_000;
 const shownLines = 12;
+
+/** Says what to do by hand where this program cannot. */
+export class PackagesMissing extends Error {
+  override readonly name = 'PackagesMissing';
+
+  constructor(missing: readonly string[], obstacle: string) {
+    super(
+      `the tests need ${missing.join(', ')} and cannot install ${missing.length === 1 ? 'it' : 'them'}: ${obstacle}; ` +
+        `as root: apt-get install --no-install-recommends ${missing.join(' ')}`,
+    );
+  }
+}
 
 /** Packages seen installed by this process. */
 const present = new Set<string>();
@@ -25,11 +39,16 @@ export async function ensurePackages(names: readonly string[]): Promise<void> {
   if (unknown.length === 0) {
     return;
   }
-  if ((await missingPackages(unknown)).length > 0) {
+  const missing = await missingPackages(unknown);
+  if (missing.length > 0) {
+    const hasApt = existsSync('/usr/bin/apt-get');
+    const obstacle = installObstacle({ hasApt, isRoot: process.getuid?.() === 0 });
+    if (obstacle !== undefined) throw new PackagesMissing(missing, obstacle);
     await withLock('packages', async () => {
-      const missing = await missingPackages(unknown);
-      if (missing.length > 0) {
-        await install(missing);
+      // Another process may have installed them meanwhile.
+      const stillMissing = await missingPackages(unknown);
+      if (stillMissing.length > 0) {
+        await install(stillMissing);
       }
     });
   }
@@ -38,13 +57,30 @@ export async function ensurePackages(names: readonly string[]): Promise<void> {
   }
 }
 
+/** What keeps this process from installing packages. */
+export function installObstacle(facts: { hasApt: boolean; isRoot: boolean }): string | undefined {
+  if (!facts.hasApt) return 'this machine has no apt-get, so it is no Debian';
+  return facts.isRoot ? undefined : 'only root may';
+}
+
 /** Those of the packages that are neither installed nor provided by an installed one. */
 export async function missingPackages(names: readonly string[]): Promise<string[]> {
   const fields = ['Package', 'db:Status-Abbrev', 'Provides'].map((field) => `\${${field}}`);
   const format = `${fields.join('\\t')}\\n`;
+  if (!existsSync('/usr/bin/dpkg-query')) return names.filter((name) => !hasPrograms(name));
   const { stdout } = await runCommand('dpkg-query', ['--show', '--showformat', format]);
   const installed = installedPackages(stdout);
   return names.filter((name) => !installed.has(name));
+}
+
+/** On a machine of another kind, what counts is that the programs are found. */
+function hasPrograms(name: string): boolean {
+  const folders = `${process.env.PATH ?? ''}:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin`.split(':');
+  return (
+    packages[name]?.programs.every((program) =>
+      folders.some((folder) => existsSync(join(folder, program))),
+    ) ?? false
+  );
 }
 
 /** What a listing of package, status and provided names (`a, b (= 1)`) says is there. */

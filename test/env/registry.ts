@@ -4,11 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { lastLines, runCommand, systemEnvironment } from '../../src/runtimes/containerd/command.js';
 import { type Blob, type OciImage, splitReference } from '../../src/runtimes/containerd/oci.js';
+import { lastLines, runCommand, systemEnvironment } from './command.js';
 import { ensurePackages } from './packages.js';
 import { pollUntil } from './poll.js';
 import { signalProcess } from './processes.js';
+import { packagesFor } from './programs.js';
 import { sweepLeftovers } from './teardown.js';
 import { type CleanupStack, createTempDir, type TempDir } from './tempdir.js';
 
@@ -28,7 +29,7 @@ const startTimeoutMs = 15_000;
 
 /** Returns when the registry answers on a port of 127.0.0.1. */
 export async function startRegistry(options: RegistryOptions = {}): Promise<TestRegistry> {
-  await ensurePackages(['docker-registry']);
+  await ensurePackages(packagesFor('base', 'containerd'));
   await sweepLeftovers();
   const dir = await createTempDir('registry');
   const registry = new TestRegistry(dir, options.auth);

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
-import { lastLines, systemEnvironment } from '../../src/runtimes/containerd/command.js';
+import { lastLines, systemEnvironment } from './command.js';
 import { pollUntil } from './poll.js';
 import { signalProcess } from './processes.js';
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCommand } from '../../src/runtimes/containerd/command.js';
 import { type TarEntry, writeTar } from '../../src/runtimes/containerd/tar.js';
+import { runCommand } from './command.js';
 import { CleanupStack, createTempDir, type TempDir } from './tempdir.js';
 
 const cleanups = new CleanupStack();

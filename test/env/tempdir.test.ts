@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCommand } from '../../src/runtimes/containerd/command.js';
+import { runCommand } from './command.js';
 import { mountsBelow, parseMountInfo } from './mounts.js';
 import { CleanupStack, createTempDir } from './tempdir.js';
 

@@ -1,7 +1,7 @@
 /** Temporary directories for tests and demos, and the list of what must be undone at their end. */
 import { chmodSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { runCommand } from '../../src/runtimes/containerd/command.js';
+import { runCommand } from './command.js';
 import { dropOwnDirIfEmpty, ownDir } from './directories.js';
 import { removeTree } from './mounts.js';
 

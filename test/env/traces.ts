@@ -1,8 +1,8 @@
 /** Looks for everything a containerd can leave on a machine, so that a test can hold that nothing is. */
 import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { runCommand } from '../../src/runtimes/containerd/command.js';
 import { cgroupDirectories } from './cgroups.js';
+import { runCommand } from './command.js';
 import type { ContainerdLayout } from './layout.js';
 import { listMounts } from './mounts.js';
 import { isRunning, listProcesses, type ProcessInfo } from './processes.js';

@@ -121,7 +121,7 @@ export async function startLocalNode(): Promise<LocalNode> {
         await runtime.removePodSandbox({ podSandboxId: id });
       }
       await runtime.close();
-      ring.close();
+      await ring.close();
       await tempDir.remove();
     },
   };

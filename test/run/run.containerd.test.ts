@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connectCri } from '../../src/cri/index.js';
-import { runCommand } from '../../src/runtimes/containerd/command.js';
+import { runCommand } from '../env/command.js';
 import { CleanupStack, pollUntil, startContainerd, type TestContainerd, testImages } from '../env/index.js';
 import { Command, examples, leftovers, pidOf, processesOf } from './command.js';
 import { documents, podManifest, runsOn } from './manifests.js';

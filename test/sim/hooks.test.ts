@@ -144,3 +144,55 @@ it('a pod that is deleted while its postStart hook runs does not wait for it', a
   await node.untilStopped('a', 10 * second);
   expect(node.metric('kubelet_sleep_action_terminated_early_total')).toBe(1);
 });
+
+describe('a deletion while the postStart hook runs', () => {
+  const slow = apiPod('a', {
+    graceSeconds: 120,
+    containers: [
+      { name: 'app', image: 'app:1', lifecycle: { postStart: { exec: { command: ['slow'] } } } },
+      'other',
+    ],
+    sim: { 'exec-time': '1h', 'ignores-term': 'true' },
+  });
+
+  it('stops the container with the grace of the deletion, and no hook has failed', async () => {
+    const node = await startNode();
+    node.set([slow]);
+    await node.until('the first runs', () => node.machine.running('a').length === 1);
+    const deletedMs = node.clock.now();
+    node.delete('a', 1);
+    await node.untilStopped('a');
+    expect(node.line.of('stopContainer').map(({ request }) => request.timeout)).toEqual([2]);
+    expect(node.clock.now() - deletedMs).toBeLessThan(5 * second);
+    expect(node.events('a', 'FailedPostStartHook')).toEqual([]);
+    expect(node.events('a', 'Killing')).toHaveLength(1);
+    expect(node.recorded('worker.sync', 'a').filter(({ kind }) => kind === 'problem')).toEqual([]);
+  });
+});
+
+describe('a grace period that is shortened while the pod stops', () => {
+  it.each<[string, PodShape, number]>([
+    ['takes effect at once', { graceSeconds: 300, sim: { 'ignores-term': 'true' } }, 2],
+    [
+      'takes effect at once while a preStop hook runs, which runs once',
+      { ...withPreStop({ exec: { command: ['x'] } }, { 'exec-time': '1h' }), graceSeconds: 300 },
+      1,
+    ],
+  ])('%s', async (_, shape, stops) => {
+    const node = await startNode();
+    node.set([apiPod('a', shape)]);
+    await node.untilReady('a');
+    node.delete('a', 300);
+    await node.advance(10 * second);
+    const shortenedMs = node.clock.now();
+    node.delete('a', 1);
+    await node.untilStopped('a');
+    expect(node.clock.now() - shortenedMs).toBeLessThan(5 * second);
+    expect(node.line.of('stopContainer')).toHaveLength(stops);
+    expect(node.line.of('stopContainer').at(-1)?.request.timeout).toBe(2);
+    expect(node.line.of('execSync').length).toBeLessThanOrEqual(1);
+    expect(node.events('a', 'Killing')).toHaveLength(1);
+    expect(node.recorded('worker.terminating', 'a').filter(({ kind }) => kind === 'problem')).toEqual([]);
+    expect(node.recorded('container.stop', 'a').filter(({ kind }) => kind === 'problem')).toEqual([]);
+  });
+});

@@ -10,10 +10,11 @@ import { criEvents } from '../../src/runtime/pleg/index.js';
 import type { SimRuntimeOptions } from '../../src/runtimes/sim/index.js';
 import { type Entry, Timeline } from '../../src/timeline/index.js';
 import { Machine } from './machine.js';
+import { nodeName } from './node-name.js';
 import { type Cut, RuntimeLine } from './runtime-line.js';
 import { seededRandom } from './seeded-random.js';
 
-export const nodeName = 'node-a';
+export { nodeName };
 export const second = 1_000;
 export const minute = 60_000;
 

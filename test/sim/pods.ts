@@ -2,7 +2,7 @@
 import { applyPodDefaults, type Container, type Pod, type PodSpec } from '../../src/kube/index.js';
 import { readManifest } from '../../src/pods/index.js';
 import { simAnnotationPrefix } from '../../src/runtimes/sim/index.js';
-import { nodeName } from './node.js';
+import { nodeName } from './node-name.js';
 
 export interface PodShape {
   readonly uid?: string;

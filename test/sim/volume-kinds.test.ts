@@ -75,7 +75,10 @@ describe('a service account token', () => {
     return { on, pod, asked, api, tokens, text };
   }
 
-  it('is asked for once, and again before it expires', async () => {
+  // An hour of a whole node, with a look at its volumes many times a minute.
+  const long = { timeout: 60_000 };
+
+  it('is asked for once, and again before it expires', long, async () => {
     const { on, asked, text, tokens } = await tokenNode();
     expect(asked).toEqual([
       {
@@ -97,7 +100,7 @@ describe('a service account token', () => {
     expect(JSON.stringify(on.node.entries)).not.toContain('jwt-');
   });
 
-  it('that cannot be renewed is kept as long as it is good; the pod runs on', async () => {
+  it('that cannot be renewed is kept as long as it is good; the pod runs on', long, async () => {
     const { on, api, text } = await tokenNode();
     api.isDown = true;
     await on.node.advance(58 * minute);
@@ -330,4 +333,17 @@ it('a mount that a container left in an emptyDir does not keep it', async () => 
   await machine.files.mkdir(target);
   await machine.mounts.mount({ source: 'tmpfs', target, fsType: 'tmpfs' });
   await removed(on, 'web');
+});
+
+it('an image that is mounted as a volume outlives the collection of images', async () => {
+  const { node } = await startVolumeNode({ kubelet: { config: { imageMaximumGCAge: minute } } });
+  const data = webPod('data', { name: 'i', image: { reference: 'data:2' } });
+  node.set([data, apiPod('other', { image: 'other:3' })]);
+  await node.untilReady('data');
+  await node.untilReady('other');
+  node.set([data]);
+  await node.advance(11 * minute);
+  const isThere = async (name: string): Promise<boolean> =>
+    (await node.machine.imageStatus({ image: { image: name } })).image !== undefined;
+  expect([await isThere('data:2'), await isThere('other:3')]).toEqual([true, false]);
 });

@@ -1,0 +1,67 @@
+/** Which files of src/ may use Node's own calls for files where pods can influence what is there. */
+
+/**
+ * Folders that deal with files which pods make, write or exchange: volumes, logs, termination messages, statistics. There
+ * files are opened, listed, measured and removed by the functions of `src/host`, which follow no link, open nothing but
+ * regular files, list in parts and wait for no server.
+ */
+export const guardedFolders: readonly string[] = [
+  'src/resources/stats/',
+  'src/runtime/',
+  'src/runtimes/process/',
+  'src/server/node-logs/',
+  'src/volumes/',
+];
+
+const kernel = 'reads files of the kernel (/proc, /sys)';
+const ownFolder = "keeps the agent's own files in a folder that is closed to pods";
+const runtimeFolder = "works in the runtime's own folder, which is closed to other users";
+const configured = 'reads what the administrator of the node configured';
+
+/** Why a file there needs no guard. */
+export const unguardedFiles: ReadonlyMap<string, string> = new Map([
+  ['src/resources/stats/cgroup.ts', kernel],
+  ['src/resources/stats/machine.ts', kernel],
+  [
+    'src/runtime/config/pod-files.ts',
+    "makes files in the agent's own folders; the hosts file, which pods may write, is opened without links and as a regular file only",
+  ],
+  ['src/runtime/config/resolver-file.ts', configured],
+  ['src/runtime/config/host-facts.ts', kernel],
+  ['src/runtime/images/credentials/load-plugins.ts', configured],
+  ['src/runtime/images/credentials/node-credentials.ts', configured],
+  ['src/runtime/images/image-collector.ts', "asks for the room on the runtime's own disk"],
+  ['src/runtime/images/verification/record-files.ts', ownFolder],
+  ['src/runtime/log-symlink.ts', 'makes a link and looks whether a name is there, without following it'],
+  ['src/runtime/logs/watch.ts', 'watches a folder of logs, and opens nothing'],
+  ['src/runtime/resize/actuated-resources.ts', ownFolder],
+  ['src/runtime/userns/user-namespaces.ts', ownFolder],
+  ['src/runtimes/process/attach.ts', runtimeFolder],
+  ['src/runtimes/process/command-lookup.ts', 'looks for programs on the search path, and opens nothing'],
+  ['src/runtimes/process/container-files.ts', runtimeFolder],
+  ['src/runtimes/process/containers.ts', runtimeFolder],
+  ['src/runtimes/process/identity.ts', kernel],
+  ['src/runtimes/process/inherited-files.ts', kernel],
+  ['src/runtimes/process/launch-planner.ts', configured],
+  ['src/runtimes/process/log-writer.ts', 'writes to a descriptor that src/host opened'],
+  ['src/runtimes/process/mounts.ts', runtimeFolder],
+  ['src/runtimes/process/state-directory.ts', runtimeFolder],
+  ['src/runtimes/process/stats.ts', kernel],
+  ['src/runtimes/process/container-cgroup.ts', kernel],
+  ['src/runtimes/process/strays.ts', kernel],
+  ['src/runtimes/process/supervision.ts', runtimeFolder],
+  ['src/runtimes/process/supervisor-entry.ts', "looks for the agent's own program"],
+  ['src/runtimes/process/supervisor.ts', 'is a process of its own: what it waits for holds up one container'],
+  ['src/runtimes/process/terminal.ts', kernel],
+]);
+
+const plainModules: ReadonlySet<string> = new Set(['node:fs', 'node:fs/promises', 'fs', 'fs/promises']);
+
+/** Which rule an import breaks; undefined when it is right. */
+export function judgeFileAccess(file: string, specifier: string): string | undefined {
+  if (!plainModules.has(specifier) || !guardedFolders.some((folder) => file.startsWith(folder)))
+    return undefined;
+  // Tests and what sets them up are no pod's business.
+  if (/\.test\.ts$|\/test-[^/]*\.ts$/.test(file) || unguardedFiles.has(file)) return undefined;
+  return `imports '${specifier}': pods can influence files here, use the functions of src/host (or say in scripts/imports/file-access.ts why they cannot)`;
+}

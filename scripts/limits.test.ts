@@ -1,0 +1,73 @@
+/** Holds `docs/limits.md` to the constants that it tells of: every number is that of the code, and none is missing. */
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { criClientLimits, criServerLimits } from '../src/cri/limits.js';
+import { httpGetLimits } from '../src/httpget/limits.js';
+import { apiClientLimits } from '../src/kube/client/limits.js';
+import { defaultLimits, mainLimits, upgradeProxyLimits } from '../src/server/limits.js';
+import {
+  spdyLimits,
+  streamingClientLimits,
+  streamingLimits,
+  webSocketLimits,
+} from '../src/streaming/limits.js';
+
+const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  'src/server/limits.ts defaultLimits': { ...defaultLimits },
+  'src/server/limits.ts mainLimits': mainLimits,
+  'src/server/limits.ts upgradeProxyLimits': upgradeProxyLimits,
+  'src/streaming/limits.ts streamingLimits': streamingLimits,
+  'src/streaming/limits.ts webSocketLimits': webSocketLimits,
+  'src/streaming/limits.ts spdyLimits': spdyLimits,
+  'src/streaming/limits.ts streamingClientLimits': streamingClientLimits,
+  'src/kube/client/limits.ts apiClientLimits': apiClientLimits,
+  'src/httpget/limits.ts httpGetLimits': httpGetLimits,
+  'src/cri/limits.ts criClientLimits': criClientLimits,
+  'src/cri/limits.ts criServerLimits': criServerLimits,
+};
+
+/** As people read it: the unit is at the end of the constant's name. */
+function shown(name: string, value: number): string {
+  const in_ = (units: readonly (readonly [string, number])[]): string => {
+    const [unit, size] = units.find(([, each]) => value % each === 0) ?? ['', 1];
+    return `${value / size} ${unit}`.trim();
+  };
+  if (name.endsWith('Ms')) {
+    return in_([
+      ['h', 3_600_000],
+      ['min', 60_000],
+      ['s', 1000],
+    ]);
+  }
+  if (name.endsWith('Bytes')) {
+    return in_([
+      ['MiB', 1 << 20],
+      ['KiB', 1 << 10],
+      ['bytes', 1],
+    ]);
+  }
+  if (name.endsWith('Megabytes')) return `${value} MB`;
+  return value.toLocaleString('en-US');
+}
+
+it('docs/limits.md shows every limit as the code has it', () => {
+  const page = readFileSync(new URL('../docs/limits.md', import.meta.url), 'utf8');
+  const told: Record<string, Record<string, string>> = {};
+  let section: Record<string, string> = {};
+  for (const line of page.split('\n')) {
+    const [, file, table] = /^`(src\/\S+)`, `(\w+)`/.exec(line) ?? [];
+    if (file !== undefined) {
+      section = {};
+      told[`${file} ${table}`] = section;
+    }
+    const [, number, name] = /^\|[^|]+\|\s*([^|]+?)\s*\|[^|]+\|\s*`(\w+)`\s*\|$/.exec(line) ?? [];
+    if (name !== undefined && number !== undefined) section[name] = number;
+  }
+  const expected = Object.fromEntries(
+    Object.entries(tables).map(([table, limits]) => [
+      table,
+      Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, shown(name, value)])),
+    ]),
+  );
+  expect(told).toEqual(expected);
+});
