@@ -105,6 +105,22 @@ describe('a WebSocket client', () => {
     await channels.connection.closed;
   });
 
+  it('that leaves with more than one message waiting for a reader is noticed', async () => {
+    const wire = new TestWire({ peerReads: true });
+    const channels = new WebSocketChannels({
+      socket: wire,
+      head: nothing,
+      clock: new VirtualClock(),
+      protocol: { encoding: 'binary', jsonStatus: true, closeSignal: true },
+      channels: new Map([[0, true]]),
+    });
+    const message = frame(Opcode.binary, Buffer.alloc(2 * streamingLimits.windowBytes));
+    await wire.say(repeated(message, 3));
+    await settle();
+    wire.destroy();
+    await channels.connection.closed;
+  });
+
   it('that does not take the last bytes is cut off, and so is one that does not close', async () => {
     for (const peerReads of [false, true]) {
       const clock = new VirtualClock();
@@ -363,6 +379,19 @@ describe('a SPDY peer', () => {
     await wire.say(synStreamFrame(1, new HeaderBlockWriter().write(new Map()), false));
     void wire.say(Buffer.concat(dataFrame(1, Buffer.alloc(4 * streamWindowBytes), false)));
     await settle();
+    wire.destroy();
+    await connection.closed;
+  });
+
+  it('that leaves before its streams have begun is noticed', async () => {
+    const wire = new TestWire({ peerReads: true });
+    const connection = spdyServer(wire, (stream) => stream.accept());
+    const window = Buffer.alloc(2 * streamWindowBytes);
+    // One chunk: the header block is inflated in another thread, and the data is handled after that.
+    const opened = synStreamFrame(1, new HeaderBlockWriter().write(new Map()), false);
+    const data = Buffer.concat(dataFrame(1, window, false));
+    void wire.say(Buffer.concat([opened, data, data]));
+    await expect.poll(() => wire.readableLength, { interval: 0 }).toBe(0);
     wire.destroy();
     await connection.closed;
   });

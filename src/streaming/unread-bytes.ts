@@ -14,6 +14,8 @@ export class UnreadBytes {
   /** Whether the stream takes another chunk. */
   #wanted = false;
   #ended = false;
+  /** Whether nobody is made to wait: the connection is gone, and little can come after. */
+  #released = false;
   #whenRoom: (() => void) | undefined;
 
   constructor(stream: Readable, windowBytes: number) {
@@ -34,7 +36,7 @@ export class UnreadBytes {
     if (this.#ended || this.#stream.destroyed || bytes.length === 0) return undefined;
     if (this.#wanted) this.#push(bytes);
     else this.#collect(bytes);
-    if (this.length <= this.#windowBytes) return undefined;
+    if (this.#released || this.length <= this.#windowBytes) return undefined;
     return new Promise((resolve) => {
       this.#whenRoom = resolve;
     });
@@ -63,8 +65,9 @@ export class UnreadBytes {
     this.wasRead();
   }
 
-  /** Nobody is to wait for room any more: the connection is gone. */
+  /** Nobody waits for room any more, now or later: the connection is gone. */
   release(): void {
+    this.#released = true;
     this.#whenRoom?.();
   }
 

@@ -319,6 +319,8 @@ export class SpdyConnection implements StreamLink {
 
   #add(stream: SpdyStream): void {
     this.#streams.set(stream.id, stream);
+    // The frames of one chunk are handled after the socket has closed, too.
+    if (this.#socket.destroyed) stream.release();
     if (this.#peerWindowBytes !== undefined) stream.setInitialSendWindow(this.#peerWindowBytes);
   }
 
