@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Backoff } from './backoff.js';
-import { Cancelled, jitter, sleep, TimedOut, withTimeout } from './clock.js';
+import { Cancelled, jitter, sleep, systemClock, TimedOut, withTimeout } from './clock.js';
 import { Gate } from './gate.js';
 import { TaskGroup } from './task-group.js';
 import { settle, VirtualClock } from './virtual-clock.js';
@@ -30,6 +30,32 @@ describe('VirtualClock', () => {
     await clock.advance(1000);
     await running;
     expect(stamps).toEqual([100, 200, 300]);
+  });
+});
+
+describe('systemClock', () => {
+  it('fires no timer before its time, though Node does', async () => {
+    const earlyMs: number[] = [];
+    const measure = async (): Promise<void> => {
+      const sinceMs = systemClock.monotonic();
+      await sleep(systemClock, 5);
+      const spentMs = systemClock.monotonic() - sinceMs;
+      if (spentMs < 5) earlyMs.push(spentMs);
+    };
+    // Started at all parts of a millisecond, so that Node's rounding shows: 1 in 60 of its own timers is early.
+    for (let round = 0; round < 20; round++) {
+      const timers: Promise<void>[] = [];
+      for (let index = 0; index < 100; index++) timers.push(measure());
+      await Promise.all(timers);
+    }
+    expect(earlyMs).toEqual([]);
+  });
+
+  it('a timer that is cancelled does not fire', async () => {
+    let fired = false;
+    systemClock.setTimer(1, () => (fired = true)).cancel();
+    await sleep(systemClock, 5);
+    expect(fired).toBe(false);
   });
 });
 

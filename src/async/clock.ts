@@ -9,7 +9,7 @@ export interface Clock {
   now(): number;
   /** Milliseconds on a clock that never goes back, with sub-millisecond digits; for ordering and measuring only. */
   monotonic(): number;
-  /** Calls back once after the delay. */
+  /** Calls back once after the delay, never before `monotonic` has passed it. */
   setTimer(delayMs: number, fire: () => void): Timer;
 }
 
@@ -115,7 +115,14 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   setTimer(delayMs, fire) {
     // Node fires timers beyond 2^31-1 ms at once; a wait of 24 days is as good as any longer one here.
-    const handle = setTimeout(fire, Math.min(Math.max(0, delayMs), longestTimerMs));
+    const waitMs = Math.min(Math.max(0, delayMs), longestTimerMs);
+    const dueMs = performance.now() + waitMs;
+    // Node counts whole milliseconds and can fire up to one early: a hook that slept 3 s would have spent 2.
+    const fireWhenDue = (): void => {
+      if (performance.now() < dueMs) handle = setTimeout(fireWhenDue, 1);
+      else fire();
+    };
+    let handle = setTimeout(fireWhenDue, waitMs);
     return { cancel: () => clearTimeout(handle) };
   },
 };
