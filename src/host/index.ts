@@ -17,6 +17,7 @@ export { type HoldBelowOptions, holdBelow } from './hold-below.js';
 export * from './host.js';
 export { Lanes, type LanesOptions } from './linux/lanes.js';
 export { type LinuxHostOptions, linuxHost } from './linux/linux-host.js';
+export { makeDirectoriesSync } from './linux/make-directories.js';
 export { entriesIn, entriesOf } from './list-directory.js';
 export { measureFilesIn, measureTree, type TreeSize } from './measure-tree.js';
 export {

@@ -106,6 +106,7 @@ export function describeMounts(contract: HostContract): void {
       expect(await codeOf(files().unlink(at('target/old')))).toBe('EROFS');
       expect(await codeOf(files().chmod(at('target/old'), 0o600))).toBe('EROFS');
       expect(await codeOf(files().mkdir(at('target/folder')))).toBe('EROFS');
+      expect(await codeOf(files().mkdir(at('target/folder/below'), { recursive: true }))).toBe('EROFS');
       await files().writeFile(at('source/file'), 'x');
       expect(textOf(await files().readFile(at('target/file')))).toBe('x');
     });

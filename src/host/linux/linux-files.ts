@@ -2,6 +2,7 @@
 import { constants } from 'node:fs';
 import { toHostError } from '../errors.js';
 import type { HostFiles } from '../host.js';
+import { makeDirectories } from './make-directories.js';
 import { factsOfStats, fileSystemFacts } from './stats.js';
 import { poolCalls, type SystemCalls } from './system-calls.js';
 
@@ -18,7 +19,9 @@ export function filesBy(calls: SystemCalls): HostFiles {
       }),
     syncDirectory: (path) => attempt(path, () => syncDirectory(calls, path)),
     mkdir: (path, { mode = 0o777, recursive = false } = {}) =>
-      attempt(path, () => calls.mkdir(path, mode, recursive)),
+      attempt(path, () =>
+        recursive ? makeDirectories(path, mode, calls.mkdir) : calls.mkdir(path, mode, false),
+      ),
     readdir: (path) => attempt(path, () => calls.readdir(path)),
     symlink: (target, path) => attempt(path, () => calls.symlink(target, path)),
     readlink: (path) => attempt(path, () => calls.readlink(path)),

@@ -21,6 +21,7 @@ import {
 } from 'node:fs';
 import type { HostFiles } from '../host.js';
 import { attempt, linuxFiles } from './linux-files.js';
+import { makeDirectoriesSync } from './make-directories.js';
 import { factsOfStats, fileSystemFacts } from './stats.js';
 
 export const linuxOwnFiles: HostFiles = {
@@ -35,7 +36,7 @@ export const linuxOwnFiles: HostFiles = {
   },
   syncDirectory: linuxFiles.syncDirectory,
   mkdir: (path, { mode = 0o777, recursive = false } = {}) =>
-    attempt(path, async () => void mkdirSync(path, { mode, recursive })),
+    attempt(path, async () => void (recursive ? makeDirectoriesSync(path, mode) : mkdirSync(path, { mode }))),
   readdir: (path) => attempt(path, async () => readdirSync(path)),
   symlink: (target, path) => attempt(path, async () => symlinkSync(target, path)),
   readlink: (path) => attempt(path, async () => readlinkSync(path)),

@@ -12,7 +12,6 @@ import {
   fchmodSync,
   fstatSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readSync,
   renameSync,
@@ -22,7 +21,7 @@ import {
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errorText } from '../../async/index.js';
-import { holdBelow, linuxHost, readWhole, temporarySuffix } from '../../host/index.js';
+import { holdBelow, linuxHost, makeDirectoriesSync, readWhole, temporarySuffix } from '../../host/index.js';
 import { isMissing } from '../logs/file-error.js';
 
 /** Anything longer than this is not the configuration file it should be. */
@@ -31,7 +30,7 @@ const envFileMaxBytes = 1024 * 1024;
 
 /** A log directory with mode 0755 whatever the umask is: log collectors must be able to enter it. */
 export function makeLogDirectory(path: string): void {
-  const firstMade = mkdirSync(path, { recursive: true, mode: 0o755 });
+  const firstMade = makeDirectoriesSync(path, 0o755);
   if (firstMade !== undefined && (process.umask() & 0o755) !== 0) chmodSync(path, 0o755);
 }
 
@@ -151,14 +150,14 @@ function openIn(path: string, flags: number): number {
     return openSync(path, flags, 0o644);
   } catch (error) {
     if (!isMissing(error)) throw error;
-    mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
+    makeDirectoriesSync(dirname(path), 0o750);
     return openSync(path, flags, 0o644);
   }
 }
 
 /** An empty file that every user of a container may write to; each instance of a container gets its own. */
 export function createTerminationLog(directory: string): string {
-  mkdirSync(directory, { recursive: true, mode: 0o750 });
+  makeDirectoriesSync(directory, 0o750);
   const path = join(directory, randomBytes(4).toString('hex'));
   const file = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o666);
   try {
