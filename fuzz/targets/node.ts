@@ -1,11 +1,11 @@
 /** Texts of the node: the kernel's files, logs, configuration, credentials, checkpoints and requests. */
 import { X509Certificate } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { ConfigurationError } from '../../src/config/configerror.js';
-import { parseCpuSet } from '../../src/config/cpuset.js';
+import { ConfigurationError } from '../../src/config/config-error.js';
+import { parseCpuSet } from '../../src/config/cpu-set.js';
 import { decodeConfigFile } from '../../src/config/decode.js';
+import { flagSpecs } from '../../src/config/flag-table.js';
 import { parseCommandLine, validateKubeletFlags } from '../../src/config/flags.js';
-import { flagSpecs } from '../../src/config/flagtable.js';
 import { parseMountinfo, unescapeOctal } from '../../src/host/linux/mountinfo.js';
 import { readExecCredential } from '../../src/kube/client/exec-credential.js';
 import { KubeconfigError, parseKubeconfig } from '../../src/kube/client/kubeconfig.js';

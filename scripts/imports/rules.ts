@@ -4,7 +4,7 @@ import path from 'node:path';
 import { judgeFileAccess } from './file-access.js';
 import type { Import } from './read-imports.js';
 
-const foundation = ['async', 'programs', 'kube', 'metrics', 'timeline', 'host', 'cri', 'httpget'] as const;
+const foundation = ['async', 'programs', 'kube', 'metrics', 'timeline', 'host', 'cri', 'http-get'] as const;
 /** Rooms that meet only through small interfaces that the one in need declares. */
 const peers = ['runtime', 'pods', 'probes', 'hooks', 'volumes', 'resources', 'node'] as const;
 const kubeletMay = [...foundation, 'config', ...peers, 'streaming', 'runtimes'] as const;
@@ -18,7 +18,7 @@ export const allowedRooms: ReadonlyMap<string, readonly string[]> = new Map<stri
   ['metrics', ['async']],
   ['timeline', ['async']],
   ['host', ['async', 'programs']],
-  ['httpget', ['async', 'kube']],
+  ['http-get', ['async', 'kube']],
   ['cri', ['async', 'kube', 'metrics', 'timeline']],
   ['config', ['kube']],
   ...peers.map((room): [string, readonly string[]] => [room, foundation]),

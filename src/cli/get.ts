@@ -1,5 +1,5 @@
 /** `nodelet get`: pods as `kubectl get` shows them. */
-import { nearestName } from '../config/nearestname.js';
+import { nearestName } from '../config/nearest-name.js';
 import type { Pod } from '../kube/types.js';
 import type { WatchEvent } from '../server/local/watch.js';
 import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/command.js';

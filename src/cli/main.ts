@@ -78,7 +78,7 @@ async function main(argv: readonly string[]): Promise<number> {
       const { commandNames, loadClientCommand } = await import('./commands.js');
       const client = await loadClientCommand(command);
       if (client !== undefined) return client.run(rest);
-      const { nearestName } = await import('../config/nearestname.js');
+      const { nearestName } = await import('../config/nearest-name.js');
       const near = nearestName(command, commandNames);
       process.stderr.write(
         `nodelet: unknown command ${JSON.stringify(command)}${near === undefined ? '' : `; did you mean ${near}?`}\n` +

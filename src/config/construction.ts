@@ -1,8 +1,8 @@
 /** Decides what would stop the kubelet while it is built, so that it is said before anything has been started. */
 import { formatDuration, parseQuantity, tryParseQuantity } from '../kube/index.js';
-import { messageOf } from './configerror.js';
-import { parseCpuSet } from './cpuset.js';
-import type { RuleContext } from './rulecontext.js';
+import { messageOf } from './config-error.js';
+import { parseCpuSet } from './cpu-set.js';
+import type { RuleContext } from './rule-context.js';
 
 const reservableResources: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
 const sysctlPattern =

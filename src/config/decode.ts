@@ -9,10 +9,10 @@ import {
   parseSource,
   type SourceDocument,
 } from '../kube/index.js';
-import { ConfigurationError } from './configerror.js';
-import { isRecord } from './configpath.js';
+import { ConfigurationError } from './config-error.js';
+import { isRecord } from './config-path.js';
 import { configFields, type Field, fieldsByPath, optionalStructs } from './fields.js';
-import { nearestName } from './nearestname.js';
+import { nearestName } from './nearest-name.js';
 import { type ConfigPath, configApiVersion, configKind } from './types.js';
 import { type DecodeSink, decodeValue, describeValue } from './values.js';
 

@@ -1,7 +1,7 @@
 /** Fills in what a document leaves open, and the starting point when there is no document at all. */
-import { type ConfigTree, writePath } from './configpath.js';
+import { type ConfigTree, writePath } from './config-path.js';
 import type { Settings } from './decode.js';
-import type { FeatureGates } from './featuregates.js';
+import type { FeatureGates } from './feature-gates.js';
 import { configFields, type Field, optionalStructs, zeroValue } from './fields.js';
 import type { ConfigPath, KubeletConfiguration } from './types.js';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigurationError } from './configerror.js';
+import { ConfigurationError } from './config-error.js';
+import { defaultKubeletFlags, flagSpecs } from './flag-table.js';
 import { type CommandLine, parseCommandLine } from './flags.js';
-import { defaultKubeletFlags, flagSpecs } from './flagtable.js';
-import { nodeLabelsProblem } from './nodelabels.js';
+import { nodeLabelsProblem } from './node-labels.js';
 
 type Run = Extract<CommandLine, { kind: 'run' }>;
 

@@ -1,16 +1,16 @@
 /** Parses the command line the way the reference's flag library does. */
-import { ConfigurationError, messageOf } from './configerror.js';
-import { type ConfigTree, readPath, writePath } from './configpath.js';
+import { ConfigurationError, messageOf } from './config-error.js';
+import { type ConfigTree, readPath, writePath } from './config-path.js';
 import {
   defaultKubeletFlags,
   type FlagSpec,
   flagsByName,
   flagsByShorthand,
   type KubeletFlags,
-} from './flagtable.js';
-import { joinOccurrences, parseFlagValue, type VersionRequest, valueWhenBare } from './flagvalues.js';
-import { nearestName } from './nearestname.js';
-import { nodeLabelsProblem } from './nodelabels.js';
+} from './flag-table.js';
+import { joinOccurrences, parseFlagValue, type VersionRequest, valueWhenBare } from './flag-values.js';
+import { nearestName } from './nearest-name.js';
+import { nodeLabelsProblem } from './node-labels.js';
 import type { ConfigPath, KubeletConfiguration } from './types.js';
 
 export type CommandLine =

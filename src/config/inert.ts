@@ -1,9 +1,9 @@
 /** Says which settings a user made that this build does not act on, so that none is ignored in silence. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { type FeatureGate, featureGateSpecs } from './featuregatetable.js';
+import { type FeatureGate, featureGateSpecs } from './feature-gate-table.js';
 import { configFields } from './fields.js';
-import { defaultKubeletFlags, flagSpecs, type KubeletFlags } from './flagtable.js';
+import { defaultKubeletFlags, flagSpecs, type KubeletFlags } from './flag-table.js';
 
 export interface InertSettings {
   /** Paths in the order of the field table. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigurationError } from './configerror.js';
-import type { DirectoryEntry } from './dropins.js';
+import { ConfigurationError } from './config-error.js';
+import type { DirectoryEntry } from './drop-ins.js';
 import { type LoadedConfiguration, type LoadOutcome, loadConfiguration } from './load.js';
-import type { HostFacts } from './rulecontext.js';
+import type { HostFacts } from './rule-context.js';
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 const dropIn = (text: string) => header + text;

@@ -1,14 +1,14 @@
 /** Builds the effective configuration: defaults, then the file, then drop-ins, then flags; checked as a whole. */
 import { resolve } from 'node:path';
-import { ConfigurationError, joinProblems, messageOf } from './configerror.js';
+import { ConfigurationError, joinProblems, messageOf } from './config-error.js';
 import { constructionProblems } from './construction.js';
 import { decodeConfigFile, type Settings } from './decode.js';
 import { applyDefaults, applyEvictionDefaults, baselineConfiguration } from './defaults.js';
-import { type ConfigFiles, mergeDropIns } from './dropins.js';
-import { checkFeatureGateNames, type FeatureGates, resolveFeatureGates } from './featuregates.js';
+import { type ConfigFiles, mergeDropIns } from './drop-ins.js';
+import { checkFeatureGateNames, type FeatureGates, resolveFeatureGates } from './feature-gates.js';
+import type { KubeletFlags } from './flag-table.js';
 import { applyFlagSettings, type CommandLine, parseCommandLine, validateKubeletFlags } from './flags.js';
-import type { KubeletFlags } from './flagtable.js';
-import type { HostFacts, RuleContext } from './rulecontext.js';
+import type { HostFacts, RuleContext } from './rule-context.js';
 import { maskSecrets, serializeConfiguration } from './serialize.js';
 import { settleConfiguration } from './settle.js';
 import type { KubeletConfiguration } from './types.js';

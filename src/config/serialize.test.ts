@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { applyDefaults, baselineConfiguration, emptySettings } from './defaults.js';
-import { mergePatch } from './dropins.js';
-import { resolveFeatureGates } from './featuregates.js';
+import { mergePatch } from './drop-ins.js';
+import { resolveFeatureGates } from './feature-gates.js';
 import { configFields } from './fields.js';
-import { defaultKubeletFlags, flagSpecs } from './flagtable.js';
+import { defaultKubeletFlags, flagSpecs } from './flag-table.js';
 import { changedFlags, inertGates, inertSettings } from './inert.js';
 import { maskSecrets, serializeConfiguration } from './serialize.js';
 import { usage } from './usage.js';

@@ -1,6 +1,6 @@
 /** Writes a configuration in its public v1beta1 form, and hides what must not be printed. */
 import { formatDuration } from '../kube/index.js';
-import { type ConfigTree, readPath, writePath } from './configpath.js';
+import { type ConfigTree, readPath, writePath } from './config-path.js';
 import { configFields, type Field, optionalStructs } from './fields.js';
 import { configApiVersion, configKind, type KubeletConfiguration } from './types.js';
 

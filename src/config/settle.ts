@@ -1,7 +1,7 @@
 /** Works out what a valid configuration means on this machine, where one setting decides over another. */
-import { parseCpuSet } from './cpuset.js';
-import type { KubeletFlags } from './flagtable.js';
-import type { HostFacts } from './rulecontext.js';
+import { parseCpuSet } from './cpu-set.js';
+import type { KubeletFlags } from './flag-table.js';
+import type { HostFacts } from './rule-context.js';
 import type { KubeletConfiguration } from './types.js';
 
 const defaultIdsPerPod = 65_536;

@@ -1,7 +1,7 @@
 /** The help text, made from the flag and field tables. */
 import { formatDuration } from '../kube/index.js';
 import { type Field, fieldsByPath } from './fields.js';
-import { defaultKubeletFlags, type FlagKind, type FlagSpec, flagSpecs } from './flagtable.js';
+import { defaultKubeletFlags, type FlagKind, type FlagSpec, flagSpecs } from './flag-table.js';
 
 export interface UsageOptions {
   /** How the program is started, for the examples. */

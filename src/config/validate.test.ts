@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { constructionProblems } from './construction.js';
 import { decodeConfigFile } from './decode.js';
 import { applyDefaults } from './defaults.js';
-import { resolveFeatureGates } from './featuregates.js';
-import { imagePatternProblem } from './imagepattern.js';
-import type { HostFacts, RuleContext } from './rulecontext.js';
+import { resolveFeatureGates } from './feature-gates.js';
+import { imagePatternProblem } from './image-pattern.js';
+import type { HostFacts, RuleContext } from './rule-context.js';
 import { validateConfiguration } from './validate.js';
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';

@@ -1,12 +1,12 @@
 /** Decides whether a complete configuration is valid; every violation is found, not only the first. */
 import { formatDuration } from '../kube/index.js';
-import { messageOf } from './configerror.js';
-import { readPath } from './configpath.js';
-import { parseCpuSet } from './cpuset.js';
+import { messageOf } from './config-error.js';
+import { readPath } from './config-path.js';
+import { parseCpuSet } from './cpu-set.js';
 import { configFields, type Field, type FieldRule } from './fields.js';
-import { imagePatternProblem } from './imagepattern.js';
-import { alternatives, named, type RuleContext } from './rulecontext.js';
-import { loggingProblems, memoryProblems, taintProblems, tracingProblems } from './validatestructs.js';
+import { imagePatternProblem } from './image-pattern.js';
+import { alternatives, named, type RuleContext } from './rule-context.js';
+import { loggingProblems, memoryProblems, taintProblems, tracingProblems } from './validate-structs.js';
 
 const previousMinorVersion = '1.35';
 const minIdsPerPod = 65_536;

@@ -1,7 +1,7 @@
 /** Turns one value of a configuration document into the typed value of its field, or says what is wrong with it. */
 import { type FieldPath, formatQuantity, parseDuration, parseQuantity, type Taint } from '../kube/index.js';
-import { messageOf } from './configerror.js';
-import { isRecord } from './configpath.js';
+import { messageOf } from './config-error.js';
+import { isRecord } from './config-path.js';
 import type { ValueKind } from './fields.js';
 import type { MemoryReservation, PodPriorityGracePeriod, VModuleEntry } from './types.js';
 

@@ -7,7 +7,7 @@ import {
   httpGet,
   httpGetRequest,
   PlainHttpAnswer,
-} from '../httpget/index.js';
+} from '../http-get/index.js';
 import {
   type Container,
   type ExecAction,

@@ -1,5 +1,5 @@
 /** The rules by which a pod may use a claim and the volume behind it, wherever the two objects come from. */
-import type { PersistentVolume, PersistentVolumeClaim } from './persistentvolume.js';
+import type { PersistentVolume, PersistentVolumeClaim } from './persistent-volume.js';
 import type { Pod } from './pod.js';
 import type { Volume } from './volume.js';
 

@@ -1,6 +1,6 @@
 /** Containers as a pod spec describes them: what to run, its environment, mounts, probes and hooks. */
 import type { IntOrString, LocalObjectReference, QuantityText, ResourceList } from './meta.js';
-import type { SecurityContext } from './securitycontext.js';
+import type { SecurityContext } from './security-context.js';
 
 export interface ContainerPort {
   name?: string;

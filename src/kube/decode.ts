@@ -1,11 +1,11 @@
 /** Turns a parsed document into objects, reporting every wrongly typed field at once and every unknown one. */
 
-import { setOwn } from './deepequal.js';
+import { setOwn } from './deep-equal.js';
 import type { FieldPath, SourceDocument } from './document.js';
 import { maxProblems } from './document-limits.js';
-import { parseTimestamp } from './goformat.js';
+import { parseTimestamp } from './go-format.js';
 import type { ConfigMap, Secret } from './objects.js';
-import type { PersistentVolume, PersistentVolumeClaim } from './persistentvolume.js';
+import type { PersistentVolume, PersistentVolumeClaim } from './persistent-volume.js';
 import type { Pod } from './pod.js';
 import { InvalidManifest, type Problem, problemAt } from './problem.js';
 import { formatQuantity, InvalidQuantity, parseQuantity } from './quantity.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Container } from './container.js';
-import { clone } from './deepequal.js';
+import { clone } from './deep-equal.js';
 import { applyPodDefaults } from './defaults.js';
-import { defaultPullPolicy, parseImageName } from './imagename.js';
+import { defaultPullPolicy, parseImageName } from './image-name.js';
 import type { Pod, PodSpec } from './pod.js';
 import type { Volume } from './volume.js';
 

@@ -1,11 +1,11 @@
 /** Fills in what the API server would fill in when it reads a pod. */
 import type { Container, HTTPGetAction, Probe } from './container.js';
-import { defaultPullPolicy } from './imagename.js';
+import { defaultPullPolicy } from './image-name.js';
 import type { ResourceList } from './meta.js';
 import type { Pod, PodSpec } from './pod.js';
-import { applyPodResourceDefaults } from './podresourcedefaults.js';
+import { applyPodResourceDefaults } from './pod-resource-defaults.js';
 import { formatQuantity, parseQuantity, quantityMilliValue } from './quantity.js';
-import { applyVolumeDefaults } from './volumedefaults.js';
+import { applyVolumeDefaults } from './volume-defaults.js';
 
 /** Applies the API defaults to the pod in place and returns it. Applying them twice changes nothing more. */
 export function applyPodDefaults(pod: Pod): Pod {

@@ -1,6 +1,6 @@
 /** What a pod may learn about itself, the part that environment variables and volume files share. */
 import type { ResourceFieldSelector } from './container.js';
-import { goQuote } from './goformat.js';
+import { goQuote } from './go-format.js';
 import type { ResourceList } from './meta.js';
 import type { Pod } from './pod.js';
 import { parseQuantity, quantityMilliValue, quantityValue } from './quantity.js';

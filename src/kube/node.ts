@@ -1,6 +1,6 @@
 /** The node object that the agent registers and keeps up to date. */
 import type { KubeList, ObjectMeta, ResourceList, Timestamp } from './meta.js';
-import type { ConditionStatus } from './podstatus.js';
+import type { ConditionStatus } from './pod-status.js';
 
 export interface Taint {
   key: string;

@@ -1,8 +1,8 @@
 /** The pod: what should run together on a node. */
 import type { Container, EphemeralContainer, ResourceRequirements } from './container.js';
 import type { KubeList, LabelSelector, LocalObjectReference, ObjectMeta, ResourceList } from './meta.js';
-import type { PodStatus } from './podstatus.js';
-import type { PodSecurityContext } from './securitycontext.js';
+import type { PodStatus } from './pod-status.js';
+import type { PodSecurityContext } from './security-context.js';
 import type { Volume } from './volume.js';
 
 export interface Affinity {

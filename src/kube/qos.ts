@@ -2,7 +2,7 @@
 import type { ResourceRequirements } from './container.js';
 import type { ResourceList } from './meta.js';
 import type { Pod } from './pod.js';
-import type { PodQOSClass } from './podstatus.js';
+import type { PodQOSClass } from './pod-status.js';
 import { parseQuantity } from './quantity.js';
 
 const qosResources = ['cpu', 'memory'] as const;

@@ -1,6 +1,6 @@
 /** The ConfigMaps and Secrets that a pod refers to, by which stores decide what may be read and watched. */
 import type { Pod } from './pod.js';
-import { podContainers } from './podnames.js';
+import { podContainers } from './pod-names.js';
 import type { Volume } from './volume.js';
 
 export interface PodReferences {

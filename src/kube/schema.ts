@@ -1,9 +1,9 @@
 /** The shape of manifests as data: which fields each object has and what kind of value each one holds. */
-import { containerTables } from './schema/containertables.js';
+import { containerTables } from './schema/container-tables.js';
 import type { ManifestTypeName, ScalarKind } from './schema/fields.js';
-import { objectTables } from './schema/objecttables.js';
-import { podTables } from './schema/podtables.js';
-import { volumeTables } from './schema/volumetables.js';
+import { objectTables } from './schema/object-tables.js';
+import { podTables } from './schema/pod-tables.js';
+import { volumeTables } from './schema/volume-tables.js';
 
 export type ValueSchema =
   | { readonly kind: 'scalar'; readonly scalar: ScalarKind }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Container } from './container.js';
-import { clone } from './deepequal.js';
+import { clone } from './deep-equal.js';
 import { applyPodDefaults } from './defaults.js';
 import type { ObjectMeta } from './meta.js';
 import type { PodSpec } from './pod.js';
-import { formatFieldError, formatFieldErrors } from './validation/fielderrors.js';
+import { formatFieldError, formatFieldErrors } from './validation/field-errors.js';
 import { validatePod } from './validation.js';
 import type { Volume } from './volume.js';
 

@@ -1,7 +1,7 @@
 /** Validates a new pod as the API server does, reporting everything that is wrong with it. */
 import type { Pod, PodSpec } from './pod.js';
 import { type PodScope, validateContainers } from './validation/containers.js';
-import { Field, type FieldError, FieldErrors } from './validation/fielderrors.js';
+import { Field, type FieldError, FieldErrors } from './validation/field-errors.js';
 import { validateMetadata } from './validation/metadata.js';
 import { dnsLabel, dnsSearchDomain, dnsSubdomain, ipAddress } from './validation/names.js';
 import { validateOverhead, validatePodResources } from './validation/resources.js';

@@ -1,6 +1,6 @@
 /** What the parts of the probes room hand to each other, and the port to the network that probes go through. */
 import type { Clock } from '../async/index.js';
-import type { HttpAnswer, HttpGetRequest } from '../httpget/index.js';
+import type { HttpAnswer, HttpGetRequest } from '../http-get/index.js';
 import type { Container, Pod, PodStatus, Probe } from '../kube/index.js';
 
 export type ProbeKind = 'startup' | 'readiness' | 'liveness';

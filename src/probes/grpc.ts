@@ -5,7 +5,7 @@
 import type { ClientHttp2Session, IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { Cancelled, errorText, type Timer } from '../async/index.js';
-import { formatHost, httpGetLimits } from '../httpget/index.js';
+import { formatHost, httpGetLimits } from '../http-get/index.js';
 import { type GrpcAnswer, type GrpcCheck, type Limits, probeUserAgent } from './contracts.js';
 import { grpcStatusOf, healthRequest, healthStatus } from './grpc-messages.js';
 

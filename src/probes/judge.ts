@@ -1,6 +1,6 @@
 /** Judges what came back from the network: what it means for a container, in words for users. */
 import { criErrorFromStatus } from '../cri/index.js';
-import type { HttpAnswer } from '../httpget/index.js';
+import type { HttpAnswer } from '../http-get/index.js';
 import { formatDuration, goQuote } from '../kube/index.js';
 import type { GrpcAnswer, ProbeOutcome } from './contracts.js';
 

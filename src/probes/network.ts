@@ -1,5 +1,5 @@
 /** The network as it is. */
-import { httpGet } from '../httpget/index.js';
+import { httpGet } from '../http-get/index.js';
 import type { ProbeNetwork } from './contracts.js';
 import { grpcHealth } from './grpc.js';
 import { tcpConnect } from './tcp.js';

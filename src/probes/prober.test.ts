@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../async/index.js';
 import { CriError, type CriRuntime } from '../cri/index.js';
-import { HttpGetError } from '../httpget/index.js';
+import { HttpGetError } from '../http-get/index.js';
 import type { Container, Probe } from '../kube/index.js';
 import { Timeline } from '../timeline/index.js';
 import type { ProbeNetwork } from './contracts.js';

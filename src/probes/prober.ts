@@ -3,7 +3,7 @@
 import type { Clock } from '../async/index.js';
 import { asError, isCancelled, throwIfCancelled } from '../async/index.js';
 import type { CriRuntime } from '../cri/index.js';
-import { containerPort, formatHost, HttpGetError, httpGetRequest } from '../httpget/index.js';
+import { containerPort, formatHost, HttpGetError, httpGetRequest } from '../http-get/index.js';
 import {
   type Container,
   containerFieldPath,

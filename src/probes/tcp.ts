@@ -1,7 +1,7 @@
 /** Connects to a port and closes the connection again. */
 import { connect } from 'node:net';
 import { Cancelled } from '../async/index.js';
-import { formatHost, networkErrorText } from '../httpget/index.js';
+import { formatHost, networkErrorText } from '../http-get/index.js';
 import type { Limits, TcpAddress } from './contracts.js';
 
 export function tcpConnect({ host, port }: TcpAddress, limits: Limits): Promise<void> {

@@ -1,6 +1,6 @@
 /** What scenarios of probes share: commands with scripted answers, a network in which nothing answers, and short words for pods. */
 
-import { HttpGetError } from '../../src/httpget/index.js';
+import { HttpGetError } from '../../src/http-get/index.js';
 import type { Container, Probe } from '../../src/kube/index.js';
 import type { ProbeNetwork } from '../../src/probes/index.js';
 import { Machine } from './machine.js';

@@ -1,6 +1,6 @@
 /** Probes through the life of pods and agents: sidecars, the end of a pod, a restart of the agent, the network. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { HttpAnswer, HttpGetRequest } from '../../src/httpget/index.js';
+import type { HttpAnswer, HttpGetRequest } from '../../src/http-get/index.js';
 import type { Container, Pod, Probe } from '../../src/kube/index.js';
 import type { ProbeNetwork } from '../../src/probes/index.js';
 import { endNodes, minute, second, startNode } from './node.js';

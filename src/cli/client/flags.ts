@@ -1,5 +1,5 @@
 /** Reads the flags of a command the way kubectl's are written, and tells what a mistyped one was meant to be. */
-import { nearestName } from '../../config/nearestname.js';
+import { nearestName } from '../../config/nearest-name.js';
 import { UsageError } from './usage-error.js';
 
 export interface FlagSpec {

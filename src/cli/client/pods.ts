@@ -1,5 +1,5 @@
 /** Finds the pod and the container that a person names. */
-import { nearestName } from '../../config/nearestname.js';
+import { nearestName } from '../../config/nearest-name.js';
 import type { Pod, PodList } from '../../kube/types.js';
 import { askJson, type Connection } from './connection.js';
 import { CommandFailure } from './usage-error.js';

@@ -7,7 +7,7 @@ import {
   type ProgramEnd,
   runProgram,
 } from '../../programs/index.js';
-import { parseTimestamp } from '../goformat.js';
+import { parseTimestamp } from '../go-format.js';
 import { parseJson } from '../json-text.js';
 import type { Credential, Credentials } from './credentials.js';
 import type { ClusterEndpoint, ExecPlugin } from './kubeconfig.js';

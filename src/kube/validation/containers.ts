@@ -1,10 +1,10 @@
 /** Validates the containers of a pod: what they run, their ports, and how they restart. */
 import type { Container, ContainerRestartRule } from '../container.js';
 import type { PodSpec } from '../pod.js';
-import { isSidecar } from '../podnames.js';
+import { isSidecar } from '../pod-names.js';
 import type { Volume } from '../volume.js';
 import { validateEnv } from './env.js';
-import type { Field, FieldErrors } from './fielderrors.js';
+import type { Field, FieldErrors } from './field-errors.js';
 import { validateVolumeDevices, validateVolumeMounts } from './mounts.js';
 import { dnsLabel, ipAddress, portName } from './names.js';
 import { validateLifecycle, validateProbes } from './probes.js';

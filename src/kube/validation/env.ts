@@ -9,7 +9,7 @@ import type {
 } from '../container.js';
 import { tryParseQuantity } from '../quantity.js';
 import type { Volume } from '../volume.js';
-import type { Field, FieldErrors } from './fielderrors.js';
+import type { Field, FieldErrors } from './field-errors.js';
 import { configMapKey, dnsSubdomain, envVarName, localNonReservedPath, qualifiedName } from './names.js';
 
 const envFields = [

@@ -1,6 +1,6 @@
 /** Validates an object's metadata: its name, labels, annotations, owners and finalizers. */
 import type { ObjectMeta } from '../meta.js';
-import type { Field, FieldErrors } from './fielderrors.js';
+import type { Field, FieldErrors } from './field-errors.js';
 import { dnsLabel, dnsSubdomain, labelValue, qualifiedName } from './names.js';
 
 const annotationsLimitBytes = 256 * 1024;

@@ -2,7 +2,7 @@
 import type { Container, VolumeMount } from '../container.js';
 import type { PodSpec } from '../pod.js';
 import type { Volume } from '../volume.js';
-import type { Field, FieldErrors } from './fielderrors.js';
+import type { Field, FieldErrors } from './field-errors.js';
 import { localPath, noBacksteps } from './names.js';
 
 export function validateVolumeMounts(

@@ -1,6 +1,6 @@
 /** What is wrong with a PersistentVolume is told by the field that has it. */
 import { describe, expect, it } from 'vitest';
-import type { PersistentVolumeSpec } from '../persistentvolume.js';
+import type { PersistentVolumeSpec } from '../persistent-volume.js';
 import { validateObject } from './objects.js';
 
 const server = 'the server must be a host name or an IP address';

@@ -1,6 +1,6 @@
 /** What must hold of the objects beside pods that a node reads from manifests; values are never repeated, as they may be secret. */
 import type { ManifestObject } from '../decode.js';
-import type { FieldError } from './fielderrors.js';
+import type { FieldError } from './field-errors.js';
 import { configMapKey, dnsLabel, dnsSubdomain, mountOptions, nfsPath, nfsServer } from './names.js';
 
 /** All data of one ConfigMap or Secret together. */

@@ -10,7 +10,7 @@ import type {
 } from '../container.js';
 import type { IntOrString } from '../meta.js';
 import type { PodSpec } from '../pod.js';
-import type { Field, FieldErrors } from './fielderrors.js';
+import type { Field, FieldErrors } from './field-errors.js';
 import { httpHeaderName, portName } from './names.js';
 
 interface Action {

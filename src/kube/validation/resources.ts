@@ -2,9 +2,9 @@
 import type { ContainerResizePolicy, ResourceRequirements } from '../container.js';
 import type { ResourceList } from '../meta.js';
 import type { PodSpec } from '../pod.js';
-import { aggregateContainers, isPodLevelResource } from '../podresourcedefaults.js';
+import { aggregateContainers, isPodLevelResource } from '../pod-resource-defaults.js';
 import { compareQuantities, formatQuantity, type Quantity, tryParseQuantity } from '../quantity.js';
-import type { Field, FieldErrors } from './fielderrors.js';
+import type { Field, FieldErrors } from './field-errors.js';
 import { qualifiedName } from './names.js';
 
 const nanosPerUnit = 1_000_000_000n;

@@ -1,7 +1,7 @@
 /** Validates where a pod may be placed: tolerations, affinity, spreading, gates and claims. */
 import type { LabelSelector } from '../meta.js';
 import type { NodeSelectorTerm, PodAffinityTerm, PodSpec, Toleration } from '../pod.js';
-import type { Field, FieldErrors } from './fielderrors.js';
+import type { Field, FieldErrors } from './field-errors.js';
 import { validateLabels } from './metadata.js';
 import { dnsLabel, dnsSubdomain, labelValue, qualifiedName } from './names.js';
 

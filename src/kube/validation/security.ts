@@ -5,8 +5,8 @@ import type {
   PodSecurityContext,
   SeccompProfile,
   SecurityContext,
-} from '../securitycontext.js';
-import type { Field, FieldErrors } from './fielderrors.js';
+} from '../security-context.js';
+import type { Field, FieldErrors } from './field-errors.js';
 import { localPath, sysctlName } from './names.js';
 
 const largestId = 2 ** 31 - 1;

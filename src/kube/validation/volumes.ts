@@ -9,7 +9,7 @@ import type {
   VolumeProjection,
 } from '../volume.js';
 import { validateFieldRef, validateResourceFieldRef } from './env.js';
-import type { Field, FieldErrors } from './fielderrors.js';
+import type { Field, FieldErrors } from './field-errors.js';
 import { validateLabels } from './metadata.js';
 import {
   configMapKey,

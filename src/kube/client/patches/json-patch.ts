@@ -1,5 +1,5 @@
 /** JSON patch (RFC 6902): a list of operations, all or none of which take place. */
-import { clone } from '../../deepequal.js';
+import { clone } from '../../deep-equal.js';
 import type { JsonPatchOperation } from '../port.js';
 import { isMapping, jsonEqual, PatchRefused } from './json.js';
 

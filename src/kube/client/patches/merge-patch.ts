@@ -1,5 +1,5 @@
 /** JSON merge patch (RFC 7386): members replace members, null removes, lists are replaced whole. */
-import { setOwn } from '../../deepequal.js';
+import { setOwn } from '../../deep-equal.js';
 import { isMapping, member } from './json.js';
 
 export function applyMergePatch(original: unknown, patch: unknown): unknown {

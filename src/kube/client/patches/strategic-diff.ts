@@ -1,5 +1,5 @@
 /** The strategic merge patch that makes one object of another: only what differs, in the form that the API merges. */
-import { setOwn } from '../../deepequal.js';
+import { setOwn } from '../../deep-equal.js';
 import { isMapping, type JsonMapping, jsonEqual, member } from './json.js';
 import { fieldSchema, listSchema, type MergedList, type MergeSchema } from './merge-keys.js';
 import { deleteDirective, orderDirective } from './strategic-merge.js';

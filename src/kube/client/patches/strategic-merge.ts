@@ -1,5 +1,5 @@
 /** Applies a strategic merge patch: like a merge patch, but lists with a merge key are merged member by member. */
-import { setOwn } from '../../deepequal.js';
+import { setOwn } from '../../deep-equal.js';
 import { isMapping, type JsonMapping, member, PatchRefused } from './json.js';
 import { fieldSchema, listSchema, type MergedList, type MergeSchema } from './merge-keys.js';
 

@@ -1,8 +1,8 @@
 /** What the API server does to objects on their way in: the decisions of create, update and delete, without storage. */
 
-import { clone } from '../../deepequal.js';
+import { clone } from '../../deep-equal.js';
 import { applyPodDefaults } from '../../defaults.js';
-import { formatTimestamp } from '../../goformat.js';
+import { formatTimestamp } from '../../go-format.js';
 import { computeQosClass } from '../../qos.js';
 import type { KubeObject, ObjectMeta, Pod } from '../../types.js';
 import { isMapping, jsonEqual, member } from '../patches/json.js';

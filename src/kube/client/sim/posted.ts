@@ -1,6 +1,6 @@
 /** The simulated server's answers to what is posted and not kept: reviews, tokens, evictions, bindings. */
-import { clone } from '../../deepequal.js';
-import { formatTimestamp } from '../../goformat.js';
+import { clone } from '../../deep-equal.js';
+import { formatTimestamp } from '../../go-format.js';
 import type { KubeObject, Pod } from '../../types.js';
 import { ApiError } from '../api-error.js';
 import type { SubjectAccessReview, TokenRequest, TokenReview } from '../api-objects.js';

@@ -1,5 +1,5 @@
 /** Field and label selectors as the API reads them. */
-import { selectorMatches } from '../../labelselector.js';
+import { selectorMatches } from '../../label-selector.js';
 import type { KubeObject, LabelSelectorRequirement } from '../../types.js';
 import { ApiError } from '../api-error.js';
 import { member } from '../patches/json.js';

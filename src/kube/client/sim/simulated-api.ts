@@ -1,6 +1,6 @@
 /** The simulated side of the port: an API server in memory, on a clock of the test's own, that fails on demand. */
 import { type Clock, throwIfCancelled } from '../../../async/index.js';
-import { clone } from '../../deepequal.js';
+import { clone } from '../../deep-equal.js';
 import type { KubeList, KubeObject } from '../../types.js';
 import type {
   CallOptions,

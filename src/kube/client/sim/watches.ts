@@ -1,6 +1,6 @@
 /** Watches of the simulated server: which change is which event to a watcher, and when a watch ends. */
 import { Cancelled, Channel, type Clock } from '../../../async/index.js';
-import { clone } from '../../deepequal.js';
+import { clone } from '../../deep-equal.js';
 import type { KubeObject } from '../../types.js';
 import { ApiError, ApiUnreachable } from '../api-error.js';
 import type { WatchEvent, WatchOptions } from '../port.js';

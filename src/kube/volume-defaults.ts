@@ -1,5 +1,5 @@
 /** Fills in what the API server would fill in for each kind of volume. */
-import { defaultPullPolicy } from './imagename.js';
+import { defaultPullPolicy } from './image-name.js';
 import type { Volume, VolumeProjection } from './volume.js';
 
 /** `rw-r--r--` */

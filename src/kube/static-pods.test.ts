@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { formatFieldPath } from './document.js';
 import type { PodSpec } from './pod.js';
-import { staticPodReferences } from './staticpods.js';
+import { staticPodReferences } from './static-pods.js';
 
 const container = { name: 'a', image: 'x:1' };
 const rows: [rule: string, spec: Partial<PodSpec>, expected: string[]][] = [

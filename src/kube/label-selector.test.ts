@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { selectorMatches } from './labelselector.js';
+import { selectorMatches } from './label-selector.js';
 import type { LabelSelector } from './meta.js';
 
 describe('selectorMatches', () => {

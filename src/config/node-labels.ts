@@ -1,5 +1,5 @@
 /** Decides which labels a node may give itself with `--node-labels`. */
-import { labelKeyProblems, labelValueProblems } from './labelsyntax.js';
+import { labelKeyProblems, labelValueProblems } from './label-syntax.js';
 
 const allowedKeys: ReadonlySet<string> = new Set([
   'beta.kubernetes.io/arch',

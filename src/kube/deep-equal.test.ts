@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clone, semanticEqual } from './deepequal.js';
+import { clone, semanticEqual } from './deep-equal.js';
 
 describe('semanticEqual', () => {
   const rows: [rule: string, a: unknown, b: unknown, equal: boolean][] = [

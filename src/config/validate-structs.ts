@@ -1,7 +1,7 @@
 /** Validation rules of the structured settings: logging, tracing, taints and memory. */
 import { formatDuration, parseQuantity } from '../kube/index.js';
-import { labelKeyProblems, labelValueProblems } from './labelsyntax.js';
-import type { RuleContext } from './rulecontext.js';
+import { labelKeyProblems, labelValueProblems } from './label-syntax.js';
+import type { RuleContext } from './rule-context.js';
 
 const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const tracingSchemes = ['dns', 'unix', 'unix-abstract'];

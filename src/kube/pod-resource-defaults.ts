@@ -2,7 +2,7 @@
 import type { Container, ResourceRequirements } from './container.js';
 import type { ResourceList } from './meta.js';
 import type { Pod, PodSpec } from './pod.js';
-import { isSidecar } from './podnames.js';
+import { isSidecar } from './pod-names.js';
 import {
   addQuantities,
   compareQuantities,

@@ -14,7 +14,7 @@ import {
   parsePodFullName,
   podContainers,
   podFullName,
-} from './podnames.js';
+} from './pod-names.js';
 
 function pod(annotations: Record<string, string> = {}, spec: Partial<Pod['spec']> = {}): Pod {
   return {

@@ -10,7 +10,7 @@ import {
   parseDuration,
   parseTimestamp,
   parseTimestampNanos,
-} from './goformat.js';
+} from './go-format.js';
 
 describe('durations', () => {
   it.each([

@@ -1,5 +1,5 @@
 /** What the validation rules may know besides the configuration itself. */
-import type { FeatureGates } from './featuregates.js';
+import type { FeatureGates } from './feature-gates.js';
 import { fieldsByPath } from './fields.js';
 import type { ConfigPath, KubeletConfiguration } from './types.js';
 

@@ -1,8 +1,8 @@
 /** Merges the `*.conf` files of `--config-dir` over a configuration, in lexical order. */
 import { join } from 'node:path';
 import { parseSource, type SourceDocument } from '../kube/index.js';
-import { ConfigurationError, messageOf } from './configerror.js';
-import { isRecord } from './configpath.js';
+import { ConfigurationError, messageOf } from './config-error.js';
+import { isRecord } from './config-path.js';
 import { decodeDocument, describeUnknown, type Settings, unknownFieldsError } from './decode.js';
 import { configApiVersion, configKind } from './types.js';
 

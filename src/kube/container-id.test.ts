@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { apiContainerId, runtimeContainerId } from './containerid.js';
+import { apiContainerId, runtimeContainerId } from './container-id.js';
 
 it.each([
   ['containerd://abc', 'abc'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { canonicalJson, fnv32a, fnv128a, hashContainer, hashStaticPod } from './podhash.js';
+import { canonicalJson, fnv32a, fnv128a, hashContainer, hashStaticPod } from './pod-hash.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

@@ -1,8 +1,8 @@
 /** Reads the text of a flag as a value of its kind, and joins repeated occurrences. */
 import { isIP } from 'node:net';
 import { formatQuantity, parseDuration, parseQuantity, type Taint } from '../kube/index.js';
-import type { FlagKind } from './flagtable.js';
-import { labelKeyProblems, labelValueProblems } from './labelsyntax.js';
+import type { FlagKind } from './flag-table.js';
+import { labelKeyProblems, labelValueProblems } from './label-syntax.js';
 import type { MemoryReservation, VModuleEntry } from './types.js';
 
 /** Flags that stand for a value when written alone. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cpuQuotaMicros, cpuShares, cpuWeight, pageSizeName, sharesOfWeight } from './cgroupunits.js';
+import { cpuQuotaMicros, cpuShares, cpuWeight, pageSizeName, sharesOfWeight } from './cgroup-units.js';
 
 const gi = 1024 ** 3;
 

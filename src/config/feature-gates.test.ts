@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { resolveFeatureGates } from './featuregates.js';
-import { type FeatureGate, featureGateDependencies, featureGateSpecs } from './featuregatetable.js';
+import { type FeatureGate, featureGateDependencies, featureGateSpecs } from './feature-gate-table.js';
+import { resolveFeatureGates } from './feature-gates.js';
 
 describe('resolveFeatureGates', () => {
   const states: [rule: string, requested: Record<string, boolean>, gate: FeatureGate, enabled: boolean][] = [

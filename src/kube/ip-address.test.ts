@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { orderPodIps, parseIp } from './ipaddress.js';
+import { orderPodIps, parseIp } from './ip-address.js';
 
 describe('parseIp', () => {
   it.each<[string, string | undefined]>([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearestName } from './nearestname.js';
+import { nearestName } from './nearest-name.js';
 
 const known = ['maxPods', 'podsPerCore', 'port'];
 

@@ -5,7 +5,7 @@ import {
   isContainerRestartable,
   requestsRestartOfAll,
   shouldBeRestarted,
-} from './restartpolicy.js';
+} from './restart-policy.js';
 
 const rule = (operator: string, values: number[], action = 'Restart'): ContainerRestartRule => ({
   action,
