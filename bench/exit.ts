@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type CriClient, criLabels, subscribeContainerdEvents } from '../src/cri/index.js';
 import type { PodStatus } from '../src/kube/index.js';
 import { createKubelet, type Kubelet } from '../src/kubelet/index.js';
-import { containerdEvents, criEvents, type EventSourceFactory } from '../src/runtime/pleg/index.js';
+import { containerdEvents, criEvents, type EventSourceFactory } from '../src/runtime-manager/pleg/index.js';
 import { signalProcess } from '../test/env/processes.js';
 import { type Ground, onContainerd } from './ground.js';
 import { type Bench, below, type Measure, medianOf, percentile } from './measure.js';

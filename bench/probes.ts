@@ -8,7 +8,7 @@ import { connectCri } from '../src/cri/index.js';
 import type { Container, Pod, Probe } from '../src/kube/index.js';
 import { createKubelet, type Kubelet } from '../src/kubelet/index.js';
 import { readManifest } from '../src/pods/sources/static-pod.js';
-import { filelessPodConfigs } from '../src/runtime/config/index.js';
+import { filelessPodConfigs } from '../src/runtime-manager/config/index.js';
 import { CleanupStack, createTempDir, pollUntil } from '../test/env/index.js';
 import { Agent, buildAgent, syncsPods } from './agent.js';
 import { freePort, type Ground, onContainerd } from './ground.js';

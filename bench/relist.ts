@@ -8,10 +8,10 @@ import { type CriClient, connectCri, type ObservedPodStatus } from '../src/cri/i
 import type { Pod } from '../src/kube/index.js';
 import { createKubelet } from '../src/kubelet/index.js';
 import { readManifest } from '../src/pods/sources/static-pod.js';
-import { filelessPodConfigs } from '../src/runtime/config/index.js';
-import { type ProbeVerdicts, planPod } from '../src/runtime/index.js';
-import { listPod, listPods, type ObservePorts, podStatus } from '../src/runtime/observe.js';
-import { Pleg } from '../src/runtime/pleg/index.js';
+import { filelessPodConfigs } from '../src/runtime-manager/config/index.js';
+import { type ProbeVerdicts, planPod } from '../src/runtime-manager/index.js';
+import { listPod, listPods, type ObservePorts, podStatus } from '../src/runtime-manager/observe/observe.js';
+import { Pleg } from '../src/runtime-manager/pleg/index.js';
 import { Timeline } from '../src/timeline/index.js';
 import { CleanupStack, createTempDir, pollUntil } from '../test/env/index.js';
 import { atMost, type Bench, type Measure, medianOf } from './measure.js';

@@ -18,15 +18,15 @@ describe('judgeImport', () => {
     ['a test starts programs', 'src/pods/a.test.ts', 'node:child_process'],
     ['help for tests does', 'src/runtimes/process/test-crash.ts', 'node:child_process'],
     ['host imports programs', 'src/host/mount-command.ts', '../programs/index.js'],
-    ['a test sets up with any room', 'src/runtime/manager.test.ts', '../runtimes/sim/index.js'],
+    ['a test sets up with any room', 'src/runtime-manager/manager.test.ts', '../runtimes/sim/index.js'],
   ])('%s', (_, file, specifier) => {
     expect(judgeImport(file, specifier)).toBeUndefined();
   });
 
   it.each([
     ['kube knows async only', 'src/kube/pod.ts', '../metrics/index.js', /kube may import from only async/],
-    ['peers do not know each other', 'src/pods/a.ts', '../runtime/index.js', /\(runtime\): pods may import/],
-    ['deep imports count', 'src/pods/status/a.ts', '../../runtime/pleg/index.js', /\(runtime\)/],
+    ['peers do not know each other', 'src/pods/a.ts', '../runtime-manager/index.js', /\(runtime-manager\): pods may import/],
+    ['deep imports count', 'src/pods/status/a.ts', '../../runtime-manager/pleg/index.js', /\(runtime-manager\)/],
     ['config knows kube only', 'src/config/a.ts', '../async/index.js', /only kube$/],
     ['runtimes leave metrics alone', 'src/runtimes/sim/a.ts', '../../metrics/index.js', /\(metrics\)/],
     ['kubelet does not know server', 'src/kubelet/a.ts', '../server/index.js', /\(server\)/],

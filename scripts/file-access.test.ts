@@ -6,8 +6,8 @@ import { judgeImport } from './imports/rules.js';
 
 describe('judgeFileAccess', () => {
   const rows: readonly [rule: string, file: string, specifier: string, isRight: boolean][] = [
-    ['logs are read by the host', 'src/runtime/logs/read.ts', 'node:fs/promises', false],
-    ['and removed by it', 'src/runtime/gc/remover.ts', 'node:fs', false],
+    ['logs are read by the host', 'src/runtime-manager/logs/read.ts', 'node:fs/promises', false],
+    ['and removed by it', 'src/runtime-manager/gc/remover.ts', 'node:fs', false],
     ['volumes are its business', 'src/volumes/plugins/nfs.ts', 'node:fs', false],
     ['so are the logs of the node', 'src/server/node-logs/files.ts', 'node:fs', false],
     ['a module without its prefix counts', 'src/volumes/orphans.ts', 'fs/promises', false],

@@ -29,8 +29,13 @@ export {
 export { Registry } from './metrics/index.js';
 export type { PodSource, Snapshot, SourceContext, SourceName } from './pods/index.js';
 export type { ProbeNetwork } from './probes/index.js';
-export { filelessPodConfigs } from './runtime/config/index.js';
-export { containerdEvents, criEvents, type EventSource, type RuntimeEvent } from './runtime/pleg/index.js';
+export { filelessPodConfigs } from './runtime-manager/config/index.js';
+export {
+  containerdEvents,
+  criEvents,
+  type EventSource,
+  type RuntimeEvent,
+} from './runtime-manager/pleg/index.js';
 export { ProcessRuntime, type ProcessRuntimeOptions } from './runtimes/process/index.js';
 export { SimRuntime } from './runtimes/sim/index.js';
 export { type Entry, logReader, Timeline } from './timeline/index.js';

@@ -38,8 +38,8 @@ import {
 } from '../../src/kube/index.js';
 import { readObjects } from '../../src/pods/objects/read-objects.js';
 import { readManifest } from '../../src/pods/sources/static-pod.js';
-import { parseReferences } from '../../src/runtime/config/expansion.js';
-import { normalNames, parseImageReference } from '../../src/runtime/images/reference.js';
+import { parseReferences } from '../../src/runtime-manager/config/expansion.js';
+import { normalNames, parseImageReference } from '../../src/runtime-manager/images/reference.js';
 import { chunksOf, holds, never, only, type Target, texts } from '../target.js';
 
 const podYaml = `apiVersion: v1

@@ -24,13 +24,20 @@ import {
   pressure,
   processCount,
 } from '../../src/resources/stats/machine-files.js';
-import { findInEnvFile } from '../../src/runtime/config/env-file.js';
-import { parseResolvConf } from '../../src/runtime/config/resolv-conf.js';
-import { parseDockerConfigJson, parseDockercfg } from '../../src/runtime/images/credentials/docker-config.js';
-import { parsePluginAnswer } from '../../src/runtime/images/credentials/plugin-answer.js';
-import { readProviders } from '../../src/runtime/images/credentials/plugin-config.js';
-import { entryKey, lookUp, matchesImage } from '../../src/runtime/images/credentials/registry-match.js';
-import { detectFormat, formatRecordTime, parseLogLine } from '../../src/runtime/logs/format.js';
+import { findInEnvFile } from '../../src/runtime-manager/config/env-file.js';
+import { parseResolvConf } from '../../src/runtime-manager/config/resolv-conf.js';
+import {
+  parseDockerConfigJson,
+  parseDockercfg,
+} from '../../src/runtime-manager/images/credentials/docker-config.js';
+import { parsePluginAnswer } from '../../src/runtime-manager/images/credentials/plugin-answer.js';
+import { readProviders } from '../../src/runtime-manager/images/credentials/plugin-config.js';
+import {
+  entryKey,
+  lookUp,
+  matchesImage,
+} from '../../src/runtime-manager/images/credentials/registry-match.js';
+import { detectFormat, formatRecordTime, parseLogLine } from '../../src/runtime-manager/logs/format.js';
 import { parseAgentIdentity, parseClaim, parseState } from '../../src/runtimes/process/container-state.js';
 import { parseProcStat } from '../../src/runtimes/process/proc-stat.js';
 import { parsePasswd } from '../../src/runtimes/process/users.js';

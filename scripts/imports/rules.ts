@@ -6,7 +6,7 @@ import type { Import } from './read-imports.js';
 
 const foundation = ['async', 'programs', 'kube', 'metrics', 'timeline', 'host', 'cri', 'http-get'] as const;
 /** Rooms that meet only through small interfaces that the one in need declares. */
-const peers = ['runtime', 'pods', 'probes', 'hooks', 'volumes', 'resources', 'node'] as const;
+const peers = ['runtime-manager', 'pods', 'probes', 'hooks', 'volumes', 'resources', 'node'] as const;
 const kubeletMay = [...foundation, 'config', ...peers, 'streaming', 'runtimes'] as const;
 const everything = [...kubeletMay, 'kubelet', 'server', 'cli'] as const;
 

@@ -15,7 +15,7 @@ import {
   type NodeLimits,
   PodCgroups,
 } from '../resources/cgroups/index.js';
-import type { HostFacts } from '../runtime/config/index.js';
+import type { HostFacts } from '../runtime-manager/config/index.js';
 import type { Timeline } from '../timeline/index.js';
 
 export interface AgentCgroupsParts {

@@ -22,7 +22,7 @@ import {
   inertFlags,
   type KubeletMetrics,
 } from '../kubelet/index.js';
-import type { HostFacts } from '../runtime/config/index.js';
+import type { HostFacts } from '../runtime-manager/config/index.js';
 import { describeError, type Timeline } from '../timeline/index.js';
 import { StartFailure } from './start-failure.js';
 import { watchdogPeriodMs } from './watchdog.js';

@@ -15,8 +15,8 @@ import {
 import { Registry, registerProcessMetrics } from '../metrics/index.js';
 import type { ServingCertificate } from '../node/index.js';
 import { ObjectFolder, StandaloneObjects } from '../pods/index.js';
-import { type HostFacts, readHostFacts } from '../runtime/config/index.js';
-import { containerdEvents, criEvents } from '../runtime/pleg/index.js';
+import { type HostFacts, readHostFacts } from '../runtime-manager/config/index.js';
+import { containerdEvents, criEvents } from '../runtime-manager/pleg/index.js';
 import type { Listener } from '../server/index.js';
 import { describeError, type Timeline } from '../timeline/index.js';
 import { type AgentCgroups, type AgentCgroupsParts, agentCgroups } from './agent-cgroups.js';

@@ -3,7 +3,7 @@ import { settle, VirtualClock, WorkQueue } from '../async/index.js';
 import { absentPodStatus, type ObservedPod, type ObservedPodStatus } from '../cri/index.js';
 import type { Pod, PodStatus } from '../kube/index.js';
 import { PodManager, PodWorkers, ReasonCache, StatusManager } from '../pods/index.js';
-import { SyncFailure, type SyncStepResult } from '../runtime/index.js';
+import { SyncFailure, type SyncStepResult } from '../runtime-manager/index.js';
 import { Timeline } from '../timeline/index.js';
 import { Housekeeping } from './housekeeping.js';
 import { KubeletPodSyncer, type SyncerRuntime } from './pod-syncer.js';

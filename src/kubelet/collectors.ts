@@ -1,10 +1,10 @@
 /** Builds what cleans up: dead containers and sandboxes, logs that grow, images that nobody uses. */
 import type { ObservedPodStatus } from '../cri/index.js';
 import { parseQuantity, quantityValue } from '../kube/index.js';
-import { GarbageCollector } from '../runtime/gc/index.js';
-import { ImageCollector, type PullRecords } from '../runtime/images/index.js';
-import type { ContainerRemover, PodStates, RuntimeManager } from '../runtime/index.js';
-import { LogRotator } from '../runtime/logs/index.js';
+import { GarbageCollector } from '../runtime-manager/gc/index.js';
+import { ImageCollector, type PullRecords } from '../runtime-manager/images/index.js';
+import type { ContainerRemover, PodStates, RuntimeManager } from '../runtime-manager/index.js';
+import { LogRotator } from '../runtime-manager/logs/index.js';
 import type { KubeletContext } from './context.js';
 
 export interface Collectors {

@@ -9,7 +9,7 @@ import {
 import { abortableCri, type CriRuntime, checkedCri } from '../cri/index.js';
 import { type DurableFiles, type Host, linuxHost } from '../host/index.js';
 import { Registry } from '../metrics/index.js';
-import { type HostFacts, readHostFacts } from '../runtime/config/index.js';
+import { type HostFacts, readHostFacts } from '../runtime-manager/config/index.js';
 import { Timeline } from '../timeline/index.js';
 import { recordedDurableFiles } from './durable-files.js';
 import { createMetrics, type KubeletMetrics } from './metrics.js';

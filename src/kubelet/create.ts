@@ -12,11 +12,11 @@ import {
   ReasonCache,
   StatusManager,
 } from '../pods/index.js';
-import { containerRemover, OwnRemovals } from '../runtime/gc/index.js';
-import { mountedImages } from '../runtime/images/index.js';
-import { criEvents, Pleg, type PodLifecycleEvent } from '../runtime/pleg/index.js';
-import { ActuatedResources } from '../runtime/resize/index.js';
-import { idMappingsInForce, UserNamespaces } from '../runtime/userns/index.js';
+import { containerRemover, OwnRemovals } from '../runtime-manager/gc/index.js';
+import { mountedImages } from '../runtime-manager/images/index.js';
+import { criEvents, Pleg, type PodLifecycleEvent } from '../runtime-manager/pleg/index.js';
+import { ActuatedResources } from '../runtime-manager/resize/index.js';
+import { idMappingsInForce, UserNamespaces } from '../runtime-manager/userns/index.js';
 import { cleanOrphanedPods } from '../volumes/index.js';
 import { rejectionLabel } from './admission.js';
 import { createCollectors } from './collectors.js';

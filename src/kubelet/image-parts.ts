@@ -10,8 +10,8 @@ import {
   PullRate,
   PullRecords,
   type VerificationPolicy,
-} from '../runtime/images/index.js';
-import type { Keyring } from '../runtime/index.js';
+} from '../runtime-manager/images/index.js';
+import type { Keyring } from '../runtime-manager/index.js';
 import type { KubeletContext } from './context.js';
 import { imageObserver, pullRecordsObserver } from './observers.js';
 

@@ -1,8 +1,12 @@
 /** Turns what the parts tell of themselves into the kubelet's metrics. */
 import type { Registry } from '../metrics/index.js';
-import { type ImageObserver, type PullRecordsObserver, rememberedRecords } from '../runtime/images/index.js';
-import type { RuntimeObserver } from '../runtime/index.js';
-import type { PlegObserver } from '../runtime/pleg/index.js';
+import {
+  type ImageObserver,
+  type PullRecordsObserver,
+  rememberedRecords,
+} from '../runtime-manager/images/index.js';
+import type { RuntimeObserver } from '../runtime-manager/index.js';
+import type { PlegObserver } from '../runtime-manager/pleg/index.js';
 import type { KubeletMetrics } from './metrics.js';
 
 export const containerTypes = {

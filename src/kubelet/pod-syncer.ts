@@ -33,7 +33,7 @@ import {
   type SyncRequest,
   type TerminatingRequest,
 } from '../pods/workers/index.js';
-import { type RuntimeManager, stubPod, syncError } from '../runtime/index.js';
+import { type RuntimeManager, stubPod, syncError } from '../runtime-manager/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
 import type { MirrorPods, PodCgroups, PodProbes, PodVolumes } from './seams.js';
 

@@ -4,8 +4,8 @@ import type { PodStatus } from '../kube/index.js';
 import { Registry } from '../metrics/index.js';
 import type { ProbeView } from '../pods/index.js';
 import { ProbeManager, Prober, type ProbeUpdate, probeMetrics, systemNetwork } from '../probes/index.js';
-import { expand } from '../runtime/config/index.js';
-import type { ProbeVerdicts } from '../runtime/index.js';
+import { expand } from '../runtime-manager/config/index.js';
+import type { ProbeVerdicts } from '../runtime-manager/index.js';
 import type { KubeletContext } from './context.js';
 import type { PodProbes } from './seams.js';
 

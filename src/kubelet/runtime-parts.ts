@@ -10,7 +10,7 @@ import {
   imageUserFromRuntime,
   type RuntimeSettings,
   runtimeSettings,
-} from '../runtime/config/index.js';
+} from '../runtime-manager/config/index.js';
 import {
   type ContainerRemover,
   crashLoopDelays,
@@ -20,10 +20,10 @@ import {
   type ProbeVerdicts,
   RuntimeManager,
   runtimeHandlerOf,
-} from '../runtime/index.js';
-import { terminationMessage } from '../runtime/logs/index.js';
-import type { ActuatedResources } from '../runtime/resize/index.js';
-import type { UserNamespaces } from '../runtime/userns/index.js';
+} from '../runtime-manager/index.js';
+import { terminationMessage } from '../runtime-manager/logs/index.js';
+import type { ActuatedResources } from '../runtime-manager/resize/index.js';
+import type { UserNamespaces } from '../runtime-manager/userns/index.js';
 import type { KubeletContext } from './context.js';
 import { runtimeObserver } from './observers.js';
 import type { PodVolumes } from './seams.js';

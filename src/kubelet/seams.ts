@@ -1,6 +1,6 @@
 /** What rooms that are not part of every build do for the kubelet; where one is absent, its step is left out. */
 import type { ObjectStore, Pod } from '../kube/index.js';
-import type { ContainerVolumes, PodCgroupResizing } from '../runtime/contracts.js';
+import type { ContainerVolumes, PodCgroupResizing } from '../runtime-manager/contracts.js';
 
 /** The cgroups that pods live in. */
 export interface PodCgroups extends PodCgroupResizing {

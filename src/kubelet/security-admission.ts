@@ -1,6 +1,6 @@
 /** Refuses pods that ask to be confined in a way that this node cannot enforce, instead of running them unconfined. */
 import { type Pod, podContainers } from '../kube/index.js';
-import { appArmorAnnotationPrefix } from '../runtime/config/index.js';
+import { appArmorAnnotationPrefix } from '../runtime-manager/config/index.js';
 import type { Admission, AdmissionHandler } from './admission.js';
 
 const admitted: Admission = { admit: true };

@@ -1,7 +1,7 @@
 /** What a kubelet does to its machine before its parts run. */
 import { readFile } from 'node:fs/promises';
 import { errorText } from '../async/index.js';
-import { parseResolvConf, resolvConfLimitProblem } from '../runtime/config/index.js';
+import { parseResolvConf, resolvConfLimitProblem } from '../runtime-manager/config/index.js';
 import type { KubeletContext } from './context.js';
 import { makeRootDirectories } from './pod-directories.js';
 

@@ -9,7 +9,7 @@ import {
   TaskGroup,
 } from '../async/index.js';
 import type { ConfigUpdate, PodConfig } from '../pods/desired/index.js';
-import type { PodLifecycleEvent } from '../runtime/pleg/index.js';
+import type { PodLifecycleEvent } from '../runtime-manager/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
 import { joinErrors, syncLoopHealth } from './runtime-state.js';
 

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/async/index.js';
 import { ContainerState } from '../../src/cri/index.js';
-import { ImageCollector } from '../../src/runtime/images/index.js';
+import { ImageCollector } from '../../src/runtime-manager/images/index.js';
 import { Timeline } from '../../src/timeline/index.js';
 import { testImages } from '../env/index.js';
 import { busybox, eventually, forever, isReady, manifest, shell, TestNode } from './agent.js';

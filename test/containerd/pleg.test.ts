@@ -2,8 +2,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, TaskGroup } from '../../src/async/index.js';
 import { type CriClient, connectCri, criLabels } from '../../src/cri/index.js';
-import { listPod, listPods, podStatus } from '../../src/runtime/observe.js';
-import { containerdEvents, criEvents, Pleg, type PodLifecycleEvent } from '../../src/runtime/pleg/index.js';
+import { listPod, listPods, podStatus } from '../../src/runtime-manager/observe/observe.js';
+import {
+  containerdEvents,
+  criEvents,
+  Pleg,
+  type PodLifecycleEvent,
+} from '../../src/runtime-manager/pleg/index.js';
 import { Timeline } from '../../src/timeline/index.js';
 import { CleanupStack, startContainerd, type TestContainerd, testImages } from '../env/index.js';
 

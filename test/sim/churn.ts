@@ -5,8 +5,8 @@ import { type Resource, resources, SimulatedKubeApi } from '../../src/kube/clien
 import type { Container, KubeObject, Pod } from '../../src/kube/index.js';
 import { createClusterKubelet } from '../../src/kubelet/cluster.js';
 import type { Kubelet } from '../../src/kubelet/index.js';
-import { filelessPodConfigs } from '../../src/runtime/config/index.js';
-import { criEvents } from '../../src/runtime/pleg/index.js';
+import { filelessPodConfigs } from '../../src/runtime-manager/config/index.js';
+import { criEvents } from '../../src/runtime-manager/pleg/index.js';
 import { SimRuntime } from '../../src/runtimes/sim/index.js';
 import { Timeline } from '../../src/timeline/index.js';
 import { nodeName } from './node-name.js';

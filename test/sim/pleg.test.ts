@@ -2,8 +2,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { settle, TaskGroup, VirtualClock } from '../../src/async/index.js';
 import { criLabels } from '../../src/cri/index.js';
-import { listPod, listPods, podStatus } from '../../src/runtime/observe.js';
-import { criEvents, Pleg } from '../../src/runtime/pleg/index.js';
+import { listPod, listPods, podStatus } from '../../src/runtime-manager/observe/observe.js';
+import { criEvents, Pleg } from '../../src/runtime-manager/pleg/index.js';
 import { SimRuntime, type SimRuntimeOptions } from '../../src/runtimes/sim/index.js';
 import { Timeline } from '../../src/timeline/index.js';
 

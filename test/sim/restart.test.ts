@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { sleep } from '../../src/async/index.js';
 import type { Pod } from '../../src/kube/index.js';
-import type { LifecycleHooks } from '../../src/runtime/index.js';
+import type { LifecycleHooks } from '../../src/runtime-manager/index.js';
 import { expectRunning, expectUntouched, Machine } from './machine.js';
 import { endNodes, minute, type Node, second, startNode } from './node.js';
 import { apiPod, staticName, staticPod } from './pods.js';

@@ -9,8 +9,8 @@ import {
 } from '../../src/host/index.js';
 import type { Pod } from '../../src/kube/index.js';
 import { StandaloneObjects } from '../../src/pods/index.js';
-import { filelessPodConfigs } from '../../src/runtime/config/index.js';
-import type { PodConfigs } from '../../src/runtime/index.js';
+import { filelessPodConfigs } from '../../src/runtime-manager/config/index.js';
+import type { PodConfigs } from '../../src/runtime-manager/index.js';
 import { Machine } from './machine.js';
 import { type Node, type NodeOptions, startNode } from './node.js';
 

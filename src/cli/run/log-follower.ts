@@ -2,7 +2,7 @@
 import { BoundedMap, ByteReader, type Clock, TaskGroup } from '../../async/index.js';
 import { type CriRuntime, isNotFound } from '../../cri/index.js';
 import type { ContainerStatus, PodStatus } from '../../kube/index.js';
-import { logOptions, readContainerLogs } from '../../runtime/logs/index.js';
+import { logOptions, readContainerLogs } from '../../runtime-manager/logs/index.js';
 
 export interface LogFollowerOptions {
   readonly cri: Pick<CriRuntime, 'containerStatus'>;

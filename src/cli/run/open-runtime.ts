@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { type Clock, errorText } from '../../async/index.js';
 import { type CriRuntime, connectCri } from '../../cri/index.js';
-import { containerdEvents, criEvents, type EventSource } from '../../runtime/pleg/index.js';
+import { containerdEvents, criEvents, type EventSource } from '../../runtime-manager/pleg/index.js';
 import {
   HostImage,
   importImages,

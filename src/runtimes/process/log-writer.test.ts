@@ -2,7 +2,7 @@ import { mkdtempSync, openSync, readFileSync, renameSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { detectFormat } from '../../runtime/logs/format.js';
+import { detectFormat } from '../../runtime-manager/logs/format.js';
 import { createStamps } from '../stamps.js';
 import { LogWriter } from './log-writer.js';
 

@@ -6,7 +6,7 @@ import {
   logOptions,
   readContainerLogs,
   selectLogContainer,
-} from '../../runtime/logs/index.js';
+} from '../../runtime-manager/logs/index.js';
 import { type Answer, type BodySink, text } from '../answers.js';
 import type { PathValues, Route, ServerRequest } from '../routes.js';
 import type { ApiKubelet, ApiOptions } from './contracts.js';

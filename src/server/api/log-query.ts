@@ -1,6 +1,6 @@
 /** Reads what a request for a container's log asks for: decoding, then validation. */
 import { parseTimestampNanos } from '../../kube/index.js';
-import type { LogRequest } from '../../runtime/logs/index.js';
+import type { LogRequest } from '../../runtime-manager/logs/index.js';
 
 export type StreamChoice = 'All' | 'Stdout' | 'Stderr';
 

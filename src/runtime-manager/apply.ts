@@ -1,0 +1,248 @@
+/** Does what a plan says: kills, resets, the sandbox, then the containers, in this order. */
+import { asError, type Backoff, Cancelled, errorText, throwIfCancelled } from '../async/index.js';
+import type { ObservedPodStatus } from '../cri/index.js';
+import { formatPod, goQuote, type Pod } from '../kube/index.js';
+import { podRef } from '../timeline/index.js';
+import {
+  type ContainerRemover,
+  type PodCgroupResizing,
+  type PodStates,
+  SyncFailure,
+  type SyncStepResult,
+} from './contracts.js';
+import { killContainer } from './kill/kill-container.js';
+import { killPod } from './kill/kill-pod.js';
+import { hasStarts, type PodPlan } from './plan/pod-plan.js';
+import { resizePod } from './resize/resize-pod.js';
+import type { ResizeRetries } from './resize/resize-retries.js';
+import {
+  createSandbox,
+  readPodIps,
+  type Sandbox,
+  type SandboxPorts,
+  sandboxFailure,
+} from './start/create-sandbox.js';
+import { allInitInstances, removeInitInstances, supersededInitInstances } from './start/init-cleanup.js';
+import type { StartTickets } from './start/start-order.js';
+import { startPlannedContainers } from './start/start-planned.js';
+import type { PodSyncResult } from './sync-result.js';
+
+export interface SyncPorts extends SandboxPorts {
+  readonly podStates: PodStates;
+  readonly remover: ContainerRemover;
+  readonly crashLoop: Backoff;
+  readonly tickets: StartTickets;
+  /** Has the pod read anew although its state is the same. */
+  readonly reinspect: ((uid: string) => void) | undefined;
+  readonly podCgroups: PodCgroupResizing | undefined;
+  readonly resizeRetries: ResizeRetries;
+}
+
+export interface SyncRequest {
+  readonly pod: Pod;
+  readonly status: ObservedPodStatus;
+  readonly plan: PodPlan;
+  /** Called when it is the pod's turn to have a new sandbox made. */
+  readonly onSandboxTurn?: (() => void) | undefined;
+  /** Called once a new sandbox is ready, before any image is pulled. */
+  readonly onSandboxReady?:
+    | ((sandbox: { readonly id: string; readonly podIps: readonly string[] }) => void | Promise<void>)
+    | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A sync under way: the request and what came of it so far. */
+export interface SyncRun extends SyncRequest {
+  readonly steps: SyncStepResult[];
+  podIps: readonly string[];
+  sandboxCreated: boolean;
+  resyncAtOnce: boolean;
+  error: Error | undefined;
+}
+
+/** Never rejects for what the runtime or a hook refuses; the result tells it. */
+export async function applyPlan(ports: SyncPorts, request: SyncRequest): Promise<PodSyncResult> {
+  const run: SyncRun = {
+    ...request,
+    steps: [],
+    podIps: request.status.ips,
+    sandboxCreated: false,
+    resyncAtOnce: false,
+    error: undefined,
+  };
+  try {
+    await runSync(ports, run);
+  } catch (error) {
+    if (!(error instanceof Cancelled)) throw error;
+    run.error = error;
+  }
+  const { steps, plan, sandboxCreated, podIps, resyncAtOnce, error } = run;
+  return { steps, plan, sandboxCreated, podIps, resyncAtOnce, ...(error === undefined ? {} : { error }) };
+}
+
+async function runSync(ports: SyncPorts, run: SyncRun): Promise<void> {
+  const { pod, status, plan } = run;
+  for (const id of plan.stoppedContainers) await freeResources(ports, run, id);
+  if (plan.createSandbox !== undefined && plan.sandboxId !== '') {
+    ports.timeline.event(
+      podRef(pod),
+      'Normal',
+      'SandboxChanged',
+      'Pod sandbox changed, it will be killed and re-created.',
+    );
+  }
+  if (plan.killPod !== undefined) {
+    const { because } = plan.killPod;
+    run.steps.push(...(await killPod(ports, { pod, observed: status, because, signal: run.signal })));
+    if (hasFailed(run)) return;
+  } else {
+    await killPlanned(ports, run);
+    if (!hasFailed(run)) await resetPlanned(ports, run);
+    if (hasFailed(run)) return;
+  }
+  if (plan.killPod !== undefined && plan.createSandbox !== undefined) {
+    const instances = allInitInstances(pod, status);
+    await removeInitInstances(ports, pod, instances, 'the new sandbox initialises from the start');
+  } else {
+    const instances = supersededInitInstances(pod, status);
+    await removeInitInstances(ports, pod, instances, 'a newer instance has ended');
+  }
+  if (plan.createSandbox !== undefined) ports.actuated?.podBegins(pod);
+  const sandbox = plan.createSandbox === undefined ? undefined : await newSandbox(ports, run);
+  if (plan.createSandbox !== undefined && sandbox === undefined) return;
+  if (plan.resize !== undefined && ports.actuated !== undefined) {
+    await resizePod(ports, run, plan.resize, ports.actuated);
+  }
+  if (hasStarts(plan)) await startPlannedContainers(ports, run, sandbox);
+}
+
+async function killPlanned(ports: SyncPorts, run: SyncRun): Promise<void> {
+  for (const kill of run.plan.containersToKill.values()) {
+    const step = { action: 'KillContainer', target: kill.name } as const;
+    try {
+      await killContainer(ports, { ...kill, pod: run.pod, signal: run.signal });
+      run.steps.push(step);
+    } catch (error) {
+      run.steps.push({ ...step, failure: failureOf('KillContainerError', error) });
+      return;
+    }
+  }
+}
+
+/** Logs stay, so that the count of restarts goes on. */
+async function resetPlanned(ports: SyncPorts, run: SyncRun): Promise<void> {
+  for (const { id, name, kill, because } of run.plan.containersToReset) {
+    if (kill) {
+      const step = { action: 'KillContainer', target: name } as const;
+      try {
+        await killContainer(ports, {
+          pod: run.pod,
+          id,
+          name,
+          message: 'killing',
+          reason: 'RestartAllContainers',
+          because,
+          graceOverrideSeconds: 0,
+          signal: run.signal,
+        });
+        run.steps.push(step);
+      } catch (error) {
+        run.steps.push({ ...step, failure: failureOf('KillContainerError', error) });
+        return;
+      }
+    }
+    const step = { action: 'RemoveContainer', target: name } as const;
+    try {
+      await ports.remover.remove({ id, name }, { keepLogs: true, because });
+      run.steps.push(step);
+    } catch (error) {
+      run.steps.push({ ...step, failure: failureOf('RemoveContainerError', error) });
+      return;
+    }
+  }
+  if (run.plan.containersToReset.length > 0) run.resyncAtOnce = true;
+}
+
+/** Undefined when the sync ends here. */
+async function newSandbox(ports: SyncPorts, run: SyncRun): Promise<Sandbox | undefined> {
+  const { pod, plan, signal } = run;
+  const { timeline, observer } = ports;
+  const uid = pod.metadata.uid ?? '';
+  observer?.sandboxStarted(pod);
+  const step = { action: 'CreatePodSandbox', target: formatPod(pod) } as const;
+  let sandbox: Sandbox;
+  try {
+    const because = plan.createSandbox?.because ?? '';
+    const rank = ports.tickets.of(uid);
+    const onTurn = run.onSandboxTurn;
+    sandbox = await createSandbox(ports, { pod, attempt: plan.attempt, rank, because, onTurn, signal });
+  } catch (error) {
+    observer?.sandboxFailed(pod);
+    const failure = sandboxFailure(pod, error);
+    // The network of a pod that is on its way out may be gone already; its termination says all there is to say.
+    if (ports.podStates.isTerminationRequested(uid)) {
+      timeline.record({
+        kind: 'notice',
+        what: 'sandbox.create',
+        message: 'No sandbox was created',
+        because: 'the pod is being terminated',
+        pod: podRef(pod),
+        error,
+      });
+      return undefined;
+    }
+    throwIfCancelled(signal);
+    run.steps.push({ ...step, failure });
+    warn(ports, run, 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${errorText(error)}`);
+    return undefined;
+  }
+  run.steps.push(step);
+  run.sandboxCreated = true;
+  try {
+    run.podIps = await readPodIps(ports, pod, sandbox.id, run.podIps);
+  } catch (error) {
+    throwIfCancelled(signal);
+    warn(ports, run, 'FailedPodSandBoxStatus', `Unable to get pod sandbox status: ${errorText(error)}`);
+    run.error = asError(error);
+    return undefined;
+  }
+  try {
+    await run.onSandboxReady?.({ id: sandbox.id, podIps: run.podIps });
+  } catch (error) {
+    timeline.record({
+      kind: 'problem',
+      what: 'sandbox.ready',
+      message: `Could not tell that the sandbox of pod ${goQuote(formatPod(pod))} is ready`,
+      pod: podRef(pod),
+      error,
+    });
+  }
+  return sandbox;
+}
+
+async function freeResources(ports: SyncPorts, run: SyncRun, containerId: string): Promise<void> {
+  try {
+    await ports.internals?.postStop(containerId);
+  } catch (error) {
+    ports.timeline.record({
+      kind: 'problem',
+      what: 'container.postStop',
+      message: 'Could not give back what was assigned to a stopped container',
+      pod: podRef(run.pod),
+      data: { containerId },
+      error,
+    });
+  }
+}
+
+function hasFailed(run: SyncRun): boolean {
+  return run.steps.some(({ failure }) => failure !== undefined);
+}
+
+function warn(ports: SyncPorts, run: SyncRun, reason: string, message: string): void {
+  ports.timeline.event(podRef(run.pod), 'Warning', reason, message);
+}
+
+function failureOf(reason: 'KillContainerError' | 'RemoveContainerError', error: unknown): SyncFailure {
+  return new SyncFailure(reason, errorText(error), { cause: error });
+}

@@ -1,0 +1,10 @@
+/** Garbage collection: dead containers, ended sandboxes, logs and folders of pods that are gone. */
+export { type CollectorOptions, GarbageCollector } from './collector.js';
+export {
+  type ContainerGcPolicy,
+  containersToRemove,
+  deadToRemoveAfter,
+  sandboxesToRemove,
+} from './container-gc.js';
+export { OwnRemovals } from './recently-removed.js';
+export { containerRemover, type RemoverOptions } from './remover.js';

@@ -1,0 +1,265 @@
+/** Makes sure that a container's image is on the machine, pulling it when it must and may. */
+import { createHash } from 'node:crypto';
+import {
+  Backoff,
+  BoundedMap,
+  type Clock,
+  errorText,
+  textBytes,
+  throwIfCancelled,
+} from '../../async/index.js';
+import type { CriRuntime, Image, Init, PodSandboxConfig } from '../../cri/index.js';
+import { formatDuration, type Pod } from '../../kube/index.js';
+import { podRef, type Timeline } from '../../timeline/index.js';
+import {
+  type EnsuredImage,
+  type ImageEnsurer,
+  type Keyring,
+  type PullCredentials,
+  SyncFailure,
+} from '../contracts.js';
+import { imageUserOf } from '../start/image-user.js';
+import { decidePull, explainPullError, type PullPolicy, pullPolicyOf } from './pull-decision.js';
+import type { PullQueue } from './pull-queue.js';
+import { ImagePuller, type Pulled } from './puller.js';
+import { lookKey, RecentLooks } from './recent-looks.js';
+import { withDefaultTag } from './reference.js';
+
+export interface ImageObserver {
+  ensured(policy: PullPolicy, present: boolean | undefined, pulled: boolean | undefined): void;
+  pulled(durationMs: number, sizeBytes: number | undefined): void;
+}
+
+/** Whether a pod may use an image that is on the machine, or has to show its credentials to the registry first. */
+export interface ImageAccess {
+  mayUse(pod: Pod, image: string, localId: string): Promise<boolean>;
+}
+
+/** Told of every pull, so that it is known later who showed credentials for an image. */
+export interface PullRecorder {
+  /** Before a pull; when this fails, nothing is pulled. */
+  pulling(image: string): Promise<void>;
+  /** With the credentials that the registry took, if it wanted any. */
+  pulled(image: string, imageRef: string, credentials: PullCredentials | undefined): Promise<void>;
+  failed(image: string): Promise<void>;
+}
+
+export interface ImageManagerOptions {
+  readonly cri: Pick<CriRuntime, 'imageStatus' | 'pullImage'>;
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly queue: PullQueue;
+  /** Without it images are pulled anonymously. */
+  readonly keyring?: Keyring;
+  /** Without it every pod may use every image that is on the machine. */
+  readonly access?: ImageAccess;
+  readonly recorder?: PullRecorder;
+  /** Whether events say that access was looked at (gate KubeletEnsureSecretPulledImages); on by default. */
+  readonly announcesAccess?: boolean;
+  readonly observer?: ImageObserver;
+}
+
+interface EnsureRequest {
+  readonly pod: Pod;
+  readonly image: string;
+  readonly policy: PullPolicy;
+  readonly sandboxConfig: Init<PodSandboxConfig>;
+  readonly fieldPath: string | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+const backoffOptions = { initialMs: 10_000, maxMs: 300_000, resetAfterMs: 600_000 };
+/** Pods that come together often want the same image; one that is removed within this time fails to start once. */
+const lookLifeMs = 1_000;
+const rememberedLooks = 100;
+/** Why pulls failed last. */
+const rememberedFailures = {
+  maxEntries: 1000,
+  maxBytes: 256 * 1024,
+  bytesOf: (key: string, message: string) => textBytes(key, message),
+};
+
+export class ImageManager implements ImageEnsurer {
+  readonly #options: ImageManagerOptions;
+  readonly #backoff = new Backoff(backoffOptions);
+  readonly #failures = new BoundedMap<string, string>(rememberedFailures);
+  readonly #puller: ImagePuller;
+  readonly #looks = new RecentLooks<Image>({ lifeMs: lookLifeMs, capacity: rememberedLooks });
+
+  constructor(options: ImageManagerOptions) {
+    this.#options = options;
+    this.#puller = new ImagePuller(options);
+  }
+
+  /** Fails with a SyncFailure, or with Cancelled when the signal was aborted. */
+  ensure({
+    pod,
+    container,
+    sandboxConfig,
+    fieldPath,
+    signal,
+  }: Parameters<ImageEnsurer['ensure']>[0]): Promise<EnsuredImage> {
+    return this.#ensure({
+      pod,
+      image: container.image ?? '',
+      policy: pullPolicyOf(container.imagePullPolicy),
+      sandboxConfig,
+      fieldPath,
+      signal,
+    });
+  }
+
+  async #ensure(request: EnsureRequest): Promise<EnsuredImage> {
+    const { pod, image, policy } = request;
+    const { access, observer } = this.#options;
+    const tagged = this.#tagged(request);
+    const local = policy === 'Always' ? undefined : await this.#find(request, tagged);
+    const localId = local?.id;
+    const mayUse = localId === undefined || ((await access?.mayUse(pod, image, localId)) ?? true);
+    const decision = decidePull(policy, localId !== undefined, mayUse);
+    observer?.ensured(
+      policy,
+      policy === 'Always' ? undefined : localId !== undefined,
+      decision.action === 'pull',
+    );
+    this.#options.timeline.record({
+      kind: 'decision',
+      what: `image.${decision.action}`,
+      message: `${decision.action} image ${tagged}`,
+      because: decision.because,
+      pod: podRef(pod),
+      level: 'debug',
+    });
+    switch (decision.action) {
+      case 'refuse': {
+        const message = `Container image "${image}" is not present with pull policy of Never`;
+        this.#event(request, 'Warning', 'ErrImageNeverPull', message);
+        throw new SyncFailure('ErrImageNeverPull', message);
+      }
+      case 'use':
+        this.#event(
+          request,
+          'Normal',
+          'Pulled',
+          `Container image "${image}" already present on machine${this.#options.announcesAccess === false ? '' : ' and can be accessed by the pod'}`,
+        );
+        return { ref: localId ?? tagged, user: imageUserOf(local) };
+      case 'pull':
+        return { ref: await this.#pull(request, tagged) };
+    }
+  }
+
+  #tagged(request: EnsureRequest): string {
+    const { image, policy } = request;
+    try {
+      return withDefaultTag(image);
+    } catch (error) {
+      const message = `Failed to apply default image tag "${image}": ${errorText(error)}`;
+      this.#options.observer?.ensured(policy, undefined, undefined);
+      this.#event(request, 'Warning', 'InspectFailed', message);
+      throw new SyncFailure('InvalidImageName', message, { cause: error });
+    }
+  }
+
+  /** The image, if it is there. */
+  async #find(request: EnsureRequest, tagged: string): Promise<Image | undefined> {
+    try {
+      const annotations = request.pod.metadata.annotations ?? {};
+      const key = lookKey(tagged, annotations);
+      const known = this.#looks.get(key, this.#options.clock.monotonic());
+      if (known !== undefined) return known;
+      const { image } = await this.#options.cri.imageStatus(
+        { image: { image: tagged, annotations } },
+        { signal: request.signal },
+      );
+      if (image !== undefined) this.#looks.set(key, image, this.#options.clock.monotonic());
+      return image;
+    } catch (error) {
+      throwIfCancelled(request.signal);
+      this.#options.observer?.ensured(request.policy, undefined, undefined);
+      const message = `Failed to inspect image "": ${errorText(error)}`;
+      this.#event(request, 'Warning', 'InspectFailed', message);
+      throw new SyncFailure('ImageInspectError', message, { cause: error });
+    }
+  }
+
+  async #pull(request: EnsureRequest, tagged: string): Promise<string> {
+    const { clock, observer } = this.#options;
+    const { pod, image } = request;
+    const key = backoffKey(pod, image);
+    const askedMs = clock.monotonic();
+    this.#collect(askedMs);
+    if (this.#backoff.isWaitingSinceAdvance(key, askedMs)) {
+      const message = `Back-off pulling image "${image}"`;
+      this.#event(request, 'Normal', 'BackOff', message);
+      const before = this.#failures.get(key);
+      throw new SyncFailure('ImagePullBackOff', before === undefined ? message : `${message}: ${before}`);
+    }
+    this.#failures.delete(key);
+    this.#event(request, 'Normal', 'Pulling', `Pulling image "${image}"`);
+    const pulled = await this.#recordedPull(request, key, tagged);
+    const { ref, sizeBytes, durationMs } = pulled;
+    const waitedMs = clock.monotonic() - askedMs;
+    observer?.pulled(durationMs, sizeBytes);
+    this.#event(
+      request,
+      'Normal',
+      'Pulled',
+      `Successfully pulled image "${image}" in ${shown(durationMs)} (${shown(waitedMs)} including waiting). Image size: ${sizeBytes ?? 0} bytes.`,
+    );
+    return ref;
+  }
+
+  async #recordedPull(request: EnsureRequest, key: string, tagged: string): Promise<Pulled> {
+    const { recorder } = this.#options;
+    const { pod, image, sandboxConfig, signal } = request;
+    try {
+      await recorder?.pulling(image);
+    } catch (error) {
+      const message = `Failed to record image pull intent for container image "${image}": ${errorText(error)}`;
+      throw this.#failed(request, key, new Error(message, { cause: error }));
+    }
+    try {
+      const pulled = await this.#puller.pull({ pod, image: tagged, sandboxConfig, signal });
+      await recorder?.pulled(image, pulled.ref, pulled.credentials);
+      return pulled;
+    } catch (error) {
+      await recorder?.failed(image);
+      throwIfCancelled(signal);
+      throw this.#failed(request, key, error);
+    }
+  }
+
+  #failed(request: EnsureRequest, key: string, error: unknown): SyncFailure {
+    const { clock } = this.#options;
+    const { image } = request;
+    const text = errorText(error);
+    this.#event(request, 'Warning', 'Failed', `Failed to pull image "${image}": ${text}`);
+    const nowMs = clock.monotonic();
+    this.#backoff.advance(key, nowMs, nowMs);
+    const { reason, message } = explainPullError(image, text);
+    this.#failures.set(key, `${reason}: ${message}`);
+    return new SyncFailure(reason, message, { cause: error });
+  }
+
+  /** Forgets the failures that hold nobody back any more. */
+  #collect(nowMs: number): void {
+    this.#backoff.collect(nowMs);
+    for (const key of this.#failures.keys()) if (this.#backoff.delayMs(key) === 0) this.#failures.delete(key);
+  }
+
+  #event(request: EnsureRequest, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    this.#options.timeline.event(podRef(request.pod), type, reason, message, request.fieldPath);
+  }
+}
+
+/** Short however long the image's name is. */
+function backoffKey({ metadata: { uid } }: Pod, image: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([uid, image]))
+    .digest('base64url');
+}
+
+function shown(durationMs: number): string {
+  return formatDuration(Math.trunc(durationMs));
+}

@@ -1,0 +1,19 @@
+/** One pod on one CRI runtime: planning, starting, killing and observing it. */
+export type { SyncRequest } from './apply.js';
+export { recordContainerEvent } from './container-events.js';
+export * from './contracts.js';
+export { type GracePeriod, gracePeriod, minimumGracePeriodSeconds } from './kill/grace.js';
+export { stubPod } from './kill/restored-pod.js';
+export {
+  type KillPodOptions,
+  RuntimeManager,
+  type RuntimeManagerOptions,
+  type SyncPodOptions,
+} from './manager.js';
+export type { RuntimeVersion } from './observe/version.js';
+export { type PlanInput, planPod } from './plan/plan.js';
+export * from './plan/pod-plan.js';
+export { type RestartVerdict, restartDecision } from './plan/restart.js';
+export { type CrashLoopSettings, crashLoopDelays, crashLoopKey } from './start/crash-loop.js';
+export { type RuntimeClassSource, runtimeHandlerOf } from './start/runtime-class.js';
+export { PodSyncError, type PodSyncResult, syncError } from './sync-result.js';

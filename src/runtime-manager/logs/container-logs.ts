@@ -1,0 +1,55 @@
+/** Reads the log of a container that the runtime knows. */
+import type { Clock } from '../../async/index.js';
+import { ContainerState, type CriRuntime, isNotFound, isUnavailable } from '../../cri/index.js';
+import { runtimeContainerId } from '../../kube/index.js';
+import type { Timeline } from '../../timeline/index.js';
+import { checkedContainerStatus } from '../observe/response-checks.js';
+import type { LogOptions } from './options.js';
+import type { LogSinks } from './output.js';
+import { pollingNotice } from './polling-notice.js';
+import { readLogs } from './read.js';
+
+export interface ContainerLogsRequest {
+  readonly cri: Pick<CriRuntime, 'containerStatus'>;
+  readonly clock: Clock;
+  /** As a pod's status has it: `<runtime>://<id>`. */
+  readonly containerId: string;
+  readonly options: LogOptions;
+  readonly sinks: LogSinks;
+  /** Told, once, that logs are followed by looking at them every second. */
+  readonly timeline?: Timeline;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export async function readContainerLogs(request: ContainerLogsRequest): Promise<void> {
+  const { cri, clock, containerId, options, sinks, signal, timeline } = request;
+  const id = runtimeContainerId(containerId);
+  const answer = await cri.containerStatus({ containerId: id }, { signal }).catch((error: unknown) => {
+    throw new Error(`unable to retrieve container logs for ${containerId}`, { cause: error });
+  });
+  await readLogs({
+    path: checkedContainerStatus(answer).logPath,
+    options,
+    sinks,
+    clock,
+    signal,
+    ...(timeline === undefined ? {} : { onPolling: pollingNotice(timeline) }),
+    isRunning: () => isRunning(cri, id, signal),
+  });
+}
+
+/** A runtime that cannot be reached for a moment has not ended its containers; one that is removed has ended. */
+async function isRunning(
+  cri: Pick<CriRuntime, 'containerStatus'>,
+  containerId: string,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  try {
+    const { state } = checkedContainerStatus(await cri.containerStatus({ containerId }, { signal }));
+    return state === ContainerState.CONTAINER_RUNNING;
+  } catch (error) {
+    if (isUnavailable(error)) return true;
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,259 @@
+/** The runtime manager: one pod on one CRI runtime, from observing it over planning to doing. */
+import { type Backoff, type Clock, PatientGate, TaskGroup } from '../async/index.js';
+import type { CriRuntime, ObservedContainerStatus, ObservedPod, ObservedPodStatus } from '../cri/index.js';
+import type { Pod } from '../kube/index.js';
+import { podRef, type Timeline } from '../timeline/index.js';
+import { applyPlan, type SyncPorts, type SyncRequest } from './apply.js';
+import type {
+  ContainerRemover,
+  ImageEnsurer,
+  InternalLifecycle,
+  LifecycleHooks,
+  OrphanKill,
+  PodCgroupResizing,
+  PodConfigs,
+  PodStates,
+  ProbeVerdicts,
+  RuntimeObserver,
+  SyncStepResult,
+} from './contracts.js';
+import { InterruptedKills } from './kill/interrupted-kills.js';
+import { killContainer } from './kill/kill-container.js';
+import { killPod } from './kill/kill-pod.js';
+import { EndTurns, endsAtOnce } from './kill/termination-limiter.js';
+import { listPod, listPods, type ObservePorts, podStatus, readPod } from './observe/observe.js';
+import { type RuntimeVersion, readVersion } from './observe/version.js';
+import { planPod } from './plan/plan.js';
+import { describePlan, hasActions, type PodPlan } from './plan/pod-plan.js';
+import type { ReadingById } from './pleg/index.js';
+import type { ActuatedResources } from './resize/index.js';
+import { ResizeRetries } from './resize/resize-retries.js';
+import { OwnCreations } from './start/recently-created.js';
+import { StartTickets } from './start/start-order.js';
+import type { PodSyncResult } from './sync-result.js';
+
+export interface RuntimeManagerOptions {
+  readonly cri: CriRuntime;
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly images: ImageEnsurer;
+  readonly configs: PodConfigs;
+  readonly podStates: PodStates;
+  readonly remover: ContainerRemover;
+  /** Sandboxes and containers that are started at a time, those of earlier pods first. */
+  readonly startsAtOnce: number;
+  readonly crashLoop: Backoff;
+  /** Where the logs of pods are, a directory for each pod; empty when pods have no log files. */
+  readonly podLogsDir: string;
+  /** The flat directory of links to container logs; without it none are made. */
+  readonly containerLogsDir?: string;
+  /** Without it, hooks are not run and each that would have been is recorded as a problem. */
+  readonly hooks?: LifecycleHooks;
+  /** Without it nobody probes, and no container waits for a verdict. */
+  readonly probes?: ProbeVerdicts;
+  readonly internals?: InternalLifecycle;
+  readonly observer?: RuntimeObserver;
+  /** What containers were last given; without it nothing is changed while it runs. */
+  readonly actuated?: ActuatedResources;
+  /** Has a pod read anew although its state is the same; asked for after every resize. */
+  readonly reinspect?: (uid: string) => void;
+  readonly podCgroups?: PodCgroupResizing;
+  /** The handler of a pod's runtime class; without it always the runtime's default. */
+  readonly runtimeHandler?: (pod: Pod) => Promise<string>;
+  /** What an exited container left as its last words; empty for nothing. */
+  readonly terminationMessage?: (status: ObservedContainerStatus) => Promise<string>;
+}
+
+export interface SyncPodOptions {
+  /** Whether the pod's condition `AllContainersRestarting` is True. */
+  readonly restartingAllContainers: boolean;
+  readonly onSandboxTurn?: SyncRequest['onSandboxTurn'];
+  readonly onSandboxReady?: SyncRequest['onSandboxReady'];
+  readonly signal?: AbortSignal;
+}
+
+export interface KillPodOptions {
+  /** Why the pod ends, for the timeline. */
+  readonly because?: string;
+  /** What ends the waits of the kill; the manager's own end by default. */
+  readonly signal?: AbortSignal;
+}
+
+const versionLifeMs = 60_000;
+/** A start that takes longer waits for something else than the machine, as for a network that hangs, and holds up no other. */
+const startPatienceMs = 5_000;
+
+const nobodyProbes: ProbeVerdicts = { liveness: () => 'success', startup: () => 'success' };
+
+export class RuntimeManager {
+  readonly #ports: SyncPorts & ObservePorts;
+  readonly #probes: ProbeVerdicts;
+  /** For looks that need not list. */
+  readonly byId: ReadingById;
+  #version: { readonly value: RuntimeVersion; readonly readAtMs: number } | undefined;
+
+  /** A pod has one worker, which stops it once at a time. */
+  readonly #ending = new Set<string>();
+
+  constructor(options: RuntimeManagerOptions) {
+    const { timeline, clock, startsAtOnce } = options;
+    this.#probes = options.probes ?? nobodyProbes;
+    this.#ports = {
+      cri: options.cri,
+      clock,
+      timeline,
+      images: options.images,
+      configs: options.configs,
+      podStates: options.podStates,
+      remover: options.remover,
+      gate: new PatientGate({ clock, width: startsAtOnce, patienceMs: startPatienceMs }),
+      ends: new EndTurns({ clock, width: endsAtOnce(startsAtOnce) }),
+      interrupted: new InterruptedKills(),
+      crashLoop: options.crashLoop,
+      podLogsDir: options.podLogsDir,
+      containerLogsDir: options.containerLogsDir,
+      hooks: options.hooks,
+      internals: options.internals,
+      observer: options.observer,
+      actuated: options.actuated,
+      reinspect: options.reinspect,
+      podCgroups: options.podCgroups,
+      resizeRetries: new ResizeRetries(),
+      runtimeHandler: options.runtimeHandler ?? (() => Promise.resolve('')),
+      terminationMessage: options.terminationMessage,
+      tickets: new StartTickets(),
+      creations: new OwnCreations(),
+      background: new TaskGroup({
+        onError: (task, error) =>
+          timeline.record({ kind: 'problem', what: 'runtime.task', message: `${task} failed`, error }),
+      }),
+    };
+    const { creations } = this.#ports;
+    this.byId = {
+      unseen: (podUid) => creations.unseen(podUid),
+      seen: (podUid, parts) => creations.seen(podUid, parts),
+      read: (podUid, parts, signal) =>
+        readPod(this.#ports, podUid, parts, signal, (id) =>
+          creations.takeReading(podUid, id, this.#ports.clock.monotonic()),
+        ),
+    };
+  }
+
+  /** Who the runtime is; asked at most once a minute. */
+  async version(): Promise<RuntimeVersion> {
+    const nowMs = this.#ports.clock.monotonic();
+    if (this.#version !== undefined && nowMs - this.#version.readAtMs < versionLifeMs) {
+      return this.#version.value;
+    }
+    const value = await readVersion(this.#ports.cri);
+    this.#version = { value, readAtMs: nowMs };
+    return value;
+  }
+
+  /** Whether pods are being started or stopped right now. */
+  get isBusy(): boolean {
+    return this.isStarting || this.#ending.size > 0;
+  }
+
+  /** Whether pods wait for their turn to start or to end. */
+  get podsWait(): boolean {
+    return this.#ports.gate.waiting > 0 || (this.#ports.ends?.waiting ?? 0) > 0;
+  }
+
+  /** Whether it is some pod's turn to start or to end. */
+  get podsMove(): boolean {
+    return this.isStarting || (this.#ports.ends?.inside ?? 0) > 0;
+  }
+
+  /** Whether a sandbox or a container is being started right now. */
+  get isStarting(): boolean {
+    return this.#ports.gate.inside > 0;
+  }
+
+  listPods(options: { readonly runningOnly: boolean } = { runningOnly: false }): Promise<ObservedPod[]> {
+    return listPods(this.#ports, options);
+  }
+
+  listPod(uid: string): Promise<ObservedPod | undefined> {
+    return listPod(this.#ports, uid);
+  }
+
+  /** With what was listed of the pod a moment ago it is not listed again. */
+  podStatus(uid: string, name: string, namespace: string, listed?: ObservedPod): Promise<ObservedPodStatus> {
+    return podStatus(this.#ports, uid, name, namespace, listed);
+  }
+
+  /** What a sync of the pod would do. */
+  plan(pod: Pod, status: ObservedPodStatus, restartingAllContainers: boolean): PodPlan {
+    const { actuated } = this.#ports;
+    actuated?.podGoesOn(pod, status);
+    return planPod({ pod, status, probes: this.#probes, restartingAllContainers, actuated });
+  }
+
+  /** Brings the pod one step nearer to what it should be; `syncError` tells whether something failed. */
+  async syncPod(pod: Pod, status: ObservedPodStatus, options: SyncPodOptions): Promise<PodSyncResult> {
+    const plan = this.plan(pod, status, options.restartingAllContainers);
+    if (hasActions(plan)) this.#recordPlan(pod, plan);
+    const { onSandboxTurn, onSandboxReady, signal } = options;
+    return applyPlan(this.#ports, { pod, status, plan, onSandboxTurn, onSandboxReady, signal });
+  }
+
+  /**
+   * Kills all running containers and stops all sandboxes. Without the pod's object, hooks and grace
+   * periods are read back from the containers. The override replaces every other grace period.
+   */
+  async killPod(
+    pod: Pod | undefined,
+    observed: ObservedPodStatus | ObservedPod,
+    graceOverrideSeconds?: number,
+    { because = 'the pod ends', signal = this.#ports.background.signal }: KillPodOptions = {},
+  ): Promise<{ readonly steps: readonly SyncStepResult[] }> {
+    const { uid } = observed;
+    this.#ending.add(uid);
+    try {
+      const steps = await killPod(this.#ports, { pod, observed, graceOverrideSeconds, because, signal });
+      this.#ports.tickets.forget(uid);
+      this.#ports.creations.forget(uid);
+      this.#ports.resizeRetries.forget(uid);
+      this.#ports.interrupted?.forget(observed.containers.map(({ id }) => id));
+      return { steps };
+    } finally {
+      this.#ending.delete(uid);
+    }
+  }
+
+  /** Whether the whole pod is being stopped right now. */
+  isEnding(podUid: string): boolean {
+    return this.#ending.has(podUid);
+  }
+
+  /**
+   * Kills one container of a pod whose object nobody has: what its hook and its grace period were is read
+   * back from the container. Rejects when the runtime could not stop it.
+   */
+  async killOrphan(container: OrphanKill): Promise<void> {
+    const { signal } = this.#ports.background;
+    await killContainer(this.#ports, { ...container, pod: undefined, reason: 'Unknown', signal });
+  }
+
+  /** Forgets back-offs that have run out; meant for housekeeping. */
+  collectBackoff(): void {
+    this.#ports.crashLoop.collect(this.#ports.clock.now());
+  }
+
+  /** Cancels kills under way with their preStop hooks, and waits for the end of the hooks. */
+  async stop(): Promise<void> {
+    await this.#ports.background.stop();
+  }
+
+  #recordPlan(pod: Pod, plan: PodPlan): void {
+    const lines = describePlan(plan);
+    this.#ports.timeline.record({
+      kind: 'decision',
+      what: 'pod.plan',
+      message: lines.map(({ action }) => action).join('; '),
+      because: [...new Set(lines.map(({ because }) => because))].join('; '),
+      pod: podRef(pod),
+    });
+  }
+}

@@ -1,0 +1,19 @@
+/** Asks a runtime who it is and refuses one that speaks another version of the contract. */
+import type { CriRuntime } from '../../cri/index.js';
+
+export const supportedVersion = '0.1.0';
+
+export interface RuntimeVersion {
+  /** The prefix of container ids in the API: `containerd` in `containerd://<id>`. */
+  readonly runtimeName: string;
+  readonly runtimeVersion: string;
+  readonly runtimeApiVersion: string;
+}
+
+export async function readVersion(cri: CriRuntime): Promise<RuntimeVersion> {
+  const { version, runtimeName, runtimeVersion, runtimeApiVersion } = await cri.version({
+    version: supportedVersion,
+  });
+  if (version !== supportedVersion) throw new Error('runtime api version is not supported');
+  return { runtimeName, runtimeVersion, runtimeApiVersion };
+}

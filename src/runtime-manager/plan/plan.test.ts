@@ -1,0 +1,646 @@
+import { describe, expect, it } from 'vitest';
+import type { ObservedPodStatus } from '../../cri/index.js';
+import { type Container, isSidecar, type Pod } from '../../kube/index.js';
+import type { ProbeVerdict, ProbeVerdicts } from '../contracts.js';
+import {
+  container,
+  exited,
+  type Instance,
+  makePod,
+  makeSandbox,
+  makeStatus,
+  running,
+} from '../test-fixtures.js';
+import { planPod } from './plan.js';
+import { describePlan, hasActions } from './pod-plan.js';
+
+interface Expected {
+  killPod?: boolean;
+  createSandbox?: boolean;
+  attempt?: number;
+  init?: number[];
+  start?: number[];
+  ephemeral?: number[];
+  kill?: string[];
+  reset?: string[];
+}
+
+interface Row {
+  rule: string;
+  pod: Pod;
+  status: ObservedPodStatus;
+  liveness?: Record<string, ProbeVerdict>;
+  startup?: Record<string, ProbeVerdict>;
+  restartingAll?: boolean;
+  expected: Expected;
+}
+
+function summarise(row: Row): Expected {
+  const probes: ProbeVerdicts = {
+    liveness: (id) => row.liveness?.[id],
+    startup: (id) => row.startup?.[id],
+  };
+  const plan = planPod({
+    pod: row.pod,
+    status: row.status,
+    probes,
+    restartingAllContainers: row.restartingAll ?? false,
+  });
+  for (const line of describePlan(plan)) expect(line.because, `reason to ${line.action}`).not.toBe('');
+  const summary: Expected = {
+    killPod: plan.killPod !== undefined,
+    createSandbox: plan.createSandbox !== undefined,
+    attempt: plan.attempt,
+    init: plan.initContainersToStart.map(({ index }) => index),
+    start: plan.containersToStart.map(({ index }) => index),
+    ephemeral: plan.ephemeralContainersToStart.map(({ index }) => index),
+    kill: [...plan.containersToKill.values()].map(({ name, reason }) => `${name}:${reason}`),
+    reset: plan.containersToReset.map(({ id, kill }) => (kill ? `${id}:kill` : id)),
+  };
+  expect(hasActions(plan)).toBe(
+    Object.values(summary).some((value) => value === true || (Array.isArray(value) && value.length > 0)),
+  );
+  return summary;
+}
+
+const nothing: Expected = {
+  killPod: false,
+  createSandbox: false,
+  attempt: 0,
+  init: [],
+  start: [],
+  ephemeral: [],
+  kill: [],
+  reset: [],
+};
+
+const always = makePod({ restartPolicy: 'Always' });
+const onFailure = makePod({ restartPolicy: 'OnFailure' });
+const never = makePod({ restartPolicy: 'Never' });
+const allRunning = [running('c0'), running('c1'), running('c2')];
+const allSucceeded = [exited('c0'), exited('c1'), exited('c2')];
+const notReady = (attempt = 0) => [makeSandbox({ ready: false, attempt })];
+
+/** The base of P with some containers replaced. */
+function statusWith(pod: Pod, ...changed: Instance[]): ObservedPodStatus {
+  const names = new Set(changed.map(({ name }) => name));
+  return makeStatus(pod, [...changed, ...allRunning.filter(({ name }) => !names.has(name))]);
+}
+
+const replaced = { ...nothing, killPod: true, createSandbox: true, attempt: 1, start: [0, 1, 2] };
+
+const regularRows: Row[] = [
+  { rule: '1: all run as wanted', pod: always, status: statusWith(always), expected: nothing },
+  {
+    rule: '2: nothing exists yet',
+    pod: always,
+    status: makeStatus(always, [], []),
+    expected: { ...replaced, attempt: 0 },
+  },
+  {
+    rule: '3: Always restarts whatever the exit code',
+    pod: always,
+    status: statusWith(always, exited('c0', 0), exited('c1', 111)),
+    expected: { ...nothing, start: [0, 1] },
+  },
+  {
+    rule: '4: OnFailure restarts failures only',
+    pod: onFailure,
+    status: statusWith(onFailure, exited('c0', 0), exited('c1', 111)),
+    expected: { ...nothing, start: [1] },
+  },
+  {
+    rule: '5: a container that was only created is started',
+    pod: onFailure,
+    status: statusWith(onFailure, exited('c0', 0), { name: 'c1', state: 'created' }),
+    expected: { ...nothing, start: [1] },
+  },
+  {
+    rule: '6: Never restarts nothing while one runs',
+    pod: never,
+    status: statusWith(never, exited('c0', 0), exited('c1', 111)),
+    expected: nothing,
+  },
+  {
+    rule: '7: a sandbox that is not ready is replaced',
+    pod: always,
+    status: makeStatus(always, allRunning, notReady()),
+    expected: replaced,
+  },
+  {
+    rule: '8: a new sandbox starts no succeeded container under OnFailure',
+    pod: onFailure,
+    status: makeStatus(onFailure, [running('c0'), exited('c1'), running('c2')], notReady()),
+    expected: { ...replaced, start: [0, 2] },
+  },
+  {
+    rule: '9: a ready sandbox without an IP is replaced',
+    pod: always,
+    status: makeStatus(always, allRunning, [makeSandbox({ network: { ip: '', additionalIps: [] } })]),
+    expected: replaced,
+  },
+  {
+    rule: '9: on the node network no IP is needed',
+    pod: makePod({ hostNetwork: true }),
+    status: makeStatus(always, allRunning, [
+      makeSandbox({ hostNetwork: true, network: { ip: '', additionalIps: [] } }),
+    ]),
+    expected: nothing,
+  },
+  {
+    rule: 'a sandbox on the wrong network is replaced',
+    pod: makePod({ hostNetwork: true }),
+    status: makeStatus(always, allRunning),
+    expected: replaced,
+  },
+  {
+    rule: '10: another image is a kill and a start even with Never',
+    pod: never,
+    status: statusWith(never, running('c1', { hash: 'deadbeef' })),
+    expected: { ...nothing, kill: ['c1:'], start: [1] },
+  },
+  {
+    rule: '11: failed liveness restarts',
+    pod: always,
+    status: statusWith(always),
+    liveness: { 'id-c1': 'failure' },
+    expected: { ...nothing, kill: ['c1:LivenessProbe'], start: [1] },
+  },
+  {
+    rule: '12: failed startup with Never kills only',
+    pod: never,
+    status: statusWith(never),
+    startup: { 'id-c1': 'failure' },
+    expected: { ...nothing, kill: ['c1:StartupProbe'] },
+  },
+  {
+    rule: '13: the only container failing its probe under Never ends the pod',
+    pod: makePod({ restartPolicy: 'Never', containers: [container('c0')] }),
+    status: makeStatus(always, [running('c0')]),
+    liveness: { 'id-c0': 'failure' },
+    expected: { ...nothing, killPod: true },
+  },
+  {
+    rule: '14: a Never pod that ran gets no second sandbox',
+    pod: never,
+    status: makeStatus(never, allSucceeded, notReady(1)),
+    expected: { ...nothing, killPod: true, attempt: 2 },
+  },
+  {
+    rule: '15: OnFailure with nothing left to run gets no new sandbox',
+    pod: onFailure,
+    status: makeStatus(onFailure, allSucceeded, notReady(1)),
+    expected: { ...nothing, killPod: true, attempt: 2 },
+  },
+  {
+    rule: '16: a Never pod that never got as far as a container gets another sandbox',
+    pod: never,
+    status: makeStatus(never, [], notReady(2)),
+    expected: { ...replaced, attempt: 3 },
+  },
+  {
+    rule: '17: unknown state is killed and started',
+    pod: never,
+    status: statusWith(never, { name: 'c1', state: 'unknown' }),
+    expected: { ...nothing, kill: ['c1:Unknown'], start: [1] },
+  },
+  {
+    rule: '18: two ready sandboxes are replaced by one',
+    pod: always,
+    status: makeStatus(always, allRunning, [
+      makeSandbox({ id: 'b', attempt: 1 }),
+      makeSandbox({ id: 'a', attempt: 0 }),
+    ]),
+    expected: { ...replaced, attempt: 2 },
+  },
+  {
+    rule: 'a pod being deleted restarts nothing',
+    pod: makePod({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+    status: statusWith(always, exited('c0', 1)),
+    expected: nothing,
+  },
+];
+
+const withPolicies = (pod: string, c0: string, extra: Partial<Container> = {}) =>
+  makePod({
+    restartPolicy: pod,
+    containers: [
+      container('c0', { restartPolicy: c0, ...extra }),
+      container('c1', { restartPolicy: c0, ...extra }),
+      container('c2'),
+    ],
+  });
+const twoExits = [exited('c0', 0), exited('c1', 111), running('c2')];
+const in42: Partial<Container> = {
+  restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }],
+};
+const policyRows: Row[] = [
+  {
+    rule: '40: the container policy Always replaces the pod policy Never',
+    pod: withPolicies('Never', 'Always'),
+    status: makeStatus(always, twoExits),
+    expected: { ...nothing, start: [0, 1] },
+  },
+  {
+    rule: '40: the container policy OnFailure replaces the pod policy Never',
+    pod: withPolicies('Never', 'OnFailure'),
+    status: makeStatus(always, twoExits),
+    expected: { ...nothing, start: [1] },
+  },
+  {
+    rule: '40: the container policy Never replaces the pod policy Always',
+    pod: withPolicies('Always', 'Never'),
+    status: makeStatus(always, twoExits),
+    expected: nothing,
+  },
+  {
+    rule: '41: a matching rule restarts under Never, any other code does not',
+    pod: withPolicies('Never', 'Never', in42),
+    status: makeStatus(always, [exited('c0', 42), exited('c1', 1), running('c2')]),
+    expected: { ...nothing, start: [0] },
+  },
+  {
+    rule: 'a failed probe asks the container policy but not its rules',
+    pod: withPolicies('Always', 'Never', {
+      restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'NotIn', values: [0] } }],
+    }),
+    status: makeStatus(always, allRunning),
+    liveness: { 'id-c0': 'failure' },
+    expected: { ...nothing, kill: ['c0:LivenessProbe'] },
+  },
+];
+
+const inits = [container('i0'), container('i1'), container('i2')];
+const initPod = (restartPolicy: string, initContainers = inits) => makePod({ restartPolicy, initContainers });
+const initDone = [exited('i2'), exited('i1'), exited('i0')];
+const lastInit = (last: Instance) => makeStatus(initPod('Always'), [last, exited('i1'), exited('i0')]);
+
+const initRows: Row[] = [
+  {
+    rule: '19: all init containers succeeded',
+    pod: initPod('Always'),
+    status: makeStatus(initPod('Always'), initDone),
+    expected: { ...nothing, start: [0, 1, 2] },
+  },
+  {
+    rule: '20: the first init container comes first',
+    pod: initPod('Always'),
+    status: makeStatus(initPod('Always'), []),
+    expected: { ...nothing, init: [0] },
+  },
+  {
+    rule: 'the next init container follows one that succeeded',
+    pod: initPod('Always'),
+    status: makeStatus(initPod('Always'), [exited('i0')]),
+    expected: { ...nothing, init: [1] },
+  },
+  {
+    rule: '21: a running init container is waited for',
+    pod: initPod('Always'),
+    status: lastInit(running('i2')),
+    expected: nothing,
+  },
+  {
+    rule: '22: a failed init container is retried with Always',
+    pod: initPod('Always'),
+    status: lastInit(exited('i2', 137)),
+    expected: { ...nothing, init: [2] },
+  },
+  {
+    rule: '22: … and with OnFailure',
+    pod: initPod('OnFailure'),
+    status: lastInit(exited('i2', 137)),
+    expected: { ...nothing, init: [2] },
+  },
+  {
+    rule: '22: … and ends the pod with Never',
+    pod: initPod('Never'),
+    status: lastInit(exited('i2', 137)),
+    expected: { ...nothing, killPod: true },
+  },
+  {
+    rule: 'an init container killed for memory with code 0 under OnFailure ends the pod',
+    pod: initPod('OnFailure'),
+    status: lastInit(exited('i2', 0, { reason: 'OOMKilled' })),
+    expected: { ...nothing, killPod: true },
+  },
+  {
+    rule: '23: an unknown init container is killed and started',
+    pod: initPod('Always'),
+    status: lastInit({ name: 'i2', state: 'unknown' }),
+    expected: { ...nothing, kill: ['i2:Unknown'], init: [2] },
+  },
+  {
+    rule: '23: … and ends the pod with Never',
+    pod: initPod('Never'),
+    status: lastInit({ name: 'i2', state: 'unknown' }),
+    expected: { ...nothing, killPod: true },
+  },
+  {
+    rule: '24: a new sandbox initialises again',
+    pod: initPod('Always'),
+    status: makeStatus(initPod('Always'), initDone, notReady()),
+    expected: { ...nothing, killPod: true, createSandbox: true, attempt: 1, init: [0] },
+  },
+  {
+    rule: '24: … but not with Never',
+    pod: initPod('Never'),
+    status: makeStatus(initPod('Never'), initDone, notReady()),
+    expected: { ...nothing, killPod: true, attempt: 1 },
+  },
+  {
+    rule: '24: … unless no container has been there',
+    pod: initPod('Never'),
+    status: makeStatus(initPod('Never'), [], notReady()),
+    expected: { ...nothing, killPod: true, createSandbox: true, attempt: 1, init: [0] },
+  },
+  {
+    rule: '25: lost instances of early init containers do not matter',
+    pod: initPod('Always'),
+    status: makeStatus(initPod('Always'), [running('i2')]),
+    expected: nothing,
+  },
+  {
+    rule: '26: an init container that was only created is started',
+    pod: initPod('Always'),
+    status: lastInit({ name: 'i2', state: 'created' }),
+    expected: { ...nothing, init: [2] },
+  },
+  {
+    rule: 'a running regular container proves that init is over',
+    pod: initPod('Always'),
+    status: makeStatus(initPod('Always'), allRunning),
+    expected: nothing,
+  },
+];
+
+const probe = { periodSeconds: 1 };
+const sidecars = [
+  container('s0', { restartPolicy: 'Always' }),
+  container('s1', { restartPolicy: 'Always', startupProbe: probe, livenessProbe: probe }),
+  container('s2', { restartPolicy: 'Always', startupProbe: probe, livenessProbe: probe }),
+];
+const sidecarPod = (restartPolicy = 'Always') => initPod(restartPolicy, sidecars);
+const healthy = { 'id-s1': 'success', 'id-s2': 'success' } as const;
+const s = (...instances: Instance[]) => makeStatus(sidecarPod(), instances);
+const all = [running('s0'), running('s1'), running('s2')];
+
+const sidecarCases: Row[] = [
+  {
+    rule: '27: all sidecars started',
+    pod: sidecarPod(),
+    status: s(...all),
+    expected: { ...nothing, start: [0, 1, 2] },
+  },
+  {
+    rule: '28: the next sidecar follows one that started',
+    pod: sidecarPod(),
+    status: s(running('s0')),
+    expected: { ...nothing, init: [1] },
+  },
+  {
+    rule: '29: a startup probe without a result is waited for',
+    pod: sidecarPod(),
+    status: s(running('s0'), running('s1')),
+    startup: {},
+    expected: nothing,
+  },
+  {
+    rule: 'a startup probe of unknown result is waited for',
+    pod: sidecarPod(),
+    status: s(running('s0'), running('s1')),
+    startup: { 'id-s1': 'unknown' },
+    expected: nothing,
+  },
+  {
+    rule: '30: a liveness probe without a result is not waited for',
+    pod: sidecarPod(),
+    status: s(running('s0'), running('s1')),
+    liveness: {},
+    expected: { ...nothing, init: [2] },
+  },
+  {
+    rule: '31: failed liveness restarts the sidecar beside the regular containers',
+    pod: sidecarPod(),
+    status: s(...all),
+    liveness: { ...healthy, 'id-s2': 'failure' },
+    expected: { ...nothing, kill: ['s2:LivenessProbe'], init: [2], start: [0, 1, 2] },
+  },
+  {
+    rule: '32: failed startup holds the regular containers back',
+    pod: sidecarPod(),
+    status: s(...all),
+    startup: { ...healthy, 'id-s2': 'failure' },
+    expected: { ...nothing, kill: ['s2:StartupProbe'], init: [2] },
+  },
+  {
+    rule: '33: another image restarts the sidecar',
+    pod: sidecarPod(),
+    status: s(running('s0'), running('s1'), running('s2', { hash: 'deadbeef' })),
+    expected: { ...nothing, kill: ['s2:'], init: [2], start: [0, 1, 2] },
+  },
+  {
+    rule: '34: exited sidecars are restarted, the last one first of all',
+    pod: sidecarPod(),
+    status: s(exited('s0'), running('s1'), exited('s2')),
+    expected: { ...nothing, init: [0, 2] },
+  },
+  {
+    rule: '34: an early exited sidecar holds nobody back',
+    pod: sidecarPod(),
+    status: s(exited('s0'), running('s1'), running('s2')),
+    expected: { ...nothing, init: [0], start: [0, 1, 2] },
+  },
+  {
+    rule: '35: sidecars are restarted whatever the pod policy',
+    pod: sidecarPod('Never'),
+    status: s(running('s0'), running('s1'), exited('s2', 137)),
+    expected: { ...nothing, init: [2] },
+  },
+  {
+    rule: '36: sidecars do not keep an ended pod alive',
+    pod: sidecarPod('Never'),
+    status: s(...all, ...allSucceeded),
+    expected: { ...nothing, killPod: true },
+  },
+  {
+    rule: '36: … nor are they restarted in it',
+    pod: sidecarPod('Never'),
+    status: s(exited('s0'), running('s1'), running('s2'), ...allSucceeded),
+    expected: { ...nothing, killPod: true },
+  },
+  {
+    rule: '37: lost sidecars are started again',
+    pod: sidecarPod(),
+    status: s(running('s2')),
+    expected: { ...nothing, init: [0, 1], start: [0, 1, 2] },
+  },
+];
+const sidecarRows = sidecarCases.map((row) => ({ liveness: healthy, startup: healthy, ...row }));
+
+const debugged = (pod: Pod): Pod => ({
+  ...pod,
+  spec: { ...pod.spec, ephemeralContainers: [container('e0')] },
+});
+const ephemeralRows: Row[] = [
+  {
+    rule: '38: an ephemeral container starts while init runs',
+    pod: debugged(initPod('Always')),
+    status: lastInit(running('i2')),
+    expected: { ...nothing, ephemeral: [0] },
+  },
+  ...(['exited', 'unknown', 'created'] as const).map((state) => ({
+    rule: `38: an ephemeral container that is ${state} is never started again`,
+    pod: debugged(always),
+    status: statusWith(always, { name: 'e0', state }),
+    expected: nothing,
+  })),
+  {
+    rule: '39: a running ephemeral container does not keep an ended pod alive',
+    pod: debugged(never),
+    status: makeStatus(never, [running('e0'), ...allSucceeded]),
+    expected: { ...nothing, killPod: true },
+  },
+  {
+    rule: 'a new sandbox starts no ephemeral container',
+    pod: debugged(always),
+    status: makeStatus(always, [], []),
+    expected: { ...replaced, attempt: 0 },
+  },
+];
+
+const restartAllRule: Partial<Container> = {
+  restartPolicy: 'Never',
+  restartPolicyRules: [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [1] } }],
+};
+const resetPod = makePod({
+  initContainers: sidecars,
+  containers: [container('c0'), container('c1'), container('c2', restartAllRule)],
+});
+const resetRows: Row[] = [
+  {
+    rule: '42: all others first, the container that asked for it last; older instances too',
+    pod: resetPod,
+    restartingAll: true,
+    status: makeStatus(resetPod, [
+      exited('c2', 1),
+      running('s2'),
+      running('s1'),
+      running('s0'),
+      running('c1'),
+      running('c0'),
+      exited('c1', 5, { id: 'old-c1' }),
+      exited('c2', 7, { id: 'old-c2' }),
+    ]),
+    expected: {
+      ...nothing,
+      reset: [
+        'id-c0:kill',
+        'id-c1:kill',
+        'old-c1',
+        'old-c2',
+        'id-s0:kill',
+        'id-s1:kill',
+        'id-s2:kill',
+        'id-c2',
+      ],
+    },
+  },
+  {
+    rule: '43: with no instances left the pod initialises again',
+    pod: resetPod,
+    status: makeStatus(resetPod, []),
+    expected: { ...nothing, init: [0] },
+  },
+  {
+    rule: 'a sandbox that has to be replaced wins over the reset',
+    pod: resetPod,
+    restartingAll: true,
+    status: makeStatus(resetPod, [exited('c2', 1)], notReady()),
+    expected: { ...nothing, killPod: true, createSandbox: true, attempt: 1 },
+  },
+];
+
+describe.each([
+  ['regular containers', regularRows],
+  ['container policies and rules', policyRows],
+  ['init containers', initRows],
+  ['sidecars', sidecarRows],
+  ['ephemeral containers', ephemeralRows],
+  ['restarting all containers', resetRows],
+])('planPod: %s', (_, rows) => {
+  it.each(rows)('$rule', (row) => {
+    expect(summarise(row)).toEqual(row.expected);
+  });
+});
+
+describe('planPod: texts', () => {
+  const silent: ProbeVerdicts = { liveness: () => undefined, startup: () => undefined };
+  const messages = (pod: Pod, status: ObservedPodStatus, probes: Partial<ProbeVerdicts> = {}) =>
+    [
+      ...planPod({
+        pod,
+        status,
+        probes: { ...silent, ...probes },
+        restartingAllContainers: false,
+      }).containersToKill.values(),
+    ].map(({ message }) => message);
+  const failing = () => 'failure' as const;
+
+  it.each([
+    [
+      'changed definition',
+      messages(always, statusWith(always, running('c1', { hash: 'x' }))),
+      'Container c1 definition changed, will be restarted',
+    ],
+    [
+      'failed liveness, restarted',
+      messages(always, makeStatus(always, [running('c0')]), { liveness: failing }),
+      'Container c0 failed liveness probe, will be restarted',
+    ],
+    [
+      'failed startup, not restarted',
+      messages(never, statusWith(never), { startup: (id) => (id === 'id-c1' ? 'failure' : undefined) }),
+      'Container c1 failed startup probe',
+    ],
+    [
+      'unknown state',
+      messages(always, statusWith(always, { name: 'c1', state: 'unknown' })),
+      'Container is in "unknown" state, try killing it before restart',
+    ],
+    [
+      'sidecar failed startup',
+      messages(sidecarPod(), s(running('s1')), { startup: failing }),
+      'Init container s1 failed startup probe',
+    ],
+    [
+      'sidecar failed liveness',
+      messages(sidecarPod(), s(running('s1')), { startup: () => 'success', liveness: failing }),
+      'Init container s1 failed liveness probe',
+    ],
+    [
+      'sidecar definition changed',
+      messages(sidecarPod(), s(running('s0', { hash: 'x' }))),
+      'Init container s0 definition changed',
+    ],
+    [
+      'unknown init container',
+      messages(sidecarPod(), s({ name: 's0', state: 'unknown' })),
+      'Init container is in "unknown" state, try killing it before restart',
+    ],
+  ])('kill message: %s', (_, actual, expected) => {
+    expect(actual).toEqual([expected]);
+  });
+
+  it('every start says why', () => {
+    const plan = planPod({
+      pod: always,
+      status: statusWith(always, exited('c1', 1)),
+      probes: silent,
+      restartingAllContainers: false,
+    });
+    expect(plan.containersToStart).toEqual([{ index: 1, name: 'c1', because: 'exited 1, policy Always' }]);
+    expect(plan.stoppedContainers).toEqual(['id-c1']);
+    expect(sidecars.every(isSidecar)).toBe(true);
+  });
+});

@@ -1,0 +1,148 @@
+/** Decides what a pod needs: from the wanted pod and what the runtime shows of it to a plan that is data. */
+import {
+  newestContainer,
+  type ObservedPodStatus,
+  type SandboxVerdict,
+  sandboxVerdict,
+} from '../../cri/index.js';
+import { effectiveRestartPolicy, type Pod, podRestartPolicy } from '../../kube/index.js';
+import type { ProbeVerdicts } from '../contracts.js';
+import { planInitContainers } from './init-containers.js';
+import type { Because, PlannedKill, PlannedStart, PodPlan } from './pod-plan.js';
+import { planRegularContainers } from './regular-containers.js';
+import { planReset } from './reset.js';
+import { type ActuatedView, ResizePlanner } from './resize.js';
+
+export interface PlanInput {
+  readonly pod: Pod;
+  readonly status: ObservedPodStatus;
+  readonly probes: ProbeVerdicts;
+  /** Whether the pod's condition `AllContainersRestarting` is True. */
+  readonly restartingAllContainers: boolean;
+  /** What containers were last given; absent where nothing is changed while it runs. */
+  readonly actuated?: ActuatedView | undefined;
+}
+
+export function planPod({ pod, status, probes, restartingAllContainers, actuated }: PlanInput): PodPlan {
+  const verdict = sandboxVerdict(pod, status.sandboxes);
+  const base = planOf(verdict);
+  // Replacing the sandbox takes all containers away as well, so it leaves nothing to reset.
+  if (restartingAllContainers) {
+    return verdict.changed ? base : { ...base, containersToReset: planReset(pod, status) };
+  }
+  return verdict.changed
+    ? planNewSandbox(pod, status, verdict, base)
+    : planKeptSandbox(pod, status, probes, base, actuated);
+}
+
+/** The plan that the verdict on the sandbox makes by itself. */
+function planOf({ changed, sandboxId, attempt, because }: SandboxVerdict): PodPlan {
+  return {
+    killPod: changed ? { because } : undefined,
+    createSandbox: changed ? { because } : undefined,
+    sandboxId,
+    attempt,
+    initContainersToStart: [],
+    containersToStart: [],
+    ephemeralContainersToStart: [],
+    containersToKill: new Map(),
+    containersToReset: [],
+    stoppedContainers: [],
+  };
+}
+
+function planNewSandbox(
+  pod: Pod,
+  status: ObservedPodStatus,
+  { attempt, because }: SandboxVerdict,
+  base: PodPlan,
+): PodPlan {
+  const killOnly = (why: string): PodPlan => ({
+    ...base,
+    createSandbox: undefined,
+    killPod: { because: `${because}; ${why}` },
+  });
+  if (podRestartPolicy(pod) === 'Never' && attempt !== 0 && status.containers.length > 0) {
+    return killOnly('a pod that ran is not restarted, policy Never');
+  }
+  const containersToStart = pod.spec.containers.flatMap((container, index): PlannedStart[] => {
+    const newest = newestContainer(status, container.name);
+    const succeeded = newest?.state === 'exited' && newest.exitCode === 0;
+    if (succeeded && effectiveRestartPolicy(pod, container) === 'OnFailure') return [];
+    return [{ index, name: container.name, because }];
+  });
+  if (containersToStart.length === 0 && regularContainersExist(pod, status)) {
+    return killOnly('no container is left to run');
+  }
+  const firstInit = pod.spec.initContainers?.[0];
+  if (firstInit !== undefined) {
+    return { ...base, initContainersToStart: [{ index: 0, name: firstInit.name, because }] };
+  }
+  return { ...base, containersToStart };
+}
+
+function planKeptSandbox(
+  pod: Pod,
+  status: ObservedPodStatus,
+  probes: ProbeVerdicts,
+  base: PodPlan,
+  actuated: ActuatedView | undefined,
+): PodPlan {
+  const resizes = actuated === undefined ? undefined : new ResizePlanner(pod, actuated);
+  const init = planInitContainers(pod, status, probes, resizes);
+  if (init.failed !== undefined) return killedPod(base, init.failed);
+  const plan: PodPlan = {
+    ...base,
+    ephemeralContainersToStart: planEphemeralContainers(pod, status),
+    initContainersToStart: init.starts,
+    containersToKill: killsById(init.kills),
+  };
+  resizes?.starts(pod.spec.initContainers ?? [], init.starts);
+  if (!init.initialised) return withResize(plan, resizes);
+
+  const regular = planRegularContainers(pod, status, probes, resizes);
+  const stoppedContainers = regular.stopped;
+  if (regular.kept === 0 && regular.starts.length === 0) {
+    const because = regular.kills[0]?.because ?? 'no regular container is left to run';
+    return { ...killedPod(base, { because }), stoppedContainers };
+  }
+  resizes?.starts(pod.spec.containers, regular.starts);
+  resizes?.pod();
+  return withResize(
+    {
+      ...plan,
+      containersToStart: regular.starts,
+      containersToKill: killsById([...init.kills, ...regular.kills]),
+      stoppedContainers,
+    },
+    resizes,
+  );
+}
+
+function withResize(plan: PodPlan, resizes: ResizePlanner | undefined): PodPlan {
+  const resize = resizes?.planned();
+  return resize === undefined ? plan : { ...plan, resize };
+}
+
+/** Nothing can start in a sandbox that is stopped, and killing the pod covers each of its containers. */
+function killedPod(base: PodPlan, killPod: Because): PodPlan {
+  return { ...base, killPod };
+}
+
+/** They are started once, whatever became of them, and need not wait for the init containers. */
+function planEphemeralContainers(pod: Pod, status: ObservedPodStatus): PlannedStart[] {
+  return (pod.spec.ephemeralContainers ?? []).flatMap(({ name }, index): PlannedStart[] =>
+    newestContainer(status, name) === undefined ? [{ index, name, because: 'it has not run yet' }] : [],
+  );
+}
+
+function regularContainersExist(pod: Pod, status: ObservedPodStatus): boolean {
+  return pod.spec.containers.some(({ name }) => {
+    const state = newestContainer(status, name)?.state;
+    return state === 'created' || state === 'running' || state === 'exited';
+  });
+}
+
+function killsById(kills: readonly PlannedKill[]): ReadonlyMap<string, PlannedKill> {
+  return new Map(kills.map((kill) => [kill.id, kill]));
+}

@@ -1,0 +1,99 @@
+/** Decides what the regular containers of an initialised pod need. */
+import { newestContainer, type ObservedContainerStatus, type ObservedPodStatus } from '../../cri/index.js';
+import { type Container, effectiveRestartPolicy, hashContainer, type Pod } from '../../kube/index.js';
+import type { ProbeVerdicts } from '../contracts.js';
+import type { KillReason, PlannedKill, PlannedStart } from './pod-plan.js';
+import type { ResizePlanner } from './resize.js';
+import { restartDecision } from './restart.js';
+
+export interface RegularPlan {
+  readonly starts: readonly PlannedStart[];
+  readonly kills: readonly PlannedKill[];
+  /** How many go on as they are. */
+  readonly kept: number;
+  /** Ids of the newest instances that do not run. */
+  readonly stopped: readonly string[];
+}
+
+/** Why a running container cannot go on. */
+interface Ending {
+  readonly message: string;
+  readonly reason: KillReason;
+  readonly because: string;
+  readonly startAgain: boolean;
+}
+
+export function planRegularContainers(
+  pod: Pod,
+  status: ObservedPodStatus,
+  probes: ProbeVerdicts,
+  resizes?: ResizePlanner,
+): RegularPlan {
+  const starts: PlannedStart[] = [];
+  const kills: PlannedKill[] = [];
+  const stopped: string[] = [];
+  let kept = 0;
+  for (const [index, container] of pod.spec.containers.entries()) {
+    const { name } = container;
+    const newest = newestContainer(status, name);
+    if (newest?.state === 'running') {
+      const ending = endingOf(pod, container, newest, probes) ?? resizes?.running(container, newest.id);
+      if (ending === undefined) {
+        kept++;
+        continue;
+      }
+      const { startAgain, ...kill } = ending;
+      kills.push({ id: newest.id, name, ...kill });
+      if (startAgain) starts.push({ index, name, because: ending.because });
+      continue;
+    }
+    if (newest !== undefined) stopped.push(newest.id);
+    const { restart, because } = restartDecision(pod, container, newest);
+    if (!restart) continue;
+    starts.push({ index, name, because });
+    if (newest?.state === 'unknown') {
+      kills.push({
+        id: newest.id,
+        name,
+        message: 'Container is in "unknown" state, try killing it before restart',
+        reason: 'Unknown',
+        because,
+      });
+    }
+  }
+  return { starts, kills, kept, stopped };
+}
+
+function endingOf(
+  pod: Pod,
+  container: Container,
+  running: ObservedContainerStatus,
+  probes: ProbeVerdicts,
+): Ending | undefined {
+  const { name } = container;
+  const hash = hashContainer(container);
+  if (running.hash !== hash) {
+    return {
+      message: `Container ${name} definition changed, will be restarted`,
+      reason: '',
+      because: `its image changed (hash ${running.hash} became ${hash})`,
+      startAgain: true,
+    };
+  }
+  const probe =
+    probes.liveness(running.id) === 'failure'
+      ? ({ word: 'liveness', reason: 'LivenessProbe' } as const)
+      : probes.startup(running.id) === 'failure'
+        ? ({ word: 'startup', reason: 'StartupProbe' } as const)
+        : undefined;
+  if (probe === undefined) return undefined;
+  // Rules speak about exit codes, and a failed probe is none: only the policy counts here.
+  const policy = effectiveRestartPolicy(pod, container);
+  const startAgain = policy !== 'Never';
+  return {
+    message: `Container ${name} failed ${probe.word} probe${startAgain ? ', will be restarted' : ''}`,
+    reason: probe.reason,
+    because: `${probe.word} probe failed, policy ${policy}`,
+    startAgain,
+  };
+}

@@ -1,0 +1,181 @@
+/** Reads in full the pods that changed, each on its own: one that the runtime is slow about holds up no other. */
+import { type Clock, Gate, isCancelled, TaskGroup } from '../../async/index.js';
+import type { ObservedPod, ObservedPodStatus } from '../../cri/index.js';
+import type { Timeline } from '../../timeline/index.js';
+import type { PodCache } from './cache.js';
+import { comparePods, type PodLifecycleEvent } from './compare.js';
+import type { PlegRuntime } from './ports.js';
+import { keepIps } from './preserve-pod-ips.js';
+import type { PodRecord, PodRecords } from './records.js';
+
+export interface InspectionsOptions {
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly runtime: Pick<PlegRuntime, 'podStatus'>;
+  readonly records: PodRecords;
+  readonly cache: PodCache;
+  /** Takes what changed in a pod, once the cache has it. */
+  readonly deliver: (event: PodLifecycleEvent) => void;
+  /** Told of an inspection that failed; the next look at the pod tries again. */
+  readonly onFailure: () => void;
+}
+
+/** How many pods are inspected at a time, not counting those that take long. */
+const parallel = 8;
+/** An inspection that takes longer lets the next one go ahead. */
+const slowAfterMs = 1_000;
+
+/** An inspection that waits or runs; one that its pod no longer has was overtaken by the pod's end. */
+interface Inspection {
+  done: Promise<void>;
+}
+
+export class Inspections {
+  readonly #options: InspectionsOptions;
+  readonly #byPod = new Map<string, Inspection>();
+  readonly #reinspect = new Set<string>();
+  readonly #gate = new Gate(parallel);
+  readonly #tasks: TaskGroup;
+
+  constructor(options: InspectionsOptions) {
+    this.#options = options;
+    this.#tasks = new TaskGroup({
+      onError: (task, error) =>
+        options.timeline.record({ kind: 'problem', what: 'pleg.inspect', message: `${task} failed`, error }),
+    });
+  }
+
+  /** Whether the cache has yet to be told what was seen of the pod. */
+  isUnread(uid: string): boolean {
+    return this.#byPod.has(uid);
+  }
+
+  get unread(): ReadonlySet<string> {
+    return new Set(this.#byPod.keys());
+  }
+
+  /** The next look at the pod has it inspected even if nothing changed. */
+  requestReinspect(uid: string): void {
+    this.#reinspect.add(uid);
+  }
+
+  /** Forgets what was requested for pods that do not exist. */
+  forgetStrangers(): void {
+    for (const uid of this.#reinspect) {
+      if (this.#options.records.get(uid) === undefined) this.#reinspect.delete(uid);
+    }
+  }
+
+  /** Acts on a look at the pod. Returns the end of the inspection that it takes, if it takes one. */
+  reconcile(record: PodRecord): Promise<void> | undefined {
+    const { uid, old, current } = record;
+    const { records } = this.#options;
+    if (current === undefined) {
+      this.#end(record);
+      return undefined;
+    }
+    const underWay = this.#byPod.get(uid);
+    const changed = comparePods(uid, old, current).length > 0;
+    if (changed) records.index(record);
+    // It compares with what was seen meanwhile when it has ended, or when its turn comes.
+    if (underWay !== undefined) return underWay.done;
+    if (changed || this.#reinspect.has(uid)) return this.#start(uid);
+    records.advance(record, current);
+    return undefined;
+  }
+
+  /** Resolves when nothing is being inspected any more. */
+  drained(): Promise<void> {
+    return this.#tasks.drained();
+  }
+
+  stop(): Promise<void> {
+    return this.#tasks.stop();
+  }
+
+  /** The runtime has the pod no more, so that there is nothing to read. */
+  #end(record: PodRecord): void {
+    const { uid, old } = record;
+    const { records, cache } = this.#options;
+    this.#byPod.delete(uid);
+    cache.delete(uid);
+    records.forget(record);
+    this.#tell(uid, comparePods(uid, old, undefined), this.#reinspect.delete(uid));
+  }
+
+  #start(uid: string): Promise<void> {
+    const inspection: Inspection = { done: Promise.resolve() };
+    if (this.#tasks.signal.aborted) return inspection.done;
+    this.#byPod.set(uid, inspection);
+    inspection.done = this.#takeTurn(uid, inspection);
+    this.#tasks.start(`inspecting pod ${uid}`, () => inspection.done);
+    return inspection.done;
+  }
+
+  async #takeTurn(uid: string, inspection: Inspection): Promise<void> {
+    await this.#gate.enter({ signal: this.#tasks.signal });
+    let inside = true;
+    const leave = (): void => {
+      if (inside) this.#gate.leave();
+      inside = false;
+    };
+    const slow = this.#options.clock.setTimer(slowAfterMs, leave);
+    try {
+      await this.#inspect(uid, inspection);
+    } finally {
+      slow.cancel();
+      leave();
+      if (this.#byPod.get(uid) === inspection) this.#byPod.delete(uid);
+    }
+  }
+
+  /** Only if it works the events are told, so that a failure is tried again. */
+  async #inspect(uid: string, inspection: Inspection): Promise<void> {
+    const { records, cache, onFailure } = this.#options;
+    const record = records.get(uid);
+    const listed = record?.current;
+    if (record === undefined || listed === undefined || this.#byPod.get(uid) !== inspection) return;
+    const events = comparePods(uid, record.old, listed);
+    const requested = this.#reinspect.delete(uid);
+    if (events.length > 0 || requested) {
+      // What a look has read serves unless it was asked for a newer reading.
+      const read = requested ? undefined : record.read;
+      const outcome = read === undefined ? await this.#read(listed) : { status: this.#withIps(uid, read) };
+      if (this.#byPod.get(uid) !== inspection) return;
+      cache.set(uid, outcome, listed.observedAtMs);
+      if ('error' in outcome) {
+        this.#reinspect.add(uid);
+        onFailure();
+        return;
+      }
+      records.advance(record, listed);
+      this.#tell(uid, events, requested);
+    }
+    this.#byPod.delete(uid);
+    const next = this.reconcile(record);
+    if (next === undefined && record.current !== undefined) {
+      cache.setObserved(uid, record.current.observedAtMs);
+    }
+  }
+
+  async #read(listed: ObservedPod): Promise<{ status: ObservedPodStatus } | { error: Error }> {
+    const { runtime } = this.#options;
+    const { uid, name, namespace } = listed;
+    try {
+      const status = await runtime.podStatus(uid, name, namespace, listed);
+      return { status: this.#withIps(uid, status) };
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      return { error: error instanceof Error ? error : new Error(String(error)) };
+    }
+  }
+
+  #withIps(uid: string, status: ObservedPodStatus): ObservedPodStatus {
+    return keepIps(status, this.#options.cache.peek(uid));
+  }
+
+  #tell(uid: string, events: readonly PodLifecycleEvent[], requested: boolean): void {
+    for (const event of events) if (event.type !== 'ContainerChanged') this.#options.deliver(event);
+    if (events.length === 0 && requested) this.#options.deliver({ uid, type: 'PodSync', id: uid });
+  }
+}

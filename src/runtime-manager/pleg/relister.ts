@@ -1,0 +1,166 @@
+/** Looks at one pod or at all of them, and passes on what is seen; what changed is read apart from the look. */
+import { type Clock, isCancelled, TaskGroup, withTimeout } from '../../async/index.js';
+import type { Timeline } from '../../timeline/index.js';
+import type { PodCache } from './cache.js';
+import type { Inspections } from './inspections.js';
+import type { PlegObserver, PlegRuntime, PodParts, ReadPod } from './ports.js';
+import type { PodRecords } from './records.js';
+import { decideLook, type LookReason } from './relist-decision.js';
+import type { AwaitedChanges } from './unconfirmed-events.js';
+
+export interface LooksOptions {
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly runtime: Omit<PlegRuntime, 'podStatus'>;
+  readonly observer: PlegObserver | undefined;
+  readonly records: PodRecords;
+  readonly cache: PodCache;
+  readonly awaited: AwaitedChanges;
+  readonly inspections: Inspections;
+  /** A place in the order of all requests, looks and events. */
+  readonly nextOrder: () => number;
+}
+
+export interface Relist {
+  readonly order: number;
+  readonly startMs: number;
+  readonly startWallMs: number;
+}
+
+/** A pod that the runtime is slow about is listed and then read apart, as a look holds up the next ones. */
+const slowAfterMs = 1_000;
+const nothing: PodParts = { sandboxIds: [], containers: [] };
+
+export class Looks {
+  readonly #options: LooksOptions;
+  readonly #tasks: TaskGroup;
+  #lastRelist: Relist | undefined;
+  #problem = '';
+
+  constructor(options: LooksOptions) {
+    this.#options = options;
+    this.#tasks = new TaskGroup({
+      onError: (task, error) =>
+        options.timeline.record({ kind: 'problem', what: 'pleg', message: `${task} failed`, error }),
+    });
+  }
+
+  /** The last successful look at everything. */
+  get lastRelist(): Relist | undefined {
+    return this.#lastRelist;
+  }
+
+  /** Looks at everything and tells whether that worked. A failed listing changes nothing. */
+  async atAll(): Promise<boolean> {
+    const { clock, runtime, observer, nextOrder } = this.#options;
+    const relist: Relist = { order: nextOrder(), startMs: clock.monotonic(), startWallMs: clock.now() };
+    const last = this.#lastRelist;
+    let inspected: readonly Promise<void>[] = [];
+    try {
+      const pods = await runtime.listPods();
+      observer?.observed(pods);
+      this.#options.records.seeAll(pods);
+      inspected = this.#passOn(relist);
+      this.#note(undefined);
+      return true;
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      this.#note(error);
+      return false;
+    } finally {
+      const sinceLastMs = last === undefined ? undefined : relist.startMs - last.startMs;
+      this.#measure(inspected, () => observer?.relisted(clock.monotonic() - relist.startMs, sinceLastMs));
+    }
+  }
+
+  /** Looks at one pod; throws if it cannot be listed. */
+  async at(uid: string, reason: LookReason): Promise<void> {
+    const { clock, runtime, observer, records, cache, awaited, inspections, nextOrder } = this.#options;
+    const order = nextOrder();
+    const startMs = clock.monotonic();
+    const inspected: Promise<void>[] = [];
+    try {
+      const created = runtime.byId?.unseen(uid) ?? nothing;
+      const read = await this.#read(uid, reason, created);
+      const pod = read === undefined ? await runtime.listPod(uid) : read.pod;
+      runtime.byId?.seen(uid, created);
+      // A pod of which nothing is known and nothing is there has been observed, too.
+      if (pod !== undefined || records.get(uid) !== undefined) {
+        const inspection = inspections.reconcile(records.see(uid, pod, read?.status));
+        if (inspection !== undefined) inspected.push(inspection);
+      }
+      awaited.looked(uid, pod, order);
+      if (!inspections.isUnread(uid)) cache.setObserved(uid, pod?.observedAtMs ?? startMs);
+    } finally {
+      this.#measure(inspected, () => observer?.podRelisted(clock.monotonic() - startMs));
+    }
+  }
+
+  stop(): Promise<void> {
+    return this.#tasks.stop();
+  }
+
+  /** The pod by what it is known to have; undefined when it has to be listed. */
+  async #read(uid: string, reason: LookReason, created: PodParts): Promise<ReadPod | undefined> {
+    const { clock, runtime, records, timeline } = this.#options;
+    const hasRelisted = this.#lastRelist !== undefined;
+    const decision = decideLook({ reason, hasRelisted, known: records.get(uid)?.current, created });
+    if (decision.kind === 'list') return undefined;
+    try {
+      const { byId } = runtime;
+      return await withTimeout(clock, slowAfterMs, this.#tasks.signal, async (signal) =>
+        byId?.read(uid, decision.parts, signal),
+      );
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      timeline.record({
+        kind: 'problem',
+        what: 'pleg.look',
+        message: `reading what pod ${uid} is known to have failed; it is listed instead`,
+        level: 'debug',
+        error,
+      });
+      return undefined;
+    }
+  }
+
+  /** Returns the inspections that a look at everything takes. */
+  #passOn(relist: Relist): readonly Promise<void>[] {
+    const { records, cache, awaited, inspections } = this.#options;
+    const inspected: Promise<void>[] = [];
+    for (const record of records.values()) {
+      const inspection = inspections.reconcile(record);
+      if (inspection !== undefined) inspected.push(inspection);
+    }
+    inspections.forgetStrangers();
+    awaited.lookedAtAll((uid) => records.get(uid)?.current, relist.order);
+    this.#lastRelist = relist;
+    cache.setGlobal(relist.startMs, inspections.unread);
+    return inspected;
+  }
+
+  /** A look has ended when the inspections have that it caused; nothing but its measure waits for them. */
+  #measure(inspected: readonly Promise<void>[], observe: () => void): void {
+    if (inspected.length === 0) observe();
+    else this.#tasks.start('measuring a look', () => Promise.allSettled(inspected).then(observe));
+  }
+
+  /** Records the first of a row of failures, and its end. */
+  #note(error: unknown): void {
+    const problem = error === undefined ? '' : error instanceof Error ? error.message : String(error);
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    this.#options.timeline.record(
+      error === undefined
+        ? { kind: 'notice', what: 'pleg.relist', message: 'listing the pods of the runtime works again' }
+        : {
+            kind: 'problem',
+            what: 'pleg.relist',
+            message: 'listing the pods of the runtime failed',
+            because: 'the pods are looked at every so often',
+            level: 'warn',
+            error,
+          },
+    );
+  }
+}

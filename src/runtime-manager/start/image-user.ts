@@ -1,0 +1,7 @@
+/** Reads which user an image names from what the runtime says of it. */
+import type { Image } from '../../cri/index.js';
+import type { ImageUser } from '../contracts.js';
+
+export function imageUserOf(image: Image | undefined): ImageUser {
+  return image?.uid === undefined ? { username: image?.username ?? '' } : { uid: image.uid.value };
+}

@@ -1,0 +1,42 @@
+/** Says how often a container was started before, from its newest instance or from the logs that it left. */
+import { newestContainer, type ObservedPodStatus } from '../../cri/index.js';
+import { entriesIn, linuxHost } from '../../host/index.js';
+import type { Pod } from '../../kube/index.js';
+import { containerLogDirectory } from '../config/paths.js';
+
+/** Above this a number in a file name was not written by the agent. */
+const largestRestartCount = 2_147_483_646;
+
+/** One more than the highest number among names such as `2.log` or `2.log.20260101-000000`. */
+export function restartCountFromLogs(fileNames: readonly string[]): number {
+  let next = 0;
+  for (const fileName of fileNames) {
+    const digits = /^(\d+)\.log(\..*)?/.exec(fileName)?.[1];
+    const count = Number(digits);
+    if (digits !== undefined && count <= largestRestartCount) next = Math.max(next, count + 1);
+  }
+  return next;
+}
+
+/** Logs outlive a runtime that forgot its containers; without them, or a place for them, the count starts at zero. */
+export async function restartCount(
+  status: ObservedPodStatus,
+  pod: Pod,
+  containerName: string,
+  podLogsDir: string,
+  onProblem: (error: unknown) => void,
+): Promise<number> {
+  const newest = newestContainer(status, containerName);
+  if (newest !== undefined) return newest.restartCount + 1;
+  if (podLogsDir === '') return 0;
+  let next = 0;
+  try {
+    const folder = containerLogDirectory(podLogsDir, pod, containerName);
+    for await (const entries of entriesIn(linuxHost(), folder))
+      next = Math.max(next, restartCountFromLogs(entries.map(({ name }) => name)));
+    return next;
+  } catch (error) {
+    onProblem(error);
+    return next;
+  }
+}

@@ -1,0 +1,329 @@
+/** Starts one container: image, config, the runtime's two calls, log link and postStart hook. */
+import { join } from 'node:path';
+import { errorText, type PatientGate, throwIfCancelled } from '../../async/index.js';
+import {
+  type ContainerConfig,
+  CriError,
+  type Init,
+  newestContainer,
+  type ObservedPodStatus,
+  type PodSandboxConfig,
+} from '../../cri/index.js';
+import {
+  type ContainerKind,
+  containerFieldPath,
+  type EphemeralContainer,
+  type Pod,
+} from '../../kube/index.js';
+import { podRef } from '../../timeline/index.js';
+import { recordContainerEvent } from '../container-events.js';
+import {
+  type AnyContainer,
+  type EnsuredImage,
+  type ImageEnsurer,
+  type InternalLifecycle,
+  type PodConfigs,
+  type StartFailureReason,
+  SyncFailure,
+} from '../contracts.js';
+import { type KillPorts, killContainer } from '../kill/kill-container.js';
+import { wantedResources } from '../resize/decide-resize.js';
+import type { ActuatedResources } from '../resize/index.js';
+import { linkContainerLog, logSymlinkPath } from './log-symlink.js';
+import { orLost, SandboxLost } from './lost-sandbox.js';
+import type { OwnCreations } from './recently-created.js';
+import { restartCount } from './restart-count.js';
+
+export interface StartPorts extends KillPorts {
+  readonly images: ImageEnsurer;
+  readonly configs: PodConfigs;
+  readonly internals: InternalLifecycle | undefined;
+  readonly gate: PatientGate;
+  /** Told of every sandbox and container that was made. */
+  readonly creations: OwnCreations;
+  readonly podLogsDir: string;
+  /** The flat directory of links to container logs; undefined for none. */
+  readonly containerLogsDir: string | undefined;
+  /** What containers were last given; absent where nothing is changed while it runs. */
+  readonly actuated: ActuatedResources | undefined;
+}
+
+export interface ContainerStart {
+  readonly pod: Pod;
+  readonly status: ObservedPodStatus;
+  readonly kind: ContainerKind;
+  readonly container: AnyContainer;
+  readonly sandboxId: string;
+  readonly sandboxConfig: Init<PodSandboxConfig>;
+  readonly podIps: readonly string[];
+  readonly imageVolumes: ReadonlyMap<string, EnsuredImage>;
+  readonly runtimeHandler: string;
+  /** The pod's place at the gate. */
+  readonly rank: number;
+  readonly because: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Returns the container's id; fails with a SyncFailure, SandboxLost, or with Cancelled when the signal was aborted. */
+export async function startContainer(ports: StartPorts, start: ContainerStart): Promise<string> {
+  const image = await ensureImage(ports, start);
+  const { config, cleanup } = await buildConfig(ports, start, image);
+  try {
+    const id = await createAndStart(ports, start, config);
+    linkLog(ports, start, config, id);
+    await runPostStart(ports, start, id);
+    return id;
+  } finally {
+    await cleanup().catch((error: unknown) =>
+      note(ports, start, 'Could not clean up after the start', error),
+    );
+  }
+}
+
+async function ensureImage(ports: StartPorts, start: ContainerStart): Promise<EnsuredImage> {
+  const { pod, container, sandboxConfig, signal } = start;
+  try {
+    const fieldPath = containerFieldPath(start.kind, container.name);
+    return await ports.images.ensure({ pod, container, sandboxConfig, fieldPath, signal });
+  } catch (error) {
+    if (error instanceof SyncFailure) failedEvent(ports, start, `Error: ${error.reason}`);
+    throw error;
+  }
+}
+
+async function buildConfig(
+  ports: StartPorts,
+  start: ContainerStart,
+  image: EnsuredImage,
+): ReturnType<PodConfigs['container']> {
+  const { pod, container, status, podIps, imageVolumes, runtimeHandler } = start;
+  const count = await restartCount(status, pod, container.name, ports.podLogsDir, (error) =>
+    note(ports, start, 'Could not read earlier logs to count restarts', error),
+  );
+  const built = await failAs(ports, start, 'CreateContainerConfigError', async () => {
+    const targetContainerId = findTarget(start);
+    return ports.configs.container({
+      pod,
+      container,
+      restartCount: count,
+      podIps,
+      image,
+      imageVolumes,
+      runtimeHandler,
+      ...(targetContainerId === undefined ? {} : { targetContainerId }),
+    });
+  });
+  const { internals } = ports;
+  try {
+    await failAs(ports, start, 'CreateContainerConfigError', () => recordResources(ports, start));
+    if (internals === undefined) return built;
+    const config = await failAs(
+      ports,
+      start,
+      'PreCreateHookError',
+      () => internals.preCreate(pod, container, built.config),
+      'Internal PreCreateContainer hook failed: ',
+    );
+    return { config, cleanup: built.cleanup };
+  } catch (error) {
+    await built.cleanup();
+    throw error;
+  }
+}
+
+/** Before the container exists: one that runs without a record would be taken for one to change. */
+async function recordResources(
+  { actuated }: StartPorts,
+  { kind, pod, container }: ContainerStart,
+): Promise<void> {
+  if (kind === 'ephemeralContainer' || actuated === undefined) return;
+  actuated.setContainer(pod.metadata.uid ?? '', container.name, wantedResources(pod, container));
+  await actuated.written();
+}
+
+/** The instance whose process namespace an ephemeral container asks to share. */
+function findTarget({ kind, container, status }: ContainerStart): string | undefined {
+  if (kind !== 'ephemeralContainer') return undefined;
+  const { targetContainerName }: EphemeralContainer = container;
+  if (targetContainerName === undefined || targetContainerName === '') return undefined;
+  const target = newestContainer(status, targetContainerName);
+  if (target === undefined) throw new Error(`unable to find target container ${targetContainerName}`);
+  return target.id;
+}
+
+/** Both calls in one turn at the gate: a created container that waits to be started serves nobody. */
+async function createAndStart(
+  ports: StartPorts,
+  start: ContainerStart,
+  config: Init<ContainerConfig>,
+): Promise<string> {
+  const { clock, gate, cri, internals, timeline } = ports;
+  const { pod, container, sandboxId, sandboxConfig, rank, signal } = start;
+  const queuedMs = clock.monotonic();
+  return gate.run(
+    async () => {
+      const startedMs = clock.monotonic();
+      const id = await failAs(ports, start, 'CreateContainerError', async () => {
+        // Not bound to the signal: what a call that is cut off leaves behind may show only after the next look.
+        const created = await orLost(ports, start, () =>
+          cri.createContainer({ podSandboxId: sandboxId, config, sandboxConfig }),
+        );
+        ports.creations.addContainer(pod.metadata.uid ?? '', created.containerId, sandboxId);
+        return created.containerId;
+      });
+      if (internals !== undefined) {
+        const prefix = 'Internal PreStartContainer hook failed: ';
+        await failAs(
+          ports,
+          start,
+          'PreStartHookError',
+          () => internals.preStart(pod, container, id),
+          prefix,
+          id,
+        );
+      }
+      happened(ports, start, 'Created', 'Container created', id);
+      await failAs(
+        ports,
+        start,
+        'RunContainerError',
+        () =>
+          orLost(ports, start, () => cri.startContainer({ containerId: id }), {
+            id,
+            logPath: logPathOf(start, config),
+          }),
+        'Error: ',
+        id,
+      );
+      happened(ports, start, 'Started', 'Container started', id);
+      timeline.record({
+        kind: 'effect',
+        what: 'container.start',
+        message: `Started ${container.name}`,
+        because: start.because,
+        pod: podRef(pod),
+        container: container.name,
+        durationMs: clock.monotonic() - startedMs,
+        data: { containerId: id, waitedMs: startedMs - queuedMs, attempt: config.metadata?.attempt ?? 0 },
+      });
+      return id;
+    },
+    { rank, signal },
+  );
+}
+
+/** Empty for a container without a log. */
+function logPathOf(
+  { sandboxConfig: { logDirectory = '' } }: ContainerStart,
+  { logPath = '' }: Init<ContainerConfig>,
+): string {
+  return logDirectory === '' || logPath === '' ? '' : join(logDirectory, logPath);
+}
+
+function linkLog(ports: StartPorts, start: ContainerStart, config: Init<ContainerConfig>, id: string): void {
+  const { containerLogsDir } = ports;
+  const logPath = logPathOf(start, config);
+  if (containerLogsDir === undefined || logPath === '') return;
+  const linkPath = logSymlinkPath(containerLogsDir, start.pod, start.container.name, id);
+  try {
+    linkContainerLog(logPath, linkPath);
+  } catch (error) {
+    note(ports, start, 'Could not link the container log', error);
+  }
+}
+
+async function runPostStart(ports: StartPorts, start: ContainerStart, id: string): Promise<void> {
+  const { hooks, clock, timeline } = ports;
+  const { pod, container, signal } = start;
+  if (container.lifecycle?.postStart === undefined) return;
+  if (hooks === undefined) {
+    note(ports, start, `postStart hook of container ${container.name} not run: this agent runs no hooks`);
+    return;
+  }
+  const startedMs = clock.monotonic();
+  try {
+    await hooks.postStart(pod, container, id, signal);
+    timeline.record({
+      kind: 'effect',
+      what: 'container.postStart',
+      message: `Ran postStart hook of container ${container.name}`,
+      because: 'the container has started',
+      pod: podRef(pod),
+      container: container.name,
+      durationMs: clock.monotonic() - startedMs,
+    });
+  } catch (error) {
+    // Cancelled, not failed: the container runs on, or the pod's termination stops it with the grace that was asked for.
+    throwIfCancelled(ports.background.signal);
+    throwIfCancelled(signal);
+    const reason = 'FailedPostStartHook';
+    happened(ports, start, reason, 'PostStartHook failed', id, 'Warning');
+    try {
+      // Not bound to the signal: a container whose hook failed must not be left running.
+      await killContainer(ports, {
+        pod,
+        id,
+        name: container.name,
+        message: reason,
+        reason,
+        because: 'its postStart hook failed',
+      });
+    } catch (killError) {
+      note(ports, start, 'Could not kill the container after its postStart hook failed', killError);
+    }
+    throw new SyncFailure('PostStartHookError', messageOf(error), { cause: error });
+  }
+}
+
+/** Runs a step; its failure becomes a `Failed` event and a SyncFailure of the reason. */
+async function failAs<T>(
+  ports: StartPorts,
+  start: ContainerStart,
+  reason: StartFailureReason,
+  step: () => Promise<T>,
+  prefix = 'Error: ',
+  containerId?: string,
+): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    if (error instanceof SandboxLost) throw error;
+    throwIfCancelled(start.signal);
+    const message = messageOf(error);
+    failedEvent(ports, start, `${prefix}${message}`, containerId);
+    throw new SyncFailure(reason, message, { cause: error });
+  }
+}
+
+function failedEvent(ports: StartPorts, start: ContainerStart, message: string, containerId?: string): void {
+  happened(ports, start, 'Failed', message, containerId, 'Warning');
+}
+
+function happened(
+  { timeline }: StartPorts,
+  { pod, container }: ContainerStart,
+  reason: string,
+  message: string,
+  containerId: string | undefined,
+  type: 'Normal' | 'Warning' = 'Normal',
+): void {
+  recordContainerEvent(timeline, pod, container.name, { type, reason, message, containerId });
+}
+
+function note({ timeline }: StartPorts, start: ContainerStart, message: string, error?: unknown): void {
+  timeline.record({
+    kind: 'problem',
+    what: 'container.start',
+    message,
+    because: start.because,
+    pod: podRef(start.pod),
+    container: start.container.name,
+    error,
+  });
+}
+
+/** What the runtime said without the prefix of the wire, or the message of any other error. */
+function messageOf(error: unknown): string {
+  if (error instanceof CriError) return error.details;
+  return errorText(error);
+}

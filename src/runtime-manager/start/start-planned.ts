@@ -1,0 +1,231 @@
+/** Starts the containers that a plan names: ephemeral ones, then init containers in order, then regular ones. */
+import { errorText, throwIfCancelled } from '../../async/index.js';
+import { type Init, newestContainer, type PodSandboxConfig } from '../../cri/index.js';
+import { type ContainerKind, formatPod, goQuote, isSidecar, type Pod } from '../../kube/index.js';
+import { podRef } from '../../timeline/index.js';
+import type { SyncPorts, SyncRun } from '../apply.js';
+import { recordContainerEvent } from '../container-events.js';
+import { type AnyContainer, SyncFailure } from '../contracts.js';
+import type { PlannedStart } from '../plan/pod-plan.js';
+import { type CrashLoopVerdict, checkCrashLoop } from './crash-loop.js';
+import type { Sandbox } from './create-sandbox.js';
+import {
+  type EnsuredImageVolumes,
+  ensureImageVolumes,
+  hasImageVolumes,
+  imageVolumeFailure,
+} from './image-volumes.js';
+import { hasSandboxEnded, patienceBeforeStart, SandboxLost } from './lost-sandbox.js';
+import { startContainer } from './start-container.js';
+
+/** What all starts of one sync share. */
+interface Ground {
+  readonly sandboxId: string;
+  readonly config: Init<PodSandboxConfig>;
+  readonly runtimeHandler: string;
+  readonly volumes: EnsuredImageVolumes;
+}
+
+/** `created` is the sandbox that this sync made, if it made one. */
+export async function startPlannedContainers(
+  ports: SyncPorts,
+  run: SyncRun,
+  created: Sandbox | undefined,
+): Promise<void> {
+  const ground = await prepareGround(ports, run, created);
+  if (ground === undefined) return;
+  try {
+    if (created === undefined) await checkSandbox(ports, run, ground.sandboxId);
+    await startAll(ports, run, ground);
+  } catch (error) {
+    if (!(error instanceof SandboxLost)) throw error;
+    ports.timeline.record({
+      kind: 'observation',
+      what: 'sandbox.lost',
+      message: 'The sandbox ended while a container was about to start in it',
+      because: 'something other than the agent ended it',
+      pod: podRef(run.pod),
+      level: 'info',
+      data: { sandboxId: ground.sandboxId },
+      error,
+    });
+    run.resyncAtOnce = true;
+  }
+}
+
+/** Fails with SandboxLost when what ended the pod's containers is ending its sandbox, too. */
+async function checkSandbox(ports: SyncPorts, { status, signal }: SyncRun, sandboxId: string): Promise<void> {
+  const patience = patienceBeforeStart(status, ports.clock.now());
+  if (await hasSandboxEnded(ports, sandboxId, patience, signal)) throw new SandboxLost(sandboxId);
+}
+
+/** Fails with SandboxLost when nothing can start in the sandbox any more. */
+async function startAll(ports: SyncPorts, run: SyncRun, ground: Ground): Promise<void> {
+  const { plan } = run;
+  const { spec } = run.pod;
+  for (const start of plan.ephemeralContainersToStart) {
+    await startOne(ports, run, ground, 'ephemeralContainer', start, spec.ephemeralContainers?.[start.index]);
+  }
+  for (const start of plan.initContainersToStart) {
+    const container = spec.initContainers?.[start.index];
+    const started = await startOne(ports, run, ground, 'initContainer', start, container);
+    // What comes after a plain init container counts on it; a sidecar is tried again beside the others.
+    if (!started && !(container !== undefined && isSidecar(container))) return;
+  }
+  for (const start of plan.containersToStart) {
+    await startOne(ports, run, ground, 'container', start, spec.containers[start.index]);
+  }
+}
+
+/** Undefined when nothing can be started. */
+async function prepareGround(
+  ports: SyncPorts,
+  run: SyncRun,
+  created: Sandbox | undefined,
+): Promise<Ground | undefined> {
+  const { pod, plan, signal } = run;
+  const sandboxId = created?.id ?? plan.sandboxId;
+  const step = { action: 'ConfigPodSandbox', target: sandboxId } as const;
+  try {
+    const config = created?.config ?? (await ports.configs.sandbox(pod, plan.attempt));
+    const withImageVolumes = hasImageVolumes(pod);
+    const runtimeHandler = created?.runtimeHandler ?? (await ports.runtimeHandler(pod));
+    const volumes = withImageVolumes
+      ? await requestImageVolumes(ports, pod, config, signal)
+      : { images: new Map(), failures: new Map() };
+    run.steps.push(step);
+    return { sandboxId, config, runtimeHandler, volumes };
+  } catch (error) {
+    throwIfCancelled(signal);
+    const message = errorText(error);
+    const failure = new SyncFailure(
+      'ConfigPodSandboxError',
+      `GeneratePodSandboxConfig for pod ${goQuote(formatPod(pod))} failed: ${message}`,
+      { cause: error },
+    );
+    run.steps.push({ ...step, failure });
+    return undefined;
+  }
+}
+
+async function requestImageVolumes(
+  { images, observer }: SyncPorts,
+  pod: Pod,
+  config: Init<PodSandboxConfig>,
+  signal: AbortSignal | undefined,
+): Promise<EnsuredImageVolumes> {
+  observer?.imageVolumesRequested?.(
+    (pod.spec.volumes ?? []).filter(({ image }) => image !== undefined).length,
+  );
+  return await ensureImageVolumes(images, pod, config, signal);
+}
+
+/** Tells what became of the image volumes that a container mounts. */
+function observeImageVolumes(
+  { observer }: SyncPorts,
+  ground: Ground,
+  container: AnyContainer,
+  error?: SyncFailure,
+): void {
+  const { images } = ground.volumes;
+  const count = (container.volumeMounts ?? []).filter(({ name }) => images.has(name)).length;
+  if (count === 0) return;
+  const failed = error?.message.startsWith('ImageVolumeMountFailed') === true;
+  if (error === undefined || failed) observer?.imageVolumesMounted?.({ count, failed });
+}
+
+/** Whether the container was started. */
+async function startOne(
+  ports: SyncPorts,
+  run: SyncRun,
+  ground: Ground,
+  kind: ContainerKind,
+  planned: PlannedStart,
+  container: AnyContainer | undefined,
+): Promise<boolean> {
+  if (container === undefined) {
+    throw new Error(
+      `the plan of pod ${formatPod(run.pod)} starts ${planned.name}, which its spec does not name`,
+    );
+  }
+  throwIfCancelled(run.signal);
+  const step = { action: 'StartContainer', target: container.name } as const;
+  const verdict = holdBack(ports, run, container);
+  if (verdict.kind === 'wait') {
+    run.steps.push({ ...step, failure: verdict.failure });
+    return false;
+  }
+  ports.observer?.containerStarted(kind);
+  try {
+    const volumeFailure = imageVolumeFailure(container, ground.volumes);
+    if (volumeFailure !== undefined) {
+      const message = `Error: ${volumeFailure.reason}`;
+      const event = { type: 'Warning', reason: 'Failed', message } as const;
+      recordContainerEvent(ports.timeline, run.pod, container.name, event);
+      throw volumeFailure;
+    }
+    await startContainer(ports, {
+      pod: run.pod,
+      status: run.status,
+      kind,
+      container,
+      sandboxId: ground.sandboxId,
+      sandboxConfig: ground.config,
+      podIps: run.podIps,
+      imageVolumes: ground.volumes.images,
+      runtimeHandler: ground.runtimeHandler,
+      rank: ports.tickets.of(run.pod.metadata.uid ?? ''),
+      because: planned.because,
+      signal: run.signal,
+    });
+    verdict.attempted();
+    observeImageVolumes(ports, ground, container);
+    run.steps.push(step);
+    return true;
+  } catch (error) {
+    if (!(error instanceof SandboxLost)) verdict.attempted();
+    if (!(error instanceof SyncFailure)) throw error;
+    observeImageVolumes(ports, ground, container, error);
+    ports.observer?.startFailed(kind, error.reason);
+    run.steps.push({ ...step, failure: error });
+    ports.timeline.record({
+      kind: 'problem',
+      what: 'container.start',
+      message: `${container.name} did not start: ${error.reason}`,
+      because: planned.because,
+      pod: podRef(run.pod),
+      container: container.name,
+      level: 'warn',
+      error,
+    });
+    return false;
+  }
+}
+
+/** Whether the container is in back-off. */
+function holdBack(ports: SyncPorts, run: SyncRun, container: AnyContainer): CrashLoopVerdict {
+  const { pod, status } = run;
+  const nowMs = ports.clock.now();
+  const verdict = checkCrashLoop(ports.crashLoop, { pod, container, status, nowMs });
+  if (verdict.kind === 'start') return verdict;
+  // What ran until this sync replaced its sandbox has not ended by itself.
+  if (run.plan.createSandbox !== undefined && newestContainer(status, container.name)?.state === 'running') {
+    return { kind: 'start', attempted: () => {} };
+  }
+  const { failure } = verdict;
+  recordContainerEvent(ports.timeline, pod, container.name, {
+    type: 'Warning',
+    reason: 'BackOff',
+    message: `Back-off restarting failed container ${container.name} in pod ${formatPod(pod)}`,
+  });
+  ports.timeline.record({
+    kind: 'decision',
+    what: 'container.wait',
+    message: `${container.name} is not started yet`,
+    because: failure.message,
+    pod: podRef(pod),
+    container: container.name,
+    data: { waitMs: Math.max(0, (failure.backoffUntilMs ?? nowMs) - nowMs) },
+  });
+  return verdict;
+}
