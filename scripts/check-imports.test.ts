@@ -24,9 +24,24 @@ describe('judgeImport', () => {
   });
 
   it.each([
-    ['kube knows async only', 'src/kube/pod.ts', '../metrics/index.js', /kube may import from only async/],
-    ['peers do not know each other', 'src/pods/a.ts', '../runtime-manager/index.js', /\(runtime-manager\): pods may import/],
-    ['deep imports count', 'src/pods/status/a.ts', '../../runtime-manager/pleg/index.js', /\(runtime-manager\)/],
+    [
+      'kube knows async only',
+      'src/kube/types/pod.ts',
+      '../../metrics/index.js',
+      /kube may import from only async/,
+    ],
+    [
+      'peers do not know each other',
+      'src/pods/a.ts',
+      '../runtime-manager/index.js',
+      /\(runtime-manager\): pods may import/,
+    ],
+    [
+      'deep imports count',
+      'src/pods/status/a.ts',
+      '../../runtime-manager/pleg/index.js',
+      /\(runtime-manager\)/,
+    ],
     ['config knows kube only', 'src/config/a.ts', '../async/index.js', /only kube$/],
     ['runtimes leave metrics alone', 'src/runtimes/sim/a.ts', '../../metrics/index.js', /\(metrics\)/],
     ['kubelet does not know server', 'src/kubelet/a.ts', '../server/index.js', /\(server\)/],

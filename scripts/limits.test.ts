@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { criClientLimits, criServerLimits } from '../src/cri/limits.js';
 import { httpGetLimits } from '../src/http-get/limits.js';
-import { apiClientLimits } from '../src/kube/client/limits.js';
+import { apiClientLimits } from '../src/kube-client/limits.js';
 import { defaultLimits, mainLimits, upgradeProxyLimits } from '../src/server/limits.js';
 import {
   spdyLimits,
@@ -20,7 +20,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/streaming/limits.ts webSocketLimits': webSocketLimits,
   'src/streaming/limits.ts spdyLimits': spdyLimits,
   'src/streaming/limits.ts streamingClientLimits': streamingClientLimits,
-  'src/kube/client/limits.ts apiClientLimits': apiClientLimits,
+  'src/kube-client/limits.ts apiClientLimits': apiClientLimits,
   'src/http-get/limits.ts httpGetLimits': httpGetLimits,
   'src/cri/limits.ts criClientLimits': criClientLimits,
   'src/cri/limits.ts criServerLimits': criServerLimits,

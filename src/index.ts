@@ -7,14 +7,14 @@
  */
 export { type Clock, systemClock, type Timer, VirtualClock } from './async/index.js';
 export { type CriClient, CriError, type CriRuntime, connectCri, serveCri } from './cri/index.js';
+export type * from './kube/types/index.js';
 export {
   connectKubeApi,
   type KubeApi,
   type KubeConnection,
   loadKubeconfig,
   SimulatedKubeApi,
-} from './kube/client/index.js';
-export type * from './kube/types.js';
+} from './kube-client/index.js';
 export { type ClusterApis, type ClusterOptions, createClusterKubelet } from './kubelet/cluster.js';
 export {
   type AdmissionHandler,

@@ -1,7 +1,7 @@
 /** Pods through the API of a real control plane: how soon they run and are gone, and what that costs the node's agent. */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type KubeApi, resources } from '../../src/kube/client/index.js';
+import { type KubeApi, resources } from '../../src/kube-client/index.js';
 import { startControlPlane } from '../../test/env/control-plane.js';
 import { CleanupStack, createTempDir } from '../../test/env/index.js';
 import { buildAgent } from '../agent.js';

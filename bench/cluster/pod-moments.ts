@@ -1,7 +1,7 @@
 /** When pods became ready and when they were gone, as a watch on the API's side saw it: what a user waits for. */
 import { isCancelled, systemClock } from '../../src/async/index.js';
-import { type KubeApi, type ObjectChange, Reflector, resources } from '../../src/kube/client/index.js';
 import type { Pod } from '../../src/kube/index.js';
+import { type KubeApi, type ObjectChange, Reflector, resources } from '../../src/kube-client/index.js';
 import { pollUntil } from '../../test/env/index.js';
 
 /** Milliseconds of one clock; each moment is the first at which it was seen. */

@@ -1,7 +1,7 @@
 /** One visit to a fresh node of the cluster: bursts of pods through the API, a rest with them, and their deletion. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type KubeApi, resources } from '../../src/kube/client/index.js';
 import type { Pod } from '../../src/kube/index.js';
+import { type KubeApi, resources } from '../../src/kube-client/index.js';
 import { type ClusterNode, startClusterNode } from '../../test/env/cluster-node.js';
 import type { ControlPlane } from '../../test/env/control-plane.js';
 import { CleanupStack, testImages } from '../../test/env/index.js';

@@ -3,17 +3,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { UsageError } from '../../src/cli/client/usage-error.js';
 import { parseSelector } from '../../src/cli/print/selector.js';
 import { emptyContent, readManifestText } from '../../src/cli/run/manifest.js';
-import { ApiUnreachable } from '../../src/kube/client/api-error.js';
-import { apiErrorOf } from '../../src/kube/client/index.js';
-import { jsonEqual, PatchRefused } from '../../src/kube/client/patches/json.js';
-import { applyJsonPatch } from '../../src/kube/client/patches/json-patch.js';
-import { mergeSchemaOf } from '../../src/kube/client/patches/merge-keys.js';
-import { applyMergePatch } from '../../src/kube/client/patches/merge-patch.js';
-import { strategicMergeDiff } from '../../src/kube/client/patches/strategic-diff.js';
-import { applyStrategicMergePatch } from '../../src/kube/client/patches/strategic-merge.js';
-import type { JsonPatchOperation } from '../../src/kube/client/port.js';
-import { readRetryAfter } from '../../src/kube/client/retry-decision.js';
-import { parseWatchEvent, readLines } from '../../src/kube/client/watch-stream.js';
 import {
   canonicalJson,
   clone,
@@ -36,6 +25,17 @@ import {
   selectorMatches,
   semanticEqual,
 } from '../../src/kube/index.js';
+import { ApiUnreachable } from '../../src/kube-client/api-error.js';
+import { apiErrorOf } from '../../src/kube-client/index.js';
+import { jsonEqual, PatchRefused } from '../../src/kube-client/patches/json.js';
+import { applyJsonPatch } from '../../src/kube-client/patches/json-patch.js';
+import { mergeSchemaOf } from '../../src/kube-client/patches/merge-keys.js';
+import { applyMergePatch } from '../../src/kube-client/patches/merge-patch.js';
+import { strategicMergeDiff } from '../../src/kube-client/patches/strategic-diff.js';
+import { applyStrategicMergePatch } from '../../src/kube-client/patches/strategic-merge.js';
+import type { JsonPatchOperation } from '../../src/kube-client/port.js';
+import { readRetryAfter } from '../../src/kube-client/retry-decision.js';
+import { parseWatchEvent, readLines } from '../../src/kube-client/watch-stream.js';
 import { readObjects } from '../../src/pods/objects/read-objects.js';
 import { readManifest } from '../../src/pods/sources/static-pod.js';
 import { parseReferences } from '../../src/runtime-manager/config/expansion.js';

@@ -7,10 +7,9 @@ import { decodeConfigFile } from '../../src/config/decode.js';
 import { flagSpecs } from '../../src/config/flag-table.js';
 import { parseCommandLine, validateKubeletFlags } from '../../src/config/flags.js';
 import { parseMountinfo, unescapeOctal } from '../../src/host/linux/mountinfo.js';
-import { readExecCredential } from '../../src/kube/client/exec-credential.js';
-import { KubeconfigError, parseKubeconfig } from '../../src/kube/client/kubeconfig.js';
-import { generateKeyPem, makeCertificate } from '../../src/kube/client/x509/certificate.js';
 import { SyntaxProblem } from '../../src/kube/index.js';
+import { readExecCredential } from '../../src/kube-client/exec-credential.js';
+import { KubeconfigError, parseKubeconfig } from '../../src/kube-client/kubeconfig.js';
 import { chainOf, splitPem } from '../../src/node/certificates/pair.js';
 import { countCpuList, osImageOf, parseMeminfo } from '../../src/node/machine/facts.js';
 import { kernelMessage, type OomReport, readOomLine } from '../../src/node/oom-watcher/kills.js';
@@ -51,6 +50,7 @@ import { readCaBundle } from '../../src/server/tls/ca-bundle.js';
 import { decideHandshake } from '../../src/streaming/handshake.js';
 import { parseStatus } from '../../src/streaming/status.js';
 import { normalizeCertificates } from '../../src/volumes/trust-bundles/pem.js';
+import { generateKeyPem, makeCertificate } from '../../src/x509/certificate.js';
 import { holds, never, only, type Target, texts } from '../target.js';
 
 const logLines: Target = {

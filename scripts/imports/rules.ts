@@ -4,7 +4,18 @@ import path from 'node:path';
 import { judgeFileAccess } from './file-access.js';
 import type { Import } from './read-imports.js';
 
-const foundation = ['async', 'programs', 'kube', 'metrics', 'timeline', 'host', 'cri', 'http-get'] as const;
+const foundation = [
+  'async',
+  'programs',
+  'x509',
+  'kube',
+  'kube-client',
+  'metrics',
+  'timeline',
+  'host',
+  'cri',
+  'http-get',
+] as const;
 /** Rooms that meet only through small interfaces that the one in need declares. */
 const peers = ['runtime-manager', 'pods', 'probes', 'hooks', 'volumes', 'resources', 'node'] as const;
 const kubeletMay = [...foundation, 'config', ...peers, 'streaming', 'runtimes'] as const;
@@ -14,7 +25,9 @@ const everything = [...kubeletMay, 'kubelet', 'server', 'cli'] as const;
 export const allowedRooms: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ['async', []],
   ['programs', ['async']],
+  ['x509', ['async']],
   ['kube', ['async', 'programs']],
+  ['kube-client', ['async', 'programs', 'x509', 'kube']],
   ['metrics', ['async']],
   ['timeline', ['async']],
   ['host', ['async', 'programs']],

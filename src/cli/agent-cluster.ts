@@ -10,7 +10,7 @@ import {
   type KubeApi,
   type KubeConnection,
   KubeconfigError,
-} from '../kube/client/index.js';
+} from '../kube-client/index.js';
 import type { ClusterApis } from '../kubelet/cluster.js';
 import type { Registry } from '../metrics/index.js';
 import {

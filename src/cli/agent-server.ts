@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { systemClock } from '../async/index.js';
 import { flagSpecs, type KubeletFlags, type LoadedConfiguration } from '../config/index.js';
-import type { KubeApi } from '../kube/client/index.js';
+import type { KubeApi } from '../kube-client/index.js';
 import type { Kubelet } from '../kubelet/index.js';
 import type { ServingCertificate } from '../node/index.js';
 import type { StatsProvider } from '../resources/stats/index.js';

@@ -1,5 +1,5 @@
 /** Counts the requests to the API server under the names that dashboards know. */
-import type { RequestObserver } from '../kube/client/index.js';
+import type { RequestObserver } from '../kube-client/index.js';
 import type { Registry } from '../metrics/index.js';
 
 const durationBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];

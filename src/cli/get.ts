@@ -1,6 +1,6 @@
 /** `nodelet get`: pods as `kubectl get` shows them. */
 import { nearestName } from '../config/nearest-name.js';
-import type { Pod } from '../kube/types.js';
+import type { Pod } from '../kube/types/index.js';
 import type { WatchEvent } from '../server/local/watch.js';
 import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/command.js';
 import { askLines, type Connection, connectTo } from './client/connection.js';

@@ -1,7 +1,7 @@
 /** `nodelet logs`: what containers print, as `kubectl logs` shows it. */
 import { once } from 'node:events';
-import { parseDuration } from '../kube/go-format.js';
-import type { Pod } from '../kube/types.js';
+import type { Pod } from '../kube/types/index.js';
+import { parseDuration } from '../kube/values/go-format.js';
 import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/command.js';
 import { ask, type Connection, connectTo } from './client/connection.js';
 import { type FlagValues, wholeNumber } from './client/flags.js';

@@ -1,5 +1,5 @@
 /** Which local port leads to which port of the pod, from `[LOCAL:]REMOTE`. */
-import type { Pod } from '../kube/types.js';
+import type { Pod } from '../kube/types/index.js';
 import { UsageError } from './client/usage-error.js';
 
 export interface ForwardedPort {

@@ -1,5 +1,5 @@
 /** `nodelet ps`: the containers of all runs. */
-import type { ContainerStatus, Pod } from '../kube/types.js';
+import type { ContainerStatus, Pod } from '../kube/types/index.js';
 import { formatAge } from './age.js';
 import { type CommandSpec, runCommand, runFlags } from './client/command.js';
 import { type Connection, gone } from './client/connection.js';

@@ -1,38 +1,42 @@
 /** Kubernetes objects: their types, how to read them from text, default and validate them. */
 
-export * from './cgroup-units.js';
-export * from './claims.js';
-export * from './container-id.js';
-export * from './decode.js';
-export * from './deep-equal.js';
-export * from './defaults.js';
-export * from './document.js';
-export * from './document-limits.js';
-export * from './downward.js';
-export * from './go-format.js';
-export * from './image-name.js';
-export * from './ip-address.js';
-export { JsonProblem, type JsonTextLimits, parseJson } from './json-text.js';
-export * from './label-selector.js';
-export * from './node-selector.js';
-export * from './object-readers.js';
-export * from './object-store.js';
-export * from './pod-hash.js';
-export * from './pod-names.js';
+export * from './manifests/decode.js';
+export * from './manifests/defaults.js';
+export * from './manifests/document.js';
+export * from './manifests/document-limits.js';
+export { JsonProblem, type JsonTextLimits, parseJson } from './manifests/json-text.js';
 export {
   aggregateContainers,
   aggregatePod,
   isPodLevelResource,
   podLimits,
   podRequests,
-} from './pod-resource-defaults.js';
-export * from './problem.js';
-export * from './qos.js';
-export * from './quantity.js';
-export * from './references.js';
-export * from './restart-policy.js';
-export * from './static-pods.js';
-export type * from './types.js';
-export { type FieldError, formatFieldError, formatFieldErrors } from './validation/field-errors.js';
-export { objectDataLimitBytes, type StandaloneObject, validateObject } from './validation/objects.js';
-export * from './validation.js';
+} from './manifests/pod-resource-defaults.js';
+export * from './manifests/problem.js';
+export * from './manifests/static-pods.js';
+export { type FieldError, formatFieldError, formatFieldErrors } from './manifests/validation/field-errors.js';
+export {
+  objectDataLimitBytes,
+  type StandaloneObject,
+  validateObject,
+} from './manifests/validation/objects.js';
+export * from './manifests/validation.js';
+export * from './object-readers.js';
+export * from './object-store.js';
+export * from './pods/claims.js';
+export * from './pods/container-id.js';
+export * from './pods/downward.js';
+export * from './pods/image-name.js';
+export * from './pods/pod-hash.js';
+export * from './pods/pod-names.js';
+export * from './pods/qos.js';
+export * from './pods/references.js';
+export * from './pods/restart-policy.js';
+export type * from './types/index.js';
+export * from './values/cgroup-units.js';
+export * from './values/deep-equal.js';
+export * from './values/go-format.js';
+export * from './values/ip-address.js';
+export * from './values/label-selector.js';
+export * from './values/node-selector.js';
+export * from './values/quantity.js';

@@ -1,6 +1,6 @@
 /** Reads of an object store in which a missing object is a value, for those who decide by its absence. */
 import { ObjectNotFound, type ObjectStore } from './object-store.js';
-import type { ConfigMap, Secret } from './objects.js';
+import type { ConfigMap, Secret } from './types/objects.js';
 
 export interface ObjectReaders {
   configMap(namespace: string, name: string): Promise<ConfigMap | undefined>;

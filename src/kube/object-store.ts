@@ -1,6 +1,7 @@
 /** Where pods' ConfigMaps, Secrets and other named objects come from: the API in a cluster, manifests without one. */
-import type { ConfigMap, Secret } from './objects.js';
-import type { Pod } from './types.js';
+
+import type { Pod } from './types/index.js';
+import type { ConfigMap, Secret } from './types/objects.js';
 
 /** Thrown when an object is not there; the message is what users see: `configmap "x" not found`. */
 export class ObjectNotFound extends Error {

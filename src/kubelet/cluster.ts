@@ -1,7 +1,7 @@
 /** A kubelet whose node is part of a cluster: gives every part of it what the API has for it, and the API what it does. */
 import { type Clock, systemClock } from '../async/index.js';
-import { type KubeApi, withLateRights } from '../kube/client/index.js';
 import type { Node } from '../kube/index.js';
+import { type KubeApi, withLateRights } from '../kube-client/index.js';
 import type { StatusFacts } from '../node/index.js';
 import {
   ApiClaims,

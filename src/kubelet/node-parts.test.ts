@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { TaskGroup, VirtualClock } from '../async/index.js';
 import { unimplementedCriRuntime } from '../cri/index.js';
-import { resources, SimulatedKubeApi } from '../kube/client/index.js';
+import { resources, SimulatedKubeApi } from '../kube-client/index.js';
 import { readContext } from './context.js';
 import { createNodeParts, type NodePartsOptions } from './node-parts.js';
 

@@ -2,8 +2,8 @@
 import { uptime } from 'node:os';
 import type { TaskGroup } from '../async/index.js';
 import type { RuntimeFeatures, RuntimeHandler } from '../cri/index.js';
-import { Informer, type KubeApi, resources } from '../kube/client/index.js';
 import type { Node, NodeAddress } from '../kube/index.js';
+import { Informer, type KubeApi, resources } from '../kube-client/index.js';
 import {
   applySetters,
   type DeviceResources,

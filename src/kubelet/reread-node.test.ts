@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { VirtualClock } from '../async/index.js';
-import { resources, SimulatedKubeApi } from '../kube/client/index.js';
 import type { Node, Pod } from '../kube/index.js';
+import { resources, SimulatedKubeApi } from '../kube-client/index.js';
 import { RereadNode } from './reread-node.js';
 
 const ref = { name: 'n1' };

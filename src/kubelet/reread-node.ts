@@ -3,8 +3,8 @@
  * before the pod, and the two are followed by different watches.
  */
 import { isCancelled } from '../async/index.js';
-import { type KubeApi, resources } from '../kube/client/index.js';
 import { matchesNodeAffinity, type Node, type Pod } from '../kube/index.js';
+import { type KubeApi, resources } from '../kube-client/index.js';
 
 export interface RereadNodeOptions {
   readonly api: Pick<KubeApi, 'get'>;

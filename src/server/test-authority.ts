@@ -1,5 +1,5 @@
 /** For tests: an authority that issues certificates to servers and clients. */
-import { generateKeyPem, makeCertificate } from '../kube/client/x509/certificate.js';
+import { generateKeyPem, makeCertificate } from '../x509/certificate.js';
 import type { ServingCertificate } from './tls/secure-serving.js';
 
 export interface TestAuthority {

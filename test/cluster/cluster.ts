@@ -1,7 +1,7 @@
 /** A control plane with one node for the tests of a file, and the few words they need to speak about its pods. */
 import { connectCri } from '../../src/cri/index.js';
-import { type KubeApi, resources } from '../../src/kube/client/index.js';
 import type { ContainerStatus, Event, Pod, PodSpec } from '../../src/kube/index.js';
+import { type KubeApi, resources } from '../../src/kube-client/index.js';
 import {
   CleanupStack,
   type ClusterNode,

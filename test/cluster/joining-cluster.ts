@@ -1,5 +1,5 @@
 /** What a cluster needs so that nodes can join it with a token, and how its admin answers their requests. */
-import { type CertificateSigningRequest, resources } from '../../src/kube/client/index.js';
+import { type CertificateSigningRequest, resources } from '../../src/kube-client/index.js';
 import type { ControlPlane } from '../env/index.js';
 import { eventually } from './cluster.js';
 

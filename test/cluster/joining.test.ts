@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadKubeconfig, resources } from '../../src/kube/client/index.js';
+import { loadKubeconfig, resources } from '../../src/kube-client/index.js';
 import {
   CleanupStack,
   type ClusterNode,

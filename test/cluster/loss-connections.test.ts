@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { resources } from '../../src/kube/client/index.js';
+import { resources } from '../../src/kube-client/index.js';
 import { createTempDir } from '../env/index.js';
 import { type Cluster, container, phaseIs, podManifest } from './cluster.js';
 import { crashesWhenTold, endsWhenTold, type Life, type LossyCluster, startLossyCluster } from './loss.js';

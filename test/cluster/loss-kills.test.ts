@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ContainerState, PodSandboxState } from '../../src/cri/index.js';
-import { resources, type WatchEvent } from '../../src/kube/client/index.js';
 import type { Pod } from '../../src/kube/index.js';
+import { resources, type WatchEvent } from '../../src/kube-client/index.js';
 import { pollUntil } from '../env/index.js';
 import { busybox, type Cluster, container, isReady, shell } from './cluster.js';
 import { type LossyCluster, startLossyCluster } from './loss.js';

@@ -1,8 +1,8 @@
 /** A cluster whose node reaches the API server over a line that the test can cut, and what must outlive every loss. */
 import { expect } from 'vitest';
 import { type Container, ContainerState, type CriClient, connectCri } from '../../src/cri/index.js';
-import { resources } from '../../src/kube/client/index.js';
 import type { Pod } from '../../src/kube/index.js';
+import { resources } from '../../src/kube-client/index.js';
 import { certificateUser } from '../env/control-plane-pki.js';
 import {
   type ControlPlane,

@@ -1,8 +1,8 @@
 /** The Node object: what the kubelet says about its machine, how it keeps saying it, and how people take a node out of use. */
 import { cpus, release } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resources } from '../../src/kube/client/index.js';
 import { type Lease, type Node, parseQuantity, quantityValue } from '../../src/kube/index.js';
+import { resources } from '../../src/kube-client/index.js';
 import { busybox, type Cluster, eventually, forever, isReady, podManifest, startCluster } from './cluster.js';
 
 let cluster: Cluster;

@@ -1,7 +1,7 @@
 /** What a pod is told about itself and can prove to others. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ApiError, resources } from '../../src/kube/client/index.js';
 import type { Container, PodSpec } from '../../src/kube/index.js';
+import { ApiError, resources } from '../../src/kube-client/index.js';
 import {
   busybox,
   type Cluster,

@@ -1,7 +1,7 @@
 /** The lives of pods as the API shows them: in which order they start, why they are refused, and how they end. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resources } from '../../src/kube/client/index.js';
 import type { Container, Pod } from '../../src/kube/index.js';
+import { resources } from '../../src/kube-client/index.js';
 import {
   busybox,
   type Cluster,

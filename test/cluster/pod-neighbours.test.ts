@@ -1,7 +1,7 @@
 /** Pods and the objects they depend on or belong to: pull secrets, runtime classes, namespaces, finalizers, new images. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resources } from '../../src/kube/client/index.js';
 import type { Container, Pod } from '../../src/kube/index.js';
+import { resources } from '../../src/kube-client/index.js';
 import { buildBusyboxImage, startRegistry, type TestRegistry, testImages } from '../env/index.js';
 import {
   busybox,

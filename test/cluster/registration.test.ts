@@ -1,7 +1,7 @@
 /** The node object of a cluster: how it comes to be, what is put right about it, and what is left to others. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resources } from '../../src/kube/client/index.js';
 import type { Lease, Node } from '../../src/kube/index.js';
+import { resources } from '../../src/kube-client/index.js';
 import {
   CleanupStack,
   type ClusterNode,

@@ -1,5 +1,6 @@
 /** Objects: made, read, changed by all kinds of patches, listed by selectors, removed; and every refusal on the way. */
 import { describe, expect, it } from 'vitest';
+import { type ConfigMap, clone, type Lease, type Node } from '../../src/kube/index.js';
 import {
   ApiError,
   isAlreadyExists,
@@ -11,8 +12,7 @@ import {
   resources,
   strategicMergeDiff,
   subresources,
-} from '../../src/kube/client/index.js';
-import { type ConfigMap, clone, type Lease, type Node } from '../../src/kube/index.js';
+} from '../../src/kube-client/index.js';
 import type { KubeApiContract } from './kube-api-contract.js';
 
 /** What a call was refused with. */

@@ -1,5 +1,6 @@
 /** Pods: their status apart from what is wanted, and their deletion in grace. */
 import { describe, expect, it } from 'vitest';
+import { clone, type Pod } from '../../src/kube/index.js';
 import {
   isConflict,
   isNotFound,
@@ -7,8 +8,7 @@ import {
   resources,
   strategicMergeDiff,
   subresources,
-} from '../../src/kube/client/index.js';
-import { clone, type Pod } from '../../src/kube/index.js';
+} from '../../src/kube-client/index.js';
 import type { KubeApiContract } from './kube-api-contract.js';
 import { refusal, uniqueName } from './kube-api-contract-objects.js';
 

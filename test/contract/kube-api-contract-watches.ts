@@ -1,14 +1,14 @@
 /** Watches: what they tell, from where on, and how they end. */
 import { describe, expect, it } from 'vitest';
 import { Cancelled } from '../../src/async/index.js';
+import type { ConfigMap, KubeObject } from '../../src/kube/index.js';
 import {
   ApiUnreachable,
   isGone,
   resources,
   type WatchEvent,
   type WatchOptions,
-} from '../../src/kube/client/index.js';
-import type { ConfigMap, KubeObject } from '../../src/kube/index.js';
+} from '../../src/kube-client/index.js';
 import type { KubeApiContract } from './kube-api-contract.js';
 import { uniqueName } from './kube-api-contract-objects.js';
 import { newPod } from './kube-api-contract-pods.js';

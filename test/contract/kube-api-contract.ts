@@ -1,6 +1,6 @@
 /** What any `KubeApi` must do: one suite that the simulated and the real API server pass alike. */
 import { afterAll, beforeAll, describe } from 'vitest';
-import type { KubeApi } from '../../src/kube/client/index.js';
+import type { KubeApi } from '../../src/kube-client/index.js';
 import { describeObjects } from './kube-api-contract-objects.js';
 import { describePods } from './kube-api-contract-pods.js';
 import { describeWatches } from './kube-api-contract-watches.js';

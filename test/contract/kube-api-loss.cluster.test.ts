@@ -7,7 +7,7 @@ import {
   type KubeApi,
   loadKubeconfig,
   resources,
-} from '../../src/kube/client/index.js';
+} from '../../src/kube-client/index.js';
 import type { Snapshot } from '../../src/pods/index.js';
 import { ApiSource } from '../../src/pods/sources/api.js';
 import { Timeline } from '../../src/timeline/index.js';

@@ -1,5 +1,5 @@
 /** A real API server holds the contract through the HTTP client. */
-import { resources } from '../../src/kube/client/index.js';
+import { resources } from '../../src/kube-client/index.js';
 import { startControlPlane } from '../env/control-plane.js';
 import { CleanupStack } from '../env/index.js';
 import { describeKubeApiContract } from './kube-api-contract.js';

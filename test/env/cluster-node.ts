@@ -12,8 +12,8 @@ import {
 import { lstat, readdir, readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { resources } from '../../src/kube/client/index.js';
 import type { Node } from '../../src/kube/index.js';
+import { resources } from '../../src/kube-client/index.js';
 import { linuxCgroups } from '../../src/resources/cgroups/index.js';
 import { freePort, machineAddress } from './addresses.js';
 import { answers } from './answers.js';

@@ -2,7 +2,7 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CertificateSubject, generateKeyPem, makeCertificate } from '../../src/kube/client/index.js';
+import { type CertificateSubject, generateKeyPem, makeCertificate } from '../../src/kube-client/index.js';
 
 const dayMs = 24 * 3600 * 1000;
 

@@ -2,6 +2,7 @@
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/async/index.js';
+import type { KubeObject } from '../../src/kube/index.js';
 import {
   ApiError,
   connectKubeApi,
@@ -11,8 +12,7 @@ import {
   type ObjectRef,
   type Resource,
   resources,
-} from '../../src/kube/client/index.js';
-import type { KubeObject } from '../../src/kube/index.js';
+} from '../../src/kube-client/index.js';
 import { freePort, machineAddress } from './addresses.js';
 import { answers, answersTls } from './answers.js';
 import { type CommandResult, runCommand } from './command.js';

@@ -1,5 +1,5 @@
 /** The line between one kubelet and its API server: it counts the calls, and it can be cut as a crash would. */
-import { ApiUnreachable, type KubeApi, type WatchEvent } from '../../src/kube/client/index.js';
+import { ApiUnreachable, type KubeApi, type WatchEvent } from '../../src/kube-client/index.js';
 import type { Cut } from './runtime-line.js';
 
 export interface ApiLineOptions {

@@ -1,6 +1,6 @@
 /** The API is away for long, or comes back as it was before: pods go on, and what happened meanwhile is told afterwards. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { type KubeApi, resources } from '../../src/kube/client/index.js';
+import { type KubeApi, resources } from '../../src/kube-client/index.js';
 import { type Member, startMember } from './cluster-machine.js';
 import { endNodes, minute, nodeName, second } from './node.js';
 import { staticName, staticPod } from './pods.js';

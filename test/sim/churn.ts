@@ -1,8 +1,8 @@
 /** A node of a simulated cluster on which pods of all kinds come and go, to see what stays behind of them. */
 import { Channel, VirtualClock } from '../../src/async/index.js';
 import { SimulatedMachine, simulatedHost } from '../../src/host/index.js';
-import { type Resource, resources, SimulatedKubeApi } from '../../src/kube/client/index.js';
 import type { Container, KubeObject, Pod } from '../../src/kube/index.js';
+import { type Resource, resources, SimulatedKubeApi } from '../../src/kube-client/index.js';
 import { createClusterKubelet } from '../../src/kubelet/cluster.js';
 import type { Kubelet } from '../../src/kubelet/index.js';
 import { filelessPodConfigs } from '../../src/runtime-manager/config/index.js';

@@ -1,7 +1,7 @@
 /** The lives of pods between an API server and a runtime, on simulated time: what the kubelet asks of each, and when. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { ApiError, resources } from '../../src/kube/client/index.js';
 import { configMirrorAnnotation, isMirrorPod } from '../../src/kube/index.js';
+import { ApiError, resources } from '../../src/kube-client/index.js';
 import { isReady, type Member, startMember } from './cluster-machine.js';
 import { endNodes, nodeName, second } from './node.js';
 import { staticName, staticPod } from './pods.js';

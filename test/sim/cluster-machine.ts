@@ -1,8 +1,8 @@
 /** A machine and an API server that outlive kubelets, and a whole kubelet between them that can die at any call of either. */
 import { settle } from '../../src/async/index.js';
 import { SimulatedMachine } from '../../src/host/index.js';
-import { resources, SimulatedKubeApi } from '../../src/kube/client/index.js';
 import type { ConfigMap, Pod } from '../../src/kube/index.js';
+import { resources, SimulatedKubeApi } from '../../src/kube-client/index.js';
 import { createClusterKubelet } from '../../src/kubelet/cluster.js';
 import { ApiLine } from './api-line.js';
 import { Machine } from './machine.js';

@@ -1,5 +1,5 @@
 /** Objects as kubectl prints them: `-o json`, `-o yaml` and `-o name`. */
-import type { Pod } from '../../kube/types.js';
+import type { Pod } from '../../kube/types/index.js';
 
 export const outputFormats = ['json', 'yaml', 'name', 'wide'] as const;
 export type OutputFormat = (typeof outputFormats)[number];

@@ -1,5 +1,5 @@
 /** The table of `nodelet get pods`. */
-import type { Pod } from '../../kube/types.js';
+import type { Pod } from '../../kube/types/index.js';
 import { podRow } from '../pod-row.js';
 
 export interface PodTableOptions {

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { type Clock, errorText, isCancelled, jitter, sleep } from '../../async/index.js';
 import { type HostFiles, isHostError, isMissing, readWholeFile, replaceFile } from '../../host/index.js';
-import { type ClusterAccess, generateKeyPem, type KubeApi, type PemSource } from '../../kube/client/index.js';
+import { type ClusterAccess, generateKeyPem, type KubeApi, type PemSource } from '../../kube-client/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { kubeconfigText } from './kubeconfig-file.js';
 import { chainOf, isPrivateKey } from './pair.js';

@@ -7,7 +7,7 @@ import {
   credentialsOf,
   type KubeApi,
   loadKubeconfig,
-} from '../../kube/client/index.js';
+} from '../../kube-client/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import {
   type BootstrapOptions,

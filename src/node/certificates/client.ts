@@ -1,6 +1,6 @@
 /** The managed client certificate as credentials of API clients, and the watch over it. */
 import { type Clock, sleep } from '../../async/index.js';
-import { anonymous, type Credential, type Credentials } from '../../kube/client/index.js';
+import { anonymous, type Credential, type Credentials } from '../../kube-client/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { CertificateManager } from './manager.js';
 import type { CertificatePair } from './pair.js';

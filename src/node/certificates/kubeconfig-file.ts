@@ -1,5 +1,5 @@
 /** Writes the kubeconfig of a node that got its certificate by itself. */
-import type { ClusterEndpoint } from '../../kube/client/index.js';
+import type { ClusterEndpoint } from '../../kube-client/index.js';
 
 /** The text of the file, with certificate and key in one file that is replaced as they are. */
 export function kubeconfigText(endpoint: ClusterEndpoint, pemFile: string): string {

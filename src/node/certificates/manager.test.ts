@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { TaskGroup, VirtualClock } from '../../async/index.js';
 import { type HostCall, simulatedHost } from '../../host/index.js';
-import { ApiError, resources, SimulatedKubeApi } from '../../kube/client/index.js';
+import { ApiError, resources, SimulatedKubeApi } from '../../kube-client/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { ClientCertificateLost, managedCredentials, watchClientCertificate } from './client.js';
 import { CertificateManager, type CertificateManagerOptions } from './manager.js';

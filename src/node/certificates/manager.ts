@@ -9,8 +9,8 @@ import {
   throwIfCancelled,
   withTimeout,
 } from '../../async/index.js';
-import { generateKeyPem, isApiError, type KubeApi } from '../../kube/client/index.js';
 import { semanticEqual } from '../../kube/index.js';
+import { generateKeyPem, isApiError, type KubeApi } from '../../kube-client/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { type CertificatePair, type CertificateTemplate, certificatePair, satisfies } from './pair.js';
 import { type CertificatePurpose, signingRequest } from './request.js';

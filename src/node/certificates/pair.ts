@@ -1,8 +1,8 @@
 /** A certificate with its private key, and what of it decides its life. The key is secret: it goes into files only. */
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { type CertificateSubject, pairProblem, type SubjectAltNames } from '../../kube/client/index.js';
-import { pemBlocks } from '../../kube/client/x509/pem.js';
+import { type CertificateSubject, pairProblem, type SubjectAltNames } from '../../kube-client/index.js';
+import { pemBlocks } from '../../x509/pem.js';
 
 export interface CertificatePair {
   /** The chain, the own certificate first. */

@@ -1,6 +1,6 @@
 import { createPublicKey, X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { type CertificateSigningRequest, generateKeyPem } from '../../kube/client/index.js';
+import { type CertificateSigningRequest, generateKeyPem } from '../../kube-client/index.js';
 import { certificatePair, satisfies } from './pair.js';
 import {
   digestedName,

@@ -1,11 +1,11 @@
 /** What is asked of a cluster's signers, and what their answers mean. */
 import { createHash, createPublicKey } from 'node:crypto';
+import { goQuote } from '../../kube/index.js';
 import {
   type CertificateSigningRequest,
   type CertificateSubject,
   makeCertificateRequest,
-} from '../../kube/client/index.js';
-import { goQuote } from '../../kube/index.js';
+} from '../../kube-client/index.js';
 import { type CertificateTemplate, isRsaKey } from './pair.js';
 
 export const clientSigner = 'kubernetes.io/kube-apiserver-client-kubelet';

@@ -12,8 +12,8 @@ import {
   setAside,
   type UnusableFile,
 } from '../../host/index.js';
-import { generateKeyPem, makeCertificate } from '../../kube/client/index.js';
 import type { NodeAddress } from '../../kube/index.js';
+import { generateKeyPem, makeCertificate } from '../../kube-client/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { CertificateManager, type CertificateManagerOptions } from './manager.js';
 import { type CertificatePair, type CertificateTemplate, certificatePair, isPrivateKey } from './pair.js';

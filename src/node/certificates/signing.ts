@@ -7,7 +7,7 @@ import {
   isAlreadyExists,
   type KubeApi,
   resources,
-} from '../../kube/client/index.js';
+} from '../../kube-client/index.js';
 import { incompatibility, type RequestVerdict, verdictOf } from './request.js';
 
 /** Creates the request; one of the same name is taken for it if it asks for the same. */

@@ -7,7 +7,7 @@ import {
   makeCertificate,
   resources,
   type SimulatedKubeApi,
-} from '../../kube/client/index.js';
+} from '../../kube-client/index.js';
 import {
   bitString,
   type Der,
@@ -20,7 +20,7 @@ import {
   smallInteger,
   time,
   utf8String,
-} from '../../kube/client/x509/der.js';
+} from '../../x509/der.js';
 
 const authorityKey = generateKeyPem();
 const algorithm = sequence(oid('1.2.840.10045.4.3.2'));

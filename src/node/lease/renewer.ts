@@ -1,7 +1,7 @@
 /** Renews the node's lease, the heartbeat by which the cluster knows that the node is alive. */
 import { type Clock, errorText, isCancelled, jitter, Rest, sleep } from '../../async/index.js';
-import { isConflict, isNotFound, type KubeApi, resources } from '../../kube/client/index.js';
 import type { Lease, OwnerReference } from '../../kube/index.js';
+import { isConflict, isNotFound, type KubeApi, resources } from '../../kube-client/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { type LeaseSettings, leaseNamespace, leaseOwner, needsOwner, renewedLease } from './lease.js';
 

@@ -1,7 +1,7 @@
 /** Makes sure that the cluster has a node object of this kubelet, for as long as it takes. */
 import { type Clock, errorText, isCancelled, sleep } from '../../async/index.js';
-import { isAlreadyExists, isForbidden, type KubeApi, resources } from '../../kube/client/index.js';
 import type { Node } from '../../kube/index.js';
+import { isAlreadyExists, isForbidden, type KubeApi, resources } from '../../kube-client/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { nodeStatusPatch } from '../status/report.js';
 import { reconcileNode } from './reconcile.js';

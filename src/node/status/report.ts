@@ -1,5 +1,5 @@
 /** Decides whether a status is worth a report, and what the report says. */
-import { mergeSchemaOf, resources, strategicMergeDiff } from '../../kube/client/index.js';
+
 import {
   type Node,
   type NodeStatus,
@@ -7,6 +7,7 @@ import {
   semanticEqual,
   tryParseQuantity,
 } from '../../kube/index.js';
+import { mergeSchemaOf, resources, strategicMergeDiff } from '../../kube-client/index.js';
 
 /** The parts of the status that differ; heartbeats, the order of conditions and how amounts are written do not count. */
 export function changedParts(before: NodeStatus = {}, after: NodeStatus = {}): string[] {

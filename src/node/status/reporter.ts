@@ -1,7 +1,7 @@
 /** Keeps the node object of the cluster up to date: registers it first, then reports what changed or is due. */
 import { type Clock, errorText, isCancelled, jitter, sleep, throwIfCancelled } from '../../async/index.js';
-import { type KubeApi, resources } from '../../kube/client/index.js';
 import type { Node, NodeAddress } from '../../kube/index.js';
+import { type KubeApi, resources } from '../../kube-client/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { Registered } from '../registration/register.js';
 import { conditionOf } from './conditions.js';

@@ -1,6 +1,5 @@
 /** The volumes behind the claims of pods, as the API has them bound. */
 import { errorText, isCancelled } from '../../async/index.js';
-import { type KubeApi, resources } from '../../kube/client/index.js';
 import {
   bindingProblem,
   type ClaimReference,
@@ -12,6 +11,7 @@ import {
   type Volume,
   volumeGroup,
 } from '../../kube/index.js';
+import { type KubeApi, resources } from '../../kube-client/index.js';
 
 export class ApiClaims {
   readonly #api: KubeApi;

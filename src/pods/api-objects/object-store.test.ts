@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { settle, VirtualClock } from '../../async/index.js';
-import { ApiError, resources, SimulatedKubeApi } from '../../kube/client/index.js';
 import type { ConfigMap, Pod, Secret } from '../../kube/index.js';
+import { ApiError, resources, SimulatedKubeApi } from '../../kube-client/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { type ApiObjectChange, ApiObjectStore, type ChangeDetectionStrategy } from './object-store.js';
 

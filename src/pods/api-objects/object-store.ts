@@ -1,6 +1,5 @@
 /** The object store of a node in a cluster: ConfigMaps and Secrets of the API that registered pods refer to. */
 import { type Clock, sleep, TaskGroup } from '../../async/index.js';
-import { type KubeApi, type Resource, resources } from '../../kube/client/index.js';
 import {
   type ConfigMap,
   type KubeObject,
@@ -9,6 +8,7 @@ import {
   podReferences,
   type Secret,
 } from '../../kube/index.js';
+import { type KubeApi, type Resource, resources } from '../../kube-client/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { Registrations } from '../objects/registrations.js';
 import { CachedObject } from './cached-object.js';

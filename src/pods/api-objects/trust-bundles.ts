@@ -7,7 +7,7 @@ import {
   type KubeApi,
   type Resource,
   resources,
-} from '../../kube/client/index.js';
+} from '../../kube-client/index.js';
 import { type ClusterListOptions, informerOptions } from './cluster-lists.js';
 
 /** What a volume needs of a bundle. */

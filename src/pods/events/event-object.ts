@@ -1,7 +1,7 @@
 /** The Kubernetes event that an entry of the timeline stands for. */
 import { randomUUID } from 'node:crypto';
 import { type Event, formatTimestamp, type ObjectReference } from '../../kube/index.js';
-import { dnsSubdomain } from '../../kube/validation/names.js';
+import { dnsSubdomain } from '../../kube/manifests/validation/names.js';
 import type { Entry } from '../../timeline/index.js';
 
 const component = 'kubelet';

@@ -1,7 +1,7 @@
 /** Writes the timeline's events to the API, where the users of the cluster look for them. */
 import { Channel, type Clock, isCancelled, sleep } from '../../async/index.js';
-import { isAlreadyExists, isApiError, isNotFound, type KubeApi, resources } from '../../kube/client/index.js';
 import type { Pod } from '../../kube/index.js';
+import { isAlreadyExists, isApiError, isNotFound, type KubeApi, resources } from '../../kube-client/index.js';
 import type { Entry, Timeline } from '../../timeline/index.js';
 import { type Correlated, EventCorrelator } from './correlator.js';
 import { eventNames, eventOf } from './event-object.js';

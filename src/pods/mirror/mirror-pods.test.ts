@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { TaskGroup, VirtualClock } from '../../async/index.js';
-import { ApiError, resources, SimulatedKubeApi } from '../../kube/client/index.js';
 import {
   configHashAnnotation,
   configMirrorAnnotation,
@@ -8,6 +7,7 @@ import {
   type Node,
   type Pod,
 } from '../../kube/index.js';
+import { ApiError, resources, SimulatedKubeApi } from '../../kube-client/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { creationHindrance, mirrorStep } from './decisions.js';
 import { ApiMirrorPods } from './mirror-pods.js';

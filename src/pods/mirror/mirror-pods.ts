@@ -1,6 +1,5 @@
 /** Keeps the stand-ins of static pods in the API, so that users of the cluster see what runs here. */
 import { type Clock, isCancelled, sleep } from '../../async/index.js';
-import { isAlreadyExists, isConflict, isNotFound, type KubeApi, resources } from '../../kube/client/index.js';
 import {
   configHashAnnotation,
   configMirrorAnnotation,
@@ -10,6 +9,7 @@ import {
   parsePodFullName,
   podFullName,
 } from '../../kube/index.js';
+import { isAlreadyExists, isConflict, isNotFound, type KubeApi, resources } from '../../kube-client/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
 import { creationHindrance, mirrorOfStaticPod, mirrorStep } from './decisions.js';
 

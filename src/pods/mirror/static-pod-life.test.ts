@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { settle, TaskGroup, VirtualClock } from '../../async/index.js';
-import { Informer, resources, SimulatedKubeApi } from '../../kube/client/index.js';
 import {
   configHashAnnotation,
   configSourceAnnotation,
@@ -10,6 +9,7 @@ import {
   type Pod,
   type PodStatus,
 } from '../../kube/index.js';
+import { Informer, resources, SimulatedKubeApi } from '../../kube-client/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { PodManager } from '../desired/index.js';
 import { ApiStatusSync } from '../status/api-sync.js';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Channel, settle, TaskGroup, VirtualClock } from '../../async/index.js';
-import { ApiError, resources, SimulatedKubeApi } from '../../kube/client/index.js';
 import type { Pod } from '../../kube/index.js';
+import { ApiError, resources, SimulatedKubeApi } from '../../kube-client/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { type ConfigUpdate, PodConfig } from '../desired/index.js';
 import { ApiSource } from './api.js';

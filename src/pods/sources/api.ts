@@ -1,6 +1,7 @@
 /** The API source: the pods that are bound to this node, followed on the API server. */
-import { Informer, type KubeApi, resources } from '../../kube/client/index.js';
+
 import type { Pod } from '../../kube/index.js';
+import { Informer, type KubeApi, resources } from '../../kube-client/index.js';
 import { type PodSource, ProblemReports, type SourceContext } from './source.js';
 
 export interface ApiSourceOptions extends Pick<SourceContext, 'clock' | 'timeline' | 'deliver'> {

@@ -5,7 +5,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { rootCertificates } from 'node:tls';
 import { ByteReader, Cancelled, type Clock, TimedOut, withTimeout } from '../../async/index.js';
-import { strongClientTls } from '../../kube/client/tls-suites.js';
+import { strongClientTls } from '../../kube-client/tls-suites.js';
 
 export interface HttpGetOptions {
   readonly clock: Clock;

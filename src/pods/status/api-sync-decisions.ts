@@ -1,7 +1,7 @@
 /** The decisions of bringing statuses to the API: what is written, when, in which order, and in which form. */
 
-import { mergeSchemaOf, resources, strategicMergeDiff } from '../../kube/client/index.js';
 import { isStaticPod, isTerminalPhase, type Pod, type PodStatus, semanticEqual } from '../../kube/index.js';
+import { mergeSchemaOf, resources, strategicMergeDiff } from '../../kube-client/index.js';
 import { canBeDeletedFromApi } from './api-merge.js';
 import { hasTrueCondition } from './condition-list.js';
 import { statusEqual } from './equal.js';

@@ -1,7 +1,7 @@
 /** Writes one status to the API: from the copy at hand where that will do, from the API's own where it must. */
 import type { Clock } from '../../async/index.js';
-import { isConflict, isInvalid, isNotFound, type KubeApi, resources } from '../../kube/client/index.js';
 import { isMirrorPod, isStaticPod, type Pod, type PodStatus } from '../../kube/index.js';
+import { isConflict, isInvalid, isNotFound, type KubeApi, resources } from '../../kube-client/index.js';
 import { mergeForApi } from './api-merge.js';
 import { type StatusPatch, statusPatch } from './api-sync-decisions.js';
 import { statusEqual } from './equal.js';

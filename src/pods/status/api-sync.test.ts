@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { settle, TaskGroup, VirtualClock } from '../../async/index.js';
-import { ApiError, Informer, resources, SimulatedKubeApi } from '../../kube/client/index.js';
 import {
   configHashAnnotation,
   configMirrorAnnotation,
@@ -8,6 +7,7 @@ import {
   type Pod,
   type PodStatus,
 } from '../../kube/index.js';
+import { ApiError, Informer, resources, SimulatedKubeApi } from '../../kube-client/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { PodManager } from '../desired/index.js';
 import { ApiStatusSync } from './api-sync.js';

@@ -1,7 +1,7 @@
 /** Brings the node's pod statuses to the API and completes the deletion of pods that have ended. */
 import { isCancelled, jitter, sleep, TaskGroup, type Timer } from '../../async/index.js';
-import { isApiError } from '../../kube/client/index.js';
 import type { Pod } from '../../kube/index.js';
+import { isApiError } from '../../kube-client/index.js';
 import type { PodRef, Timeline } from '../../timeline/index.js';
 import { canBeDeletedFromApi } from './api-merge.js';
 import {

@@ -2,7 +2,7 @@
 import { closeSync, fstatSync, ftruncateSync, mkdirSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openToAppendSync } from '../../host/linux/append-file.js';
-import { formatNanoTimestamp } from '../../kube/go-format.js';
+import { formatNanoTimestamp } from '../../kube/values/go-format.js';
 import { LogLines } from './log-lines.js';
 
 /** Has room for the longest record. */

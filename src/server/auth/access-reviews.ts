@@ -1,7 +1,7 @@
 /** Asks the API server whether somebody may do something to this node, and remembers the answer for a while. */
 import type { Clock } from '../../async/index.js';
-import type { KubeApi, SubjectAccessReview } from '../../kube/client/index.js';
-import { resources } from '../../kube/client/resources.js';
+import type { KubeApi, SubjectAccessReview } from '../../kube-client/index.js';
+import { resources } from '../../kube-client/resources.js';
 import type { NodeAttributes } from './attributes.js';
 import { ExpiringCache } from './expiring-cache.js';
 import type { Identity } from './identity.js';

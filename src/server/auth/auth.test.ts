@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
-import { ApiError, ApiUnreachable } from '../../kube/client/api-error.js';
-import type { KubeApi, SubjectAccessReview, TokenReview } from '../../kube/client/index.js';
+import { ApiError, ApiUnreachable } from '../../kube-client/api-error.js';
+import type { KubeApi, SubjectAccessReview, TokenReview } from '../../kube-client/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { AccessReviews, reviewSpec } from './access-reviews.js';
 import { attributesOf } from './attributes.js';

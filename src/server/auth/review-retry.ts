@@ -1,6 +1,6 @@
 /** Reviews are asked for more than once only when the API server did not decide them. */
 import { type Clock, sleep } from '../../async/index.js';
-import { isApiError, isUnreachable } from '../../kube/client/api-error.js';
+import { isApiError, isUnreachable } from '../../kube-client/api-error.js';
 
 const attempts = 5;
 const firstWaitMs = 500;

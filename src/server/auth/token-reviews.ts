@@ -1,8 +1,8 @@
 /** Asks the API server whose token it is, once for all who show the same one within a while. */
 import { createHmac, randomBytes } from 'node:crypto';
 import { type Clock, withTimeout } from '../../async/index.js';
-import type { KubeApi, TokenReview } from '../../kube/client/index.js';
-import { resources } from '../../kube/client/resources.js';
+import type { KubeApi, TokenReview } from '../../kube-client/index.js';
+import { resources } from '../../kube-client/resources.js';
 import { ExpiringCache } from './expiring-cache.js';
 import type { Identity } from './identity.js';
 import { askForReview } from './review-retry.js';

@@ -6,11 +6,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import path from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  type CertificateOptions,
-  generateKeyPem,
-  makeCertificate,
-} from '../../kube/client/x509/certificate.js';
+import { type CertificateOptions, generateKeyPem, makeCertificate } from '../../x509/certificate.js';
 import type { ServingCertificate } from '../tls/secure-serving.js';
 import { alice, authority, call, type MainServer, otherAuthority, startMain } from './test-main.js';
 

@@ -1,7 +1,7 @@
 /** What the main port needs of the kubelet and of whoever starts it. */
 import type { FeatureGates, KubeletConfiguration } from '../../config/index.js';
 import type { CriRuntime } from '../../cri/index.js';
-import type { KubeApi } from '../../kube/client/index.js';
+import type { KubeApi } from '../../kube-client/index.js';
 import type { Registry } from '../../metrics/index.js';
 import type { ApiKubelet } from '../api/index.js';
 import type { ServerKubelet } from '../contracts.js';

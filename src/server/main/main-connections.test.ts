@@ -4,7 +4,7 @@ import { connect as connectTcp } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { KubeApi } from '../../kube/client/index.js';
+import type { KubeApi } from '../../kube-client/index.js';
 import { alice, authority, call, type MainServer, startMain, testApi } from './test-main.js';
 
 const connections = 6;

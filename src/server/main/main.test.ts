@@ -5,8 +5,8 @@ import path from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { CheckpointContainerResponse, unimplementedCriRuntime } from '../../cri/index.js';
-import { ApiError } from '../../kube/client/api-error.js';
-import type { KubeApi } from '../../kube/client/index.js';
+import { ApiError } from '../../kube-client/api-error.js';
+import type { KubeApi } from '../../kube-client/index.js';
 import type { ServingCertificate } from '../tls/secure-serving.js';
 import {
   alice,

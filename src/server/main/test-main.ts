@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { baselineConfiguration, type KubeletConfiguration, resolveFeatureGates } from '../../config/index.js';
 import { unimplementedCriRuntime } from '../../cri/index.js';
-import type { KubeApi, SubjectAccessReview, TokenReview } from '../../kube/client/index.js';
+import type { KubeApi, SubjectAccessReview, TokenReview } from '../../kube-client/index.js';
 import { Registry } from '../../metrics/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { testKubelet } from '../api/test-kubelet.js';

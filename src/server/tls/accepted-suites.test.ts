@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, getCiphers, type SecureVersion, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
-import { generateKeyPem, makeCertificate } from '../../kube/client/x509/certificate.js';
 import { Timeline } from '../../timeline/index.js';
+import { generateKeyPem, makeCertificate } from '../../x509/certificate.js';
 import { secureServing } from './secure-serving.js';
 import { type TlsConfiguration, tlsSettings } from './settings.js';
 

@@ -1,6 +1,6 @@
 /** The authorities that clients' certificates may come from, read from PEM. */
 import { X509Certificate } from 'node:crypto';
-import { pemBlocks } from '../../kube/client/x509/pem.js';
+import { pemBlocks } from '../../x509/pem.js';
 
 export interface CaBundle {
   readonly pem: string;

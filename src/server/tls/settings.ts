@@ -1,6 +1,6 @@
 /** The TLS settings of a configuration in the words of the TLS library. */
 import { createSecureContext, getCiphers, type SecureVersion } from 'node:tls';
-import { tls12Suites, tls13Suites } from '../../kube/client/tls-suites.js';
+import { tls12Suites, tls13Suites } from '../../kube-client/tls-suites.js';
 
 export interface TlsConfiguration {
   readonly tlsMinVersion: string;

@@ -1,12 +1,13 @@
 /** Asks the API for service account tokens. */
+
+import { parseTimestamp } from '../../kube/index.js';
 import {
   isApiError,
   isNotFound,
   type KubeApi,
   subresources,
   type TokenRequest,
-} from '../../kube/client/index.js';
-import { parseTimestamp } from '../../kube/index.js';
+} from '../../kube-client/index.js';
 import { noTokenEndpoint, type RequestToken } from './service-account-tokens.js';
 
 /** Nothing of a token is ever recorded; errors carry only what the server said about the request. */

@@ -1,6 +1,6 @@
 /** Certificates as PEM text, in one form and each once. */
 import { createHash } from 'node:crypto';
-import { pemBlocks } from '../../kube/client/x509/pem.js';
+import { pemBlocks } from '../../x509/pem.js';
 
 const lineLength = 64;
 

@@ -1,0 +1,262 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { TLSSocket } from 'node:tls';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../async/index.js';
+import { generateKeyPem, makeCertificate } from '../x509/certificate.js';
+import { ApiUnreachable } from './api-error.js';
+import { connectKubeApi, type KubeConnection } from './connect.js';
+import { credentialsOf } from './credentials.js';
+import type { ClusterAccess, ExecPlugin, UserAccess } from './kubeconfig.js';
+
+const hour = 3_600_000;
+const authority = { subject: { commonName: 'ca' }, keyPem: generateKeyPem() };
+const lifetime = { notBeforeMs: Date.now() - hour, notAfterMs: Date.now() + hour };
+const authorityPem = makeCertificate({ ...authority, ...lifetime, isAuthority: true });
+function issue(commonName: string, server = false): { certificatePem: string; keyPem: string } {
+  const keyPem = generateKeyPem();
+  const names = server ? { names: { dnsNames: ['kube.test'], ipAddresses: ['127.0.0.1'] } } : {};
+  const usages = [server ? ('serverAuth' as const) : ('clientAuth' as const)];
+  const certificatePem = makeCertificate({
+    subject: { commonName },
+    keyPem,
+    issuer: authority,
+    ...lifetime,
+    usages,
+    ...names,
+  });
+  return { certificatePem, keyPem };
+}
+
+let dir: string;
+let clock: VirtualClock;
+let problems: string[];
+beforeEach(() => {
+  dir = mkdtempSync(path.join(tmpdir(), 'nodelet-credentials-'));
+  clock = new VirtualClock();
+  problems = [];
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+const file = (name: string, text: string): string => {
+  writeFileSync(path.join(dir, name), text);
+  return path.join(dir, name);
+};
+const accessOf = (
+  user: Partial<UserAccess>,
+  endpoint: Partial<ClusterAccess['endpoint']> = {},
+): ClusterAccess => ({
+  endpoint: {
+    server: new URL('https://127.0.0.1:1'),
+    certificateAuthority: { kind: 'data', pem: authorityPem },
+    insecureSkipTlsVerify: false,
+    tlsServerName: undefined,
+    ...endpoint,
+  },
+  user: { clientCertificate: undefined, bearer: undefined, ...user },
+  namespace: 'default',
+});
+const credentials = (user: Partial<UserAccess>) =>
+  credentialsOf({ clock, access: accessOf(user), onProblem: (message) => void problems.push(message) });
+
+describe('a token file', () => {
+  it('is read again after a minute, or when the token was refused', async () => {
+    const found = credentials({ bearer: { kind: 'file', path: file('token', 'one\n') } });
+    expect(await found.current()).toEqual({ bearerToken: 'one' });
+    file('token', 'second');
+    expect(await found.current()).toEqual({ bearerToken: 'one' });
+    await clock.advance(60_000);
+    const second = await found.current();
+    expect(second).toEqual({ bearerToken: 'second' });
+    file('token', 'the third');
+    found.refused(second);
+    expect(await found.current()).toEqual({ bearerToken: 'the third' });
+  });
+  it('that is gone or empty leaves the last token in use', async () => {
+    const found = credentials({ bearer: { kind: 'file', path: file('token', 'one') } });
+    await found.current();
+    for (const text of ['', undefined]) {
+      if (text === undefined) rmSync(path.join(dir, 'token'));
+      else file('token', text);
+      await clock.advance(60_000);
+      expect(await found.current()).toEqual({ bearerToken: 'one' });
+    }
+    expect(problems).toHaveLength(2);
+    expect(problems[0]).toContain('holds no token; what was read before stays in use');
+  });
+  it('that never was says which file', async () => {
+    const found = credentials({ bearer: { kind: 'file', path: path.join(dir, 'nosuch') } });
+    await expect(found.current()).rejects.toThrow(path.join(dir, 'nosuch'));
+  });
+});
+
+describe('a certificate', () => {
+  it('is taken anew when both its files fit again', async () => {
+    const [old, next] = [issue('old'), issue('new')];
+    const found = credentials({
+      clientCertificate: {
+        certificate: { kind: 'file', path: file('crt', old.certificatePem) },
+        key: { kind: 'file', path: file('key', old.keyPem) },
+      },
+    });
+    const first = await found.current();
+    expect(await found.current()).toBe(first);
+    file('crt', next.certificatePem);
+    await clock.advance(10_000);
+    expect(await found.current()).toBe(first);
+    expect(problems).toEqual([expect.stringContaining('the key is not that of the certificate')]);
+    file('key', next.keyPem);
+    await clock.advance(10_000);
+    expect((await found.current()).clientCertificate).toEqual(next);
+  });
+  it('with a wrong key from the start is an error', async () => {
+    const [one, other] = [issue('one'), issue('other')];
+    const found = credentials({
+      clientCertificate: {
+        certificate: { kind: 'data', pem: one.certificatePem },
+        key: { kind: 'data', pem: other.keyPem },
+      },
+    });
+    await expect(found.current()).rejects.toThrow('the key is not that of the certificate');
+  });
+});
+
+describe('a plugin', () => {
+  const plugin = (script: string, more: Partial<ExecPlugin> = {}): UserAccess['bearer'] => {
+    const command = file('plugin', `#!/bin/sh\necho run >> "${dir}/runs"\n${script}`);
+    chmodSync(command, 0o755);
+    const defaults = {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      args: ['a'],
+      env: [{ name: 'X', value: 'y' }],
+      installHint: undefined,
+    };
+    return { kind: 'exec', plugin: { command, provideClusterInfo: false, ...defaults, ...more } };
+  };
+  const printing = (status: object): string =>
+    `cat <<'E'\n${JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status })}\nE`;
+  const runs = (): number => readFileSync(path.join(dir, 'runs'), 'utf8').trim().split('\n').length;
+
+  it('is run once for all who ask, and again when its answer expires or is refused', async () => {
+    const expirationTimestamp = new Date(clock.now() + 60_000).toISOString();
+    const found = credentials({ bearer: plugin(printing({ token: 't', expirationTimestamp })) });
+    const [one, two] = await Promise.all([found.current(), found.current()]);
+    expect([one, two]).toEqual([{ bearerToken: 't' }, { bearerToken: 't' }]);
+    await found.current();
+    expect(runs()).toBe(1);
+    found.refused(one!);
+    await found.current();
+    expect(runs()).toBe(2);
+    await clock.advance(61_000);
+    await found.current();
+    expect(runs()).toBe(3);
+  });
+  it('is told where it is asked from, with its arguments and environment', async () => {
+    const script = `printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s %s"}}' "$1" "$X"; echo "$KUBERNETES_EXEC_INFO" > "${dir}/info"`;
+    const found = credentials({ bearer: plugin(script, { provideClusterInfo: true }) });
+    expect(await found.current()).toEqual({ bearerToken: 'a y' });
+    expect(JSON.parse(readFileSync(path.join(dir, 'info'), 'utf8'))).toEqual({
+      apiVersion: 'client.authentication.k8s.io/v1',
+      kind: 'ExecCredential',
+      spec: {
+        interactive: false,
+        cluster: {
+          server: 'https://127.0.0.1:1',
+          'certificate-authority-data': Buffer.from(authorityPem).toString('base64'),
+        },
+      },
+    });
+  });
+  it.each([
+    ['fails', 'echo secret; exit 3', /failed with exit code 3$/],
+    ['prints no JSON', 'echo secret', /is no JSON/],
+    ['prints something else', `echo '{"kind":"Pod"}'`, /is no ExecCredential/],
+    ['prints nothing of use', printing({}), /has neither a token nor a certificate/],
+  ])('that %s is an error that repeats nothing it said', async (_, script, message) => {
+    const failure: unknown = await credentials({ bearer: plugin(script) })
+      .current()
+      .catch((error: unknown) => error);
+    expect(String(failure)).toMatch(message);
+    expect(String(failure)).not.toContain('secret');
+  });
+  it('that is not there is named, with its hint', async () => {
+    const bearer = plugin('', { command: '/nosuch/plugin', installHint: 'install it so' });
+    await expect(credentials({ bearer }).current()).rejects.toThrow(
+      'executable /nosuch/plugin not found\ninstall it so',
+    );
+  });
+});
+
+describe('over TLS', () => {
+  let server: Server;
+  let connection: KubeConnection | undefined;
+  const peers: string[] = [];
+  beforeEach(async () => {
+    const { certificatePem, keyPem } = issue('server', true);
+    peers.length = 0;
+    server = createServer(
+      { cert: certificatePem, key: keyPem, ca: authorityPem, requestCert: true, rejectUnauthorized: false },
+      (request, response) => {
+        const peer = (request.socket as TLSSocket).getPeerCertificate().subject?.CN ?? 'nobody';
+        peers.push(Array.isArray(peer) ? peer.join() : peer);
+        response.end('ok');
+      },
+    );
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  });
+  afterEach(async () => {
+    connection?.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const connect = (
+    user: Partial<UserAccess>,
+    endpoint: Partial<ClusterAccess['endpoint']> = {},
+  ): KubeConnection => {
+    const { port } = server.address() as AddressInfo;
+    const access = accessOf(user, { server: new URL(`https://127.0.0.1:${port}`), ...endpoint });
+    connection = connectKubeApi({ clock, access, userAgent: 'test' });
+    return connection;
+  };
+
+  it('a new certificate is used on new connections', async () => {
+    const [old, next] = [issue('old'), issue('new')];
+    const files = {
+      certificate: { kind: 'file' as const, path: file('crt', old.certificatePem) },
+      key: { kind: 'file' as const, path: file('key', old.keyPem) },
+    };
+    const api = connect({ clientCertificate: files }).client();
+    await api.getText('/a');
+    await api.getText('/b');
+    file('crt', next.certificatePem);
+    file('key', next.keyPem);
+    await clock.advance(10_000);
+    await api.getText('/c');
+    expect(peers).toEqual(['old', 'old', 'new']);
+  });
+  it('a server of another authority is not talked to', async () => {
+    const other = makeCertificate({
+      subject: { commonName: 'other' },
+      keyPem: generateKeyPem(),
+      ...lifetime,
+      isAuthority: true,
+    });
+    const api = connect({}, { certificateAuthority: { kind: 'data', pem: other } }).client();
+    await expect(api.getText('/')).rejects.toMatchObject({ name: 'ApiUnreachable', unanswered: 'not-sent' });
+    expect(peers).toEqual([]);
+  });
+  it('the name of the server may be another than its address, and must be right', async () => {
+    expect(await connect({}, { tlsServerName: 'kube.test' }).client().getText('/')).toBe('ok');
+    connection?.close();
+    await expect(connect({}, { tlsServerName: 'wrong.test' }).client().getText('/')).rejects.toBeInstanceOf(
+      ApiUnreachable,
+    );
+  });
+  it('nothing is verified when that is wanted', async () => {
+    const api = connect({}, { certificateAuthority: undefined, insecureSkipTlsVerify: true }).client();
+    expect(await api.getText('/')).toBe('ok');
+  });
+});

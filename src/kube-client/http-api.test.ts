@@ -1,0 +1,333 @@
+/** The HTTP side against servers that misbehave; what a well-behaved one does is in the contract. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Cancelled, systemClock } from '../async/index.js';
+import type { ConfigMap } from '../kube/types/index.js';
+import { ApiError, ApiUnreachable } from './api-error.js';
+import { connectKubeApi, type KubeConnection } from './connect.js';
+import type { Credentials } from './credentials.js';
+import type { RequestInfo } from './http-api.js';
+import type { KubeApi, WatchEvent } from './port.js';
+import { resources } from './resources.js';
+
+type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void;
+
+let server: Server;
+let handler: Handler;
+let requests: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[];
+let connections: Set<Socket>;
+let connection: KubeConnection;
+let api: KubeApi;
+let seen: string[];
+
+const ref = { namespace: 'n', name: 'a' };
+const get = (options = {}) => api.get(resources.configMaps, ref, options);
+const answer = (response: ServerResponse, code: number, body: unknown, headers = {}): void => {
+  response.writeHead(code, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify(body));
+};
+const found: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'n' } };
+
+function connect(credentials?: Credentials): void {
+  const { port } = server.address() as AddressInfo;
+  connection = connectKubeApi({
+    clock: systemClock,
+    userAgent: 'test/1',
+    access: {
+      endpoint: {
+        server: new URL(`http://127.0.0.1:${port}/base/`),
+        certificateAuthority: undefined,
+        insecureSkipTlsVerify: false,
+        tlsServerName: undefined,
+      },
+      user: { clientCertificate: undefined, bearer: { kind: 'token', token: 'secret' } },
+      namespace: 'default',
+    },
+    ...(credentials === undefined ? {} : { credentials }),
+    observer: {
+      started: (info) => void seen.push(`start ${label(info)}`),
+      finished: (info, { code }) => void seen.push(`end ${label(info)} ${code ?? 'no answer'}`),
+    },
+  });
+  api = connection.client();
+}
+const label = ({ method, resource, watch }: RequestInfo): string => `${watch ? 'WATCH' : method} ${resource}`;
+
+beforeEach(async () => {
+  requests = [];
+  seen = [];
+  connections = new Set();
+  handler = (_, response) => answer(response, 200, found);
+  server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('error', () => undefined);
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString();
+      requests.push({ method: request.method!, url: request.url!, headers: request.headers, body });
+      handler(request, response, body);
+    });
+  });
+  server.on('connection', (socket) => {
+    connections.add(socket);
+    socket.on('close', () => connections.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  connect();
+});
+afterEach(async () => {
+  connection.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+describe('requests', () => {
+  it('carry who and what, below the path of the server', async () => {
+    await get();
+    expect(requests[0]).toMatchObject({ method: 'GET', url: '/base/api/v1/namespaces/n/configmaps/a' });
+    expect(requests[0]?.headers).toMatchObject({
+      authorization: 'Bearer secret',
+      'user-agent': 'test/1',
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+    });
+    expect(seen).toEqual(['start GET configmaps', 'end GET configmaps 200']);
+  });
+  it.each([
+    ['merge', 'application/merge-patch+json'],
+    ['strategic', 'application/strategic-merge-patch+json'],
+    ['json', 'application/json-patch+json'],
+  ] as const)('a %s patch says what it is', async (type, contentType) => {
+    await api.patch(
+      resources.pods,
+      ref,
+      { type, body: [] },
+      { subresource: 'status', fieldManager: 'kubelet' },
+    );
+    expect(requests[0]).toMatchObject({
+      method: 'PATCH',
+      url: '/base/api/v1/namespaces/n/pods/a/status?fieldManager=kubelet',
+      headers: { 'content-type': contentType },
+    });
+  });
+  it('say what kind an object from a list is', async () => {
+    await api.update(resources.configMaps, { metadata: ref });
+    expect(JSON.parse(requests[0]!.body)).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap' });
+  });
+  it('one after another use one connection', async () => {
+    for (let n = 0; n < 5; n++) await get();
+    expect(connections.size).toBe(1);
+  });
+  it('at once stay below the limit of connections', async () => {
+    let most = 0;
+    handler = (_, response) => {
+      most = Math.max(most, connections.size);
+      setTimeout(() => answer(response, 200, found), 5);
+    };
+    await Promise.all(Array.from({ length: 60 }, () => get()));
+    expect(most).toBeLessThanOrEqual(24);
+  });
+});
+
+describe('refusals', () => {
+  it('become errors with the server’s words', async () => {
+    const details = { name: 'a', kind: 'configmaps' };
+    handler = (_, response) =>
+      answer(response, 404, {
+        kind: 'Status',
+        code: 404,
+        reason: 'NotFound',
+        message: 'configmaps "a" not found',
+        details,
+      });
+    const error: unknown = await get().catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({
+      code: 404,
+      reason: 'NotFound',
+      message: 'configmaps "a" not found',
+      details,
+    });
+  });
+  it('of somebody between us and the server too', async () => {
+    handler = (_, response) => void response.writeHead(502).end('<html>bad gateway</html>');
+    await expect(get()).rejects.toMatchObject({
+      code: 502,
+      message: 'the server answered 502: <html>bad gateway</html>',
+    });
+  });
+  it('with a time are tried again then', async () => {
+    handler = (_, response) =>
+      requests.length < 3 ? answer(response, 429, {}, { 'retry-after': '0' }) : answer(response, 200, found);
+    await get();
+    expect(requests).toHaveLength(3);
+  });
+  it('of credentials are tried once more with newer ones', async () => {
+    connection.close();
+    let token = 'old';
+    let held = { bearerToken: token };
+    connect({
+      current: async () => (held.bearerToken === token ? held : { bearerToken: token }),
+      refused: () => {
+        token = 'new';
+        held = { bearerToken: token };
+      },
+    });
+    handler = ({ headers }, response) =>
+      headers.authorization === 'Bearer new' ? answer(response, 200, found) : answer(response, 401, {});
+    await get();
+    expect(requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer old', 'Bearer new']);
+  });
+  it('of the same credentials are final', async () => {
+    handler = (_, response) => answer(response, 401, {});
+    await expect(get()).rejects.toMatchObject({ code: 401, reason: 'Unauthorized' });
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe('servers that do not answer', () => {
+  it('nobody listens: nothing was sent', async () => {
+    await new Promise((resolve) => server.close(resolve));
+    const error: unknown = await get().catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(ApiUnreachable);
+    expect(error).toMatchObject({ unanswered: 'not-sent' });
+    expect(String(error)).toContain('ECONNREFUSED');
+    server.listen(0, '127.0.0.1');
+  });
+  it('an answer that never comes ends with the time of the call', async () => {
+    handler = () => undefined;
+    await expect(get({ timeoutMs: 50 })).rejects.toMatchObject({
+      unanswered: 'unknown',
+      message: /no answer within 0.05 s/,
+    });
+    expect(seen.at(-1)).toBe('end GET configmaps no answer');
+  });
+  it('an answer that never ends too', async () => {
+    handler = (_, response) => void response.writeHead(200).write('{');
+    await expect(get({ timeoutMs: 50 })).rejects.toThrow('no answer within');
+  });
+  it('a connection cut in the answer leaves it unknown what was done', async () => {
+    handler = (request, response) => {
+      response.writeHead(200, { 'content-length': '100' }).write('{"half":');
+      setTimeout(() => request.socket.destroy(), 20);
+    };
+    await expect(api.create(resources.configMaps, found)).rejects.toMatchObject({ unanswered: 'unknown' });
+  });
+  it('a read on a connection that the server had closed meanwhile is sent again, a write is not', async () => {
+    await get();
+    const closeThen: Handler = (request, response) => {
+      if (requests.length === 2 || requests.length === 4) request.socket.destroy();
+      else answer(response, 200, found);
+    };
+    handler = closeThen;
+    await get();
+    expect(requests).toHaveLength(3);
+    await expect(api.create(resources.configMaps, found)).rejects.toBeInstanceOf(ApiUnreachable);
+    expect(requests).toHaveLength(4);
+  });
+  it('an abort ends the call at once', async () => {
+    handler = () => undefined;
+    const stop = new AbortController();
+    const call = get({ signal: stop.signal });
+    setTimeout(() => stop.abort(), 20);
+    await expect(call).rejects.toBeInstanceOf(Cancelled);
+  });
+  it('text that is no JSON is no answer', async () => {
+    handler = (_, response) => void response.writeHead(200).end('hello');
+    await expect(get()).rejects.toThrow('no JSON');
+  });
+});
+
+describe('watches', () => {
+  const line = (name: string, padding = 0): string =>
+    `${JSON.stringify({ type: 'ADDED', object: { metadata: { name }, data: { padding: 'x'.repeat(padding) } } })}\n`;
+  const watch = async (take = Number.POSITIVE_INFINITY): Promise<WatchEvent<ConfigMap>[]> => {
+    const events: WatchEvent<ConfigMap>[] = [];
+    for await (const event of api.watch(resources.configMaps, { resourceVersion: '5' })) {
+      events.push(event);
+      if (events.length >= take) break;
+    }
+    return events;
+  };
+  it('end when the server ends them', async () => {
+    handler = (_, response) => void response.writeHead(200).end(`${line('a')}${line('b')}`);
+    expect(await watch()).toHaveLength(2);
+    expect(requests[0]?.url).toBe('/base/api/v1/configmaps?watch=true&resourceVersion=5&timeoutSeconds=600');
+  });
+  it('close the connection when nobody wants more', async () => {
+    handler = (_, response) => void response.writeHead(200).write(line('a'));
+    await watch(1);
+    await expect.poll(() => connections.size).toBe(0);
+  });
+  it('that are refused say why', async () => {
+    handler = (_, response) =>
+      answer(response, 403, { kind: 'Status', code: 403, reason: 'Forbidden', message: 'no' });
+    await expect(watch()).rejects.toMatchObject({ code: 403, reason: 'Forbidden', message: 'no' });
+  });
+  it('that are cut fail', async () => {
+    handler = (request, response) => {
+      response.writeHead(200).write(line('a'));
+      setTimeout(() => request.socket.destroy(), 20);
+    };
+    await expect(watch()).rejects.toBeInstanceOf(ApiUnreachable);
+  });
+  it('are cut when the connections are given up, while calls end in peace', async () => {
+    let release = (): void => undefined;
+    handler = ({ url }, response) => {
+      if (url?.includes('watch=true')) response.writeHead(200).write(line('a'));
+      else release = () => answer(response, 200, found);
+    };
+    const call = get();
+    const watching = watch();
+    watching.catch(() => undefined);
+    await expect.poll(() => requests.length).toBe(2);
+    connection.resetConnections();
+    await expect(watching).rejects.toBeInstanceOf(ApiUnreachable);
+    release();
+    expect(await call).toEqual(found);
+    await expect.poll(() => connections.size).toBe(0);
+  });
+  it('are given up when they are silent while a call gets no answer, and not when they are not', async () => {
+    const bodies: ServerResponse[] = [];
+    handler = ({ url }, response) => {
+      if (!url?.includes('watch=true')) return;
+      response.writeHead(200).write(line('a'));
+      bodies.push(response);
+    };
+    const [silent, speaking] = [watch(), watch(3)];
+    silent.catch(() => undefined);
+    await expect.poll(() => bodies.length).toBe(2);
+    const unanswered = get({ timeoutMs: 300 });
+    unanswered.catch(() => undefined);
+    await expect.poll(() => requests.length).toBe(3);
+    bodies[1]?.write(line('b'));
+    await expect(unanswered).rejects.toThrow('no answer within 0.3 s');
+    await expect(silent).rejects.toBeInstanceOf(ApiUnreachable);
+    bodies[1]?.write(line('c'));
+    expect(await speaking).toHaveLength(3);
+  });
+  it('hold the server back while their reader is busy', async () => {
+    let written = 0;
+    handler = (_, response) => {
+      response.writeHead(200);
+      const write = (): void => {
+        while (written < 20_000) {
+          written++;
+          if (!response.write(line(`o${written}`, 8192))) {
+            response.once('drain', write);
+            return;
+          }
+        }
+        response.end();
+      };
+      write();
+    };
+    const events = api.watch(resources.configMaps)[Symbol.asyncIterator]();
+    await events.next();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    // 160 MB wait at the server, but for what the sockets hold.
+    expect(written).toBeLessThan(10_000);
+    await events.return?.();
+  });
+});

@@ -1,0 +1,284 @@
+/** The real side of the port: the Kubernetes API over HTTP. */
+import { type Clock, errorText, sleep } from '../async/index.js';
+import { parseJson } from '../kube/manifests/json-text.js';
+import type { KubeList, KubeObject } from '../kube/types/index.js';
+import { ApiUnreachable, apiErrorOf } from './api-error.js';
+import { apiClientLimits } from './limits.js';
+import type {
+  CallOptions,
+  CreateOptions,
+  DeleteOptions,
+  GetOptions,
+  KubeApi,
+  ListOptions,
+  ObjectRef,
+  Patch,
+  RequestPriority,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from './port.js';
+import { type RateLimiter, unlimited } from './rate-limiter.js';
+import { apiVersionOf, type PostedSubresource, type Resource } from './resources.js';
+import { collectionPath, defaultPriority, listQuery, objectPath, queryOf, watchQuery } from './rest-path.js';
+import { decideRetry, type RequestMethod, type RequestOutcome, readRetryAfter } from './retry-decision.js';
+import { type Answer, StaleConnection, type Transport, type TransportRequest } from './transport.js';
+import { parseWatchEvent, readLines } from './watch-stream.js';
+
+/** What is told of a request to those who count. */
+export interface RequestInfo {
+  readonly method: RequestMethod;
+  readonly host: string;
+  /** Plural of the resource, empty for a bare path. */
+  readonly resource: string;
+  readonly watch: boolean;
+}
+
+export interface RequestObserver {
+  /** The rate limit or the server's wish made it wait. */
+  waited?(info: RequestInfo, waitMs: number, why: 'rate-limit' | 'retry'): void;
+  started?(info: RequestInfo): void;
+  /** Once for each `started`; without a code there was no answer. */
+  finished?(
+    info: RequestInfo,
+    result: { readonly code: number | undefined; readonly durationMs: number },
+  ): void;
+}
+
+export interface HttpKubeApiOptions {
+  readonly clock: Clock;
+  readonly transport: Transport;
+  readonly limiter?: RateLimiter;
+  /** For calls that name none. */
+  readonly timeoutMs?: number;
+  readonly observer?: RequestObserver;
+}
+
+/** The server itself gives up after a minute; its answer should still reach us. */
+/** A server that forgot to end a watch. */
+const watchGraceMs = 30_000;
+const watchDefaultSeconds = 600;
+
+const patchTypes: Readonly<Record<Patch['type'], string>> = {
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  json: 'application/json-patch+json',
+};
+
+const metadataList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+
+interface Call extends TransportRequest {
+  readonly resource: string;
+  readonly priority: RequestPriority;
+}
+
+export class HttpKubeApi implements KubeApi {
+  readonly #options: HttpKubeApiOptions;
+  readonly #limiter: RateLimiter;
+
+  constructor(options: HttpKubeApiOptions) {
+    this.#options = options;
+    this.#limiter = options.limiter ?? unlimited;
+  }
+
+  get<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, options: GetOptions = {}): Promise<T> {
+    const query = queryOf({ resourceVersion: options.resourceVersion });
+    return this.#json(resource, 'GET', `${objectPath(resource, ref, options.subresource)}${query}`, options);
+  }
+
+  list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<KubeList<T>> {
+    const path = `${collectionPath(resource, options.namespace)}${listQuery(options)}`;
+    const accept = options.metadataOnly === true ? { accept: metadataList } : {};
+    return this.#json(resource, 'GET', path, { ...options, ...accept });
+  }
+
+  create<T extends KubeObject>(resource: Resource<T>, object: T, options: CreateOptions = {}): Promise<T> {
+    const path = collectionPath(resource, options.namespace ?? object.metadata.namespace);
+    const query = queryOf({ fieldManager: options.fieldManager });
+    return this.#json(resource, 'POST', `${path}${query}`, options, jsonBody(withKind(resource, object)));
+  }
+
+  update<T extends KubeObject>(resource: Resource<T>, object: T, options: WriteOptions = {}): Promise<T> {
+    const { name = '', namespace } = object.metadata;
+    const path = objectPath(resource, refOf(namespace, name), options.subresource);
+    const query = queryOf({ fieldManager: options.fieldManager });
+    return this.#json(resource, 'PUT', `${path}${query}`, options, jsonBody(withKind(resource, object)));
+  }
+
+  patch<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    patch: Patch,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    const query = queryOf({ fieldManager: options.fieldManager });
+    const path = `${objectPath(resource, ref, options.subresource)}${query}`;
+    const body = { contentType: patchTypes[patch.type], text: JSON.stringify(patch.body) };
+    return this.#json(resource, 'PATCH', path, options, body);
+  }
+
+  async delete<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    options: DeleteOptions = {},
+  ): Promise<T | undefined> {
+    const { gracePeriodSeconds, preconditions, propagationPolicy } = options;
+    const body = jsonBody({
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      gracePeriodSeconds,
+      preconditions,
+      propagationPolicy,
+    });
+    const answer: T = await this.#json(resource, 'DELETE', objectPath(resource, ref), options, body);
+    return answer.kind === 'Status' ? undefined : answer;
+  }
+
+  post<In, Out>(
+    subresource: PostedSubresource<In, Out>,
+    ref: ObjectRef,
+    body: In,
+    options: CallOptions = {},
+  ): Promise<Out> {
+    const typed = { apiVersion: apiVersionOf(subresource), kind: subresource.kind, ...body };
+    const path = objectPath(subresource.of, ref, subresource.name);
+    return this.#json(subresource.of, 'POST', path, options, jsonBody(typed));
+  }
+
+  async getText(path: string, options: CallOptions = {}): Promise<string> {
+    const call = { ...this.#callOf(options), method: 'GET' as const, path, resource: '', accept: '*/*' };
+    const answer = await this.#send(call);
+    return answer.text(apiClientLimits.errorBytes);
+  }
+
+  async *watch<T extends KubeObject>(
+    resource: Resource<T>,
+    options: WatchOptions = {},
+  ): AsyncGenerator<WatchEvent<T>, void, undefined> {
+    const timeoutSeconds = options.timeoutSeconds ?? watchDefaultSeconds;
+    const answer = await this.#send({
+      method: 'GET',
+      path: `${collectionPath(resource, options.namespace)}${watchQuery({ ...options, timeoutSeconds })}`,
+      resource: resource.plural,
+      timeoutMs: timeoutSeconds * 1000 + watchGraceMs,
+      signal: options.signal,
+      purpose: 'watch',
+      priority: 'normal',
+    });
+    try {
+      for await (const line of readLines(answer.body, apiClientLimits.watchLineBytes))
+        yield parseWatchEvent<T>(line);
+    } finally {
+      answer.close();
+    }
+  }
+
+  #callOf(options: CallOptions): Pick<Call, 'timeoutMs' | 'signal' | 'purpose' | 'priority'> {
+    return {
+      timeoutMs: options.timeoutMs ?? this.#options.timeoutMs ?? apiClientLimits.callMs,
+      signal: options.signal,
+      purpose: 'call',
+      priority: options.priority ?? 'normal',
+    };
+  }
+
+  async #json<Out>(
+    resource: Resource,
+    method: RequestMethod,
+    path: string,
+    options: CallOptions & Pick<WriteOptions, 'subresource'> & Pick<TransportRequest, 'accept'>,
+    body?: TransportRequest['body'],
+  ): Promise<Out> {
+    const answer = await this.#send({
+      ...this.#callOf(options),
+      priority: options.priority ?? defaultPriority(resource, options.subresource),
+      method,
+      path,
+      resource: resource.plural,
+      ...(options.accept === undefined ? {} : { accept: options.accept }),
+      ...(body === undefined ? {} : { body }),
+    });
+    const text = await answer.text(apiClientLimits.answerBytes);
+    try {
+      // The API's own answer to a request for this kind is trusted to be of this kind.
+      return parseJson(text) as Out;
+    } catch (error) {
+      throw new ApiUnreachable(`${method} ${path}: the answer ${errorText(error)}`, 'unknown', {
+        cause: error,
+      });
+    }
+  }
+
+  /** The answer of a request that succeeded, sent again as often as it makes sense; its body is not read. */
+  async #send(call: Call): Promise<Answer> {
+    for (let attempts = 1; ; attempts++) {
+      await this.#await('rate-limit', call, () => this.#limiter.acquire(call.priority, call.signal));
+      const result = await this.#attempt(call);
+      if (result.kind === 'answered') return result.answer;
+      const decision = decideRetry({ method: call.method, attempts, outcome: result.outcome });
+      if (!decision.retry) throw result.error;
+      if (decision.waitMs > 0) {
+        await this.#await('retry', call, () => sleep(this.#options.clock, decision.waitMs, call.signal));
+      }
+    }
+  }
+
+  async #await(why: 'rate-limit' | 'retry', call: Call, wait: () => Promise<void>): Promise<void> {
+    const startMs = this.#options.clock.monotonic();
+    await wait();
+    const waitMs = this.#options.clock.monotonic() - startMs;
+    this.#options.observer?.waited?.(this.#info(call), waitMs, why);
+  }
+
+  async #attempt(call: Call): Promise<Attempt> {
+    const { observer, clock, transport } = this.#options;
+    const info = this.#info(call);
+    const startMs = clock.monotonic();
+    const finished = (code: number | undefined): void =>
+      observer?.finished?.(info, { code, durationMs: clock.monotonic() - startMs });
+    observer?.started?.(info);
+    let answer: Answer;
+    try {
+      answer = await transport.send(call);
+    } catch (error) {
+      finished(undefined);
+      if (error instanceof StaleConnection)
+        return { kind: 'failed', error, outcome: { kind: 'stale-connection' } };
+      throw error;
+    }
+    finished(answer.code);
+    if (answer.code >= 200 && answer.code < 300) return { kind: 'answered', answer };
+    const retryAfterSeconds = readRetryAfter(answer.headers['retry-after']);
+    const error = apiErrorOf(answer.code, await answer.text(apiClientLimits.errorBytes), retryAfterSeconds);
+    if (answer.code === 401 && (await transport.renewedCredential(answer.credential, call.signal))) {
+      return { kind: 'failed', error, outcome: { kind: 'credentials-renewed' } };
+    }
+    return { kind: 'failed', error, outcome: { kind: 'refused', code: answer.code, retryAfterSeconds } };
+  }
+
+  #info(call: Call): RequestInfo {
+    return {
+      method: call.method,
+      host: this.#options.transport.host,
+      resource: call.resource,
+      watch: call.purpose === 'watch',
+    };
+  }
+}
+
+type Attempt =
+  | { readonly kind: 'answered'; readonly answer: Answer }
+  | { readonly kind: 'failed'; readonly error: Error; readonly outcome: RequestOutcome };
+
+function refOf(namespace: string | undefined, name: string): ObjectRef {
+  return namespace === undefined ? { name } : { namespace, name };
+}
+
+function jsonBody(value: unknown): { contentType: string; text: string } {
+  return { contentType: 'application/json', text: JSON.stringify(value) };
+}
+
+/** Objects out of lists do not say what they are, and the server wants to know. */
+function withKind<T extends KubeObject>(resource: Resource<T>, object: T): T {
+  return { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind };
+}

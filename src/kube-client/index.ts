@@ -1,0 +1,45 @@
+/** The Kubernetes API and those who speak it; apart from the objects, so that a node without an API never loads it. */
+
+export * from '../x509/certificate.js';
+export * from './api-error.js';
+export type * from './api-objects.js';
+export * from './connect.js';
+export {
+  anonymous,
+  type ClientCertificate,
+  type Credential,
+  type Credentials,
+  credentialsOf,
+  pairProblem,
+} from './credentials.js';
+export type { RequestInfo, RequestObserver } from './http-api.js';
+export * from './kubeconfig.js';
+export * from './late-rights.js';
+export { type MergeSchema, mergeSchemaOf } from './patches/merge-keys.js';
+export { strategicMergeDiff } from './patches/strategic-diff.js';
+export type * from './port.js';
+export { type RateLimiter, TokenBucket, unlimited } from './rate-limiter.js';
+export {
+  Informer,
+  type InformerOptions,
+  type InformerUpdate,
+  type ObjectCache,
+} from './reflector/informer.js';
+export {
+  type ObjectChange,
+  Reflector,
+  type ReflectorOptions,
+  type ReflectorSink,
+} from './reflector/reflector.js';
+export {
+  apiVersionOf,
+  type ObjectSubresource,
+  type PostedStatus,
+  type PostedSubresource,
+  qualifiedPlural,
+  type Resource,
+  resources,
+  subresources,
+} from './resources.js';
+export { SimulatedKubeApi, type SimulatedKubeApiOptions } from './sim/simulated-api.js';
+export { strongClientTls, tls12Suites, tls13Suites } from './tls-suites.js';

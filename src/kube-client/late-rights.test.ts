@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { settle, VirtualClock } from '../async/index.js';
+import { ApiError } from './api-error.js';
+import { withLateRights } from './late-rights.js';
+import { resources } from './resources.js';
+import { SimulatedKubeApi } from './sim/simulated-api.js';
+
+const forbidden = new ApiError({ code: 403, reason: 'Forbidden', message: 'no relationship found' });
+const missing = (kind: string): ApiError =>
+  new ApiError({ code: 404, message: `${kind} "a" not found`, details: { kind, name: 'a' } });
+const broken = new ApiError({ code: 500, message: 'no' });
+
+async function asked(refusals: number, error = forbidden) {
+  const clock = new VirtualClock();
+  const api = new SimulatedKubeApi({ clock });
+  await api.create(resources.configMaps, { metadata: { name: 'c', namespace: 'n' } });
+  api.faults.add({ verb: 'list', fault: { kind: 'refuse', error }, times: refusals });
+  const abort = new AbortController();
+  const outcome = { answer: '' };
+  const asking = withLateRights(api, clock)
+    .list(resources.configMaps, { namespace: 'n', signal: abort.signal })
+    .then(
+      ({ items }) => {
+        outcome.answer = `${items.length} at ${clock.monotonic()}`;
+      },
+      (reason: unknown) => {
+        outcome.answer = `${reason instanceof Error ? reason.message : reason} at ${clock.monotonic()}`;
+      },
+    );
+  await settle();
+  return {
+    clock,
+    abort,
+    asking,
+    outcome,
+    lists: () => api.calls.filter(({ verb }) => verb === 'list').length,
+  };
+}
+
+describe('withLateRights', () => {
+  it.each([
+    ['what is allowed is had at once', 0, forbidden, '1 at 0', 1],
+    ['what is allowed a moment later is had then', 2, forbidden, '1 at 150', 3],
+    ['what stays refused is refused within a second', 9, forbidden, 'no relationship found at 750', 5],
+    ["a pod that the server's copy does not have yet is waited for", 2, missing('pod'), '1 at 150', 3],
+    ['what the API itself does not have is not there', 1, missing('pods'), 'pods "a" not found at 0', 1],
+    ['another refusal is one', 1, broken, 'no at 0', 1],
+  ])('%s', async (_rule, refusals, error, answer, lists) => {
+    const test = await asked(refusals, error);
+    const startMs = test.clock.monotonic();
+    await test.clock.advance(1000);
+    await test.asking;
+    expect(startMs).toBe(0);
+    expect(test.outcome.answer).toBe(answer);
+    expect(test.lists()).toBe(lists);
+  });
+  it('nobody waits for an answer that is not wanted any more', async () => {
+    const test = await asked(9);
+    test.abort.abort();
+    await test.asking;
+    expect(test.outcome.answer).toContain('canceled');
+    expect(test.clock.pendingTimers).toBe(0);
+  });
+});

@@ -1,0 +1,123 @@
+/** The port to the Kubernetes API: what a node asks of it, typed by resource, whoever answers. */
+import type { KubeList, KubeObject } from '../kube/types/index.js';
+import type { ApiError } from './api-error.js';
+import type { ObjectSubresource, PostedSubresource, Resource } from './resources.js';
+
+/** Requests of a more urgent class pass those that wait for the rate limit. */
+export type RequestPriority = 'urgent' | 'normal' | 'background';
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  /** From the moment the rate limit lets it pass to the whole answer. Default: the client's own limit. */
+  readonly timeoutMs?: number;
+  /** Default: `urgent` for leases and the status of nodes and pods, `normal` otherwise. */
+  readonly priority?: RequestPriority;
+}
+
+export interface ObjectRef {
+  /** Left out for objects that are in no namespace. */
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+export interface GetOptions extends CallOptions {
+  /** `0` takes what the server's cache has; left out, the answer is the newest. */
+  readonly resourceVersion?: string;
+  readonly subresource?: ObjectSubresource;
+}
+
+export interface Selection {
+  /** Left out for all namespaces. */
+  readonly namespace?: string;
+  readonly fieldSelector?: string;
+  readonly labelSelector?: string;
+}
+
+export interface ListOptions extends CallOptions, Selection {
+  /** The objects come without anything but their metadata. */
+  readonly metadataOnly?: boolean;
+  readonly resourceVersion?: string;
+  readonly limit?: number;
+  readonly continue?: string;
+}
+
+export interface WriteOptions extends CallOptions {
+  readonly subresource?: ObjectSubresource;
+  readonly fieldManager?: string;
+}
+
+export interface CreateOptions extends CallOptions {
+  /** Default: that of the object. */
+  readonly namespace?: string;
+  readonly fieldManager?: string;
+}
+
+export type Patch =
+  | { readonly type: 'merge'; readonly body: unknown }
+  | { readonly type: 'strategic'; readonly body: unknown }
+  | { readonly type: 'json'; readonly body: readonly JsonPatchOperation[] };
+
+export type JsonPatchOperation =
+  | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string }
+  | { readonly op: 'move' | 'copy'; readonly path: string; readonly from: string };
+
+export interface DeleteOptions extends CallOptions {
+  /** Default: that of the object. */
+  readonly gracePeriodSeconds?: number;
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
+}
+
+export interface WatchOptions extends Selection {
+  readonly signal?: AbortSignal;
+  /** Events after this version. Left out or `0`: first an ADDED for each object that is there. */
+  readonly resourceVersion?: string;
+  /** The server ends the watch after this time. */
+  readonly timeoutSeconds?: number;
+  readonly allowBookmarks?: boolean;
+}
+
+export type WatchEvent<T> =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
+  /** Everything up to this version has been told. */
+  | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
+  /** The watch is over; 410 means that the version is too old to go on from. */
+  | { readonly type: 'ERROR'; readonly error: ApiError };
+
+/**
+ * Every call rejects with `ApiError` when the server refused, with `ApiUnreachable` when no (whole) answer came, and
+ * with `Cancelled` when its signal was aborted.
+ */
+export interface KubeApi {
+  get<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, options?: GetOptions): Promise<T>;
+  list<T extends KubeObject>(resource: Resource<T>, options?: ListOptions): Promise<KubeList<T>>;
+  create<T extends KubeObject>(
+    resource: Resource<T>,
+    object: NoInfer<T>,
+    options?: CreateOptions,
+  ): Promise<T>;
+  update<T extends KubeObject>(resource: Resource<T>, object: NoInfer<T>, options?: WriteOptions): Promise<T>;
+  patch<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<T>;
+  /** The object as it was when it went, or as it is while its deletion waits; undefined when the server says neither. */
+  delete<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    options?: DeleteOptions,
+  ): Promise<T | undefined>;
+  post<In, Out>(
+    subresource: PostedSubresource<In, Out>,
+    ref: ObjectRef,
+    body: NoInfer<In>,
+    options?: CallOptions,
+  ): Promise<Out>;
+  /** Ends without an error when the server ends it; leaving the loop closes the connection. */
+  watch<T extends KubeObject>(resource: Resource<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
+  /** The text at a path such as `/healthz`. */
+  getText(path: string, options?: CallOptions): Promise<string>;
+}

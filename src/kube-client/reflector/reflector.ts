@@ -1,0 +1,211 @@
+/** Follows all objects of a selection: a list, then a watch from there on, whatever happens to the connection. */
+import { type Clock, isCancelled, sleep, throwIfCancelled } from '../../async/index.js';
+import type { KubeObject } from '../../kube/types/index.js';
+import type { KubeApi, Selection } from '../port.js';
+import type { Resource } from '../resources.js';
+import { type BackoffState, failureOf, nextBackoff, nextStep, type ReflectorOutcome } from './decision.js';
+
+export interface ObjectChange<T> {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly object: T;
+}
+
+/** Who is told. Nothing more is read from the server until it returns. */
+export interface ReflectorSink<T> {
+  /** All objects there are. */
+  replace(objects: readonly T[]): void | Promise<void>;
+  change(change: ObjectChange<T>): void | Promise<void>;
+}
+
+export interface ReflectorOptions<T extends KubeObject> extends Selection {
+  readonly api: KubeApi;
+  readonly resource: Resource<T>;
+  readonly clock: Clock;
+  readonly sink: ReflectorSink<T>;
+  readonly random?: () => number;
+  /** Told of each failure, and with what it goes on. */
+  readonly onProblem?: (error: unknown, then: string) => void;
+  /** Told when a list or watch works again after failures. */
+  readonly onRecovered?: () => void;
+}
+
+const pageSize = 500;
+const shortestWatchSeconds = 300;
+
+export class Reflector<T extends KubeObject> {
+  readonly #options: ReflectorOptions<T>;
+  /** The last version told. */
+  #seen: string | undefined;
+  /** Which objects were told of, and in which version: what a check compares. */
+  #known = new Map<string, string>();
+  #listed = false;
+  #failing = false;
+  #backoff: BackoffState | undefined;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+  }
+
+  /** Whether the first list has been handed over. */
+  get hasSynced(): boolean {
+    return this.#listed;
+  }
+
+  get resourceVersion(): string | undefined {
+    return this.#seen;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random = Math.random } = this.#options;
+    let outcome: ReflectorOutcome = { kind: 'started' };
+    for (;;) {
+      const step = nextStep(outcome, this.#seen);
+      if (step.wait === 'back-off') {
+        const { state, waitMs } = nextBackoff(this.#backoff, clock.monotonic(), random());
+        this.#backoff = state;
+        await sleep(clock, waitMs, signal);
+      }
+      throwIfCancelled(signal);
+      switch (step.do) {
+        case 'list':
+          outcome = await this.#list(step.resourceVersion, signal);
+          break;
+        case 'watch':
+          outcome = await this.#watch(step.resourceVersion, signal);
+          break;
+        case 'check':
+          outcome = await this.#check(step.resourceVersion, signal);
+          break;
+      }
+    }
+  }
+
+  async #list(resourceVersion: string, signal: AbortSignal): Promise<ReflectorOutcome> {
+    let found: { objects: T[]; resourceVersion: string };
+    try {
+      found = await this.#fetch(resourceVersion, signal);
+    } catch (error) {
+      return this.#failed(error, { kind: 'list-failed', asked: resourceVersion, failure: failureOf(error) });
+    }
+    this.#works();
+    await this.#options.sink.replace(found.objects);
+    this.#known = identitiesOf(found.objects);
+    this.#seen = found.resourceVersion;
+    this.#listed = true;
+    return { kind: 'listed', resourceVersion: found.resourceVersion };
+  }
+
+  async #fetch(
+    resourceVersion: string,
+    signal: AbortSignal,
+  ): Promise<{ objects: T[]; resourceVersion: string }> {
+    const { api, resource } = this.#options;
+    const objects: T[] = [];
+    let next: string | undefined;
+    for (;;) {
+      const page = await api.list(resource, {
+        ...this.#selection(),
+        signal,
+        ...(resourceVersion === '' ? { limit: pageSize } : { resourceVersion }),
+        ...(next === undefined ? {} : { continue: next }),
+      });
+      objects.push(...page.items);
+      next = page.metadata?.continue || undefined;
+      if (next === undefined) return { objects, resourceVersion: page.metadata?.resourceVersion ?? '' };
+    }
+  }
+
+  async #watch(resourceVersion: string, signal: AbortSignal): Promise<ReflectorOutcome> {
+    const { api, resource, clock, sink, random = Math.random } = this.#options;
+    const startMs = clock.monotonic();
+    // Spread, so that the watches that began together do not end together.
+    const timeoutSeconds = Math.floor(shortestWatchSeconds * (1 + random()));
+    let events = 0;
+    let sinkFailed = false;
+    try {
+      const watch = api.watch(resource, {
+        ...this.#selection(),
+        signal,
+        resourceVersion,
+        timeoutSeconds,
+        allowBookmarks: true,
+      });
+      for await (const event of watch) {
+        if (event.type === 'ERROR') throw event.error;
+        this.#works();
+        events++;
+        if (event.type === 'BOOKMARK') {
+          this.#seen = event.resourceVersion || this.#seen;
+          continue;
+        }
+        sinkFailed = true;
+        await sink.change(event);
+        sinkFailed = false;
+        this.#note(event.type, event.object);
+      }
+      throwIfCancelled(signal);
+      return { kind: 'watch-ended', livedMs: clock.monotonic() - startMs, events };
+    } catch (error) {
+      // An owner that cannot take a change is broken; to go on would lose the change.
+      if (sinkFailed) throw error;
+      return this.#failed(error, { kind: 'watch-failed', failure: failureOf(error) });
+    }
+  }
+
+  async #check(resourceVersion: string, signal: AbortSignal): Promise<ReflectorOutcome> {
+    const { api, resource } = this.#options;
+    try {
+      const page = await api.list(resource, {
+        ...this.#selection(),
+        signal,
+        resourceVersion,
+        metadataOnly: true,
+      });
+      const same = isSame(this.#known, identitiesOf(page.items));
+      return { kind: 'checked', same, resourceVersion: page.metadata?.resourceVersion ?? '' };
+    } catch (error) {
+      return this.#failed(error, { kind: 'check-failed', failure: failureOf(error) });
+    }
+  }
+
+  #note(type: ObjectChange<T>['type'], object: T): void {
+    const [key, identity] = identityOf(object);
+    if (type === 'DELETED') this.#known.delete(key);
+    else this.#known.set(key, identity);
+    this.#seen = object.metadata.resourceVersion ?? this.#seen;
+  }
+
+  #selection(): Selection {
+    const { namespace, fieldSelector, labelSelector } = this.#options;
+    return {
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+    };
+  }
+
+  #failed(error: unknown, outcome: ReflectorOutcome): ReflectorOutcome {
+    if (isCancelled(error)) throw error;
+    this.#failing = true;
+    this.#options.onProblem?.(error, nextStep(outcome, this.#seen).because);
+    return outcome;
+  }
+
+  #works(): void {
+    if (!this.#failing) return;
+    this.#failing = false;
+    this.#options.onRecovered?.();
+  }
+}
+
+function identityOf({ metadata }: KubeObject): [key: string, identity: string] {
+  return [`${metadata.namespace ?? ''}/${metadata.name}`, `${metadata.uid} ${metadata.resourceVersion}`];
+}
+
+function identitiesOf(objects: readonly KubeObject[]): Map<string, string> {
+  return new Map(objects.map(identityOf));
+}
+
+function isSame(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
+  return a.size === b.size && [...a].every(([key, identity]) => b.get(key) === identity);
+}

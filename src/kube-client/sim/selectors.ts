@@ -1,0 +1,107 @@
+/** Field and label selectors as the API reads them. */
+
+import type { KubeObject, LabelSelectorRequirement } from '../../kube/types/index.js';
+import { selectorMatches } from '../../kube/values/label-selector.js';
+import { ApiError } from '../api-error.js';
+import { member } from '../patches/json.js';
+import type { Selection } from '../port.js';
+import type { Resource } from '../resources.js';
+
+export type ObjectFilter = (object: KubeObject) => boolean;
+
+const everywhere = ['metadata.name', 'metadata.namespace'];
+const byKind: ReadonlyMap<string, readonly string[]> = new Map([
+  [
+    'Pod',
+    [
+      'spec.nodeName',
+      'spec.restartPolicy',
+      'spec.schedulerName',
+      'spec.serviceAccountName',
+      'spec.hostNetwork',
+      'status.phase',
+      'status.podIP',
+      'status.nominatedNodeName',
+    ],
+  ],
+  ['Node', ['spec.unschedulable']],
+  ['Service', ['spec.clusterIP', 'spec.type']],
+  ['Secret', ['type']],
+  ['Namespace', ['status.phase']],
+  ['CertificateSigningRequest', ['spec.signerName']],
+  [
+    'Event',
+    [
+      'involvedObject.kind',
+      'involvedObject.namespace',
+      'involvedObject.name',
+      'involvedObject.uid',
+      'reason',
+      'type',
+      'source',
+    ],
+  ],
+]);
+
+export function filterOf(resource: Resource, selection: Selection): ObjectFilter {
+  const fields = fieldTerms(resource, selection.fieldSelector ?? '');
+  const labels = labelRequirements(selection.labelSelector ?? '');
+  return (object) =>
+    (!resource.namespaced || !selection.namespace || object.metadata.namespace === selection.namespace) &&
+    fields.every(({ path, value, equal }) => (fieldOf(object, path) === value) === equal) &&
+    selectorMatches({ matchExpressions: labels }, object.metadata.labels ?? {});
+}
+
+interface FieldTerm {
+  readonly path: string;
+  readonly value: string;
+  readonly equal: boolean;
+}
+
+function fieldTerms(resource: Resource, text: string): FieldTerm[] {
+  const known = [...everywhere, ...(byKind.get(resource.kind) ?? [])];
+  return text
+    .split(',')
+    .filter((term) => term !== '')
+    .map((term) => {
+      const [, path = '', operator = '', value = ''] = /^([^=!]+)(==|=|!=)(.*)$/.exec(term) ?? [];
+      if (operator === '') throw badRequest(`invalid field selector: ${term}`);
+      if (!known.includes(path)) throw unknownField(resource, path);
+      return { path, value, equal: operator !== '!=' };
+    });
+}
+
+function fieldOf(object: KubeObject, path: string): string {
+  let value: unknown = object;
+  for (const part of path.split('.')) value = member(value, part);
+  return value === undefined || value === null ? '' : String(value);
+}
+
+function labelRequirements(text: string): LabelSelectorRequirement[] {
+  const terms = text.match(/(?:[^,(]|\([^)]*\))+/g) ?? [];
+  return terms.map((term) => labelRequirement(term.trim()));
+}
+
+function labelRequirement(term: string): LabelSelectorRequirement {
+  const [, setKey, operator, values] = /^(\S+)\s+(in|notin)\s+\(([^)]*)\)$/.exec(term) ?? [];
+  if (setKey !== undefined && values !== undefined) {
+    const listed = values.split(',').map((value) => value.trim());
+    return { key: setKey, operator: operator === 'in' ? 'In' : 'NotIn', values: listed };
+  }
+  const [, key, sign, value = ''] = /^([^=!\s]+)\s*(==|=|!=)\s*(\S*)$/.exec(term) ?? [];
+  if (key !== undefined) return { key, operator: sign === '!=' ? 'NotIn' : 'In', values: [value] };
+  const [, not, bare] = /^(!?)\s*([^\s=!]+)$/.exec(term) ?? [];
+  if (bare === undefined) throw badRequest(`unable to parse requirement: ${term}`);
+  return { key: bare, operator: not === '!' ? 'DoesNotExist' : 'Exists' };
+}
+
+/** Kinds that have fields of their own say it differently from those that have none. */
+function unknownField({ kind }: Resource, path: string): ApiError {
+  if (byKind.has(kind)) return badRequest(`field label not supported: ${path}`);
+  const known = everywhere.map((field) => JSON.stringify(field)).join(', ');
+  return badRequest(`${JSON.stringify(path)} is not a known field selector: only ${known}`);
+}
+
+function badRequest(message: string): ApiError {
+  return new ApiError({ code: 400, reason: 'BadRequest', message });
+}

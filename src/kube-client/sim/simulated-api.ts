@@ -1,0 +1,216 @@
+/** The simulated side of the port: an API server in memory, on a clock of the test's own, that fails on demand. */
+import { type Clock, throwIfCancelled } from '../../async/index.js';
+import type { KubeList, KubeObject } from '../../kube/types/index.js';
+import { clone } from '../../kube/values/deep-equal.js';
+import type {
+  CallOptions,
+  CreateOptions,
+  DeleteOptions,
+  GetOptions,
+  KubeApi,
+  ListOptions,
+  ObjectRef,
+  Patch,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from '../port.js';
+import { apiVersionOf, type PostedSubresource, type Resource } from '../resources.js';
+import { type ApiCall, Faults } from './faults.js';
+import { ObjectServer } from './object-server.js';
+import { answerPosted, answerReview, isReview, type Reviewers } from './posted.js';
+import { filterOf } from './selectors.js';
+import { tooLarge } from './server-errors.js';
+import { Storage, type StorageSnapshot } from './storage.js';
+import { Watches } from './watches.js';
+
+export interface SimulatedKubeApiOptions extends Reviewers {
+  readonly clock: Clock;
+  /** How many of the last calls are kept. Default 10 000. */
+  readonly rememberedCalls?: number;
+}
+
+export class SimulatedKubeApi implements KubeApi {
+  readonly faults: Faults;
+  readonly #options: SimulatedKubeApiOptions;
+  readonly #storage = new Storage();
+  readonly #watches: Watches;
+  readonly #calls: ApiCall[] = [];
+  readonly #server: ObjectServer;
+
+  constructor(options: SimulatedKubeApiOptions) {
+    this.#options = options;
+    this.faults = new Faults(options.clock);
+    this.#server = new ObjectServer(options.clock, this.#storage);
+    this.#watches = new Watches(options.clock, this.#storage);
+  }
+
+  /** The last calls, oldest first. */
+  get calls(): readonly ApiCall[] {
+    return this.#calls;
+  }
+
+  get openWatches(): number {
+    return this.#watches.open;
+  }
+
+  /** Takes the server away from all clients, or gives it back. */
+  setReachable(reachable: boolean): void {
+    this.faults.setReachable(reachable);
+    if (!reachable) this.#watches.cut();
+  }
+
+  cutWatches(resource?: Resource): void {
+    this.#watches.cut(resource);
+  }
+
+  /** Ends watches as after their time, without an error. */
+  endWatches(): void {
+    this.#watches.end();
+  }
+
+  /** Forgets old changes: who watches from before now is told 410. */
+  compact(): void {
+    this.#storage.compact();
+  }
+
+  snapshot(): StorageSnapshot {
+    return this.#storage.snapshot();
+  }
+
+  /** As after a restore from a backup: older objects, older versions, no connection survives. */
+  restore(snapshot: StorageSnapshot): void {
+    this.#storage.restore(snapshot);
+    this.#watches.cut();
+  }
+
+  get<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, options: GetOptions = {}): Promise<T> {
+    return this.#call('get', resource, ref.name, options, () =>
+      out(resource, this.#server.existing(resource, ref)),
+    );
+  }
+
+  list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<KubeList<T>> {
+    return this.#call('list', resource, undefined, options, () => {
+      const wanted = Number(options.resourceVersion || '0');
+      if (wanted > this.#storage.revision) throw tooLarge(wanted, this.#storage.revision);
+      const found = this.#storage.list(resource).filter(filterOf(resource, options));
+      const [, start = '0'] = (options.continue ?? '').split(':');
+      const page = found.slice(
+        Number(start),
+        options.limit === undefined ? undefined : Number(start) + options.limit,
+      );
+      const end = Number(start) + page.length;
+      return {
+        apiVersion: apiVersionOf(resource),
+        kind: `${resource.kind}List`,
+        metadata: {
+          resourceVersion: String(this.#storage.revision),
+          ...(end < found.length
+            ? { continue: `${this.#storage.revision}:${end}`, remainingItemCount: found.length - end }
+            : {}),
+        },
+        // Only objects of this resource are stored under its name.
+        items: page.map((object) =>
+          clone(options.metadataOnly === true ? { metadata: object.metadata } : object),
+        ) as T[],
+      };
+    });
+  }
+
+  create<T extends KubeObject>(resource: Resource<T>, object: T, options: CreateOptions = {}): Promise<T> {
+    const namespace = options.namespace ?? object.metadata.namespace;
+    return this.#call('create', resource, object.metadata.name, options, () =>
+      isReview(resource)
+        ? answerReview(resource, object, this.#options)
+        : out(resource, this.#server.create(resource, object, namespace)),
+    );
+  }
+
+  update<T extends KubeObject>(resource: Resource<T>, object: T, options: WriteOptions = {}): Promise<T> {
+    return this.#call('update', resource, object.metadata.name, options, () =>
+      out(resource, this.#server.update(resource, object, options.subresource)),
+    );
+  }
+
+  patch<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    patch: Patch,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    return this.#call('patch', resource, ref.name, options, () =>
+      out(resource, this.#server.patch(resource, ref, patch, options.subresource)),
+    );
+  }
+
+  delete<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    options: DeleteOptions = {},
+  ): Promise<T | undefined> {
+    return this.#call('delete', resource, ref.name, options, () =>
+      out(resource, this.#server.delete(resource, ref, options)),
+    );
+  }
+
+  post<In, Out>(
+    subresource: PostedSubresource<In, Out>,
+    ref: ObjectRef,
+    body: NoInfer<In>,
+    options: CallOptions = {},
+  ): Promise<Out> {
+    const call = { ...options, subresource: subresource.name };
+    // Each branch answers with what its own subresource promises.
+    return this.#call(
+      'post',
+      subresource.of,
+      ref.name,
+      call,
+      () => answerPosted(this.#server, subresource.name, ref, body) as Out,
+    );
+  }
+
+  async *watch<T extends KubeObject>(
+    resource: Resource<T>,
+    options: WatchOptions = {},
+  ): AsyncGenerator<WatchEvent<T>, void, undefined> {
+    const events = await this.#call('watch', resource, undefined, options, () =>
+      this.#watches.watch(resource, options),
+    );
+    yield* events;
+  }
+
+  getText(path: string, options: CallOptions = {}): Promise<string> {
+    const call = { verb: 'getText', resource: '', subresource: undefined, name: path } as const;
+    return this.#answer(call, options.signal, () => 'ok');
+  }
+
+  #call<T>(
+    verb: ApiCall['verb'],
+    resource: Resource,
+    name: string | undefined,
+    options: CallOptions & { readonly subresource?: string },
+    work: () => T,
+  ): Promise<T> {
+    return this.#answer(
+      { verb, resource: resource.plural, subresource: options.subresource, name },
+      options.signal,
+      work,
+    );
+  }
+
+  async #answer<T>(call: ApiCall, signal: AbortSignal | undefined, work: () => T): Promise<T> {
+    throwIfCancelled(signal);
+    this.#calls.push(call);
+    if (this.#calls.length > (this.#options.rememberedCalls ?? 10_000)) this.#calls.shift();
+    const result = await this.faults.around(call, signal, work);
+    throwIfCancelled(signal);
+    return result;
+  }
+}
+
+/** What a client gets: its own copy, which says what it is. */
+function out<T extends KubeObject>(resource: Resource<T>, object: T): T {
+  return { ...clone(object), apiVersion: apiVersionOf(resource), kind: resource.kind };
+}

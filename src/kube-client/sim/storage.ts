@@ -1,0 +1,116 @@
+/** The simulated server's memory: objects by resource, one revision for each change, and the changes that can still be told. */
+import type { KubeObject } from '../../kube/types/index.js';
+import { qualifiedPlural, type Resource } from '../resources.js';
+
+export interface Change {
+  readonly revision: number;
+  readonly resource: string;
+  /** Undefined when it was created. */
+  readonly before: KubeObject | undefined;
+  /** Undefined when it was removed. */
+  readonly after: KubeObject | undefined;
+}
+
+export interface StorageSnapshot {
+  readonly revision: number;
+  readonly collections: ReadonlyMap<string, ReadonlyMap<string, KubeObject>>;
+}
+
+/** Each holds an object as it was before, which is as large as the object. */
+const rememberedChanges = 1_000;
+
+/** Objects in here are never changed, only replaced; those who hand them out copy them. */
+export class Storage {
+  #revision = 1;
+  /** Changes up to this revision are forgotten. */
+  #compacted = 0;
+  #collections = new Map<string, Map<string, KubeObject>>();
+  #changes: Change[] = [];
+  readonly #listeners = new Set<(change: Change) => void>();
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  get compactedRevision(): number {
+    return this.#compacted;
+  }
+
+  get(resource: Resource, key: string): KubeObject | undefined {
+    return this.#collections.get(qualifiedPlural(resource))?.get(key);
+  }
+
+  /** In the order of their keys, as the API lists. */
+  list(resource: Resource): KubeObject[] {
+    const found = [...(this.#collections.get(qualifiedPlural(resource)) ?? new Map<string, KubeObject>())];
+    return found.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
+  }
+
+  /** Stores what `make` returns for the new revision. */
+  put<T extends KubeObject>(resource: Resource, key: string, make: (resourceVersion: string) => T): T {
+    const before = this.get(resource, key);
+    const object = make(String(++this.#revision));
+    this.#collection(resource).set(key, object);
+    this.#told({ revision: this.#revision, resource: qualifiedPlural(resource), before, after: object });
+    return object;
+  }
+
+  /** The object as it is told to be gone, with the revision of its removal. */
+  remove<T extends KubeObject>(resource: Resource, key: string, object: T): T {
+    this.#revision++;
+    this.#collection(resource).delete(key);
+    const gone = { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#revision) } };
+    this.#told({
+      revision: this.#revision,
+      resource: qualifiedPlural(resource),
+      before: gone,
+      after: undefined,
+    });
+    return gone;
+  }
+
+  changesAfter(resource: Resource, revision: number): Change[] {
+    const name = qualifiedPlural(resource);
+    return this.#changes.filter((change) => change.resource === name && change.revision > revision);
+  }
+
+  /** Returns how to stop listening. */
+  listen(listener: (change: Change) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Forgets all changes so far; whoever asks for them must list anew. */
+  compact(): void {
+    this.#compacted = this.#revision;
+    this.#changes = [];
+  }
+
+  snapshot(): StorageSnapshot {
+    const collections = new Map([...this.#collections].map(([name, objects]) => [name, new Map(objects)]));
+    return { revision: this.#revision, collections };
+  }
+
+  /** Back to an earlier state, its revision included, as from a backup. */
+  restore(snapshot: StorageSnapshot): void {
+    this.#revision = snapshot.revision;
+    this.#compacted = 0;
+    this.#collections = new Map([...snapshot.collections].map(([name, objects]) => [name, new Map(objects)]));
+    this.#changes = [];
+  }
+
+  #collection(resource: Resource): Map<string, KubeObject> {
+    const name = qualifiedPlural(resource);
+    const found = this.#collections.get(name) ?? new Map<string, KubeObject>();
+    this.#collections.set(name, found);
+    return found;
+  }
+
+  #told(change: Change): void {
+    this.#changes.push(change);
+    if (this.#changes.length > rememberedChanges) {
+      this.#compacted = this.#changes.shift()?.revision ?? this.#compacted;
+    }
+    for (const listener of this.#listeners) listener(change);
+  }
+}

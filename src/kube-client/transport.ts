@@ -1,0 +1,286 @@
+/** One HTTP request to the API server with its limits: who waits for what, how long, and how much comes back. */
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { ByteReader, Cancelled, type Clock, errorText, throwIfCancelled } from '../async/index.js';
+import { ApiUnreachable } from './api-error.js';
+import { Connections } from './connections.js';
+import { type Credential, type Credentials, pemReader } from './credentials.js';
+import type { ClusterEndpoint } from './kubeconfig.js';
+import { apiClientLimits } from './limits.js';
+import type { RequestMethod } from './retry-decision.js';
+
+export interface TransportOptions {
+  readonly clock: Clock;
+  readonly endpoint: ClusterEndpoint;
+  readonly credentials: Credentials;
+  readonly userAgent: string;
+  readonly onProblem?: (message: string) => void;
+}
+
+export interface TransportRequest {
+  readonly method: RequestMethod;
+  /** With the query. */
+  readonly path: string;
+  readonly body?: { readonly contentType: string; readonly text: string };
+  readonly accept?: string;
+  /** From now to the end of the answer's body. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly purpose: 'call' | 'watch';
+}
+
+/** An answer whose body has not been read. `close` must be called in the end, and stops a body that still comes. */
+export interface Answer {
+  readonly code: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: AsyncIterable<Buffer>;
+  readonly credential: Credential;
+  /** The whole body, instead of `body`; one that reaches the limit is an error. Closes it. */
+  text(limitBytes: number): Promise<string>;
+  close(): void;
+}
+
+/** The connection had been used before and was closed before the first byte came back. */
+export class StaleConnection extends ApiUnreachable {}
+
+/** Watches are silent for minutes; what lies between must not forget them. */
+const tcpKeepAliveMs = 30_000;
+
+export class Transport {
+  readonly #options: TransportOptions;
+  readonly #connections: Connections;
+  readonly #readAuthority: () => Promise<string | undefined>;
+  readonly #basePath: string;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+    this.#connections = new Connections(options.endpoint);
+    this.#readAuthority = pemReader(options.clock, options.endpoint.certificateAuthority, options.onProblem);
+    this.#basePath = options.endpoint.server.pathname.replace(/\/$/, '');
+  }
+
+  get host(): string {
+    return this.#options.endpoint.server.host;
+  }
+
+  /** Gives up all connections but those of calls under way; watches are cut and found anew by their owners. */
+  resetConnections(): void {
+    this.#connections.retire();
+  }
+
+  close(): void {
+    this.#connections.close();
+  }
+
+  /** Whether there are newer credentials than the refused ones. */
+  async renewedCredential(refused: Credential, signal?: AbortSignal): Promise<boolean> {
+    const { credentials, onProblem } = this.#options;
+    credentials.refused(refused);
+    try {
+      return (await credentials.current(signal)) !== refused;
+    } catch (error) {
+      if (error instanceof Cancelled) throw error;
+      onProblem?.(`getting credentials after a refusal: ${errorText(error)}`);
+      return false;
+    }
+  }
+
+  /** Resolves with the head of the answer. */
+  async send(request: TransportRequest): Promise<Answer> {
+    throwIfCancelled(request.signal);
+    const credential = await this.#credential(request);
+    const authorityPem = await this.#authority(request);
+    throwIfCancelled(request.signal);
+    return this.#exchange(request, credential, authorityPem);
+  }
+
+  async #credential(request: TransportRequest): Promise<Credential> {
+    try {
+      return await this.#options.credentials.current(request.signal);
+    } catch (error) {
+      if (error instanceof Cancelled) throw error;
+      throw this.#failure(request, `getting credentials: ${errorText(error)}`, 'not-sent', error);
+    }
+  }
+
+  async #authority(request: TransportRequest): Promise<string | undefined> {
+    try {
+      return await this.#readAuthority();
+    } catch (error) {
+      throw this.#failure(
+        request,
+        `unable to load root certificates: ${errorText(error)}`,
+        'not-sent',
+        error,
+      );
+    }
+  }
+
+  #exchange(
+    request: TransportRequest,
+    credential: Credential,
+    authorityPem: string | undefined,
+  ): Promise<Answer> {
+    const { clock, endpoint, userAgent } = this.#options;
+    const { server } = endpoint;
+    const { signal } = request;
+    const identity = { authorityPem, clientCertificate: credential.clientCertificate };
+    const agent = this.#connections.agent(identity, request.purpose);
+    const open = server.protocol === 'https:' ? httpsRequest : httpRequest;
+    const body = request.body === undefined ? undefined : Buffer.from(request.body.text, 'utf8');
+    const outgoing: ClientRequest = open({
+      method: request.method,
+      host: server.hostname.replace(/^\[|\]$/g, ''),
+      port: server.port === '' ? (server.protocol === 'https:' ? 443 : 80) : server.port,
+      path: `${this.#basePath}${request.path}`,
+      agent,
+      headers: {
+        accept: request.accept ?? 'application/json',
+        'accept-encoding': 'identity',
+        'user-agent': userAgent,
+        ...(credential.bearerToken === undefined
+          ? {}
+          : { authorization: `Bearer ${credential.bearerToken}` }),
+        ...(request.body === undefined ? {} : { 'content-type': request.body.contentType }),
+        ...(body === undefined ? {} : { 'content-length': body.length }),
+      },
+    });
+    if (request.purpose === 'watch') this.#connections.trackWatch(outgoing);
+    const state: Exchange = { connected: false, stop: undefined };
+    const stop = (why: Error): void => {
+      state.stop ??= why;
+      outgoing.destroy(why);
+    };
+    const onAbort = (): void => stop(new Cancelled());
+    // The end of a watch's time says nothing: it may have been silent because nothing changed.
+    const suspectSilent = request.purpose === 'call' ? this.#connections.suspectSilent() : undefined;
+    const deadline = clock.setTimer(request.timeoutMs, () => {
+      stop(this.#failure(request, `no answer within ${request.timeoutMs / 1000} s`, 'unknown'));
+      suspectSilent?.();
+    });
+    signal?.addEventListener('abort', onAbort, { once: true });
+    const connecting = this.#limitConnecting(request, outgoing, state, stop);
+    const release = (): void => {
+      deadline.cancel();
+      connecting.cancel();
+      signal?.removeEventListener('abort', onAbort);
+    };
+    return new Promise((resolve, reject) => {
+      outgoing.once('error', (error) => {
+        release();
+        reject(state.stop ?? this.#requestError(request, error, outgoing, state.connected));
+      });
+      outgoing.once('response', (response) => {
+        // From here on errors come out of the body.
+        outgoing.on('error', () => undefined);
+        const close = (): void => {
+          release();
+          if (!response.complete) outgoing.destroy();
+          else response.resume();
+        };
+        resolve({
+          code: response.statusCode ?? 0,
+          headers: response.headers,
+          credential,
+          body: this.#bodyOf(request, response, state),
+          text: (limitBytes) =>
+            wholeText(response, limitBytes)
+              .catch((error: unknown) => {
+                if (error instanceof ApiUnreachable) throw error;
+                throw state.stop ?? this.#failure(request, errorText(error), 'unknown', error);
+              })
+              .finally(close),
+          close,
+        });
+      });
+      outgoing.end(body);
+    });
+  }
+
+  /** A connection that does not come about is given up earlier than a slow answer. */
+  #limitConnecting(
+    request: TransportRequest,
+    outgoing: ClientRequest,
+    state: Exchange,
+    stop: (why: Error) => void,
+  ): { cancel(): void } {
+    let cancel = (): void => undefined;
+    outgoing.once('socket', (socket) => {
+      socket.setKeepAlive(true, tcpKeepAliveMs);
+      const connected = (): void => {
+        cancel();
+        state.connected = true;
+      };
+      if (outgoing.reusedSocket || !socket.connecting) {
+        connected();
+        return;
+      }
+      const timer = this.#options.clock.setTimer(apiClientLimits.connectMs, () =>
+        stop(
+          this.#failure(request, `no connection within ${apiClientLimits.connectMs / 1000} s`, 'not-sent'),
+        ),
+      );
+      cancel = () => timer.cancel();
+      socket.once(
+        this.#options.endpoint.server.protocol === 'https:' ? 'secureConnect' : 'connect',
+        connected,
+      );
+    });
+    return { cancel: () => cancel() };
+  }
+
+  async *#bodyOf(
+    request: TransportRequest,
+    response: IncomingMessage,
+    state: Exchange,
+  ): AsyncGenerator<Buffer> {
+    try {
+      yield* response as AsyncIterable<Buffer>;
+    } catch (error) {
+      throw state.stop ?? this.#failure(request, errorText(error), 'unknown', error);
+    }
+  }
+
+  #requestError(request: TransportRequest, error: Error, outgoing: ClientRequest, connected: boolean): Error {
+    if (outgoing.reusedSocket && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) {
+      return new StaleConnection(this.#text(request, error.message), 'unknown', { cause: error });
+    }
+    return this.#failure(request, error.message, connected ? 'unknown' : 'not-sent', error);
+  }
+
+  #failure(
+    request: TransportRequest,
+    what: string,
+    sent: 'not-sent' | 'unknown',
+    cause?: unknown,
+  ): ApiUnreachable {
+    return new ApiUnreachable(this.#text(request, what), sent, { cause });
+  }
+
+  #text({ method, path }: TransportRequest, what: string): string {
+    const verb = `${method.charAt(0)}${method.slice(1).toLowerCase()}`;
+    return `${verb} "${this.#options.endpoint.server.origin}${this.#basePath}${path}": ${what}`;
+  }
+}
+
+interface Exchange {
+  connected: boolean;
+  /** Why we ended it ourselves. */
+  stop: Error | undefined;
+}
+
+/** Listens for the pieces, as most answers come in one. */
+function wholeText(response: IncomingMessage, limitBytes: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const whole = new ByteReader();
+    response.on('data', (chunk: Buffer) => {
+      if (whole.length + chunk.length > limitBytes)
+        reject(new ApiUnreachable(`the answer is larger than ${limitBytes} bytes`, 'unknown'));
+      else whole.push(chunk);
+    });
+    response.once('end', () => resolve(whole.takeAll().toString('utf8')));
+    response.once('error', reject);
+    // Cut off before its end, which is an error of its own to some and none to others.
+    response.once('close', () => reject(new Error('aborted')));
+  });
+}

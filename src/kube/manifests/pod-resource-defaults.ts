@@ -1,0 +1,121 @@
+/** Completes pod-level resources from those of the containers, where a pod gives the first only in part. */
+
+import { isSidecar } from '../pods/pod-names.js';
+import type { Container, ResourceRequirements } from '../types/container.js';
+import type { ResourceList } from '../types/meta.js';
+import type { Pod, PodSpec } from '../types/pod.js';
+import {
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  type Quantity,
+  zeroQuantity,
+} from '../values/quantity.js';
+
+type Amounts = Map<string, Quantity>;
+
+/** Pod-level resources exist for these only. */
+export function isPodLevelResource(name: string): boolean {
+  return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
+}
+
+export function applyPodResourceDefaults(spec: PodSpec): void {
+  const { resources } = spec;
+  if (resources === undefined) return;
+  const isGiven = hasMembers(resources.limits) || hasMembers(resources.requests);
+  if (isGiven) {
+    for (const [name, amount] of aggregateContainers(spec, 'limits')) {
+      if (!name.startsWith('hugepages-') || resources.requests?.[name] !== undefined) continue;
+      resources.limits ??= {};
+      resources.limits[name] ??= formatQuantity(amount);
+    }
+  }
+  if (!hasMembers(resources.limits)) return;
+  const requests: ResourceList = { ...resources.requests };
+  for (const [name, amount] of aggregateContainers(spec, 'requests')) {
+    if (name === 'cpu' || name === 'memory') requests[name] ??= formatQuantity(amount);
+  }
+  for (const [name, limit] of Object.entries(resources.limits ?? {})) {
+    if (isPodLevelResource(name)) requests[name] ??= limit;
+  }
+  if (hasMembers(requests)) resources.requests = requests;
+}
+
+/**
+ * What all containers together take at their peak: regular ones and sidecars run at once, other init
+ * containers one after another beside the sidecars started before them.
+ */
+export function aggregateContainers(spec: PodSpec, side: 'limits' | 'requests'): Map<string, Quantity> {
+  const running: Amounts = new Map();
+  for (const container of spec.containers) add(running, container, side);
+  const sidecars: Amounts = new Map();
+  const peak: Amounts = new Map();
+  for (const container of spec.initContainers ?? []) {
+    if (isSidecar(container)) {
+      add(running, container, side);
+      add(sidecars, container, side);
+      raise(peak, sidecars);
+    } else {
+      const current = new Map(sidecars);
+      add(current, container, side);
+      raise(peak, current);
+    }
+  }
+  raise(running, peak);
+  return running;
+}
+
+/** What the pod as a whole takes: its containers together; pod-level amounts stand for them where they are given. */
+export function aggregatePod(spec: PodSpec, side: 'limits' | 'requests'): Map<string, Quantity> {
+  const amounts = aggregateContainers(spec, side);
+  for (const [name, text] of Object.entries(spec.resources?.[side] ?? {})) {
+    if (isPodLevelResource(name)) amounts.set(name, parseQuantity(text));
+  }
+  return amounts;
+}
+
+/** What the pod asks for in all: its containers together or its own pod-level requests, with overhead. */
+export function podRequests({ spec }: Pod): Map<string, Quantity> {
+  const requests = aggregatePod(spec, 'requests');
+  for (const [name, text] of Object.entries(spec.overhead ?? {})) {
+    const known = requests.get(name);
+    const overhead = parseQuantity(text);
+    requests.set(name, known === undefined ? overhead : addQuantities(known, overhead));
+  }
+  return requests;
+}
+
+/** What the pod may take at most, with overhead where there is a limit. */
+export function podLimits({ spec }: Pod): Map<string, Quantity> {
+  const limits = aggregatePod(spec, 'limits');
+  for (const [name, text] of Object.entries(spec.overhead ?? {})) {
+    const known = limits.get(name);
+    if (known === undefined || compareQuantities(known, zeroQuantity) === 0) continue;
+    limits.set(name, addQuantities(known, parseQuantity(text)));
+  }
+  return limits;
+}
+
+function add(
+  amounts: Amounts,
+  container: Container,
+  side: keyof Pick<ResourceRequirements, 'limits' | 'requests'>,
+): void {
+  for (const [name, text] of Object.entries(container.resources?.[side] ?? {})) {
+    const known = amounts.get(name);
+    const amount = parseQuantity(text);
+    amounts.set(name, known === undefined ? amount : addQuantities(known, amount));
+  }
+}
+
+function raise(amounts: Amounts, others: Amounts): void {
+  for (const [name, amount] of others) {
+    const known = amounts.get(name);
+    if (known === undefined || compareQuantities(known, amount) < 0) amounts.set(name, amount);
+  }
+}
+
+function hasMembers(list: ResourceList | undefined): boolean {
+  return list !== undefined && Object.keys(list).length > 0;
+}

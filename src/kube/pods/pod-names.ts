@@ -1,0 +1,112 @@
+/** How a pod is named and marked: full names, annotations of its origin, its containers and their field paths. */
+import type { Container, EphemeralContainer } from '../types/container.js';
+import type { Pod } from '../types/pod.js';
+
+/** Which source a pod came from: `file`, `http` or `api`. */
+export const configSourceAnnotation = 'kubernetes.io/config.source';
+/** Identity of a static pod's content; its mirror carries the same value. */
+export const configHashAnnotation = 'kubernetes.io/config.hash';
+/** When this agent saw the pod first. */
+export const configSeenAnnotation = 'kubernetes.io/config.seen';
+/** Marks a mirror pod; the value is the static pod's hash. */
+export const configMirrorAnnotation = 'kubernetes.io/config.mirror';
+
+/** Pods at or above this priority are never preempted by ordinary ones (`system-cluster-critical`). */
+export const criticalPriority = 2_000_000_000;
+
+export type ContainerKind = 'container' | 'initContainer' | 'ephemeralContainer';
+
+export interface PodContainer {
+  readonly kind: ContainerKind;
+  readonly container: Container | EphemeralContainer;
+  /** `spec.containers{name}`, as events refer to a container. */
+  readonly fieldPath: string;
+}
+
+const listNames = {
+  container: 'containers',
+  initContainer: 'initContainers',
+  ephemeralContainer: 'ephemeralContainers',
+} as const satisfies Record<ContainerKind, string>;
+
+/** `<name>_<namespace>` */
+export function podFullName(pod: Pod): string {
+  return buildPodFullName(pod.metadata.name ?? '', pod.metadata.namespace ?? '');
+}
+
+export function buildPodFullName(name: string, namespace: string): string {
+  return `${name}_${namespace}`;
+}
+
+/** The inverse of `podFullName`; anything but two non-empty parts is an error. */
+export function parsePodFullName(fullName: string): { name: string; namespace: string } {
+  const parts = fullName.split('_');
+  const [name, namespace] = parts;
+  if (parts.length !== 2 || !name || !namespace) {
+    throw new Error(`failed to parse the pod full name "${fullName}": expected <name>_<namespace>`);
+  }
+  return { name, namespace };
+}
+
+/** `<name>_<namespace>(<uid>)`, the way logs and events name a pod. */
+export function formatPod(pod: Pod): string {
+  return `${podFullName(pod)}(${pod.metadata.uid ?? ''})`;
+}
+
+/** A pod that came from a file or a URL instead of the API. */
+export function isStaticPod(pod: Pod): boolean {
+  const source = pod.metadata.annotations?.[configSourceAnnotation];
+  return source !== undefined && source !== 'api';
+}
+
+/** The API's picture of a static pod. */
+export function isMirrorPod(pod: Pod): boolean {
+  return pod.metadata.annotations?.[configMirrorAnnotation] !== undefined;
+}
+
+export function isCriticalPod(pod: Pod): boolean {
+  return isStaticPod(pod) || isMirrorPod(pod) || (pod.spec.priority ?? 0) >= criticalPriority;
+}
+
+/** A pod that has ended for good. */
+export function isTerminalPhase(phase: string | undefined): boolean {
+  return phase === 'Succeeded' || phase === 'Failed';
+}
+
+export function isHostNetwork(pod: Pod): boolean {
+  return pod.spec.hostNetwork === true;
+}
+
+/** An init container that keeps running beside the regular ones. */
+export function isSidecar(initContainer: Container): boolean {
+  return initContainer.restartPolicy === 'Always';
+}
+
+/** `spec.initContainers{name}`, as events refer to a container. */
+export function containerFieldPath(kind: ContainerKind, name: string): string {
+  return `spec.${listNames[kind]}{${name}}`;
+}
+
+/** All containers of a pod in the order init, regular, ephemeral. */
+export function* podContainers(pod: Pod): Generator<PodContainer> {
+  yield* ofKind('initContainer', pod.spec.initContainers);
+  yield* ofKind('container', pod.spec.containers);
+  yield* ofKind('ephemeralContainer', pod.spec.ephemeralContainers);
+}
+
+/** The container of that name, whichever list it stands in. */
+export function findPodContainer(pod: Pod, name: string): PodContainer | undefined {
+  for (const entry of podContainers(pod)) {
+    if (entry.container.name === name) return entry;
+  }
+  return undefined;
+}
+
+function* ofKind(
+  kind: ContainerKind,
+  containers: readonly (Container | EphemeralContainer)[] | undefined,
+): Generator<PodContainer> {
+  for (const container of containers ?? []) {
+    yield { kind, container, fieldPath: containerFieldPath(kind, container.name) };
+  }
+}

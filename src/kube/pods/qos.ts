@@ -1,0 +1,52 @@
+/** The quality-of-service class of a pod, which decides its cgroup, its OOM score and its rank in eviction. */
+import type { ResourceRequirements } from '../types/container.js';
+import type { ResourceList } from '../types/meta.js';
+import type { Pod } from '../types/pod.js';
+import type { PodQOSClass } from '../types/pod-status.js';
+import { parseQuantity } from '../values/quantity.js';
+
+const qosResources = ['cpu', 'memory'] as const;
+type Totals = Map<string, bigint>;
+
+/** The class the API recorded, or else the computed one. */
+export function qosClass(pod: Pod): PodQOSClass {
+  return pod.status?.qosClass ?? computeQosClass(pod);
+}
+
+/** The class that follows from the resources, whatever the API recorded. */
+export function computeQosClass(pod: Pod): PodQOSClass {
+  const requests: Totals = new Map();
+  const limits: Totals = new Map();
+  let isEverythingLimited = true;
+  for (const resources of consideredResources(pod)) {
+    addPositive(requests, resources?.requests);
+    const limited = addPositive(limits, resources?.limits);
+    if (limited < qosResources.length) isEverythingLimited = false;
+  }
+  if (requests.size === 0 && limits.size === 0) return 'BestEffort';
+  if (!isEverythingLimited || requests.size !== limits.size) return 'Burstable';
+  for (const [name, request] of requests) {
+    if (limits.get(name) !== request) return 'Burstable';
+  }
+  return 'Guaranteed';
+}
+
+/** Pod-level resources stand for the whole pod when they are given. */
+function consideredResources(pod: Pod): (ResourceRequirements | undefined)[] {
+  const { spec } = pod;
+  if (spec.resources !== undefined) return [spec.resources];
+  return [...spec.containers, ...(spec.initContainers ?? [])].map((container) => container.resources);
+}
+
+function addPositive(totals: Totals, list: ResourceList | undefined): number {
+  let found = 0;
+  for (const name of qosResources) {
+    const text = list?.[name];
+    if (text === undefined) continue;
+    const { nanos } = parseQuantity(text);
+    if (nanos <= 0n) continue;
+    totals.set(name, (totals.get(name) ?? 0n) + nanos);
+    found += 1;
+  }
+  return found;
+}
