@@ -5,7 +5,7 @@ import { Gate } from '../src/async/index.js';
 import { ContainerState, type CriClient } from '../src/cri/index.js';
 import { startsAtOnce as startsOf } from '../src/kubelet/runtime-parts.js';
 import { Agent, buildAgent, syncsPods } from './agent.js';
-import { freePort, type Ground, onContainerd } from './ground.js';
+import { freePort, type StartContext, onContainerd } from './ground.js';
 import { atMost, type Bench, type BenchContext, type Measure, median, medianOf } from './measure.js';
 import { containerStatuses, idlePods, removeAllPods, showManifests, untilRunning } from './pods.js';
 import { type RecordedPod, recordPod, replica, startReplica } from './recorded-pod.js';
@@ -38,7 +38,7 @@ export const start: Bench = {
     onContainerd(async (ground) => measure(ground, await buildAgent(ground.dir, context.note), context)),
 };
 
-async function measure(ground: Ground, program: string, { note }: BenchContext): Promise<Measure[]> {
+async function measure(ground: StartContext, program: string, { note }: BenchContext): Promise<Measure[]> {
   const recorded = await recordPod(ground);
   // The first pods of a runtime pay for what all later ones find done.
   await bareBurst(ground, recorded, 'warm', 2 * startsAtOnce);
@@ -104,7 +104,7 @@ function report(bare: readonly Burst[], nodelet: readonly AgentBurst[]): Measure
 
 /** What the pods need on the machine is there before the burst: it is the runtime's own time that is measured. */
 async function bareBurst(
-  { cri }: Ground,
+  { cri }: StartContext,
   recorded: RecordedPod,
   name: string,
   count: number,
@@ -119,7 +119,7 @@ async function bareBurst(
 }
 
 async function agentBurst(
-  { cri, dir, containerd }: Ground,
+  { cri, dir, containerd }: StartContext,
   program: string,
   name: string,
 ): Promise<AgentBurst> {

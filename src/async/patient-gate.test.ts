@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { Cancelled, sleep } from './clock.js';
-import { PatientGate } from './patient-gate.js';
+import { YieldingSemaphore } from './patient-gate.js';
 import { VirtualClock } from './virtual-clock.js';
 
 function scene(width: number) {
   const clock = new VirtualClock();
-  const gate = new PatientGate({ clock, width, patienceMs: 1_000 });
+  const gate = new YieldingSemaphore({ clock, width, patienceMs: 1_000 });
   const begun: string[] = [];
   const work = (name: string, takesMs: number, passesOnMs?: number): Promise<string> =>
     gate.run(async ({ passOn }) => {
@@ -20,7 +20,7 @@ function scene(width: number) {
   return { clock, gate, begun, work };
 }
 
-describe('PatientGate', () => {
+describe('YieldingSemaphore', () => {
   it('gives turns in their order', async () => {
     const { clock, begun, work } = scene(1);
     const all = ['a', 'b', 'c'].map((name) => work(name, 100));

@@ -2,7 +2,7 @@
 import type { Clock } from './clock.js';
 import { Gate, type GateTurn } from './gate.js';
 
-export interface PatientGateOptions {
+export interface YieldingSemaphoreOptions {
   readonly clock: Clock;
   readonly width: number;
   /** So long a turn is waited for. */
@@ -27,12 +27,12 @@ export interface PatientTurn {
 /** When the last one took longer, the next ones are not waited for either. */
 const impatienceMs = 25;
 
-export class PatientGate {
-  readonly #options: PatientGateOptions;
+export class YieldingSemaphore {
+  readonly #options: YieldingSemaphoreOptions;
   readonly #gate: Gate;
   #isPatient = true;
 
-  constructor(options: PatientGateOptions) {
+  constructor(options: YieldingSemaphoreOptions) {
     this.#options = options;
     this.#gate = new Gate(options.width);
   }

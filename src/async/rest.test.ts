@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { Cancelled } from './clock.js';
-import { Rest } from './rest.js';
+import { WakeableSleep } from './rest.js';
 import { VirtualClock } from './virtual-clock.js';
 
 it('ends after its time, when woken, or with its signal', async () => {
   const clock = new VirtualClock();
-  const rest = new Rest();
+  const rest = new WakeableSleep();
   const stop = new AbortController();
   const sleeps = async (): Promise<string> => {
     const startMs = clock.monotonic();

@@ -1,7 +1,7 @@
 /** A sleep that somebody may end before its time. */
 import { type Clock, isCancelled, linkedController, sleep, throwIfCancelled } from './clock.js';
 
-export class Rest {
+export class WakeableSleep {
   #wake: () => void = () => {};
 
   /** Ends the sleep that is under way, if there is one. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { settle, VirtualClock } from '../async/index.js';
 import { ApiError } from './api-error.js';
-import { withLateRights } from './late-rights.js';
+import { withAuthorizerLagRetry } from './late-rights.js';
 import { resources } from './resources.js';
 import { SimulatedKubeApi } from './sim/simulated-api.js';
 
@@ -17,7 +17,7 @@ async function asked(refusals: number, error = forbidden) {
   api.faults.add({ verb: 'list', fault: { kind: 'refuse', error }, times: refusals });
   const abort = new AbortController();
   const outcome = { answer: '' };
-  const asking = withLateRights(api, clock)
+  const asking = withAuthorizerLagRetry(api, clock)
     .list(resources.configMaps, { namespace: 'n', signal: abort.signal })
     .then(
       ({ items }) => {
@@ -37,7 +37,7 @@ async function asked(refusals: number, error = forbidden) {
   };
 }
 
-describe('withLateRights', () => {
+describe('withAuthorizerLagRetry', () => {
   it.each([
     ['what is allowed is had at once', 0, forbidden, '1 at 0', 1],
     ['what is allowed a moment later is had then', 2, forbidden, '1 at 150', 3],

@@ -18,7 +18,7 @@ function isUnheardOf(error: unknown): boolean {
 }
 
 /** The same API, except that it does not take the first no of a question for the last. Writes are not questions. */
-export function withLateRights(api: KubeApi, clock: Clock): KubeApi {
+export function withAuthorizerLagRetry(api: KubeApi, clock: Clock): KubeApi {
   const patiently = async <T>(signal: AbortSignal | undefined, ask: () => Promise<T>): Promise<T> => {
     for (const waitMs of waitsMs) {
       try {

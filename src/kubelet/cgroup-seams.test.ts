@@ -159,7 +159,7 @@ describe('the cgroup of a pod that is synced', () => {
       observedSince: async (uid) => absentPodStatus(uid),
       removeDeadContainers: () => {},
       requestRelist: () => {},
-      requestLook: () => {},
+      requestPodRelist: () => {},
       syncAgain: () => {},
       isStopping: () => false,
       preparationsAtOnce: 1,

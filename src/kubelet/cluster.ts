@@ -1,7 +1,7 @@
 /** A kubelet whose node is part of a cluster: gives every part of it what the API has for it, and the API what it does. */
 import { type Clock, systemClock } from '../async/index.js';
 import type { Node } from '../kube/index.js';
-import { type KubeApi, withLateRights } from '../kube-client/index.js';
+import { type KubeApi, withAuthorizerLagRetry } from '../kube-client/index.js';
 import type { StatusFacts } from '../node/index.js';
 import {
   ApiClaims,
@@ -25,7 +25,7 @@ import { createKubelet } from './create.js';
 import type { Kubelet } from './kubelet.js';
 import { createNodeParts, type NodeFlags, type NodeParts, type NodePartsOptions } from './node-parts.js';
 import type { KubeletOptions } from './options.js';
-import { RereadNode } from './reread-node.js';
+import { FreshNodeReader } from './reread-node.js';
 
 /** The API as a node uses it: clients that share connections and differ in their limits. */
 export interface ClusterApis {
@@ -59,12 +59,12 @@ export async function createClusterKubelet(
   const random = given.random === undefined ? {} : { random: given.random };
   const shared = { clock, timeline, api: apis.main, ...random };
   // For what the node may have only because of its pods.
-  const apiOfPods = withLateRights(apis.main, clock);
+  const apiOfPods = withAuthorizerLagRetry(apis.main, clock);
   let parts: NodeParts | undefined;
   let latency: PodStartLatency | undefined;
   const stopping = new AbortController();
   const nodeRef = { name: given.nodeName };
-  const reread = new RereadNode({ api: apis.main, ref: nodeRef });
+  const reread = new FreshNodeReader({ api: apis.main, ref: nodeRef });
   const node = (): Node | undefined => reread.newest(parts?.informer?.get(nodeRef)) ?? parts?.known;
 
   const objects = new ApiObjectStore({

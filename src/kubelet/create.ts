@@ -12,7 +12,7 @@ import {
   ReasonCache,
   StatusManager,
 } from '../pods/index.js';
-import { containerRemover, OwnRemovals } from '../runtime-manager/gc/index.js';
+import { containerRemover, RecentlyRemoved } from '../runtime-manager/gc/index.js';
 import { mountedImages } from '../runtime-manager/images/index.js';
 import { criEvents, Pleg, type PodLifecycleEvent } from '../runtime-manager/pleg/index.js';
 import { ActuatedResources } from '../runtime-manager/resize/index.js';
@@ -93,7 +93,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     nodeAllocatable: () => nodeNow()?.status?.allocatable ?? nodeAllocatable(context.host),
     supportsRecursiveReadOnly,
   });
-  const removals = new OwnRemovals();
+  const removals = new RecentlyRemoved();
   const onRemove = (id: string): void => removals.add(id);
   const { containerLogsDir } = context;
   const remover = containerRemover({ cri, timeline, containerLogsDir, onRemove });
@@ -211,7 +211,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     observedSince: (uid, afterMs) => pleg.statusNewerThan(uid, afterMs, context.stopping.signal),
     removeDeadContainers: (uid) => removeDeadContainers(uid, undefined),
     requestRelist: (uid) => pleg.requestRelist(uid),
-    requestLook: (uid) => pleg.requestLook(uid),
+    requestPodRelist: (uid) => pleg.requestPodRelist(uid),
     syncAgain: (uid) => handlers.syncs([uid]),
     isStopping: () => context.stopping.signal.aborted,
     // Enough that some are ready whenever those that start make room for them.

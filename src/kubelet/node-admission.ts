@@ -4,7 +4,7 @@ import type { Node } from '../kube/index.js';
 import { type AdmissionHandler, operatingSystem, podLimit } from './admission.js';
 import type { KubeletContext } from './context.js';
 import { freeHostPorts } from './host-ports.js';
-import { enoughResources, meantNode, operatingSystemLabel, toleratedTaints } from './node-fit.js';
+import { enoughResources, nodeAffinityHandler, operatingSystemLabel, toleratedTaints } from './node-fit.js';
 import { appArmor, strictGroups } from './security-admission.js';
 import { allowedSysctls } from './sysctls.js';
 
@@ -20,7 +20,7 @@ export function nodeAdmission(
     strictGroups(hasStrictGroups),
     podLimit(config.maxPods),
     enoughResources(nodeNow),
-    meantNode(nodeName, nodeNow),
+    nodeAffinityHandler(nodeName, nodeNow),
     freeHostPorts,
     toleratedTaints(nodeNow),
     appArmor(host.isAppArmorEnabled),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Node, Pod, PodSpec } from '../kube/index.js';
 import { admit } from './admission.js';
-import { enoughResources, meantNode, operatingSystemLabel, toleratedTaints } from './node-fit.js';
+import { enoughResources, nodeAffinityHandler, operatingSystemLabel, toleratedTaints } from './node-fit.js';
 
 const node: Node = {
   metadata: { name: 'n1', labels: { disk: 'ssd', 'kubernetes.io/os': 'linux' } },
@@ -27,7 +27,7 @@ function verdict(given: Pod, others: readonly Pod[] = [], of: Node | undefined =
   const handlers = [
     operatingSystemLabel(() => of),
     enoughResources(() => of),
-    meantNode('n1', () => of),
+    nodeAffinityHandler('n1', () => of),
     toleratedTaints(() => of),
   ];
   const answer = admit(handlers, given, others);
@@ -132,7 +132,7 @@ describe('taints', () => {
 it('while the node is not known, nothing is ruled out', () => {
   const handlers = [
     enoughResources(() => undefined),
-    meantNode('n1', () => undefined),
+    nodeAffinityHandler('n1', () => undefined),
     toleratedTaints(() => undefined),
   ];
   expect(admit(handlers, pod({ cpu: '99' }, { nodeSelector: { a: 'b' } }), [])).toEqual({ admit: true });

@@ -41,7 +41,7 @@ export function enoughResources(nodeNow: NodeNow): AdmissionHandler {
 }
 
 /** Whether the pod means this node: its selector and affinity, and the name that it was bound to. */
-export function meantNode(nodeName: string, nodeNow: NodeNow): AdmissionHandler {
+export function nodeAffinityHandler(nodeName: string, nodeNow: NodeNow): AdmissionHandler {
   return {
     name: 'node affinity',
     admit(pod) {

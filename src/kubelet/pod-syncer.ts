@@ -3,7 +3,7 @@ import {
   type Clock,
   errorText,
   isCancelled,
-  PatientGate,
+  YieldingSemaphore,
   type PatientTurn,
   sleep,
   TimedOut,
@@ -71,7 +71,7 @@ export interface KubeletPodSyncerOptions {
   /** Looks at the pod in the runtime at once instead of with the next relist. */
   readonly requestRelist: (uid: string) => void;
   /** The same for a pod of which all that was made is known, which costs the runtime less. */
-  readonly requestLook: (uid: string) => void;
+  readonly requestPodRelist: (uid: string) => void;
   /** Syncs the pod again without waiting for anything. */
   readonly syncAgain: (uid: string) => void;
   /** Whether the agent is being stopped, so that what fails now has only been cut off. */
@@ -88,11 +88,11 @@ export interface KubeletPodSyncerOptions {
 
 export class KubeletPodSyncer implements PodSyncer {
   readonly #options: KubeletPodSyncerOptions;
-  readonly #preparations: PatientGate;
+  readonly #preparations: YieldingSemaphore;
 
   constructor(options: KubeletPodSyncerOptions) {
     this.#options = options;
-    this.#preparations = new PatientGate({
+    this.#preparations = new YieldingSemaphore({
       clock: options.clock,
       width: options.preparationsAtOnce,
       patienceMs: preparationPatienceMs,
@@ -135,7 +135,7 @@ export class KubeletPodSyncer implements PodSyncer {
     status: PodStatus,
     turn?: PatientTurn,
   ): Promise<SyncOutcome> {
-    const { runtime, probes, mirrors, requestRelist, requestLook, syncAgain, reasons } = this.#options;
+    const { runtime, probes, mirrors, requestRelist, requestPodRelist, syncAgain, reasons } = this.#options;
     const uid = pod.metadata.uid ?? '';
     if (!this.#options.isTerminationRequested(uid)) {
       this.#options.objects?.registerPod(pod);
@@ -169,7 +169,7 @@ export class KubeletPodSyncer implements PodSyncer {
     if (result.resyncAtOnce) syncAgain(uid);
     if (result.steps.length === 0) return { terminal: false };
     // A sync that something got in the way of may have left what nobody knows of.
-    return { terminal: false, after: () => (result.resyncAtOnce ? requestRelist : requestLook)(uid) };
+    return { terminal: false, after: () => (result.resyncAtOnce ? requestRelist : requestPodRelist)(uid) };
   }
 
   /** The waiting reasons are known now; users should not have to wait for the next sync to see them. */

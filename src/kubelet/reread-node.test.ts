@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { VirtualClock } from '../async/index.js';
 import type { Node, Pod } from '../kube/index.js';
 import { resources, SimulatedKubeApi } from '../kube-client/index.js';
-import { RereadNode } from './reread-node.js';
+import { FreshNodeReader } from './reread-node.js';
 
 const ref = { name: 'n1' };
 const signal = new AbortController().signal;
@@ -17,7 +17,7 @@ async function labelled() {
   const stale: Node = { metadata: { name: 'n1', labels: {} } };
   await api.create(resources.nodes, { metadata: { name: 'n1', labels: { disk: 'ssd' } } });
   const gets = (): number => api.calls.filter(({ verb }) => verb === 'get').length;
-  return { api, stale, gets, reread: new RereadNode({ api, ref }) };
+  return { api, stale, gets, reread: new FreshNodeReader({ api, ref }) };
 }
 
 it('a pod that would be ruled out is judged by the node as it is in the API', async () => {

@@ -6,7 +6,7 @@ import { isCancelled } from '../async/index.js';
 import { matchesNodeAffinity, type Node, type Pod } from '../kube/index.js';
 import { type KubeApi, resources } from '../kube-client/index.js';
 
-export interface RereadNodeOptions {
+export interface FreshNodeReaderOptions {
   readonly api: Pick<KubeApi, 'get'>;
   readonly ref: { readonly name: string };
 }
@@ -14,14 +14,14 @@ export interface RereadNodeOptions {
 /** Pods wait meanwhile; without an answer they are judged by what is known. */
 const readLimitMs = 5_000;
 
-export class RereadNode {
-  readonly #options: RereadNodeOptions;
+export class FreshNodeReader {
+  readonly #options: FreshNodeReaderOptions;
   /** UIDs of pods for which it was read: each pod is admitted once. */
   readonly #judged = new Set<string>();
   #read: { readonly node: Node; readonly instead: Node | undefined } | undefined;
   #followed: Node | undefined;
 
-  constructor(options: RereadNodeOptions) {
+  constructor(options: FreshNodeReaderOptions) {
     this.#options = options;
   }
 

@@ -23,7 +23,7 @@ import {
   sandboxFailure,
 } from './start/create-sandbox.js';
 import { allInitInstances, removeInitInstances, supersededInitInstances } from './start/init-cleanup.js';
-import type { StartTickets } from './start/start-order.js';
+import type { StartOrder } from './start/start-order.js';
 import { startPlannedContainers } from './start/start-planned.js';
 import type { PodSyncResult } from './sync-result.js';
 
@@ -31,7 +31,7 @@ export interface SyncPorts extends SandboxPorts {
   readonly podStates: PodStates;
   readonly remover: ContainerRemover;
   readonly crashLoop: Backoff;
-  readonly tickets: StartTickets;
+  readonly tickets: StartOrder;
   /** Has the pod read anew although its state is the same. */
   readonly reinspect: ((uid: string) => void) | undefined;
   readonly podCgroups: PodCgroupResizing | undefined;

@@ -1,5 +1,5 @@
 /** The runtime manager: one pod on one CRI runtime, from observing it over planning to doing. */
-import { type Backoff, type Clock, PatientGate, TaskGroup } from '../async/index.js';
+import { type Backoff, type Clock, YieldingSemaphore, TaskGroup } from '../async/index.js';
 import type { CriRuntime, ObservedContainerStatus, ObservedPod, ObservedPodStatus } from '../cri/index.js';
 import type { Pod } from '../kube/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
@@ -20,7 +20,7 @@ import type {
 import { InterruptedKills } from './kill/interrupted-kills.js';
 import { killContainer } from './kill/kill-container.js';
 import { killPod } from './kill/kill-pod.js';
-import { EndTurns, endsAtOnce } from './kill/termination-limiter.js';
+import { TerminationLimiter, endsAtOnce } from './kill/termination-limiter.js';
 import { listPod, listPods, type ObservePorts, podStatus, readPod } from './observe/observe.js';
 import { type RuntimeVersion, readVersion } from './observe/version.js';
 import { planPod } from './plan/plan.js';
@@ -28,8 +28,8 @@ import { describePlan, hasActions, type PodPlan } from './plan/pod-plan.js';
 import type { ReadingById } from './pleg/index.js';
 import type { ActuatedResources } from './resize/index.js';
 import { ResizeRetries } from './resize/resize-retries.js';
-import { OwnCreations } from './start/recently-created.js';
-import { StartTickets } from './start/start-order.js';
+import { RecentlyCreated } from './start/recently-created.js';
+import { StartOrder } from './start/start-order.js';
 import type { PodSyncResult } from './sync-result.js';
 
 export interface RuntimeManagerOptions {
@@ -106,8 +106,8 @@ export class RuntimeManager {
       configs: options.configs,
       podStates: options.podStates,
       remover: options.remover,
-      gate: new PatientGate({ clock, width: startsAtOnce, patienceMs: startPatienceMs }),
-      ends: new EndTurns({ clock, width: endsAtOnce(startsAtOnce) }),
+      gate: new YieldingSemaphore({ clock, width: startsAtOnce, patienceMs: startPatienceMs }),
+      ends: new TerminationLimiter({ clock, width: endsAtOnce(startsAtOnce) }),
       interrupted: new InterruptedKills(),
       crashLoop: options.crashLoop,
       podLogsDir: options.podLogsDir,
@@ -121,8 +121,8 @@ export class RuntimeManager {
       resizeRetries: new ResizeRetries(),
       runtimeHandler: options.runtimeHandler ?? (() => Promise.resolve('')),
       terminationMessage: options.terminationMessage,
-      tickets: new StartTickets(),
-      creations: new OwnCreations(),
+      tickets: new StartOrder(),
+      creations: new RecentlyCreated(),
       background: new TaskGroup({
         onError: (task, error) =>
           timeline.record({ kind: 'problem', what: 'runtime.task', message: `${task} failed`, error }),

@@ -5,7 +5,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Cancelled, type Clock, systemClock, type Timer, throwIfCancelled } from '../async/index.js';
 import { type StreamTarget, UpgradeRefused } from './contracts.js';
-import { LastWordsSocket } from './last-words.js';
+import { ReadAfterResetSocket } from './last-words.js';
 import { streamingClientLimits } from './limits.js';
 import { SpdyConnection } from './spdy/connection.js';
 
@@ -86,14 +86,14 @@ function upgrade({ target, protocols, signal, clock = systemClock }: DialOptions
 function requestOf(target: StreamTarget, options: RequestOptions): ReturnType<typeof httpRequest> {
   if ('socketPath' in target) {
     const { socketPath, path } = target;
-    const createConnection = (): Socket => new LastWordsSocket().connect(socketPath);
+    const createConnection = (): Socket => new ReadAfterResetSocket().connect(socketPath);
     return httpRequest({ ...options, path, createConnection });
   }
   const url = new URL(target.url);
   if (url.protocol === 'https:') return httpsRequest(url, { ...options, ...target.tls, agent: false });
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const createConnection = (): Socket =>
-    new LastWordsSocket().connect({ host, port: Number(url.port || 80) });
+    new ReadAfterResetSocket().connect({ host, port: Number(url.port || 80) });
   return httpRequest(url, { ...options, createConnection });
 }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
-import { LastWordsSocket } from './last-words.js';
+import { ReadAfterResetSocket } from './last-words.js';
 
 /** Says its last words when it is spoken to, hangs up, and tells that it did. In a thread, as the other side sleeps meanwhile. */
 const peer = `
@@ -39,7 +39,7 @@ async function heardAfterHangUp(socket: Socket): Promise<string> {
 
 describe('a peer that hangs up with input unread', () => {
   it('is heard to the end', async () => {
-    expect(await heardAfterHangUp(new LastWordsSocket())).toBe('last words');
+    expect(await heardAfterHangUp(new ReadAfterResetSocket())).toBe('last words');
   });
 
   it('is not heard through an ordinary socket', async () => {

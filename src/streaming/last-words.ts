@@ -7,7 +7,7 @@ import { Socket } from 'node:net';
  * status still waiting to be read; this one drops what can no longer be written and reads on. The end,
  * which always follows, tells the rest.
  */
-export class LastWordsSocket extends Socket {
+export class ReadAfterResetSocket extends Socket {
   override _write(
     chunk: Buffer | string,
     encoding: BufferEncoding,

@@ -4,7 +4,7 @@ import {
   errorText,
   isCancelled,
   linkedController,
-  Rest,
+  WakeableSleep,
   sleep,
   throwIfCancelled,
   withTimeout,
@@ -56,7 +56,7 @@ export class CertificateManager {
   #serverHealthy = false;
   #requested: { readonly template: CertificateTemplate; readonly abort: AbortController } | undefined;
   /** Ended when the template changes. */
-  readonly #rest = new Rest();
+  readonly #rest = new WakeableSleep();
 
   constructor(options: CertificateManagerOptions) {
     this.#options = options;

@@ -1,5 +1,5 @@
 /** Renews the node's lease, the heartbeat by which the cluster knows that the node is alive. */
-import { type Clock, errorText, isCancelled, jitter, Rest, sleep } from '../../async/index.js';
+import { type Clock, errorText, isCancelled, jitter, WakeableSleep, sleep } from '../../async/index.js';
 import type { Lease, OwnerReference } from '../../kube/index.js';
 import { isConflict, isNotFound, type KubeApi, resources } from '../../kube-client/index.js';
 import type { Timeline } from '../../timeline/index.js';
@@ -30,7 +30,7 @@ export class LeaseRenewer {
   #latest: Lease | undefined;
   #failing = '';
   #ownerAppeared = false;
-  readonly #rest = new Rest();
+  readonly #rest = new WakeableSleep();
 
   constructor(options: LeaseRenewerOptions) {
     this.#options = options;

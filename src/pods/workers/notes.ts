@@ -23,7 +23,7 @@ type Note = Omit<EntryInit, 'pod' | 'data'> & {
   readonly data?: EntryInit['data'];
 };
 
-export class WorkerNotes {
+export class WorkerRecorder {
   constructor(
     private readonly timeline: Timeline,
     private readonly clock: Clock,

@@ -12,7 +12,7 @@ import { isStaticPod, isTerminalPhase, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
 import { acceptUpdate, markAlreadyTerminated, nothingRuns } from './accept.js';
 import { effectiveGrace } from './grace.js';
-import { refOf, WorkerNotes } from './notes.js';
+import { refOf, WorkerRecorder } from './notes.js';
 import { type PodPredicate, predicates } from './predicates.js';
 import {
   isTerminationRequested,
@@ -62,7 +62,7 @@ export class PodWorkers {
   readonly #turns = new StaticPodTurns();
   readonly #running = new Set<string>();
   readonly #tasks: TaskGroup;
-  readonly #notes: WorkerNotes;
+  readonly #notes: WorkerRecorder;
   #syncedOnce = false;
 
   constructor(options: PodWorkersOptions) {
@@ -73,7 +73,7 @@ export class PodWorkers {
       allocated: (pod) => pod,
       ...options,
     };
-    this.#notes = new WorkerNotes(options.timeline, options.clock, options.observer);
+    this.#notes = new WorkerRecorder(options.timeline, options.clock, options.observer);
     this.#tasks = new TaskGroup({
       onError: (task, error) =>
         options.timeline.record({

@@ -6,5 +6,5 @@ export {
   deadToRemoveAfter,
   sandboxesToRemove,
 } from './container-gc.js';
-export { OwnRemovals } from './recently-removed.js';
+export { RecentlyRemoved } from './recently-removed.js';
 export { containerRemover, type RemoverOptions } from './remover.js';

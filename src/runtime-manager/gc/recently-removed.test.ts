@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { OwnRemovals } from './recently-removed.js';
+import { RecentlyRemoved } from './recently-removed.js';
 
 it('remembers the last thousand', () => {
-  const removals = new OwnRemovals();
+  const removals = new RecentlyRemoved();
   for (let n = 0; n <= 1000; n++) removals.add(`id-${n}`);
   expect([0, 1, 1000, 1001].map((n) => removals.has(`id-${n}`))).toEqual([false, true, true, false]);
 });

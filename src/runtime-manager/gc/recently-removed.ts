@@ -4,7 +4,7 @@ import { BoundedMap } from '../../async/index.js';
 /** What is forgotten beyond it is looked for like what others removed. */
 const limit = 1_000;
 
-export class OwnRemovals {
+export class RecentlyRemoved {
   readonly #ids = new BoundedMap<string, true>({ maxEntries: limit });
 
   /** Before the runtime is asked for it, as it may tell of it before it answers. */

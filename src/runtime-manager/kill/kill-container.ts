@@ -10,8 +10,8 @@ import type { KillReason } from '../plan/pod-plan.js';
 import { type GracePeriod, gracePeriod, minimumGracePeriodSeconds } from './grace.js';
 import type { InterruptedKills, KillProgress } from './interrupted-kills.js';
 import { restorePod } from './restored-pod.js';
-import type { EndTurns } from './termination-limiter.js';
-import { atMost, type TerminationTurns } from './termination-ordering.js';
+import type { TerminationLimiter } from './termination-limiter.js';
+import { atMost, type TerminationOrdering } from './termination-ordering.js';
 
 export interface KillPorts {
   readonly cri: CriRuntime;
@@ -21,7 +21,7 @@ export interface KillPorts {
   /** Owns preStop hooks that outlive the wait for them. */
   readonly background: TaskGroup;
   /** The order of pods that end at once; without it they have none. */
-  readonly ends?: EndTurns | undefined;
+  readonly ends?: TerminationLimiter | undefined;
   /** Kills that a shorter grace period or the pod's own end cut off; the next kill goes on from there. */
   readonly interrupted?: InterruptedKills | undefined;
 }
@@ -36,7 +36,7 @@ export interface ContainerKill {
   readonly reason: KillReason;
   readonly because: string;
   readonly graceOverrideSeconds?: number | undefined;
-  readonly turns?: TerminationTurns | undefined;
+  readonly turns?: TerminationOrdering | undefined;
   /** With all of its pod, and so in the order of those. */
   readonly isWithPod?: boolean;
   readonly signal?: AbortSignal | undefined;

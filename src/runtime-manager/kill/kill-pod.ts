@@ -5,7 +5,7 @@ import type { Pod } from '../../kube/index.js';
 import { SyncFailure, type SyncStepResult } from '../contracts.js';
 import { type KillPorts, killContainer } from './kill-container.js';
 import { terminationOrder } from './termination-order.js';
-import { TerminationTurns } from './termination-ordering.js';
+import { TerminationOrdering } from './termination-ordering.js';
 
 export interface PodKill {
   readonly pod: Pod | undefined;
@@ -25,7 +25,7 @@ export async function killPod(ports: KillPorts, kill: PodKill): Promise<SyncStep
     if (state === 'running') running.push({ id, name });
   }
   const order = kill.pod && terminationOrder(kill.pod, new Set(running.map(({ name }) => name)));
-  const turns = order === undefined || order.size === 0 ? undefined : new TerminationTurns(order);
+  const turns = order === undefined || order.size === 0 ? undefined : new TerminationOrdering(order);
   const containers = await Promise.all(
     running.map(async ({ id, name }): Promise<SyncStepResult> => {
       try {

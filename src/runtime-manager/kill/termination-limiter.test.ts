@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { settle, sleep, VirtualClock } from '../../async/index.js';
-import { EndTurns } from './termination-limiter.js';
+import { TerminationLimiter } from './termination-limiter.js';
 
 function ending(width: number) {
   const clock = new VirtualClock();
-  const turns = new EndTurns({ clock, width });
+  const turns = new TerminationLimiter({ clock, width });
   const told: string[] = [];
   const gone: string[] = [];
   const end = async (name: string, takesMs: number): Promise<void> => {
@@ -18,7 +18,7 @@ function ending(width: number) {
   return { clock, told, gone, end };
 }
 
-describe('EndTurns', () => {
+describe('TerminationLimiter', () => {
   it('pods end one after another: those that have begun go before those that have not', async () => {
     const { clock, told, gone, end } = ending(1);
     const all = ['a', 'b', 'c', 'd'].map((name) => end(name, 100));
@@ -59,7 +59,7 @@ describe('EndTurns', () => {
   });
   it('a failed stop passes the turn on', async () => {
     const clock = new VirtualClock();
-    const turns = new EndTurns({ clock, width: 1 });
+    const turns = new TerminationLimiter({ clock, width: 1 });
     await expect(turns.container(() => Promise.reject(new Error('no')), undefined)).rejects.toThrow('no');
     expect(await turns.container(async () => 'next', undefined)).toBe('next');
     expect(clock.pendingTimers).toBe(0);

@@ -2,7 +2,7 @@
  * The order in which pods end when many are to end at once: some early instead of all late, as the runtime takes the same
  * time for all of them either way. Nothing that takes its time to end holds up the others.
  */
-import { type Clock, PatientGate } from '../../async/index.js';
+import { type Clock, YieldingSemaphore } from '../../async/index.js';
 
 /** A container that ends when it is told to is gone by then, however busy the runtime is. */
 const patienceMs = 1_000;
@@ -18,11 +18,11 @@ export function endsAtOnce(startsAtOnce: number): number {
   return startsAtOnce + 2;
 }
 
-export class EndTurns {
-  readonly #gate: PatientGate;
+export class TerminationLimiter {
+  readonly #gate: YieldingSemaphore;
 
   constructor({ clock, width }: { readonly clock: Clock; readonly width: number }) {
-    this.#gate = new PatientGate({ clock, width, patienceMs, usualMs });
+    this.#gate = new YieldingSemaphore({ clock, width, patienceMs, usualMs });
   }
 
   get waiting(): number {

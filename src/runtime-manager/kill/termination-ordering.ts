@@ -1,7 +1,7 @@
 /** Lets containers of an ending pod wait for those that have to end before them. */
 import { type Clock, TimedOut, withTimeout } from '../../async/index.js';
 
-export class TerminationTurns {
+export class TerminationOrdering {
   readonly #order: ReadonlyMap<string, readonly string[]>;
   readonly #ended = new Map<string, { readonly promise: Promise<void>; readonly resolve: () => void }>();
 

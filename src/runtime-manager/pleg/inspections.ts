@@ -5,7 +5,7 @@ import type { Timeline } from '../../timeline/index.js';
 import type { PodCache } from './cache.js';
 import { comparePods, type PodLifecycleEvent } from './compare.js';
 import type { PlegRuntime } from './ports.js';
-import { keepIps } from './preserve-pod-ips.js';
+import { preservePodIps } from './preserve-pod-ips.js';
 import type { PodRecord, PodRecords } from './records.js';
 
 export interface InspectionsOptions {
@@ -171,7 +171,7 @@ export class Inspections {
   }
 
   #withIps(uid: string, status: ObservedPodStatus): ObservedPodStatus {
-    return keepIps(status, this.#options.cache.peek(uid));
+    return preservePodIps(status, this.#options.cache.peek(uid));
   }
 
   #tell(uid: string, events: readonly PodLifecycleEvent[], requested: boolean): void {

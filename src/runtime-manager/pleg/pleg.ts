@@ -21,9 +21,9 @@ import { PodRecords } from './records.js';
 import type { LookReason } from './relist-decision.js';
 import { RelistRequests } from './relist-requests.js';
 import { RelistSchedule } from './relist-schedule.js';
-import { Looks } from './relister.js';
+import { Relister } from './relister.js';
 import { RuntimeEvents } from './runtime-events.js';
-import { AwaitedChanges } from './unconfirmed-events.js';
+import { UnconfirmedEvents } from './unconfirmed-events.js';
 
 export interface PlegOptions {
   readonly clock: Clock;
@@ -74,9 +74,9 @@ export class Pleg {
   readonly #records = new PodRecords();
   readonly #requests: RelistRequests;
   readonly #schedule: RelistSchedule;
-  readonly #awaited: AwaitedChanges;
+  readonly #awaited: UnconfirmedEvents;
   readonly #inspections: Inspections;
-  readonly #looks: Looks;
+  readonly #relister: Relister;
   readonly #runtimeEvents: RuntimeEvents;
   readonly #work = new Channel<void>(1);
   readonly #listing = new Gate(parallelLists);
@@ -92,7 +92,7 @@ export class Pleg {
       onRequest: wake,
       onOverflow: () => this.relistSoon(),
     });
-    this.#awaited = new AwaitedChanges({
+    this.#awaited = new UnconfirmedEvents({
       clock,
       capacity: awaitedCapacity,
       maxDelayMs: relistPeriodMs,
@@ -107,7 +107,7 @@ export class Pleg {
         const isReadable = kind !== 'delete' && this.#records.podOf(id) === uid;
         this.#requests.add(uid, isReadable ? 'own' : 'any');
       },
-      onStrangers: (strangers) => {
+      unknownPods: (strangers) => {
         if (strangers === 'ends') this.#schedule.want('strangers', relistPeriodMs);
         else this.#schedule.forgo('strangers');
         if (strangers === 'none') this.#schedule.forgo('starts');
@@ -127,7 +127,7 @@ export class Pleg {
       },
       onFailure: () => this.#schedule.want('failure', relistPeriodMs),
     });
-    this.#looks = new Looks({
+    this.#relister = new Relister({
       clock,
       timeline,
       runtime,
@@ -153,7 +153,7 @@ export class Pleg {
 
   /** The text of what is wrong, or undefined. */
   health(): string | undefined {
-    const last = this.#looks.lastRelist;
+    const last = this.#relister.lastRelist;
     if (last === undefined) return 'pleg has yet to be successful';
     const { clock, observer, unhealthyAfterMs } = this.#options;
     observer?.lastSeen(last.startWallMs);
@@ -180,7 +180,7 @@ export class Pleg {
   }
 
   /** The same for a pod that the agent has just worked on: what it made need not be searched for. */
-  requestLook(uid: string): void {
+  requestPodRelist(uid: string): void {
     this.#requests.add(uid, 'own');
   }
 
@@ -224,7 +224,7 @@ export class Pleg {
       for (;;) {
         throwIfCancelled(signal);
         // Looks are one after another, so that a later one never shows less than an earlier one.
-        if (this.#schedule.isDue) await this.#lookAtAll();
+        if (this.#schedule.isDue) await this.#relist();
         else if (this.#requests.size > 0) await this.#lookAtRequested();
         else {
           await select([this.#work], signal);
@@ -233,14 +233,14 @@ export class Pleg {
       }
     } finally {
       this.#schedule.stop();
-      await Promise.all([tasks.stop(), this.#looks.stop(), this.#inspections.stop()]);
+      await Promise.all([tasks.stop(), this.#relister.stop(), this.#inspections.stop()]);
       this.#awaited.stop();
     }
   }
 
   /** Looks at everything and inspects what changed. */
   async relist(): Promise<void> {
-    await this.#lookAtAll();
+    await this.#relist();
     await this.#inspections.drained();
   }
 
@@ -285,12 +285,12 @@ export class Pleg {
     }
   }
 
-  async #lookAtAll(): Promise<void> {
+  async #relist(): Promise<void> {
     const { relistPeriodMs, relaxedRelistPeriodMs } = this.#options;
     this.#schedule.began();
     let periodMs = relistPeriodMs;
     try {
-      if ((await this.#looks.atAll()) && this.followsEvents) periodMs = relaxedRelistPeriodMs;
+      if ((await this.#relister.atAll()) && this.followsEvents) periodMs = relaxedRelistPeriodMs;
     } finally {
       this.#schedule.ended(periodMs);
     }
@@ -299,13 +299,13 @@ export class Pleg {
   async #lookAtRequested(): Promise<void> {
     const requests = this.#requests
       .take()
-      .filter(({ order }) => order > (this.#looks.lastRelist?.order ?? 0));
+      .filter(({ order }) => order > (this.#relister.lastRelist?.order ?? 0));
     await Promise.all(requests.map(({ uid, reason }) => this.#listing.run(() => this.#lookAt(uid, reason))));
   }
 
   async #lookAt(uid: string, reason: LookReason): Promise<void> {
     try {
-      await this.#looks.at(uid, reason);
+      await this.#relister.at(uid, reason);
     } catch (error) {
       if (isCancelled(error)) throw error;
       this.#options.timeline.record({

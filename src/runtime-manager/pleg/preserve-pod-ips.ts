@@ -2,7 +2,7 @@
 import type { ObservedPodStatus } from '../../cri/index.js';
 
 /** A pod whose sandboxes have all ended keeps the addresses that were seen last. */
-export function keepIps(
+export function preservePodIps(
   status: ObservedPodStatus,
   cached: { readonly status: ObservedPodStatus } | { readonly error: Error },
 ): ObservedPodStatus {

@@ -31,7 +31,7 @@ describe('a look at a pod that the agent has worked on', () => {
   it('reads what was made, once, and tells of it', async () => {
     await started();
     make('p', 'c');
-    bench.pleg.requestLook('p');
+    bench.pleg.requestPodRelist('p');
     await settle();
     expect(bench.runtime.calls).toEqual(['read s-p c']);
     expect(bench.taken()).toEqual(['ContainerStarted c', 'ContainerStarted s-p']);
@@ -44,7 +44,7 @@ describe('a look at a pod that the agent has worked on', () => {
     bench.runtime.pods.set('p', { c: 'running' });
     await started();
     bench.runtime.pods.set('p', { c: 'exited' });
-    bench.pleg.requestLook('p');
+    bench.pleg.requestPodRelist('p');
     await settle();
     expect(bench.runtime.calls).toEqual(['read s-p c']);
     expect(bench.taken()).toEqual(['ContainerDied c']);
@@ -56,7 +56,7 @@ describe('a look at a pod that the agent has worked on', () => {
     await started();
     const waiting = bench.pleg.cache.newerThan('p', bench.clock.monotonic());
     await bench.clock.advance(1);
-    bench.pleg.requestLook('p');
+    bench.pleg.requestPodRelist('p');
     expect((await waiting).name).toBe('p');
     expect(bench.taken()).toEqual([]);
     await bench.stop();
@@ -65,7 +65,7 @@ describe('a look at a pod that the agent has worked on', () => {
     await started();
     make('p', 'c', 'd');
     bench.runtime.pods.set('p', { d: 'running' });
-    bench.pleg.requestLook('p');
+    bench.pleg.requestPodRelist('p');
     await settle();
     expect(bench.runtime.calls).toEqual(['read s-p c d', 'list p', 'inspect p']);
     expect(bench.taken()).toEqual(['ContainerStarted d', 'ContainerStarted s-p']);
@@ -75,7 +75,7 @@ describe('a look at a pod that the agent has worked on', () => {
     await started();
     make('p', 'c');
     bench.runtime.readError = new Error('busy');
-    bench.pleg.requestLook('p');
+    bench.pleg.requestPodRelist('p');
     await settle();
     expect(bench.runtime.calls).toEqual(['read s-p c', 'list p', 'inspect p']);
     await bench.stop();
@@ -86,9 +86,9 @@ describe('a look at a pod that the agent has worked on', () => {
     make('q', 'd');
     let end: () => void = () => {};
     bench.runtime.hangs.set('p', new Promise((resolve) => (end = resolve)));
-    bench.pleg.requestLook('p');
+    bench.pleg.requestPodRelist('p');
     await settle();
-    bench.pleg.requestLook('q');
+    bench.pleg.requestPodRelist('q');
     await bench.clock.advance(1_000);
     expect(bench.taken()).toContain('ContainerStarted d');
     expect(bench.runtime.calls).toContain('list p');
@@ -99,8 +99,8 @@ describe('a look at a pod that the agent has worked on', () => {
   });
   it('lists when somebody asked for a list as well, in whatever order', async () => {
     for (const asks of [
-      ['requestLook', 'requestRelist'] as const,
-      ['requestRelist', 'requestLook'] as const,
+      ['requestPodRelist', 'requestRelist'] as const,
+      ['requestRelist', 'requestPodRelist'] as const,
     ]) {
       bench = new PlegBench();
       await started();
@@ -115,7 +115,7 @@ describe('a look at a pod that the agent has worked on', () => {
     await started();
     make('p', 'c');
     bench.runtime.pods.set('p', { c: 'running', foreign: 'running' });
-    bench.pleg.requestLook('p');
+    bench.pleg.requestPodRelist('p');
     await settle();
     expect(bench.taken()).toEqual(['ContainerStarted c', 'ContainerStarted s-p']);
     await bench.clock.advance(1_000);
@@ -125,7 +125,7 @@ describe('a look at a pod that the agent has worked on', () => {
   it('a reinspection asked for meanwhile reads anew', async () => {
     await started();
     make('p', 'c');
-    bench.pleg.requestLook('p');
+    bench.pleg.requestPodRelist('p');
     bench.pleg.requestReinspect('p');
     await settle();
     expect(bench.runtime.calls).toEqual(['list p', 'inspect p']);

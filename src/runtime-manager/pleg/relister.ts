@@ -6,16 +6,16 @@ import type { Inspections } from './inspections.js';
 import type { PlegObserver, PlegRuntime, PodParts, ReadPod } from './ports.js';
 import type { PodRecords } from './records.js';
 import { decideLook, type LookReason } from './relist-decision.js';
-import type { AwaitedChanges } from './unconfirmed-events.js';
+import type { UnconfirmedEvents } from './unconfirmed-events.js';
 
-export interface LooksOptions {
+export interface RelisterOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly runtime: Omit<PlegRuntime, 'podStatus'>;
   readonly observer: PlegObserver | undefined;
   readonly records: PodRecords;
   readonly cache: PodCache;
-  readonly awaited: AwaitedChanges;
+  readonly awaited: UnconfirmedEvents;
   readonly inspections: Inspections;
   /** A place in the order of all requests, looks and events. */
   readonly nextOrder: () => number;
@@ -31,13 +31,13 @@ export interface Relist {
 const slowAfterMs = 1_000;
 const nothing: PodParts = { sandboxIds: [], containers: [] };
 
-export class Looks {
-  readonly #options: LooksOptions;
+export class Relister {
+  readonly #options: RelisterOptions;
   readonly #tasks: TaskGroup;
   #lastRelist: Relist | undefined;
   #problem = '';
 
-  constructor(options: LooksOptions) {
+  constructor(options: RelisterOptions) {
     this.#options = options;
     this.#tasks = new TaskGroup({
       onError: (task, error) =>

@@ -19,7 +19,7 @@ export interface AwaitedChangesOptions {
   /** Has the pod looked at for what happened to a container or sandbox. */
   readonly look: (uid: string, change: { readonly id: string; readonly kind: AwaitedKind }) => void;
   /** Told what there is of unknown pods that only a look at everything can show. */
-  readonly onStrangers: (strangers: Strangers) => void;
+  readonly unknownPods: (strangers: Strangers) => void;
   /** Told that a change found no room. */
   readonly onOverflow: () => void;
 }
@@ -55,7 +55,7 @@ export function shows(kind: AwaitedKind, state: ObservedState | undefined): bool
   }
 }
 
-export class AwaitedChanges {
+export class UnconfirmedEvents {
   readonly #options: AwaitedChangesOptions;
   readonly #changes = new Map<string, AwaitedChange>();
 
@@ -166,7 +166,7 @@ export class AwaitedChanges {
       if (uid !== undefined || kind === 'delete') continue;
       strangers = kind === 'exit' ? 'ends' : strangers === 'none' ? 'starts' : strangers;
     }
-    this.#options.onStrangers(strangers);
+    this.#options.unknownPods(strangers);
   }
 }
 

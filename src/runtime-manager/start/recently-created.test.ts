@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { PodSandboxStatus } from '../../cri/index.js';
-import { OwnCreations } from './recently-created.js';
+import { RecentlyCreated } from './recently-created.js';
 
-describe('OwnCreations', () => {
+describe('RecentlyCreated', () => {
   it('keeps what was made until a look has shown it', () => {
-    const creations = new OwnCreations();
+    const creations = new RecentlyCreated();
     creations.addSandbox('p', 's');
     creations.addContainer('p', 'a', 's');
     const shown = creations.unseen('p');
@@ -14,7 +14,7 @@ describe('OwnCreations', () => {
     expect(creations.unseen('p')).toEqual({ sandboxIds: [], containers: [{ id: 'b', sandboxId: 's' }] });
   });
   it('a reading of a new sandbox serves once, while it is new', () => {
-    const creations = new OwnCreations();
+    const creations = new RecentlyCreated();
     const status = PodSandboxStatus.create({ id: 's' });
     creations.noteSandbox('p', 's', { status, atMs: 0 });
     expect(creations.takeReading('p', 's', 0)).toBe(undefined);
@@ -26,7 +26,7 @@ describe('OwnCreations', () => {
     expect(creations.takeReading('p', 's', 2_001)).toBe(undefined);
   });
   it('keeps pods apart, and forgets one that ends', () => {
-    const creations = new OwnCreations();
+    const creations = new RecentlyCreated();
     creations.addSandbox('p', 's');
     creations.addSandbox('q', 't');
     creations.forget('p');

@@ -21,7 +21,7 @@ const readingLifeMs = 2_000;
 const maxPods = 10_000;
 const nothing: PodParts = { sandboxIds: [], containers: [] };
 
-export class OwnCreations {
+export class RecentlyCreated {
   readonly #byPod = new BoundedMap<string, Creations>({ maxEntries: maxPods });
 
   addSandbox(podUid: string, id: string): void {

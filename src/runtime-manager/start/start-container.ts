@@ -1,6 +1,6 @@
 /** Starts one container: image, config, the runtime's two calls, log link and postStart hook. */
 import { join } from 'node:path';
-import { errorText, type PatientGate, throwIfCancelled } from '../../async/index.js';
+import { errorText, type YieldingSemaphore, throwIfCancelled } from '../../async/index.js';
 import {
   type ContainerConfig,
   CriError,
@@ -31,16 +31,16 @@ import { wantedResources } from '../resize/decide-resize.js';
 import type { ActuatedResources } from '../resize/index.js';
 import { linkContainerLog, logSymlinkPath } from './log-symlink.js';
 import { orLost, SandboxLost } from './lost-sandbox.js';
-import type { OwnCreations } from './recently-created.js';
+import type { RecentlyCreated } from './recently-created.js';
 import { restartCount } from './restart-count.js';
 
 export interface StartPorts extends KillPorts {
   readonly images: ImageEnsurer;
   readonly configs: PodConfigs;
   readonly internals: InternalLifecycle | undefined;
-  readonly gate: PatientGate;
+  readonly gate: YieldingSemaphore;
   /** Told of every sandbox and container that was made. */
-  readonly creations: OwnCreations;
+  readonly creations: RecentlyCreated;
   readonly podLogsDir: string;
   /** The flat directory of links to container logs; undefined for none. */
   readonly containerLogsDir: string | undefined;

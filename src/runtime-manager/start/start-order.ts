@@ -4,7 +4,7 @@ import { BoundedMap } from '../../async/index.js';
 /** More pods than any node has; beyond it the oldest number is forgotten and drawn anew. */
 const maxTickets = 10_000;
 
-export class StartTickets {
+export class StartOrder {
   readonly #tickets = new BoundedMap<string, number>({ maxEntries: maxTickets });
   #next = 0;
 

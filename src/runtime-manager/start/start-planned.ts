@@ -19,7 +19,7 @@ import { hasSandboxEnded, patienceBeforeStart, SandboxLost } from './lost-sandbo
 import { startContainer } from './start-container.js';
 
 /** What all starts of one sync share. */
-interface Ground {
+interface StartContext {
   readonly sandboxId: string;
   readonly config: Init<PodSandboxConfig>;
   readonly runtimeHandler: string;
@@ -32,11 +32,11 @@ export async function startPlannedContainers(
   run: SyncRun,
   created: Sandbox | undefined,
 ): Promise<void> {
-  const ground = await prepareGround(ports, run, created);
-  if (ground === undefined) return;
+  const context = await prepareGround(ports, run, created);
+  if (context === undefined) return;
   try {
-    if (created === undefined) await checkSandbox(ports, run, ground.sandboxId);
-    await startAll(ports, run, ground);
+    if (created === undefined) await checkSandbox(ports, run, context.sandboxId);
+    await startAll(ports, run, context);
   } catch (error) {
     if (!(error instanceof SandboxLost)) throw error;
     ports.timeline.record({
@@ -46,7 +46,7 @@ export async function startPlannedContainers(
       because: 'something other than the agent ended it',
       pod: podRef(run.pod),
       level: 'info',
-      data: { sandboxId: ground.sandboxId },
+      data: { sandboxId: context.sandboxId },
       error,
     });
     run.resyncAtOnce = true;
@@ -60,20 +60,20 @@ async function checkSandbox(ports: SyncPorts, { status, signal }: SyncRun, sandb
 }
 
 /** Fails with SandboxLost when nothing can start in the sandbox any more. */
-async function startAll(ports: SyncPorts, run: SyncRun, ground: Ground): Promise<void> {
+async function startAll(ports: SyncPorts, run: SyncRun, context: StartContext): Promise<void> {
   const { plan } = run;
   const { spec } = run.pod;
   for (const start of plan.ephemeralContainersToStart) {
-    await startOne(ports, run, ground, 'ephemeralContainer', start, spec.ephemeralContainers?.[start.index]);
+    await startOne(ports, run, context, 'ephemeralContainer', start, spec.ephemeralContainers?.[start.index]);
   }
   for (const start of plan.initContainersToStart) {
     const container = spec.initContainers?.[start.index];
-    const started = await startOne(ports, run, ground, 'initContainer', start, container);
+    const started = await startOne(ports, run, context, 'initContainer', start, container);
     // What comes after a plain init container counts on it; a sidecar is tried again beside the others.
     if (!started && !(container !== undefined && isSidecar(container))) return;
   }
   for (const start of plan.containersToStart) {
-    await startOne(ports, run, ground, 'container', start, spec.containers[start.index]);
+    await startOne(ports, run, context, 'container', start, spec.containers[start.index]);
   }
 }
 
@@ -82,7 +82,7 @@ async function prepareGround(
   ports: SyncPorts,
   run: SyncRun,
   created: Sandbox | undefined,
-): Promise<Ground | undefined> {
+): Promise<StartContext | undefined> {
   const { pod, plan, signal } = run;
   const sandboxId = created?.id ?? plan.sandboxId;
   const step = { action: 'ConfigPodSandbox', target: sandboxId } as const;
@@ -123,11 +123,11 @@ async function requestImageVolumes(
 /** Tells what became of the image volumes that a container mounts. */
 function observeImageVolumes(
   { observer }: SyncPorts,
-  ground: Ground,
+  context: StartContext,
   container: AnyContainer,
   error?: SyncFailure,
 ): void {
-  const { images } = ground.volumes;
+  const { images } = context.volumes;
   const count = (container.volumeMounts ?? []).filter(({ name }) => images.has(name)).length;
   if (count === 0) return;
   const failed = error?.message.startsWith('ImageVolumeMountFailed') === true;
@@ -138,7 +138,7 @@ function observeImageVolumes(
 async function startOne(
   ports: SyncPorts,
   run: SyncRun,
-  ground: Ground,
+  context: StartContext,
   kind: ContainerKind,
   planned: PlannedStart,
   container: AnyContainer | undefined,
@@ -150,14 +150,14 @@ async function startOne(
   }
   throwIfCancelled(run.signal);
   const step = { action: 'StartContainer', target: container.name } as const;
-  const verdict = holdBack(ports, run, container);
+  const verdict = checkBackOff(ports, run, container);
   if (verdict.kind === 'wait') {
     run.steps.push({ ...step, failure: verdict.failure });
     return false;
   }
   ports.observer?.containerStarted(kind);
   try {
-    const volumeFailure = imageVolumeFailure(container, ground.volumes);
+    const volumeFailure = imageVolumeFailure(container, context.volumes);
     if (volumeFailure !== undefined) {
       const message = `Error: ${volumeFailure.reason}`;
       const event = { type: 'Warning', reason: 'Failed', message } as const;
@@ -169,23 +169,23 @@ async function startOne(
       status: run.status,
       kind,
       container,
-      sandboxId: ground.sandboxId,
-      sandboxConfig: ground.config,
+      sandboxId: context.sandboxId,
+      sandboxConfig: context.config,
       podIps: run.podIps,
-      imageVolumes: ground.volumes.images,
-      runtimeHandler: ground.runtimeHandler,
+      imageVolumes: context.volumes.images,
+      runtimeHandler: context.runtimeHandler,
       rank: ports.tickets.of(run.pod.metadata.uid ?? ''),
       because: planned.because,
       signal: run.signal,
     });
     verdict.attempted();
-    observeImageVolumes(ports, ground, container);
+    observeImageVolumes(ports, context, container);
     run.steps.push(step);
     return true;
   } catch (error) {
     if (!(error instanceof SandboxLost)) verdict.attempted();
     if (!(error instanceof SyncFailure)) throw error;
-    observeImageVolumes(ports, ground, container, error);
+    observeImageVolumes(ports, context, container, error);
     ports.observer?.startFailed(kind, error.reason);
     run.steps.push({ ...step, failure: error });
     ports.timeline.record({
@@ -203,7 +203,7 @@ async function startOne(
 }
 
 /** Whether the container is in back-off. */
-function holdBack(ports: SyncPorts, run: SyncRun, container: AnyContainer): CrashLoopVerdict {
+function checkBackOff(ports: SyncPorts, run: SyncRun, container: AnyContainer): CrashLoopVerdict {
   const { pod, status } = run;
   const nowMs = ports.clock.now();
   const verdict = checkCrashLoop(ports.crashLoop, { pod, container, status, nowMs });

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { ByteReader, type Clock, errorText, type Timer } from '../../async/index.js';
-import { LastWordsSocket } from '../../streaming/last-words.js';
+import { ReadAfterResetSocket } from '../../streaming/last-words.js';
 import { type Answer, isTakenOver, plainError } from '../answers.js';
 import { upgradeProxyLimits as limits } from '../limits.js';
 import type { ServerRequest } from '../routes.js';
@@ -81,7 +81,7 @@ function dial(target: URL, clock: Clock, signal: AbortSignal | undefined): Promi
   return new Promise((resolve, reject) => {
     const socket: Socket = secure
       ? connectTls({ host, port, servername: host })
-      : new LastWordsSocket().connect({ host, port });
+      : new ReadAfterResetSocket().connect({ host, port });
     const end = (): void => {
       timer.cancel();
       signal?.removeEventListener('abort', onAbort);

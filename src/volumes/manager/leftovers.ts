@@ -2,13 +2,13 @@
 import { join } from 'node:path/posix';
 import { type Host, HostError, unmountTree } from '../../host/index.js';
 import { cleanSubPaths } from '../subpath/index.js';
-import type { VolumeNotes } from './notes.js';
+import type { VolumeRecorder } from './notes.js';
 import type { Leftover, Reconstruction, StrandedSubPaths } from './reconstruct.js';
 
 export interface LeftoversOptions {
   readonly host: Host;
   readonly podDirectory: (uid: string) => string;
-  readonly notes: VolumeNotes;
+  readonly notes: VolumeRecorder;
 }
 
 export class Leftovers {

@@ -15,8 +15,8 @@ import {
 } from './container-mounts.js';
 import { Leftovers } from './leftovers.js';
 import type { NodeIdentity } from './node-affinity.js';
-import { VolumeNotes, type VolumeObserver } from './notes.js';
-import { VolumeOperator } from './operator.js';
+import { VolumeRecorder, type VolumeObserver } from './notes.js';
+import { OperationExecutor } from './operator.js';
 import { processPod } from './processing.js';
 import { Reconciler, type VolumePods } from './reconciler.js';
 import { reconstruct } from './reconstruct.js';
@@ -45,8 +45,8 @@ type AnyContainer = Container | EphemeralContainer;
 
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;
-  readonly #notes: VolumeNotes;
-  readonly #operator: VolumeOperator;
+  readonly #notes: VolumeRecorder;
+  readonly #operator: OperationExecutor;
   readonly #leftovers: Leftovers;
   readonly #reconciler: Reconciler;
   /** By pod: the last time that it was begun to be processed. */
@@ -57,8 +57,8 @@ export class VolumeManager {
     this.#options = options;
     const { clock, timeline, host, plugins, node, pods, observer, operationsAtOnce } = options;
     const podDirectory = (uid: string): string => this.#podDirectory(uid);
-    this.#notes = new VolumeNotes(timeline, clock, observer);
-    this.#operator = new VolumeOperator({ host, plugins, node, podDirectory });
+    this.#notes = new VolumeRecorder(timeline, clock, observer);
+    this.#operator = new OperationExecutor({ host, plugins, node, podDirectory });
     this.#leftovers = new Leftovers({ host, podDirectory, notes: this.#notes });
     this.#reconciler = new Reconciler({
       clock,

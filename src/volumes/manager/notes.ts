@@ -31,7 +31,7 @@ const verbs: Readonly<
   },
 };
 
-export class VolumeNotes {
+export class VolumeRecorder {
   readonly #timeline: Timeline;
   readonly #clock: Clock;
   readonly #observer: VolumeObserver | undefined;

@@ -21,7 +21,7 @@ export interface VolumeOperatorOptions {
   readonly podDirectory: (uid: string) => string;
 }
 
-export class VolumeOperator {
+export class OperationExecutor {
   readonly #options: VolumeOperatorOptions;
   readonly #plugins: ReadonlyMap<string, VolumePlugin>;
   readonly #mounts = new Map<string, ActualMount>();

@@ -4,9 +4,9 @@
  */
 import { type Clock, Gate, TaskGroup, type Timer } from '../../async/index.js';
 import type { Leftovers } from './leftovers.js';
-import type { VolumeNotes } from './notes.js';
+import type { VolumeRecorder } from './notes.js';
 import { begun, failed, isBusy, type OperationEntry, operationKey, operationKeyText } from './operations.js';
-import type { VolumeOperator } from './operator.js';
+import type { OperationExecutor } from './operator.js';
 import { type PlannedOperation, planVolumes } from './plan.js';
 import { unwantedMounts } from './wanted.js';
 import { mountKey, type WantedMount } from './world.js';
@@ -27,8 +27,8 @@ export interface VolumePods {
 
 export interface ReconcilerOptions {
   readonly clock: Clock;
-  readonly notes: VolumeNotes;
-  readonly operator: VolumeOperator;
+  readonly notes: VolumeRecorder;
+  readonly operator: OperationExecutor;
   readonly leftovers: Leftovers;
   readonly pods: VolumePods;
   readonly operationsAtOnce?: number;
