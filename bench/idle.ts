@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, buildAgent, manifestsDirOf, plansPod, processRssBytes, syncsPods } from './agent.js';
-import { type StartContext, onContainerd } from './ground.js';
+import { onContainerd, type StartContext } from './ground.js';
 import { type Bench, type BenchContext, below, type Measure, medianOf } from './measure.js';
 import { idlePods, removeAllPods, showManifests, untilRunning } from './pods.js';
 
@@ -27,7 +27,11 @@ export const idle: Bench = {
     }),
 };
 
-async function measureStart(ground: StartContext, program: string, { note }: BenchContext): Promise<Measure[]> {
+async function measureStart(
+  ground: StartContext,
+  program: string,
+  { note }: BenchContext,
+): Promise<Measure[]> {
   const bareMs: number[] = [];
   const readyMs: number[] = [];
   const firstSyncMs: number[] = [];
@@ -72,7 +76,11 @@ async function startUp(
   }
 }
 
-async function measureRest(ground: StartContext, program: string, { note }: BenchContext): Promise<Measure[]> {
+async function measureRest(
+  ground: StartContext,
+  program: string,
+  { note }: BenchContext,
+): Promise<Measure[]> {
   const { cri, containerd, dir } = ground;
   const agent = new Agent({ program, containerd, dir: join(dir, 'rest') });
   try {

@@ -11,7 +11,7 @@ import { readManifest } from '../src/pods/sources/static-pod.js';
 import { filelessPodConfigs } from '../src/runtime-manager/config/index.js';
 import { CleanupStack, createTempDir, pollUntil } from '../test/env/index.js';
 import { Agent, buildAgent, syncsPods } from './agent.js';
-import { freePort, type StartContext, onContainerd } from './ground.js';
+import { freePort, onContainerd, type StartContext } from './ground.js';
 import { type Bench, type BenchContext, below, type Measure } from './measure.js';
 import {
   clearManifests,

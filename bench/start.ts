@@ -5,7 +5,7 @@ import { Gate } from '../src/async/index.js';
 import { ContainerState, type CriClient } from '../src/cri/index.js';
 import { startsAtOnce as startsOf } from '../src/kubelet/runtime-parts.js';
 import { Agent, buildAgent, syncsPods } from './agent.js';
-import { freePort, type StartContext, onContainerd } from './ground.js';
+import { freePort, onContainerd, type StartContext } from './ground.js';
 import { atMost, type Bench, type BenchContext, type Measure, median, medianOf } from './measure.js';
 import { containerStatuses, idlePods, removeAllPods, showManifests, untilRunning } from './pods.js';
 import { type RecordedPod, recordPod, replica, startReplica } from './recorded-pod.js';

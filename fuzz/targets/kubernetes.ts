@@ -36,7 +36,7 @@ import { applyStrategicMergePatch } from '../../src/kube-client/patches/strategi
 import type { JsonPatchOperation } from '../../src/kube-client/port.js';
 import { readRetryAfter } from '../../src/kube-client/retry-decision.js';
 import { parseWatchEvent, readLines } from '../../src/kube-client/watch-stream.js';
-import { readObjects } from '../../src/pods/objects/read-objects.js';
+import { readObjects } from '../../src/pods/objects/standalone/read-objects.js';
 import { readManifest } from '../../src/pods/sources/static-pod.js';
 import { parseReferences } from '../../src/runtime-manager/config/expansion.js';
 import { normalNames, parseImageReference } from '../../src/runtime-manager/images/reference.js';

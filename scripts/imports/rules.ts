@@ -19,7 +19,8 @@ const foundation = [
 /** Rooms that meet only through small interfaces that the one in need declares. */
 const peers = ['runtime-manager', 'pods', 'probes', 'hooks', 'volumes', 'resources', 'node'] as const;
 const kubeletMay = [...foundation, 'config', ...peers, 'streaming', 'runtimes'] as const;
-const everything = [...kubeletMay, 'kubelet', 'server', 'cli'] as const;
+const agentMay = [...kubeletMay, 'kubelet', 'server'] as const;
+const everything = [...agentMay, 'agent', 'cli'] as const;
 
 /** The rooms that each room may import from; itself is always allowed. `index` is src/index.ts. */
 export const allowedRooms: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
@@ -39,6 +40,7 @@ export const allowedRooms: ReadonlyMap<string, readonly string[]> = new Map<stri
   ['runtimes', ['async', 'programs', 'kube', 'timeline', 'host', 'cri', 'streaming']],
   ['kubelet', kubeletMay],
   ['server', [...kubeletMay, 'kubelet']],
+  ['agent', agentMay],
   ['cli', everything],
   ['index', everything],
 ]);

@@ -1,6 +1,28 @@
 /** `nodelet agent`: the node's agent under the reference kubelet's flags. */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { type AgentCgroups, type AgentCgroupsParts, agentCgroups } from '../agent/cgroups.js';
+import type { OpenCluster } from '../agent/cluster.js';
+import { servesMainPort, startListeners, startMainPort } from '../agent/listeners.js';
+import { keepOnDisk, loggedTimeline } from '../agent/log.js';
+import { agentModules } from '../agent/modules.js';
+import { notifySystemd } from '../agent/sd-notify.js';
+import { catchSignals, type Signals } from '../agent/signals.js';
+import {
+  announce,
+  announceInsecure,
+  chooseNodeName,
+  connectRuntime,
+  hostAddresses,
+  readWatchdog,
+  refuseImpossible,
+  setOomScore,
+  validateRuntime,
+} from '../agent/start-checks.js';
+import { StartFailure } from '../agent/start-failure.js';
+import { agentStats } from '../agent/stats.js';
+import { kubernetesVersion } from '../agent/version.js';
+import { runWatchdog } from '../agent/watchdog.js';
 import { errorText, systemClock, TaskGroup } from '../async/index.js';
 import { ConfigurationError, type LoadedConfiguration, loadConfiguration, usage } from '../config/index.js';
 import { type CriClient, checkedCri } from '../cri/index.js';
@@ -19,28 +41,6 @@ import { type HostFacts, readHostFacts } from '../runtime-manager/config/index.j
 import { containerdEvents, criEvents } from '../runtime-manager/pleg/index.js';
 import type { Listener } from '../server/index.js';
 import { describeError, type Timeline } from '../timeline/index.js';
-import { type AgentCgroups, type AgentCgroupsParts, agentCgroups } from './agent-cgroups.js';
-import type { OpenCluster } from './agent-cluster.js';
-import { keepOnDisk, loggedTimeline } from './agent-log.js';
-import { agentModules } from './agent-modules.js';
-import { servesMainPort, startListeners, startMainPort } from './agent-server.js';
-import {
-  announce,
-  announceInsecure,
-  chooseNodeName,
-  connectRuntime,
-  hostAddresses,
-  readWatchdog,
-  refuseImpossible,
-  setOomScore,
-  validateRuntime,
-} from './agent-start.js';
-import { agentStats } from './agent-stats.js';
-import { notifySystemd } from './sd-notify.js';
-import { catchSignals, type Signals } from './signals.js';
-import { StartFailure } from './start-failure.js';
-import { kubernetesVersion } from './version.js';
-import { runWatchdog } from './watchdog.js';
 
 export async function runAgent(argv: readonly string[]): Promise<number> {
   try {
@@ -179,7 +179,7 @@ async function runNode(
       timeline.record({ kind: 'problem', what: 'agent.task', message: `${task} failed`, error }),
   });
   const serving = servesMainPort(loaded)
-    ? await (await import('./agent-cluster.js')).openServing(parts, cluster)
+    ? await (await import('../agent/cluster.js')).openServing(parts, cluster)
     : undefined;
   const kubelet =
     cluster === undefined
@@ -290,7 +290,7 @@ async function kubeletOptions(
 
 /** A first certificate may take an hour to be signed; a signal ends the wait. */
 async function enterCluster(parts: AgentParts): Promise<OpenCluster | 'signal'> {
-  const { openCluster } = await import('./agent-cluster.js');
+  const { openCluster } = await import('../agent/cluster.js');
   const stop = new AbortController();
   const opening = openCluster(parts, stop.signal);
   const outcome = await Promise.race([opening, parts.signals.received]);

@@ -1,12 +1,12 @@
 /** `nodelet cri serve`: a built-in runtime behind a CRI socket, for crictl, critest and other agents. */
 import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { ignoreOutputErrors } from '../agent/log-writer.js';
 import { errorText, systemClock } from '../async/index.js';
 import { type CriRuntime, serveCri, socketPathOfEndpoint } from '../cri/index.js';
 import { type CommandSpec, commandHelp } from './client/command.js';
 import { parseFlags } from './client/flags.js';
 import { UsageError } from './client/usage-error.js';
-import { ignoreOutputErrors } from './log-writer.js';
 import { catchEndRequests } from './run/run-signals.js';
 import { stateFolders } from './run/state.js';
 

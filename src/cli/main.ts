@@ -55,7 +55,7 @@ async function main(argv: readonly string[]): Promise<number> {
       process.stdout.write(overview);
       return 0;
     case 'version': {
-      const { version } = await import('./version.js');
+      const { version } = await import('../agent/version.js');
       process.stdout.write(`nodelet ${version}\n`);
       return 0;
     }

@@ -3,6 +3,7 @@
 export * from '../x509/certificate.js';
 export * from './api-error.js';
 export type * from './api-objects.js';
+export * from './authorizer-lag.js';
 export * from './connect.js';
 export {
   anonymous,
@@ -14,7 +15,6 @@ export {
 } from './credentials.js';
 export type { RequestInfo, RequestObserver } from './http-api.js';
 export * from './kubeconfig.js';
-export * from './late-rights.js';
 export { type MergeSchema, mergeSchemaOf } from './patches/merge-keys.js';
 export { strategicMergeDiff } from './patches/strategic-diff.js';
 export type * from './port.js';

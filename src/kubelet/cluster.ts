@@ -3,15 +3,15 @@ import { type Clock, systemClock } from '../async/index.js';
 import type { Node } from '../kube/index.js';
 import { type KubeApi, withAuthorizerLagRetry } from '../kube-client/index.js';
 import type { StatusFacts } from '../node/index.js';
+import { ApiEventRecorder } from '../pods/events/index.js';
+import { ApiMirrorPods } from '../pods/mirror/index.js';
 import {
   ApiClaims,
   ApiObjectStore,
   ApiRuntimeClasses,
   ApiServices,
   ApiTrustBundles,
-} from '../pods/api-objects/index.js';
-import { ApiEventRecorder } from '../pods/events/index.js';
-import { ApiMirrorPods } from '../pods/mirror/index.js';
+} from '../pods/objects/cluster/index.js';
 import { ApiSource } from '../pods/sources/api.js';
 import { ApiStatusSync } from '../pods/status/api-sync.js';
 import { PodStartLatency, statusSyncDuration } from '../pods/status/api-sync-start-latency.js';
@@ -22,10 +22,10 @@ import { CachedTrustBundles } from '../volumes/trust-bundles/index.js';
 import type { ClusterMember, KubeletInside } from './cluster-seam.js';
 import type { KubeletContext } from './context.js';
 import { createKubelet } from './create.js';
+import { FreshNodeReader } from './fresh-node-reader.js';
 import type { Kubelet } from './kubelet.js';
 import { createNodeParts, type NodeFlags, type NodeParts, type NodePartsOptions } from './node-parts.js';
 import type { KubeletOptions } from './options.js';
-import { FreshNodeReader } from './reread-node.js';
 
 /** The API as a node uses it: clients that share connections and differ in their limits. */
 export interface ClusterApis {

@@ -3,11 +3,11 @@ import {
   type Clock,
   errorText,
   isCancelled,
-  YieldingSemaphore,
   type PatientTurn,
   sleep,
   TimedOut,
   throwIfCancelled,
+  YieldingSemaphore,
 } from '../async/index.js';
 import type { ObservedPod, ObservedPodStatus } from '../cri/index.js';
 import {

@@ -1,5 +1,5 @@
 /** The runtime manager: one pod on one CRI runtime, from observing it over planning to doing. */
-import { type Backoff, type Clock, YieldingSemaphore, TaskGroup } from '../async/index.js';
+import { type Backoff, type Clock, TaskGroup, YieldingSemaphore } from '../async/index.js';
 import type { CriRuntime, ObservedContainerStatus, ObservedPod, ObservedPodStatus } from '../cri/index.js';
 import type { Pod } from '../kube/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
@@ -20,7 +20,7 @@ import type {
 import { InterruptedKills } from './kill/interrupted-kills.js';
 import { killContainer } from './kill/kill-container.js';
 import { killPod } from './kill/kill-pod.js';
-import { TerminationLimiter, endsAtOnce } from './kill/termination-limiter.js';
+import { endsAtOnce, TerminationLimiter } from './kill/termination-limiter.js';
 import { listPod, listPods, type ObservePorts, podStatus, readPod } from './observe/observe.js';
 import { type RuntimeVersion, readVersion } from './observe/version.js';
 import { planPod } from './plan/plan.js';

@@ -5,8 +5,8 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Cancelled, type Clock, systemClock, type Timer, throwIfCancelled } from '../async/index.js';
 import { type StreamTarget, UpgradeRefused } from './contracts.js';
-import { ReadAfterResetSocket } from './last-words.js';
 import { streamingClientLimits } from './limits.js';
+import { ReadAfterResetSocket } from './read-after-reset-socket.js';
 import { SpdyConnection } from './spdy/connection.js';
 
 export const spdyUpgrade = 'SPDY/3.1';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
-import { ReadAfterResetSocket } from './last-words.js';
+import { ReadAfterResetSocket } from './read-after-reset-socket.js';
 
 /** Says its last words when it is spoken to, hangs up, and tells that it did. In a thread, as the other side sleeps meanwhile. */
 const peer = `

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
 import { systemClock } from '../../src/async/index.js';
 import type { Host } from '../../src/host/index.js';
 import { applyPodDefaults, type Pod, type PodSpec, type Volume } from '../../src/kube/index.js';
-import { StandaloneObjects } from '../../src/pods/objects/index.js';
+import { StandaloneObjects } from '../../src/pods/objects/standalone/index.js';
 import type { ServiceAccountTokens, VolumePlugin, VolumeSpec } from '../../src/volumes/contracts.js';
 import { volumePlugins } from '../../src/volumes/plugins/index.js';
 import type { HostUnderTest } from './host-contract.js';

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { StartFailure } from '../../agent/start-failure.js';
 import { errorText } from '../../async/index.js';
 import { type ChildProcess, CommandLine, inheritedEnvironment, startProgram } from '../../programs/index.js';
-import { StartFailure } from '../start-failure.js';
 import type { RunOptions } from './options.js';
 import { dataMode, defaultRunName, readRun, removeEmptyFolders, stateFolders } from './state.js';
 

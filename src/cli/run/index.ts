@@ -1,10 +1,11 @@
 /** `nodelet run`: runs the pods of manifests on this machine, with nothing prepared. */
+
+import { StartFailure } from '../../agent/start-failure.js';
 import { errorText, systemClock } from '../../async/index.js';
 import { formatProblem } from '../../kube/index.js';
 import { UsageError } from '../client/usage-error.js';
 import { chooseRuntime, type RuntimeChoice } from '../runtime-choice.js';
 import { readRuntimeFacts } from '../runtime-choice-facts.js';
-import { StartFailure } from '../start-failure.js';
 import { detach, removeDetachedLog, tellParent, wasDetached } from './detach.js';
 import type { ManifestContent } from './manifest.js';
 import { readInputs } from './manifest-inputs.js';

@@ -1,11 +1,11 @@
 /** What a run leaves when its process is killed, and the removal of all that a run has made. */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
+import { StartFailure } from '../../agent/start-failure.js';
 import type { Clock } from '../../async/index.js';
 import { DurableFiles, linuxHost, type UnusableFile } from '../../host/index.js';
 import { describeError } from '../../timeline/index.js';
 import type { RuntimeChoice } from '../runtime-choice.js';
-import { StartFailure } from '../start-failure.js';
 import { detachedLog } from './detach.js';
 import { type OpenRuntime, openRuntime } from './open-runtime.js';
 import { unmountBelow } from './remove-folders.js';

@@ -1,6 +1,7 @@
 /** Opens the container runtime that was chosen for a run. */
 import { createHash } from 'node:crypto';
 import path from 'node:path';
+import { StartFailure } from '../../agent/start-failure.js';
 import { type Clock, errorText } from '../../async/index.js';
 import { type CriRuntime, connectCri } from '../../cri/index.js';
 import { containerdEvents, criEvents, type EventSource } from '../../runtime-manager/pleg/index.js';
@@ -14,7 +15,6 @@ import { ProcessRuntime } from '../../runtimes/process/index.js';
 import { describeError } from '../../timeline/index.js';
 import type { RuntimeChoice } from '../runtime-choice.js';
 import { findNetworkPlugins } from '../runtime-choice-facts.js';
-import { StartFailure } from '../start-failure.js';
 import { ownPodsOnly } from './own-pods.js';
 import type { ClaimedRun } from './state.js';
 

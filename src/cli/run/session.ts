@@ -1,15 +1,15 @@
 /** One run from its claim to its end: runtime, kubelet, local socket and view, and nothing of them left afterwards. */
 import path from 'node:path';
+import { keepOnDisk } from '../../agent/log.js';
+import { chooseNodeName } from '../../agent/start-checks.js';
+import { StartFailure } from '../../agent/start-failure.js';
 import { type Clock, errorText } from '../../async/index.js';
 import { isTerminalPhase, type PodStatus } from '../../kube/index.js';
 import { createKubelet, detectNodeAddress, type Kubelet } from '../../kubelet/index.js';
-import { StandaloneObjects } from '../../pods/objects/index.js';
+import { StandaloneObjects } from '../../pods/objects/standalone/index.js';
 import type { Listener } from '../../server/index.js';
 import { type StopRequest, startLocalServer } from '../../server/local/index.js';
 import { describeError, Timeline } from '../../timeline/index.js';
-import { keepOnDisk } from '../agent-log.js';
-import { chooseNodeName } from '../agent-start.js';
-import { StartFailure } from '../start-failure.js';
 import { failureText } from './failure-text.js';
 import {
   cleanUp,

@@ -8,10 +8,10 @@
 import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
+import { StartFailure } from '../../agent/start-failure.js';
 import { errorText } from '../../async/index.js';
 import type { UnusableFile } from '../../host/index.js';
 import { identify, isAlive } from '../../runtimes/process/identity.js';
-import { StartFailure } from '../start-failure.js';
 import { placeRecord, type RunRecord, readRecord } from './run-record.js';
 
 /** The run that is meant when none is named. */

@@ -4,9 +4,9 @@ import {
   errorText,
   isCancelled,
   linkedController,
-  WakeableSleep,
   sleep,
   throwIfCancelled,
+  WakeableSleep,
   withTimeout,
 } from '../../async/index.js';
 import { semanticEqual } from '../../kube/index.js';

@@ -1,5 +1,5 @@
 /** Renews the node's lease, the heartbeat by which the cluster knows that the node is alive. */
-import { type Clock, errorText, isCancelled, jitter, WakeableSleep, sleep } from '../../async/index.js';
+import { type Clock, errorText, isCancelled, jitter, sleep, WakeableSleep } from '../../async/index.js';
 import type { Lease, OwnerReference } from '../../kube/index.js';
 import { isConflict, isNotFound, type KubeApi, resources } from '../../kube-client/index.js';
 import type { Timeline } from '../../timeline/index.js';

@@ -12,7 +12,6 @@ import { isStaticPod, isTerminalPhase, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
 import { acceptUpdate, markAlreadyTerminated, nothingRuns } from './accept.js';
 import { effectiveGrace } from './grace.js';
-import { refOf, WorkerRecorder } from './notes.js';
 import { type PodPredicate, predicates } from './predicates.js';
 import {
   isTerminationRequested,
@@ -33,6 +32,7 @@ import type {
   WorkerObserver,
   WorkState,
 } from './types.js';
+import { refOf, WorkerRecorder } from './worker-recorder.js';
 
 export interface PodWorkersOptions {
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 /** Starts one container: image, config, the runtime's two calls, log link and postStart hook. */
 import { join } from 'node:path';
-import { errorText, type YieldingSemaphore, throwIfCancelled } from '../../async/index.js';
+import { errorText, throwIfCancelled, type YieldingSemaphore } from '../../async/index.js';
 import {
   type ContainerConfig,
   CriError,

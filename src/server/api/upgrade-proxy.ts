@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { ByteReader, type Clock, errorText, type Timer } from '../../async/index.js';
-import { ReadAfterResetSocket } from '../../streaming/last-words.js';
+import { ReadAfterResetSocket } from '../../streaming/read-after-reset-socket.js';
 import { type Answer, isTakenOver, plainError } from '../answers.js';
 import { upgradeProxyLimits as limits } from '../limits.js';
 import type { ServerRequest } from '../routes.js';

@@ -11,7 +11,7 @@ import {
 } from '../../kube/index.js';
 import type { VolumePlugin } from '../contracts.js';
 import { subPathProblem } from '../subpath/index.js';
-import type { WantedMount } from './world.js';
+import type { WantedMount } from './states.js';
 
 /** What only the one who builds the container's config knows. */
 export interface MountSurroundings {

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { PersistentVolume, Volume } from '../../kube/index.js';
 import { VolumeFailure, type VolumePlugin } from '../contracts.js';
+import {
+  mergeWanted,
+  selectPlugin,
+  unwantedMounts,
+  usedVolumes,
+  volumeSpec,
+  wantedMount,
+} from './desired-state.js';
 import { mountRefusal } from './mount-operation.js';
 import { nodeAffinityProblem } from './node-affinity.js';
 import {
@@ -14,10 +22,9 @@ import {
 import { afterFailedMount, afterFailedUnmount, afterMount, failureClass } from './outcome.js';
 import { type PlanInput, type PlannedOperation, planVolumes } from './plan.js';
 import { judgeFolders } from './reconstruct.js';
+import type { ActualDevice, ActualMount, WantedMount } from './states.js';
 import { actual, byKey, FakePlugin, podWith, wanted } from './test-fixtures.js';
 import { mountWait, mountWaitText, unmountWaitText } from './wait-texts.js';
-import { mergeWanted, selectPlugin, unwantedMounts, usedVolumes, volumeSpec, wantedMount } from './wanted.js';
-import type { ActualDevice, ActualMount, WantedMount } from './world.js';
 
 interface World {
   readonly desired?: readonly WantedMount[];

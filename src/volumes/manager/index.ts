@@ -1,5 +1,5 @@
 /** The volume manager: desired and actual state, what follows from their difference, and who does it. */
 export type { MountSurroundings } from './container-mounts.js';
 export { VolumeManager, type VolumeManagerOptions, volumeWaitMs } from './manager.js';
-export type { VolumeObserver } from './notes.js';
 export type { VolumePods } from './reconciler.js';
+export type { VolumeObserver } from './volume-recorder.js';

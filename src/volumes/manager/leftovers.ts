@@ -2,8 +2,8 @@
 import { join } from 'node:path/posix';
 import { type Host, HostError, unmountTree } from '../../host/index.js';
 import { cleanSubPaths } from '../subpath/index.js';
-import type { VolumeRecorder } from './notes.js';
 import type { Leftover, Reconstruction, StrandedSubPaths } from './reconstruct.js';
+import type { VolumeRecorder } from './volume-recorder.js';
 
 export interface LeftoversOptions {
   readonly host: Host;

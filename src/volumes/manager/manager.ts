@@ -13,15 +13,15 @@ import {
   type MountedVolume,
   type MountSurroundings,
 } from './container-mounts.js';
+import { usedVolumes } from './desired-state.js';
 import { Leftovers } from './leftovers.js';
 import type { NodeIdentity } from './node-affinity.js';
-import { VolumeRecorder, type VolumeObserver } from './notes.js';
-import { OperationExecutor } from './operator.js';
+import { OperationExecutor } from './operation-executor.js';
 import { processPod } from './processing.js';
 import { Reconciler, type VolumePods } from './reconciler.js';
 import { reconstruct } from './reconstruct.js';
+import { type VolumeObserver, VolumeRecorder } from './volume-recorder.js';
 import { mountWait, mountWaitText, unmountWaitText } from './wait-texts.js';
-import { usedVolumes } from './wanted.js';
 
 export const volumeWaitMs = 123_000;
 

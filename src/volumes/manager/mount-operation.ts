@@ -4,7 +4,7 @@ import { goQuote } from '../../kube/index.js';
 import { VolumeFailure, type VolumePlugin } from '../contracts.js';
 import { type NodeIdentity, nodeAffinityProblem } from './node-affinity.js';
 import { failureClass } from './outcome.js';
-import type { ActualDevice, ActualState, WantedMount } from './world.js';
+import type { ActualDevice, ActualState, WantedMount } from './states.js';
 
 /** A mount that failed, with the text that users see of it. */
 export class FailedMount extends VolumeFailure {

@@ -1,7 +1,7 @@
 /** What becomes of the state of a mount when an operation on it fails. */
 import { podRef } from '../../timeline/index.js';
 import { VolumeFailure, type VolumeFailureClass } from '../contracts.js';
-import type { ActualMount, WantedMount } from './world.js';
+import type { ActualMount, WantedMount } from './states.js';
 
 /** Plugins that say nothing mean that nothing of the attempt goes on. */
 export function failureClass(error: unknown): VolumeFailureClass {

@@ -7,7 +7,7 @@ import {
   operationKeyText,
   permission,
 } from './operations.js';
-import type { ActualDevice, ActualMount, ActualState, DesiredState, WantedMount } from './world.js';
+import type { ActualDevice, ActualMount, ActualState, DesiredState, WantedMount } from './states.js';
 
 export interface PlanInput {
   readonly desired: DesiredState;

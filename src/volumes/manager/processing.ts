@@ -2,8 +2,8 @@
 import { errorText } from '../../async/index.js';
 import type { Pod, Volume } from '../../kube/index.js';
 import type { ClaimStore, ResolvedClaim, VolumePlugin } from '../contracts.js';
-import { mergeWanted, namesClaim, usedVolumes, wantedMount } from './wanted.js';
-import type { WantedMount } from './world.js';
+import { mergeWanted, namesClaim, usedVolumes, wantedMount } from './desired-state.js';
+import type { WantedMount } from './states.js';
 
 const maxProblems = 10;
 

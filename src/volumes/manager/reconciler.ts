@@ -3,13 +3,13 @@
  * an operation ended, a back-off is over. While nothing happens, nothing runs.
  */
 import { type Clock, Gate, TaskGroup, type Timer } from '../../async/index.js';
+import { unwantedMounts } from './desired-state.js';
 import type { Leftovers } from './leftovers.js';
-import type { VolumeRecorder } from './notes.js';
+import type { OperationExecutor } from './operation-executor.js';
 import { begun, failed, isBusy, type OperationEntry, operationKey, operationKeyText } from './operations.js';
-import type { OperationExecutor } from './operator.js';
 import { type PlannedOperation, planVolumes } from './plan.js';
-import { unwantedMounts } from './wanted.js';
-import { mountKey, type WantedMount } from './world.js';
+import { mountKey, type WantedMount } from './states.js';
+import type { VolumeRecorder } from './volume-recorder.js';
 
 /** How long something may wait for a pod's state before it is looked at again without being asked to. */
 const safetyPassMs = 10_000;

@@ -10,7 +10,7 @@ import {
   escapePluginName,
   unescapePluginName,
   uniqueNameInPod,
-} from './world.js';
+} from './states.js';
 
 /** A folder that no plugin knows what to do with. */
 export interface Leftover {

@@ -1,7 +1,7 @@
 /** Pods, wanted mounts and plugins for the tests of the manager. */
 import type { Pod, Volume } from '../../kube/index.js';
 import type { SetUpRequest, VolumePlugin, VolumeRemains } from '../contracts.js';
-import { type ActualMount, mountKey, uniqueNameInPod, type WantedMount } from './world.js';
+import { type ActualMount, mountKey, uniqueNameInPod, type WantedMount } from './states.js';
 
 export function podWith(
   volumes: readonly Volume[],

@@ -1,7 +1,7 @@
 /** The texts of waits for volumes that failed, as users know them. */
 import type { Pod } from '../../kube/index.js';
-import { usedVolumes } from './wanted.js';
-import { type ActualState, type DesiredState, mountKey } from './world.js';
+import { usedVolumes } from './desired-state.js';
+import { type ActualState, type DesiredState, mountKey } from './states.js';
 
 const list = (names: readonly string[]): string => `[${[...names].sort().join(' ')}]`;
 

@@ -1,6 +1,6 @@
 /** Where the volumes of a pod and what is noted of them lie below the root directory. */
 import { join } from 'node:path/posix';
-import { escapePluginName } from '../manager/world.js';
+import { escapePluginName } from '../manager/states.js';
 
 export function podDirectory(rootDir: string, podUid: string): string {
   return join(rootDir, 'pods', podUid);

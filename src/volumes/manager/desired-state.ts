@@ -1,7 +1,13 @@
 /** Which volumes a pod wants mounted, and which of them are no longer wanted. */
 import { goQuote, type Pod, podContainers, type Volume } from '../../kube/index.js';
 import type { ResolvedClaim, VolumePlugin, VolumeSpec } from '../contracts.js';
-import { type ActualState, type DesiredState, mountKey, uniqueNameInPod, type WantedMount } from './world.js';
+import {
+  type ActualState,
+  type DesiredState,
+  mountKey,
+  uniqueNameInPod,
+  type WantedMount,
+} from './states.js';
 
 /** How the containers of a pod use its volumes, by name. */
 export interface VolumeUses {

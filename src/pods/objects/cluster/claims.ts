@@ -1,5 +1,5 @@
 /** The volumes behind the claims of pods, as the API has them bound. */
-import { errorText, isCancelled } from '../../async/index.js';
+import { errorText, isCancelled } from '../../../async/index.js';
 import {
   bindingProblem,
   type ClaimReference,
@@ -10,8 +10,8 @@ import {
   type Pod,
   type Volume,
   volumeGroup,
-} from '../../kube/index.js';
-import { type KubeApi, resources } from '../../kube-client/index.js';
+} from '../../../kube/index.js';
+import { type KubeApi, resources } from '../../../kube-client/index.js';
 
 export class ApiClaims {
   readonly #api: KubeApi;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Cancelled, sleep } from './clock.js';
-import { YieldingSemaphore } from './patient-gate.js';
 import { VirtualClock } from './virtual-clock.js';
+import { YieldingSemaphore } from './yielding-semaphore.js';
 
 function scene(width: number) {
   const clock = new VirtualClock();

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { VirtualClock } from '../async/index.js';
 import type { Node, Pod } from '../kube/index.js';
 import { resources, SimulatedKubeApi } from '../kube-client/index.js';
-import { FreshNodeReader } from './reread-node.js';
+import { FreshNodeReader } from './fresh-node-reader.js';
 
 const ref = { name: 'n1' };
 const signal = new AbortController().signal;

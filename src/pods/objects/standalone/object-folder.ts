@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { Channel, type Clock, isCancelled, sleep, TaskGroup } from '../../async/index.js';
-import type { Timeline } from '../../timeline/index.js';
-import { quietMs, readLimited, watchPath } from '../sources/path-watch.js';
-import { ProblemReports } from '../sources/source.js';
+import { Channel, type Clock, isCancelled, sleep, TaskGroup } from '../../../async/index.js';
+import type { Timeline } from '../../../timeline/index.js';
+import { quietMs, readLimited, watchPath } from '../../sources/path-watch.js';
+import { ProblemReports } from '../../sources/source.js';
 import { identities, type ObjectSet } from './object-index.js';
 import { readObjects } from './read-objects.js';
 import type { StandaloneObjects } from './standalone-objects.js';

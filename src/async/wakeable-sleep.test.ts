@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Cancelled } from './clock.js';
-import { WakeableSleep } from './rest.js';
 import { VirtualClock } from './virtual-clock.js';
+import { WakeableSleep } from './wakeable-sleep.js';
 
 it('ends after its time, when woken, or with its signal', async () => {
   const clock = new VirtualClock();

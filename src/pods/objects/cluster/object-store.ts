@@ -1,5 +1,5 @@
 /** The object store of a node in a cluster: ConfigMaps and Secrets of the API that registered pods refer to. */
-import { type Clock, sleep, TaskGroup } from '../../async/index.js';
+import { type Clock, sleep, TaskGroup } from '../../../async/index.js';
 import {
   type ConfigMap,
   type KubeObject,
@@ -7,10 +7,10 @@ import {
   type Pod,
   podReferences,
   type Secret,
-} from '../../kube/index.js';
-import { type KubeApi, type Resource, resources } from '../../kube-client/index.js';
-import type { Timeline } from '../../timeline/index.js';
-import { Registrations } from '../objects/registrations.js';
+} from '../../../kube/index.js';
+import { type KubeApi, type Resource, resources } from '../../../kube-client/index.js';
+import type { Timeline } from '../../../timeline/index.js';
+import { Registrations } from '../standalone/registrations.js';
 import { CachedObject } from './cached-object.js';
 import { fetchedObject, type HeldObject } from './held-object.js';
 import { WatchedObject } from './watched-object.js';

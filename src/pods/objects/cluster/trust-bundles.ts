@@ -1,5 +1,5 @@
 /** The cluster's bundles of trusted certificates, followed from the first time that a pod asks for one. */
-import { type Clock, isCancelled, sleep, TimedOut, withTimeout } from '../../async/index.js';
+import { type Clock, isCancelled, sleep, TimedOut, withTimeout } from '../../../async/index.js';
 import {
   type ClusterTrustBundle,
   Informer,
@@ -7,7 +7,7 @@ import {
   type KubeApi,
   type Resource,
   resources,
-} from '../../kube-client/index.js';
+} from '../../../kube-client/index.js';
 import { type ClusterListOptions, informerOptions } from './cluster-lists.js';
 
 /** What a volume needs of a bundle. */

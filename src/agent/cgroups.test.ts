@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { unreservedLimits } from './agent-cgroups.js';
+import { unreservedLimits } from './cgroups.js';
 
 const gibi = 1024 ** 3;
 const machine = { milliCpu: 4000, memoryBytes: 8 * gibi, pids: 1000 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { settle, VirtualClock } from '../async/index.js';
 import { ApiError } from './api-error.js';
-import { withAuthorizerLagRetry } from './late-rights.js';
+import { withAuthorizerLagRetry } from './authorizer-lag.js';
 import { resources } from './resources.js';
 import { SimulatedKubeApi } from './sim/simulated-api.js';
 

@@ -1,5 +1,5 @@
 /** Which pods refer to which objects. */
-import { claimReference, type Pod, podReferences } from '../../kube/index.js';
+import { claimReference, type Pod, podReferences } from '../../../kube/index.js';
 import { type ObjectIdentity, type ObjectKind, objectKey } from './object-index.js';
 
 /** `ConfigMap shop/settings` */

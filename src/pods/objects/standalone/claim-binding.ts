@@ -5,7 +5,7 @@ import type {
   PersistentVolumeClaim,
   Pod,
   Volume,
-} from '../../kube/index.js';
+} from '../../../kube/index.js';
 
 export interface BoundClaim {
   readonly claim: PersistentVolumeClaim;

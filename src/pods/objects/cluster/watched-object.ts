@@ -1,7 +1,7 @@
 /** An object that is watched from its first reference to its last, except while nobody reads it. */
-import { errorText, linkedController, type TaskGroup, TimedOut, withTimeout } from '../../async/index.js';
-import { type KubeObject, ObjectNotFound } from '../../kube/index.js';
-import { Informer, isUnreachable } from '../../kube-client/index.js';
+import { errorText, linkedController, type TaskGroup, TimedOut, withTimeout } from '../../../async/index.js';
+import { type KubeObject, ObjectNotFound } from '../../../kube/index.js';
+import { Informer, isUnreachable } from '../../../kube-client/index.js';
 import { type HeldObject, type HeldObjectOptions, kindWord } from './held-object.js';
 
 export interface WatchedObjectOptions<T extends KubeObject> extends HeldObjectOptions<T> {

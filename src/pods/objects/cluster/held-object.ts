@@ -1,7 +1,7 @@
 /** How one ConfigMap or Secret that pods refer to is held: watched, cached for a time, or asked for each time. */
-import type { Clock } from '../../async/index.js';
-import { type KubeObject, ObjectNotFound } from '../../kube/index.js';
-import { isNotFound, type KubeApi, type Resource } from '../../kube-client/index.js';
+import type { Clock } from '../../../async/index.js';
+import { type KubeObject, ObjectNotFound } from '../../../kube/index.js';
+import { isNotFound, type KubeApi, type Resource } from '../../../kube-client/index.js';
 
 /** One object, for as long as some pod refers to it. */
 export interface HeldObject<T> {

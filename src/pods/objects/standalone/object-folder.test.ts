@@ -2,9 +2,9 @@ import { mkdtemp, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '../../async/index.js';
-import type { Pod } from '../../kube/index.js';
-import { Timeline } from '../../timeline/index.js';
+import { systemClock } from '../../../async/index.js';
+import type { Pod } from '../../../kube/index.js';
+import { Timeline } from '../../../timeline/index.js';
 import { ObjectFolder } from './object-folder.js';
 import { StandaloneObjects } from './standalone-objects.js';
 

@@ -1,5 +1,5 @@
 /** The object store of a node without an API server: what manifests give, under the rules of a cluster's store. */
-import { type Clock, TimedOut, withTimeout } from '../../async/index.js';
+import { type Clock, TimedOut, withTimeout } from '../../../async/index.js';
 import {
   bindingProblem,
   type ConfigMap,
@@ -13,7 +13,7 @@ import {
   type Secret,
   type Volume,
   volumeGroup,
-} from '../../kube/index.js';
+} from '../../../kube/index.js';
 import { bindClaim, claimFromTemplate } from './claim-binding.js';
 import {
   changedObjects,

@@ -1,8 +1,8 @@
 /** What every node knows of the whole cluster: the Services that containers find in their environment, and runtime classes. */
-import { type Clock, errorText, TimedOut, withTimeout } from '../../async/index.js';
-import type { RuntimeClass, Service } from '../../kube/index.js';
-import { Informer, type KubeApi, resources } from '../../kube-client/index.js';
-import type { Timeline } from '../../timeline/index.js';
+import { type Clock, errorText, TimedOut, withTimeout } from '../../../async/index.js';
+import type { RuntimeClass, Service } from '../../../kube/index.js';
+import { Informer, type KubeApi, resources } from '../../../kube-client/index.js';
+import type { Timeline } from '../../../timeline/index.js';
 
 export interface ClusterListOptions {
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 /** An object that is asked for again when what is known of it is older than a given time. */
-import { withTimeout } from '../../async/index.js';
-import { type KubeObject, ObjectNotFound } from '../../kube/index.js';
+import { withTimeout } from '../../../async/index.js';
+import { type KubeObject, ObjectNotFound } from '../../../kube/index.js';
 import { fetchObject, type HeldObject, type HeldObjectOptions } from './held-object.js';
 
 export interface CachedObjectOptions<T extends KubeObject> extends HeldObjectOptions<T> {

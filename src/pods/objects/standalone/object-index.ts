@@ -6,7 +6,7 @@ import {
   type PersistentVolumeClaim,
   type Secret,
   semanticEqual,
-} from '../../kube/index.js';
+} from '../../../kube/index.js';
 
 /** The objects that one origin gives. */
 export interface ObjectSet {

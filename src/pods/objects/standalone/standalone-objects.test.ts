@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { settle, VirtualClock } from '../../async/index.js';
-import type { PersistentVolume, PersistentVolumeClaim, Pod, PodSpec, Volume } from '../../kube/index.js';
+import { settle, VirtualClock } from '../../../async/index.js';
+import type { PersistentVolume, PersistentVolumeClaim, Pod, PodSpec, Volume } from '../../../kube/index.js';
 import { type ObjectChange, StandaloneObjects } from './standalone-objects.js';
 
 function podOf(name: string, spec: Partial<PodSpec>, namespace = 'shop'): Pod {

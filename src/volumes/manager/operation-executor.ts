@@ -12,7 +12,7 @@ import {
   type ActualState,
   mountKey,
   type WantedMount,
-} from './world.js';
+} from './states.js';
 
 export interface VolumeOperatorOptions {
   readonly host: Host;

@@ -10,7 +10,7 @@ import {
   type StandaloneObject,
   someProblems,
   validateObject,
-} from '../../kube/index.js';
+} from '../../../kube/index.js';
 import type { ObjectSet } from './object-index.js';
 
 export interface ReadObjects {

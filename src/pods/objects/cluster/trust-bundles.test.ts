@@ -1,8 +1,8 @@
 /** Trust bundles are followed from the first question on, in the newest version that the API serves. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { settle, TaskGroup, VirtualClock } from '../../async/index.js';
-import { ApiError, type KubeApi, resources, SimulatedKubeApi } from '../../kube-client/index.js';
-import { Timeline } from '../../timeline/index.js';
+import { settle, TaskGroup, VirtualClock } from '../../../async/index.js';
+import { ApiError, type KubeApi, resources, SimulatedKubeApi } from '../../../kube-client/index.js';
+import { Timeline } from '../../../timeline/index.js';
 import { ApiTrustBundles } from './trust-bundles.js';
 
 let clock: VirtualClock;
