@@ -1,5 +1,6 @@
 /** Which pods count as active: those that may still use resources of the node. */
 import { isTerminalPhase, type Pod } from '../kube/index.js';
+import type { PodWorkers } from '../pods/index.js';
 
 export interface ActiveInput {
   readonly knownTerminated: boolean;
@@ -16,7 +17,7 @@ export function isActive(input: ActiveInput): boolean {
 }
 
 export interface ActiveSources {
-  readonly workers: { is(question: 'isKnownTerminated' | 'isTerminationRequested', uid: string): boolean };
+  readonly workers: Pick<PodWorkers, 'isKnownTerminated' | 'isTerminationRequested'>;
   readonly statuses: { get(uid: string): { readonly phase?: string } | undefined };
 }
 
@@ -24,10 +25,10 @@ export function filterActive(pods: readonly Pod[], { workers, statuses }: Active
   return pods.filter((pod) => {
     const uid = pod.metadata.uid ?? '';
     return isActive({
-      knownTerminated: workers.is('isKnownTerminated', uid),
+      knownTerminated: workers.isKnownTerminated(uid),
       apiPhase: pod.status?.phase,
       cachedPhase: statuses.get(uid)?.phase,
-      terminationRequested: workers.is('isTerminationRequested', uid),
+      terminationRequested: workers.isTerminationRequested(uid),
     });
   });
 }

@@ -73,9 +73,9 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
 
   // What runs and what is seen of it: the runtime manager, the PLEG, and statuses generated from it.
   const podStates = {
-    isTerminationRequested: (uid: string) => workers.is('isTerminationRequested', uid),
-    shouldContentBeRemoved: (uid: string) => workers.is('shouldContentBeRemoved', uid),
-    shouldRuntimeBeRemoved: (uid: string) => workers.is('shouldRuntimeBeRemoved', uid),
+    isTerminationRequested: (uid: string) => workers.isTerminationRequested(uid),
+    shouldContentBeRemoved: (uid: string) => workers.shouldContentBeRemoved(uid),
+    shouldRuntimeBeRemoved: (uid: string) => workers.shouldRuntimeBeRemoved(uid),
   };
   /** Of a pod that has no worker only the runtime knows whether it runs. */
   const isRuntimeGone = (uid: string): boolean =>
@@ -166,7 +166,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     pods,
     statuses,
     check,
-    couldHaveRunningContainers: (uid) => workers.is('couldHaveRunningContainers', uid),
+    couldHaveRunningContainers: (uid) => workers.couldHaveRunningContainers(uid),
     turns: runtime,
   });
   const showsStopSignals = context.gates.enabled('ContainerStopSignals');
@@ -254,7 +254,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   /** What changed is shown at once, and containers that could not start without it are tried again. */
   const forgetObjects = options.objects?.onChange?.(({ podUids }) => {
     // A pod that ends keeps what it has: its objects may be deleted before it is gone.
-    const living = podUids.filter((uid) => !workers.is('shouldContainersBeTerminating', uid));
+    const living = podUids.filter((uid) => !workers.shouldContainersBeTerminating(uid));
     volumes.objectsChanged(new Set(living));
     handlers.syncs(podUids);
   });
@@ -323,7 +323,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   const isOverdue = (pod: Pod): boolean => {
     const { uid = '' } = pod.metadata;
     const startTime = statuses.get(uid)?.startTime ?? pod.status?.startTime;
-    return isPastActiveDeadline(pod, startTime, clock.now()) && !workers.is('isTerminationRequested', uid);
+    return isPastActiveDeadline(pod, startTime, clock.now()) && !workers.isTerminationRequested(uid);
   };
 
   const sources = createSources(context, (snapshot, signal) => podConfig.deliver(snapshot, signal));

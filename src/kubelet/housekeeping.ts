@@ -168,7 +168,11 @@ export class Housekeeping {
         because: 'no source has it',
         pod: { uid: pod.uid, name: pod.name, namespace: pod.namespace },
       });
-      this.#options.workers.update({ type: 'kill', runtimePod: pod, kill: { graceOverrideSeconds: 1 } });
+      this.#options.workers.update({
+        type: 'killRuntimePod',
+        runtimePod: pod,
+        kill: { graceOverrideSeconds: 1 },
+      });
       known.set(pod.uid, { state: 'terminating', orphan: true, hasConfig: false, isStatic: false });
       this.#options.observer.orphanedRuntimePod();
     }

@@ -134,7 +134,7 @@ export class PodHandlers {
   #admit(pod: Pod): boolean {
     const { workers, pods, statuses, admission, timeline, onRejected } = this.#options;
     const uid = pod.metadata.uid ?? '';
-    if (workers.is('isTerminationRequested', uid) || isTerminalPhase(pod.status?.phase)) return true;
+    if (workers.isTerminationRequested(uid) || isTerminalPhase(pod.status?.phase)) return true;
     const answer = admit(admission, pod, filterActive(pods.list(), { workers, statuses }));
     if (answer.admit) {
       timeline.record({

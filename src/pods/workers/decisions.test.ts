@@ -2,8 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { CriError } from '../../cri/index.js';
 import { effectiveGrace } from './grace.js';
 import { killTimeoutSeconds } from './kill-and-wait.js';
-import { type Knowledge, type PodPredicate, predicates } from './predicates.js';
-import { newRecord, type PodRecord } from './record.js';
+import { beginTermination, type Finished, type PodState, type Terminated } from './pod-state.js';
+import {
+  couldHaveRunningContainers,
+  isKnownTerminated,
+  isTerminationRequested,
+  type Knowledge,
+  shouldBeFinished,
+  shouldContainersBeTerminating,
+  shouldContentBeRemoved,
+  shouldRuntimeBeRemoved,
+} from './predicates.js';
 import { NetworkNotReady, requeueDelayMs } from './requeue.js';
 import { StaticPodTurns } from './static-order.js';
 
@@ -22,7 +31,7 @@ describe('effectiveGrace', () => {
   ] as const)('%s', (_rule, current, spec, deletion, override, seconds, shortened) => {
     expect(
       effectiveGrace({
-        currentSeconds: current,
+        currentSeconds: current === 0 ? undefined : current,
         specSeconds: spec,
         deletionGraceSeconds: deletion,
         overrideSeconds: override,
@@ -83,79 +92,66 @@ describe('requeueDelayMs', () => {
 });
 
 describe('predicates', () => {
-  const record = (change: Partial<PodRecord>): PodRecord => ({ ...newRecord('u', 'a_b', 0), ...change });
-  const knowledge: Record<string, Knowledge> = {
-    'unknown, before the first full set': { record: undefined, syncedOnce: false },
-    'unknown, after it': { record: undefined, syncedOnce: true },
-    sync: { record: record({}), syncedOnce: true },
-    requested: { record: record({ terminatingAtMs: 1, deleted: true }), syncedOnce: true },
-    'requested by eviction': { record: record({ terminatingAtMs: 1, evicted: true }), syncedOnce: true },
-    acknowledged: { record: record({ terminatingAtMs: 1, startedTerminating: true }), syncedOnce: true },
-    terminated: {
-      record: record({ terminatingAtMs: 1, startedTerminating: true, terminatedAtMs: 2, deleted: true }),
-      syncedOnce: true,
-    },
-    'terminated without deletion': {
-      record: record({ terminatingAtMs: 1, startedTerminating: true, terminatedAtMs: 2 }),
-      syncedOnce: true,
-    },
-    finished: {
-      record: record({
-        terminatingAtMs: 1,
-        startedTerminating: true,
-        terminatedAtMs: 2,
-        evicted: true,
-        finished: true,
-      }),
-      syncedOnce: true,
-    },
+  const syncing: PodState = { kind: 'syncing', startedAtMs: 0 };
+  const requested = beginTermination({ kind: 'syncing', startedAtMs: 0 }, { deleted: true }, 1);
+  const terminated: Terminated = {
+    kind: 'terminated',
+    startedAtMs: 0,
+    terminatedAtMs: 2,
+    deleted: true,
+    evicted: false,
+    restartRequested: false,
+  };
+  const finished: Finished = {
+    kind: 'finished',
+    terminatedAtMs: 2,
+    neverStarted: false,
+    deleted: false,
+    evicted: true,
+    restartRequested: false,
+  };
+  const columns: Record<string, Knowledge> = {
+    'unknown, before the first full set': { state: undefined, syncedOnce: false },
+    'unknown, after it': { state: undefined, syncedOnce: true },
+    waiting: { state: { kind: 'waiting' }, syncedOnce: true },
+    sync: { state: syncing, syncedOnce: true },
+    requested: { state: requested, syncedOnce: true },
+    'requested by eviction': { state: { ...requested, deleted: false, evicted: true }, syncedOnce: true },
+    acknowledged: { state: { ...requested, acknowledged: true }, syncedOnce: true },
+    terminated: { state: terminated, syncedOnce: true },
+    'terminated without deletion': { state: { ...terminated, deleted: false }, syncedOnce: true },
+    finished: { state: finished, syncedOnce: true },
     'finished static pod that never started': {
-      record: record({ terminatingAtMs: 1, terminatedAtMs: 2, finished: true }),
+      state: { ...finished, evicted: false, neverStarted: true },
       syncedOnce: true,
     },
   };
-  const table: [PodPredicate, string[]][] = [
+  const over = [
+    'terminated',
+    'terminated without deletion',
+    'finished',
+    'finished static pod that never started',
+  ];
+  const ending = ['requested', 'requested by eviction', 'acknowledged'];
+  const table: [(known: Knowledge) => boolean, string[]][] = [
+    [isKnownTerminated, over],
+    [couldHaveRunningContainers, ['unknown, before the first full set', 'waiting', 'sync', ...ending]],
+    [shouldBeFinished, ['unknown, after it', 'finished', 'finished static pod that never started']],
+    [isTerminationRequested, [...ending, ...over]],
     [
-      'isKnownTerminated',
-      ['terminated', 'terminated without deletion', 'finished', 'finished static pod that never started'],
-    ],
-    [
-      'couldHaveRunningContainers',
-      ['unknown, before the first full set', 'sync', 'requested', 'requested by eviction', 'acknowledged'],
-    ],
-    ['shouldBeFinished', ['unknown, after it', 'finished', 'finished static pod that never started']],
-    [
-      'isTerminationRequested',
-      [
-        'requested',
-        'requested by eviction',
-        'acknowledged',
-        'terminated',
-        'terminated without deletion',
-        'finished',
-        'finished static pod that never started',
-      ],
-    ],
-    [
-      'shouldContainersBeTerminating',
+      shouldContainersBeTerminating,
       ['unknown, after it', 'acknowledged', 'terminated', 'terminated without deletion', 'finished'],
     ],
-    [
-      'shouldRuntimeBeRemoved',
-      [
-        'unknown, after it',
-        'terminated',
-        'terminated without deletion',
-        'finished',
-        'finished static pod that never started',
-      ],
-    ],
-    ['shouldContentBeRemoved', ['unknown, after it', 'requested by eviction', 'terminated', 'finished']],
+    [shouldRuntimeBeRemoved, ['unknown, after it', ...over]],
+    [shouldContentBeRemoved, ['unknown, after it', 'requested by eviction', 'terminated', 'finished']],
   ];
-  it.each(table)('%s', (question, yes) => {
-    const holds = Object.keys(knowledge).filter((name) => predicates[question](knowledge[name]!));
-    expect(holds).toEqual(yes);
-  });
+  it.each(table.map(([holds, yes]) => ({ question: holds.name, holds, yes })))(
+    '$question',
+    ({ holds, yes }) => {
+      const found = Object.entries(columns).flatMap(([name, known]) => (holds(known) ? [name] : []));
+      expect(found).toEqual(yes);
+    },
+  );
 });
 
 describe('StaticPodTurns', () => {

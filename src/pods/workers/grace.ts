@@ -1,23 +1,28 @@
 /** How long a pod may take to stop: decided anew with every request, and only ever shorter. */
 
-export interface GraceInput {
-  /** Seconds decided before; zero when none were. */
-  readonly currentSeconds: number;
+export interface PodGraceInput {
+  /** What was decided before; undefined when nothing was. */
+  readonly currentSeconds: number | undefined;
   readonly deletionGraceSeconds: number | undefined;
   readonly overrideSeconds: number | undefined;
   readonly specSeconds: number | undefined;
 }
 
-export function effectiveGrace(input: GraceInput): { readonly seconds: number; readonly shortened: boolean } {
-  let seconds = input.currentSeconds;
+export function effectiveGrace(input: PodGraceInput): {
+  readonly seconds: number;
+  readonly shortened: boolean;
+} {
+  const { currentSeconds, deletionGraceSeconds, overrideSeconds, specSeconds } = input;
+  // Zero counts as none, also one that was just taken: an override beats a deletion with grace 0.
+  let seconds = currentSeconds ?? 0;
   let taken = false;
-  for (const wanted of [input.deletionGraceSeconds, input.overrideSeconds]) {
+  for (const wanted of [deletionGraceSeconds, overrideSeconds]) {
     if (wanted !== undefined && (seconds === 0 || wanted < seconds)) {
       seconds = wanted;
       taken = true;
     }
   }
-  if (!taken && seconds === 0 && input.specSeconds !== undefined) seconds = input.specSeconds;
+  if (!taken && seconds === 0 && specSeconds !== undefined) seconds = specSeconds;
   seconds = Math.max(1, seconds);
-  return { seconds, shortened: input.currentSeconds !== 0 && seconds !== input.currentSeconds };
+  return { seconds, shortened: currentSeconds !== undefined && seconds !== currentSeconds };
 }

@@ -1,7 +1,6 @@
 /** One worker per pod: its state machine, its order and its questions. */
 export * from './kill-and-wait.js';
-export type { PodPredicate } from './predicates.js';
-export type { PodRecord } from './record.js';
+export type { PodState, WorkState } from './pod-state.js';
 export { earliestBackoffEnd, NetworkNotReady } from './requeue.js';
 export * from './types.js';
 export * from './workers.js';

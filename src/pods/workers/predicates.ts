@@ -1,34 +1,54 @@
 /** Questions about a pod's life that other parts ask before they start, keep or remove something of it. */
-import { isTerminationRequested, type PodRecord } from './record.js';
+import { isEnding, type PodState } from './pod-state.js';
 
-/** A pod without record counts as still possible until the workers have seen the full set of configured pods once. */
+/** A pod without state counts as still possible until the workers have seen the full set of configured pods once. */
 export interface Knowledge {
-  readonly record: PodRecord | undefined;
+  readonly state: PodState | undefined;
   readonly syncedOnce: boolean;
 }
 
-export const predicates = {
-  isKnownTerminated: ({ record }: Knowledge): boolean => record?.terminatedAtMs !== undefined,
+/** Whether all containers of the pod are known to have stopped. */
+export function isKnownTerminated({ state }: Knowledge): boolean {
+  return state?.kind === 'terminated' || state?.kind === 'finished';
+}
 
-  couldHaveRunningContainers: ({ record, syncedOnce }: Knowledge): boolean =>
-    record === undefined ? !syncedOnce : record.terminatedAtMs === undefined,
+export function couldHaveRunningContainers({ state, syncedOnce }: Knowledge): boolean {
+  return state === undefined ? !syncedOnce : !isKnownTerminated({ state, syncedOnce });
+}
 
-  shouldBeFinished: ({ record, syncedOnce }: Knowledge): boolean =>
-    record === undefined ? syncedOnce : record.finished,
+export function shouldBeFinished({ state, syncedOnce }: Knowledge): boolean {
+  return state === undefined ? syncedOnce : state.kind === 'finished';
+}
 
-  isTerminationRequested: ({ record }: Knowledge): boolean =>
-    record !== undefined && isTerminationRequested(record),
+export function isTerminationRequested({ state }: Knowledge): boolean {
+  return state !== undefined && isEnding(state);
+}
 
-  shouldContainersBeTerminating: ({ record, syncedOnce }: Knowledge): boolean =>
-    record === undefined ? syncedOnce : record.startedTerminating,
+/** Whether no container of the pod may start any more. */
+export function shouldContainersBeTerminating({ state, syncedOnce }: Knowledge): boolean {
+  switch (state?.kind) {
+    case undefined:
+      return syncedOnce;
+    case 'waiting':
+    case 'syncing':
+      return false;
+    case 'terminating':
+      return state.acknowledged;
+    case 'terminated':
+      return true;
+    case 'finished':
+      return !state.neverStarted;
+  }
+}
 
-  shouldRuntimeBeRemoved: ({ record, syncedOnce }: Knowledge): boolean =>
-    record === undefined ? syncedOnce : record.terminatedAtMs !== undefined,
+/** Whether nothing of the pod may be left in the runtime. */
+export function shouldRuntimeBeRemoved({ state, syncedOnce }: Knowledge): boolean {
+  return state === undefined ? syncedOnce : isKnownTerminated({ state, syncedOnce });
+}
 
-  shouldContentBeRemoved: ({ record, syncedOnce }: Knowledge): boolean =>
-    record === undefined
-      ? syncedOnce
-      : record.evicted || (record.deleted && record.terminatedAtMs !== undefined),
-} as const;
-
-export type PodPredicate = keyof typeof predicates;
+/** Whether the pod's volumes and folders may be removed. */
+export function shouldContentBeRemoved({ state, syncedOnce }: Knowledge): boolean {
+  if (state === undefined) return syncedOnce;
+  if (!isEnding(state)) return false;
+  return state.evicted || (state.deleted && isKnownTerminated({ state, syncedOnce }));
+}

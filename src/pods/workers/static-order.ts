@@ -1,5 +1,6 @@
 /** Static pods of the same full name take turns: one at a time, in the order in which they were first seen. */
 
+/** Whether a static pod may start: now, after others of its name, or never. */
 export type Turn = 'start' | 'wait' | 'never';
 
 export interface StaticPodState {

@@ -1,6 +1,7 @@
 /** What pod workers are asked to do, and the interfaces through which they reach the rest. */
 import type { ObservedPod, ObservedPodStatus } from '../../cri/index.js';
 import type { Pod, PodStatus } from '../../kube/index.js';
+import type { WorkState } from './pod-state.js';
 
 export type UpdateType = 'create' | 'update' | 'sync' | 'kill';
 
@@ -16,19 +17,51 @@ export interface KillOptions {
   readonly graceOverrideSeconds?: number;
 }
 
-/** A change that a worker must make real. Either `pod` or, for pods seen only in the runtime, `runtimePod` is set. */
-export interface PodUpdate {
-  readonly type: UpdateType;
+/** A change of a configured pod, or a pod of the runtime that nobody configured: what a worker must make real. */
+export type PodUpdate = PodChange | PodKill | RuntimePodKill;
+
+interface Change {
+  readonly pod: Pod;
+  readonly mirror?: Pod;
   /** Monotonic milliseconds at which the change was seen; for the latency metric only. */
   readonly startMs?: number;
-  readonly pod?: Pod;
-  readonly mirror?: Pod;
-  readonly runtimePod?: ObservedPod;
+}
+
+export interface PodChange extends Change {
+  readonly type: 'create' | 'update' | 'sync';
+}
+
+export interface PodKill extends Change {
+  readonly type: 'kill';
   readonly kill?: KillOptions;
 }
 
-/** sync: may run containers; terminating: must stop them; terminated: they are stopped, the rest must go. */
-export type WorkState = 'sync' | 'terminating' | 'terminated';
+/** Ends a pod that the runtime shows and nobody has configured. */
+export interface RuntimePodKill {
+  readonly type: 'killRuntimePod';
+  readonly runtimePod: ObservedPod;
+  readonly startMs?: number;
+  readonly kill?: KillOptions;
+}
+
+/** What a worker has to do next, or did last: a configured pod, or one that only the runtime knows. */
+export type PodWork = ConfiguredWork | RuntimeWork;
+
+export interface ConfiguredWork {
+  readonly kind: 'pod';
+  readonly type: UpdateType;
+  readonly pod: Pod;
+  readonly mirror: Pod | undefined;
+  /** Undefined: the pod's own grace period. */
+  readonly graceSeconds: number | undefined;
+  readonly startMs: number | undefined;
+}
+
+export interface RuntimeWork {
+  readonly kind: 'runtimePod';
+  readonly runtimePod: ObservedPod;
+  readonly startMs: number | undefined;
+}
 
 export interface SyncRequest {
   readonly type: UpdateType;

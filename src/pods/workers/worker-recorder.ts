@@ -3,13 +3,17 @@ import type { Clock } from '../../async/index.js';
 import type { ObservedPod } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
 import { type EntryInit, type PodRef, podRef, type Timeline } from '../../timeline/index.js';
-import type { Acceptance } from './accept.js';
-import type { PodRecord } from './record.js';
-import type { PodUpdate, UpdateType, WorkerObserver, WorkState } from './types.js';
+import type { WorkState } from './pod-state.js';
+import type { PodUpdate, PodWork, UpdateType, WorkerObserver } from './types.js';
 
 export function refOf(subject: Pod | ObservedPod): PodRef {
   if ('metadata' in subject) return podRef(subject);
   return { uid: subject.uid, name: subject.name, namespace: subject.namespace };
+}
+
+/** Undefined for a pod that only the runtime knows: its life is no configured pod's. */
+function refOfWork(work: PodWork): PodRef | undefined {
+  return work.kind === 'pod' ? podRef(work.pod) : undefined;
 }
 
 const stepNames: Readonly<Record<WorkState, string>> = {
@@ -30,27 +34,18 @@ export class WorkerRecorder {
     private readonly observer: WorkerObserver | undefined,
   ) {}
 
-  accepted(
-    pod: PodRef,
-    record: PodRecord,
-    { beganTerminating, graceShortened }: Extract<Acceptance, { kind: 'accepted' }>,
-  ): void {
-    const data = { graceSeconds: record.graceSeconds };
-    if (beganTerminating !== undefined) this.terminating(pod, beganTerminating, data);
-    else if (graceShortened) {
-      const because = 'a later request asked for less';
-      this.#record({
-        kind: 'decision',
-        what: 'pod.grace',
-        message: 'grace period is shorter now',
-        because,
-        pod,
-        data,
-      });
-    }
+  graceShortened(pod: PodRef, graceSeconds: number): void {
+    this.#record({
+      kind: 'decision',
+      what: 'pod.grace',
+      message: 'grace period is shorter now',
+      because: 'a later request asked for less',
+      pod,
+      data: { graceSeconds },
+    });
   }
 
-  ignored(pod: PodRef, type: UpdateType, because: string): void {
+  ignored(pod: PodRef, type: PodUpdate['type'], because: string): void {
     // A pod may be synced any number of times after its end; that would only push its history out.
     if (type === 'sync') return;
     this.#record({
@@ -85,55 +80,55 @@ export class WorkerRecorder {
     });
   }
 
-  terminated({ pod }: PodUpdate): void {
+  terminated(work: PodWork): void {
     this.#record({
       kind: 'transition',
       what: 'pod.terminated',
       message: 'all containers have stopped',
-      pod: pod && podRef(pod),
+      pod: refOfWork(work),
     });
   }
 
-  finished({ pod, startMs }: PodUpdate, message: string, because: string): void {
-    this.#record({ kind: 'transition', what: 'pod.finished', message, because, pod: pod && podRef(pod) });
-    this.done('terminated', startMs);
+  finished(work: PodWork, message: string, because: string): void {
+    this.#record({ kind: 'transition', what: 'pod.finished', message, because, pod: refOfWork(work) });
+    this.done('terminated', work.startMs);
   }
 
   /** `nextTryMs` is the wall-clock time of the next try. */
-  failed(state: WorkState, { pod }: PodUpdate, error: unknown, nextTryMs: number): void {
+  failed(state: WorkState, work: PodWork, error: unknown, nextTryMs: number): void {
     this.#record({
       kind: 'problem',
       what: `worker.${state}`,
       message: `${stepNames[state]} failed, will be tried again`,
       level: 'warn',
-      pod: pod && podRef(pod),
+      pod: refOfWork(work),
       data: { nextTryMs },
       error,
     });
   }
 
-  recovered(state: WorkState, { pod }: PodUpdate): void {
+  recovered(state: WorkState, work: PodWork): void {
     this.#record({
       kind: 'notice',
       what: 'worker.recovered',
       message: `${stepNames[state]} succeeded again`,
       level: 'debug',
-      pod: pod && podRef(pod),
+      pod: refOfWork(work),
     });
   }
 
-  cancelled(state: WorkState, { pod }: PodUpdate): void {
+  cancelled(state: WorkState, work: PodWork): void {
     this.#record({
       kind: 'notice',
       what: `worker.${state}`,
       message: `${stepNames[state]} was cancelled`,
       because: 'a newer update is queued',
       level: 'debug',
-      pod: pod && podRef(pod),
+      pod: refOfWork(work),
     });
   }
 
-  /** An update has been made real. */
+  /** Work has been done. */
   done(type: UpdateType | 'terminated', startMs: number | undefined): void {
     if (startMs !== undefined) this.observer?.workDone(type, this.clock.monotonic() - startMs);
   }

@@ -9,7 +9,7 @@ import {
 import type { Pod, PodStatus } from '../../kube/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { killPodAndWait } from './kill-and-wait.js';
-import type { PodSyncer, SyncOutcome } from './types.js';
+import type { PodSyncer, PodUpdate, SyncOutcome } from './types.js';
 import { PodWorkers } from './workers.js';
 
 function pod(uid: string, change: { static?: boolean; name?: string; grace?: number } = {}): Pod {
@@ -144,7 +144,7 @@ describe('PodWorkers', () => {
       'terminating 1 grace 30',
       'terminated 1',
     ]);
-    expect(workers.stateOf('1')).toBe('finished');
+    expect(workers.stateOf('1')?.kind).toBe('finished');
   });
 
   it('updates that arrive during a step collapse into the newest', async () => {
@@ -196,7 +196,7 @@ describe('PodWorkers', () => {
       'terminating 1 grace 5',
       'terminating 1 grace 5',
     ]);
-    expect(workers.list()[0]).toMatchObject({ deleted: true, graceSeconds: 5 });
+    expect(workers.stateOf('1')).toMatchObject({ kind: 'terminating', deleted: true, graceSeconds: 5 });
   });
 
   it('an eviction makes content removable at once; one after deletion does not, but its status counts', async () => {
@@ -206,7 +206,7 @@ describe('PodWorkers', () => {
     workers.update({ type: 'create', pod: pod('2') });
     await settle();
     workers.update({ type: 'kill', pod: pod('1'), kill: { evict: true } });
-    expect(workers.is('shouldContentBeRemoved', '1')).toBe(true);
+    expect(workers.shouldContentBeRemoved('1')).toBe(true);
     workers.update({ type: 'update', pod: deleted(pod('2'), 30) });
     workers.update({
       type: 'kill',
@@ -219,25 +219,27 @@ describe('PodWorkers', () => {
       },
     });
     await settle();
-    expect(workers.is('shouldContentBeRemoved', '2')).toBe(false);
+    expect(workers.shouldContentBeRemoved('2')).toBe(false);
     expect(syncer.calls).toContain('terminating 2 grace 30 as Failed');
   });
 
   describe('pods seen only in the runtime', () => {
-    it('anything but a kill is ignored', async () => {
-      workers.update({ type: 'create', runtimePod: runtimePod('9') });
-      await settle();
-      expect(workers.stateOf('9')).toBeUndefined();
+    it('can only be killed: nothing else compiles', () => {
+      // @ts-expect-error A pod that nobody configured cannot be created.
+      const create: PodUpdate = { type: 'create', runtimePod: runtimePod('9') };
+      // @ts-expect-error Nor can a kill name a configured pod and one of the runtime.
+      const both: PodUpdate = { type: 'kill', pod: pod('9'), runtimePod: runtimePod('9') };
+      expect([create.type, both.type]).toEqual(['create', 'kill']);
     });
     it('are killed and then forgotten', async () => {
-      workers.update({ type: 'kill', runtimePod: runtimePod('9') });
+      workers.update({ type: 'killRuntimePod', runtimePod: runtimePod('9') });
       await settle();
       expect(syncer.calls).toEqual(['terminating runtime 9']);
       expect(workers.stateOf('9')).toBeUndefined();
     });
     it('are tried again by the next full set when the kill failed', async () => {
       syncer.failing = new Error('runtime away');
-      workers.update({ type: 'kill', runtimePod: runtimePod('9') });
+      workers.update({ type: 'killRuntimePod', runtimePod: runtimePod('9') });
       await settle();
       syncer.failing = undefined;
       expect(workers.syncKnown(new Set()).get('9')).toEqual({
@@ -253,7 +255,7 @@ describe('PodWorkers', () => {
     it('are stopped with their spec when that is known', async () => {
       workers.update({ type: 'create', pod: pod('1') });
       await settle();
-      workers.update({ type: 'kill', runtimePod: runtimePod('1') });
+      workers.update({ type: 'killRuntimePod', runtimePod: runtimePod('1') });
       await settle();
       expect(syncer.calls).toEqual(['create 1', 'terminating 1 grace 30', 'terminated 1']);
     });
@@ -263,9 +265,9 @@ describe('PodWorkers', () => {
       syncer.terminatedFails = true;
       workers.update({ type: 'kill', pod: pod('1') });
       await settle();
-      expect(workers.stateOf('1')).toBe('terminated');
+      expect(workers.stateOf('1')?.kind).toBe('terminated');
       const calls = syncer.calls.length;
-      workers.update({ type: 'kill', runtimePod: runtimePod('1') });
+      workers.update({ type: 'killRuntimePod', runtimePod: runtimePod('1') });
       await settle();
       expect(syncer.calls).toHaveLength(calls);
     });
@@ -281,7 +283,7 @@ describe('PodWorkers', () => {
       expect(syncer.calls).toEqual(['create 2']);
       workers.update({ type: 'kill', pod: three });
       await settle();
-      expect(workers.stateOf('3')).toBe('finished');
+      expect(workers.stateOf('3')?.kind).toBe('finished');
       workers.update({ type: 'kill', pod: two });
       await settle();
       expect(workers.isStaticPodTerminating('same_default')).toBe(false);
@@ -318,7 +320,7 @@ describe('PodWorkers', () => {
     expect(workers.syncKnown(new Set(['1'])).has('1')).toBe(true);
     release();
     await settle();
-    expect(workers.stateOf('1')).toBe('finished');
+    expect(workers.stateOf('1')?.kind).toBe('finished');
     expect(workers.syncKnown(new Set(['1'])).has('1')).toBe(false);
     workers.update({ type: 'create', pod: same });
     await settle();
@@ -380,7 +382,7 @@ describe('PodWorkers', () => {
       expect(syncer.calls.filter((call) => call.startsWith('terminating'))).toEqual(
         Array(3).fill('terminating 1 grace 7'),
       );
-      expect(workers.stateOf('1')).toBe('finished');
+      expect(workers.stateOf('1')?.kind).toBe('finished');
     });
   });
 
@@ -436,7 +438,7 @@ describe('PodWorkers', () => {
       workers.update({ type: 'create', pod: pod('1') });
       await settle();
       await killPodAndWait({ clock, timeline, workers }, pod('1'), { evict: true });
-      expect(workers.is('isKnownTerminated', '1')).toBe(true);
+      expect(workers.isKnownTerminated('1')).toBe(true);
       expect(clock.pendingTimers).toBeLessThanOrEqual(1);
     });
     it('times out on a finished pod', async () => {

@@ -8,29 +8,33 @@ import {
   type WorkQueue,
 } from '../../async/index.js';
 import type { ObservedPodStatus } from '../../cri/index.js';
-import { isStaticPod, isTerminalPhase, type Pod } from '../../kube/index.js';
+import { isStaticPod, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
-import { acceptUpdate, markAlreadyTerminated, nothingRuns } from './accept.js';
-import { effectiveGrace } from './grace.js';
-import { type PodPredicate, predicates } from './predicates.js';
+import { acceptUpdate, nothingRuns, type UpdateEffect } from './accept-update.js';
 import {
-  isTerminationRequested,
-  mergeActive,
-  newRecord,
-  type PodRecord,
-  replayOf,
-  workState,
-} from './record.js';
+  acknowledge,
+  afterStep,
+  begin,
+  isEnding,
+  type PodState,
+  retire,
+  type WorkState,
+  workStateOf,
+} from './pod-state.js';
+import * as predicates from './predicates.js';
 import { requeueDelayMs } from './requeue.js';
 import { StaticPodTurns, type Turn } from './static-order.js';
 import type {
+  ConfiguredWork,
   KnownWorker,
   PodStatusSource,
   PodSyncer,
   PodUpdate,
+  PodWork,
+  StatusOverride,
   SyncOutcome,
+  UpdateType,
   WorkerObserver,
-  WorkState,
 } from './types.js';
 import { refOf, WorkerRecorder } from './worker-recorder.js';
 
@@ -50,19 +54,40 @@ export interface PodWorkersOptions {
   readonly allocated?: (pod: Pod) => Pod;
 }
 
-interface Work {
+/** The worker of one pod. */
+interface Worker {
+  readonly uid: string;
+  /** `<name>_<namespace>`: the key by which static pods of the same name take turns. */
+  readonly fullName: string;
+  state: PodState;
+  /** At most one work waits; newer work replaces it. */
+  pending: PodWork | undefined;
+  /** A static pod keeps its work and sleeps until its turn may have come. */
+  awaitsTurn: boolean;
+  /** The work that was handed to the syncer last, kept so that it can be replayed. */
+  active: PodWork | undefined;
+  /** Cancels the step that runs; made anew once it was used. */
+  cancellation: AbortController | undefined;
+  /** The next step wants an observation that is newer. */
+  lastStepEndedAtMs: number;
+  /** Whether the last step failed, so that its recovery is worth telling. */
+  lastStepFailed: boolean;
+}
+
+/** One step of the syncer: the work, in the state that the pod had when the step began. */
+interface Step {
   readonly state: WorkState;
-  readonly update: PodUpdate;
+  readonly work: PodWork;
   readonly signal: AbortSignal;
 }
 
 export class PodWorkers {
   readonly #options: Required<Omit<PodWorkersOptions, 'observer'>> & Pick<PodWorkersOptions, 'observer'>;
-  readonly #records = new Map<string, PodRecord>();
+  readonly #workers = new Map<string, Worker>();
   readonly #turns = new StaticPodTurns();
   readonly #running = new Set<string>();
   readonly #tasks: TaskGroup;
-  readonly #notes: WorkerRecorder;
+  readonly #recorder: WorkerRecorder;
   #syncedOnce = false;
 
   constructor(options: PodWorkersOptions) {
@@ -73,7 +98,7 @@ export class PodWorkers {
       allocated: (pod) => pod,
       ...options,
     };
-    this.#notes = new WorkerRecorder(options.timeline, options.clock, options.observer);
+    this.#recorder = new WorkerRecorder(options.timeline, options.clock, options.observer);
     this.#tasks = new TaskGroup({
       onError: (task, error) =>
         options.timeline.record({
@@ -87,47 +112,23 @@ export class PodWorkers {
 
   /** Hands a change to the pod's worker; it never waits. */
   update(update: PodUpdate): void {
-    if (update.pod !== undefined && update.runtimePod !== undefined) {
-      const { runtimePod: _dropped, ...rest } = update;
-      this.update(rest);
-      return;
-    }
-    const subject = update.pod ?? update.runtimePod;
-    if (subject === undefined || (update.pod === undefined && update.type !== 'kill')) return;
+    const subject = update.type === 'killRuntimePod' ? update.runtimePod : update.pod;
     const ref = refOf(subject);
-    const nowMs = this.#options.clock.monotonic();
-
-    let record = this.#records.get(ref.uid);
-    const firstTime = record === undefined;
-    if (record === undefined) {
-      record = newRecord(ref.uid, `${ref.name}_${ref.namespace}`, nowMs);
-      if (update.pod !== undefined && isTerminalPhase(update.pod.status?.phase)) {
-        const known = this.#options.statuses.peek(ref.uid);
-        if ('status' in known && nothingRuns(known.status)) markAlreadyTerminated(record, nowMs);
-      }
-      this.#records.set(ref.uid, record);
+    const known = this.#workers.get(ref.uid);
+    const decision = acceptUpdate(known?.state, update, {
+      nowMs: this.#options.clock.monotonic(),
+      knownPod: podOf(known?.pending) ?? podOf(known?.active),
+      nothingRuns: known === undefined && this.#nothingRuns(ref.uid),
+      waitingSinceMs: known?.pending?.startMs,
+    });
+    const worker = known ?? newWorker(ref.uid, `${ref.name}_${ref.namespace}`, decision.state);
+    worker.state = decision.state;
+    if (known === undefined) {
+      this.#workers.set(worker.uid, worker);
+      if (update.type !== 'killRuntimePod' && isStaticPod(update.pod))
+        this.#turns.enqueue(worker.fullName, worker.uid);
     }
-
-    const acceptance = acceptUpdate({ record, firstTime, update, nowMs });
-    if (acceptance.kind === 'ignored') {
-      this.#notes.ignored(ref, update.type, acceptance.because);
-      return;
-    }
-    for (const complete of acceptance.completeNow) complete();
-    this.#notes.accepted(ref, record, acceptance);
-
-    if (!record.open) {
-      record.open = true;
-      if (update.pod !== undefined && isStaticPod(update.pod))
-        this.#turns.enqueue(record.fullName, record.uid);
-    }
-    const { pod } = acceptance.update;
-    record.pending =
-      pod === undefined ? acceptance.update : { ...acceptance.update, pod: this.#options.allocated(pod) };
-    record.working = true;
-    // Before the worker takes the update: the signal of its step must not be the one that is aborted here.
-    if (acceptance.beganTerminating !== undefined || acceptance.graceShortened) record.cancellation?.abort();
-    this.#wake(record);
+    for (const effect of decision.effects) this.#apply(worker, effect, update);
   }
 
   /**
@@ -137,12 +138,12 @@ export class PodWorkers {
   syncKnown(desired: ReadonlySet<string>): Map<string, KnownWorker> {
     this.#syncedOnce = true;
     const known = new Map<string, KnownWorker>();
-    for (const [uid, record] of [...this.#records]) {
+    for (const [uid, worker] of [...this.#workers]) {
       const orphan = !desired.has(uid);
-      if ((orphan || record.restartRequested) && this.#retire(record, orphan)) continue;
-      const pod = record.active === undefined ? record.pending?.pod : record.active.pod;
+      if (this.#retire(worker, orphan)) continue;
+      const pod = podOf(worker.active ?? worker.pending);
       known.set(uid, {
-        state: workState(record),
+        state: workStateOf(worker.state),
         orphan,
         hasConfig: pod !== undefined,
         isStatic: pod !== undefined && isStaticPod(pod),
@@ -151,28 +152,47 @@ export class PodWorkers {
     return known;
   }
 
-  /** Asks one of the questions about a pod's life. */
-  is(question: PodPredicate, uid: string): boolean {
-    return predicates[question]({ record: this.#records.get(uid), syncedOnce: this.#syncedOnce });
+  /** Whether all containers of the pod are known to have stopped. */
+  isKnownTerminated(uid: string): boolean {
+    return predicates.isKnownTerminated(this.#knowledge(uid));
+  }
+
+  couldHaveRunningContainers(uid: string): boolean {
+    return predicates.couldHaveRunningContainers(this.#knowledge(uid));
+  }
+
+  shouldBeFinished(uid: string): boolean {
+    return predicates.shouldBeFinished(this.#knowledge(uid));
+  }
+
+  isTerminationRequested(uid: string): boolean {
+    return predicates.isTerminationRequested(this.#knowledge(uid));
+  }
+
+  /** Whether no container of the pod may start any more. */
+  shouldContainersBeTerminating(uid: string): boolean {
+    return predicates.shouldContainersBeTerminating(this.#knowledge(uid));
+  }
+
+  /** Whether nothing of the pod may be left in the runtime. */
+  shouldRuntimeBeRemoved(uid: string): boolean {
+    return predicates.shouldRuntimeBeRemoved(this.#knowledge(uid));
+  }
+
+  /** Whether the pod's volumes and folders may be removed. */
+  shouldContentBeRemoved(uid: string): boolean {
+    return predicates.shouldContentBeRemoved(this.#knowledge(uid));
   }
 
   /** Whether a started static pod of this full name is being torn down, so that its mirror must stay. */
   isStaticPodTerminating(fullName: string): boolean {
     const holder = this.#turns.holder(fullName);
-    const record = holder === undefined ? undefined : this.#records.get(holder);
-    return record !== undefined && workState(record) === 'terminating';
+    return holder !== undefined && this.#workers.get(holder)?.state.kind === 'terminating';
   }
 
-  /** The state of a pod's worker, for people and tests. */
-  stateOf(uid: string): WorkState | 'finished' | undefined {
-    const record = this.#records.get(uid);
-    if (record === undefined) return undefined;
-    return record.finished ? 'finished' : workState(record);
-  }
-
-  /** What is worth showing of every worker. */
-  list(): readonly Readonly<PodRecord>[] {
-    return [...this.#records.values()];
+  /** The state of a pod; undefined of one that has no worker. */
+  stateOf(uid: string): PodState | undefined {
+    return this.#workers.get(uid)?.state;
   }
 
   /** Whether no worker has anything to do right now. */
@@ -182,158 +202,173 @@ export class PodWorkers {
 
   /** Cancels what workers wait for and awaits them; containers go on. */
   async stop(): Promise<void> {
-    for (const record of this.#records.values()) record.cancellation?.abort();
+    for (const worker of this.#workers.values()) worker.cancellation?.abort();
     await this.#tasks.stop();
   }
 
-  #wake(record: PodRecord): void {
-    if (this.#running.has(record.uid)) return;
-    this.#running.add(record.uid);
-    this.#tasks.start(`worker of pod ${record.fullName}`, async (stopped) => {
+  #knowledge(uid: string): predicates.Knowledge {
+    return { state: this.#workers.get(uid)?.state, syncedOnce: this.#syncedOnce };
+  }
+
+  #nothingRuns(uid: string): boolean {
+    const seen = this.#options.statuses.peek(uid);
+    return 'status' in seen && nothingRuns(seen.status);
+  }
+
+  #apply(worker: Worker, effect: UpdateEffect, update: PodUpdate): void {
+    const ref = refOf(update.type === 'killRuntimePod' ? update.runtimePod : update.pod);
+    switch (effect.kind) {
+      case 'ignore':
+        this.#recorder.ignored(ref, update.type, effect.because);
+        return;
+      case 'complete':
+        effect.notify();
+        return;
+      case 'terminationBegan':
+        this.#recorder.terminating(ref, effect.because, { graceSeconds: effect.graceSeconds });
+        return;
+      case 'graceShortened':
+        this.#recorder.graceShortened(ref, effect.graceSeconds);
+        return;
+      case 'cancelStep':
+        worker.cancellation?.abort();
+        return;
+      case 'handOver': {
+        const { work } = effect;
+        worker.pending = work.kind === 'pod' ? { ...work, pod: this.#options.allocated(work.pod) } : work;
+        worker.awaitsTurn = false;
+        this.#wake(worker);
+        return;
+      }
+    }
+  }
+
+  #wake(worker: Worker): void {
+    if (this.#running.has(worker.uid)) return;
+    this.#running.add(worker.uid);
+    this.#tasks.start(`worker of pod ${worker.fullName}`, async (stopped) => {
       try {
-        while (!stopped.aborted && this.#isCurrent(record) && record.open && record.pending !== undefined) {
-          const work = this.#takeWork(record);
-          if (work === undefined) break;
-          await this.#step(record, work);
+        while (!stopped.aborted && this.#isCurrent(worker)) {
+          const step = this.#takeWork(worker);
+          if (step === undefined) break;
+          await this.#run(worker, step);
         }
       } finally {
-        this.#running.delete(record.uid);
-        // A record of the same UID may have been made anew while this one ended.
-        const current = this.#records.get(record.uid);
-        if (current !== undefined && current.pending !== undefined && current.working) this.#wake(current);
+        this.#running.delete(worker.uid);
+        // A worker of the same UID may have been made anew while this one ended.
+        const current = this.#workers.get(worker.uid);
+        if (current?.pending !== undefined && !current.awaitsTurn) this.#wake(current);
       }
     });
   }
 
-  #isCurrent(record: PodRecord): boolean {
-    return this.#records.get(record.uid) === record;
+  #isCurrent(worker: Worker): boolean {
+    return this.#workers.get(worker.uid) === worker;
   }
 
-  #takeWork(record: PodRecord): Work | undefined {
-    const update = record.pending;
-    if (update === undefined) {
-      record.working = false;
-      return undefined;
-    }
-    record.pending = undefined;
-    const state = workState(record);
-    if (record.cancellation === undefined || record.cancellation.signal.aborted) {
-      record.cancellation = new AbortController();
-    }
-    const work: Work = { state, update, signal: record.cancellation.signal };
-    if (record.startedAtMs !== undefined || (update.runtimePod !== undefined && state === 'terminating')) {
-      mergeActive(record, update);
-      return work;
-    }
-    const pod = update.pod;
-    if (pod === undefined) {
-      record.working = false;
-      return undefined;
-    }
-    switch (this.#turnOf(record, pod)) {
-      case 'never':
-        record.finished = true;
-        record.terminatedAtMs = this.#options.clock.monotonic();
-        this.#close(record);
-        this.#notes.finished(update, 'pod never started', 'it was stopped before its turn came');
+  /** The next step; undefined while there is none. */
+  #takeWork(worker: Worker): Step | undefined {
+    const { pending: work, state } = worker;
+    if (work === undefined || state.kind === 'finished') return undefined;
+    const isFirst = state.kind !== 'syncing' && (state.kind === 'waiting' || state.startedAtMs === undefined);
+    if (isFirst && work.kind === 'pod') {
+      const turn = this.#turnOf(worker, work.pod);
+      worker.state = begin(state, turn, this.#options.clock.monotonic());
+      if (turn === 'never') {
+        this.#close(worker);
+        this.#recorder.finished(work, 'pod never started', 'it was stopped before its turn came');
         return undefined;
-      case 'wait':
-        record.pending = update;
-        record.working = false;
-        this.#options.queue.enqueue(record.uid, jitter(this.#options.errorBackoffMs, this.#options.random));
-        this.#notes.waits(pod);
+      }
+      if (turn === 'wait') {
+        worker.awaitsTurn = true;
+        this.#options.queue.enqueue(worker.uid, jitter(this.#options.errorBackoffMs, this.#options.random));
+        this.#recorder.waits(work.pod);
         return undefined;
-      case 'start':
-        record.startedAtMs = this.#options.clock.monotonic();
-        mergeActive(record, update);
-        this.#options.observer?.podStarted(pod.spec.containers.length);
-        return work;
+      }
+      this.#options.observer?.podStarted(work.pod.spec.containers.length);
     }
+    worker.pending = undefined;
+    worker.active = mergedWork(worker.active, work);
+    if (worker.cancellation === undefined || worker.cancellation.signal.aborted) {
+      worker.cancellation = new AbortController();
+    }
+    return { state: workStateOf(worker.state), work, signal: worker.cancellation.signal };
   }
 
-  #turnOf(record: PodRecord, pod: Pod): Turn {
+  #turnOf(worker: Worker, pod: Pod): Turn {
     if (!isStaticPod(pod)) return 'start';
-    return this.#turns.decide(record.fullName, record.uid, (uid) => {
-      const other = this.#records.get(uid);
-      return other === undefined ? undefined : { terminationRequested: isTerminationRequested(other) };
+    return this.#turns.decide(worker.fullName, worker.uid, (uid) => {
+      const other = this.#workers.get(uid);
+      return other && { terminationRequested: isEnding(other.state) };
     });
   }
 
-  async #step(record: PodRecord, work: Work): Promise<void> {
+  async #run(worker: Worker, step: Step): Promise<void> {
+    const { state, work } = step;
     let terminal = false;
     let error: unknown;
     try {
-      terminal = await this.#runSyncer(record, work);
+      terminal = await this.#runSyncer(worker, step);
     } catch (caught) {
       error = caught;
     }
     // A step that was cut off by the end of the agent says nothing about the pod.
-    if (!this.#isCurrent(record) || this.#tasks.signal.aborted) return;
-    let phaseTransition = false;
-    if (error !== undefined && work.signal.aborted && isCausedByCancellation(error)) {
+    if (!this.#isCurrent(worker) || this.#tasks.signal.aborted) return;
+    if (error !== undefined && step.signal.aborted && isCausedByCancellation(error)) {
       // The update that aborted the step is pending, and is handled next.
-      this.#notes.cancelled(work.state, work.update);
+      this.#recorder.cancelled(state, work);
       return;
     }
-    if (error === undefined && record.lastStepFailed) this.#notes.recovered(work.state, work.update);
-    record.lastStepFailed = error !== undefined;
+    if (error === undefined && worker.lastStepFailed) this.#recorder.recovered(state, work);
+    worker.lastStepFailed = error !== undefined;
     if (error !== undefined) {
-      const delayMs = this.#requeue(record, false, error);
-      this.#notes.failed(work.state, work.update, error, this.#options.clock.now() + delayMs);
-      this.#notes.done(work.update.type, work.update.startMs);
+      const delayMs = this.#requeue(worker, false, error);
+      this.#recorder.failed(state, work, error, this.#options.clock.now() + delayMs);
+    } else if (state === 'terminated') {
+      worker.state = afterStep(worker.state, 'resourcesReleased', this.#options.clock.monotonic());
+      this.#close(worker);
+      this.#recorder.finished(work, 'pod is finished', 'all of its resources are released');
       return;
+    } else if (state === 'terminating' && work.kind === 'runtimePod') {
+      this.#close(worker);
+      this.#workers.delete(worker.uid);
+    } else {
+      const hasMoved = state === 'terminating' || terminal;
+      if (state === 'terminating') this.#containersStopped(worker, work);
+      else if (terminal) this.#reachedEnd(worker, work);
+      this.#requeue(worker, hasMoved, undefined);
     }
-    if (work.state === 'terminated') {
-      this.#finish(record, work);
-      return;
-    } else if (work.state === 'terminating') {
-      if (work.update.runtimePod !== undefined) {
-        this.#close(record);
-        this.#records.delete(record.uid);
-        this.#notes.done(work.update.type, work.update.startMs);
-        return;
-      }
-      this.#markTerminated(record, work);
-      phaseTransition = true;
-    } else if (terminal) {
-      record.terminatingAtMs ??= this.#options.clock.monotonic();
-      record.startedTerminating = true;
-      this.#notes.terminating(work.update.pod && podRef(work.update.pod), 'it reached its final phase');
-      this.#replay(record);
-      phaseTransition = true;
-    }
-    this.#requeue(record, phaseTransition, undefined);
-    this.#notes.done(work.update.type, work.update.startMs);
+    this.#recorder.done(typeOf(work), work.startMs);
   }
 
   /** Runs the step of the pod's state; true when a sync found that the pod has come to its end. */
-  async #runSyncer(record: PodRecord, work: Work): Promise<boolean> {
+  async #runSyncer(worker: Worker, step: Step): Promise<boolean> {
     const { syncer, clock } = this.#options;
-    const { pod, runtimePod } = work.update;
+    if (worker.state.kind === 'terminating' && step.work.kind === 'runtimePod') {
+      worker.state = acknowledge(worker.state);
+    }
+    if (step.work.kind === 'runtimePod') {
+      await syncer.syncTerminatingRuntimePod(step.work.runtimePod);
+      return false;
+    }
+    const status = await this.#freshStatus(worker, step, step.work.pod);
     let outcome: SyncOutcome = { terminal: false };
-    if (runtimePod !== undefined) {
-      record.startedTerminating = true;
-      await syncer.syncTerminatingRuntimePod(runtimePod);
-    } else {
-      // Every update without a runtime pod carries a pod; the first step of `update()` saw to it.
-      const status = await this.#freshStatus(record, work, pod as Pod);
-      try {
-        outcome = await this.#callSyncer(record, work, pod as Pod, status);
-      } finally {
-        // A step that failed may have done something, too, so that what was seen before it no longer holds.
-        record.lastStepEndedAtMs = outcome.settledAtMs ?? clock.monotonic();
-      }
+    try {
+      outcome = await this.#callSyncer(worker, step, step.work, status);
+    } finally {
+      // A step that failed may have done something, too, so that what was seen before it no longer holds.
+      worker.lastStepEndedAtMs = outcome.settledAtMs ?? clock.monotonic();
     }
     outcome.after?.();
     return outcome.terminal;
   }
 
   /** What the runtime shows of the pod since the last step ended. */
-  async #freshStatus(record: PodRecord, work: Work, pod: Pod): Promise<ObservedPodStatus> {
+  async #freshStatus(worker: Worker, step: Step, pod: Pod): Promise<ObservedPodStatus> {
     const { statuses, timeline } = this.#options;
-    const waitSignal = work.state === 'terminating' ? this.#tasks.signal : work.signal;
+    const waitSignal = step.state === 'terminating' ? this.#tasks.signal : step.signal;
     try {
-      return await statuses.newerThan(record.uid, record.lastStepEndedAtMs, waitSignal);
+      return await statuses.newerThan(worker.uid, worker.lastStepEndedAtMs, waitSignal);
     } catch (error) {
       if (!waitSignal.aborted) {
         const text = errorText(error);
@@ -344,9 +379,9 @@ export class PodWorkers {
   }
 
   async #callSyncer(
-    record: PodRecord,
-    { state, update, signal }: Work,
-    pod: Pod,
+    worker: Worker,
+    { state, signal }: Step,
+    { type, pod, mirror, graceSeconds }: ConfiguredWork,
     status: ObservedPodStatus,
   ): Promise<SyncOutcome> {
     const { syncer } = this.#options;
@@ -354,49 +389,51 @@ export class PodWorkers {
       case 'terminated':
         await syncer.syncTerminatedPod({ pod, status, signal });
         return { terminal: false };
-      case 'terminating':
-        record.startedTerminating = true;
-        return {
-          terminal: false,
-          ...(await syncer.syncTerminatingPod({
-            pod,
-            status,
-            graceSeconds: update.kill?.graceOverrideSeconds,
-            statusOverride: record.statusOverrides.at(-1),
-            signal,
-          })),
-        };
-      case 'sync': {
-        const { type, mirror } = update;
-        return syncer.syncPod({ type, pod, mirror, status, signal });
+      case 'terminating': {
+        let statusOverride: StatusOverride | undefined;
+        if (worker.state.kind === 'terminating') {
+          worker.state = acknowledge(worker.state);
+          statusOverride = worker.state.statusOverrides.at(-1);
+        }
+        const stopped = await syncer.syncTerminatingPod({
+          pod,
+          status,
+          graceSeconds,
+          statusOverride,
+          signal,
+        });
+        return { terminal: false, ...stopped };
       }
+      case 'sync':
+        return syncer.syncPod({ type, pod, mirror, status, signal });
     }
   }
 
-  #markTerminated(record: PodRecord, work: Work): void {
-    record.terminatedAtMs = this.#options.clock.monotonic();
-    for (const notify of record.onTerminated.splice(0)) notify();
-    record.statusOverrides.splice(0);
-    this.#notes.terminated(work.update);
-    this.#replay(record);
+  #containersStopped(worker: Worker, work: PodWork): void {
+    const waiting = worker.state.kind === 'terminating' ? worker.state.onTerminated : [];
+    worker.state = afterStep(worker.state, 'containersStopped', this.#options.clock.monotonic());
+    for (const notify of waiting) notify();
+    this.#recorder.terminated(work);
+    this.#replay(worker);
   }
 
-  #finish(record: PodRecord, work: Work): void {
-    record.finished = true;
-    this.#close(record);
-    this.#notes.finished(work.update, 'pod is finished', 'all of its resources are released');
+  #reachedEnd(worker: Worker, work: PodWork): void {
+    worker.state = afterStep(worker.state, 'reachedEnd', this.#options.clock.monotonic());
+    const pod = podOf(work);
+    this.#recorder.terminating(pod && podRef(pod), 'it reached its final phase');
+    this.#replay(worker);
   }
 
-  /** Copies the last state handed over to the pending one, unless something newer waits. */
-  #replay(record: PodRecord): void {
-    if (record.pending !== undefined || record.active === undefined) return;
-    record.pending = replayOf(record.active);
-    record.working = true;
-    if (record.open) this.#wake(record);
+  /** Has the last work done again in the pod's new state, unless something newer waits. */
+  #replay(worker: Worker): void {
+    const { pending, active } = worker;
+    if (pending !== undefined || active === undefined) return;
+    worker.pending = active.kind === 'pod' ? { ...active, type: 'sync', startMs: undefined } : active;
+    this.#wake(worker);
   }
 
   /** Returns after how long the pod is looked at again, if nothing happens before. */
-  #requeue(record: PodRecord, phaseTransition: boolean, error: unknown): number {
+  #requeue(worker: Worker, phaseTransition: boolean, error: unknown): number {
     const { queue, resyncMs, errorBackoffMs, networkBackoffMs, clock, random } = this.#options;
     const delayMs = requeueDelayMs({
       phaseTransition,
@@ -407,49 +444,69 @@ export class PodWorkers {
       nowMs: clock.now(),
       random,
     });
-    queue.enqueue(record.uid, delayMs);
-    if (record.pending === undefined) record.working = false;
+    queue.enqueue(worker.uid, delayMs);
     return delayMs;
   }
 
   /** Ends the worker and gives the turn of its full name to the next. */
-  #close(record: PodRecord): void {
-    record.working = false;
-    record.open = false;
-    record.pending = undefined;
-    record.cancellation = undefined;
-    for (const waiting of this.#turns.release(record.fullName, record.uid))
+  #close(worker: Worker): void {
+    worker.pending = undefined;
+    worker.cancellation = undefined;
+    for (const waiting of this.#turns.release(worker.fullName, worker.uid))
       this.#options.queue.enqueue(waiting, 0);
   }
 
-  /** Forgets the record if nothing of the pod is left to do; else makes sure that it comes to that. */
-  #retire(record: PodRecord, orphan: boolean): boolean {
-    if (!record.finished) {
-      if (!orphan) return false;
-      record.deleted = true;
-      const neverStarted = record.startedAtMs === undefined && !record.observedRuntime;
-      if (!neverStarted) {
-        if (!isTerminationRequested(record)) {
-          record.terminatingAtMs = this.#options.clock.monotonic();
-          const pod = record.active?.pod;
-          record.graceSeconds =
-            pod === undefined
-              ? 1
-              : effectiveGrace({
-                  currentSeconds: record.graceSeconds,
-                  deletionGraceSeconds: pod.metadata.deletionGracePeriodSeconds,
-                  overrideSeconds: undefined,
-                  specSeconds: pod.spec.terminationGracePeriodSeconds,
-                }).seconds;
-          this.#notes.terminating(pod && podRef(pod), 'it is no longer configured');
-        }
-        this.#replay(record);
+  /** Forgets the pod if nothing of it is left to do; else makes sure that it comes to that. */
+  #retire(worker: Worker, orphan: boolean): boolean {
+    const activePod = podOf(worker.active);
+    const retirement = retire(worker.state, {
+      orphan,
+      activePod,
+      nowMs: this.#options.clock.monotonic(),
+    });
+    switch (retirement.kind) {
+      case 'keep':
         return false;
-      }
+      case 'end':
+        worker.state = retirement.state;
+        if (retirement.began) {
+          this.#recorder.terminating(activePod && podRef(activePod), 'it is no longer configured');
+        }
+        this.#replay(worker);
+        return false;
+      case 'forget':
+        this.#close(worker);
+        this.#workers.delete(worker.uid);
+        this.#options.queue.forget(worker.uid);
+        return true;
     }
-    this.#close(record);
-    this.#records.delete(record.uid);
-    this.#options.queue.forget(record.uid);
-    return true;
   }
+}
+
+function newWorker(uid: string, fullName: string, state: PodState): Worker {
+  return {
+    uid,
+    fullName,
+    state,
+    pending: undefined,
+    awaitsTurn: false,
+    active: undefined,
+    cancellation: undefined,
+    lastStepEndedAtMs: Number.NEGATIVE_INFINITY,
+    lastStepFailed: false,
+  };
+}
+
+function podOf(work: PodWork | undefined): Pod | undefined {
+  return work?.kind === 'pod' ? work.pod : undefined;
+}
+
+function typeOf(work: PodWork): UpdateType {
+  return work.kind === 'pod' ? work.type : 'kill';
+}
+
+/** The work to replay: the newest, with the grace period that was decided last. */
+function mergedWork(active: PodWork | undefined, work: PodWork): PodWork {
+  if (work.kind !== 'pod' || active?.kind !== 'pod') return work;
+  return { ...work, graceSeconds: work.graceSeconds ?? active.graceSeconds };
 }
