@@ -1,6 +1,6 @@
 /** This machine under test, with real mounts in a directory of its own. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { vi } from 'vitest';
 import { linuxHost } from '../../src/host/index.js';
@@ -19,7 +19,12 @@ async function thisMachine(): Promise<HostUnderTest> {
   }
   const umask = process.umask(0o022);
   // On the disk, not on a tmpfs: a renamed directory must stay within one file system.
-  const directory = realpathSync(mkdtempSync(join('/var/tmp', 'nodelet-host-')));
+  const place = realpathSync(mkdtempSync(join('/var/tmp', 'nodelet-host-')));
+  // Mounts below a shared one are shared, as everywhere on a machine with systemd: these begin as private ones.
+  execFileSync('mount', ['--bind', place, place]);
+  execFileSync('mount', ['--make-private', place]);
+  const directory = join(place, 'machine');
+  mkdirSync(directory);
   return {
     host: linuxHost(),
     directory,
@@ -29,7 +34,8 @@ async function thisMachine(): Promise<HostUnderTest> {
       if (descriptorsBelow(directory) > 0) throw new Error('descriptors were left behind');
       if (readFileSync('/proc/self/mountinfo', 'utf8').includes(directory))
         throw new Error('mounts were left behind');
-      rmSync(directory, { recursive: true });
+      execFileSync('umount', [place]);
+      rmSync(place, { recursive: true });
     },
   };
 }

@@ -21,6 +21,8 @@ export interface CommandOptions {
   readonly terminal?: { readonly columns: number; readonly rows: number };
   /** Run as this user. */
   readonly uid?: number;
+  /** The program; the project's own by default. */
+  readonly program?: string;
   /** A program and its arguments that run the command. */
   readonly prefix?: readonly string[];
 }
@@ -29,14 +31,16 @@ export class Command {
   readonly screen: Screen;
   stdout = '';
   stderr = '';
+  readonly #program: string;
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
 
   constructor(args: readonly string[], options: CommandOptions) {
-    const { stateDir, terminal, uid } = options;
+    const { stateDir, terminal, uid, program = bundle } = options;
+    this.#program = program;
     const env = { ...process.env, NO_COLOR: '', TERM: 'xterm', NODELET_STATE_DIR: stateDir, ...options.env };
     this.screen = new Screen(terminal?.columns ?? 80, terminal?.rows ?? 24);
-    const argv = [...(options.prefix ?? []), process.execPath, bundle, ...args];
+    const argv = [...(options.prefix ?? []), process.execPath, program, ...args];
     const [file = '', ...rest] =
       terminal === undefined ? argv : ['script', '-qfec', inTerminal(argv, terminal), '/dev/null'];
     this.#child = spawn(file, rest, { env, ...(uid === undefined ? {} : { uid, gid: uid }) });
@@ -58,7 +62,7 @@ export class Command {
   /** The process of nodelet itself, also behind `script`. */
   get pid(): number {
     const own = this.#child.pid ?? 0;
-    const below = descendants(own).find((pid) => commandLine(pid)[1] === bundle);
+    const below = descendants(own).find((pid) => commandLine(pid)[1] === this.#program);
     return below ?? own;
   }
 

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Command, type CommandOptions, leftovers, processesOf } from './command.js';
+import { bundle, Command, type CommandOptions, leftovers, processesOf } from './command.js';
 import { documents, podManifest, runsOn, stubborn } from './manifests.js';
 
 let dir: string;
@@ -241,7 +241,12 @@ spec:
     const { spawnSync } = await import('node:child_process');
     spawnSync('chmod', ['777', dir]);
     const file = await put('job.yaml', podManifest('job', { policy: 'Never', script: 'id -u' }));
-    const command = nodelet(['run', file, '--logs'], { uid: 65534, env: { HOME: dir } });
+    // The project may lie where only its owner can read, as below root's home.
+    const dist = path.join(dir, 'dist');
+    await cp(path.dirname(bundle), dist, { recursive: true });
+    await writeFile(path.join(dir, 'package.json'), '{"type":"module"}');
+    const program = path.join(dist, path.basename(bundle));
+    const command = nodelet(['run', file, '--logs'], { uid: 65534, env: { HOME: dir }, program });
     expect(await command.exitCode()).toBe(0);
     expect(command.stdout).toBe('job/app | 65534\n');
     expect(command.stderr).toMatch(/runtime: plain processes.*for real containers/);

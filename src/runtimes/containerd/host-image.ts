@@ -50,6 +50,8 @@ const programs = [
   ...['printf', 'rm', 'sed', 'seq', 'sleep', 'sort', 'tail', 'test', 'touch', 'tr', 'true', 'uname', 'wc'],
 ];
 const searchPath = '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin';
+/** Where containers find node; a link unless the machine has it there itself. */
+const linkedNode = '/usr/local/bin/node';
 const knownTimeoutMs = 30_000;
 const pollMs = 50;
 
@@ -145,8 +147,8 @@ async function buildArchive(dir: string, signal: AbortSignal): Promise<string> {
   const blobs = path.join(dir, 'image/blobs/sha256');
   await mkdir(blobs, { recursive: true });
   const layer = path.join(dir, 'layer.tar');
-  await makeSkeleton(root);
-  const files = await machineFiles();
+  await makeSkeleton(root, process.execPath);
+  const files = await machineFiles(process.execPath);
   // Links are followed: what counts is what the machine runs under that name.
   const names = files.map((file) => file.slice(1)).join('\0');
   const owned = (line: CommandLine<'--'>): CommandLine<'--'> =>
@@ -182,7 +184,7 @@ async function buildArchive(dir: string, signal: AbortSignal): Promise<string> {
 }
 
 /** What every image has beside programs. */
-async function makeSkeleton(root: string): Promise<void> {
+async function makeSkeleton(root: string, execPath: string): Promise<void> {
   for (const name of ['bin', 'dev', 'etc', 'proc', 'root', 'run', 'sys', 'usr/local/bin', 'var'])
     await mkdir(path.join(root, name), { recursive: true, mode: 0o755 });
   await mkdir(path.join(root, 'tmp'));
@@ -191,11 +193,12 @@ async function makeSkeleton(root: string): Promise<void> {
   await writeFile(path.join(root, 'etc/passwd'), passwd);
   await writeFile(path.join(root, 'etc/group'), group);
   // This very program, wherever the machine has it.
-  if (path.dirname(process.execPath) !== '/usr/local/bin')
-    await symlink(await realpath(process.execPath), path.join(root, 'usr/local/bin/node'));
+  const node = await realpath(execPath);
+  if (node !== linkedNode) await symlink(node, path.join(root, linkedNode));
 }
 
-async function machineFiles(): Promise<string[]> {
+/** Programs and their libraries, with the node that runs this at its real place. */
+export async function machineFiles(execPath: string, link = linkedNode): Promise<string[]> {
   const found = new Set<string>();
   for (const program of programs) {
     for (const dir of searchPath.split(':')) {
@@ -205,8 +208,8 @@ async function machineFiles(): Promise<string[]> {
   }
   // A shell must be where scripts look for it, and node where the link points to.
   if (await isExecutable('/bin/sh')) found.add('/bin/sh');
-  found.add(await realpath(process.execPath));
-  found.delete('/usr/local/bin/node');
+  found.delete(link);
+  found.add(await realpath(execPath));
   const libraries = await sharedLibraries([...found]);
   return [...found, ...libraries].sort();
 }

@@ -1,0 +1,24 @@
+import { copyFileSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { machineFiles } from './host-image.js';
+
+let directory: string;
+let node: string;
+beforeEach(() => {
+  directory = mkdtempSync(path.join(tmpdir(), 'nodelet-host-image-'));
+  node = path.join(realpathSync(directory), 'node');
+  copyFileSync(process.execPath, node);
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+it('has the node that runs it at its real place, and nothing in the place of the link', async () => {
+  const files = await machineFiles(node);
+  expect(files).toContain(node);
+  expect(files).not.toContain('/usr/local/bin/node');
+});
+
+it('has node itself where the machine has it in the place of the link', async () => {
+  expect(await machineFiles(node, node)).toContain(node);
+});
