@@ -1,4 +1,4 @@
-/** Counts the requests to the API server under the names that dashboards know. */
+/** The metrics of requests to the API server, under the names of client-go. */
 import type { RequestObserver } from '../kube-client/index.js';
 import type { Registry } from '../metrics/index.js';
 

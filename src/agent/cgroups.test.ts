@@ -1,3 +1,4 @@
+/** What is left for pods when the system and Kubernetes have their share. */
 import { expect, it } from 'vitest';
 import { unreservedLimits } from './cgroups.js';
 

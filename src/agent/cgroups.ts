@@ -1,10 +1,10 @@
-/** The cgroups that the pods of an agent live in, as its configuration wants them. */
+/** The cgroups of the agent's pods, as its configuration wants them. */
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { systemClock } from '../async/index.js';
 import type { LoadedConfiguration } from '../config/index.js';
 import { quantityMillis, quantityUnits } from '../kube/index.js';
-import type { PodCgroups as KubeletCgroups, KubeletModules } from '../kubelet/index.js';
+import type { PodCgroups as KubeletCgroups, KubeletModule } from '../kubelet/index.js';
 import type { Registry } from '../metrics/index.js';
 import { nodeReservation, type ReservationSettings } from '../node/index.js';
 import {
@@ -16,10 +16,11 @@ import {
   PodCgroups,
 } from '../resources/cgroups/index.js';
 import type { HostFacts } from '../runtime-manager/config/index.js';
-import type { Timeline } from '../timeline/index.js';
+import { describeError, type Timeline } from '../timeline/index.js';
+import { StartFailure } from './start-failure.js';
 
-export interface AgentCgroupsParts {
-  readonly loaded: LoadedConfiguration;
+export interface CgroupsOptions {
+  readonly configuration: LoadedConfiguration;
   readonly cgroupDriver: string;
   readonly host: HostFacts;
   readonly nodeName: string;
@@ -29,23 +30,32 @@ export interface AgentCgroupsParts {
 
 export interface AgentCgroups {
   readonly pods: KubeletCgroups;
-  readonly modules: KubeletModules;
+  /** Makes the cgroups of all pods and keeps them up; undefined where the agent makes none. */
+  readonly containerManager: KubeletModule | undefined;
   /** The cgroup that all pods are in. */
   readonly podsCgroup: string;
-  /** Awaits what goes on in the background. */
+  /** Waits for cgroups that are being removed. */
   stop(): Promise<void>;
 }
 
-/** Who names one of these wants cgroups. */
+/** Setting any of these opts in to pod cgroups. */
 const cgroupFields = ['cgroupsPerQOS', 'cgroupRoot', 'enforceNodeAllocatable', 'podPidsLimit'];
 
 /**
- * Undefined: containers are put where the runtime puts them by itself. On a machine without a cluster nobody counts on
- * cgroups of pods, so they are made there only when asked for by name.
+ * Undefined: the runtime decides where containers are put. Without a cluster nobody counts on cgroups of pods, so the
+ * agent makes them only when they are asked for by name. Throws a StartFailure for a root that is not there.
  */
-export function agentCgroups(parts: AgentCgroupsParts): AgentCgroups | undefined {
-  const { loaded, cgroupDriver, timeline } = parts;
-  const { config, standalone, explicit } = loaded;
+export function openCgroups(options: CgroupsOptions): AgentCgroups | undefined {
+  try {
+    return configuredCgroups(options);
+  } catch (error) {
+    throw new StartFailure(describeError(error), { cause: error });
+  }
+}
+
+function configuredCgroups(options: CgroupsOptions): AgentCgroups | undefined {
+  const { configuration, cgroupDriver, timeline } = options;
+  const { config, standalone, explicit } = configuration;
   const isNamed = cgroupFields.some((field) => explicit.has(field));
   const isWanted = config.cgroupsPerQOS && (!standalone || isNamed);
   if (!isWanted) return config.cgroupsPerQOS ? undefined : oneCgroup(config.cgroupRoot);
@@ -58,12 +68,12 @@ export function agentCgroups(parts: AgentCgroupsParts): AgentCgroups | undefined
     const message = `enforceNodeAllocatable: ${level} has no effect: this build bounds pods only`;
     timeline.record({ kind: 'problem', what: 'cgroup.enforce', message });
   }
-  return qosCgroups(parts);
+  return qosCgroups(options);
 }
 
 /** Throws for a root that is not there. */
-function qosCgroups({ loaded, host, nodeName, timeline, registry }: AgentCgroupsParts): AgentCgroups {
-  const { config } = loaded;
+function qosCgroups({ configuration, host, nodeName, timeline, registry }: CgroupsOptions): AgentCgroups {
+  const { config } = configuration;
   const hierarchy = linuxCgroups({ version: host.cgroupVersion, hugePageSizes: host.hugePageSizes });
   const problem = cgroupRootProblem(hierarchy, config.cgroupRoot);
   if (problem !== undefined) throw new Error(problem);
@@ -94,11 +104,9 @@ function qosCgroups({ loaded, host, nodeName, timeline, registry }: AgentCgroups
   });
   return {
     pods,
-    modules: {
-      containerManager: async (tasks) => {
-        node.prepare();
-        tasks.start('the cgroups of all pods', (signal) => node.run(signal));
-      },
+    containerManager: async (tasks) => {
+      node.prepare();
+      tasks.start('the cgroups of all pods', (signal) => node.run(signal));
     },
     podsCgroup: names.pods,
     stop: () => pods.stop(),
@@ -113,7 +121,7 @@ function machineLimits(host: HostFacts): NodeLimits {
   };
 }
 
-/** Without what is kept from pods. What evictions keep free is not taken away here: they could not come to it. */
+/** The limits without what is reserved. Eviction thresholds are not subtracted: pods must be able to reach them. */
 export function unreservedLimits(
   { milliCpu, memoryBytes, pids }: NodeLimits,
   { systemReserved, kubeReserved }: Pick<ReservationSettings, 'systemReserved' | 'kubeReserved'>,
@@ -130,7 +138,7 @@ function kernelNumber(name: string): number {
   return Number(readFileSync(`/proc/sys/kernel/${name}`, 'utf8'));
 }
 
-/** All containers of all pods are put side by side below the one that was named. */
+/** One cgroup that all containers of all pods are put in. */
 function oneCgroup(root: string): AgentCgroups | undefined {
   if (root === '' || root === '/') return undefined;
   return {
@@ -145,7 +153,7 @@ function oneCgroup(root: string): AgentCgroups | undefined {
       memoryProblem: () => undefined,
       resize: () => {},
     },
-    modules: {},
+    containerManager: undefined,
     podsCgroup: root,
     stop: async () => {},
   };

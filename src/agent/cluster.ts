@@ -1,4 +1,4 @@
-/** The agent's way into a cluster: its identity there, the clients that it speaks through, and the certificate that it shows. */
+/** The agent's place in a cluster: its identity, its API clients, and the certificate that it serves with. */
 import path from 'node:path';
 import { asError, errorText, systemClock, type TaskGroup } from '../async/index.js';
 import type { LoadedConfiguration } from '../config/index.js';
@@ -30,7 +30,7 @@ import { StartFailure } from './start-failure.js';
 import { kubernetesVersion, version } from './version.js';
 
 export interface ClusterSettings {
-  readonly loaded: LoadedConfiguration;
+  readonly configuration: LoadedConfiguration;
   readonly nodeName: string;
   readonly timeline: Timeline;
   readonly registry: Registry;
@@ -47,8 +47,8 @@ export interface OpenCluster {
 
 /** Rejects when there is no usable way to an API server; one that is only away is no reason. */
 export async function openCluster(settings: ClusterSettings, signal: AbortSignal): Promise<OpenCluster> {
-  const { loaded, nodeName, timeline, registry } = settings;
-  const { flags, config } = loaded;
+  const { configuration, nodeName, timeline, registry } = settings;
+  const { flags, config } = configuration;
   const connections: KubeConnection[] = [];
   const observer = apiRequestMetrics(registry);
   const connect = (access: ClusterAccess, credentials?: Credentials): KubeConnection => {
@@ -126,7 +126,7 @@ export async function openCluster(settings: ClusterSettings, signal: AbortSignal
   }
 }
 
-/** What to tell who started an agent that does not get into its cluster, in one line. */
+/** Why the agent cannot join its cluster, and what to do about it, in one line. */
 function accessProblem(
   flags: Pick<LoadedConfiguration['flags'], 'kubeconfig' | 'bootstrapKubeconfig'>,
   error: unknown,
@@ -139,10 +139,10 @@ function accessProblem(
 
 /** The certificate of the main port; one that the cluster signs follows the node's addresses. */
 export async function openServing(
-  { loaded, nodeName, timeline, registry }: ClusterSettings,
+  { configuration, nodeName, timeline, registry }: ClusterSettings,
   cluster: OpenCluster | undefined,
 ): Promise<ServingCertificate> {
-  const { flags, config } = loaded;
+  const { flags, config } = configuration;
   const metrics = servingCertificateMetrics(registry);
   const serving = await openServingCertificate({
     files: linuxHost().files,

@@ -1,4 +1,4 @@
-/** The agent's listeners: each is there only when the configuration names its port. */
+/** The agent's listeners: each listens only when the configuration names its port. */
 import path from 'node:path';
 import { systemClock } from '../async/index.js';
 import { flagSpecs, type KubeletFlags, type LoadedConfiguration } from '../config/index.js';
@@ -11,22 +11,29 @@ import { describeError, type Timeline } from '../timeline/index.js';
 import { StartFailure } from './start-failure.js';
 import { kubernetesVersion } from './version.js';
 
-export interface ServerParts {
-  readonly loaded: LoadedConfiguration;
+export interface ListenerOptions {
+  readonly configuration: LoadedConfiguration;
   readonly timeline: Timeline;
   readonly stats: StatsProvider;
-  readonly setVerbosity: (verbosity: number) => void;
   readonly flushLog: () => Promise<void>;
 }
 
-/** A node without a cluster has its main port only when somebody asks for it by name. */
+export interface MainPortOptions extends ListenerOptions {
+  /** Whom callers are checked with; undefined without a cluster. */
+  readonly api: KubeApi | undefined;
+  readonly serving: ServingCertificate;
+  readonly setVerbosity: (verbosity: number) => void;
+}
+
+/** A node without a cluster serves its main port only when the configuration asks for it by name. */
 export function servesMainPort({ config, standalone, explicit }: LoadedConfiguration): boolean {
   return config.enableServer && (!standalone || explicit.has('port') || explicit.has('enableServer'));
 }
 
-export async function startListeners(given: Kubelet, parts: ServerParts): Promise<Listener[]> {
-  const { loaded, timeline, stats, flushLog } = parts;
-  const { address, readOnlyPort, healthzBindAddress, healthzPort } = loaded.config;
+/** The read-only port and the health port. */
+export async function startListeners(given: Kubelet, shared: ListenerOptions): Promise<Listener[]> {
+  const { configuration, timeline, stats, flushLog } = shared;
+  const { address, readOnlyPort, healthzBindAddress, healthzPort } = configuration.config;
   const listeners: Listener[] = [];
   if (readOnlyPort > 0) {
     const kubelet = { ...given, stats };
@@ -39,19 +46,16 @@ export async function startListeners(given: Kubelet, parts: ServerParts): Promis
   return listeners;
 }
 
-export async function startMainPort(
-  kubelet: Kubelet,
-  parts: ServerParts & { readonly api: KubeApi | undefined; readonly serving: ServingCertificate },
-): Promise<Listener> {
-  const { loaded, timeline, stats, api, serving, setVerbosity, flushLog } = parts;
-  const { config, featureGates: gates, flags } = loaded;
+export async function startMainPort(kubelet: Kubelet, options: MainPortOptions): Promise<Listener> {
+  const { configuration, timeline, stats, api, serving, setVerbosity, flushLog } = options;
+  const { config, featureGates: gates, flags } = configuration;
   const { startKubeletApi } = await import('../server/main/kubelet-api.js');
   return await taken('port', config, () =>
     startKubeletApi(
       { ...kubelet, stats },
       {
         config,
-        publishedConfig: loaded.publishedConfig,
+        publishedConfig: configuration.publishedConfig,
         gates,
         timeline,
         clock: systemClock,
@@ -85,7 +89,7 @@ async function taken(
   }
 }
 
-/** Whether the address or port could not be had, rather than what is served there. */
+/** Whether the address or the port is the problem, rather than what is served there. */
 function isOfAddress(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return ('syscall' in error && error.syscall === 'listen') || isOfAddress(error.cause);

@@ -1,7 +1,7 @@
-/** Where the agent's timeline goes: its log, and the disk for those who ask later. */
+/** The agent's log: a timeline, and the writer of its lines. */
 import type { KubeletConfiguration } from '../config/index.js';
-import { type DiskRing, type Entry, logReader, openDiskRing, Timeline } from '../timeline/index.js';
-import { descriptorSink, ignoreOutputErrors, LogWriter } from './log-writer.js';
+import { type Entry, logReader, Timeline } from '../timeline/index.js';
+import { type LogSink, LogWriter } from './log-writer.js';
 
 export interface LoggedTimeline {
   readonly timeline: Timeline;
@@ -13,12 +13,11 @@ export interface LoggedTimeline {
   readonly close: () => Promise<void>;
 }
 
-export function loggedTimeline({ logging }: KubeletConfiguration): LoggedTimeline {
+export function loggedTimeline(logging: KubeletConfiguration['logging'], sink: LogSink): LoggedTimeline {
   const timeline = new Timeline();
   let { verbosity } = logging;
-  ignoreOutputErrors();
   const writer = new LogWriter({
-    sink: descriptorSink(process.stderr.fd),
+    sink,
     onFailing: (error) =>
       timeline.record({
         kind: 'problem',
@@ -47,7 +46,7 @@ export function loggedTimeline({ logging }: KubeletConfiguration): LoggedTimelin
   let stopping = false;
   timeline.subscribe((entry) => {
     if (entry.what === 'agent.stop') stopping = true;
-    // What was under way when the agent was told to stop has not failed; the next start goes on with it.
+    // Cancelled by the stop, not failed: the next start goes on with it.
     if (!stopping || !isCancellation(entry)) log(entry);
   });
   return {
@@ -62,30 +61,6 @@ export function loggedTimeline({ logging }: KubeletConfiguration): LoggedTimelin
       process.off('exit', writeRest);
     },
   };
-}
-
-/** Keeps what happens where `nodelet explain` finds it, also after a crash. */
-export function keepOnDisk(timeline: Timeline, dir: string): DiskRing {
-  const ring = openDiskRing({
-    dir,
-    onError: (error) =>
-      timeline.record({
-        kind: 'problem',
-        what: 'timeline.disk',
-        message: `the timeline cannot be kept in ${dir}, which is tried again; nodelet explain does not know what happens meanwhile`,
-        level: 'warn',
-        error,
-      }),
-    onRecovered: (lostEntries) =>
-      timeline.record({
-        kind: 'notice',
-        what: 'timeline.disk',
-        message: `the timeline is kept in ${dir} again; ${lostEntries} entries were lost`,
-        level: 'warn',
-      }),
-  });
-  timeline.subscribe(ring.reader);
-  return ring;
 }
 
 function isCancellation(entry: Entry): boolean {

@@ -1,31 +1,18 @@
-/** What the agent looks at before anything runs; each refusal says what to do about it. */
+/** The checks and warnings before anything runs; each refusal says what to do about it. */
 import { stat, writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import { systemClock } from '../async/index.js';
 import {
   changedFlags,
-  type FeatureGates,
   type FoundFile,
   guardedFiles,
   inertGates,
   inertSettings,
   insecureSettings,
-  type KubeletConfiguration,
   type LoadedConfiguration,
 } from '../config/index.js';
-import { type CriClient, connectCri } from '../cri/index.js';
-import {
-  actedOnFields,
-  actedOnGates,
-  clusterFlags,
-  detectNodeAddress,
-  inertFlags,
-  type KubeletMetrics,
-} from '../kubelet/index.js';
+import { actedOnFields, actedOnGates, clusterFlags, inertFlags } from '../kubelet/index.js';
 import type { HostFacts } from '../runtime-manager/config/index.js';
-import { describeError, type Timeline } from '../timeline/index.js';
+import type { Timeline } from '../timeline/index.js';
 import { StartFailure } from './start-failure.js';
-import { watchdogPeriodMs } from './watchdog.js';
 
 /** Throws when this build cannot do what the command line asks for. */
 export function refuseImpossible({ standalone, flags, config }: LoadedConfiguration, host: HostFacts): void {
@@ -76,47 +63,26 @@ export function announce(
 
 /** Names each setting in force that opens the node further than it must, one line each. */
 export async function announceInsecure(
-  loaded: LoadedConfiguration,
+  configuration: LoadedConfiguration,
   servesMainPort: boolean,
   timeline: Timeline,
 ): Promise<void> {
   const files: FoundFile[] = [];
-  for (const file of guardedFiles(loaded)) {
+  for (const file of guardedFiles(configuration)) {
     // One that is not there is told of by whoever needs it.
     const found = await stat(file.path).catch(() => undefined);
     if (found !== undefined) files.push({ ...file, mode: found.mode, uid: found.uid });
   }
-  for (const { field, value, severity, risk, fix } of insecureSettings(loaded, { servesMainPort, files })) {
+  for (const { field, value, severity, risk, fix } of insecureSettings(configuration, {
+    servesMainPort,
+    files,
+  })) {
     timeline.record({
       kind: 'notice',
       what: 'config.insecure',
       message: `${field} is ${value}: ${risk}; ${fix}`,
       level: severity === 'advice' ? 'info' : 'warn',
     });
-  }
-}
-
-export function chooseNodeName(override: string): string {
-  const name = (override || hostname()).trim().toLowerCase();
-  const isSubdomain = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(name);
-  if (isSubdomain && name.length <= 253) return name;
-  throw new StartFailure(
-    `"${name}" cannot be the name of a node: use letters, digits, "-" and "."; give another with --hostname-override`,
-  );
-}
-
-/** The addresses that pods see as their host's. */
-export async function hostAddresses(nodeIp: string): Promise<string[]> {
-  const given = nodeIp === '' ? [] : nodeIp.split(',').filter((ip) => ip !== '0.0.0.0' && ip !== '::');
-  const detected = given.length > 0 ? undefined : await detectNodeAddress();
-  return detected === undefined ? given : [detected];
-}
-
-export function readWatchdog(): number | undefined {
-  try {
-    return watchdogPeriodMs(process.env, process.pid);
-  } catch (error) {
-    throw new StartFailure(`${describeError(error)}; correct WatchdogSec of the unit`, { cause: error });
   }
 }
 
@@ -132,57 +98,5 @@ export async function setOomScore(adj: number, timeline: Timeline): Promise<void
       level: 'debug',
       error,
     });
-  }
-}
-
-/** The transport alone: the kubelet puts its deadlines, checks and metrics around it. */
-export function connectRuntime(
-  config: KubeletConfiguration,
-  gates: FeatureGates,
-  metrics: KubeletMetrics,
-): CriClient {
-  const { containerRuntimeEndpoint: endpoint, imageServiceEndpoint, runtimeRequestTimeout } = config;
-  try {
-    return connectCri({
-      endpoint,
-      imageEndpoint: imageServiceEndpoint || endpoint,
-      requestTimeoutMs: runtimeRequestTimeout,
-      onCall: metrics.criCall,
-      listStreaming: gates.enabled('CRIListStreaming'),
-      bare: true,
-    });
-  } catch (error) {
-    throw new StartFailure(
-      `cannot use the container runtime at ${endpoint}: ${describeError(error)}; name a socket, such as unix:///run/containerd/containerd.sock, with --container-runtime-endpoint`,
-      { cause: error },
-    );
-  }
-}
-
-/** Said when the runtime takes its time to answer for the first time. */
-const patienceMs = 3_000;
-
-export async function validateRuntime(
-  runtime: CriClient,
-  endpoint: string,
-  timeline: Timeline,
-): Promise<void> {
-  const waiting = systemClock.setTimer(patienceMs, () => {
-    timeline.record({
-      kind: 'notice',
-      what: 'agent.runtime',
-      message: `waiting for the container runtime at ${endpoint}`,
-      level: 'warn',
-    });
-  });
-  try {
-    await runtime.validate();
-  } catch (error) {
-    throw new StartFailure(
-      `cannot use the container runtime at ${endpoint}: ${describeError(error)}; start it, or name another one with --container-runtime-endpoint`,
-      { cause: error },
-    );
-  } finally {
-    waiting.cancel();
   }
 }

@@ -1,4 +1,4 @@
-/** A start that cannot go on; the message says what to do about it, so no stack is shown. */
+/** The error of a start that cannot go on: its message says what to do about it, so nobody needs its stack. */
 export class StartFailure extends Error {
   override readonly name = 'StartFailure';
 }

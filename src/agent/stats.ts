@@ -1,8 +1,7 @@
-/** The agent's statistics: those of the runtime and the machine, and of volumes, which are measured in the background. */
+/** The agent's statistics: of the runtime, of the machine, and of volumes, which a background task measures. */
 import { systemClock, type TaskGroup } from '../async/index.js';
 import type { KubeletConfiguration } from '../config/index.js';
-import type { Pod } from '../kube/index.js';
-import type { Kubelet } from '../kubelet/index.js';
+import type { Kubelet, PodCgroups } from '../kubelet/index.js';
 import {
   linuxMachine,
   registerVolumeMetrics,
@@ -14,19 +13,22 @@ import {
   volumeMeasures,
 } from '../resources/stats/index.js';
 
-export interface AgentStatsParts {
+export interface AgentStatsOptions {
   readonly cri: StatsProviderOptions['cri'];
-  readonly config: KubeletConfiguration;
+  readonly config: Pick<
+    KubeletConfiguration,
+    'podLogsDir' | 'volumeStatsAggPeriod' | 'kubeletCgroups' | 'systemCgroups'
+  >;
   readonly rootDir: string;
   readonly runtimeCgroups: string;
   /** The cgroups of pods; absent where pods have none. */
-  readonly cgroups: { parentOf(pod: Pod): string; readonly podsCgroup: string } | undefined;
+  readonly cgroups: { readonly pods: Pick<PodCgroups, 'parentOf'>; readonly podsCgroup: string } | undefined;
 }
 
-/** A period of zero or less leaves volumes out. */
+/** Volumes are left out when their period is zero or less. */
 export function agentStats(
-  kubelet: Kubelet,
-  { cri, config, rootDir, runtimeCgroups, cgroups }: AgentStatsParts,
+  kubelet: Pick<Kubelet, 'nodeName' | 'timeline' | 'registry' | 'pods' | 'volumeDirectory'>,
+  { cri, config, rootDir, runtimeCgroups, cgroups }: AgentStatsOptions,
   tasks: TaskGroup,
 ): StatsProvider {
   const { nodeName, timeline, registry } = kubelet;
@@ -58,7 +60,7 @@ export function agentStats(
     volumesOf: (uid) => volumes.of(uid),
     podCgroup: (uid) => {
       const pod = cgroups && kubelet.pods().find(({ metadata }) => metadata.uid === uid);
-      return pod && cgroups.parentOf(pod);
+      return pod && cgroups.pods.parentOf(pod);
     },
     systemCgroups: async () =>
       systemCgroups({

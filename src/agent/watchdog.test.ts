@@ -1,3 +1,4 @@
+/** When the watchdog of systemd hears from the agent. */
 import { describe, expect, it } from 'vitest';
 import { TaskGroup, VirtualClock } from '../async/index.js';
 import { Timeline } from '../timeline/index.js';

@@ -1,4 +1,4 @@
-/** Tells systemd's watchdog that the agent is well, as long as it is. */
+/** The watchdog of systemd: the agent reports to it while all health checks pass. */
 import { type Clock, sleep } from '../async/index.js';
 import { formatDuration } from '../kube/index.js';
 import type { Timeline } from '../timeline/index.js';

@@ -1,7 +1,7 @@
 /** `nodelet cri serve`: a built-in runtime behind a CRI socket, for crictl, critest and other agents. */
 import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { ignoreOutputErrors } from '../agent/log-writer.js';
+import { ignoreOutputErrors } from '../agent/index.js';
 import { errorText, systemClock } from '../async/index.js';
 import { type CriRuntime, serveCri, socketPathOfEndpoint } from '../cri/index.js';
 import { type CommandSpec, commandHelp } from './client/command.js';

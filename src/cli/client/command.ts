@@ -1,6 +1,6 @@
 /** What every command that talks to a run has: its description, its help, and the way its failures are told. */
 
-import { StartFailure } from '../../agent/start-failure.js';
+import { StartFailure } from '../../agent/index.js';
 import { errorText } from '../../async/error-text.js';
 import { type FlagSpecs, type ParsedFlags, parseFlags } from './flags.js';
 import { CommandFailure, UsageError } from './usage-error.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { StartFailure } from '../../agent/start-failure.js';
+import { StartFailure } from '../../agent/index.js';
 import { errorText } from '../../async/index.js';
 import { type ChildProcess, CommandLine, inheritedEnvironment, startProgram } from '../../programs/index.js';
 import type { RunOptions } from './options.js';

@@ -1,6 +1,6 @@
 /** `nodelet run`: runs the pods of manifests on this machine, with nothing prepared. */
 
-import { StartFailure } from '../../agent/start-failure.js';
+import { StartFailure } from '../../agent/index.js';
 import { errorText, systemClock } from '../../async/index.js';
 import { formatProblem } from '../../kube/index.js';
 import { UsageError } from '../client/usage-error.js';

@@ -1,7 +1,7 @@
 /** What a run leaves when its process is killed, and the removal of all that a run has made. */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { StartFailure } from '../../agent/start-failure.js';
+import { StartFailure } from '../../agent/index.js';
 import type { Clock } from '../../async/index.js';
 import { DurableFiles, linuxHost, type UnusableFile } from '../../host/index.js';
 import { describeError } from '../../timeline/index.js';

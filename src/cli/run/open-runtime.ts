@@ -1,7 +1,7 @@
 /** Opens the container runtime that was chosen for a run. */
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import { StartFailure } from '../../agent/start-failure.js';
+import { StartFailure } from '../../agent/index.js';
 import { type Clock, errorText } from '../../async/index.js';
 import { type CriRuntime, connectCri } from '../../cri/index.js';
 import { containerdEvents, criEvents, type EventSource } from '../../runtime-manager/pleg/index.js';

@@ -1,8 +1,6 @@
 /** One run from its claim to its end: runtime, kubelet, local socket and view, and nothing of them left afterwards. */
 import path from 'node:path';
-import { keepOnDisk } from '../../agent/log.js';
-import { chooseNodeName } from '../../agent/start-checks.js';
-import { StartFailure } from '../../agent/start-failure.js';
+import { chooseNodeName, keepOnDisk, StartFailure } from '../../agent/index.js';
 import { type Clock, errorText } from '../../async/index.js';
 import { isTerminalPhase, type PodStatus } from '../../kube/index.js';
 import { createKubelet, detectNodeAddress, type Kubelet } from '../../kubelet/index.js';

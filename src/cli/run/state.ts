@@ -8,7 +8,7 @@
 import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
-import { StartFailure } from '../../agent/start-failure.js';
+import { StartFailure } from '../../agent/index.js';
 import { errorText } from '../../async/index.js';
 import type { UnusableFile } from '../../host/index.js';
 import { identify, isAlive } from '../../runtimes/process/identity.js';

@@ -1,15 +1,15 @@
-/** The parts of the start-up that only an agent of a real machine has. */
+/** What the agent does with the kernel beside running pods: it reports OOM kills and keeps the node's packet rules. */
 import { systemClock } from '../async/index.js';
 import type { LoadedConfiguration } from '../config/index.js';
 import type { KubeletModules } from '../kubelet/index.js';
 import { OomWatcher, openKernelLog, PacketRules, packetCommands } from '../node/index.js';
 import type { Timeline } from '../timeline/index.js';
 
-/** On a machine without a cluster nobody looks for the node's chains, so they are made there only when asked for by name. */
-export function agentModules(
+/** Without a cluster nobody looks for the node's packet rules, so the agent makes them only when they are asked for by name. */
+export function kernelTasks(
   { config, standalone, explicit }: LoadedConfiguration,
   { nodeName, timeline }: { readonly nodeName: string; readonly timeline: Timeline },
-): KubeletModules {
+): Pick<KubeletModules, 'oomWatcher' | 'packetRules'> {
   const clock = systemClock;
   const makesChains =
     config.makeIPTablesUtilChains && (!standalone || explicit.has('makeIPTablesUtilChains'));

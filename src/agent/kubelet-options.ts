@@ -1,0 +1,79 @@
+/** The options of the agent's kubelet: what the configuration and the machine say of it. */
+import path from 'node:path';
+import type { LoadedConfiguration } from '../config/index.js';
+import type { CriClient } from '../cri/index.js';
+import { detectNodeAddress, type KubeletMetrics, type KubeletOptions } from '../kubelet/index.js';
+import type { Registry } from '../metrics/index.js';
+import type { StandaloneObjects } from '../pods/index.js';
+import type { HostFacts } from '../runtime-manager/config/index.js';
+import { containerdEvents, criEvents } from '../runtime-manager/pleg/index.js';
+import type { Timeline } from '../timeline/index.js';
+import type { AgentCgroups } from './cgroups.js';
+import { kernelTasks } from './kernel-tasks.js';
+
+/** The node before anything of it runs: its configuration, name and machine, and where it records. */
+export interface AgentNode {
+  readonly configuration: LoadedConfiguration;
+  readonly nodeName: string;
+  readonly host: HostFacts;
+  readonly timeline: Timeline;
+  readonly registry: Registry;
+  readonly metrics: KubeletMetrics;
+}
+
+export interface KubeletOptionsInput {
+  readonly runtime: CriClient;
+  /** The driver that the runtime uses, whatever the configuration says. */
+  readonly cgroupDriver: string;
+  readonly cgroups: Pick<AgentCgroups, 'pods' | 'containerManager'> | undefined;
+  /** The objects of a folder; undefined where they come from the API server or not at all. */
+  readonly objects: StandaloneObjects | undefined;
+}
+
+export async function kubeletOptions(
+  { configuration, nodeName, host, timeline, registry, metrics }: AgentNode,
+  { runtime, cgroupDriver, cgroups, objects }: KubeletOptionsInput,
+): Promise<KubeletOptions> {
+  const { config, flags, featureGates } = configuration;
+  return {
+    nodeName,
+    runtime,
+    config: { ...config, cgroupDriver },
+    gates: featureGates,
+    rootDir: path.resolve(flags.rootDir),
+    nodeIps: flags.nodeIp === '' ? [] : flags.nodeIp.split(','),
+    hostIps: await hostAddresses(flags.nodeIp),
+    host,
+    deadContainers: {
+      minAgeMs: flags.minimumContainerTtlDurationMs,
+      maxPerContainer: flags.maximumDeadContainersPerContainer,
+      maxTotal: flags.maximumDeadContainers,
+    },
+    containerLogsDir: flags.containerLogsDir === '' ? undefined : flags.containerLogsDir,
+    credentialProviders:
+      flags.imageCredentialProviderConfig === ''
+        ? undefined
+        : {
+            configPath: flags.imageCredentialProviderConfig,
+            binDir: flags.imageCredentialProviderBinDir,
+          },
+    timeline,
+    registry,
+    metrics,
+    objects,
+    claims: objects,
+    cgroups: cgroups?.pods,
+    modules: {
+      ...kernelTasks(configuration, { nodeName, timeline }),
+      containerManager: cgroups?.containerManager,
+    },
+    eventSources: [criEvents, () => containerdEvents(config.containerRuntimeEndpoint)],
+  };
+}
+
+/** The addresses that pods see as their host's. */
+async function hostAddresses(nodeIp: string): Promise<string[]> {
+  const given = nodeIp === '' ? [] : nodeIp.split(',').filter((ip) => ip !== '0.0.0.0' && ip !== '::');
+  const detected = given.length > 0 ? undefined : await detectNodeAddress();
+  return detected === undefined ? given : [detected];
+}

@@ -1,0 +1,35 @@
+/** The configuration of an agent on this machine: its flags, and the files that they name. */
+import { readdir, readFile } from 'node:fs/promises';
+import type { LoadOutcome } from '../config/index.js';
+
+export interface ConfigurationSource {
+  /** The flags of the reference kubelet, without the program's own name. */
+  readonly argv: readonly string[];
+  /**
+   * The folder that `--config` and `--config-dir` are relative to.
+   * @default process.cwd()
+   */
+  readonly cwd?: string;
+}
+
+/** Throws a ConfigurationError whose message is for the user. Flags may ask for help or the version instead of a run. */
+export async function readConfiguration({
+  argv,
+  cwd = process.cwd(),
+}: ConfigurationSource): Promise<LoadOutcome> {
+  // Loaded here: most of those who import the agent never read a configuration.
+  const { readHostFacts } = await import('../runtime-manager/config/host-facts.js');
+  const { loadConfiguration } = await import('../config/load.js');
+  const { cgroupVersion } = await readHostFacts();
+  return await loadConfiguration({
+    argv,
+    cwd,
+    host: { cgroupVersion },
+    readFile: (file) => readFile(file, 'utf8'),
+    listDir: async (folder) =>
+      (await readdir(folder, { withFileTypes: true })).map((entry) => ({
+        name: entry.name,
+        isDirectory: entry.isDirectory(),
+      })),
+  });
+}

@@ -1,0 +1,80 @@
+/** One run of the agent from the first check to the end: the order in which it opens things, and closes them again. */
+import path from 'node:path';
+import { createMetrics, type Kubelet } from '../kubelet/index.js';
+import { Registry, registerProcessMetrics } from '../metrics/index.js';
+import { readHostFacts } from '../runtime-manager/config/index.js';
+import type { AgentOptions } from './agent.js';
+import type { OpenCluster } from './cluster.js';
+import type { AgentNode } from './kubelet-options.js';
+import { servesMainPort } from './listeners.js';
+import { loggedTimeline } from './log.js';
+import { chooseNodeName } from './node-name.js';
+import { runKubelet } from './run-kubelet.js';
+import { connectRuntime, validateRuntime } from './runtime-connection.js';
+import { announce, announceInsecure, refuseImpossible, setOomScore } from './start-checks.js';
+import { followStopRequest } from './stop-request.js';
+import { findSystemd } from './systemd.js';
+import { keepOnDisk } from './timeline-on-disk.js';
+
+/** Runs until the signal is aborted or the agent cannot go on; nothing of it is left afterwards. */
+export async function runAgent(
+  { configuration, environment, logSink }: Required<AgentOptions>,
+  signal: AbortSignal,
+  onReady: (kubelet: Kubelet) => void,
+): Promise<void> {
+  const { flags, config, standalone } = configuration;
+  const host = await readHostFacts();
+  refuseImpossible(configuration, host);
+  const nodeName = chooseNodeName(flags.hostnameOverride);
+  const systemd = findSystemd(environment);
+  const log = loggedTimeline(config.logging, logSink);
+  const { timeline } = log;
+  const ring = keepOnDisk(timeline, path.join(path.resolve(flags.rootDir), 'timeline'));
+  const stop = followStopRequest(signal, timeline);
+  try {
+    announce(configuration, timeline);
+    await announceInsecure(configuration, servesMainPort(configuration), timeline);
+    await setOomScore(config.oomScoreAdj, timeline);
+    const registry = new Registry();
+    registerProcessMetrics(registry);
+    const metrics = createMetrics(registry, nodeName);
+    const node: AgentNode = { configuration, nodeName, host, timeline, registry, metrics };
+    const cluster = standalone ? undefined : await enterCluster(node, signal);
+    try {
+      if (signal.aborted) return;
+      const runtime = connectRuntime({ ...configuration, onCall: metrics.criCall });
+      try {
+        await unlessAborted(
+          signal,
+          validateRuntime(runtime, config.containerRuntimeEndpoint, timeline, signal),
+        );
+        if (signal.aborted) return;
+        await runKubelet({ node, runtime, cluster, log, systemd, stopped: stop.received, onReady });
+      } finally {
+        runtime.close();
+      }
+    } finally {
+      cluster?.close();
+    }
+  } finally {
+    stop.release();
+    await ring.close();
+    await log.close();
+  }
+}
+
+/** A first certificate may take an hour to be signed; the signal ends the wait. Undefined: it did. */
+async function enterCluster(node: AgentNode, signal: AbortSignal): Promise<OpenCluster | undefined> {
+  const { openCluster } = await import('./cluster.js');
+  return await unlessAborted(signal, openCluster(node, signal));
+}
+
+/** Drops the failure of work that the stop of the agent cut short. */
+async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  }
+}

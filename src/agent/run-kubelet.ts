@@ -1,0 +1,136 @@
+/** The kubelet of a running agent: made, served on its ports, reported to systemd, and stopped in order. */
+import path from 'node:path';
+import { systemClock, TaskGroup } from '../async/index.js';
+import type { LoadedConfiguration } from '../config/index.js';
+import { type CriClient, checkedCri } from '../cri/index.js';
+import { createKubelet, type Kubelet, type KubeletOptions, readCgroupDriver } from '../kubelet/index.js';
+import type { ServingCertificate } from '../node/index.js';
+import { ObjectFolder, StandaloneObjects } from '../pods/index.js';
+import type { Listener } from '../server/index.js';
+import { describeError } from '../timeline/index.js';
+import { openCgroups } from './cgroups.js';
+import type { OpenCluster } from './cluster.js';
+import { type AgentNode, kubeletOptions } from './kubelet-options.js';
+import { servesMainPort, startListeners, startMainPort } from './listeners.js';
+import type { LoggedTimeline } from './log.js';
+import { StartFailure } from './start-failure.js';
+import { agentStats } from './stats.js';
+import type { Systemd } from './systemd.js';
+import { kubernetesVersion } from './version.js';
+import { runWatchdog } from './watchdog.js';
+
+export interface RunKubeletOptions {
+  readonly node: AgentNode;
+  readonly runtime: CriClient;
+  /** Undefined on a node without a cluster. */
+  readonly cluster: OpenCluster | undefined;
+  readonly log: Pick<LoggedTimeline, 'setVerbosity' | 'flush'>;
+  readonly systemd: Systemd;
+  /** Resolves when the agent is to stop. */
+  readonly stopped: Promise<'stop'>;
+  /** Called once, when every port listens and the kubelet has started. */
+  readonly onReady: (kubelet: Kubelet) => void;
+}
+
+/** Resolves when everything that it started has ended. Rejects with a StartFailure when the kubelet cannot run. */
+export async function runKubelet(options: RunKubeletOptions): Promise<void> {
+  const { node, runtime, cluster, log, systemd, stopped, onReady } = options;
+  const { configuration, timeline, metrics } = node;
+  const { config, flags } = configuration;
+  const cri = checkedCri(runtime, {
+    requestTimeoutMs: config.runtimeRequestTimeout,
+    clock: systemClock,
+    onCall: metrics.criCall,
+  });
+  const cgroupDriver = await readCgroupDriver(cri, config.cgroupDriver, timeline, metrics);
+  const cgroups = openCgroups({ ...node, cgroupDriver });
+  const objects =
+    flags.objectManifestPath === '' ? undefined : new StandaloneObjects({ clock: systemClock, waits: true });
+  const madeFrom = await kubeletOptions(node, { runtime, cgroupDriver, cgroups, objects });
+  const tasks = new TaskGroup({
+    onError: (task, error) =>
+      timeline.record({ kind: 'problem', what: 'agent.task', message: `${task} failed`, error }),
+  });
+  const serving = servesMainPort(configuration)
+    ? await (await import('./cluster.js')).openServing(node, cluster)
+    : undefined;
+  const kubelet =
+    cluster === undefined
+      ? await createKubelet(madeFrom)
+      : await createKubeletOfCluster(madeFrom, flags, cluster, serving);
+  const stats = agentStats(
+    kubelet,
+    { cri, config, rootDir: madeFrom.rootDir, runtimeCgroups: flags.runtimeCgroups, cgroups },
+    tasks,
+  );
+  const listening = { configuration, timeline, stats, flushLog: log.flush };
+  const listeners: Listener[] = [];
+  try {
+    if (serving !== undefined) {
+      tasks.start('the serving certificate', (signal) => serving.run(signal));
+      const { setVerbosity } = log;
+      listeners.push(
+        await startMainPort(kubelet, { ...listening, api: cluster?.apis.main, serving, setVerbosity }),
+      );
+    }
+    listeners.push(...(await startListeners(kubelet, listening)));
+    if (objects !== undefined) {
+      const folder = new ObjectFolder({
+        path: path.resolve(flags.objectManifestPath),
+        clock: systemClock,
+        timeline,
+        objects,
+        checkPeriodMs: config.fileCheckFrequency,
+      });
+      tasks.start('following the folder of objects', (signal) => folder.run(signal));
+    }
+    const failed = kubelet.start();
+    const identityLost = cluster?.watchIdentity(tasks);
+    reportToSystemd(systemd, kubelet, tasks);
+    onReady(kubelet);
+    const outcome = await Promise.race([
+      failed,
+      stopped,
+      ...(identityLost === undefined ? [] : [identityLost]),
+    ]);
+    if (outcome instanceof Error) throw new StartFailure(describeError(outcome), { cause: outcome });
+  } finally {
+    await tasks.stop();
+    await Promise.all(listeners.map((listener) => listener.close()));
+    await kubelet.stop();
+    await cgroups?.stop();
+  }
+}
+
+function reportToSystemd(
+  { notify, watchdogPeriodMs: periodMs }: Systemd,
+  { timeline, healthChecks: checks }: Pick<Kubelet, 'timeline' | 'healthChecks'>,
+  tasks: TaskGroup,
+): void {
+  tasks.start('telling systemd that the agent is ready', () => notify('READY=1'));
+  if (periodMs === undefined) return;
+  tasks.start('the watchdog', (signal) =>
+    runWatchdog({ clock: systemClock, timeline, periodMs, checks, notify }, signal),
+  );
+}
+
+async function createKubeletOfCluster(
+  options: KubeletOptions,
+  flags: LoadedConfiguration['flags'],
+  { apis }: OpenCluster,
+  serving: ServingCertificate | undefined,
+): Promise<Kubelet> {
+  const { createClusterKubelet } = await import('../kubelet/cluster.js');
+  return await createClusterKubelet(options, {
+    apis,
+    kubeletVersion: flags.reportedVersion || kubernetesVersion,
+    flags: {
+      nodeLabels: flags.nodeLabels,
+      nodeIp: flags.nodeIp,
+      externalCloud: flags.cloudProvider === 'external',
+      ignoreEvictionReservation: flags.experimentalAllocatableIgnoreEviction,
+    },
+    processStartMs: Date.now() - process.uptime() * 1000,
+    onAddresses: (addresses) => serving?.setAddresses?.(addresses),
+  });
+}

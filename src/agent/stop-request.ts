@@ -1,0 +1,28 @@
+/** The request to stop: the timeline tells of it once, and the agent waits for it. */
+import type { Timeline } from '../timeline/index.js';
+
+export interface StopRequest {
+  readonly received: Promise<'stop'>;
+  /** Takes the listener off the signal. */
+  release(): void;
+}
+
+/** Records the stop at the moment of the abort; a reason that is a string is told with it. */
+export function followStopRequest(signal: AbortSignal, timeline: Timeline): StopRequest {
+  let receive: (outcome: 'stop') => void = () => {};
+  const received = new Promise<'stop'>((resolve) => {
+    receive = resolve;
+  });
+  const onAbort = (): void => {
+    const cause = typeof signal.reason === 'string' ? `${signal.reason}, ` : '';
+    timeline.record({
+      kind: 'notice',
+      what: 'agent.stop',
+      message: `${cause}stopping; containers keep running`,
+    });
+    receive('stop');
+  };
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  return { received, release: () => signal.removeEventListener('abort', onAbort) };
+}
