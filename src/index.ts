@@ -4,8 +4,24 @@
  *     import { createKubelet, SimRuntime } from 'nodelet';
  *     const kubelet = await createKubelet({ nodeName: 'n1', runtime: new SimRuntime({ … }), rootDir: '/tmp/n1' });
  *     void kubelet.start();
+ *
+ * Or the whole program, as `nodelet agent` runs it:
+ *
+ *     import { createAgent, readConfiguration } from 'nodelet';
+ *     const configuration = await readConfiguration({ argv: ['--config', 'kubelet.yaml'] });
+ *     if (configuration.kind === 'run') await createAgent({ configuration }).run(stop.signal);
  */
+export {
+  type Agent,
+  type AgentOptions,
+  type ConfigurationSource,
+  createAgent,
+  type LogSink,
+  readConfiguration,
+  StartFailure,
+} from './agent/index.js';
 export { type Clock, systemClock, type Timer, VirtualClock } from './async/index.js';
+export { ConfigurationError, type LoadedConfiguration, type LoadOutcome } from './config/index.js';
 export { type CriClient, CriError, type CriRuntime, connectCri, serveCri } from './cri/index.js';
 export type * from './kube/types/index.js';
 export {
