@@ -187,10 +187,12 @@ function planCost({ pods, pleg }: SimNode): number {
   // As many of either node: the caches of the machine hold 100 pods that are planned over and over, and not 500.
   const some = pods.filter((_, index) => index % (pods.length / few) === 0);
   const inputs = some.map((pod) => ({ pod, status: statusOf(pleg, pod) }));
+  const nowMs = Date.now();
+  const backOff = { waiting: () => undefined };
   const before = process.cpuUsage();
   for (let planned = 0; planned < plansPerSample; planned += inputs.length) {
     for (const { pod, status } of inputs) {
-      planPod({ pod, status, probes: nobodyProbes, restartingAllContainers: false });
+      planPod({ pod, status, nowMs, backOff, probes: nobodyProbes, restartingAllContainers: false });
     }
   }
   const { user, system } = process.cpuUsage(before);

@@ -112,7 +112,7 @@ describe('Backoff', () => {
     }
     expect(delays).toEqual([10, 20, 40, 80, 160, 300, 300]);
     const exited = now + 700_000;
-    expect(backoff.isWaiting('k', exited, exited)).toBe(false);
+    expect(backoff.waiting('k', exited, exited)).toBeUndefined();
     backoff.advance('k', exited, exited);
     expect(backoff.delayMs('k')).toBe(10_000);
   });
@@ -124,8 +124,8 @@ describe('Backoff', () => {
   it('is waiting only within the delay counted from the reference', () => {
     const backoff = new Backoff({ initialMs: 10_000, maxMs: 300_000, resetAfterMs: 600_000 });
     backoff.advance('k', 0, 0);
-    expect(backoff.isWaiting('k', 1_000, 10_999)).toBe(true);
-    expect(backoff.isWaiting('k', 1_000, 11_000)).toBe(false);
+    expect(backoff.waiting('k', 1_000, 10_999)).toEqual({ delayMs: 10_000, untilMs: 11_000 });
+    expect(backoff.waiting('k', 1_000, 11_000)).toBeUndefined();
   });
   it('remembers a bounded number of keys', () => {
     const backoff = new Backoff({ initialMs: 1, maxMs: 2, resetAfterMs: 600_000, maxEntries: 2 });

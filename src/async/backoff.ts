@@ -15,6 +15,13 @@ export interface BackoffOptions {
   readonly maxEntries?: number;
 }
 
+/** A delay that is still running. */
+export interface BackoffWait {
+  readonly delayMs: number;
+  /** When it ends, on the clock of the caller. */
+  readonly untilMs: number;
+}
+
 export class Backoff {
   readonly #entries: BoundedMap<string, Entry>;
   readonly #options: Omit<BackoffOptions, 'maxEntries'>;
@@ -33,14 +40,15 @@ export class Backoff {
     return this.#entries.get(key)?.delayMs ?? 0;
   }
 
-  /** Whether the delay of the key, counted from `sinceMs`, is still running at `nowMs`. */
-  isWaiting(key: string, sinceMs: number, nowMs: number): boolean {
+  /** The delay of the key, counted from `sinceMs`; undefined when it is over at `nowMs`. */
+  waiting(key: string, sinceMs: number, nowMs: number): BackoffWait | undefined {
     const entry = this.#entries.get(key);
-    if (entry === undefined || sinceMs - entry.lastUpdateMs > this.#options.resetAfterMs) return false;
-    return nowMs - sinceMs < entry.delayMs;
+    if (entry === undefined || sinceMs - entry.lastUpdateMs > this.#options.resetAfterMs) return undefined;
+    const untilMs = sinceMs + entry.delayMs;
+    return nowMs < untilMs ? { delayMs: entry.delayMs, untilMs } : undefined;
   }
 
-  /** As `isWaiting`, counted from the key's own last advance. */
+  /** Whether the delay is still running, counted from the key's own last advance. */
   isWaitingSinceAdvance(key: string, nowMs: number): boolean {
     const entry = this.#entries.get(key);
     if (entry === undefined || nowMs - entry.lastUpdateMs > this.#options.resetAfterMs) return false;

@@ -11,9 +11,10 @@ export {
   type SyncPodOptions,
 } from './manager.js';
 export type { RuntimeVersion } from './observe/version.js';
+export type { BackOffView } from './plan/back-off.js';
 export { type PlanInput, planPod } from './plan/plan.js';
 export * from './plan/pod-plan.js';
 export { type RestartVerdict, restartDecision } from './plan/restart.js';
-export { type CrashLoopSettings, crashLoopDelays, crashLoopKey } from './start/crash-loop.js';
+export { type CrashLoopSettings, crashLoopDelays } from './start/crash-loop.js';
 export { type RuntimeClassSource, runtimeHandlerOf } from './start/runtime-class.js';
 export { PodSyncError, type PodSyncResult, syncError } from './sync-result.js';

@@ -8,8 +8,9 @@ import {
   VersionResponse,
 } from '../cri/index.js';
 import type { Pod } from '../kube/index.js';
-import { type RuntimeObserver, SyncFailure } from './contracts.js';
+import { type ProbeVerdicts, type RuntimeObserver, SyncFailure } from './contracts.js';
 import { RuntimeManager } from './manager.js';
+import { crashLoopKey } from './plan/back-off.js';
 import { syncError } from './sync-result.js';
 import { bench, container, exited, makePod, makeSandbox, makeStatus, running } from './test-fixtures.js';
 
@@ -291,9 +292,49 @@ describe('syncPod', () => {
     expect(table.events().at(-1)).toBe(
       'Warning BackOff Back-off restarting failed container app in pod web_shop(uid-1)',
     );
+    const plans = table.timeline.ofPod('uid-1').filter(({ what }) => what === 'pod.plan');
+    expect(plans.map(({ message }) => message)).toEqual(['start container app', 'container app waits']);
+    expect(plans.at(-1)?.because).toBe('back-off 10s restarting failed container=app pod=web_shop(uid-1)');
     await table.clock.advance(600_001);
     manager.collectBackoff();
     expect(table.options.crashLoop.size).toBe(0);
+  });
+
+  it('failures are told in the order of the spec, whether a container waits or could not start', async () => {
+    const pod = makePod({ containers: [container('a'), container('b'), container('c')] });
+    const table = bench({ options: failingImages('a', 'c') });
+    const finishedAtNs = BigInt(table.clock.now()) * 1_000_000n;
+    const status = makeStatus(pod, [exited('b', 1, { finishedAtNs })]);
+    const manager = new RuntimeManager(table.options);
+    await manager.syncPod(pod, status, { restartingAllContainers: false });
+    const { steps } = await manager.syncPod(pod, status, { restartingAllContainers: false });
+    expect(steps.flatMap(({ target, failure }) => (failure ? [`${target} ${failure.reason}`] : []))).toEqual([
+      'a ErrImagePull',
+      'b CrashLoopBackOff',
+      'c ErrImagePull',
+    ]);
+  });
+
+  it('a wait that is over once the container was killed is a start, and counts as one', async () => {
+    const probes: ProbeVerdicts = { liveness: () => 'failure', startup: () => 'success' };
+    const table = bench({ stopMs: { 'id-app': 12_000 }, options: { probes } });
+    const { crashLoop, clock } = table.options;
+    const exitMs = clock.now();
+    const key = crashLoopKey(onePod, onePod.spec.containers[0]!);
+    crashLoop.advance(key, exitMs, exitMs);
+    const finishedAtNs = BigInt(exitMs) * 1_000_000n;
+    const status = makeStatus(onePod, [running('app'), exited('app', 1, { id: 'before', finishedAtNs })]);
+    const synced = new RuntimeManager(table.options).syncPod(onePod, status, {
+      restartingAllContainers: false,
+    });
+    await table.clock.advance(12_000);
+    expect(syncError(await synced)).toBeUndefined();
+    expect(table.calls.map(({ method }) => method)).toEqual([
+      'StopContainer',
+      'CreateContainer',
+      'StartContainer',
+    ]);
+    expect(crashLoop.delayMs(key)).toBe(20_000);
   });
 
   it('an aborted sync says so and starts nothing more', async () => {

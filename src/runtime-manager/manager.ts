@@ -185,9 +185,17 @@ export class RuntimeManager {
 
   /** What a sync of the pod would do. */
   plan(pod: Pod, status: ObservedPodStatus, restartingAllContainers: boolean): PodPlan {
-    const { actuated } = this.#ports;
+    const { actuated, clock, crashLoop } = this.#ports;
     actuated?.podGoesOn(pod, status);
-    return planPod({ pod, status, probes: this.#probes, restartingAllContainers, actuated });
+    return planPod({
+      pod,
+      status,
+      nowMs: clock.now(),
+      backOff: crashLoop,
+      probes: this.#probes,
+      restartingAllContainers,
+      actuated,
+    });
   }
 
   /** Brings the pod one step nearer to what it should be; `syncError` tells whether something failed. */

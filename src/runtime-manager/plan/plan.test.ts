@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { Backoff } from '../../async/index.js';
 import type { ObservedPodStatus } from '../../cri/index.js';
-import { type Container, isSidecar, type Pod } from '../../kube/index.js';
+import { type Container, isSidecar, type Pod, podContainers } from '../../kube/index.js';
 import type { ProbeVerdict, ProbeVerdicts } from '../contracts.js';
+import { crashLoopDelays } from '../start/crash-loop.js';
 import {
   container,
   exited,
@@ -11,6 +13,7 @@ import {
   makeStatus,
   running,
 } from '../test-fixtures.js';
+import { type BackOffView, crashLoopKey } from './back-off.js';
 import { planPod } from './plan.js';
 import { describePlan, hasActions } from './pod-plan.js';
 
@@ -21,6 +24,8 @@ interface Expected {
   init?: number[];
   start?: number[];
   ephemeral?: number[];
+  /** Each with the seconds from its exit to its start. */
+  waits?: string[];
   kill?: string[];
   reset?: string[];
 }
@@ -32,8 +37,14 @@ interface Row {
   liveness?: Record<string, ProbeVerdict>;
   startup?: Record<string, ProbeVerdict>;
   restartingAll?: boolean;
+  /** Milliseconds since the containers ended; 0 by default. */
+  sinceExitMs?: number;
+  backOff?: BackOffView;
   expected: Expected;
 }
+
+const exitMs = 1_000_000;
+const nobodyWaits: BackOffView = { waiting: () => undefined };
 
 function summarise(row: Row): Expected {
   const probes: ProbeVerdicts = {
@@ -43,6 +54,8 @@ function summarise(row: Row): Expected {
   const plan = planPod({
     pod: row.pod,
     status: row.status,
+    nowMs: exitMs + (row.sinceExitMs ?? 0),
+    backOff: row.backOff ?? nobodyWaits,
     probes,
     restartingAllContainers: row.restartingAll ?? false,
   });
@@ -54,6 +67,7 @@ function summarise(row: Row): Expected {
     init: plan.initContainersToStart.map(({ index }) => index),
     start: plan.containersToStart.map(({ index }) => index),
     ephemeral: plan.ephemeralContainersToStart.map(({ index }) => index),
+    waits: plan.waiting.map(({ name, untilMs }) => `${name}:${(untilMs - exitMs) / 1000}s`),
     kill: [...plan.containersToKill.values()].map(({ name, reason }) => `${name}:${reason}`),
     reset: plan.containersToReset.map(({ id, kill }) => (kill ? `${id}:kill` : id)),
   };
@@ -70,6 +84,7 @@ const nothing: Expected = {
   init: [],
   start: [],
   ephemeral: [],
+  waits: [],
   kill: [],
   reset: [],
 };
@@ -561,6 +576,164 @@ const resetRows: Row[] = [
   },
 ];
 
+/** A back-off whose first delay of 10 s began when the containers of the pod ended, at `exitMs`. */
+function inBackOff(pod: Pod, attemptMs = exitMs): BackOffView {
+  const backoff = new Backoff(crashLoopDelays());
+  for (const { container: one } of podContainers(pod)) {
+    backoff.advance(crashLoopKey(pod, one), attemptMs, attemptMs);
+  }
+  return backoff;
+}
+const crashed = (name: string, extra: Partial<Instance> = {}): Instance =>
+  exited(name, 1, { finishedAtNs: BigInt(exitMs) * 1_000_000n, ...extra });
+const before = { id: 'before' };
+const edited = makePod({ containers: [container('c0', { image: 'example/c0:2' })] });
+const single = makePod({ containers: [container('c0')] });
+const mixedInits = initPod('Always', [container('s0', { restartPolicy: 'Always' }), container('i1')]);
+
+const backOffRows: Row[] = (
+  [
+    {
+      rule: '50: a container in back-off waits, the others start',
+      pod: always,
+      status: makeStatus(always, [crashed('c0'), running('c1')]),
+      sinceExitMs: 9_999,
+      expected: { ...nothing, waits: ['c0:10s'], start: [2] },
+    },
+    {
+      rule: '50: it starts when the back-off is over',
+      pod: always,
+      status: statusWith(always, crashed('c0')),
+      sinceExitMs: 10_000,
+      expected: { ...nothing, start: [0] },
+    },
+    {
+      rule: '50: it starts at once after a run of more than ten minutes',
+      pod: always,
+      status: statusWith(always, crashed('c0')),
+      backOff: inBackOff(always, exitMs - 600_001),
+      expected: { ...nothing, start: [0] },
+    },
+    {
+      rule: 'it waits after a run of ten minutes',
+      pod: always,
+      status: statusWith(always, crashed('c0')),
+      backOff: inBackOff(always, exitMs - 600_000),
+      expected: { ...nothing, waits: ['c0:10s'] },
+    },
+    {
+      rule: 'nothing waits that was not started again before',
+      pod: always,
+      status: statusWith(always, crashed('c0')),
+      backOff: new Backoff(crashLoopDelays()),
+      expected: { ...nothing, start: [0] },
+    },
+    {
+      rule: 'a first start never waits',
+      pod: always,
+      status: makeStatus(always, [{ name: 'c0', state: 'created' }, running('c1')]),
+      expected: { ...nothing, start: [0, 2] },
+    },
+    {
+      rule: 'a pod whose only container waits goes on',
+      pod: single,
+      status: makeStatus(single, [crashed('c0')]),
+      expected: { ...nothing, waits: ['c0:10s'] },
+    },
+    {
+      rule: 'the newest exit counts',
+      pod: single,
+      status: makeStatus(single, [crashed('c0'), exited('c0', 1, { ...before, finishedAtNs: 1n })]),
+      expected: { ...nothing, waits: ['c0:10s'] },
+    },
+    {
+      rule: '51: another image starts at once',
+      pod: edited,
+      status: makeStatus(single, [crashed('c0')]),
+      backOff: inBackOff(single),
+      expected: { ...nothing, start: [0] },
+    },
+    {
+      rule: '51: … also in place of a container that runs',
+      pod: edited,
+      status: makeStatus(single, [running('c0'), crashed('c0', before)]),
+      backOff: inBackOff(single),
+      expected: { ...nothing, kill: ['c0:'], start: [0] },
+    },
+    {
+      rule: 'a container that failed its probe is killed and waits since the exit before',
+      pod: single,
+      status: makeStatus(single, [running('c0'), crashed('c0', before)]),
+      liveness: { 'id-c0': 'failure' },
+      expected: { ...nothing, kill: ['c0:LivenessProbe'], waits: ['c0:10s'] },
+    },
+    {
+      rule: 'a container in unknown state is killed and waits since the exit before',
+      pod: single,
+      status: makeStatus(single, [{ name: 'c0', state: 'unknown' }, crashed('c0', before)]),
+      expected: { ...nothing, kill: ['c0:Unknown'], waits: ['c0:10s'] },
+    },
+    {
+      rule: 'an init container in back-off holds the later ones and the regular ones',
+      pod: initPod('Always'),
+      status: makeStatus(initPod('Always'), [crashed('i1'), exited('i0')]),
+      expected: { ...nothing, waits: ['i1:10s'] },
+    },
+    {
+      rule: 'an init container that succeeded lets the next one start',
+      pod: initPod('Always'),
+      status: makeStatus(initPod('Always'), [exited('i0')]),
+      expected: { ...nothing, init: [1] },
+    },
+    {
+      rule: 'a sidecar in back-off holds no regular container',
+      pod: sidecarPod(),
+      status: s(crashed('s0'), running('s1'), running('s2')),
+      expected: { ...nothing, waits: ['s0:10s'], start: [0, 1, 2] },
+    },
+    {
+      rule: 'a sidecar in back-off holds no init container that is started again',
+      pod: mixedInits,
+      status: makeStatus(mixedInits, [{ name: 'i1', state: 'created' }, crashed('s0')]),
+      expected: { ...nothing, waits: ['s0:10s'], init: [1] },
+    },
+    {
+      rule: 'the last sidecar in back-off holds the regular containers until it runs again',
+      pod: sidecarPod(),
+      status: s(running('s0'), running('s1'), crashed('s2')),
+      expected: { ...nothing, waits: ['s2:10s'] },
+    },
+    {
+      rule: 'in a new sandbox, a container that ran starts at once and one that had ended waits',
+      pod: always,
+      status: makeStatus(
+        always,
+        [running('c0'), crashed('c0', before), crashed('c1'), running('c2')],
+        notReady(),
+      ),
+      expected: { ...replaced, start: [0, 2], waits: ['c1:10s'] },
+    },
+    {
+      rule: 'in a new sandbox, an init container that had ended waits',
+      pod: initPod('Always'),
+      status: makeStatus(initPod('Always'), [crashed('i0')], notReady()),
+      expected: { ...nothing, killPod: true, createSandbox: true, attempt: 1, waits: ['i0:10s'] },
+    },
+    {
+      rule: 'a container that is not started again does not wait',
+      pod: never,
+      status: statusWith(never, crashed('c0')),
+      expected: nothing,
+    },
+    {
+      rule: 'a pod being deleted waits for nothing',
+      pod: makePod({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+      status: statusWith(always, crashed('c0')),
+      expected: nothing,
+    },
+  ] satisfies Row[]
+).map((row: Row) => ({ liveness: healthy, startup: healthy, backOff: inBackOff(row.pod), ...row }));
+
 describe.each([
   ['regular containers', regularRows],
   ['container policies and rules', policyRows],
@@ -568,6 +741,7 @@ describe.each([
   ['sidecars', sidecarRows],
   ['ephemeral containers', ephemeralRows],
   ['restarting all containers', resetRows],
+  ['back-off', backOffRows],
 ])('planPod: %s', (_, rows) => {
   it.each(rows)('$rule', (row) => {
     expect(summarise(row)).toEqual(row.expected);
@@ -581,6 +755,8 @@ describe('planPod: texts', () => {
       ...planPod({
         pod,
         status,
+        nowMs: exitMs,
+        backOff: nobodyWaits,
         probes: { ...silent, ...probes },
         restartingAllContainers: false,
       }).containersToKill.values(),
@@ -636,11 +812,39 @@ describe('planPod: texts', () => {
     const plan = planPod({
       pod: always,
       status: statusWith(always, exited('c1', 1)),
+      nowMs: exitMs,
+      backOff: nobodyWaits,
       probes: silent,
       restartingAllContainers: false,
     });
     expect(plan.containersToStart).toEqual([{ index: 1, name: 'c1', because: 'exited 1, policy Always' }]);
     expect(plan.stoppedContainers).toEqual(['id-c1']);
     expect(sidecars.every(isSidecar)).toBe(true);
+  });
+
+  it('a wait says until when, why, and is named as one', () => {
+    const plan = planPod({
+      pod: always,
+      status: makeStatus(always, [crashed('c1'), running('c0')]),
+      nowMs: exitMs + 1,
+      backOff: inBackOff(always),
+      probes: silent,
+      restartingAllContainers: false,
+    });
+    const message = 'back-off 10s restarting failed container=c1 pod=web_shop(uid-1)';
+    expect(plan.waiting).toEqual([
+      {
+        kind: 'container',
+        index: 1,
+        name: 'c1',
+        because: 'exited 1, policy Always',
+        untilMs: exitMs + 10_000,
+        message,
+      },
+    ]);
+    expect(describePlan(plan)).toEqual([
+      { action: 'start container c2', because: 'it has not run yet' },
+      { action: 'container c1 waits', because: message },
+    ]);
   });
 });

@@ -7,15 +7,14 @@ import {
 } from '../../cri/index.js';
 import { effectiveRestartPolicy, type Pod, podRestartPolicy } from '../../kube/index.js';
 import type { ProbeVerdicts } from '../contracts.js';
+import { type BackOffInput, withBackOff } from './back-off.js';
 import { planInitContainers } from './init-containers.js';
 import type { Because, PlannedKill, PlannedStart, PodPlan } from './pod-plan.js';
 import { planRegularContainers } from './regular-containers.js';
 import { planReset } from './reset.js';
 import { type ActuatedView, ResizePlanner } from './resize.js';
 
-export interface PlanInput {
-  readonly pod: Pod;
-  readonly status: ObservedPodStatus;
+export interface PlanInput extends BackOffInput {
   readonly probes: ProbeVerdicts;
   /** Whether the pod's condition `AllContainersRestarting` is True. */
   readonly restartingAllContainers: boolean;
@@ -23,7 +22,11 @@ export interface PlanInput {
   readonly actuated?: ActuatedView | undefined;
 }
 
-export function planPod({ pod, status, probes, restartingAllContainers, actuated }: PlanInput): PodPlan {
+export function planPod(input: PlanInput): PodPlan {
+  return withBackOff(planWithoutBackOff(input), input);
+}
+
+function planWithoutBackOff({ pod, status, probes, restartingAllContainers, actuated }: PlanInput): PodPlan {
   const verdict = sandboxVerdict(pod, status.sandboxes);
   const base = planOf(verdict);
   // Replacing the sandbox takes all containers away as well, so it leaves nothing to reset.
@@ -45,6 +48,7 @@ function planOf({ changed, sandboxId, attempt, because }: SandboxVerdict): PodPl
     initContainersToStart: [],
     containersToStart: [],
     ephemeralContainersToStart: [],
+    waiting: [],
     containersToKill: new Map(),
     containersToReset: [],
     stoppedContainers: [],

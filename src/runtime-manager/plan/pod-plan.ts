@@ -18,6 +18,15 @@ export interface PlannedStart extends Because {
   readonly name: string;
 }
 
+/** A start that has to wait for the end of the container's back-off. */
+export interface PlannedWait extends PlannedStart {
+  readonly kind: 'initContainer' | 'container';
+  /** Wall-clock milliseconds from which on it may start. */
+  readonly untilMs: number;
+  /** What users are told meanwhile. */
+  readonly message: string;
+}
+
 export interface PlannedKill extends Because {
   readonly id: string;
   readonly name: string;
@@ -61,6 +70,8 @@ export interface PodPlan {
   readonly initContainersToStart: readonly PlannedStart[];
   readonly containersToStart: readonly PlannedStart[];
   readonly ephemeralContainersToStart: readonly PlannedStart[];
+  /** Containers that would start now but for their back-off; they are in none of the lists above. */
+  readonly waiting: readonly PlannedWait[];
   /** By container id; empty when the whole pod is killed. */
   readonly containersToKill: ReadonlyMap<string, PlannedKill>;
   readonly containersToReset: readonly PlannedReset[];
@@ -70,6 +81,7 @@ export interface PodPlan {
   readonly resize?: PlannedResize;
 }
 
+/** Whether there is something to do or to wait for. */
 export function hasActions(plan: PodPlan): boolean {
   return (
     plan.killPod !== undefined ||
@@ -81,11 +93,13 @@ export function hasActions(plan: PodPlan): boolean {
   );
 }
 
+/** Whether a container starts now, or waits for its start. */
 export function hasStarts(plan: PodPlan): boolean {
   return (
     plan.initContainersToStart.length > 0 ||
     plan.containersToStart.length > 0 ||
-    plan.ephemeralContainersToStart.length > 0
+    plan.ephemeralContainersToStart.length > 0 ||
+    plan.waiting.length > 0
   );
 }
 
@@ -121,6 +135,10 @@ export function describePlan(
     for (const start of starts) {
       lines.push({ action: `start ${kind} ${start.name}`, because: start.because });
     }
+  }
+  for (const { kind, name, message } of plan.waiting) {
+    const words = kind === 'initContainer' ? 'init container' : 'container';
+    lines.push({ action: `${words} ${name} waits`, because: message });
   }
   return lines;
 }

@@ -100,7 +100,15 @@ const probes: ProbeVerdicts = { liveness: () => 'success', startup: () => 'succe
 
 describe('plans', () => {
   const planOf = (pod: Pod, actuated: ActuatedResources, states: Parameters<typeof makeStatus>[1]) =>
-    planPod({ pod, status: makeStatus(pod, states), probes, restartingAllContainers: false, actuated });
+    planPod({
+      pod,
+      status: makeStatus(pod, states),
+      nowMs: 0,
+      backOff: { waiting: () => undefined },
+      probes,
+      restartingAllContainers: false,
+      actuated,
+    });
 
   it('1: nothing changed, nothing is planned', () => {
     const { pod, actuated } = changed(

@@ -1,17 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { Backoff } from '../../async/index.js';
+import type { Container } from '../../kube/index.js';
+import { type BackOffInput, crashLoopKey, crashLoopWait } from '../plan/back-off.js';
 import { container, exited, makePod, makeStatus } from '../test-fixtures.js';
-import { type CrashLoopCheck, checkCrashLoop, crashLoopDelays, crashLoopKey } from './crash-loop.js';
+import { beginAttempt, crashLoopDelays } from './crash-loop.js';
 
-/** Why a start has to wait; undefined when it was attempted. */
-function attempt(backoff: Backoff, check: CrashLoopCheck) {
-  const verdict = checkCrashLoop(backoff, check);
-  if (verdict.kind === 'wait') return verdict.failure;
-  verdict.attempted();
-  return undefined;
+interface Check extends Omit<BackOffInput, 'backOff'> {
+  readonly container: Container;
 }
 
-describe('checkCrashLoop', () => {
+/** Why a start has to wait; undefined when it was attempted. */
+function attempt(backoff: Backoff, { container: one, ...check }: Check) {
+  const wait = crashLoopWait({ ...check, backOff: backoff }, one);
+  if (wait === undefined) beginAttempt(backoff, check, one)();
+  return wait;
+}
+
+describe('crash-loop back-off', () => {
   const pod = makePod({ containers: [container('app')] });
   const app = pod.spec.containers[0]!;
   const ended = (atMs: number, wanted = pod) =>
@@ -30,9 +35,9 @@ describe('checkCrashLoop', () => {
       const check = (atMs: number) =>
         attempt(backoff, { pod, container: app, status: ended(exitMs), nowMs: atMs });
       const waiting = check(exitMs);
-      nowMs = waiting?.backoffUntilMs ?? exitMs;
+      nowMs = waiting?.untilMs ?? exitMs;
       if (waiting !== undefined) {
-        expect(check(nowMs - 1)?.reason).toBe('CrashLoopBackOff');
+        expect(check(nowMs - 1)?.untilMs).toBe(nowMs);
         expect(check(nowMs)).toBeUndefined();
       }
       list.push((nowMs - exitMs) / 1000);
@@ -65,17 +70,27 @@ describe('checkCrashLoop', () => {
     const backoff = new Backoff(crashLoopDelays());
     waits(backoff, 4, 0);
     const status = ended(1_500_000);
-    const failure = attempt(backoff, { pod, container: app, status, nowMs: 1_501_000 });
-    expect(failure?.message).toBe('back-off 1m20s restarting failed container=app pod=web_shop(uid-1)');
-    expect(failure?.backoffUntilMs).toBe(1_580_000);
+    const wait = attempt(backoff, { pod, container: app, status, nowMs: 1_501_000 });
+    expect(wait?.message).toBe('back-off 1m20s restarting failed container=app pod=web_shop(uid-1)');
+    expect(wait?.untilMs).toBe(1_580_000);
   });
 
   it('a start that was not attempted after all sets no delay', () => {
     const backoff = new Backoff(crashLoopDelays());
-    const check = { pod, container: app, status: ended(1_000_000), nowMs: 1_000_000 };
-    expect(checkCrashLoop(backoff, check).kind).toBe('start');
-    expect(checkCrashLoop(backoff, check).kind).toBe('start');
+    const check = { pod, status: ended(1_000_000), nowMs: 1_000_000 };
+    for (let i = 0; i < 2; i++) {
+      expect(crashLoopWait({ ...check, backOff: backoff }, app)).toBeUndefined();
+      beginAttempt(backoff, check, app);
+    }
     expect(backoff.size).toBe(0);
+  });
+
+  it('a start that is excused from its back-off keeps the delay', () => {
+    const backoff = new Backoff(crashLoopDelays());
+    const check = { pod, container: app, status: ended(1_000_000), nowMs: 1_000_000 };
+    attempt(backoff, check);
+    beginAttempt(backoff, check, app)();
+    expect(backoff.delayMs(crashLoopKey(pod, app))).toBe(10_000);
   });
 
   it('a container that never exited is not held back', () => {

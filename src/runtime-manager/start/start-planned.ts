@@ -1,13 +1,13 @@
 /** Starts the containers that a plan names: ephemeral ones, then init containers in order, then regular ones. */
 import { errorText, throwIfCancelled } from '../../async/index.js';
-import { type Init, newestContainer, type PodSandboxConfig } from '../../cri/index.js';
+import type { Init, PodSandboxConfig } from '../../cri/index.js';
 import { type ContainerKind, formatPod, goQuote, isSidecar, type Pod } from '../../kube/index.js';
 import { podRef } from '../../timeline/index.js';
 import type { SyncPorts, SyncRun } from '../apply.js';
 import { recordContainerEvent } from '../container-events.js';
 import { type AnyContainer, SyncFailure } from '../contracts.js';
-import type { PlannedStart } from '../plan/pod-plan.js';
-import { type CrashLoopVerdict, checkCrashLoop } from './crash-loop.js';
+import type { PlannedStart, PlannedWait, PodPlan } from '../plan/pod-plan.js';
+import { beginAttempt } from './crash-loop.js';
 import type { Sandbox } from './create-sandbox.js';
 import {
   type EnsuredImageVolumes,
@@ -66,15 +66,22 @@ async function startAll(ports: SyncPorts, run: SyncRun, context: StartContext): 
   for (const start of plan.ephemeralContainersToStart) {
     await startOne(ports, run, context, 'ephemeralContainer', start, spec.ephemeralContainers?.[start.index]);
   }
-  for (const start of plan.initContainersToStart) {
+  for (const start of inSpecOrder(plan, 'initContainer')) {
     const container = spec.initContainers?.[start.index];
     const started = await startOne(ports, run, context, 'initContainer', start, container);
     // What comes after a plain init container counts on it; a sidecar is tried again beside the others.
     if (!started && !(container !== undefined && isSidecar(container))) return;
   }
-  for (const start of plan.containersToStart) {
+  for (const start of inSpecOrder(plan, 'container')) {
     await startOne(ports, run, context, 'container', start, spec.containers[start.index]);
   }
+}
+
+/** The starts of one kind together with those that wait, so that failures are told in the order of the spec. */
+function inSpecOrder(plan: PodPlan, kind: PlannedWait['kind']): (PlannedStart | PlannedWait)[] {
+  const starts = kind === 'initContainer' ? plan.initContainersToStart : plan.containersToStart;
+  const waits = plan.waiting.filter((wait) => wait.kind === kind);
+  return [...starts, ...waits].sort((a, b) => a.index - b.index);
 }
 
 /** Undefined when nothing can be started. */
@@ -140,7 +147,7 @@ async function startOne(
   run: SyncRun,
   context: StartContext,
   kind: ContainerKind,
-  planned: PlannedStart,
+  planned: PlannedStart | PlannedWait,
   container: AnyContainer | undefined,
 ): Promise<boolean> {
   if (container === undefined) {
@@ -150,11 +157,16 @@ async function startOne(
   }
   throwIfCancelled(run.signal);
   const step = { action: 'StartContainer', target: container.name } as const;
-  const verdict = checkBackOff(ports, run, container);
-  if (verdict.kind === 'wait') {
-    run.steps.push({ ...step, failure: verdict.failure });
+  const nowMs = ports.clock.now();
+  // A kill or a start before this one may have lasted until the end of the wait.
+  if ('untilMs' in planned && nowMs < planned.untilMs) {
+    recordWait(ports, run, planned, nowMs);
+    const { message, untilMs } = planned;
+    const failure = new SyncFailure('CrashLoopBackOff', message, { backoffUntilMs: untilMs });
+    run.steps.push({ ...step, failure });
     return false;
   }
+  const attempted = beginAttempt(ports.crashLoop, { pod: run.pod, status: run.status, nowMs }, container);
   ports.observer?.containerStarted(kind);
   try {
     const volumeFailure = imageVolumeFailure(container, context.volumes);
@@ -178,12 +190,12 @@ async function startOne(
       because: planned.because,
       signal: run.signal,
     });
-    verdict.attempted();
+    attempted();
     observeImageVolumes(ports, context, container);
     run.steps.push(step);
     return true;
   } catch (error) {
-    if (!(error instanceof SandboxLost)) verdict.attempted();
+    if (!(error instanceof SandboxLost)) attempted();
     if (!(error instanceof SyncFailure)) throw error;
     observeImageVolumes(ports, context, container, error);
     ports.observer?.startFailed(kind, error.reason);
@@ -202,30 +214,25 @@ async function startOne(
   }
 }
 
-/** Whether the container is in back-off. */
-function checkBackOff(ports: SyncPorts, run: SyncRun, container: AnyContainer): CrashLoopVerdict {
-  const { pod, status } = run;
-  const nowMs = ports.clock.now();
-  const verdict = checkCrashLoop(ports.crashLoop, { pod, container, status, nowMs });
-  if (verdict.kind === 'start') return verdict;
-  // What ran until this sync replaced its sandbox has not ended by itself.
-  if (run.plan.createSandbox !== undefined && newestContainer(status, container.name)?.state === 'running') {
-    return { kind: 'start', attempted: () => {} };
-  }
-  const { failure } = verdict;
-  recordContainerEvent(ports.timeline, pod, container.name, {
+/** Tells that the container waits for the end of its back-off. */
+function recordWait(
+  { timeline }: SyncPorts,
+  { pod }: SyncRun,
+  { name, message, untilMs }: PlannedWait,
+  nowMs: number,
+): void {
+  recordContainerEvent(timeline, pod, name, {
     type: 'Warning',
     reason: 'BackOff',
-    message: `Back-off restarting failed container ${container.name} in pod ${formatPod(pod)}`,
+    message: `Back-off restarting failed container ${name} in pod ${formatPod(pod)}`,
   });
-  ports.timeline.record({
+  timeline.record({
     kind: 'decision',
     what: 'container.wait',
-    message: `${container.name} is not started yet`,
-    because: failure.message,
+    message: `${name} is not started yet`,
+    because: message,
     pod: podRef(pod),
-    container: container.name,
-    data: { waitMs: Math.max(0, (failure.backoffUntilMs ?? nowMs) - nowMs) },
+    container: name,
+    data: { waitMs: untilMs - nowMs },
   });
-  return verdict;
 }
