@@ -25,16 +25,6 @@ export function isCancelled(error: unknown): boolean {
   return error instanceof Cancelled;
 }
 
-/** Whether a cancellation is at the root of the error. */
-export function isCausedByCancellation(error: unknown): boolean {
-  let current = error;
-  for (let depth = 0; depth < 16 && current instanceof Error; depth++) {
-    if (isCancelled(current)) return true;
-    current = current.cause;
-  }
-  return false;
-}
-
 export function throwIfCancelled(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new Cancelled();
 }

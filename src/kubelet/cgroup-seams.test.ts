@@ -51,6 +51,7 @@ describe('housekeeping of cgroups', () => {
     const statuses = new StatusManager({ clock, timeline, podOf: (uid) => pods.byUid(uid) });
     const killed: string[] = [];
     const never = new Promise<never>(() => {});
+    const done = { kind: 'done', terminal: false } as const;
     const workers = new PodWorkers({
       clock,
       timeline,
@@ -61,10 +62,13 @@ describe('housekeeping of cgroups', () => {
         newerThan: async (uid) => absentPodStatus(uid),
       },
       syncer: {
-        syncPod: async () => ({ terminal: false }),
+        syncPod: async () => done,
         syncTerminatingPod: () => never,
-        syncTerminatingRuntimePod: async ({ uid }) => void killed.push(uid),
-        syncTerminatedPod: async () => {},
+        syncTerminatingRuntimePod: async ({ uid }) => {
+          killed.push(uid);
+          return done;
+        },
+        syncTerminatedPod: async () => done,
       },
     });
     const running: ObservedPod = {

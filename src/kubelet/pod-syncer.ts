@@ -6,7 +6,6 @@ import {
   type PatientTurn,
   sleep,
   TimedOut,
-  throwIfCancelled,
   YieldingSemaphore,
 } from '../async/index.js';
 import type { ObservedPod, ObservedPodStatus } from '../cri/index.js';
@@ -27,13 +26,13 @@ import {
   type StatusManager,
 } from '../pods/status/index.js';
 import {
-  NetworkNotReady,
+  outcomeOfError,
   type PodSyncer,
   type SyncOutcome,
   type SyncRequest,
   type TerminatingRequest,
 } from '../pods/workers/index.js';
-import { type RuntimeManager, stubPod, syncError } from '../runtime-manager/index.js';
+import { type PodSyncError, type RuntimeManager, stubPod, syncError } from '../runtime-manager/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
 import type { MirrorPods, PodCgroups, PodProbes, PodVolumes } from './seams.js';
 
@@ -111,7 +110,7 @@ export class KubeletPodSyncer implements PodSyncer {
     }
     if (isTerminalPhase(status.phase)) {
       statuses.set(pod, status);
-      return { terminal: true };
+      return { kind: 'done', terminal: true };
     }
     const before = statuses.get(uid);
     if (before === undefined || (before.phase === 'Pending' && status.phase === 'Running')) {
@@ -121,9 +120,9 @@ export class KubeletPodSyncer implements PodSyncer {
 
     const noNetwork = networkError();
     if (noNetwork !== undefined && !isHostNetwork(pod)) {
-      const error = new NetworkNotReady(noNetwork);
+      const error = new Error(`network is not ready: ${noNetwork}`);
       this.#warn(pod, 'NetworkNotReady', error.message);
-      throw error;
+      return { kind: 'retry', reason: 'networkNotReady', error };
     }
     if (observed.sandboxes.length > 0) return this.#bringUp(request, status);
     return this.#preparations.run((turn) => this.#bringUp(request, status, turn), { signal });
@@ -162,14 +161,15 @@ export class KubeletPodSyncer implements PodSyncer {
     const failure = syncError(result);
     if (failure !== undefined) {
       if (result.steps.length > 0) requestRelist(uid);
-      throwIfCancelled(signal);
+      if (signal.aborted) return { kind: 'cancelled' };
       await this.#reportFailedSync(pod, result.sandboxCreated ? undefined : observed);
-      throw failure;
+      return { kind: 'retry', ...failure.retry, error: failure };
     }
     if (result.resyncAtOnce) syncAgain(uid);
-    if (result.steps.length === 0) return { terminal: false };
+    if (result.steps.length === 0) return { kind: 'done', terminal: false };
     // A sync that something got in the way of may have left what nobody knows of.
-    return { terminal: false, after: () => (result.resyncAtOnce ? requestRelist : requestPodRelist)(uid) };
+    const after = (): void => (result.resyncAtOnce ? requestRelist : requestPodRelist)(uid);
+    return { kind: 'done', terminal: false, after };
   }
 
   /** The waiting reasons are known now; users should not have to wait for the next sync to see them. */
@@ -198,23 +198,29 @@ export class KubeletPodSyncer implements PodSyncer {
     graceSeconds,
     statusOverride,
     signal,
-  }: TerminatingRequest): ReturnType<PodSyncer['syncTerminatingPod']> {
+  }: TerminatingRequest): Promise<SyncOutcome> {
     const { clock, statuses, observedSince, generateStatus, probes } = this.#options;
     const { uid = '' } = pod.metadata;
     const reported = generateStatus(pod, status, false);
     statusOverride?.(reported);
     statuses.set(pod, reported);
     probes?.stopLivenessAndStartup(pod);
-    await this.#kill(pod, status, graceSeconds, signal);
+    const failure = await this.#kill(pod, status, graceSeconds, signal);
+    if (failure !== undefined) {
+      const error = new Error(`error killing terminating pod: ${failure.message}`, { cause: failure });
+      return { kind: 'retry', ...failure.retry, error };
+    }
     probes?.remove(pod);
 
     const settledAtMs = clock.monotonic();
-    const after = await observedSince(uid, settledAtMs).catch((error: unknown) => {
-      if (isCancelled(error)) throw error;
-      throw new Error(`unable to read pod status prior to final pod termination: ${errorText(error)}`, {
-        cause: error,
-      });
-    });
+    let after: ObservedPodStatus;
+    try {
+      after = await observedSince(uid, settledAtMs);
+    } catch (cause) {
+      if (isCancelled(cause)) throw cause;
+      const message = `unable to read pod status prior to final pod termination: ${errorText(cause)}`;
+      return { ...outcomeOfError(cause), error: new Error(message, { cause }) };
+    }
     const running = after.containers.filter((container) => container.state === 'running');
     if (running.length > 0) {
       const ids = running.map(({ id }) => id).join(' ');
@@ -225,23 +231,23 @@ export class KubeletPodSyncer implements PodSyncer {
       pod,
       generateStatus(pod, { ...after, ips: after.ips.length > 0 ? after.ips : status.ips }, true),
     );
-    return { settledAtMs };
+    return { kind: 'done', terminal: false, settledAtMs };
   }
 
-  async syncTerminatingRuntimePod(runtimePod: ObservedPod): Promise<void> {
+  async syncTerminatingRuntimePod(runtimePod: ObservedPod): Promise<SyncOutcome> {
     const { runtime, timeline, requestRelist } = this.#options;
     const { uid, name, namespace } = runtimePod;
     const result = await runtime.killPod(stubPod(runtimePod), runtimePod, 1);
     const failure = syncError(result);
     requestRelist(uid);
-    if (failure === undefined) return;
+    if (failure === undefined) return { kind: 'done', terminal: false };
     timeline.event(
       { uid, name, namespace },
       'Warning',
       'FailedKillPod',
       `error killing pod: ${failure.message}`,
     );
-    throw failure;
+    return { kind: 'retry', ...failure.retry, error: failure };
   }
 
   async syncTerminatedPod({
@@ -252,7 +258,7 @@ export class KubeletPodSyncer implements PodSyncer {
     pod: Pod;
     status: ObservedPodStatus;
     signal: AbortSignal;
-  }): Promise<void> {
+  }): Promise<SyncOutcome> {
     const { statuses, generateStatus, volumes, objects, cgroups, clock } = this.#options;
     const uid = pod.metadata.uid ?? '';
     statuses.set(pod, generateStatus(pod, status, true));
@@ -264,19 +270,21 @@ export class KubeletPodSyncer implements PodSyncer {
     // They were seen to have died before the pod was known to have ended, when they could still be needed.
     this.#options.removeDeadContainers(uid);
     statuses.terminate(pod);
+    return { kind: 'done', terminal: false };
   }
 
+  /** Undefined when nothing of the pod runs any more. */
   async #kill(
     pod: Pod,
     observed: ObservedPodStatus,
     graceSeconds: number | undefined,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<PodSyncError | undefined> {
     const failure = syncError(await this.#options.runtime.killPod(pod, observed, graceSeconds, { signal }));
-    if (failure === undefined) return;
-    if (!this.#options.isStopping())
+    if (failure !== undefined && !this.#options.isStopping()) {
       this.#warn(pod, 'FailedKillPod', `error killing pod: ${failure.message}`);
-    throw new Error(`error killing terminating pod: ${failure.message}`, { cause: failure });
+    }
+    return failure;
   }
 
   /** Makes sure that the pod has its cgroup. A pod that ran without one is killed first, as nothing bounded it. */

@@ -9,6 +9,7 @@ import type {
   PodSandboxConfig,
 } from '../cri/index.js';
 import type { Container, ContainerKind, EphemeralContainer, Pod, VolumeMount } from '../kube/index.js';
+import { firstRetry, type Retry, retryOf } from './retry.js';
 
 /** A container of any kind in a pod's spec. */
 export type AnyContainer = Container | EphemeralContainer;
@@ -44,17 +45,22 @@ export type SyncFailureReason =
 export class SyncFailure extends Error {
   override readonly name = 'SyncFailure';
   readonly reason: SyncFailureReason;
-  /** When waiting is all that is left to do: wall-clock milliseconds at which the wait ends. */
-  readonly backoffUntilMs: number | undefined;
+  readonly retry: Retry;
 
   constructor(
     reason: SyncFailureReason,
     message: string,
-    options?: ErrorOptions & { backoffUntilMs?: number },
+    /** `backOffUntilMs` is the wall-clock time until which waiting is all there is to do. */
+    options?: ErrorOptions & { readonly backOffUntilMs?: number },
   ) {
     super(message, options);
     this.reason = reason;
-    this.backoffUntilMs = options?.backoffUntilMs;
+    this.retry = firstRetry([
+      retryOf(options?.cause),
+      ...(options?.backOffUntilMs === undefined
+        ? []
+        : [{ reason: 'backOff', atMs: options.backOffUntilMs } as const]),
+    ]);
   }
 }
 

@@ -15,6 +15,7 @@ export type { BackOffView } from './plan/back-off.js';
 export { type PlanInput, planPod } from './plan/plan.js';
 export * from './plan/pod-plan.js';
 export { type RestartVerdict, restartDecision } from './plan/restart.js';
+export type { Retry } from './retry.js';
 export { type CrashLoopSettings, crashLoopDelays } from './start/crash-loop.js';
 export { type RuntimeClassSource, runtimeHandlerOf } from './start/runtime-class.js';
 export { PodSyncError, type PodSyncResult, syncError } from './sync-result.js';

@@ -288,7 +288,7 @@ describe('syncPod', () => {
     expect(error?.message).toBe(
       'failed to "StartContainer" for "app" with CrashLoopBackOff: "back-off 10s restarting failed container=app pod=web_shop(uid-1)"',
     );
-    expect(error?.backoffUntilMs).toBe(exitMs + 10_000);
+    expect(error?.retry).toEqual({ reason: 'backOff', atMs: exitMs + 10_000 });
     expect(table.events().at(-1)).toBe(
       'Warning BackOff Back-off restarting failed container app in pod web_shop(uid-1)',
     );

@@ -2,6 +2,7 @@
 import { goQuote } from '../kube/index.js';
 import type { SyncStepResult } from './contracts.js';
 import type { PodPlan } from './plan/pod-plan.js';
+import { firstRetry, type Retry, retryOf } from './retry.js';
 
 export interface PodSyncResult {
   readonly steps: readonly SyncStepResult[];
@@ -18,14 +19,16 @@ export interface PodSyncResult {
 export class PodSyncError extends Error {
   override readonly name = 'PodSyncError';
   readonly failedSteps: readonly SyncStepResult[];
-  /** When waiting is what is left to do: wall-clock milliseconds at which the earliest wait ends. */
-  readonly backoffUntilMs: number | undefined;
+  /** When the pod is worth another sync. */
+  readonly retry: Retry;
 
-  constructor(message: string, failedSteps: readonly SyncStepResult[], options?: ErrorOptions) {
-    super(message, options);
+  constructor(
+    message: string,
+    { failedSteps, retry, cause }: Pick<PodSyncError, 'failedSteps' | 'retry' | 'cause'>,
+  ) {
+    super(message, { cause });
     this.failedSteps = failedSteps;
-    const ends = failedSteps.flatMap(({ failure }) => failure?.backoffUntilMs ?? []);
-    this.backoffUntilMs = ends.length === 0 ? undefined : Math.min(...ends);
+    this.retry = retry;
   }
 }
 
@@ -45,5 +48,9 @@ export function syncError(
   if (texts.size === 0) return undefined;
   const joined = [...texts].join(', ');
   const cause = result.error ?? failedSteps[0]?.failure;
-  return new PodSyncError(texts.size === 1 ? joined : `[${joined}]`, failedSteps, { cause });
+  const retry = firstRetry([
+    retryOf(result.error),
+    ...failedSteps.flatMap(({ failure }) => failure?.retry ?? []),
+  ]);
+  return new PodSyncError(texts.size === 1 ? joined : `[${joined}]`, { failedSteps, retry, cause });
 }

@@ -36,6 +36,14 @@ describe('a container that keeps ending', () => {
     // Of the dead ones only the newest two at most are kept: the last and, until it is collected, the one before.
     expect(node.machine.seenContainers('a').length).toBeLessThanOrEqual(2);
     expect(node.machine.ready('a')).toHaveLength(1);
+    // A plan says "start" as often as the container was started; all others say that it waits.
+    const plans = node.entries.filter(({ what }) => what === 'pod.plan').map(({ message }) => message);
+    expect(plans.filter((plan) => plan.includes('start container app'))).toHaveLength(9);
+    expect([...new Set(plans)]).toEqual([
+      'create sandbox, attempt 0; start container app',
+      'start container app',
+      'container app waits',
+    ]);
   });
 
   it('starts no earlier with jitter, and at most half as late again', async () => {

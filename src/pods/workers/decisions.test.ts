@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Cancelled } from '../../async/index.js';
 import { CriError } from '../../cri/index.js';
 import { effectiveGrace } from './grace.js';
 import { killTimeoutSeconds } from './kill-and-wait.js';
@@ -13,7 +14,7 @@ import {
   shouldContentBeRemoved,
   shouldRuntimeBeRemoved,
 } from './predicates.js';
-import { NetworkNotReady, requeueDelayMs } from './requeue.js';
+import { outcomeOfThrow, type RequeueInput, requeueDelayMs } from './requeue.js';
 import { StaticPodTurns } from './static-order.js';
 
 describe('effectiveGrace', () => {
@@ -40,46 +41,45 @@ describe('effectiveGrace', () => {
   });
 });
 
+type Outcome = RequeueInput['outcome'];
+
 describe('requeueDelayMs', () => {
-  const backoff = (inMs: number): Error =>
-    Object.assign(new Error('back-off'), { backoffUntilMs: 1_000_000 + inMs });
-  const several = (...errors: Error[]): Error => Object.assign(new Error('several'), { errors });
-  it.each<[string, { phaseTransition?: boolean; error?: Error }, number, number]>([
-    ['success waits for the resync', {}, 60_000, 90_000],
-    ['an error waits 10 to 15 s', { error: new Error('x') }, 10_000, 15_000],
-    ['an image pull back-off is a plain error', { error: new Error('ImagePullBackOff') }, 10_000, 15_000],
-    [
-      'the earliest crash-loop end decides',
-      { error: several(backoff(10_000), backoff(3_000)) },
-      3_000,
-      4_500,
-    ],
-    ['an expired back-off is due at once', { error: backoff(-5) }, 0, 0],
-    ['a back-off beyond the resync waits for the resync', { error: backoff(300_000) }, 60_000, 90_000],
+  const error = new Error('x');
+  const backOff = (inMs: number): Outcome => ({
+    kind: 'retry',
+    reason: 'backOff',
+    atMs: 1_000_000 + inMs,
+    error,
+  });
+  it.each<[string, { phaseTransition?: boolean; outcome: Outcome }, number, number]>([
+    ['success waits for the resync', { outcome: { kind: 'done', terminal: false } }, 60_000, 90_000],
+    ['an error waits 10 to 15 s', { outcome: { kind: 'retry', reason: 'error', error } }, 10_000, 15_000],
+    ['a back-off waits for its end', { outcome: backOff(3_000) }, 3_000, 4_500],
+    ['an expired back-off is due at once', { outcome: backOff(-5) }, 0, 0],
+    ['a back-off beyond the resync waits for the resync', { outcome: backOff(300_000) }, 60_000, 90_000],
     [
       'a runtime that is away is asked again soon',
-      { error: several(new Error('x', { cause: new CriError('Unavailable', 'connection refused') })) },
+      { outcome: { kind: 'retry', reason: 'runtimeUnavailable', error } },
       1_000,
       1_500,
     ],
     [
-      'the words of a registry do not hasten anything',
-      { error: new CriError('Unknown', 'registry: code = Unavailable, network is not ready') },
-      10_000,
-      15_000,
-    ],
-    ['a phase transition is due at once', { phaseTransition: true, error: new Error('x') }, 0, 0],
-    [
-      'a network that is not ready wins over a back-off',
-      { error: several(backoff(30_000), new NetworkNotReady('x')) },
+      'a network that is not ready is asked again soon',
+      { outcome: { kind: 'retry', reason: 'networkNotReady', error } },
       1_000,
       1_500,
     ],
-  ])('%s', (_rule, { phaseTransition = false, error }, fromMs, toMs) => {
+    [
+      'a phase transition is due at once',
+      { phaseTransition: true, outcome: { kind: 'retry', reason: 'error', error } },
+      0,
+      0,
+    ],
+  ])('%s', (_rule, { phaseTransition = false, outcome }, fromMs, toMs) => {
     const at = (random: number): number =>
       requeueDelayMs({
         phaseTransition,
-        error,
+        outcome,
         resyncMs: 60_000,
         errorBackoffMs: 10_000,
         networkBackoffMs: 1_000,
@@ -88,6 +88,21 @@ describe('requeueDelayMs', () => {
       });
     expect(at(0)).toBe(fromMs);
     expect(at(1)).toBe(toMs);
+  });
+});
+
+describe('outcomeOfThrow', () => {
+  const going = new AbortController().signal;
+  const away = new CriError('Unavailable', 'connection refused');
+  const words = new CriError('Unknown', 'registry: code = Unavailable, network is not ready');
+  it.each<[string, unknown, AbortSignal, object]>([
+    ['anything is an error', new Error('x'), going, { kind: 'retry', reason: 'error' }],
+    ['a runtime that is away', away, going, { kind: 'retry', reason: 'runtimeUnavailable' }],
+    ['the words of a registry do not hasten anything', words, going, { kind: 'retry', reason: 'error' }],
+    ['a wait that ended unasked is an error', new Cancelled(), going, { kind: 'retry', reason: 'error' }],
+    ['a step that was cancelled has not failed', away, AbortSignal.abort(), { kind: 'cancelled' }],
+  ])('%s', (_rule, error, signal, outcome) => {
+    expect(outcomeOfThrow(error, signal)).toMatchObject(outcome);
   });
 });
 

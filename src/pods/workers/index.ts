@@ -1,6 +1,6 @@
 /** One worker per pod: its state machine, its order and its questions. */
 export * from './kill-and-wait.js';
 export type { PodState, WorkState } from './pod-state.js';
-export { earliestBackoffEnd, NetworkNotReady } from './requeue.js';
+export { outcomeOfError } from './requeue.js';
 export * from './types.js';
 export * from './workers.js';

@@ -72,14 +72,28 @@ export interface SyncRequest {
   readonly signal: AbortSignal;
 }
 
-export interface SyncOutcome {
-  /** The pod reached its end by itself and must be torn down. */
-  readonly terminal: boolean;
-  /** Since when nothing is done to the pod any more, so that what was observed later holds; default the step's end. */
-  readonly settledAtMs?: number;
-  /** Run after the worker noted the end of the sync. */
-  readonly after?: () => void;
-}
+/** What a step of a pod's life came to. */
+export type SyncOutcome =
+  | {
+      readonly kind: 'done';
+      /** A sync found that the pod reached its end by itself and must be torn down. */
+      readonly terminal: boolean;
+      /** Since when nothing is done to the pod any more, so that what was observed later holds; default the step's end. */
+      readonly settledAtMs?: number;
+      /** Run after the worker noted the end of the step. */
+      readonly after?: () => void;
+    }
+  | ({ readonly kind: 'retry'; readonly error: unknown } & RetryWhen)
+  /** Cancelled, not failed: a newer update is queued. */
+  | { readonly kind: 'cancelled' };
+
+/** When a step is tried again, and why then. */
+export type RetryWhen =
+  /** All that is left to do is to wait, until this wall-clock time. */
+  | { readonly reason: 'backOff'; readonly atMs: number }
+  /** Likely to be over soon: a network that comes up, a runtime that is restarted. */
+  | { readonly reason: 'networkNotReady' | 'runtimeUnavailable' }
+  | { readonly reason: 'error' };
 
 export interface TerminatingRequest {
   readonly pod: Pod;
@@ -91,12 +105,16 @@ export interface TerminatingRequest {
   readonly signal: AbortSignal;
 }
 
-/** The transaction that each step of a pod's life runs. Errors mean: try again later. */
+/** The transaction that each step of a pod's life runs. A step that throws is tried again as after any error. */
 export interface PodSyncer {
   syncPod(request: SyncRequest): Promise<SyncOutcome>;
-  syncTerminatingPod(request: TerminatingRequest): Promise<Required<Pick<SyncOutcome, 'settledAtMs'>>>;
-  syncTerminatingRuntimePod(runtimePod: ObservedPod): Promise<void>;
-  syncTerminatedPod(request: { pod: Pod; status: ObservedPodStatus; signal: AbortSignal }): Promise<void>;
+  syncTerminatingPod(request: TerminatingRequest): Promise<SyncOutcome>;
+  syncTerminatingRuntimePod(runtimePod: ObservedPod): Promise<SyncOutcome>;
+  syncTerminatedPod(request: {
+    pod: Pod;
+    status: ObservedPodStatus;
+    signal: AbortSignal;
+  }): Promise<SyncOutcome>;
 }
 
 /** Where workers read what the runtime shows of a pod. */

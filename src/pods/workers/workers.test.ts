@@ -51,6 +51,8 @@ class NotedSyncer implements PodSyncer {
   hold: Promise<void> | undefined;
   failing: Error | undefined;
   terminal = false;
+  /** What a sync comes to in place of being done. */
+  outcome: SyncOutcome | undefined;
   terminatedFails = false;
   async #note(call: string): Promise<void> {
     this.calls.push(call);
@@ -61,24 +63,24 @@ class NotedSyncer implements PodSyncer {
     this.signals.set(request.pod.metadata.uid!, request.signal);
     this.mirrors.push(request.mirror?.metadata.uid);
     await this.#note(`${request.type} ${request.pod.metadata.uid}`);
-    return { terminal: this.terminal };
+    return this.outcome ?? { kind: 'done', terminal: this.terminal };
   }
   settledAtMs = 0;
-  async syncTerminatingPod(
-    request: Parameters<PodSyncer['syncTerminatingPod']>[0],
-  ): ReturnType<PodSyncer['syncTerminatingPod']> {
+  async syncTerminatingPod(request: Parameters<PodSyncer['syncTerminatingPod']>[0]): Promise<SyncOutcome> {
     const status: PodStatus = { phase: 'Running' };
     request.statusOverride?.(status);
     const phase = request.statusOverride === undefined ? '' : ` as ${status.phase}`;
     await this.#note(`terminating ${request.pod.metadata.uid} grace ${request.graceSeconds}${phase}`);
-    return { settledAtMs: this.settledAtMs };
+    return { kind: 'done', terminal: false, settledAtMs: this.settledAtMs };
   }
-  async syncTerminatingRuntimePod(request: ObservedPod): Promise<void> {
+  async syncTerminatingRuntimePod(request: ObservedPod): Promise<SyncOutcome> {
     await this.#note(`terminating runtime ${request.uid}`);
+    return { kind: 'done', terminal: false };
   }
-  async syncTerminatedPod(request: Parameters<PodSyncer['syncTerminatedPod']>[0]): Promise<void> {
+  async syncTerminatedPod(request: Parameters<PodSyncer['syncTerminatedPod']>[0]): Promise<SyncOutcome> {
     await this.#note(`terminated ${request.pod.metadata.uid}`);
     if (this.terminatedFails) throw new Error('volume still mounted');
+    return { kind: 'done', terminal: false };
   }
 }
 
@@ -454,6 +456,49 @@ describe('PodWorkers', () => {
       await refused;
       expect(timeline.ofPod('1').at(-1)?.event?.reason).toBe('ExceededGracePeriod');
     });
+  });
+
+  const error = new Error('not yet');
+  it.each<[string, (nowMs: number) => SyncOutcome, number]>([
+    [
+      'a back-off until its end',
+      (nowMs) => ({ kind: 'retry', reason: 'backOff', atMs: nowMs + 20_000, error }),
+      20_000,
+    ],
+    ['no network', () => ({ kind: 'retry', reason: 'networkNotReady', error }), 1_000],
+    ['a runtime that is away', () => ({ kind: 'retry', reason: 'runtimeUnavailable', error }), 1_000],
+    ['any other error', () => ({ kind: 'retry', reason: 'error', error }), 10_000],
+  ])('a sync that has to be retried says so and waits: %s', async (_, outcome, waitMs) => {
+    syncer.outcome = outcome(clock.now());
+    const nextTryMs = clock.now() + waitMs;
+    workers.update({ type: 'create', pod: pod('1') });
+    await settle();
+    expect(timeline.ofPod('1').find(({ what }) => what === 'worker.sync')).toMatchObject({
+      kind: 'problem',
+      error: 'not yet',
+      data: { nextTryMs },
+    });
+    await clock.advance(waitMs - 1);
+    expect(queue.take()).toEqual([]);
+    await clock.advance(1);
+    expect(queue.take()).toEqual(['1']);
+  });
+
+  it('a sync that was cancelled has not failed, and the update that cancelled it comes next', async () => {
+    let release: () => void = () => {};
+    syncer.hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    syncer.outcome = { kind: 'cancelled' };
+    workers.update({ type: 'create', pod: pod('1') });
+    await settle();
+    workers.update({ type: 'kill', pod: pod('1') });
+    release();
+    await settle();
+    expect(syncer.calls).toEqual(['create 1', 'terminating 1 grace 30', 'terminated 1']);
+    expect(timeline.ofPod('1').filter(({ what }) => what === 'worker.sync')).toMatchObject([
+      { kind: 'notice', message: 'sync was cancelled' },
+    ]);
   });
 
   it('stop awaits the workers and leaves no timer of theirs', async () => {

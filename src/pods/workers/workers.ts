@@ -1,12 +1,5 @@
 /** The pod workers: one sequential worker per pod, and the authority on what may run. */
-import {
-  type Clock,
-  errorText,
-  isCausedByCancellation,
-  jitter,
-  TaskGroup,
-  type WorkQueue,
-} from '../../async/index.js';
+import { type Clock, errorText, jitter, TaskGroup, type WorkQueue } from '../../async/index.js';
 import type { ObservedPodStatus } from '../../cri/index.js';
 import { isStaticPod, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
@@ -22,7 +15,7 @@ import {
   workStateOf,
 } from './pod-state.js';
 import * as predicates from './predicates.js';
-import { requeueDelayMs } from './requeue.js';
+import { outcomeOfThrow, type RequeueInput, requeueDelayMs } from './requeue.js';
 import { StaticPodTurns, type Turn } from './static-order.js';
 import type {
   ConfiguredWork,
@@ -305,25 +298,25 @@ export class PodWorkers {
 
   async #run(worker: Worker, step: Step): Promise<void> {
     const { state, work } = step;
-    let terminal = false;
-    let error: unknown;
+    let outcome: SyncOutcome;
     try {
-      terminal = await this.#runSyncer(worker, step);
-    } catch (caught) {
-      error = caught;
+      outcome = await this.#runSyncer(worker, step);
+      if (outcome.kind === 'done') outcome.after?.();
+    } catch (error) {
+      outcome = outcomeOfThrow(error, step.signal);
     }
     // A step that was cut off by the end of the agent says nothing about the pod.
     if (!this.#isCurrent(worker) || this.#tasks.signal.aborted) return;
-    if (error !== undefined && step.signal.aborted && isCausedByCancellation(error)) {
-      // The update that aborted the step is pending, and is handled next.
+    if (outcome.kind === 'cancelled') {
+      // The update that cancelled the step is pending, and is handled next.
       this.#recorder.cancelled(state, work);
       return;
     }
-    if (error === undefined && worker.lastStepFailed) this.#recorder.recovered(state, work);
-    worker.lastStepFailed = error !== undefined;
-    if (error !== undefined) {
-      const delayMs = this.#requeue(worker, false, error);
-      this.#recorder.failed(state, work, error, this.#options.clock.now() + delayMs);
+    if (outcome.kind === 'done' && worker.lastStepFailed) this.#recorder.recovered(state, work);
+    worker.lastStepFailed = outcome.kind === 'retry';
+    if (outcome.kind === 'retry') {
+      const delayMs = this.#requeue(worker, false, outcome);
+      this.#recorder.failed(state, work, outcome.error, this.#options.clock.now() + delayMs);
     } else if (state === 'terminated') {
       worker.state = afterStep(worker.state, 'resourcesReleased', this.#options.clock.monotonic());
       this.#close(worker);
@@ -333,34 +326,31 @@ export class PodWorkers {
       this.#close(worker);
       this.#workers.delete(worker.uid);
     } else {
-      const hasMoved = state === 'terminating' || terminal;
+      const hasMoved = state === 'terminating' || outcome.terminal;
       if (state === 'terminating') this.#containersStopped(worker, work);
-      else if (terminal) this.#reachedEnd(worker, work);
-      this.#requeue(worker, hasMoved, undefined);
+      else if (outcome.terminal) this.#reachedEnd(worker, work);
+      this.#requeue(worker, hasMoved, outcome);
     }
     this.#recorder.done(typeOf(work), work.startMs);
   }
 
-  /** Runs the step of the pod's state; true when a sync found that the pod has come to its end. */
-  async #runSyncer(worker: Worker, step: Step): Promise<boolean> {
+  /** Runs the step of the pod's state. */
+  async #runSyncer(worker: Worker, step: Step): Promise<SyncOutcome> {
     const { syncer, clock } = this.#options;
-    if (worker.state.kind === 'terminating' && step.work.kind === 'runtimePod') {
-      worker.state = acknowledge(worker.state);
-    }
     if (step.work.kind === 'runtimePod') {
-      await syncer.syncTerminatingRuntimePod(step.work.runtimePod);
-      return false;
+      if (worker.state.kind === 'terminating') worker.state = acknowledge(worker.state);
+      return syncer.syncTerminatingRuntimePod(step.work.runtimePod);
     }
     const status = await this.#freshStatus(worker, step, step.work.pod);
-    let outcome: SyncOutcome = { terminal: false };
+    let settledAtMs: number | undefined;
     try {
-      outcome = await this.#callSyncer(worker, step, step.work, status);
+      const outcome = await this.#callSyncer(worker, step, step.work, status);
+      if (outcome.kind === 'done') settledAtMs = outcome.settledAtMs;
+      return outcome;
     } finally {
       // A step that failed may have done something, too, so that what was seen before it no longer holds.
-      worker.lastStepEndedAtMs = outcome.settledAtMs ?? clock.monotonic();
+      worker.lastStepEndedAtMs = settledAtMs ?? clock.monotonic();
     }
-    outcome.after?.();
-    return outcome.terminal;
   }
 
   /** What the runtime shows of the pod since the last step ended. */
@@ -387,22 +377,14 @@ export class PodWorkers {
     const { syncer } = this.#options;
     switch (state) {
       case 'terminated':
-        await syncer.syncTerminatedPod({ pod, status, signal });
-        return { terminal: false };
+        return syncer.syncTerminatedPod({ pod, status, signal });
       case 'terminating': {
         let statusOverride: StatusOverride | undefined;
         if (worker.state.kind === 'terminating') {
           worker.state = acknowledge(worker.state);
           statusOverride = worker.state.statusOverrides.at(-1);
         }
-        const stopped = await syncer.syncTerminatingPod({
-          pod,
-          status,
-          graceSeconds,
-          statusOverride,
-          signal,
-        });
-        return { terminal: false, ...stopped };
+        return syncer.syncTerminatingPod({ pod, status, graceSeconds, statusOverride, signal });
       }
       case 'sync':
         return syncer.syncPod({ type, pod, mirror, status, signal });
@@ -433,11 +415,11 @@ export class PodWorkers {
   }
 
   /** Returns after how long the pod is looked at again, if nothing happens before. */
-  #requeue(worker: Worker, phaseTransition: boolean, error: unknown): number {
+  #requeue(worker: Worker, phaseTransition: boolean, outcome: RequeueInput['outcome']): number {
     const { queue, resyncMs, errorBackoffMs, networkBackoffMs, clock, random } = this.#options;
     const delayMs = requeueDelayMs({
       phaseTransition,
-      error,
+      outcome,
       resyncMs,
       errorBackoffMs,
       networkBackoffMs,

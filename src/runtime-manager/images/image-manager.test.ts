@@ -241,19 +241,24 @@ describe('ImageManager', () => {
     ]);
     expect(calls).toEqual([]);
   });
+  const keyring = {
+    lookup: async () => [
+      { username: 'a', password: '1' },
+      { username: 'b', password: '2' },
+    ],
+  };
+  it('a runtime that is away is told as such, however many credentials were tried', async () => {
+    const { ensure } = scene({ pullError: () => new CriError('Unavailable', 'EOF'), options: { keyring } });
+    const { reason, message, retry } = await failure(ensure('app:v1', 'Always'));
+    expect({ reason, message, retry }).toEqual({
+      reason: 'ErrImagePull',
+      message: 'rpc error: code = Unavailable desc = EOF',
+      retry: { reason: 'runtimeUnavailable' },
+    });
+  });
   it('names the errors of all credentials', async () => {
     let tries = 0;
-    const { ensure } = scene({
-      pullError: () => new Error(`denied ${++tries}`),
-      options: {
-        keyring: {
-          lookup: async () => [
-            { username: 'a', password: '1' },
-            { username: 'b', password: '2' },
-          ],
-        },
-      },
-    });
+    const { ensure } = scene({ pullError: () => new Error(`denied ${++tries}`), options: { keyring } });
     expect((await failure(ensure('app:v1', 'Always'))).message).toBe('[denied 1, denied 2]');
   });
   it('pods that want the same image at once share one pull, each with its own events', async () => {

@@ -89,7 +89,12 @@ export class ImagePuller {
       }
     }
     if (errors.length === 1) throw errors[0];
-    throw new Error(aggregateText(errors.map(errorText)), { cause: errors.at(-1) });
+    const message = aggregateText(errors.map(errorText));
+    const cause = errors.at(-1);
+    // The code of the last one stays: it tells whether the runtime is away.
+    throw cause instanceof CriError
+      ? new CriError(cause.codeName, message, { message, cause })
+      : new Error(message, { cause });
   }
 
   async #size(image: string, signal: AbortSignal | undefined): Promise<number | undefined> {

@@ -26,7 +26,7 @@ export async function resizePod(
   const waiting = ports.resizeRetries.waiting(pod, clock.now());
   if (waiting !== undefined) {
     const { message, untilMs } = waiting;
-    const failure = new SyncFailure('ResizePodInPlaceError', message, { backoffUntilMs: untilMs });
+    const failure = new SyncFailure('ResizePodInPlaceError', message, { backOffUntilMs: untilMs });
     run.steps.push({ ...step, failure });
     return;
   }
@@ -44,8 +44,8 @@ export async function resizePod(
     throwIfCancelled(signal);
     done(true);
     const message = errorText(error);
-    const backoffUntilMs = ports.resizeRetries.failed(pod, clock.now(), message);
-    const failure = new SyncFailure('ResizePodInPlaceError', message, { cause: error, backoffUntilMs });
+    const backOffUntilMs = ports.resizeRetries.failed(pod, clock.now(), message);
+    const failure = new SyncFailure('ResizePodInPlaceError', message, { cause: error, backOffUntilMs });
     run.steps.push({ ...step, failure });
     timeline.record({
       kind: 'problem',
@@ -53,7 +53,7 @@ export async function resizePod(
       message: 'The resources of the pod could not be changed',
       pod: podRef(pod),
       level: 'warn',
-      data: { nextTryMs: backoffUntilMs },
+      data: { nextTryMs: backOffUntilMs },
       error,
     });
   } finally {

@@ -162,7 +162,7 @@ async function startOne(
   if ('untilMs' in planned && nowMs < planned.untilMs) {
     recordWait(ports, run, planned, nowMs);
     const { message, untilMs } = planned;
-    const failure = new SyncFailure('CrashLoopBackOff', message, { backoffUntilMs: untilMs });
+    const failure = new SyncFailure('CrashLoopBackOff', message, { backOffUntilMs: untilMs });
     run.steps.push({ ...step, failure });
     return false;
   }
