@@ -13,6 +13,8 @@ export default defineConfig({
           // Times for people are shown as the clock on the wall has them.
           env: { TZ: 'UTC' },
           maxWorkers: 2,
+          // For a hang, not for slowness: a busy machine takes several times as long.
+          testTimeout: 30_000,
           sequence: { groupOrder: 0 },
           include: [
             'src/**/*.test.ts',

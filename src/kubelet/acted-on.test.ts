@@ -13,7 +13,7 @@ it('names exactly the gates that are read', () => {
   for (const name of readdirSync(src, { recursive: true, encoding: 'utf8' })) {
     if (!name.endsWith('.ts') || name.endsWith('.test.ts') || name.startsWith('config')) continue;
     for (const [, gate = ''] of readFileSync(join(src, name), 'utf8').matchAll(
-      /\bgates\.enabled\('(\w+)'\)/g,
+      /\b(?:gates|featureGates)\.enabled\('(\w+)'\)/g,
     ))
       read.add(gate);
   }
