@@ -4,13 +4,13 @@ import { commandNames, loadCommandSpec } from './commands.js';
 import { completions } from './completion-words.js';
 import { listRuns, type Run } from './run/state.js';
 
-const help = `Prints a script that completes commands, flags and names of pods in a shell.
+const help = `Prints a shell script that completes commands, flags and pod names.
 
 Usage:
   nodelet completion bash|zsh|fish
 
 Examples:
-  # bash, for this shell; put the line into ~/.bashrc for all
+  # bash: for this shell; add the line to ~/.bashrc for all shells
   source <(nodelet completion bash)
   # zsh
   source <(nodelet completion zsh)

@@ -15,7 +15,7 @@ const flags = {
     type: 'string',
     value: 'NAME',
     values: ['process', 'sim'],
-    help: 'process: containers are processes of this machine; sim: they are simulated in memory',
+    help: 'process: containers are processes of this machine; sim: containers are simulated in memory',
   },
   listen: {
     type: 'string',
@@ -23,22 +23,22 @@ const flags = {
     help: 'the socket, as in unix:///run/nodelet/cri.sock (default: cri.sock below the folder of runs)',
   },
   'root-dir': { type: 'string', value: 'DIR', help: 'where the process runtime keeps its containers' },
-  help: { type: 'boolean', short: 'h', help: 'show this' },
+  help: { type: 'boolean', short: 'h', help: 'show this help' },
 } as const;
 
 export const criServeSpec: CommandSpec<typeof flags> = {
   name: 'cri serve',
-  about: 'Serves a built-in container runtime as a CRI socket until Ctrl-C.',
+  about: 'Serves a built-in container runtime on a CRI socket until Ctrl-C.',
   synopsis: ['--runtime process|sim [flags]'],
   notes:
-    'Only the user that starts it can open the socket. Containers of the process runtime run on when it ends,\n' +
-    'and are found again by the next one with the same --root-dir. They have the rights of who started it, and no\n' +
-    'walls: a suite that breaks containers on purpose, such as critest, breaks this machine.',
+    'Only the user who starts it can open the socket. Containers of the process runtime keep running when it ends;\n' +
+    'the next one with the same --root-dir finds them again. They run with the rights of that user and without isolation:\n' +
+    'a test suite that breaks containers on purpose, such as critest, breaks this machine.',
   flags,
   examples: [
-    ['nodelet cri serve --runtime process', 'a runtime that needs nothing but this machine'],
-    ['nodelet cri serve --runtime sim --listen unix:///tmp/sim.sock', 'a runtime for trying things out'],
-    ['crictl --runtime-endpoint unix:///tmp/sim.sock pods', 'talk to it'],
+    ['nodelet cri serve --runtime process', 'serve a runtime that needs nothing but this machine'],
+    ['nodelet cri serve --runtime sim --listen unix:///tmp/sim.sock', 'serve a simulated runtime'],
+    ['crictl --runtime-endpoint unix:///tmp/sim.sock pods', 'list its pods with crictl'],
   ],
 };
 

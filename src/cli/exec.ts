@@ -8,23 +8,23 @@ import { CommandFailure, UsageError } from './client/usage-error.js';
 import { openRawTerminal, type RawTerminal } from './exec-terminal.js';
 
 const flags = {
-  stdin: { type: 'boolean', short: 'i', help: 'pass standard input on to the command' },
+  stdin: { type: 'boolean', short: 'i', help: 'pass standard input to the command' },
   tty: { type: 'boolean', short: 't', help: 'give the command a terminal' },
-  container: { type: 'string', short: 'c', value: 'NAME', help: "the container; the pod's first by default" },
-  quiet: { type: 'boolean', short: 'q', help: 'only what the command prints' },
+  container: { type: 'string', short: 'c', value: 'NAME', help: "the container (default: the pod's first)" },
+  quiet: { type: 'boolean', short: 'q', help: 'print only the output of the command' },
   ...namespaceFlag,
   ...runFlags,
 } as const;
 
 export const execSpec: CommandSpec<typeof flags> = {
   name: 'exec',
-  about: "Runs a command in a container of a pod and ends with the command's exit code.",
+  about: 'Runs a command in a container of a pod and exits with its exit code.',
   synopsis: ['[-it] POD [-c CONTAINER] [flags] -- COMMAND [ARGUMENT…]'],
   flags,
   examples: [
-    ['nodelet exec web -- ls -l', 'a command in the first container'],
-    ['nodelet exec -it web -c app -- sh', 'a shell in a terminal'],
-    ['echo hi | nodelet exec -i web -- cat', 'a command that reads what is piped in'],
+    ['nodelet exec web -- ls -l', 'run a command in the first container'],
+    ['nodelet exec -it web -c app -- sh', 'open a shell'],
+    ['echo hi | nodelet exec -i web -- cat', 'pipe input to a command'],
   ],
 };
 

@@ -11,28 +11,32 @@ import { diskSource, type EntrySource, type KnownPod, socketSource } from './exp
 import { defaultRunName, findRun, listRuns, type Run } from './run/state.js';
 
 const flags = {
-  output: { type: 'string', short: 'o', value: 'FORMAT', help: 'json: everything, for programs' },
-  all: { type: 'boolean', help: 'all steps instead of the last 30' },
-  follow: { type: 'boolean', short: 'f', help: 'go on showing steps as they happen; Ctrl-C ends it' },
-  'root-dir': { type: 'string', value: 'DIR', help: 'the folder of an agent (default /var/lib/kubelet)' },
+  output: { type: 'string', short: 'o', value: 'FORMAT', help: 'output format: json, for programs' },
+  all: { type: 'boolean', help: 'show all steps instead of the last 30' },
+  follow: { type: 'boolean', short: 'f', help: 'keep showing steps as they happen, until Ctrl-C' },
+  'root-dir': {
+    type: 'string',
+    value: 'DIR',
+    help: 'the root directory of an agent (default /var/lib/kubelet)',
+  },
   ...namespaceFlag,
   ...runFlags,
 } as const;
 
 export const explainSpec: CommandSpec<typeof flags> = {
   name: 'explain',
-  about: 'Shows what happened to a pod and why, where it is now, what it waits for and what would help.',
+  about: 'Shows what happened to a pod and why, its state now, what it waits for and what would help.',
   synopsis: ['[NAMESPACE/]POD [flags]'],
   notes: [
     "POD is the pod's name, with or without the node's name at its end, or the beginning of its UID.",
-    'Works while a run or an agent is there, and after it has ended or crashed.',
+    'It works while a run or an agent is up, and after it has ended or crashed.',
   ].join('\n'),
   flags,
   examples: [
-    ['nodelet explain web', 'why a pod is not ready'],
-    ['nodelet explain web -f', 'its life as it goes on'],
-    ['nodelet explain kube-system/dns -o json', 'for programs'],
-    ['nodelet explain web --root-dir /var/lib/kubelet', 'a pod of an agent'],
+    ['nodelet explain web', 'find out why a pod is not ready'],
+    ['nodelet explain web -f', 'follow the steps of a pod'],
+    ['nodelet explain kube-system/dns -o json', 'print everything as JSON'],
+    ['nodelet explain web --root-dir /var/lib/kubelet', 'explain a pod of an agent'],
   ],
 };
 

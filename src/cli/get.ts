@@ -21,30 +21,30 @@ import { columnWidths, formatRows, formatTable } from './print/table.js';
 
 const flags = {
   ...namespaceFlag,
-  'all-namespaces': { type: 'boolean', short: 'A', help: 'pods of all namespaces' },
-  output: { type: 'string', short: 'o', value: 'FORMAT', help: 'json, yaml, wide or name' },
-  watch: { type: 'boolean', short: 'w', help: 'go on showing changes; Ctrl-C ends it' },
+  'all-namespaces': { type: 'boolean', short: 'A', help: 'list pods of all namespaces' },
+  output: { type: 'string', short: 'o', value: 'FORMAT', help: 'output format: json, yaml, wide or name' },
+  watch: { type: 'boolean', short: 'w', help: 'keep printing changes until Ctrl-C' },
   selector: {
     type: 'string',
     short: 'l',
     value: 'SELECTOR',
-    help: 'only pods with these labels: app=web,tier!=db',
+    help: 'list only pods with these labels, as in app=web,tier!=db',
   },
-  'show-labels': { type: 'boolean', help: 'a column of labels' },
-  'no-headers': { type: 'boolean', help: 'no first line' },
+  'show-labels': { type: 'boolean', help: 'add a column with labels' },
+  'no-headers': { type: 'boolean', help: 'leave out the header line' },
   ...runFlags,
 } as const;
 
 export const getSpec: CommandSpec<typeof flags> = {
   name: 'get',
-  about: 'Shows the pods of a run, as kubectl get shows them.',
+  about: 'Lists the pods of a run, with the flags and output of kubectl get.',
   synopsis: ['[pods] [NAME…] [flags]', 'pod NAME [flags]'],
   flags,
   examples: [
-    ['nodelet get pods', 'the pods of the default namespace'],
-    ['nodelet get pods -A -o wide', 'all pods, with their addresses'],
-    ['nodelet get pod web -o yaml', 'everything about one pod'],
-    ['nodelet get pods -l app=web -w', 'pods with a label, and each change of them'],
+    ['nodelet get pods', 'list the pods of the default namespace'],
+    ['nodelet get pods -A -o wide', 'list all pods, with their IP addresses'],
+    ['nodelet get pod web -o yaml', 'print one pod in full'],
+    ['nodelet get pods -l app=web -w', 'list pods with a label, then print their changes'],
   ],
 };
 

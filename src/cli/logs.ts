@@ -10,34 +10,41 @@ import { UsageError } from './client/usage-error.js';
 import { LinePrefix } from './print/line-prefix.js';
 
 const flags = {
-  follow: { type: 'boolean', short: 'f', help: 'go on as the log grows, until the container ends or Ctrl-C' },
-  previous: { type: 'boolean', short: 'p', help: 'the log of the instance before the current one' },
-  container: { type: 'string', short: 'c', value: 'NAME', help: "the container; the pod's first by default" },
-  'all-containers': { type: 'boolean', help: 'all containers of the pod' },
-  prefix: { type: 'boolean', help: 'pod and container before each line' },
-  tail: { type: 'string', value: 'LINES', help: 'this many of the last lines; -1 is all (default -1)' },
-  since: { type: 'string', value: 'DURATION', help: 'only what is newer than this: 30s, 5m, 1h30m' },
+  follow: { type: 'boolean', short: 'f', help: 'follow the log until the container ends or Ctrl-C' },
+  previous: { type: 'boolean', short: 'p', help: 'print the log of the container before its last restart' },
+  container: { type: 'string', short: 'c', value: 'NAME', help: "the container (default: the pod's first)" },
+  'all-containers': { type: 'boolean', help: 'print the logs of all containers of the pod' },
+  prefix: { type: 'boolean', help: 'put pod and container before each line' },
+  tail: { type: 'string', value: 'LINES', help: 'print the last lines only; -1 prints all (default -1)' },
+  since: {
+    type: 'string',
+    value: 'DURATION',
+    help: 'print only lines newer than this, as in 30s, 5m or 1h30m',
+  },
   'since-time': {
     type: 'string',
     value: 'TIME',
-    help: 'only what came after this time: 2026-01-02T15:04:05Z',
+    help: 'print only lines after this time, as in 2026-01-02T15:04:05Z',
   },
-  timestamps: { type: 'boolean', help: 'the time before each line' },
-  'limit-bytes': { type: 'string', value: 'BYTES', help: 'at most this many bytes of each container' },
+  timestamps: { type: 'boolean', help: 'put the time before each line' },
+  'limit-bytes': { type: 'string', value: 'BYTES', help: 'print at most this many bytes of each container' },
   ...namespaceFlag,
   ...runFlags,
 } as const;
 
 export const logsSpec: CommandSpec<typeof flags> = {
   name: 'logs',
-  about: 'Shows what the containers of a pod print.',
+  about: 'Prints the logs of the containers of a pod.',
   synopsis: ['[-f] [-p] POD [CONTAINER] [flags]', 'POD --all-containers [flags]'],
   flags,
   examples: [
-    ['nodelet logs web', "the log of a pod's first container"],
-    ['nodelet logs -f web -c app --tail 10', 'the last ten lines of a container and all that come'],
-    ['nodelet logs -p crash', 'what a container said before it was restarted'],
-    ['nodelet logs web --all-containers --prefix --since 5m', 'all containers, the last five minutes'],
+    ['nodelet logs web', "print the log of a pod's first container"],
+    ['nodelet logs -f web -c app --tail 10', 'print the last ten lines of a container, then follow its log'],
+    ['nodelet logs -p crash', 'print the log of a container before its last restart'],
+    [
+      'nodelet logs web --all-containers --prefix --since 5m',
+      'print the last five minutes of all containers',
+    ],
   ],
 };
 

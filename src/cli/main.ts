@@ -6,29 +6,29 @@ import { v8Flags } from './v8-flags.js';
 const overview = `nodelet runs the pods of one Kubernetes node.
 
 Usage:
-  nodelet run FILE …        run the pods of manifests on this machine, with nothing prepared
-  nodelet agent [flags]     run as the node's agent; a first argument that is a flag means this, too
-  nodelet ps                show the containers of all runs
-  nodelet get pods          show pods, as kubectl get shows them
-  nodelet logs POD          show what a pod prints
+  nodelet run FILE …        run the pods of manifests on this machine; needs no cluster and no setup
+  nodelet agent [flags]     run as the agent of a node; "agent" may be left out before a flag
+  nodelet ps                list the containers of all runs
+  nodelet get pods          list pods, with the flags and output of kubectl get
+  nodelet logs POD          print the logs of a pod
   nodelet exec POD -- CMD   run a command in a container
   nodelet port-forward POD  forward local ports to a pod
-  nodelet stop [POD]        stop a pod, or the whole run
+  nodelet stop [POD]        stop one pod, or the whole run
   nodelet explain POD       show what happened to a pod, why, and what it waits for
-  nodelet cri serve         serve a built-in runtime as a CRI socket
-  nodelet completion SHELL  print the completion script of bash, zsh or fish
-  nodelet version           print the version
-  nodelet help [COMMAND]    print this, or the help of a command
+  nodelet cri serve         serve a built-in runtime on a CRI socket
+  nodelet completion SHELL  print the completion script for bash, zsh or fish
+  nodelet version           print the version of nodelet; nodelet --version prints that of Kubernetes
+  nodelet help [COMMAND]    print this help, or the help of a command
 
 The agent takes the reference kubelet's flags and configuration file:
   nodelet agent --help
 
 Examples:
-  # the pods of a file on this machine, until Ctrl-C
+  # run the pods of a file on this machine until Ctrl-C
   nodelet run web.yaml
-  # a node of a cluster
+  # run as a node of a cluster
   nodelet agent --kubeconfig /etc/kubernetes/kubelet.conf --config /var/lib/kubelet/config.yaml
-  # every pod manifest of a folder, as the agent of this machine on its containerd
+  # run every pod manifest of a folder, without a cluster, on the containerd of this machine
   nodelet agent --pod-manifest-path /etc/kubernetes/manifests
 `;
 

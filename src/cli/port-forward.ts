@@ -14,7 +14,7 @@ const flags = {
   address: {
     type: 'string',
     value: 'ADDRESSES',
-    help: 'where to listen, separated by commas; localhost is 127.0.0.1 and ::1 (default localhost)',
+    help: 'addresses to listen on, separated by commas; localhost is 127.0.0.1 and ::1 (default localhost)',
   },
   ...namespaceFlag,
   ...runFlags,
@@ -26,10 +26,13 @@ export const portForwardSpec: CommandSpec<typeof flags> = {
   synopsis: ['POD [LOCAL:]REMOTE… [flags]'],
   flags,
   examples: [
-    ['nodelet port-forward web 8080:80', "port 8080 of this machine to the pod's port 80"],
-    ['nodelet port-forward web 5000 6000', 'two ports under their own numbers'],
-    ['nodelet port-forward web :80', 'any free port'],
-    ['nodelet port-forward web 8080:http --address 0.0.0.0', 'a named port, for other machines, too'],
+    ['nodelet port-forward web 8080:80', "forward port 8080 of this machine to the pod's port 80"],
+    ['nodelet port-forward web 5000 6000', 'forward two ports, each to the same port of the pod'],
+    ['nodelet port-forward web :80', 'forward any free port'],
+    [
+      'nodelet port-forward web 8080:http --address 0.0.0.0',
+      'forward to a named port, and let other machines connect',
+    ],
   ],
 };
 

@@ -10,21 +10,21 @@ import { formatTable } from './print/table.js';
 import { listRuns } from './run/state.js';
 
 const flags = {
-  quiet: { type: 'boolean', short: 'q', help: 'container ids only' },
-  output: { type: 'string', short: 'o', value: 'FORMAT', help: 'json' },
-  'no-trunc': { type: 'boolean', help: 'whole container ids' },
+  quiet: { type: 'boolean', short: 'q', help: 'print container IDs only' },
+  output: { type: 'string', short: 'o', value: 'FORMAT', help: 'output format: json' },
+  'no-trunc': { type: 'boolean', help: 'do not shorten container IDs' },
   ...runFlags,
 } as const;
 
 export const psSpec: CommandSpec<typeof flags> = {
   name: 'ps',
-  about: 'Shows the containers of all runs of this user.',
+  about: 'Lists the containers of all runs of this user.',
   synopsis: ['[flags]'],
   flags,
   examples: [
-    ['nodelet ps', 'what runs'],
-    ['nodelet ps -q', 'the ids of all containers'],
-    ['nodelet ps --run web -o json', 'one run, for programs'],
+    ['nodelet ps', 'list all containers'],
+    ['nodelet ps -q', 'print the IDs of all containers'],
+    ['nodelet ps --run web -o json', 'print one run as JSON, for programs'],
   ],
 };
 

@@ -10,11 +10,11 @@ import { CommandFailure, UsageError } from './client/usage-error.js';
 import { findRun, listRuns } from './run/state.js';
 
 const flags = {
-  all: { type: 'boolean', help: 'all runs of this user' },
+  all: { type: 'boolean', help: 'stop all runs of this user' },
   'grace-period': {
     type: 'string',
     value: 'SECONDS',
-    help: 'how long containers may take to end; 0 kills at once',
+    help: 'how long containers may take to stop; 0 kills them at once',
   },
   now: { type: 'boolean', help: 'the same as --grace-period 1' },
   ...namespaceFlag,
@@ -26,14 +26,14 @@ export const stopSpec: CommandSpec<typeof flags> = {
   about: 'Stops pods of a run, or the whole run with all its pods.',
   synopsis: ['[POD…] [flags]'],
   notes: [
-    'Without a pod the whole run is stopped. The command ends when everything has stopped.',
-    'Of a run that crashed, what it left is killed and removed.',
+    'Without a pod, it stops the whole run. The command returns when everything has stopped.',
+    'If the run has crashed, it kills and removes what is left of it.',
   ].join('\n'),
   flags,
   examples: [
-    ['nodelet stop web', 'one pod; the others go on'],
-    ['nodelet stop', 'the run and all its pods'],
-    ['nodelet stop --all --now', 'everything, at once'],
+    ['nodelet stop web', 'stop one pod; the others keep running'],
+    ['nodelet stop', 'stop the run with all its pods'],
+    ['nodelet stop --all --now', 'stop all runs, with one second of grace'],
   ],
 };
 

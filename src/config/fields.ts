@@ -106,7 +106,7 @@ const rows = [
   field('syncFrequency', 'duration', {
     default: minute,
     flag: 'sync-frequency',
-    about: 'Longest time between two syncs of a pod',
+    about: 'Maximum time between two syncs of a pod',
   }),
   field('fileCheckFrequency', 'duration', {
     default: 20 * second,
@@ -178,13 +178,13 @@ const rows = [
   field('authentication.webhook.cacheTTL', 'duration', {
     default: 2 * minute,
     flag: 'authentication-token-webhook-cache-ttl',
-    about: 'How long a token answer is kept',
+    about: 'How long the result of a token review is cached',
   }),
   field('authentication.anonymous.enabled', 'bool', {
     default: false,
     pointer: true,
     flag: 'anonymous-auth',
-    about: 'Let requests without credentials in as system:anonymous',
+    about: 'Accept requests without credentials, as system:anonymous',
   }),
   field('authorization.mode', 'string', {
     default: 'Webhook',
@@ -194,12 +194,12 @@ const rows = [
   field('authorization.webhook.cacheAuthorizedTTL', 'duration', {
     default: 5 * minute,
     flag: 'authorization-webhook-cache-authorized-ttl',
-    about: 'How long an allowed answer is kept',
+    about: 'How long an allowed request is cached',
   }),
   field('authorization.webhook.cacheUnauthorizedTTL', 'duration', {
     default: 30 * second,
     flag: 'authorization-webhook-cache-unauthorized-ttl',
-    about: 'How long a denied answer is kept',
+    about: 'How long a denied request is cached',
   }),
   field('registryPullQPS', 'int32', {
     default: 5,
@@ -278,7 +278,7 @@ const rows = [
   }),
   field('nodeStatusReportFrequency', 'duration', {
     default: 5 * minute,
-    about: 'Longest time between two reports of an unchanged node status',
+    about: 'Maximum time between two reports of an unchanged node status',
   }),
   field('nodeLeaseDurationSeconds', 'int32', {
     default: 40,
@@ -289,7 +289,7 @@ const rows = [
     default: 2 * minute,
     flag: 'minimum-image-ttl-duration',
     rule: notNegative,
-    about: 'Youngest age of an unused image that may be removed',
+    about: 'Minimum age of an unused image before it may be removed',
   }),
   field('imageMaximumGCAge', 'duration', {
     rule: notNegative,
@@ -320,9 +320,9 @@ const rows = [
   }),
   field('systemCgroups', 'string', {
     flag: 'system-cgroups',
-    about: 'Cgroup for processes that are in none',
+    about: 'Cgroup for processes that are in no other cgroup',
   }),
-  field('cgroupRoot', 'string', { flag: 'cgroup-root', about: 'Cgroup that pods live under' }),
+  field('cgroupRoot', 'string', { flag: 'cgroup-root', about: 'Parent cgroup of all pods' }),
   field('cgroupsPerQOS', 'bool', {
     default: true,
     pointer: true,
@@ -332,7 +332,7 @@ const rows = [
   field('cgroupDriver', 'string', {
     default: 'cgroupfs',
     flag: 'cgroup-driver',
-    about: 'cgroupfs or systemd; the answer of the runtime wins',
+    about: 'cgroupfs or systemd; what the runtime reports wins',
   }),
   field('cpuManagerPolicy', 'string', {
     default: 'none',
@@ -392,14 +392,14 @@ const rows = [
     default: 110,
     flag: 'max-pods',
     rule: notNegative,
-    about: 'Most pods on this node',
+    about: 'Maximum number of pods on this node',
   }),
-  field('podCIDR', 'string', { flag: 'pod-cidr', about: 'Pod address range told to the runtime' }),
+  field('podCIDR', 'string', { flag: 'pod-cidr', about: 'Pod address range, passed to the runtime' }),
   field('podPidsLimit', 'int64', {
     default: -1,
     pointer: true,
     flag: 'pod-max-pids',
-    about: 'Most processes of a pod, -1 = no limit',
+    about: 'Maximum number of processes of a pod, -1 = no limit',
   }),
   field('resolvConf', 'string', {
     default: '/etc/resolv.conf',
@@ -427,7 +427,7 @@ const rows = [
     pointer: true,
     flag: 'node-status-max-images',
     rule: { kind: 'atLeast', min: -1 },
-    about: 'Most images in the node status, -1 = all',
+    about: 'Maximum number of images in the node status, -1 = all',
   }),
   field('maxOpenFiles', 'int64', {
     default: 1_000_000,
@@ -462,7 +462,7 @@ const rows = [
   field('maxParallelImagePulls', 'int32', {
     pointer: true,
     rule: { kind: 'atLeast', min: 1 },
-    about: 'Most image pulls at a time',
+    about: 'Maximum number of image pulls at a time',
   }),
   field('evictionHard', 'stringMap', {
     flag: 'eviction-hard',
@@ -485,11 +485,11 @@ const rows = [
   }),
   field('evictionMaxPodGracePeriod', 'int32', {
     flag: 'eviction-max-pod-grace-period',
-    about: 'Longest grace period in seconds of a soft eviction',
+    about: 'Maximum grace period of a soft eviction, in seconds',
   }),
   field('evictionMinimumReclaim', 'stringMap', {
     flag: 'eviction-minimum-reclaim',
-    about: 'Least amount that an eviction frees, as nodefs.available=2Gi',
+    about: 'Minimum amount that an eviction frees, as nodefs.available=2Gi',
   }),
   field('mergeDefaultEvictionSettings', 'bool', {
     default: false,
@@ -499,7 +499,7 @@ const rows = [
   field('podsPerCore', 'int32', {
     flag: 'pods-per-core',
     rule: notNegative,
-    about: 'Most pods per CPU core, 0 = no limit',
+    about: 'Maximum number of pods per CPU core, 0 = no limit',
   }),
   field('enableControllerAttachDetach', 'bool', {
     default: true,
@@ -553,7 +553,7 @@ const rows = [
     pointer: true,
     flag: 'container-log-max-files',
     rule: { kind: 'atLeast', min: 2 },
-    about: 'Most log files of a container',
+    about: 'Maximum number of log files of a container',
   }),
   field('containerLogMaxWorkers', 'int32', {
     default: 1,
@@ -624,7 +624,7 @@ const rows = [
     default: 5 * second,
     flag: 'log-flush-frequency',
     flagStays: true,
-    about: 'Longest time between two flushes of the log',
+    about: 'Maximum time between two flushes of the log',
   }),
   field('logging.verbosity', 'uint32', {
     alwaysWritten: true,
@@ -675,7 +675,7 @@ const rows = [
   }),
   field('crashLoopBackOff.maxContainerRestartPeriod', 'duration', {
     pointer: true,
-    about: 'Longest wait before a crashed container restarts',
+    about: 'Maximum wait before a crashed container restarts',
   }),
   field('reservedMemory', 'memoryReservations', {
     flag: 'reserved-memory',

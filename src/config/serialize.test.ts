@@ -128,7 +128,7 @@ describe('usage', () => {
     expect(text.indexOf('--config TEXT')).toBeLessThan(text.indexOf('--max-pods N'));
   });
   it('shows defaults and fields', () => {
-    expect(text).toMatch(/--max-pods N +Most pods on this node \[maxPods\] \(default 110\)/);
+    expect(text).toMatch(/--max-pods N +Maximum number of pods on this node \[maxPods\] \(default 110\)/);
   });
 });
 

@@ -22,10 +22,10 @@ export const runFlags = {
     type: 'string',
     alias: 'name',
     value: 'NAME',
-    help: 'the run to talk to, when there are several (also --name)',
+    help: 'the run to talk to, if there are several (also --name)',
   },
-  socket: { type: 'string', value: 'PATH', help: 'the socket to talk to, instead of looking for a run' },
-  help: { type: 'boolean', short: 'h', help: 'show this' },
+  socket: { type: 'string', value: 'PATH', help: 'the socket to talk to, instead of the one of a run' },
+  help: { type: 'boolean', short: 'h', help: 'show this help' },
 } as const satisfies FlagSpecs;
 
 export const namespaceFlag = {

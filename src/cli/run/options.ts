@@ -5,39 +5,38 @@ import { UsageError } from '../client/usage-error.js';
 import type { WantedRuntime } from '../runtime-choice.js';
 import { badRunName, defaultRunName } from './state.js';
 
-export const runUsage = `Runs the pods of manifests on this machine and shows how they do. Ctrl-C stops them all.
+export const runUsage = `Runs the pods of manifests on this machine and shows their state. Ctrl-C stops them all.
 
 Usage:
   nodelet run FILE|DIR|URL|- … [flags]
 
-Takes Pods, Lists, the pods of Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs, and the ConfigMaps,
-Secrets, PersistentVolumes and claims that they use, in YAML or JSON, many to a file. Of a folder, the files that end
-in .yaml, .yml or .json are read; "-" is standard input. Manifests are read once: to change something, stop and run
-again.
+Manifests are YAML or JSON and may hold many objects: Pods, Lists, Deployments, ReplicaSets, StatefulSets, DaemonSets and
+Jobs, and the ConfigMaps, Secrets, PersistentVolumes and claims that their pods use. A folder gives its files that end in
+.yaml, .yml or .json; "-" is standard input. Manifests are read once: to change something, stop and run again.
 
-The run ends when you stop it, or by itself when all its pods are of the kind that ends (restartPolicy Never or
-OnFailure, Jobs) and have ended. Its exit code is 1 if one of those failed or a manifest had errors, 2 if the command
-line is not right, else 0. Nothing is left behind.
+The run ends when you stop it. It also ends by itself when all its pods are of a kind that ends (restartPolicy Never or
+OnFailure, Jobs) and have ended. The exit code is 1 if such a pod failed or a manifest had errors, 2 if the command line
+is wrong, and 0 otherwise. Nothing is left behind.
 
 Flags:
-  -f, --filename FILE     one more manifest, as kubectl names it; may be repeated
-      --logs              show what all containers write instead of the table
-  -d, --detach            go on in the background; look with "nodelet ps", end with "nodelet stop"
-      --name NAME         the name of this run, for several side by side (default "${defaultRunName}")
+  -f, --filename FILE     add a manifest, as with kubectl; may be repeated
+      --logs              show the logs of all containers instead of the table
+  -d, --detach            run in the background; look with "nodelet ps", stop with "nodelet stop"
+      --name NAME         the name of this run; several runs need different names (default "${defaultRunName}")
       --runtime RUNTIME   what pods run on (default auto):
-                            auto        a containerd or CRI-O that runs here, else containerd, else process
-                            containerd  a containerd that nodelet starts and ends itself (root only)
-                            process     plain processes of this machine, without isolation; needs nothing at all
+                            auto        a running containerd or CRI-O, else containerd, else process
+                            containerd  a private containerd, which nodelet starts and stops (root only)
+                            process     plain processes of this machine, without isolation; needs nothing
       --container-runtime-endpoint SOCKET
                           the CRI socket of a running container runtime
-  -q, --quiet             say only what goes wrong
-  -h, --help              show this
+  -q, --quiet             print problems only
+  -h, --help              show this help
 
-A first Ctrl-C (or SIGTERM) lets the pods end within their grace periods, a second one kills them.
+The first Ctrl-C (or SIGTERM) stops the pods with their grace periods. The second one kills them.
 
 Environment:
-  NO_COLOR                no colours
-  NODELET_STATE_DIR       a folder for everything that runs keep, instead of the usual places
+  NO_COLOR                switches colours off
+  NODELET_STATE_DIR       a folder for the state of runs, instead of the usual places
 
 Examples:
   nodelet run web.yaml                      run the pods of a file
@@ -63,14 +62,14 @@ export interface RunOptions {
 const runtimes = ['auto', 'containerd', 'process'] as const satisfies readonly WantedRuntime[];
 
 const flags = {
-  filename: { type: 'strings', short: 'f', value: 'FILE', help: 'one more manifest' },
-  logs: { type: 'boolean', help: 'show what all containers write' },
-  detach: { type: 'boolean', short: 'd', help: 'go on in the background' },
+  filename: { type: 'strings', short: 'f', value: 'FILE', help: 'add a manifest' },
+  logs: { type: 'boolean', help: 'show the logs of all containers' },
+  detach: { type: 'boolean', short: 'd', help: 'run in the background' },
   name: { type: 'string', value: 'NAME', help: 'the name of this run' },
   runtime: { type: 'string', value: 'RUNTIME', values: runtimes, help: 'what pods run on' },
   'container-runtime-endpoint': { type: 'string', value: 'SOCKET', help: 'the CRI socket' },
-  quiet: { type: 'boolean', short: 'q', help: 'say only what goes wrong' },
-  help: { type: 'boolean', short: 'h', help: 'show this' },
+  quiet: { type: 'boolean', short: 'q', help: 'print problems only' },
+  help: { type: 'boolean', short: 'h', help: 'show this help' },
 } as const satisfies FlagSpecs;
 
 /** For completion; what `--help` shows is `runUsage`. */
