@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Gate } from '../src/async/index.js';
 import { ContainerState, type CriClient } from '../src/cri/index.js';
-import { startsAtOnce as startsOf } from '../src/kubelet/runtime-parts.js';
+import { startsAtOnce as startsOf } from '../src/kubelet/rooms/create-runtime-manager.js';
 import { Agent, buildAgent, syncsPods } from './agent.js';
 import { freePort, onContainerd, type StartContext } from './ground.js';
 import { atMost, type Bench, type BenchContext, type Measure, median, medianOf } from './measure.js';

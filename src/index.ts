@@ -31,7 +31,11 @@ export {
   loadKubeconfig,
   SimulatedKubeApi,
 } from './kube-client/index.js';
-export { type ClusterApis, type ClusterOptions, createClusterKubelet } from './kubelet/cluster.js';
+export {
+  type ClusterApis,
+  type ClusterOptions,
+  createClusterKubelet,
+} from './kubelet/cluster/create-cluster-kubelet.js';
 export {
   type AdmissionHandler,
   createKubelet,

@@ -11,7 +11,7 @@ import {
   type KubeConnection,
   KubeconfigError,
 } from '../kube-client/index.js';
-import type { ClusterApis } from '../kubelet/cluster.js';
+import type { ClusterApis } from '../kubelet/cluster/create-cluster-kubelet.js';
 import type { Registry } from '../metrics/index.js';
 import {
   clientCertificateMetrics,

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Pod } from '../kube/index.js';
-import { isActive } from './active-pods.js';
-import { type Admission, admit, operatingSystem, podLimit, rejectionLabel } from './admission.js';
-import { freeHostPorts } from './host-ports.js';
-import { passesToWait } from './housekeeping.js';
-import { joinErrors, judgeConditions, runtimeErrors, syncLoopHealth } from './runtime-state.js';
+import { isActive } from './admission/active-pods.js';
+import { type Admission, admit, operatingSystem, podLimit, rejectionLabel } from './admission/admission.js';
+import { freeHostPorts } from './admission/host-ports.js';
+import { joinErrors, judgeConditions, runtimeErrors, syncLoopHealth } from './start-up/runtime-state.js';
+import { passesToWait } from './sync/housekeeping.js';
 
 describe('isActive', () => {
   const base = {

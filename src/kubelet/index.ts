@@ -1,11 +1,11 @@
 /** The kubelet: everything a node agent is made of, put together. */
 export { actedOnFields, actedOnGates, clusterFlags, inertFlags } from './acted-on.js';
-export type { Admission, AdmissionHandler } from './admission.js';
-export { readCgroupDriver } from './cgroup-driver.js';
+export type { Admission, AdmissionHandler } from './admission/admission.js';
 export { createKubelet } from './create.js';
 export type { Kubelet } from './kubelet.js';
-export { createMetrics, type KubeletMetrics } from './metrics.js';
-export type { KubeletModule, KubeletModules } from './modules.js';
-export { detectNodeAddress } from './node-address.js';
+export { createMetrics, type KubeletMetrics } from './metrics/metrics.js';
 export type { KubeletOptions } from './options.js';
-export type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './seams.js';
+export type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './ports.js';
+export { readCgroupDriver } from './start-up/cgroup-driver.js';
+export type { KubeletModule, KubeletModules } from './start-up/managers.js';
+export { detectNodeAddress } from './start-up/node-address.js';

@@ -12,11 +12,11 @@ import type { Keyring, LifecycleHooks, PodConfigs, RuntimeClassSource } from '..
 import type { EventSource } from '../runtime-manager/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
 import type { ClaimStore, ServiceAccountTokens, TrustBundles } from '../volumes/index.js';
-import type { AdmissionHandler } from './admission.js';
-import type { JoinCluster } from './cluster-seam.js';
-import type { KubeletMetrics } from './metrics.js';
-import type { KubeletModules } from './modules.js';
-import type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './seams.js';
+import type { AdmissionHandler } from './admission/admission.js';
+import type { JoinCluster } from './cluster/membership.js';
+import type { KubeletMetrics } from './metrics/metrics.js';
+import type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './ports.js';
+import type { KubeletModules } from './start-up/managers.js';
 
 export interface KubeletOptions {
   readonly nodeName: string;

@@ -3,7 +3,7 @@ import { Channel, VirtualClock } from '../../src/async/index.js';
 import { SimulatedMachine, simulatedHost } from '../../src/host/index.js';
 import type { Container, KubeObject, Pod } from '../../src/kube/index.js';
 import { type Resource, resources, SimulatedKubeApi } from '../../src/kube-client/index.js';
-import { createClusterKubelet } from '../../src/kubelet/cluster.js';
+import { createClusterKubelet } from '../../src/kubelet/cluster/create-cluster-kubelet.js';
 import type { Kubelet } from '../../src/kubelet/index.js';
 import { filelessPodConfigs } from '../../src/runtime-manager/config/index.js';
 import { criEvents } from '../../src/runtime-manager/pleg/index.js';

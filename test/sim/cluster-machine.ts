@@ -3,7 +3,7 @@ import { settle } from '../../src/async/index.js';
 import { SimulatedMachine } from '../../src/host/index.js';
 import type { ConfigMap, Pod } from '../../src/kube/index.js';
 import { resources, SimulatedKubeApi } from '../../src/kube-client/index.js';
-import { createClusterKubelet } from '../../src/kubelet/cluster.js';
+import { createClusterKubelet } from '../../src/kubelet/cluster/create-cluster-kubelet.js';
 import { ApiLine } from './api-line.js';
 import { Machine } from './machine.js';
 import type { Node, NodeOptions } from './node.js';

@@ -1,6 +1,6 @@
 /** Static pods as a whole kubelet shows them: one at a time under a name, and a UID that can come back. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { type PodVolumes, withoutVolumes } from '../../src/kubelet/seams.js';
+import { type PodVolumes, withoutVolumes } from '../../src/kubelet/ports.js';
 import { endNodes, minute, type Node, second, startNode } from './node.js';
 import { apiPod, staticName, staticPod } from './pods.js';
 

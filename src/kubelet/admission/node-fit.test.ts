@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import type { Node, Pod, PodSpec } from '../../kube/index.js';
+import { admit } from './admission.js';
+import { enoughResources, nodeAffinityHandler, operatingSystemLabel, toleratedTaints } from './node-fit.js';
+
+const node: Node = {
+  metadata: { name: 'n1', labels: { disk: 'ssd', 'kubernetes.io/os': 'linux' } },
+  spec: {
+    taints: [
+      { key: 'gone', effect: 'NoExecute' },
+      { key: 'full', effect: 'NoSchedule' },
+    ],
+  },
+  status: { allocatable: { cpu: '4', memory: '1Gi', 'ephemeral-storage': '10Gi', 'x.io/gpu': '1' } },
+};
+const untainted: Node = { ...node, spec: {} };
+
+function pod(requests: Record<string, string>, spec: Partial<PodSpec> = {}, more: Partial<Pod> = {}): Pod {
+  return {
+    metadata: { name: 'p', uid: Math.random().toString() },
+    spec: { containers: [{ name: 'a', image: 'i', resources: { requests } }], ...spec },
+    ...more,
+  };
+}
+
+function verdict(given: Pod, others: readonly Pod[] = [], of: Node | undefined = untainted): string {
+  const handlers = [
+    operatingSystemLabel(() => of),
+    enoughResources(() => of),
+    nodeAffinityHandler('n1', () => of),
+    toleratedTaints(() => of),
+  ];
+  const answer = admit(handlers, given, others);
+  return answer.admit ? 'admitted' : `${answer.reason}: ${answer.message}`;
+}
+
+const shortOf = (what: string, requested: number, used: number, capacity: number): string =>
+  `OutOf${what}: Node didn't have enough resource: ${what}, requested: ${requested}, used: ${used}, capacity: ${capacity}`;
+
+describe('resources', () => {
+  it.each<[string, Pod, Pod[], string]>([
+    ['what is left is enough', pod({ cpu: '400m' }), [pod({ cpu: '3600m' })], 'admitted'],
+    [
+      'what is left is not enough',
+      pod({ cpu: '500m' }),
+      [pod({ cpu: '3' }), pod({ cpu: '600m' })],
+      shortOf('cpu', 500, 3600, 4000),
+    ],
+    ['nothing is asked for on a full node', pod({}), [pod({ cpu: '4' })], 'admitted'],
+    ['memory in bytes', pod({ memory: '2Gi' }), [], shortOf('memory', 2147483648, 0, 1073741824)],
+    ['cpu before memory', pod({ memory: '2Gi', cpu: '5' }), [], shortOf('cpu', 5000, 0, 4000)],
+    [
+      'an extended resource',
+      pod({ 'x.io/gpu': '1' }),
+      [pod({ 'x.io/gpu': '1' })],
+      shortOf('x.io/gpu', 1, 1, 1),
+    ],
+    ['an extended resource of the cluster', pod({ 'y.io/license': '1' }), [], 'admitted'],
+    [
+      'overhead counts',
+      pod({ cpu: '3900m' }, { overhead: { cpu: '200m' } }),
+      [],
+      shortOf('cpu', 4100, 0, 4000),
+    ],
+    ['a critical pod', pod({ cpu: '5' }, { priority: 2_000_000_000 }), [], 'admitted'],
+  ])('%s', (_, given, others, expected) => {
+    expect(verdict(given, others)).toBe(expected);
+  });
+});
+
+const mismatch =
+  "NodeAffinity: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector";
+const required = (operator: string, values: string[]): Partial<PodSpec> => ({
+  affinity: {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchExpressions: [{ key: 'disk', operator, values }] }],
+      },
+    },
+  },
+});
+
+describe('the node that is meant', () => {
+  it.each<[string, Partial<PodSpec>, string]>([
+    ['a selector that matches', { nodeSelector: { disk: 'ssd' } }, 'admitted'],
+    ['a selector that does not', { nodeSelector: { disk: 'hdd' } }, mismatch],
+    ['a label that is not there', { nodeSelector: { zone: '' } }, mismatch],
+    ['affinity that matches', required('In', ['ssd']), 'admitted'],
+    ['affinity that does not', required('NotIn', ['ssd']), mismatch],
+    ['both must hold', { nodeSelector: { disk: 'hdd' }, ...required('In', ['ssd']) }, mismatch],
+    ['bound to it', { nodeName: 'n1' }, 'admitted'],
+    [
+      'bound to another',
+      { nodeName: 'n2' },
+      "NodeName: Predicate NodeName failed: node(s) didn't match the requested node name",
+    ],
+    [
+      'a critical pod is told of what is no shortage',
+      { priority: 2_000_000_000, nodeSelector: { a: 'b' } },
+      mismatch,
+    ],
+  ])('%s', (_, spec, expected) => {
+    expect(verdict(pod({ cpu: '5' }, { priority: 2_000_000_000, ...spec }))).toBe(expected);
+  });
+  it('a label for another operating system', () => {
+    expect(verdict(pod({}, {}, { metadata: { name: 'w', labels: { 'kubernetes.io/os': 'windows' } } }))).toBe(
+      "PodOSSelectorNodeLabelDoesNotMatch: Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+    );
+  });
+});
+
+const untolerated =
+  "TaintToleration: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate";
+describe('taints', () => {
+  it.each<[string, PodSpec['tolerations'], string]>([
+    ['untolerated', [], untolerated],
+    ['tolerated by key', [{ key: 'gone', operator: 'Exists' }], 'admitted'],
+    ['tolerated by value', [{ key: 'gone', value: '' }], 'admitted'],
+    ['another value', [{ key: 'gone', value: 'x' }], untolerated],
+    ['another effect', [{ key: 'gone', operator: 'Exists', effect: 'NoSchedule' }], untolerated],
+    ['everything is tolerated', [{ operator: 'Exists' }], 'admitted'],
+    ['a toleration without key or operator', [{ value: '' }], untolerated],
+  ])('%s', (_, tolerations = [], expected) => {
+    expect(verdict(pod({}, { tolerations }), [], node)).toBe(expected);
+  });
+  it('a static pod need not tolerate any', () => {
+    const annotations = { 'kubernetes.io/config.source': 'file' };
+    expect(verdict(pod({}, {}, { metadata: { name: 's', annotations } }), [], node)).toBe('admitted');
+  });
+});
+
+it('while the node is not known, nothing is ruled out', () => {
+  const handlers = [
+    enoughResources(() => undefined),
+    nodeAffinityHandler('n1', () => undefined),
+    toleratedTaints(() => undefined),
+  ];
+  expect(admit(handlers, pod({ cpu: '99' }, { nodeSelector: { a: 'b' } }), [])).toEqual({ admit: true });
+});

@@ -1,0 +1,152 @@
+/** Refuses pods that the cluster's view of this node rules out: by resources, affinity, name or taints. */
+import {
+  addQuantities,
+  compareQuantities,
+  isCriticalPod,
+  isStaticPod,
+  matchesNodeAffinity,
+  type Node,
+  type Pod,
+  parseQuantity,
+  podRequests,
+  type Quantity,
+  quantityMilliValue,
+  quantityValue,
+  type ResourceList,
+  subtractQuantities,
+  toleratesTaint,
+  zeroQuantity,
+} from '../../kube/index.js';
+import type { Admission, AdmissionHandler } from './admission.js';
+
+const admitted: Admission = { admit: true };
+
+/** Each is asked for the node at every pod; while none is known, nothing speaks against a pod. */
+type NodeNow = () => Node | undefined;
+
+/**
+ * Whether what the other pods leave of the node is enough. A critical pod is never refused for resources: the node has
+ * to run it whatever else is there.
+ */
+export function enoughResources(nodeNow: NodeNow): AdmissionHandler {
+  return {
+    name: 'resources',
+    admit(pod, others) {
+      const allocatable = nodeNow()?.status?.allocatable;
+      if (allocatable === undefined || isCriticalPod(pod)) return admitted;
+      const shortage = firstShortage(podRequests(pod), others, allocatable);
+      return shortage === undefined ? admitted : refusedFor(shortage);
+    },
+  };
+}
+
+/** Whether the pod means this node: its selector and affinity, and the name that it was bound to. */
+export function nodeAffinityHandler(nodeName: string, nodeNow: NodeNow): AdmissionHandler {
+  return {
+    name: 'node affinity',
+    admit(pod) {
+      const node = nodeNow();
+      if (node === undefined) return admitted;
+      if (!matchesNodeAffinity(pod, { name: nodeName, labels: node.metadata.labels ?? {} })) {
+        return predicate('NodeAffinity', "node(s) didn't match Pod's node affinity/selector");
+      }
+      const bound = pod.spec.nodeName ?? '';
+      return bound === '' || bound === nodeName
+        ? admitted
+        : predicate('NodeName', "node(s) didn't match the requested node name");
+    },
+  };
+}
+
+/** Taints that keep pods from being scheduled are the scheduler's; only those that would evict the pod count here. */
+export function toleratedTaints(nodeNow: NodeNow): AdmissionHandler {
+  return {
+    name: 'taints',
+    admit(pod) {
+      if (isStaticPod(pod)) return admitted;
+      const taints = nodeNow()?.spec?.taints ?? [];
+      const untolerated = taints.some(
+        (taint) => taint.effect === 'NoExecute' && !toleratesTaint(pod.spec.tolerations ?? [], taint),
+      );
+      return untolerated
+        ? predicate('TaintToleration', "node(s) had taints that the pod didn't tolerate")
+        : admitted;
+    },
+  };
+}
+
+/** A label that says it is made for another operating system than the node's own label has. */
+export function operatingSystemLabel(nodeNow: NodeNow): AdmissionHandler {
+  return {
+    name: 'operating system label',
+    admit(pod) {
+      const wanted = pod.metadata.labels?.['kubernetes.io/os'];
+      const actual = nodeNow()?.metadata.labels?.['kubernetes.io/os'] ?? 'linux';
+      return wanted === undefined || wanted === actual
+        ? admitted
+        : {
+            admit: false,
+            reason: 'PodOSSelectorNodeLabelDoesNotMatch',
+            message: "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+          };
+    },
+  };
+}
+
+interface Shortage {
+  readonly resource: string;
+  readonly requested: Quantity;
+  readonly used: Quantity;
+  readonly capacity: Quantity;
+}
+
+/** In the order in which they are told: the three that every node has, then the others by name. */
+const firstResources = ['cpu', 'memory', 'ephemeral-storage'];
+
+function firstShortage(
+  requests: ReadonlyMap<string, Quantity>,
+  others: readonly Pod[],
+  allocatable: ResourceList,
+): Shortage | undefined {
+  const wanted = [...requests]
+    .filter(([resource, requested]) => requested.nanos > 0n && isCounted(resource, allocatable))
+    .sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  if (wanted.length === 0) return undefined;
+  const used = new Map<string, Quantity>();
+  for (const other of others) {
+    for (const [resource, amount] of podRequests(other)) {
+      used.set(resource, addQuantities(used.get(resource) ?? zeroQuantity, amount));
+    }
+  }
+  for (const [resource, requested] of wanted) {
+    const capacity = parseQuantity(allocatable[resource] ?? '0');
+    const taken = used.get(resource) ?? zeroQuantity;
+    if (compareQuantities(requested, subtractQuantities(capacity, taken)) > 0) {
+      return { resource, requested, used: taken, capacity };
+    }
+  }
+  return undefined;
+}
+
+/** Resources of the whole cluster are not on any node; who placed the pod has counted them. */
+function isCounted(resource: string, allocatable: ResourceList): boolean {
+  return firstResources.includes(resource) || allocatable[resource] !== undefined;
+}
+
+function rank(resource: string): number {
+  const index = firstResources.indexOf(resource);
+  return index < 0 ? firstResources.length : index;
+}
+
+function refusedFor({ resource, requested, used, capacity }: Shortage): Admission {
+  const told = resource === 'cpu' ? quantityMilliValue : quantityValue;
+  return {
+    admit: false,
+    reason: `OutOf${resource}`,
+    message: `Node didn't have enough resource: ${resource}, requested: ${told(requested)}, used: ${told(used)}, capacity: ${told(capacity)}`,
+  };
+}
+
+function predicate(name: string, message: string): Admission {
+  return { admit: false, reason: name, message: `Predicate ${name} failed: ${message}` };
+}

@@ -1,0 +1,112 @@
+import { afterEach, expect, it } from 'vitest';
+import { TaskGroup, VirtualClock } from '../../async/index.js';
+import { unimplementedCriRuntime } from '../../cri/index.js';
+import { resources, SimulatedKubeApi } from '../../kube-client/index.js';
+import { readContext } from '../settings.js';
+import { createNodeParts, type NodePartsOptions } from './create-node.js';
+
+const started: TaskGroup[] = [];
+afterEach(async () => {
+  for (const tasks of started.splice(0)) await tasks.stop();
+});
+
+async function nodeUnderTest(withApi: boolean, more: Partial<NodePartsOptions> = {}) {
+  const clock = new VirtualClock();
+  const api = new SimulatedKubeApi({ clock });
+  const tasks = new TaskGroup({ onError: (_task, error) => expect.fail(String(error)) });
+  started.push(tasks);
+  const context = await readContext({
+    nodeName: 'n1',
+    runtime: unimplementedCriRuntime(),
+    rootDir: '/',
+    clock,
+    random: () => 0,
+    config: { maxPods: 7, registerWithTaints: [{ key: 'k', effect: 'NoSchedule' }] },
+  });
+  const parts = await createNodeParts(context, {
+    flags: { nodeLabels: { a: 'b' }, nodeIp: '', externalCloud: true },
+    kubeletVersion: 'v1.36.4',
+    network: { read: async () => ({ addresses: [], routed: { 4: [], 6: [] } }), resolve: async () => [] },
+    runtime: { networkError: undefined, handlers: [], errors: () => [], checkOnce: async () => undefined },
+    ...(withApi
+      ? {
+          api: {
+            heartbeat: api,
+            main: api,
+            resetConnections: () => undefined,
+          },
+        }
+      : {}),
+    ...more,
+  });
+  return { clock, api, tasks, parts, context };
+}
+
+it('a node of a cluster is registered, ready and alive', async () => {
+  let readied = 0;
+  const { clock, api, tasks, parts, context } = await nodeUnderTest(true, { onReady: () => void readied++ });
+  parts.start(tasks);
+  await clock.advance(200);
+  const node = await api.get(resources.nodes, { name: 'n1' });
+  expect(node.metadata.labels).toMatchObject({ a: 'b', 'kubernetes.io/hostname': 'n1' });
+  expect(node.spec?.taints?.map(({ key }) => key)).toEqual([
+    'k',
+    'node.cloudprovider.kubernetes.io/uninitialized',
+  ]);
+  expect(node.status?.capacity?.pods).toBe('7');
+  expect(node.status?.nodeInfo).toMatchObject({
+    kubeletVersion: 'v1.36.4',
+    containerRuntimeVersion: 'unknown://Unknown',
+  });
+  expect(node.status?.conditions?.at(-1)).toMatchObject({ type: 'Ready', status: 'True' });
+  expect(readied).toBe(1);
+  const lease = await api.get(resources.leases, { namespace: 'kube-node-lease', name: 'n1' });
+  expect(lease.metadata.ownerReferences?.[0]?.uid).toBe(node.metadata.uid);
+  expect(context.registry.text()).toContain('kubelet_node_startup_registration_duration_seconds');
+});
+
+it('registerNode false leaves the object to others', async () => {
+  const { clock, api, tasks, context } = await nodeUnderTest(false);
+  const parts = await createNodeParts(
+    { ...context, config: { ...context.config, registerNode: false } },
+    {
+      flags: { nodeLabels: {}, nodeIp: '', externalCloud: false },
+      kubeletVersion: 'v1.36.4',
+      runtime: { networkError: undefined, handlers: [], errors: () => [], checkOnce: async () => undefined },
+      api: { heartbeat: api, main: api, resetConnections: () => undefined },
+    },
+  );
+  parts.start(tasks);
+  await clock.advance(1000);
+  expect(api.calls.some(({ verb }) => verb === 'create')).toBe(false);
+  await api.create(resources.nodes, { metadata: { name: 'n1' } });
+  await clock.advance(1000);
+  const lease = await api.get(resources.leases, { namespace: 'kube-node-lease', name: 'n1' });
+  expect(lease.spec?.holderIdentity).toBe('n1');
+});
+
+it('a node without an API is built here', async () => {
+  const { parts } = await nodeUnderTest(false);
+  expect(parts.known).toBeUndefined();
+  expect((await parts.node()).metadata.name).toBe('n1');
+  expect(parts.known?.status?.capacity?.pods).toBe('7');
+});
+
+it('a reservation that the machine does not have is refused', async () => {
+  const { context } = await nodeUnderTest(false);
+  const config = { ...context.config, kubeReserved: { cpu: '1000000' } };
+  const parts = createNodeParts(
+    { ...context, config },
+    {
+      flags: { nodeLabels: {}, nodeIp: '', externalCloud: false },
+      kubeletVersion: 'v1.36.4',
+      runtime: { networkError: undefined, handlers: [], errors: () => [], checkOnce: async () => undefined },
+    },
+  );
+  await expect(parts).rejects.toThrow('invalid Node Allocatable configuration. Resource "cpu"');
+});
+
+it('a bad --node-ip is refused', async () => {
+  const flags = { nodeLabels: {}, nodeIp: '1.1.1.1,2.2.2.2', externalCloud: false };
+  await expect(nodeUnderTest(true, { flags })).rejects.toThrow('bad --node-ip "1.1.1.1,2.2.2.2"');
+});

@@ -1,0 +1,33 @@
+/** Where a kubelet and the cluster that its node is part of meet; without an API server nothing of the cluster is loaded. */
+import type { TaskGroup } from '../../async/index.js';
+import type { Pod } from '../../kube/index.js';
+import type { PodManager } from '../../pods/desired/index.js';
+import type { PodTurns } from '../../pods/events/index.js';
+import type { StatusManager } from '../../pods/status/index.js';
+import type { KubeletContext } from '../settings.js';
+import type { RuntimeCheck } from '../start-up/runtime-check.js';
+
+/** What a member of a cluster has to know of the kubelet's inside. */
+export interface KubeletInside {
+  readonly context: KubeletContext;
+  readonly pods: PodManager;
+  readonly statuses: StatusManager;
+  readonly check: RuntimeCheck;
+  /** Whether containers of the pod may still run, so that its deletion may not be completed yet. */
+  couldHaveRunningContainers(uid: string): boolean;
+  /** What is going on with pods, so that what nobody waits for can wait for them. */
+  readonly turns: PodTurns;
+}
+
+export interface ClusterMember {
+  /** Called before the first event; what writes events is started here. */
+  open(tasks: TaskGroup): void;
+  /** Called when the machine is prepared: the node is registered, and its status, lease and mirrors are kept. */
+  startNode(tasks: TaskGroup): void;
+  /** Called when the runtime is being looked at: what pods need of the cluster is followed, their statuses are written. */
+  startPods(tasks: TaskGroup): void;
+  /** The API showed a mirror of this static pod for the first time, or another one. */
+  mirrorSeen(staticPod: Pod): void;
+}
+
+export type JoinCluster = (inside: KubeletInside) => Promise<ClusterMember>;

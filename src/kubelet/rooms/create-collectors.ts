@@ -1,0 +1,86 @@
+/** Builds what cleans up: dead containers and sandboxes, logs that grow, images that nobody uses. */
+import type { ObservedPodStatus } from '../../cri/index.js';
+import { parseQuantity, quantityValue } from '../../kube/index.js';
+import { GarbageCollector } from '../../runtime-manager/gc/index.js';
+import { ImageCollector, type PullRecords } from '../../runtime-manager/images/index.js';
+import type { ContainerRemover, PodStates, RuntimeManager } from '../../runtime-manager/index.js';
+import { LogRotator } from '../../runtime-manager/logs/index.js';
+import type { KubeletContext } from '../settings.js';
+
+export interface Collectors {
+  readonly garbage: GarbageCollector;
+  readonly images: ImageCollector;
+  readonly rotator: LogRotator;
+}
+
+export function createCollectors(
+  context: KubeletContext,
+  {
+    podStates,
+    remover,
+    runtime,
+    onRemove,
+    pullRecords,
+    allSourcesReady,
+    observed,
+    mountedImages,
+  }: {
+    readonly podStates: PodStates;
+    readonly remover: ContainerRemover;
+    readonly runtime: Pick<RuntimeManager, 'killOrphan' | 'isBusy' | 'podsWait'>;
+    readonly onRemove: (sandboxId: string) => void;
+    readonly pullRecords?: PullRecords | undefined;
+    readonly allSourcesReady: () => boolean;
+    /** What was last seen of a pod. */
+    readonly observed: (podUid: string) => ObservedPodStatus | undefined;
+    /** Images that are mounted as volumes; undefined while nobody knows. */
+    readonly mountedImages: () => ReadonlySet<string> | undefined;
+  },
+): Collectors {
+  const { options, config, cri, clock, timeline, metrics, nodeName, podLogsDir, containerLogsDir } = context;
+  const { minAgeMs = 0, maxPerContainer = 1, maxTotal = -1 } = options.deadContainers ?? {};
+  return {
+    garbage: new GarbageCollector({
+      cri,
+      clock,
+      timeline,
+      nodeName,
+      policy: { minAgeMs, maxPerContainer, maxTotal },
+      podStates,
+      remover,
+      kill: (container) => runtime.killOrphan(container),
+      allSourcesReady,
+      isBusy: () => runtime.isBusy,
+      podsWait: () => runtime.podsWait,
+      onRemove,
+      podLogsDir,
+      containerLogsDir,
+    }),
+    images: new ImageCollector({
+      cri,
+      clock,
+      timeline,
+      nodeName,
+      policy: {
+        highThresholdPercent: config.imageGCHighThresholdPercent,
+        lowThresholdPercent: config.imageGCLowThresholdPercent,
+        minAgeMs: config.imageMinimumGCAge,
+        maxAgeMs: config.imageMaximumGCAge,
+      },
+      mountedImages,
+      onRemoved: (reason) => metrics.imagesCollected.inc({ reason }),
+      ...(pullRecords === undefined ? {} : { onFreed: (sinceMs, kept) => pullRecords.prune(sinceMs, kept) }),
+    }),
+    rotator: new LogRotator({
+      cri,
+      clock,
+      timeline,
+      maxSizeBytes: Number(quantityValue(parseQuantity(config.containerLogMaxSize))),
+      maxFiles: config.containerLogMaxFiles,
+      workers: config.containerLogMaxWorkers,
+      periodMs: config.containerLogMonitorInterval,
+      knownPath: (podUid, containerId) =>
+        observed(podUid)?.containers.find(({ id }) => id === containerId)?.logPath || undefined,
+    }),
+  };
+}

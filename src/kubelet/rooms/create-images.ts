@@ -1,0 +1,109 @@
+/** Builds what pulls images: the credentials to pull with, and the memory of who showed them. */
+import { errorText } from '../../async/index.js';
+import {
+  type CredentialPlugin,
+  ImageKeyring,
+  ImageManager,
+  loadCredentialPlugins,
+  NodeCredentials,
+  PullQueue,
+  PullRate,
+  PullRecords,
+  type VerificationPolicy,
+} from '../../runtime-manager/images/index.js';
+import type { Keyring } from '../../runtime-manager/index.js';
+import { imageObserver, pullRecordsObserver } from '../metrics/observers.js';
+import type { KubeletContext } from '../settings.js';
+
+export interface ImageParts {
+  readonly manager: ImageManager;
+  /** Absent where every pod may use every image. */
+  readonly records: PullRecords | undefined;
+  /** Fails when the credential plugins cannot be used as they are configured. */
+  start(): Promise<void>;
+}
+
+export function createImageParts(context: KubeletContext): ImageParts {
+  const {
+    options,
+    config,
+    gates,
+    cri,
+    clock,
+    timeline,
+    metrics,
+    rootDir,
+    registry,
+    podDirectories,
+    durable,
+  } = context;
+  const verifies = gates.enabled('KubeletEnsureSecretPulledImages');
+  let plugins: readonly CredentialPlugin[] = [];
+  const own =
+    podDirectories && options.keyring === undefined
+      ? new ImageKeyring({
+          timeline,
+          objects: options.objects,
+          node: new NodeCredentials({ clock, timeline, rootDir }),
+          plugins: () => plugins,
+        })
+      : undefined;
+  const keyring: Keyring | undefined = options.keyring ?? own;
+  // Records are files, and without files of its own a node has no say over what is on its machine.
+  const records =
+    own === undefined || !verifies
+      ? undefined
+      : new PullRecords({
+          rootDir,
+          store: durable,
+          clock,
+          timeline,
+          policy: verificationPolicy(config.imagePullCredentialsVerificationPolicy),
+          allowlist: config.preloadedImagesVerificationAllowlist,
+          podSecrets: (pod, image) => own.podSecrets(pod, image),
+          observer: pullRecordsObserver(registry),
+        });
+  const manager = new ImageManager({
+    cri,
+    clock,
+    timeline,
+    queue: new PullQueue({
+      maxParallelPulls: config.serializeImagePulls ? 1 : config.maxParallelImagePulls,
+      rate: new PullRate({ clock, qps: config.registryPullQPS, burst: config.registryBurst }),
+    }),
+    observer: imageObserver(metrics),
+    announcesAccess: verifies,
+    ...(keyring === undefined ? {} : { keyring }),
+    ...(records === undefined ? {} : { access: records, recorder: records }),
+  });
+  return {
+    manager,
+    records,
+    async start() {
+      if (own !== undefined) plugins = await loadPlugins(context);
+      await records?.start(cri);
+    },
+  };
+}
+
+async function loadPlugins({
+  options: { credentialProviders },
+  clock,
+  timeline,
+  registry,
+}: KubeletContext): Promise<readonly CredentialPlugin[]> {
+  if (credentialProviders === undefined) return [];
+  try {
+    return await loadCredentialPlugins({ ...credentialProviders, clock, timeline, registry });
+  } catch (cause) {
+    throw new Error(
+      `credential provider plugins of ${credentialProviders.configPath} cannot be used: ${errorText(cause)}`,
+      { cause },
+    );
+  }
+}
+
+/** An unset policy is that of a gate that is off, which nobody asks then. */
+function verificationPolicy(policy: VerificationPolicy | ''): VerificationPolicy {
+  return policy === '' ? 'NeverVerifyPreloadedImages' : policy;
+}

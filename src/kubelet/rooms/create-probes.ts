@@ -1,0 +1,94 @@
+/** Builds the probes of a kubelet and what others see of them: statuses, plans and the sync loop. */
+import type { Channel, Selectable } from '../../async/index.js';
+import type { PodStatus } from '../../kube/index.js';
+import { Registry } from '../../metrics/index.js';
+import type { ProbeView } from '../../pods/index.js';
+import { ProbeManager, Prober, type ProbeUpdate, probeMetrics, systemNetwork } from '../../probes/index.js';
+import { expand } from '../../runtime-manager/config/index.js';
+import type { ProbeVerdicts } from '../../runtime-manager/index.js';
+import type { PodProbes } from '../ports.js';
+import type { KubeletContext } from '../settings.js';
+
+export interface ProbePorts {
+  readonly statuses: {
+    get(podUid: string): PodStatus | undefined;
+    setContainerReadiness(podUid: string, containerId: string, isReady: boolean): unknown;
+    setContainerStarted(podUid: string, containerId: string, isStarted: boolean): unknown;
+  };
+  /** Makes the pod's worker look at it again. */
+  readonly sync: (podUid: string) => void;
+}
+
+export interface ProbeParts {
+  readonly workers: PodProbes;
+  /** How probes make containers started and ready. */
+  readonly view: ProbeView;
+  /** How probes end containers. */
+  readonly verdicts: ProbeVerdicts;
+  /** The news for the sync loop. */
+  readonly news: readonly { readonly channel: Selectable; readonly take: () => void }[];
+  metricsText(): string;
+  keepOnly(podUids: ReadonlySet<string>): void;
+  stop(): Promise<void>;
+}
+
+export function createProbes(context: KubeletContext, { statuses, sync }: ProbePorts): ProbeParts {
+  const { options, clock, timeline, cri, random, gates } = context;
+  const network = options.probeNetwork ?? systemNetwork;
+  const prober = new Prober({ clock, timeline, cri, network, expand });
+  // Served apart from the other metrics, as there are some for each probe.
+  const registry = new Registry();
+  const keepsStatusOverRestart = !gates.enabled('ChangeContainerStatusOnKubeletRestart');
+  const manager = new ProbeManager({
+    clock,
+    timeline,
+    random,
+    statusOf: (podUid) => statuses.get(podUid),
+    probe: (run, signal) => prober.run(run, signal),
+    count: probeMetrics(registry),
+    keepsStatusOverRestart,
+  });
+  const { startup, readiness, liveness } = manager.results;
+  return {
+    workers: manager,
+    view: {
+      startupResult: (id) => startup.get(id),
+      readinessResult: (id) => readiness.get(id),
+      livenessResult: (id) => liveness.get(id),
+      hasStartupWorker: (podUid, container) => manager.has('startup', podUid, container),
+      hasReadinessWorker: (podUid, container) => manager.has('readiness', podUid, container),
+      triggerReadiness: (podUid, container) => manager.trigger('readiness', podUid, container),
+      ...(keepsStatusOverRestart ? { startedAtMs: manager.startedAtMs } : {}),
+    },
+    verdicts: { liveness: (id) => liveness.get(id), startup: (id) => startup.get(id) },
+    news: [
+      news(liveness.updates, ({ podUid, result }) => {
+        if (result === 'failure') sync(podUid);
+      }),
+      news(readiness.updates, ({ podUid, containerId, result }) => {
+        statuses.setContainerReadiness(podUid, containerId, result === 'success');
+        sync(podUid);
+      }),
+      news(startup.updates, ({ podUid, containerId, result }) => {
+        statuses.setContainerStarted(podUid, containerId, result === 'success');
+        sync(podUid);
+      }),
+    ],
+    metricsText: () => registry.text(),
+    keepOnly: (podUids) => manager.keepOnly(podUids),
+    stop: () => manager.stop(),
+  };
+}
+
+function news(
+  channel: Channel<ProbeUpdate>,
+  handle: (update: ProbeUpdate) => void,
+): ProbeParts['news'][number] {
+  return {
+    channel,
+    take() {
+      const received = channel.tryReceive();
+      if (received !== undefined && !received.done) handle(received.value);
+    },
+  };
+}

@@ -1,0 +1,45 @@
+/** Builds the sources of pods that the configuration and the options name. */
+import {
+  FileSource,
+  HttpSource,
+  type PodSource,
+  type SourceContext,
+  type SourceName,
+} from '../../pods/index.js';
+import type { KubeletContext } from '../settings.js';
+
+export function sourceNames({ config, options }: KubeletContext): SourceName[] {
+  return [
+    ...(config.staticPodPath === '' ? [] : ['file' as const]),
+    ...(config.staticPodURL === '' ? [] : ['http' as const]),
+    ...(options.sources ?? []).map(({ name }) => name),
+  ];
+}
+
+export function createSources(
+  { config, options, clock, timeline, nodeName, gates }: KubeletContext,
+  deliver: SourceContext['deliver'],
+): PodSource[] {
+  const context: SourceContext = {
+    clock,
+    timeline,
+    pods: {
+      nodeName,
+      // Without an API, objects that the node was given are all that such a reference can mean.
+      refuseApiReferences:
+        gates.enabled('PreventStaticPodAPIReferences') &&
+        (options.objects === undefined || options.join !== undefined),
+    },
+    deliver,
+  };
+  const sources: PodSource[] = (options.sources ?? []).map(({ create }) => create(context));
+  if (config.staticPodPath !== '') {
+    const { staticPodPath: path, fileCheckFrequency: checkPeriodMs } = config;
+    sources.push(new FileSource({ ...context, path, checkPeriodMs }));
+  }
+  if (config.staticPodURL !== '') {
+    const { staticPodURL: url, staticPodURLHeader: headers, httpCheckFrequency: checkPeriodMs } = config;
+    sources.push(new HttpSource({ ...context, url, headers, checkPeriodMs }));
+  }
+  return sources;
+}

@@ -1,0 +1,213 @@
+/** Housekeeping: makes the world agree with the configured pods, one full pass every two seconds. */
+import { errorText } from '../../async/index.js';
+import type { ObservedPod } from '../../cri/index.js';
+import { isStaticPod, isTerminalPhase, type Pod, type PodStatus } from '../../kube/index.js';
+import type { PodManager } from '../../pods/desired/index.js';
+import type { KnownWorker, PodWorkers } from '../../pods/workers/index.js';
+import type { Timeline } from '../../timeline/index.js';
+import { filterActive } from '../admission/active-pods.js';
+import type { PodCgroups } from '../ports.js';
+
+export interface HousekeepingOptions {
+  readonly timeline: Timeline;
+  readonly pods: PodManager;
+  readonly workers: PodWorkers;
+  readonly statuses: {
+    get(uid: string): PodStatus | undefined;
+    removeOrphaned(known: ReadonlySet<string>): void;
+  };
+  /** The pods that the last observation showed; cheap. */
+  readonly observedPods: () => readonly ObservedPod[];
+  /** Asks the runtime which pods run right now. */
+  readonly listRunningPods: () => Promise<readonly ObservedPod[]>;
+  readonly cleanPodDirectories: (known: ReadonlySet<string>) => Promise<void>;
+  readonly collectBackoff: () => void;
+  readonly observer: HousekeepingObserver;
+  readonly cgroups?: PodCgroups;
+  /** Deletes mirrors that have no static pod any more; the API may take its time, so nobody waits for it. */
+  readonly deleteMirrorsSoon?: (fullNames: readonly string[]) => void;
+  readonly podVolumesExist: (uid: string) => boolean;
+  /** Stops the probes of pods that cannot be running. */
+  readonly keepProbesOf?: (uids: ReadonlySet<string>) => void;
+  /** Told which pods the node has: those that are configured and those that are still being stopped. */
+  readonly forgetOthers?: (present: ReadonlySet<string>) => void;
+}
+
+/** Told of the counts of each pass. */
+export interface HousekeepingObserver {
+  pods(counts: {
+    readonly desired: StaticCount;
+    readonly active: StaticCount;
+    readonly mirrors: number;
+    readonly workers: readonly KnownWorker[];
+  }): void;
+  restarted(isStatic: boolean): void;
+  orphanedRuntimePod(): void;
+}
+
+export interface StaticCount {
+  readonly regular: number;
+  readonly isStatic: number;
+}
+
+export class Housekeeping {
+  readonly #options: HousekeepingOptions;
+
+  constructor(options: HousekeepingOptions) {
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    const { pods, workers, statuses, observer, timeline } = this.#options;
+    const cgroupPods = await this.#listCgroups();
+
+    const all = pods.list();
+    const mirrorPods = pods.mirrors();
+    const orphanedMirrors = pods.orphanedMirrors();
+    const uids = new Set(all.map((pod) => pod.metadata.uid ?? ''));
+    const known = workers.syncKnown(uids);
+    const possiblyRunning = new Set(
+      [...known].filter(([, worker]) => worker.state !== 'terminated').map(([uid]) => uid),
+    );
+    const running = await this.#runningPods(known);
+
+    this.#options.keepProbesOf?.(possiblyRunning);
+    // A pod that is still being stopped keeps its status until its worker is done with it.
+    statuses.removeOrphaned(
+      new Set([...uids, ...known.keys(), ...mirrorPods.map((mirror) => mirror.metadata.uid ?? '')]),
+    );
+    try {
+      await this.#options.cleanPodDirectories(new Set([...uids, ...running.map((pod) => pod.uid)]));
+    } catch (error) {
+      timeline.record({
+        kind: 'problem',
+        what: 'directories.clean',
+        message: 'cleaning up pod directories failed',
+        error,
+      });
+    }
+    this.#options.deleteMirrorsSoon?.(
+      orphanedMirrors.filter((fullName) => !workers.isStaticPodTerminating(fullName)),
+    );
+
+    const active = filterActive(all, { workers, statuses });
+    this.#restart(active, known);
+    this.#finishRejected(all, known, running);
+    this.#killOrphans(running, known);
+    observer.pods({
+      desired: countStatic(all),
+      active: countStatic(active),
+      mirrors: mirrorPods.length,
+      workers: [...known.values()],
+    });
+    await this.#cleanCgroups(cgroupPods, possiblyRunning);
+    this.#options.collectBackoff();
+    this.#options.forgetOthers?.(new Set([...uids, ...known.keys()]));
+  }
+
+  async #listCgroups(): Promise<readonly string[]> {
+    try {
+      return (await this.#options.cgroups?.list()) ?? [];
+    } catch (error) {
+      const text = errorText(error);
+      throw new Error(`failed to get list of pods that still exist on cgroup mounts: ${text}`, {
+        cause: error,
+      });
+    }
+  }
+
+  /**
+   * The pods that run. The last observation will do as long as every pod in it has a worker; only when one
+   * seems to be an orphan the runtime itself is asked, so that nothing is killed for being gone already.
+   */
+  async #runningPods(known: ReadonlyMap<string, KnownWorker>): Promise<readonly ObservedPod[]> {
+    const observed = this.#options.observedPods().filter(isRunning);
+    if (observed.every((pod) => known.has(pod.uid))) return observed;
+    return this.#options.listRunningPods();
+  }
+
+  /** Active pods without a worker: those whose UID was used again while the former pod was being torn down. */
+  #restart(active: readonly Pod[], known: Map<string, KnownWorker>): void {
+    const { workers, pods, observer } = this.#options;
+    for (const pod of active) {
+      const uid = pod.metadata.uid ?? '';
+      if (known.has(uid)) continue;
+      const mirror = pods.mirrorOf(pod);
+      workers.update({ type: 'create', pod, ...(mirror === undefined ? {} : { mirror }) });
+      known.set(uid, { state: 'sync', orphan: false, hasConfig: true, isStatic: isStaticPod(pod) });
+      observer.restarted(isStaticPod(pod));
+    }
+  }
+
+  /** Deleted pods that never had a worker, such as refused ones, still have their deletion to be completed. */
+  #finishRejected(
+    all: readonly Pod[],
+    known: ReadonlyMap<string, KnownWorker>,
+    running: readonly ObservedPod[],
+  ): void {
+    for (const pod of all) {
+      const uid = pod.metadata.uid ?? '';
+      if (
+        pod.metadata.deletionTimestamp === undefined ||
+        !isTerminalPhase(pod.status?.phase) ||
+        known.has(uid)
+      )
+        continue;
+      if (running.some((one) => one.uid === uid)) continue;
+      this.#options.workers.update({ type: 'kill', pod });
+    }
+  }
+
+  #killOrphans(running: readonly ObservedPod[], known: Map<string, KnownWorker>): void {
+    for (const pod of running) {
+      if (known.has(pod.uid)) continue;
+      this.#options.timeline.record({
+        kind: 'decision',
+        what: 'pod.orphan',
+        message: 'a pod that is not configured runs; it is stopped',
+        because: 'no source has it',
+        pod: { uid: pod.uid, name: pod.name, namespace: pod.namespace },
+      });
+      this.#options.workers.update({
+        type: 'killRuntimePod',
+        runtimePod: pod,
+        kill: { graceOverrideSeconds: 1 },
+      });
+      known.set(pod.uid, { state: 'terminating', orphan: true, hasConfig: false, isStatic: false });
+      this.#options.observer.orphanedRuntimePod();
+    }
+  }
+
+  async #cleanCgroups(cgroupPods: readonly string[], possiblyRunning: ReadonlySet<string>): Promise<void> {
+    const { cgroups, podVolumesExist } = this.#options;
+    if (cgroups === undefined) return;
+    for (const uid of cgroupPods) {
+      if (possiblyRunning.has(uid)) continue;
+      if (podVolumesExist(uid)) await cgroups.minimizeCpu(uid);
+      else cgroups.destroyLater(uid);
+    }
+  }
+}
+
+/** What can wait while pods wait for their turn, by twenty seconds of passes. */
+export function passesToWait(podsWait: () => boolean): () => boolean {
+  const limit = 10;
+  let waited = 0;
+  return () => {
+    waited = podsWait() && waited < limit ? waited + 1 : 0;
+    return waited > 0;
+  };
+}
+
+/** Whether the runtime shows anything of the pod that runs. */
+export function isRunning(pod: ObservedPod): boolean {
+  return (
+    pod.sandboxes.some((sandbox) => sandbox.state === 'running') ||
+    pod.containers.some((container) => container.state === 'running')
+  );
+}
+
+function countStatic(pods: readonly Pod[]): StaticCount {
+  const isStatic = pods.filter(isStaticPod).length;
+  return { regular: pods.length - isStatic, isStatic };
+}

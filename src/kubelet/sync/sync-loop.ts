@@ -1,0 +1,199 @@
+/** The sync loop: takes one ready event at a time and hands it on; workers do the slow work. */
+import {
+  Channel,
+  type Clock,
+  isCancelled,
+  type Selectable,
+  select,
+  sleep,
+  TaskGroup,
+} from '../../async/index.js';
+import type { ConfigUpdate, PodConfig } from '../../pods/desired/index.js';
+import type { PodLifecycleEvent } from '../../runtime-manager/pleg/index.js';
+import type { Timeline } from '../../timeline/index.js';
+import { joinErrors, syncLoopHealth } from '../start-up/runtime-state.js';
+
+export const syncTickMs = 1_000;
+export const housekeepingTickMs = 2_000;
+const slowHousekeepingMs = 1_000;
+const gateInitialMs = 100;
+const gateMaxMs = 5_000;
+
+export interface SyncLoopOptions {
+  readonly clock: Clock;
+  readonly timeline: Timeline;
+  readonly config: Pick<PodConfig, 'updates' | 'allSourcesReady' | 'missingSources' | 'markHandled'>;
+  readonly plegEvents: Channel<PodLifecycleEvent>;
+  /** Rung when a pod in the work queue is due. */
+  readonly due: Channel<void>;
+  readonly resyncMs: number;
+  /** Why nothing may be synced now; empty when the loop may run. */
+  readonly blockers: () => readonly string[];
+  readonly onConfig: (update: ConfigUpdate) => void;
+  /** All that is known by now, so that a pod of which several things are told is synced once. */
+  readonly onPleg: (events: readonly PodLifecycleEvent[]) => void;
+  readonly onSyncTick: () => void;
+  readonly onHousekeeping: (signal: AbortSignal) => Promise<void>;
+  /** Further events, such as probe results; each handler takes one from its channel. */
+  readonly more?: readonly { readonly channel: Selectable; readonly take: () => void }[];
+  readonly random?: () => number;
+}
+
+export class SyncLoop {
+  readonly #options: SyncLoopOptions;
+  readonly #syncTick = new Channel<void>(1);
+  readonly #housekeepingTick = new Channel<void>(1);
+  #lastMs: number | undefined;
+  #blockedBy = '';
+  #missingSources = '';
+
+  constructor(options: SyncLoopOptions) {
+    this.#options = options;
+  }
+
+  /** The text of what is wrong with the loop, or undefined. */
+  health(): string | undefined {
+    return syncLoopHealth(this.#lastMs, this.#options.clock.monotonic(), this.#options.resyncMs);
+  }
+
+  /** Runs until stopped or the configuration ends. */
+  async run(signal: AbortSignal): Promise<void> {
+    const ticks = new TaskGroup({ signal, onError: (task, error) => this.#problem(`${task} failed`, error) });
+    ticks.start('sync tick', (stop) => this.#tick(this.#syncTick, syncTickMs, stop));
+    ticks.start('housekeeping tick', (stop) => this.#tick(this.#housekeepingTick, housekeepingTickMs, stop));
+    try {
+      for (;;) {
+        await this.#passGate(signal);
+        this.#lastMs = this.#options.clock.monotonic();
+        if (!(await this.#iterate(signal))) return;
+        this.#lastMs = this.#options.clock.monotonic();
+      }
+    } finally {
+      await ticks.stop();
+    }
+  }
+
+  async #tick(channel: Channel<void>, periodMs: number, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await sleep(this.#options.clock, periodMs, signal);
+      channel.trySend();
+    }
+  }
+
+  /** Waits while the runtime is not ready; what runs already goes on. */
+  async #passGate(signal: AbortSignal): Promise<void> {
+    let delayMs = gateInitialMs;
+    for (;;) {
+      const blockers = this.#options.blockers();
+      const text = blockers.length === 0 ? '' : joinErrors(blockers);
+      if (text !== this.#blockedBy) {
+        this.#blockedBy = text;
+        this.#options.timeline.record(
+          text === ''
+            ? { kind: 'notice', what: 'loop.gate', message: 'Pods are synchronized' }
+            : {
+                kind: 'notice',
+                what: 'loop.gate',
+                message: 'Skipping pod synchronization',
+                because: text,
+                level: 'warn',
+              },
+        );
+      }
+      if (text === '') return;
+      await sleep(this.#options.clock, delayMs, signal);
+      delayMs = Math.min(delayMs * 2, gateMaxMs);
+    }
+  }
+
+  /** Handles one event; false when there will be no more. */
+  async #iterate(signal: AbortSignal): Promise<boolean> {
+    const { config, plegEvents, due, more = [] } = this.#options;
+    const channels: Selectable[] = [
+      config.updates,
+      plegEvents,
+      due,
+      this.#syncTick,
+      this.#housekeepingTick,
+      ...more.map(({ channel }) => channel),
+    ];
+    const chosen = await select(channels, signal, this.#options.random);
+    switch (chosen) {
+      case 0: {
+        const received = config.updates.tryReceive();
+        if (received?.done === true) return false;
+        if (received === undefined) return true;
+        this.#options.onConfig(received.value);
+        config.markHandled(received.value.source);
+        return true;
+      }
+      case 1: {
+        const events: PodLifecycleEvent[] = [];
+        for (
+          let received = plegEvents.tryReceive();
+          received !== undefined && !received.done;
+          received = plegEvents.tryReceive()
+        ) {
+          events.push(received.value);
+        }
+        if (events.length > 0) this.#options.onPleg(events);
+        return true;
+      }
+      case 2:
+      case 3:
+        (chosen === 2 ? due : this.#syncTick).tryReceive();
+        this.#options.onSyncTick();
+        return true;
+      case 4:
+        this.#housekeepingTick.tryReceive();
+        await this.#housekeep(signal);
+        return true;
+      default:
+        more[chosen - 5]?.take();
+        return true;
+    }
+  }
+
+  async #housekeep(signal: AbortSignal): Promise<void> {
+    const { clock, config, onHousekeeping } = this.#options;
+    if (!config.allSourcesReady) {
+      this.#tellMissingSources();
+      return;
+    }
+    const startMs = clock.monotonic();
+    try {
+      await onHousekeeping(signal);
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      this.#problem('housekeeping failed, will be tried again', error);
+    }
+    const durationMs = clock.monotonic() - startMs;
+    if (durationMs > slowHousekeepingMs) {
+      this.#options.timeline.record({
+        kind: 'notice',
+        what: 'housekeeping.slow',
+        message: 'Housekeeping took longer than expected',
+        level: 'warn',
+        durationMs,
+      });
+    }
+  }
+
+  /** Until every source has spoken nothing is cleaned up; whoever wonders why is told once per set of sources. */
+  #tellMissingSources(): void {
+    const missing = this.#options.config.missingSources.join(', ');
+    if (missing === this.#missingSources) return;
+    this.#missingSources = missing;
+    this.#options.timeline.record({
+      kind: 'notice',
+      what: 'housekeeping.wait',
+      message: `pods that are no longer configured are not stopped yet`,
+      because: `these sources have not delivered any pods: ${missing}`,
+      level: 'warn',
+    });
+  }
+
+  #problem(message: string, error: unknown): void {
+    this.#options.timeline.record({ kind: 'problem', what: 'loop', message, error });
+  }
+}
