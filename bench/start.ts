@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Gate } from '../src/async/index.js';
 import { ContainerState, type CriClient } from '../src/cri/index.js';
-import { startsAtOnce as startsOf } from '../src/kubelet/rooms/create-runtime-manager.js';
+import { defaultStartsAtOnce } from '../src/kubelet/settings.js';
 import { Agent, buildAgent, syncsPods } from './agent.js';
 import { freePort, onContainerd, type StartContext } from './ground.js';
 import { atMost, type Bench, type BenchContext, type Measure, median, medianOf } from './measure.js';
@@ -16,7 +16,7 @@ const maxRounds = 7;
 /** No further round is begun after this time, so that a slow machine does not take for ever. */
 const roundsBudgetMs = 110_000;
 /** As many bare pods at a time as the agent starts by default on this machine. */
-const startsAtOnce = startsOf({});
+const startsAtOnce = defaultStartsAtOnce();
 /** What an agent does after its own start should be over before it is measured. */
 const settleMs = 1_500;
 

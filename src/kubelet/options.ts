@@ -16,7 +16,20 @@ import type { AdmissionHandler } from './admission/admission.js';
 import type { JoinCluster } from './cluster/membership.js';
 import type { KubeletMetrics } from './metrics/metrics.js';
 import type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './ports.js';
-import type { KubeletModules } from './start-up/managers.js';
+import type { KubeletManagers } from './start-up/managers.js';
+
+/** A source of pods beside those that the configuration names. */
+export interface AddedSource {
+  readonly name: SourceName;
+  readonly create: (context: SourceContext) => PodSource;
+}
+
+/** How many dead containers are kept, and for how long. A negative number is no limit. */
+export interface DeadContainerPolicy {
+  readonly minAgeMs: number;
+  readonly maxPerContainer: number;
+  readonly maxTotal: number;
+}
 
 export interface KubeletOptions {
   readonly nodeName: string;
@@ -25,73 +38,154 @@ export interface KubeletOptions {
    * checks every answer and counts the calls.
    */
   readonly runtime: CriRuntime;
-  /** Where the agent keeps what belongs to pods. */
+  /** Where the kubelet keeps what belongs to pods. */
   readonly rootDir: string;
-  /** Defaults as of an agent that is given no configuration file. */
+  /**
+   * The configuration; fields that are left out have the value of a kubelet without a configuration file.
+   * @default {}
+   */
   readonly config?: Partial<KubeletConfiguration>;
+  /** @default every gate as Kubernetes has it by default */
   readonly gates?: FeatureGates;
+  /** @default the clock of this machine */
   readonly clock?: Clock;
+  /** @default a timeline of its own, which nobody reads */
   readonly timeline?: Timeline;
+  /** @default a registry of its own */
   readonly registry?: Registry;
-  /** Metrics that were made from `registry` before, to count calls of the runtime from the first. */
+  /**
+   * Metrics that were made from `registry` before, to count calls of the runtime from the first.
+   * @default metrics made from `registry`
+   */
   readonly metrics?: KubeletMetrics;
-  /** Addresses that the node was configured with, primary first; they decide the order of address families. */
+  /**
+   * Addresses that the node was configured with, primary first; they decide the order of address families.
+   * @default none
+   */
   readonly nodeIps?: readonly string[];
-  /** Addresses that pods see as their host's. `nodeIps` by default. */
+  /**
+   * Addresses that pods see as their host's.
+   * @default nodeIps
+   */
   readonly hostIps?: readonly string[];
-  /** What the machine is; read from it by default. */
+  /**
+   * What the machine is.
+   * @default read from this machine
+   */
   readonly host?: HostFacts;
-  /** Streams of runtime events to try in order, made from the runtime as the kubelet calls it. The CRI's own by default. */
+  /**
+   * Streams of runtime events to try in order, made from the runtime as the kubelet calls it.
+   * @default the CRI's own
+   */
   readonly eventSources?: readonly ((cri: CriRuntime) => EventSource)[];
-  /** Sources beside those that the configuration names. */
-  readonly sources?: readonly {
-    readonly name: SourceName;
-    readonly create: (context: SourceContext) => PodSource;
-  }[];
-  /** How many sandboxes and containers are started at a time; fits the machine by default. */
+  /**
+   * Sources beside those that the configuration names.
+   * @default none
+   */
+  readonly sources?: readonly AddedSource[];
+  /**
+   * How many sandboxes and containers are started at a time.
+   * @default the number of cores and two
+   */
   readonly startsAtOnce?: number;
-  readonly deadContainers?: {
-    readonly minAgeMs: number;
-    readonly maxPerContainer: number;
-    readonly maxTotal: number;
-  };
-  /** The flat folder of links to container logs; none by default. */
+  /** @default the last dead run of each container, of any age, without a limit for the node */
+  readonly deadContainers?: DeadContainerPolicy;
+  /**
+   * The flat folder of links to container logs.
+   * @default none
+   */
   readonly containerLogsDir?: string;
+  /** @default the checks of a node: sysctls, operating system, resources, affinity, ports, taints, AppArmor */
   readonly admission?: readonly AdmissionHandler[];
-  /** What does the volumes of pods; the plugins that ship inside by default, none on a node without pod folders. */
+  /**
+   * What does the volumes of pods.
+   * @default the plugins that ship inside; none on a node without pod folders
+   */
   readonly volumes?: PodVolumes;
-  /** The files and mounts of the machine; those of the Linux machine that this runs on by default. */
+  /**
+   * The files and mounts of the machine.
+   * @default those of this machine, which must run Linux
+   */
   readonly machine?: Host;
-  /** Where ConfigMaps and Secrets come from; without it no pod can use any. */
+  /**
+   * Where ConfigMaps and Secrets come from.
+   * @default none: no pod can use any
+   */
   readonly objects?: PodObjects;
-  /** Where PersistentVolumeClaims and their volumes come from; without it no pod can use any. */
+  /**
+   * Where PersistentVolumeClaims and their volumes come from.
+   * @default none: no pod can use any
+   */
   readonly claims?: ClaimStore;
-  /** Where service account tokens for projected volumes come from; without it volumes that want one are refused. */
+  /**
+   * Where service account tokens for projected volumes come from.
+   * @default none: volumes that want one are refused
+   */
   readonly tokens?: ServiceAccountTokens;
-  /** Where bundles of trusted certificates come from; used while the gate ClusterTrustBundleProjection is on. */
+  /**
+   * Where bundles of trusted certificates come from; used while the gate ClusterTrustBundleProjection is on.
+   * @default none
+   */
   readonly trustBundles?: TrustBundles;
-  /** Where runtime classes come from; without it every pod gets the runtime's default handler. */
+  /**
+   * Where runtime classes come from.
+   * @default none: every pod gets the runtime's default handler
+   */
   readonly runtimeClasses?: RuntimeClassSource;
-  /** Builds what the runtime is told of pods; with files on this machine by default. */
+  /**
+   * Builds what the runtime is told of pods.
+   * @default configs with files on this machine
+   */
   readonly podConfigs?: PodConfigs | ((volumes: PodVolumes) => PodConfigs);
-  /** Whether pods get folders below `rootDir` and for their logs; a virtual node needs none. Default: yes. */
+  /**
+   * Whether pods get folders below `rootDir` and for their logs; a virtual node needs none.
+   * @default true
+   */
   readonly podDirectories?: boolean;
+  /** @default hooks that run commands by the CRI and requests by the machine's network */
   readonly hooks?: LifecycleHooks;
-  /** What probes go through to reach containers; the machine's own network by default. */
+  /**
+   * What probes go through to reach containers.
+   * @default the machine's own network
+   */
   readonly probeNetwork?: ProbeNetwork;
+  /**
+   * The cgroups that pods live in.
+   * @default none: the runtime decides
+   */
   readonly cgroups?: PodCgroups;
+  /** @default none: static pods have no stand-ins in an API */
   readonly mirrors?: MirrorPods;
-  /** The credentials of pulls; by default those of pull secrets, of docker's files on this machine and of plugins. */
+  /**
+   * The credentials of pulls.
+   * @default those of pull secrets, of docker's files on this machine and of plugins
+   */
   readonly keyring?: Keyring;
-  /** Plugins that are asked for the credentials of images. */
+  /**
+   * Plugins that are asked for the credentials of images.
+   * @default none
+   */
   readonly credentialProviders?: { readonly configPath: string; readonly binDir: string };
-  /** The Services that containers find in their environment; without it there are none. */
+  /**
+   * The Services that containers find in their environment.
+   * @default none
+   */
   readonly services?: ServiceSource;
-  /** This node as its cluster knows it; undefined while it is not known, and on a node without one. */
+  /**
+   * This node as its cluster knows it; undefined while it is not known.
+   * @default a node that is never known
+   */
   readonly node?: () => Node | undefined;
-  /** Parts that are not in every build. */
-  readonly modules?: KubeletModules;
-  /** Makes the node part of a cluster; `createClusterKubelet` has it. */
+  /**
+   * Managers that not every kubelet has.
+   * @default none
+   */
+  readonly managers?: KubeletManagers;
+  /**
+   * Makes the node part of a cluster; `createClusterKubelet` gives it.
+   * @default none: the node stands alone
+   */
   readonly join?: JoinCluster;
+  /** @default Math.random */
   readonly random?: () => number;
 }

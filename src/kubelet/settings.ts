@@ -1,4 +1,5 @@
-/** What every part of one kubelet is built from: its options, with all defaults filled in. */
+/** The settings of one kubelet: its options with every default filled in, and what is opened from them. */
+import { availableParallelism } from 'node:os';
 import { type Clock, systemClock } from '../async/index.js';
 import {
   baselineConfiguration,
@@ -8,17 +9,22 @@ import {
 } from '../config/index.js';
 import { abortableCri, type CriRuntime, checkedCri } from '../cri/index.js';
 import { type DurableFiles, type Host, linuxHost } from '../host/index.js';
+import type { Node } from '../kube/index.js';
 import { Registry } from '../metrics/index.js';
+import { type ProbeNetwork, systemNetwork } from '../probes/index.js';
 import { type HostFacts, readHostFacts } from '../runtime-manager/config/index.js';
+import { criEvents, type EventSource } from '../runtime-manager/pleg/index.js';
 import { Timeline } from '../timeline/index.js';
 import { createMetrics, type KubeletMetrics } from './metrics/metrics.js';
-import type { KubeletOptions } from './options.js';
+import type { AddedSource, DeadContainerPolicy, KubeletOptions } from './options.js';
 import { recordedDurableFiles } from './start-up/durable-files.js';
+import type { KubeletManagers } from './start-up/managers.js';
 
-export interface KubeletContext {
-  readonly options: KubeletOptions;
-  readonly nodeName: string;
-  readonly rootDir: string;
+/**
+ * Whatever builds a room takes a `Pick` of these, so that its signature tells what the room depends on. Calls of the
+ * runtime go through `cri`, never through the option `runtime`.
+ */
+export interface KubeletSettings extends Omit<KubeletOptions, 'runtime'> {
   readonly config: KubeletConfiguration;
   readonly gates: FeatureGates;
   readonly clock: Clock;
@@ -26,29 +32,40 @@ export interface KubeletContext {
   readonly registry: Registry;
   readonly metrics: KubeletMetrics;
   readonly host: HostFacts;
-  /** Its files and mounts. */
   readonly machine: Host;
+  /** Whether the machine is the one that this runs on, so that its programs can work on its disks. */
+  readonly isOwnMachine: boolean;
   /** What must be found again after a crash is written through this. */
   readonly durable: DurableFiles;
   /** Every call has its deadline, its answer is checked and it is counted; all end with the kubelet. */
   readonly cri: CriRuntime;
   readonly stopping: AbortController;
   readonly random: () => number;
-  /** Whether pods have folders on this machine. */
   readonly podDirectories: boolean;
   /** Empty when pods have no folders: logs in the usual place belong to another agent of the machine then. */
   readonly podLogsDir: string;
-  readonly containerLogsDir: string | undefined;
+  readonly eventSources: readonly ((cri: CriRuntime) => EventSource)[];
+  readonly sources: readonly AddedSource[];
+  readonly startsAtOnce: number;
+  readonly deadContainers: DeadContainerPolicy;
+  readonly probeNetwork: ProbeNetwork;
+  readonly node: () => Node | undefined;
+  readonly managers: KubeletManagers;
 }
 
-export async function readContext(options: KubeletOptions): Promise<KubeletContext> {
-  const { nodeName, rootDir, clock = systemClock, podDirectories = true, containerLogsDir } = options;
+/** Enough to keep the cores busy while some starts wait, few enough that pods finish one after another. */
+export function defaultStartsAtOnce(): number {
+  return availableParallelism() + 2;
+}
+
+export async function readSettings({ runtime, ...options }: KubeletOptions): Promise<KubeletSettings> {
+  const { nodeName, clock = systemClock, podDirectories = true } = options;
   const gates = options.gates ?? resolveFeatureGates({}).gates;
   const config: KubeletConfiguration = { ...baselineConfiguration(gates), ...options.config };
   const registry = options.registry ?? new Registry();
   const metrics = options.metrics ?? createMetrics(registry, nodeName);
   const stopping = new AbortController();
-  const checked = checkedCri(options.runtime, {
+  const checked = checkedCri(runtime, {
     requestTimeoutMs: config.runtimeRequestTimeout,
     clock,
     onCall: metrics.criCall,
@@ -56,9 +73,7 @@ export async function readContext(options: KubeletOptions): Promise<KubeletConte
   const timeline = options.timeline ?? new Timeline({ clock });
   const machine = options.machine ?? linuxHost();
   return {
-    options,
-    nodeName,
-    rootDir,
+    ...options,
     config,
     gates,
     clock,
@@ -67,12 +82,19 @@ export async function readContext(options: KubeletOptions): Promise<KubeletConte
     metrics,
     host: options.host ?? (await readHostFacts()),
     machine,
+    isOwnMachine: options.machine === undefined,
     durable: recordedDurableFiles({ files: machine.files, clock, timeline, nodeName }),
     cri: abortableCri(checked, stopping.signal),
     stopping,
     random: options.random ?? Math.random,
     podDirectories,
     podLogsDir: podDirectories ? config.podLogsDir : '',
-    containerLogsDir,
+    eventSources: options.eventSources ?? [criEvents],
+    sources: options.sources ?? [],
+    startsAtOnce: options.startsAtOnce ?? defaultStartsAtOnce(),
+    deadContainers: options.deadContainers ?? { minAgeMs: 0, maxPerContainer: 1, maxTotal: -1 },
+    probeNetwork: options.probeNetwork ?? systemNetwork,
+    node: options.node ?? (() => undefined),
+    managers: options.managers ?? {},
   };
 }

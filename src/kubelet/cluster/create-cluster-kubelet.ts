@@ -1,9 +1,8 @@
-/** A kubelet whose node is part of a cluster: gives every part of it what the API has for it, and the API what it does. */
+/** Builds a kubelet whose node is part of a cluster: gives its rooms what the API has for them, and the API what they do. */
 import { type Clock, systemClock } from '../../async/index.js';
 import type { Node } from '../../kube/index.js';
 import { type KubeApi, withAuthorizerLagRetry } from '../../kube-client/index.js';
-import type { StatusFacts } from '../../node/index.js';
-import { ApiEventRecorder } from '../../pods/events/index.js';
+import { Registry } from '../../metrics/index.js';
 import { ApiMirrorPods } from '../../pods/mirror/index.js';
 import {
   ApiClaims,
@@ -12,20 +11,23 @@ import {
   ApiServices,
   ApiTrustBundles,
 } from '../../pods/objects/cluster/index.js';
-import { ApiSource } from '../../pods/sources/api.js';
-import { ApiStatusSync } from '../../pods/status/api-sync.js';
-import { PodStartLatency, statusSyncDuration } from '../../pods/status/api-sync-start-latency.js';
+import { PodStartLatency } from '../../pods/status/api-sync-start-latency.js';
 import { Timeline } from '../../timeline/index.js';
 import { apiTokenRequests } from '../../volumes/tokens/api-token-requests.js';
 import { CachedServiceAccountTokens } from '../../volumes/tokens/index.js';
 import { CachedTrustBundles } from '../../volumes/trust-bundles/index.js';
 import { createKubelet } from '../create.js';
 import type { Kubelet } from '../kubelet.js';
+import { Link } from '../link.js';
 import type { KubeletOptions } from '../options.js';
-import type { KubeletContext } from '../settings.js';
-import { createNodeParts, type NodeFlags, type NodeParts, type NodePartsOptions } from './create-node.js';
-import { FreshNodeReader } from './fresh-node-reader.js';
-import type { ClusterMember, KubeletInside } from './membership.js';
+import { apiPods } from './api-pods.js';
+import { createMembership } from './create-membership.js';
+import { createNode } from './create-node.js';
+import { CurrentNode } from './current-node.js';
+import { declaredFeatures } from './declared-features.js';
+import type { ClusterNode, NodeFlags, NodeOptions } from './node-options.js';
+import { annotatedTtlSeconds } from './object-ttl.js';
+import { followPulls } from './pull-times.js';
 
 /** The API as a node uses it: clients that share connections and differ in their limits. */
 export interface ClusterApis {
@@ -39,14 +41,13 @@ export interface ClusterApis {
 
 export interface ClusterOptions
   extends Pick<
-    NodePartsOptions,
-    'onAddresses' | 'onReady' | 'declaredFeatures' | 'processStartMs' | 'network'
+    NodeOptions,
+    'onAddresses' | 'onReady' | 'declaredFeatures' | 'processStartMs' | 'network' | 'pressure'
   > {
   readonly apis: ClusterApis;
   readonly flags: NodeFlags;
   /** The version that the node shows, such as `v1.36.4`. */
   readonly kubeletVersion: string;
-  readonly pressure?: () => StatusFacts['pressure'];
 }
 
 export async function createClusterKubelet(
@@ -54,25 +55,27 @@ export async function createClusterKubelet(
   cluster: ClusterOptions,
 ): Promise<Kubelet & { node(): Promise<Node> }> {
   const { apis } = cluster;
+  const { nodeName, random } = given;
   const clock: Clock = given.clock ?? systemClock;
   const timeline = given.timeline ?? new Timeline({ clock });
-  const random = given.random === undefined ? {} : { random: given.random };
-  const shared = { clock, timeline, api: apis.main, ...random };
+  const registry = given.registry ?? new Registry();
+  const shared = { clock, timeline, api: apis.main, random };
   // For what the node may have only because of its pods.
   const apiOfPods = withAuthorizerLagRetry(apis.main, clock);
-  let parts: NodeParts | undefined;
-  let latency: PodStartLatency | undefined;
   const stopping = new AbortController();
-  const nodeRef = { name: given.nodeName };
-  const reread = new FreshNodeReader({ api: apis.main, ref: nodeRef });
-  const node = (): Node | undefined => reread.newest(parts?.informer?.get(nodeRef)) ?? parts?.known;
+
+  // The cycle: the kubelet asks for its node, which is built from the kubelet's settings and its check of the runtime.
+  const nodeLink = new Link<ClusterNode>('the node');
+  const node = new CurrentNode({ api: apis.main, nodeName, node: nodeLink });
+  const latency = new PodStartLatency({ clock, registry });
+  followPulls(timeline, latency, stopping.signal);
 
   const objects = new ApiObjectStore({
     ...shared,
     api: apiOfPods,
     strategy: given.config?.configMapAndSecretChangeDetectionStrategy ?? 'Watch',
     syncFrequencyMs: given.config?.syncFrequency ?? 60_000,
-    ttlSeconds: () => annotatedTtlSeconds(node()),
+    ttlSeconds: () => annotatedTtlSeconds(node.known()),
   });
   const services = new ApiServices(shared);
   const runtimeClasses = new ApiRuntimeClasses(shared);
@@ -85,87 +88,41 @@ export async function createClusterKubelet(
   const mirrors = new ApiMirrorPods({
     ...shared,
     // The cluster's own object: a mirror is owned by it.
-    node: () => parts?.informer?.get(nodeRef),
+    node: () => node.followed(),
     signal: stopping.signal,
   });
-
-  const join = async (inside: KubeletInside): Promise<ClusterMember> => {
-    const { context, pods, statuses, check, couldHaveRunningContainers, turns } = inside;
-    const nodeParts = await createNodeParts(context, {
-      declaredFeatures: declaredFeatures(context),
-      ...cluster,
-      api: apis,
-      runtime: check,
-    });
-    parts = nodeParts;
-    const started = new PodStartLatency({ clock, registry: context.registry });
-    latency = started;
-    followPulls(timeline, started, stopping.signal);
-    const observeSync = statusSyncDuration(context.registry);
-    const recorder = new ApiEventRecorder({
-      ...shared,
-      api: apis.events,
-      nodeName: context.nodeName,
-      podOf: (uid) => pods.byUid(uid),
-      turns,
-    });
-    const sync = new ApiStatusSync({
-      ...shared,
-      statuses,
-      pods,
-      couldHaveRunningContainers,
-      onSynced: (apiPod, sinceFirstChangeMs) => {
-        started.written(apiPod);
-        observeSync(sinceFirstChangeMs);
-      },
-    });
-    return {
-      open: (tasks) => tasks.start('the recorder of events', (signal) => recorder.run(signal)),
-      startNode: (tasks) => {
-        nodeParts.start(tasks);
-        tasks.start('the node as it is known here', async () => void (await nodeParts.node()));
-        tasks.start('the services of the cluster', (signal) => services.run(signal));
-        tasks.start('the first mirrors of static pods', (signal) => mirrors.registerSoon(pods, signal));
-      },
-      startPods: (tasks) => {
-        tasks.start('the statuses of pods', (signal) => sync.run(signal));
-        tasks.start('the trust bundles of the cluster', (signal) => bundles.run(signal));
-        tasks.start('the runtime classes of the cluster', (signal) => runtimeClasses.run(signal));
-      },
-      mirrorSeen: (staticPod) => sync.refresh(staticPod.metadata.uid ?? ''),
-    };
-  };
 
   const kubelet = await createKubelet({
     ...given,
     clock,
     timeline,
+    registry,
     objects,
     claims: new ApiClaims({ api: apiOfPods }),
-    tokens: new CachedServiceAccountTokens({ clock, requestToken: apiTokenRequests(apiOfPods), ...random }),
+    tokens: new CachedServiceAccountTokens({ clock, requestToken: apiTokenRequests(apiOfPods), random }),
     trustBundles,
     runtimeClasses,
     services,
     mirrors,
-    node,
-    join,
-    sources: [
-      ...(given.sources ?? []),
-      {
-        name: 'api',
-        create: (context) =>
-          new ApiSource({
-            ...shared,
-            nodeName: given.nodeName,
-            deliver: async (snapshot, signal) => {
-              latency?.sighted(snapshot.pods);
-              await reread.beforeAdmission(snapshot.pods, node(), signal);
-              await context.deliver(snapshot, signal);
-            },
-            nodeSynced: async (signal) => await parts?.informer?.synced(signal),
-          }),
-      },
-    ],
+    node: () => node.known(),
+    join: async (deps) => {
+      const built = await createNode(deps.settings, {
+        declaredFeatures: declaredFeatures(deps.settings),
+        ...cluster,
+        api: apis,
+        runtime: deps.check,
+      });
+      return createMembership(deps, {
+        apis,
+        node: nodeLink.connect(built),
+        latency,
+        mirrors,
+        services,
+        trustBundles: bundles,
+        runtimeClasses,
+      });
+    },
+    sources: [...(given.sources ?? []), apiPods({ ...shared, nodeName, node, latency })],
   });
   return {
     ...kubelet,
@@ -174,39 +131,6 @@ export async function createClusterKubelet(
       await kubelet.stop();
       await objects.stop();
     },
-    node: async () => {
-      const known = node();
-      if (known !== undefined) return known;
-      if (parts === undefined) throw new Error('the node is known once the kubelet is made');
-      return await parts.node();
-    },
+    node: () => node.get(),
   };
-}
-
-/** The time that images take is not the node's own; the container stands for its image. */
-function followPulls(timeline: Timeline, latency: PodStartLatency, signal: AbortSignal): void {
-  const unsubscribe = timeline.subscribe(({ pod, container = '', event }) => {
-    if (pod === undefined || event === undefined) return;
-    if (event.reason === 'Pulling') latency.pullStarted(pod.uid, container);
-    else if (event.reason === 'Pulled' || event.reason === 'Failed') latency.pullEnded(pod.uid, container);
-  });
-  signal.addEventListener('abort', unsubscribe, { once: true });
-}
-
-/** Of the features that others ask a node for before they rely on them, those that are really there. */
-function declaredFeatures({ gates, config }: KubeletContext): string[] {
-  return [
-    ...(gates.enabled('ExtendWebSocketsToKubelet') && config.enableServer
-      ? ['ExtendWebSocketsToKubelet']
-      : []),
-    ...(gates.enabled('RestartAllContainersOnContainerExits')
-      ? ['RestartAllContainersOnContainerExits']
-      : []),
-  ];
-}
-
-/** How long values may be cached here, as the cluster wishes it of this node. */
-function annotatedTtlSeconds(node: Node | undefined): number | undefined {
-  const text = node?.metadata.annotations?.['node.alpha.kubernetes.io/ttl'];
-  return text === undefined || !/^\d{1,9}$/.test(text) ? undefined : Number(text);
 }

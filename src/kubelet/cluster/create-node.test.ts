@@ -2,20 +2,21 @@ import { afterEach, expect, it } from 'vitest';
 import { TaskGroup, VirtualClock } from '../../async/index.js';
 import { unimplementedCriRuntime } from '../../cri/index.js';
 import { resources, SimulatedKubeApi } from '../../kube-client/index.js';
-import { readContext } from '../settings.js';
-import { createNodeParts, type NodePartsOptions } from './create-node.js';
+import { readSettings } from '../settings.js';
+import { createNode } from './create-node.js';
+import type { NodeOptions } from './node-options.js';
 
 const started: TaskGroup[] = [];
 afterEach(async () => {
   for (const tasks of started.splice(0)) await tasks.stop();
 });
 
-async function nodeUnderTest(withApi: boolean, more: Partial<NodePartsOptions> = {}) {
+async function nodeUnderTest(withApi: boolean, more: Partial<NodeOptions> = {}) {
   const clock = new VirtualClock();
   const api = new SimulatedKubeApi({ clock });
   const tasks = new TaskGroup({ onError: (_task, error) => expect.fail(String(error)) });
   started.push(tasks);
-  const context = await readContext({
+  const settings = await readSettings({
     nodeName: 'n1',
     runtime: unimplementedCriRuntime(),
     rootDir: '/',
@@ -23,7 +24,7 @@ async function nodeUnderTest(withApi: boolean, more: Partial<NodePartsOptions> =
     random: () => 0,
     config: { maxPods: 7, registerWithTaints: [{ key: 'k', effect: 'NoSchedule' }] },
   });
-  const parts = await createNodeParts(context, {
+  const clusterNode = await createNode(settings, {
     flags: { nodeLabels: { a: 'b' }, nodeIp: '', externalCloud: true },
     kubeletVersion: 'v1.36.4',
     network: { read: async () => ({ addresses: [], routed: { 4: [], 6: [] } }), resolve: async () => [] },
@@ -39,13 +40,15 @@ async function nodeUnderTest(withApi: boolean, more: Partial<NodePartsOptions> =
       : {}),
     ...more,
   });
-  return { clock, api, tasks, parts, context };
+  return { clock, api, tasks, clusterNode, settings };
 }
 
 it('a node of a cluster is registered, ready and alive', async () => {
   let readied = 0;
-  const { clock, api, tasks, parts, context } = await nodeUnderTest(true, { onReady: () => void readied++ });
-  parts.start(tasks);
+  const { clock, api, tasks, clusterNode, settings } = await nodeUnderTest(true, {
+    onReady: () => void readied++,
+  });
+  clusterNode.start(tasks);
   await clock.advance(200);
   const node = await api.get(resources.nodes, { name: 'n1' });
   expect(node.metadata.labels).toMatchObject({ a: 'b', 'kubernetes.io/hostname': 'n1' });
@@ -62,13 +65,13 @@ it('a node of a cluster is registered, ready and alive', async () => {
   expect(readied).toBe(1);
   const lease = await api.get(resources.leases, { namespace: 'kube-node-lease', name: 'n1' });
   expect(lease.metadata.ownerReferences?.[0]?.uid).toBe(node.metadata.uid);
-  expect(context.registry.text()).toContain('kubelet_node_startup_registration_duration_seconds');
+  expect(settings.registry.text()).toContain('kubelet_node_startup_registration_duration_seconds');
 });
 
 it('registerNode false leaves the object to others', async () => {
-  const { clock, api, tasks, context } = await nodeUnderTest(false);
-  const parts = await createNodeParts(
-    { ...context, config: { ...context.config, registerNode: false } },
+  const { clock, api, tasks, settings } = await nodeUnderTest(false);
+  const clusterNode = await createNode(
+    { ...settings, config: { ...settings.config, registerNode: false } },
     {
       flags: { nodeLabels: {}, nodeIp: '', externalCloud: false },
       kubeletVersion: 'v1.36.4',
@@ -76,7 +79,7 @@ it('registerNode false leaves the object to others', async () => {
       api: { heartbeat: api, main: api, resetConnections: () => undefined },
     },
   );
-  parts.start(tasks);
+  clusterNode.start(tasks);
   await clock.advance(1000);
   expect(api.calls.some(({ verb }) => verb === 'create')).toBe(false);
   await api.create(resources.nodes, { metadata: { name: 'n1' } });
@@ -86,24 +89,24 @@ it('registerNode false leaves the object to others', async () => {
 });
 
 it('a node without an API is built here', async () => {
-  const { parts } = await nodeUnderTest(false);
-  expect(parts.known).toBeUndefined();
-  expect((await parts.node()).metadata.name).toBe('n1');
-  expect(parts.known?.status?.capacity?.pods).toBe('7');
+  const { clusterNode } = await nodeUnderTest(false);
+  expect(clusterNode.known).toBeUndefined();
+  expect((await clusterNode.node()).metadata.name).toBe('n1');
+  expect(clusterNode.known?.status?.capacity?.pods).toBe('7');
 });
 
 it('a reservation that the machine does not have is refused', async () => {
-  const { context } = await nodeUnderTest(false);
-  const config = { ...context.config, kubeReserved: { cpu: '1000000' } };
-  const parts = createNodeParts(
-    { ...context, config },
+  const { settings } = await nodeUnderTest(false);
+  const config = { ...settings.config, kubeReserved: { cpu: '1000000' } };
+  const clusterNode = createNode(
+    { ...settings, config },
     {
       flags: { nodeLabels: {}, nodeIp: '', externalCloud: false },
       kubeletVersion: 'v1.36.4',
       runtime: { networkError: undefined, handlers: [], errors: () => [], checkOnce: async () => undefined },
     },
   );
-  await expect(parts).rejects.toThrow('invalid Node Allocatable configuration. Resource "cpu"');
+  await expect(clusterNode).rejects.toThrow('invalid Node Allocatable configuration. Resource "cpu"');
 });
 
 it('a bad --node-ip is refused', async () => {

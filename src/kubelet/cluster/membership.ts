@@ -4,12 +4,12 @@ import type { Pod } from '../../kube/index.js';
 import type { PodManager } from '../../pods/desired/index.js';
 import type { PodTurns } from '../../pods/events/index.js';
 import type { StatusManager } from '../../pods/status/index.js';
-import type { KubeletContext } from '../settings.js';
+import type { KubeletSettings } from '../settings.js';
 import type { RuntimeCheck } from '../start-up/runtime-check.js';
 
-/** What a member of a cluster has to know of the kubelet's inside. */
-export interface KubeletInside {
-  readonly context: KubeletContext;
+/** What a membership needs of the kubelet. */
+export interface MembershipDeps {
+  readonly settings: KubeletSettings;
   readonly pods: PodManager;
   readonly statuses: StatusManager;
   readonly check: RuntimeCheck;
@@ -19,9 +19,10 @@ export interface KubeletInside {
   readonly turns: PodTurns;
 }
 
-export interface ClusterMember {
+/** The node's membership in a cluster, started step by step with the kubelet. */
+export interface ClusterMembership {
   /** Called before the first event; what writes events is started here. */
-  open(tasks: TaskGroup): void;
+  startEvents(tasks: TaskGroup): void;
   /** Called when the machine is prepared: the node is registered, and its status, lease and mirrors are kept. */
   startNode(tasks: TaskGroup): void;
   /** Called when the runtime is being looked at: what pods need of the cluster is followed, their statuses are written. */
@@ -30,4 +31,4 @@ export interface ClusterMember {
   mirrorSeen(staticPod: Pod): void;
 }
 
-export type JoinCluster = (inside: KubeletInside) => Promise<ClusterMember>;
+export type JoinCluster = (deps: MembershipDeps) => Promise<ClusterMembership>;

@@ -5,7 +5,7 @@ import { GarbageCollector } from '../../runtime-manager/gc/index.js';
 import { ImageCollector, type PullRecords } from '../../runtime-manager/images/index.js';
 import type { ContainerRemover, PodStates, RuntimeManager } from '../../runtime-manager/index.js';
 import { LogRotator } from '../../runtime-manager/logs/index.js';
-import type { KubeletContext } from '../settings.js';
+import type { KubeletSettings } from '../settings.js';
 
 export interface Collectors {
   readonly garbage: GarbageCollector;
@@ -14,7 +14,18 @@ export interface Collectors {
 }
 
 export function createCollectors(
-  context: KubeletContext,
+  settings: Pick<
+    KubeletSettings,
+    | 'config'
+    | 'cri'
+    | 'clock'
+    | 'timeline'
+    | 'metrics'
+    | 'nodeName'
+    | 'podLogsDir'
+    | 'containerLogsDir'
+    | 'deadContainers'
+  >,
   {
     podStates,
     remover,
@@ -22,7 +33,7 @@ export function createCollectors(
     onRemove,
     pullRecords,
     allSourcesReady,
-    observed,
+    peek,
     mountedImages,
   }: {
     readonly podStates: PodStates;
@@ -31,21 +42,20 @@ export function createCollectors(
     readonly onRemove: (sandboxId: string) => void;
     readonly pullRecords?: PullRecords | undefined;
     readonly allSourcesReady: () => boolean;
-    /** What was last seen of a pod. */
-    readonly observed: (podUid: string) => ObservedPodStatus | undefined;
+    /** What was last seen of a pod, or why it could not be seen. */
+    readonly peek: (podUid: string) => { readonly status: ObservedPodStatus } | { readonly error: Error };
     /** Images that are mounted as volumes; undefined while nobody knows. */
     readonly mountedImages: () => ReadonlySet<string> | undefined;
   },
 ): Collectors {
-  const { options, config, cri, clock, timeline, metrics, nodeName, podLogsDir, containerLogsDir } = context;
-  const { minAgeMs = 0, maxPerContainer = 1, maxTotal = -1 } = options.deadContainers ?? {};
+  const { config, cri, clock, timeline, metrics, nodeName, podLogsDir, containerLogsDir } = settings;
   return {
     garbage: new GarbageCollector({
       cri,
       clock,
       timeline,
       nodeName,
-      policy: { minAgeMs, maxPerContainer, maxTotal },
+      policy: settings.deadContainers,
       podStates,
       remover,
       kill: (container) => runtime.killOrphan(container),
@@ -79,8 +89,11 @@ export function createCollectors(
       maxFiles: config.containerLogMaxFiles,
       workers: config.containerLogMaxWorkers,
       periodMs: config.containerLogMonitorInterval,
-      knownPath: (podUid, containerId) =>
-        observed(podUid)?.containers.find(({ id }) => id === containerId)?.logPath || undefined,
+      knownPath: (podUid, containerId) => {
+        const known = peek(podUid);
+        if (!('status' in known)) return undefined;
+        return known.status.containers.find(({ id }) => id === containerId)?.logPath || undefined;
+      },
     }),
   };
 }

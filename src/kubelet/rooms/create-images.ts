@@ -13,9 +13,11 @@ import {
 } from '../../runtime-manager/images/index.js';
 import type { Keyring } from '../../runtime-manager/index.js';
 import { imageObserver, pullRecordsObserver } from '../metrics/observers.js';
-import type { KubeletContext } from '../settings.js';
+import type { KubeletSettings } from '../settings.js';
 
-export interface ImageParts {
+type PluginSettings = Pick<KubeletSettings, 'credentialProviders' | 'clock' | 'timeline' | 'registry'>;
+
+export interface Images {
   readonly manager: ImageManager;
   /** Absent where every pod may use every image. */
   readonly records: PullRecords | undefined;
@@ -23,32 +25,35 @@ export interface ImageParts {
   start(): Promise<void>;
 }
 
-export function createImageParts(context: KubeletContext): ImageParts {
-  const {
-    options,
-    config,
-    gates,
-    cri,
-    clock,
-    timeline,
-    metrics,
-    rootDir,
-    registry,
-    podDirectories,
-    durable,
-  } = context;
+export function createImages(
+  settings: PluginSettings &
+    Pick<
+      KubeletSettings,
+      | 'config'
+      | 'gates'
+      | 'cri'
+      | 'metrics'
+      | 'rootDir'
+      | 'podDirectories'
+      | 'durable'
+      | 'objects'
+      | 'keyring'
+    >,
+): Images {
+  const { config, gates, cri, clock, timeline, metrics, rootDir, registry, podDirectories, durable } =
+    settings;
   const verifies = gates.enabled('KubeletEnsureSecretPulledImages');
   let plugins: readonly CredentialPlugin[] = [];
   const own =
-    podDirectories && options.keyring === undefined
+    podDirectories && settings.keyring === undefined
       ? new ImageKeyring({
           timeline,
-          objects: options.objects,
+          objects: settings.objects,
           node: new NodeCredentials({ clock, timeline, rootDir }),
           plugins: () => plugins,
         })
       : undefined;
-  const keyring: Keyring | undefined = options.keyring ?? own;
+  const keyring: Keyring | undefined = settings.keyring ?? own;
   // Records are files, and without files of its own a node has no say over what is on its machine.
   const records =
     own === undefined || !verifies
@@ -80,18 +85,18 @@ export function createImageParts(context: KubeletContext): ImageParts {
     manager,
     records,
     async start() {
-      if (own !== undefined) plugins = await loadPlugins(context);
+      if (own !== undefined) plugins = await loadPlugins(settings);
       await records?.start(cri);
     },
   };
 }
 
 async function loadPlugins({
-  options: { credentialProviders },
+  credentialProviders,
   clock,
   timeline,
   registry,
-}: KubeletContext): Promise<readonly CredentialPlugin[]> {
+}: PluginSettings): Promise<readonly CredentialPlugin[]> {
   if (credentialProviders === undefined) return [];
   try {
     return await loadCredentialPlugins({ ...credentialProviders, clock, timeline, registry });

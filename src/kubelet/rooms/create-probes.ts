@@ -3,12 +3,13 @@ import type { Channel, Selectable } from '../../async/index.js';
 import type { PodStatus } from '../../kube/index.js';
 import { Registry } from '../../metrics/index.js';
 import type { ProbeView } from '../../pods/index.js';
-import { ProbeManager, Prober, type ProbeUpdate, probeMetrics, systemNetwork } from '../../probes/index.js';
+import { ProbeManager, Prober, type ProbeUpdate, probeMetrics } from '../../probes/index.js';
 import { expand } from '../../runtime-manager/config/index.js';
 import type { ProbeVerdicts } from '../../runtime-manager/index.js';
 import type { PodProbes } from '../ports.js';
-import type { KubeletContext } from '../settings.js';
+import type { KubeletSettings } from '../settings.js';
 
+/** What probes need of the kubelet. */
 export interface ProbePorts {
   readonly statuses: {
     get(podUid: string): PodStatus | undefined;
@@ -19,7 +20,7 @@ export interface ProbePorts {
   readonly sync: (podUid: string) => void;
 }
 
-export interface ProbeParts {
+export interface Probes {
   readonly workers: PodProbes;
   /** How probes make containers started and ready. */
   readonly view: ProbeView;
@@ -32,9 +33,11 @@ export interface ProbeParts {
   stop(): Promise<void>;
 }
 
-export function createProbes(context: KubeletContext, { statuses, sync }: ProbePorts): ProbeParts {
-  const { options, clock, timeline, cri, random, gates } = context;
-  const network = options.probeNetwork ?? systemNetwork;
+export function createProbes(
+  settings: Pick<KubeletSettings, 'clock' | 'timeline' | 'cri' | 'random' | 'gates' | 'probeNetwork'>,
+  { statuses, sync }: ProbePorts,
+): Probes {
+  const { clock, timeline, cri, random, gates, probeNetwork: network } = settings;
   const prober = new Prober({ clock, timeline, cri, network, expand });
   // Served apart from the other metrics, as there are some for each probe.
   const registry = new Registry();
@@ -80,10 +83,7 @@ export function createProbes(context: KubeletContext, { statuses, sync }: ProbeP
   };
 }
 
-function news(
-  channel: Channel<ProbeUpdate>,
-  handle: (update: ProbeUpdate) => void,
-): ProbeParts['news'][number] {
+function news(channel: Channel<ProbeUpdate>, handle: (update: ProbeUpdate) => void): Probes['news'][number] {
   return {
     channel,
     take() {

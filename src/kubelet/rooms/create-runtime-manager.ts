@@ -26,44 +26,60 @@ import type { ActuatedResources } from '../../runtime-manager/resize/index.js';
 import type { UserNamespaces } from '../../runtime-manager/userns/index.js';
 import { runtimeObserver } from '../metrics/observers.js';
 import type { PodVolumes } from '../ports.js';
-import type { KubeletContext } from '../settings.js';
+import type { KubeletSettings } from '../settings.js';
 
-/** Starts at a time: enough to keep the cores busy while some wait, few enough that pods finish one after another. */
-export function startsAtOnce({ startsAtOnce: given }: { readonly startsAtOnce?: number }): number {
-  return given ?? availableParallelism() + 2;
-}
+type RuntimeManagerSettings = PodConfigSettings &
+  Pick<
+    KubeletSettings,
+    | 'clock'
+    | 'metrics'
+    | 'registry'
+    | 'podLogsDir'
+    | 'containerLogsDir'
+    | 'startsAtOnce'
+    | 'podConfigs'
+    | 'hooks'
+  >;
 
-export interface RuntimeSurroundings {
+/** What configs of containers are made from. */
+type PodConfigSettings = NodeConfigSettings &
+  Pick<KubeletSettings, 'cri' | 'timeline' | 'node' | 'runtimeClasses' | 'objects' | 'services' | 'cgroups'>;
+
+type NodeConfigSettings = Pick<
+  KubeletSettings,
+  'nodeName' | 'rootDir' | 'config' | 'gates' | 'host' | 'nodeIps' | 'hostIps'
+>;
+
+/** What the runtime manager needs of the rooms around it. */
+export interface RuntimePorts {
   readonly podStates: PodStates;
   readonly remover: ContainerRemover;
   readonly volumes: PodVolumes;
   readonly probes: ProbeVerdicts;
   readonly images: ImageEnsurer;
   /** Absent where pods have no folders to remember users in. */
-  readonly users: UserNamespaces | undefined;
+  readonly users: Pick<UserNamespaces, 'of'> | undefined;
   readonly actuated: ActuatedResources;
   readonly reinspect: (uid: string) => void;
 }
 
-export function createRuntimeManager(
-  context: KubeletContext,
-  surroundings: RuntimeSurroundings,
-): RuntimeManager {
-  const { podStates, remover, probes, images, actuated, reinspect } = surroundings;
-  const { options, config, gates, cri, clock, timeline, metrics, podLogsDir, containerLogsDir } = context;
+export function createRuntimeManager(settings: RuntimeManagerSettings, ports: RuntimePorts): RuntimeManager {
+  const { podStates, remover, probes, images, actuated, reinspect } = ports;
+  const { config, gates, cri, clock, timeline, metrics, registry, rootDir, podLogsDir, containerLogsDir } =
+    settings;
   const manager: RuntimeManager = new RuntimeManager({
     cri,
     clock,
     timeline,
     images,
-    configs: podConfigsOf(context, surroundings),
+    configs: podConfigsOf(settings, ports),
     podStates,
     remover,
     probes,
     actuated,
     reinspect,
-    ...(options.cgroups === undefined ? {} : { podCgroups: options.cgroups }),
-    startsAtOnce: startsAtOnce(options),
+    podCgroups: settings.cgroups,
+    startsAtOnce: settings.startsAtOnce,
     crashLoop: new Backoff(
       crashLoopDelays({
         maxMs: config.crashLoopBackOff.maxContainerRestartPeriod,
@@ -72,16 +88,16 @@ export function createRuntimeManager(
     ),
     podLogsDir,
     observer: runtimeObserver(metrics),
-    runtimeHandler: runtimeHandlerOf(options.runtimeClasses),
-    terminationMessage: (status) => terminationMessage({ rootDir: context.rootDir }, status),
-    ...(containerLogsDir === undefined ? {} : { containerLogsDir }),
+    runtimeHandler: runtimeHandlerOf(settings.runtimeClasses),
+    terminationMessage: (status) => terminationMessage({ rootDir }, status),
+    containerLogsDir,
     hooks:
-      options.hooks ??
+      settings.hooks ??
       createLifecycleHooks({
         cri,
         clock,
         timeline,
-        registry: context.registry,
+        registry,
         podIps: async ({ metadata: { uid = '', name = '', namespace = '' } }) =>
           (await manager.podStatus(uid, name, namespace)).ips,
       }),
@@ -89,29 +105,34 @@ export function createRuntimeManager(
   return manager;
 }
 
-function podConfigsOf(context: KubeletContext, surroundings: RuntimeSurroundings): PodConfigs {
-  const { podConfigs } = context.options;
-  if (typeof podConfigs === 'function') return podConfigs(surroundings.volumes);
-  return podConfigs ?? createPodConfigs(context, surroundings);
+function podConfigsOf(
+  settings: PodConfigSettings & Pick<KubeletSettings, 'podConfigs'>,
+  ports: Pick<RuntimePorts, 'volumes' | 'users'>,
+): PodConfigs {
+  const { podConfigs } = settings;
+  if (typeof podConfigs === 'function') return podConfigs(ports.volumes);
+  return podConfigs ?? createPodConfigs(settings, ports);
 }
 
-function createPodConfigs(context: KubeletContext, { volumes, users }: RuntimeSurroundings): PodConfigs {
-  const { options, cri, timeline } = context;
-  const handlerOf = runtimeHandlerOf(options.runtimeClasses);
-  const settings = settingsNow(nodeSettings(context), options.node);
+function createPodConfigs(
+  settings: PodConfigSettings,
+  { volumes, users }: Pick<RuntimePorts, 'volumes' | 'users'>,
+): PodConfigs {
+  const { cri, timeline, objects, services } = settings;
+  const handlerOf = runtimeHandlerOf(settings.runtimeClasses);
   return new FilePodConfigs({
-    settings,
+    settings: settingsNow(runtimeSettingsOf(settings), settings.node),
     timeline,
     volumes,
     imageUser: imageUserFromRuntime(cri),
     env: {
-      ...(options.objects === undefined ? {} : objectReaders(options.objects)),
-      ...(options.services === undefined ? {} : { services: options.services }),
+      ...(objects === undefined ? {} : objectReaders(objects)),
+      services,
       volumeDirectory: (pod, name) => volumes.volumeDirectory(pod, name),
     },
     volumeGroups: (pod) => volumes.volumeGroups(pod),
     ...(users === undefined ? {} : { users: async (pod) => users.of(pod, await handlerOf(pod)) }),
-    ...(options.cgroups === undefined ? {} : { cgroupParent: options.cgroups.parentOf }),
+    cgroupParent: settings.cgroups?.parentOf,
   });
 }
 
@@ -121,7 +142,7 @@ export function nodeAllocatable({ memoryCapacityBytes }: HostFacts): ResourceLis
 }
 
 /** The settings with what the cluster knows of the node, made anew only when that changed. */
-function settingsNow(settings: RuntimeSettings, nodeNow: () => Node | undefined = () => undefined) {
+function settingsNow(settings: RuntimeSettings, nodeNow: () => Node | undefined): () => RuntimeSettings {
   let known: Node | undefined;
   let current = settings;
   return (): RuntimeSettings => {
@@ -140,13 +161,14 @@ function settingsNow(settings: RuntimeSettings, nodeNow: () => Node | undefined 
 }
 
 /** What configs of containers depend on, from the machine and the configuration. */
-function nodeSettings({ options, nodeName, rootDir, config, gates, host }: KubeletContext): RuntimeSettings {
+function runtimeSettingsOf(settings: NodeConfigSettings): RuntimeSettings {
+  const { nodeName, rootDir, config, gates, host, nodeIps = [], hostIps = nodeIps } = settings;
   return runtimeSettings({
     nodeName,
     rootDir,
     podLogsDir: config.podLogsDir,
-    nodeIps: options.nodeIps ?? [],
-    hostIps: options.hostIps ?? options.nodeIps ?? [],
+    nodeIps,
+    hostIps,
     clusterDomain: config.clusterDomain,
     clusterDns: config.clusterDNS,
     resolvConf: config.resolvConf,

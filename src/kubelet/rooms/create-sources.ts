@@ -6,20 +6,24 @@ import {
   type SourceContext,
   type SourceName,
 } from '../../pods/index.js';
-import type { KubeletContext } from '../settings.js';
+import type { KubeletSettings } from '../settings.js';
 
-export function sourceNames({ config, options }: KubeletContext): SourceName[] {
+export function sourceNames({ config, sources }: Pick<KubeletSettings, 'config' | 'sources'>): SourceName[] {
   return [
     ...(config.staticPodPath === '' ? [] : ['file' as const]),
     ...(config.staticPodURL === '' ? [] : ['http' as const]),
-    ...(options.sources ?? []).map(({ name }) => name),
+    ...sources.map(({ name }) => name),
   ];
 }
 
 export function createSources(
-  { config, options, clock, timeline, nodeName, gates }: KubeletContext,
+  settings: Pick<
+    KubeletSettings,
+    'config' | 'sources' | 'clock' | 'timeline' | 'nodeName' | 'gates' | 'objects' | 'join'
+  >,
   deliver: SourceContext['deliver'],
 ): PodSource[] {
+  const { config, clock, timeline, nodeName, gates, objects, join } = settings;
   const context: SourceContext = {
     clock,
     timeline,
@@ -27,12 +31,11 @@ export function createSources(
       nodeName,
       // Without an API, objects that the node was given are all that such a reference can mean.
       refuseApiReferences:
-        gates.enabled('PreventStaticPodAPIReferences') &&
-        (options.objects === undefined || options.join !== undefined),
+        gates.enabled('PreventStaticPodAPIReferences') && (objects === undefined || join !== undefined),
     },
     deliver,
   };
-  const sources: PodSource[] = (options.sources ?? []).map(({ create }) => create(context));
+  const sources: PodSource[] = settings.sources.map(({ create }) => create(context));
   if (config.staticPodPath !== '') {
     const { staticPodPath: path, fileCheckFrequency: checkPeriodMs } = config;
     sources.push(new FileSource({ ...context, path, checkPeriodMs }));

@@ -11,17 +11,37 @@ import {
   volumePlugins,
 } from '../../volumes/index.js';
 import { type PodVolumes, withoutVolumes } from '../ports.js';
-import type { KubeletContext } from '../settings.js';
+import type { KubeletSettings } from '../settings.js';
 
-export interface VolumeSurroundings {
+type VolumeSettings = Pick<
+  KubeletSettings,
+  | 'clock'
+  | 'timeline'
+  | 'rootDir'
+  | 'nodeName'
+  | 'host'
+  | 'machine'
+  | 'isOwnMachine'
+  | 'registry'
+  | 'gates'
+  | 'podDirectories'
+  | 'volumes'
+  | 'objects'
+  | 'claims'
+  | 'tokens'
+  | 'trustBundles'
+  | 'node'
+>;
+
+/** What volumes need of the kubelet. */
+export interface VolumePorts {
   readonly pods: VolumePods;
   readonly nodeAllocatable: () => ResourceList;
   readonly supportsRecursiveReadOnly: (runtimeHandler: string) => boolean;
 }
 
-export function createVolumes(context: KubeletContext, surroundings: VolumeSurroundings): PodVolumes {
+export function createVolumes(settings: VolumeSettings, ports: VolumePorts): PodVolumes {
   const {
-    options,
     clock,
     timeline,
     rootDir,
@@ -30,11 +50,13 @@ export function createVolumes(context: KubeletContext, surroundings: VolumeSurro
     machine: host,
     registry,
     gates,
-  } = context;
-  const { tokens, trustBundles } = options;
-  if (options.volumes !== undefined) return options.volumes;
-  if (!context.podDirectories) return withoutVolumes;
-  const { pods, nodeAllocatable, supportsRecursiveReadOnly } = surroundings;
+    tokens,
+    trustBundles,
+    claims,
+  } = settings;
+  if (settings.volumes !== undefined) return settings.volumes;
+  if (!settings.podDirectories) return withoutVolumes;
+  const { pods, nodeAllocatable, supportsRecursiveReadOnly } = ports;
   const labels = nodeLabels(nodeName);
   const manager = new VolumeManager({
     clock,
@@ -46,21 +68,21 @@ export function createVolumes(context: KubeletContext, surroundings: VolumeSurro
       host,
       clock,
       rootDir,
-      objects: options.objects ?? noObjects,
+      objects: settings.objects ?? noObjects,
       nodeAllocatable,
       ...(tokens === undefined ? {} : { tokens }),
       ...(trustBundles !== undefined && gates.enabled('ClusterTrustBundleProjection')
         ? { trustBundles }
         : {}),
       // Programs of this machine can do nothing for another.
-      ...(options.machine === undefined ? { runDiskTool: diskTools(clock) } : {}),
+      ...(settings.isOwnMachine ? { runDiskTool: diskTools(clock) } : {}),
       warn: (pod, reason, message) => timeline.event(podRef(pod), 'Warning', reason, message),
     }),
-    node: () => ({ name: nodeName, labels: options.node?.()?.metadata.labels ?? labels }),
+    node: () => ({ name: nodeName, labels: settings.node()?.metadata.labels ?? labels }),
     supportsRecursiveReadOnly,
     isSelinuxEnabled: facts.isSelinuxEnabled,
     observer: volumeObserver(registry),
-    ...(options.claims === undefined ? {} : { claims: options.claims }),
+    claims,
   });
   countVolumes(registry, manager);
   return manager;

@@ -1,24 +1,24 @@
 /**
- * Parts that are not in every build, each by the place in the start-up that it has. One that is left out is not there:
+ * Managers that not every kubelet has, each started at its place in the start-up. One that is left out is not there:
  * nothing else claims to do its work.
  */
 import type { TaskGroup } from '../../async/index.js';
 
 /** Resolves when what comes after it may start; what goes on in the background becomes a task. */
-export type KubeletModule = (tasks: TaskGroup) => Promise<void>;
+export type StartManager = (tasks: TaskGroup) => Promise<void>;
 
-export interface KubeletModules {
+export interface KubeletManagers {
   /** Tells of processes that the kernel killed for want of memory. Before the runtime is needed. */
-  readonly oomWatcher?: KubeletModule;
+  readonly oomWatcher?: StartManager;
   /** What pods were allotted. Before volumes. */
-  readonly allocationManager?: KubeletModule;
+  readonly allocationManager?: StartManager;
   /** The chains that others find packet rules of the node by. Beside the first check of the runtime. */
-  readonly packetRules?: KubeletModule;
+  readonly packetRules?: StartManager;
   /** These need the runtime: they are started once, in this order, when it has first said that it is ready. */
-  readonly containerManager?: KubeletModule;
-  readonly evictionManager?: KubeletModule;
-  readonly pluginManager?: KubeletModule;
-  readonly shutdownManager?: KubeletModule;
+  readonly containerManager?: StartManager;
+  readonly evictionManager?: StartManager;
+  readonly pluginManager?: StartManager;
+  readonly shutdownManager?: StartManager;
 }
 
 /**
@@ -26,16 +26,16 @@ export interface KubeletModules {
  * failed: nothing is started twice.
  */
 export function runtimeStart(
-  modules: KubeletModules,
+  managers: KubeletManagers,
   tasks: TaskGroup,
   logRotation: (signal: AbortSignal) => Promise<void>,
 ): () => Promise<void> {
-  const steps: readonly (KubeletModule | undefined)[] = [
-    modules.containerManager,
-    modules.evictionManager,
+  const steps: readonly (StartManager | undefined)[] = [
+    managers.containerManager,
+    managers.evictionManager,
     async () => tasks.start('log rotation', logRotation),
-    modules.pluginManager,
-    modules.shutdownManager,
+    managers.pluginManager,
+    managers.shutdownManager,
   ];
   let next = 0;
   return async () => {

@@ -1,19 +1,25 @@
-/** What a kubelet does to its machine before its parts run. */
+/** What a kubelet does to its machine before anything runs: folders, warnings, the range of pod addresses. */
 import { readFile } from 'node:fs/promises';
 import { errorText } from '../../async/index.js';
 import { parseResolvConf, resolvConfLimitProblem } from '../../runtime-manager/config/index.js';
-import type { KubeletContext } from '../settings.js';
+import type { KubeletSettings } from '../settings.js';
 import { makeRootDirectories } from '../sync/pod-directories.js';
+
+type DirectorySettings = Pick<
+  KubeletSettings,
+  'machine' | 'podDirectories' | 'rootDir' | 'podLogsDir' | 'containerLogsDir'
+>;
+type ResolvConfSettings = Pick<KubeletSettings, 'config' | 'nodeName' | 'timeline' | 'podDirectories'>;
 
 /** Throws when the kubelet cannot run here. `withoutRuntime` starts what is needed before the runtime is. */
 export async function prepareMachine(
-  context: KubeletContext,
+  settings: DirectorySettings & ResolvConfSettings & Pick<KubeletSettings, 'metrics' | 'host' | 'cri'>,
   withoutRuntime: () => Promise<void>,
 ): Promise<void> {
-  const { nodeName, timeline, metrics, host, config, cri } = context;
+  const { nodeName, timeline, metrics, host, config, cri } = settings;
   timeline.nodeEvent(nodeName, 'Normal', 'Starting', 'Starting kubelet.');
   try {
-    await makeDirectories(context);
+    await makeDirectories(settings);
     await withoutRuntime();
   } catch (error) {
     const text = errorText(error);
@@ -29,7 +35,7 @@ export async function prepareMachine(
       'cgroup v1 is deprecated; move the machine to cgroup v2',
     );
   }
-  await checkResolvConf(context);
+  await checkResolvConf(settings);
   if (config.podCIDR !== '') {
     await cri.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr: config.podCIDR } } });
   }
@@ -41,7 +47,7 @@ async function makeDirectories({
   rootDir,
   podLogsDir,
   containerLogsDir,
-}: KubeletContext): Promise<void> {
+}: DirectorySettings): Promise<void> {
   if (!podDirectories) return;
   const { files } = machine;
   await makeRootDirectories(files, rootDir);
@@ -55,7 +61,7 @@ async function checkResolvConf({
   nodeName,
   timeline,
   podDirectories,
-}: KubeletContext): Promise<void> {
+}: ResolvConfSettings): Promise<void> {
   if (config.resolvConf === '' || !podDirectories) return;
   let problem: string | undefined;
   try {

@@ -1,6 +1,6 @@
 /** Asks the runtime for its state periodically and remembers what the loop and the node report need of it. */
 import { type Clock, errorText, sleep } from '../../async/index.js';
-import type { CriRuntime, RuntimeFeatures, RuntimeHandler } from '../../cri/index.js';
+import type { CriRuntime, RuntimeFeatures, RuntimeHandler, RuntimeHandlerFeatures } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { type HealthCheck, joinErrors, judgeConditions, runtimeErrors } from './runtime-state.js';
 
@@ -36,6 +36,11 @@ export class RuntimeCheck {
 
   get handlers(): readonly RuntimeHandler[] {
     return this.#handlers;
+  }
+
+  /** Whether a handler of the runtime has a feature; one that the runtime does not know has none. */
+  supports(handler: string, feature: keyof RuntimeHandlerFeatures): boolean {
+    return this.#handlers.find(({ name }) => name === handler)?.features?.[feature] ?? false;
   }
 
   /** Whether containers can be kept from groups that their image gives them. */

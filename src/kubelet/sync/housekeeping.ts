@@ -189,16 +189,6 @@ export class Housekeeping {
   }
 }
 
-/** What can wait while pods wait for their turn, by twenty seconds of passes. */
-export function passesToWait(podsWait: () => boolean): () => boolean {
-  const limit = 10;
-  let waited = 0;
-  return () => {
-    waited = podsWait() && waited < limit ? waited + 1 : 0;
-    return waited > 0;
-  };
-}
-
 /** Whether the runtime shows anything of the pod that runs. */
 export function isRunning(pod: ObservedPod): boolean {
   return (

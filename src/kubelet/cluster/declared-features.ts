@@ -1,0 +1,11 @@
+/** The features that others ask a node for before they rely on them, of those that are really there. */
+import type { KubeletSettings } from '../settings.js';
+
+export function declaredFeatures({ gates, config }: Pick<KubeletSettings, 'gates' | 'config'>): string[] {
+  const features: string[] = [];
+  if (gates.enabled('ExtendWebSocketsToKubelet') && config.enableServer)
+    features.push('ExtendWebSocketsToKubelet');
+  if (gates.enabled('RestartAllContainersOnContainerExits'))
+    features.push('RestartAllContainersOnContainerExits');
+  return features;
+}

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { simulatedHost } from '../../host/index.js';
+import { OrphanCleanup, type OrphanCleanupOptions, passesToWait } from './orphan-cleanup.js';
+
+const root = '/root';
+
+async function scene(more: Partial<OrphanCleanupOptions> = {}) {
+  const host = simulatedHost();
+  for (const uid of ['known', 'gone']) await host.files.mkdir(`${root}/pods/${uid}`, { recursive: true });
+  const done: string[] = [];
+  const cleanup = new OrphanCleanup({
+    volumes: { podsChanged: () => void done.push('volumes told'), exist: () => false },
+    actuated: {
+      keepOnly: (isKept) => void done.push(`resources of gone ${isKept('gone') ? 'kept' : 'forgotten'}`),
+    },
+    users: { keepOnly: (uids) => void done.push(`ids kept of ${[...uids].join()}`) },
+    folders: {
+      host,
+      rootDir: root,
+      directories: { keepOnly: (uids) => void done.push(`folders kept of ${[...uids].join()}`) },
+    },
+    podsWait: () => false,
+    isConfigured: () => false,
+    onCleaned: ({ seen, failedPods }) => void done.push(`cleaned ${seen}, failed ${failedPods}`),
+    ...more,
+  });
+  const run = (): Promise<void> => cleanup.run(new Set(['known']));
+  return { host, done, run, folders: async () => await host.files.readdir(`${root}/pods`) };
+}
+const memories = ['volumes told', 'resources of gone forgotten', 'ids kept of known'];
+
+describe('OrphanCleanup', () => {
+  it('forgets pods that are gone and removes their folders', async () => {
+    const { run, done, folders } = await scene();
+    await run();
+    expect(await folders()).toEqual(['known']);
+    expect(done).toEqual([...memories, 'folders kept of known', 'cleaned 1, failed 0']);
+  });
+  it.each([
+    ['its volumes are still mounted', { volumes: { podsChanged: () => {}, exist: () => true } }],
+    ['it came back while the pass ran', { isConfigured: (uid: string) => uid === 'gone' }],
+  ])('keeps the folder of a pod: %s', async (_rule, more) => {
+    const { run, done, folders } = await scene(more);
+    await run();
+    expect([...(await folders())].sort()).toEqual(['gone', 'known']);
+    expect(done.at(-1)).toBe('cleaned 1, failed 1');
+  });
+  it('counts a folder that cannot be removed, then fails with the cause', async () => {
+    const { host, run, done } = await scene();
+    await host.files.mkdir(`${root}/pods/gone/volumes/kind/v`, { recursive: true });
+    await host.files.writeFile(`${root}/pods/gone/volumes/kind/v/data`, 'x');
+    await expect(run()).rejects.toThrow('orphaned pod "gone" found');
+    expect(done.at(-1)).toBe('cleaned 1, failed 1');
+  });
+  it('folders wait while pods are queued; memories do not', async () => {
+    const { run, done, folders } = await scene({ podsWait: () => true });
+    await run();
+    expect(await folders()).toContain('gone');
+    expect(done).toEqual(memories);
+  });
+  it('a node without pod folders only forgets', async () => {
+    const { run, done } = await scene({ folders: undefined });
+    await run();
+    expect(done).toEqual(memories);
+  });
+});
+
+describe('what can wait while pods wait', () => {
+  it('waits for ten passes at most and is done once before it waits again', () => {
+    const canWait = passesToWait(() => true);
+    const asked = Array.from({ length: 12 }, canWait);
+    expect(asked).toEqual([...Array<boolean>(10).fill(true), false, true]);
+  });
+  it('does not wait when nobody else does', () => {
+    let podsWait = true;
+    const canWait = passesToWait(() => podsWait);
+    expect(canWait()).toBe(true);
+    podsWait = false;
+    expect(canWait()).toBe(false);
+  });
+});

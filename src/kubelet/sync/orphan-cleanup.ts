@@ -1,0 +1,63 @@
+/** Cleans up after pods that the node no longer has: their folders, user ids and remembered resources. */
+import type { Host } from '../../host/index.js';
+import { cleanOrphanedPods, type OrphanedPodsOutcome } from '../../volumes/index.js';
+import type { PodVolumes } from '../ports.js';
+import type { PodDirectories } from './pod-directories.js';
+
+export interface OrphanCleanupOptions {
+  readonly volumes: Pick<PodVolumes, 'podsChanged' | 'exist'>;
+  readonly actuated: { keepOnly(isKept: (uid: string) => boolean): void };
+  /** Absent where pods have no user namespaces. */
+  readonly users?: { keepOnly(uids: ReadonlySet<string>): void } | undefined;
+  /** Absent where pods have no folders. */
+  readonly folders?:
+    | {
+        readonly host: Host;
+        readonly rootDir: string;
+        readonly directories: Pick<PodDirectories, 'keepOnly'>;
+      }
+    | undefined;
+  /** Whether pods are queued to start or to end; folders can wait for them. */
+  readonly podsWait: () => boolean;
+  readonly isConfigured: (uid: string) => boolean;
+  readonly onCleaned: (outcome: Pick<OrphanedPodsOutcome, 'seen' | 'failedPods'>) => void;
+}
+
+export class OrphanCleanup {
+  readonly #options: OrphanCleanupOptions;
+  readonly #foldersCanWait: () => boolean;
+
+  constructor(options: OrphanCleanupOptions) {
+    this.#options = options;
+    this.#foldersCanWait = passesToWait(options.podsWait);
+  }
+
+  /** One pass. `known` are the pods that are configured or that run. Throws when a folder could not be removed. */
+  async run(known: ReadonlySet<string>): Promise<void> {
+    const { volumes, actuated, users, folders, isConfigured, onCleaned } = this.#options;
+    volumes.podsChanged();
+    actuated.keepOnly((uid) => known.has(uid));
+    users?.keepOnly(known);
+    if (folders === undefined || this.#foldersCanWait()) return;
+    const { seen, failedPods, failures } = await cleanOrphanedPods({
+      host: folders.host,
+      rootDirectory: folders.rootDir,
+      known,
+      // A pod may have come back under its UID since `known` was put together.
+      podVolumesExist: (uid) => volumes.exist(uid) || isConfigured(uid),
+    });
+    folders.directories.keepOnly(known);
+    onCleaned({ seen, failedPods });
+    if (failures.length > 0) throw new Error(failures.join('; '));
+  }
+}
+
+/** Whether cleanup can wait: while pods are queued, for at most 10 passes (20 s). */
+export function passesToWait(podsWait: () => boolean): () => boolean {
+  const limit = 10;
+  let waited = 0;
+  return () => {
+    waited = podsWait() && waited < limit ? waited + 1 : 0;
+    return waited > 0;
+  };
+}

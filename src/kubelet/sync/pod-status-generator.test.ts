@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { absentPodStatus, type ObservedPodStatus } from '../../cri/index.js';
+import type { Pod } from '../../kube/index.js';
+import { ReasonCache } from '../../pods/status/index.js';
+import {
+  createPodStatusGenerator,
+  type PodStatusGeneratorOptions,
+  runtimeHandlerInUse,
+} from './pod-status-generator.js';
+
+const podOf = (spec: Partial<Pod['spec']> = {}): Pod => ({
+  metadata: { uid: 'p', name: 'p', namespace: 'd' },
+  spec: { containers: [{ name: 'c', image: 'i' }], ...spec },
+});
+const sandboxOf = (runtimeHandler: string): ObservedPodStatus =>
+  ({ ...absentPodStatus('p'), sandboxes: [{ runtimeHandler }] }) as unknown as ObservedPodStatus;
+
+function generator(more: Partial<PodStatusGeneratorOptions> = {}) {
+  return createPodStatusGenerator({
+    clock: { now: () => Date.parse('2026-01-01T00:01:00Z') },
+    statuses: { get: () => undefined },
+    reasons: new ReasonCache(),
+    probes: {
+      startupResult: () => undefined,
+      readinessResult: () => undefined,
+      livenessResult: () => undefined,
+      hasStartupWorker: () => false,
+      hasReadinessWorker: () => false,
+      triggerReadiness: () => {},
+    },
+    runtimeName: () => 'containerd',
+    supportsRecursiveReadOnly: () => false,
+    actuated: { requirements: () => undefined },
+    node: () => undefined,
+    nodeIps: undefined,
+    showsStopSignals: false,
+    ...more,
+  });
+}
+
+describe('createPodStatusGenerator', () => {
+  it('shows why a container of this pod could not be started', () => {
+    const reasons = new ReasonCache();
+    reasons.set('p', 'c', { reason: 'ErrImagePull', message: 'no such image' });
+    reasons.set('q', 'c', { reason: 'Other', message: 'of another pod' });
+    const status = generator({ reasons })(podOf(), absentPodStatus('p'), false);
+    expect(status.containerStatuses?.[0]?.state?.waiting).toMatchObject({ reason: 'ErrImagePull' });
+  });
+  it('the cached start time decides about the deadline', () => {
+    const pod = podOf({ activeDeadlineSeconds: 30 });
+    const startedAt = (startTime: string) =>
+      generator({ statuses: { get: () => ({ phase: 'Running', startTime }) } });
+    const early = startedAt('2026-01-01T00:00:00Z')(pod, absentPodStatus('p'), false);
+    const late = startedAt('2026-01-01T00:00:59Z')(pod, absentPodStatus('p'), false);
+    expect(early).toMatchObject({ phase: 'Failed', reason: 'DeadlineExceeded' });
+    expect(late.reason).toBeUndefined();
+  });
+  it('shows the addresses of the node as the cluster knows it now', () => {
+    let address = '10.0.0.1';
+    const node = () => ({
+      metadata: { name: 'n' },
+      status: { addresses: [{ type: 'InternalIP' as const, address }] },
+    });
+    const generate = generator({ node });
+    expect(generate(podOf(), absentPodStatus('p'), false).hostIP).toBe('10.0.0.1');
+    address = '10.0.0.2';
+    expect(generate(podOf(), absentPodStatus('p'), false).hostIP).toBe('10.0.0.2');
+  });
+});
+
+describe('runtimeHandlerInUse', () => {
+  it.each<[string, Pod, ObservedPodStatus, string | undefined]>([
+    ['no runtime class: the default handler', podOf(), absentPodStatus('p'), ''],
+    ['a runtime class, no sandbox yet', podOf({ runtimeClassName: 'k' }), absentPodStatus('p'), undefined],
+    ['a runtime class: as its sandbox has it', podOf({ runtimeClassName: 'k' }), sandboxOf('kata'), 'kata'],
+  ])('%s', (_rule, pod, observed, handler) => {
+    expect(runtimeHandlerInUse(pod, observed)).toBe(handler);
+  });
+});

@@ -1,0 +1,52 @@
+/** Generates the status of a pod from what was observed of it and what the kubelet knows besides. */
+import type { Clock } from '../../async/index.js';
+import type { ObservedPodStatus } from '../../cri/index.js';
+import type { Node, Pod, PodStatus, ResourceRequirements } from '../../kube/index.js';
+import { generatePodStatus, hostIpsOf, type ProbeView, type ReasonCache } from '../../pods/status/index.js';
+
+export interface PodStatusGeneratorOptions {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly statuses: { get(uid: string): PodStatus | undefined };
+  /** Why containers could not be started last time. */
+  readonly reasons: Pick<ReasonCache, 'get'>;
+  readonly probes: ProbeView;
+  /** The scheme of container ids, such as `containerd`. */
+  readonly runtimeName: () => string;
+  readonly supportsRecursiveReadOnly: (runtimeHandler: string) => boolean;
+  /** The resources that a container was last given. */
+  readonly actuated: { requirements(podUid: string, container: string): ResourceRequirements | undefined };
+  readonly node: () => Node | undefined;
+  readonly nodeIps: readonly string[] | undefined;
+  readonly showsStopSignals: boolean;
+}
+
+export type GenerateStatus = (pod: Pod, observed: ObservedPodStatus, podIsTerminal: boolean) => PodStatus;
+
+export function createPodStatusGenerator(options: PodStatusGeneratorOptions): GenerateStatus {
+  const { clock, statuses, reasons, probes, actuated, node, nodeIps, showsStopSignals } = options;
+  return (pod, observed, podIsTerminal) => {
+    const uid = pod.metadata.uid ?? '';
+    const handler = runtimeHandlerInUse(pod, observed);
+    return generatePodStatus({
+      pod,
+      observed,
+      cached: statuses.get(uid),
+      podIsTerminal,
+      nowMs: clock.now(),
+      runtimeName: options.runtimeName(),
+      startFailure: (container) => reasons.get(uid, container),
+      probes,
+      nodeIps,
+      hostIps: hostIpsOf(node()?.status?.addresses ?? []),
+      supportsRecursiveReadOnly:
+        handler === undefined ? undefined : options.supportsRecursiveReadOnly(handler),
+      showsStopSignals,
+      actuatedResources: (container) => actuated.requirements(uid, container),
+    });
+  };
+}
+
+/** The pod's runtime handler; undefined while a pod with a runtime class has no sandbox that tells it. */
+export function runtimeHandlerInUse(pod: Pod, observed: ObservedPodStatus): string | undefined {
+  return pod.spec.runtimeClassName ? observed.sandboxes[0]?.runtimeHandler : '';
+}
