@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Channel, ChannelClosed, select } from './channel.js';
+import { Channel, ChannelClosed, select, selectByName } from './channel.js';
 import { Cancelled } from './clock.js';
 import { settle } from './virtual-clock.js';
 
@@ -75,5 +75,20 @@ describe('select', () => {
     const chosen = select([new Channel<number>(1)], stop.signal);
     stop.abort();
     await expect(chosen).rejects.toBeInstanceOf(Cancelled);
+  });
+});
+
+describe('selectByName', () => {
+  it('returns the name of the channel that is ready', async () => {
+    const channels = { config: new Channel<number>(1), ticks: new Channel<number>(1) };
+    const chosen = selectByName(channels);
+    channels.ticks.trySend(1);
+    expect(await chosen).toBe('ticks');
+  });
+  it('chooses among ready ones in the order of the names', async () => {
+    const channels = { a: new Channel<number>(1), b: new Channel<number>(1) };
+    for (const channel of Object.values(channels)) channel.trySend(1);
+    expect(await selectByName(channels, undefined, () => 0)).toBe('a');
+    expect(await selectByName(channels, undefined, () => 0.99)).toBe('b');
   });
 });

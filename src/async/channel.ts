@@ -165,3 +165,23 @@ export function select(
     for (const channel of channels) forgets.push(channel.whenReady(choose));
   });
 }
+
+/** As `select`, among channels with names; returns the name of the chosen one. */
+export async function selectByName<N extends string>(
+  channels: Readonly<Record<N, Selectable>>,
+  signal?: AbortSignal,
+  random?: () => number,
+): Promise<N> {
+  // The keys of a record are its names: no other can be among them, whatever `Object.keys` is typed as.
+  const names = Object.keys(channels) as N[];
+  const chosen =
+    names[
+      await select(
+        names.map((name) => channels[name]),
+        signal,
+        random,
+      )
+    ];
+  if (chosen === undefined) throw new Error('select chose a channel that it was not given');
+  return chosen;
+}

@@ -296,7 +296,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
         }),
       ),
     onHousekeeping: () => housekeeping.run(),
-    more: probes.news,
+    probes: probes.updates,
   });
   const sources = createSources(settings, (snapshot, signal) => podConfig.deliver(snapshot, signal));
 

@@ -1,5 +1,5 @@
 /** Builds the probes of a kubelet and what others see of them: statuses, plans and the sync loop. */
-import type { Channel, Selectable } from '../../async/index.js';
+import type { Channel } from '../../async/index.js';
 import type { PodStatus } from '../../kube/index.js';
 import { Registry } from '../../metrics/index.js';
 import type { ProbeView } from '../../pods/index.js';
@@ -8,6 +8,7 @@ import { expand } from '../../runtime-manager/config/index.js';
 import type { ProbeVerdicts } from '../../runtime-manager/index.js';
 import type { PodProbes } from '../ports.js';
 import type { KubeletSettings } from '../settings.js';
+import type { ProbeUpdates } from '../sync/sync-loop.js';
 
 /** What probes need of the kubelet. */
 export interface ProbePorts {
@@ -26,8 +27,8 @@ export interface Probes {
   readonly view: ProbeView;
   /** How probes end containers. */
   readonly verdicts: ProbeVerdicts;
-  /** The news for the sync loop. */
-  readonly news: readonly { readonly channel: Selectable; readonly take: () => void }[];
+  /** Results that changed, for the sync loop. */
+  readonly updates: ProbeUpdates;
   metricsText(): string;
   keepOnly(podUids: ReadonlySet<string>): void;
   stop(): Promise<void>;
@@ -64,26 +65,29 @@ export function createProbes(
       ...(keepsStatusOverRestart ? { startedAtMs: manager.startedAtMs } : {}),
     },
     verdicts: { liveness: (id) => liveness.get(id), startup: (id) => startup.get(id) },
-    news: [
-      news(liveness.updates, ({ podUid, result }) => {
+    updates: {
+      liveness: updatesOf(liveness.updates, ({ podUid, result }) => {
         if (result === 'failure') sync(podUid);
       }),
-      news(readiness.updates, ({ podUid, containerId, result }) => {
+      readiness: updatesOf(readiness.updates, ({ podUid, containerId, result }) => {
         statuses.setContainerReadiness(podUid, containerId, result === 'success');
         sync(podUid);
       }),
-      news(startup.updates, ({ podUid, containerId, result }) => {
+      startup: updatesOf(startup.updates, ({ podUid, containerId, result }) => {
         statuses.setContainerStarted(podUid, containerId, result === 'success');
         sync(podUid);
       }),
-    ],
+    },
     metricsText: () => registry.text(),
     keepOnly: (podUids) => manager.keepOnly(podUids),
     stop: () => manager.stop(),
   };
 }
 
-function news(channel: Channel<ProbeUpdate>, handle: (update: ProbeUpdate) => void): Probes['news'][number] {
+function updatesOf(
+  channel: Channel<ProbeUpdate>,
+  handle: (update: ProbeUpdate) => void,
+): ProbeUpdates[keyof ProbeUpdates] {
   return {
     channel,
     take() {

@@ -4,7 +4,7 @@ import {
   type Clock,
   isCancelled,
   type Selectable,
-  select,
+  selectByName,
   sleep,
   TaskGroup,
 } from '../../async/index.js';
@@ -34,21 +34,36 @@ export interface SyncLoopOptions {
   readonly onPleg: (events: readonly PodLifecycleEvent[]) => void;
   readonly onSyncTick: () => void;
   readonly onHousekeeping: (signal: AbortSignal) => Promise<void>;
-  /** Further events, such as probe results; each handler takes one from its channel. */
-  readonly more?: readonly { readonly channel: Selectable; readonly take: () => void }[];
+  readonly probes: ProbeUpdates;
   readonly random?: () => number;
 }
+
+/** The results of probes that changed, by the kind of probe; `take` handles one from its channel. */
+export type ProbeUpdates = Readonly<
+  Record<'liveness' | 'readiness' | 'startup', { readonly channel: Selectable; readonly take: () => void }>
+>;
 
 export class SyncLoop {
   readonly #options: SyncLoopOptions;
   readonly #syncTick = new Channel<void>(1);
   readonly #housekeepingTick = new Channel<void>(1);
+  readonly #channels;
   #lastMs: number | undefined;
   #blockedBy = '';
   #missingSources = '';
 
   constructor(options: SyncLoopOptions) {
     this.#options = options;
+    this.#channels = {
+      config: options.config.updates,
+      pleg: options.plegEvents,
+      due: options.due,
+      syncTick: this.#syncTick,
+      housekeepingTick: this.#housekeepingTick,
+      liveness: options.probes.liveness.channel,
+      readiness: options.probes.readiness.channel,
+      startup: options.probes.startup.channel,
+    };
   }
 
   /** The text of what is wrong with the loop, or undefined. */
@@ -108,50 +123,55 @@ export class SyncLoop {
 
   /** Handles one event; false when there will be no more. */
   async #iterate(signal: AbortSignal): Promise<boolean> {
-    const { config, plegEvents, due, more = [] } = this.#options;
-    const channels: Selectable[] = [
-      config.updates,
-      plegEvents,
-      due,
-      this.#syncTick,
-      this.#housekeepingTick,
-      ...more.map(({ channel }) => channel),
-    ];
-    const chosen = await select(channels, signal, this.#options.random);
+    const { onSyncTick, due, probes, random } = this.#options;
+    const chosen = await selectByName(this.#channels, signal, random);
     switch (chosen) {
-      case 0: {
-        const received = config.updates.tryReceive();
-        if (received?.done === true) return false;
-        if (received === undefined) return true;
-        this.#options.onConfig(received.value);
-        config.markHandled(received.value.source);
+      case 'config':
+        return this.#takeConfig();
+      case 'pleg':
+        this.#takePlegEvents();
         return true;
-      }
-      case 1: {
-        const events: PodLifecycleEvent[] = [];
-        for (
-          let received = plegEvents.tryReceive();
-          received !== undefined && !received.done;
-          received = plegEvents.tryReceive()
-        ) {
-          events.push(received.value);
-        }
-        if (events.length > 0) this.#options.onPleg(events);
+      case 'due':
+        due.tryReceive();
+        onSyncTick();
         return true;
-      }
-      case 2:
-      case 3:
-        (chosen === 2 ? due : this.#syncTick).tryReceive();
-        this.#options.onSyncTick();
+      case 'syncTick':
+        this.#syncTick.tryReceive();
+        onSyncTick();
         return true;
-      case 4:
+      case 'housekeepingTick':
         this.#housekeepingTick.tryReceive();
         await this.#housekeep(signal);
         return true;
-      default:
-        more[chosen - 5]?.take();
+      case 'liveness':
+      case 'readiness':
+      case 'startup':
+        probes[chosen].take();
         return true;
     }
+  }
+
+  #takeConfig(): boolean {
+    const { config, onConfig } = this.#options;
+    const received = config.updates.tryReceive();
+    if (received?.done === true) return false;
+    if (received === undefined) return true;
+    onConfig(received.value);
+    config.markHandled(received.value.source);
+    return true;
+  }
+
+  #takePlegEvents(): void {
+    const { plegEvents, onPleg } = this.#options;
+    const events: PodLifecycleEvent[] = [];
+    for (
+      let received = plegEvents.tryReceive();
+      received !== undefined && !received.done;
+      received = plegEvents.tryReceive()
+    ) {
+      events.push(received.value);
+    }
+    if (events.length > 0) onPleg(events);
   }
 
   async #housekeep(signal: AbortSignal): Promise<void> {
