@@ -26,16 +26,14 @@ import { RuntimeName } from './start-up/runtime-name.js';
 import { untilVitalFailure } from './start-up/vital-tasks.js';
 import { followChangedObjects } from './sync/changed-objects.js';
 import { podsWithStatuses } from './sync/configured-pods.js';
+import { createHousekeeping } from './sync/create-housekeeping.js';
+import { createPodSyncer } from './sync/create-pod-syncer.js';
 import { DeadContainers } from './sync/dead-containers.js';
-import { Housekeeping } from './sync/housekeeping.js';
-import { mirrorDeletions } from './sync/mirror-deletions.js';
-import { OrphanCleanup } from './sync/orphan-cleanup.js';
 import { handlePlegEvents } from './sync/pleg-events.js';
 import { PodDirectories } from './sync/pod-directories.js';
 import { PodHandlers } from './sync/pod-handlers.js';
 import { workerStates } from './sync/pod-states.js';
-import { createPodStatusGenerator } from './sync/pod-status-generator.js';
-import { KubeletPodSyncer } from './sync/pod-syncer.js';
+import { handleProbeUpdate } from './sync/probe-updates.js';
 import { isRuntimeGone } from './sync/runtime-gone.js';
 import { SyncLoop } from './sync/sync-loop.js';
 import { podsDueAtTick } from './sync/sync-tick.js';
@@ -43,7 +41,7 @@ import { podsDueAtTick } from './sync/sync-tick.js';
 export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   const settings = await readSettings(options);
   const { nodeName, rootDir, config, clock, timeline, registry, metrics, cri, random } = settings;
-  const { cgroups, mirrors, managers, objects, machine, stopping, containerLogsDir } = settings;
+  const { managers, stopping, containerLogsDir } = settings;
   const tasks = new TaskGroup({
     onError: (task, error) =>
       timeline.record({ kind: 'problem', what: 'kubelet.task', message: `${task} failed`, error }),
@@ -58,13 +56,9 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   };
   const states = workerStates(links.workers);
   const sync = (uids: readonly string[]): void => links.handlers.target.syncs(uids);
-  const observedPods = () => links.pleg.target.observedPods();
-  const supportsRecursiveReadOnly = (handler: string): boolean =>
-    links.check.target.supports(handler, 'recursiveReadOnlyMounts');
 
   // Who is here: desired pods, their statuses, and what is remembered of failed starts.
   const pods = new PodManager();
-  const isConfigured = (uid: string): boolean => pods.byUid(uid) !== undefined;
   const podConfig = new PodConfig({ clock, timeline, sources: sourceNames(settings) });
   const allSourcesReady = (): boolean => podConfig.allSourcesReady;
   const reasons = new ReasonCache();
@@ -82,13 +76,14 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   const volumes = createVolumes(settings, {
     pods: {
       allSourcesReady,
-      isConfigured,
-      isRuntimeGone: (uid) => isRuntimeGone(uid, { states, observedPods }),
+      isConfigured: (uid) => pods.byUid(uid) !== undefined,
+      isRuntimeGone: (uid) =>
+        isRuntimeGone(uid, { states, observedPods: () => links.pleg.target.observedPods() }),
     },
     nodeAllocatable: () => settings.node()?.status?.allocatable ?? nodeAllocatable(settings.host),
-    supportsRecursiveReadOnly,
+    supportsRecursiveReadOnly: (handler) => links.check.target.supports(handler, 'recursiveReadOnlyMounts'),
   });
-  const probes = createProbes(settings, { statuses, sync: (uid) => sync([uid]) });
+  const probes = createProbes(settings, { statusOf: (uid) => statuses.get(uid) });
   const images = createImages(settings);
   const users = createUserNamespaces(settings, {
     isSupported: (handler) => links.check.target.supports(handler, 'userNamespaces'),
@@ -165,49 +160,26 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   // What drives: the work queue, one worker per pod, the handlers, housekeeping, the loop.
   const due = new Channel<void>(1);
   const queue = new WorkQueue<string>(clock, () => void due.trySend());
-  const directories = new PodDirectories(machine.ownFiles, rootDir);
+  const directories = new PodDirectories(settings.machine.ownFiles, rootDir);
   const workers = links.workers.connect(
     new PodWorkers({
       clock,
       timeline,
-      syncer: new KubeletPodSyncer({
-        clock,
-        timeline,
+      syncer: createPodSyncer(settings, {
         runtime,
+        runtimeName,
+        check,
+        pleg,
         statuses,
-        generateStatus: createPodStatusGenerator({
-          clock,
-          statuses,
-          reasons,
-          probes: probes.view,
-          runtimeName: () => runtimeName.current,
-          supportsRecursiveReadOnly,
-          actuated,
-          node: settings.node,
-          nodeIps: settings.nodeIps,
-          showsStopSignals: settings.gates.enabled('ContainerStopSignals'),
-        }),
         reasons,
         volumes,
-        networkError: () => check.networkError,
-        releaseUserNamespace: users && ((uid) => users.release(uid)),
-        isTerminationRequested: states.isTerminationRequested,
-        makePodDirectories: async (uid) => {
-          if (settings.podDirectories) await directories.make(uid);
-        },
-        observedSince: (uid, afterMs) => pleg.statusNewerThan(uid, afterMs, stopping.signal),
-        removeDeadContainers: (uid) => deadContainers.removeUnneeded(uid),
-        requestRelist: (uid) => pleg.requestRelist(uid),
-        requestPodRelist: (uid) => pleg.requestPodRelist(uid),
-        syncAgain: (uid) => sync([uid]),
-        isStopping: () => stopping.signal.aborted,
-        // Enough that some are ready whenever those that start make room for them.
-        preparationsAtOnce: 4 * settings.startsAtOnce,
-        observer: metrics.syncer,
-        probes: probes.workers,
-        objects,
-        cgroups,
-        mirrors,
+        probes,
+        users,
+        actuated,
+        directories,
+        deadContainers,
+        states,
+        sync,
       }),
       queue,
       resyncMs: config.syncFrequency,
@@ -234,41 +206,24 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     }),
   );
   const stopFollowingObjects = followChangedObjects({
-    objects,
+    objects: settings.objects,
     volumes,
     isTerminating: states.shouldContainersBeTerminating,
     sync,
   });
-  const orphans = new OrphanCleanup({
-    volumes,
-    actuated,
-    users,
-    folders: settings.podDirectories ? { host: machine, rootDir, directories } : undefined,
-    podsWait: () => runtime.podsWait,
-    isConfigured,
-    onCleaned: ({ seen, failedPods }) => {
-      metrics.cleanedVolumes.set(seen);
-      metrics.cleanedVolumeErrors.set(failedPods);
-    },
-  });
-  const housekeeping = new Housekeeping({
-    timeline,
+  const housekeeping = createHousekeeping(settings, {
+    tasks,
     pods,
     workers,
     statuses,
-    observedPods,
-    listRunningPods: () => runtime.listPods({ runningOnly: true }),
-    cleanPodDirectories: (known) => orphans.run(known),
-    collectBackoff: () => runtime.collectBackoff(),
-    podVolumesExist: (uid) => volumes.exist(uid),
-    keepProbesOf: (uids) => probes.keepOnly(uids),
-    forgetOthers: (present) => {
-      timeline.boundGone(present);
-      reasons.keepOnly(present);
-    },
-    observer: metrics.housekeeping,
-    cgroups,
-    deleteMirrorsSoon: mirrors && mirrorDeletions(mirrors, tasks),
+    reasons,
+    pleg,
+    runtime,
+    volumes,
+    probes,
+    users,
+    actuated,
+    directories,
   });
   const loop = new SyncLoop({
     clock,
@@ -297,6 +252,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       ),
     onHousekeeping: () => housekeeping.run(),
     probes: probes.updates,
+    onProbe: (kind, update) => handleProbeUpdate(kind, update, { statuses, sync }),
   });
   const sources = createSources(settings, (snapshot, signal) => podConfig.deliver(snapshot, signal));
 

@@ -15,7 +15,7 @@ export interface Kubelet {
     CriRuntime,
     'containerStatus' | 'execSync' | 'exec' | 'attach' | 'portForward' | 'checkpointContainer'
   >;
-  /** Starts everything. Never rejects: it resolves only if a part that the agent cannot do without fails, with its error. */
+  /** Starts everything. Never rejects: it resolves only when a task that the kubelet cannot do without fails, with its error. */
   start(): Promise<Error>;
   /** Stops everything; containers keep running. */
   stop(): Promise<void>;

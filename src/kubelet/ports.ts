@@ -1,4 +1,4 @@
-/** What rooms that are not part of every build do for the kubelet; where one is absent, its step is left out. */
+/** The interfaces that the kubelet needs from the rooms around it; where an optional one is absent, its step is left out. */
 import type { ObjectStore, Pod } from '../kube/index.js';
 import type { ContainerVolumes, PodCgroupResizing } from '../runtime-manager/contracts.js';
 

@@ -4,15 +4,14 @@ import type { Pod } from '../../kube/index.js';
 import type { PodManager } from '../../pods/desired/index.js';
 import type { PodTurns } from '../../pods/events/index.js';
 import type { StatusManager } from '../../pods/status/index.js';
-import type { KubeletSettings } from '../settings.js';
-import type { RuntimeCheck } from '../start-up/runtime-check.js';
+import type { NodeSettings, RuntimeView } from './node-options.js';
 
 /** What a membership needs of the kubelet. */
 export interface MembershipDeps {
-  readonly settings: KubeletSettings;
+  readonly settings: NodeSettings;
   readonly pods: PodManager;
   readonly statuses: StatusManager;
-  readonly check: RuntimeCheck;
+  readonly check: RuntimeView;
   /** Whether containers of the pod may still run, so that its deletion may not be completed yet. */
   couldHaveRunningContainers(uid: string): boolean;
   /** What is going on with pods, so that what nobody waits for can wait for them. */

@@ -3,23 +3,11 @@ import type { Channel } from '../../async/index.js';
 import type { PodStatus } from '../../kube/index.js';
 import { Registry } from '../../metrics/index.js';
 import type { ProbeView } from '../../pods/index.js';
-import { ProbeManager, Prober, type ProbeUpdate, probeMetrics } from '../../probes/index.js';
+import { type ProbeKind, ProbeManager, Prober, type ProbeUpdate, probeMetrics } from '../../probes/index.js';
 import { expand } from '../../runtime-manager/config/index.js';
 import type { ProbeVerdicts } from '../../runtime-manager/index.js';
 import type { PodProbes } from '../ports.js';
 import type { KubeletSettings } from '../settings.js';
-import type { ProbeUpdates } from '../sync/sync-loop.js';
-
-/** What probes need of the kubelet. */
-export interface ProbePorts {
-  readonly statuses: {
-    get(podUid: string): PodStatus | undefined;
-    setContainerReadiness(podUid: string, containerId: string, isReady: boolean): unknown;
-    setContainerStarted(podUid: string, containerId: string, isStarted: boolean): unknown;
-  };
-  /** Makes the pod's worker look at it again. */
-  readonly sync: (podUid: string) => void;
-}
 
 export interface Probes {
   readonly workers: PodProbes;
@@ -28,7 +16,7 @@ export interface Probes {
   /** How probes end containers. */
   readonly verdicts: ProbeVerdicts;
   /** Results that changed, for the sync loop. */
-  readonly updates: ProbeUpdates;
+  readonly updates: Readonly<Record<ProbeKind, Channel<ProbeUpdate>>>;
   metricsText(): string;
   keepOnly(podUids: ReadonlySet<string>): void;
   stop(): Promise<void>;
@@ -36,7 +24,7 @@ export interface Probes {
 
 export function createProbes(
   settings: Pick<KubeletSettings, 'clock' | 'timeline' | 'cri' | 'random' | 'gates' | 'probeNetwork'>,
-  { statuses, sync }: ProbePorts,
+  { statusOf }: { readonly statusOf: (podUid: string) => PodStatus | undefined },
 ): Probes {
   const { clock, timeline, cri, random, gates, probeNetwork: network } = settings;
   const prober = new Prober({ clock, timeline, cri, network, expand });
@@ -47,7 +35,7 @@ export function createProbes(
     clock,
     timeline,
     random,
-    statusOf: (podUid) => statuses.get(podUid),
+    statusOf,
     probe: (run, signal) => prober.run(run, signal),
     count: probeMetrics(registry),
     keepsStatusOverRestart,
@@ -65,34 +53,9 @@ export function createProbes(
       ...(keepsStatusOverRestart ? { startedAtMs: manager.startedAtMs } : {}),
     },
     verdicts: { liveness: (id) => liveness.get(id), startup: (id) => startup.get(id) },
-    updates: {
-      liveness: updatesOf(liveness.updates, ({ podUid, result }) => {
-        if (result === 'failure') sync(podUid);
-      }),
-      readiness: updatesOf(readiness.updates, ({ podUid, containerId, result }) => {
-        statuses.setContainerReadiness(podUid, containerId, result === 'success');
-        sync(podUid);
-      }),
-      startup: updatesOf(startup.updates, ({ podUid, containerId, result }) => {
-        statuses.setContainerStarted(podUid, containerId, result === 'success');
-        sync(podUid);
-      }),
-    },
+    updates: { liveness: liveness.updates, readiness: readiness.updates, startup: startup.updates },
     metricsText: () => registry.text(),
     keepOnly: (podUids) => manager.keepOnly(podUids),
     stop: () => manager.stop(),
-  };
-}
-
-function updatesOf(
-  channel: Channel<ProbeUpdate>,
-  handle: (update: ProbeUpdate) => void,
-): ProbeUpdates[keyof ProbeUpdates] {
-  return {
-    channel,
-    take() {
-      const received = channel.tryReceive();
-      if (received !== undefined && !received.done) handle(received.value);
-    },
   };
 }

@@ -2,14 +2,14 @@
 
 export const runtimeDownAfterMs = 30_000;
 
-/** A part whose failure pauses the sync loop, such as the PLEG. */
+/** Something whose failure pauses the sync loop, such as the PLEG. */
 export interface HealthCheck {
   readonly name: string;
   /** The text of what is wrong, or undefined. */
   check(): string | undefined;
 }
 
-export interface RuntimeFacts {
+export interface RuntimeHealth {
   /** Monotonic milliseconds of the last good status; undefined before the first. */
   readonly lastGoodMs: number | undefined;
   readonly nowMs: number;
@@ -18,7 +18,7 @@ export interface RuntimeFacts {
 }
 
 /** The reasons for which no pod is synced now; none means that the loop runs. */
-export function runtimeErrors(facts: RuntimeFacts): string[] {
+export function runtimeErrors(facts: RuntimeHealth): string[] {
   const errors: string[] = [];
   if (facts.lastGoodMs === undefined)
     errors.push('container runtime status check may not have completed yet');

@@ -1,6 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { Channel, VirtualClock } from '../../async/index.js';
 import type { ConfigUpdate } from '../../pods/desired/index.js';
+import type { ProbeUpdate } from '../../probes/index.js';
 import type { PodLifecycleEvent } from '../../runtime-manager/pleg/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { SyncLoop } from './sync-loop.js';
@@ -18,17 +19,11 @@ function startLoop() {
   const plegEvents = new Channel<PodLifecycleEvent>(10);
   const due = new Channel<void>(1);
   const state = { blockers: [] as string[], allSourcesReady: true };
-  const probe = (name: string) => {
-    const channel = new Channel<void>(1);
-    return {
-      channel,
-      take: () => {
-        channel.tryReceive();
-        done.push(name);
-      },
-    };
+  const probes = {
+    liveness: new Channel<ProbeUpdate>(1),
+    readiness: new Channel<ProbeUpdate>(1),
+    startup: new Channel<ProbeUpdate>(1),
   };
-  const probes = { liveness: probe('liveness'), readiness: probe('readiness'), startup: probe('startup') };
   const loop = new SyncLoop({
     clock,
     timeline: new Timeline({ clock }),
@@ -49,6 +44,7 @@ function startLoop() {
     onSyncTick: () => void done.push('sync'),
     onHousekeeping: async () => void done.push('housekeeping'),
     probes,
+    onProbe: (kind, { result }) => void done.push(`${kind} ${result}`),
     random: () => 0,
   });
   const stop = new AbortController();
@@ -89,12 +85,12 @@ it('syncs every second and keeps house every other', async () => {
 });
 
 it.each(['liveness', 'readiness', 'startup'] as const)(
-  'a %s result goes to its own handler',
+  'a %s result is handed on as one of its kind',
   async (kind) => {
     const { clock, done, probes } = startLoop();
-    probes[kind].channel.trySend();
+    probes[kind].trySend({ podUid: 'p', containerId: 'c', result: 'failure' });
     await clock.advance(0);
-    expect(done).toEqual([kind]);
+    expect(done).toEqual([`${kind} failure`]);
   },
 );
 

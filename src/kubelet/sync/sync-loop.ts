@@ -1,14 +1,7 @@
 /** The sync loop: takes one ready event at a time and hands it on; workers do the slow work. */
-import {
-  Channel,
-  type Clock,
-  isCancelled,
-  type Selectable,
-  selectByName,
-  sleep,
-  TaskGroup,
-} from '../../async/index.js';
+import { Channel, type Clock, isCancelled, selectByName, sleep, TaskGroup } from '../../async/index.js';
 import type { ConfigUpdate, PodConfig } from '../../pods/desired/index.js';
+import type { ProbeKind, ProbeUpdate } from '../../probes/index.js';
 import type { PodLifecycleEvent } from '../../runtime-manager/pleg/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { joinErrors, syncLoopHealth } from '../start-up/runtime-state.js';
@@ -34,14 +27,11 @@ export interface SyncLoopOptions {
   readonly onPleg: (events: readonly PodLifecycleEvent[]) => void;
   readonly onSyncTick: () => void;
   readonly onHousekeeping: (signal: AbortSignal) => Promise<void>;
-  readonly probes: ProbeUpdates;
+  /** Results of probes that changed. */
+  readonly probes: Readonly<Record<ProbeKind, Channel<ProbeUpdate>>>;
+  readonly onProbe: (kind: ProbeKind, update: ProbeUpdate) => void;
   readonly random?: () => number;
 }
-
-/** The results of probes that changed, by the kind of probe; `take` handles one from its channel. */
-export type ProbeUpdates = Readonly<
-  Record<'liveness' | 'readiness' | 'startup', { readonly channel: Selectable; readonly take: () => void }>
->;
 
 export class SyncLoop {
   readonly #options: SyncLoopOptions;
@@ -60,9 +50,9 @@ export class SyncLoop {
       due: options.due,
       syncTick: this.#syncTick,
       housekeepingTick: this.#housekeepingTick,
-      liveness: options.probes.liveness.channel,
-      readiness: options.probes.readiness.channel,
-      startup: options.probes.startup.channel,
+      liveness: options.probes.liveness,
+      readiness: options.probes.readiness,
+      startup: options.probes.startup,
     };
   }
 
@@ -123,7 +113,7 @@ export class SyncLoop {
 
   /** Handles one event; false when there will be no more. */
   async #iterate(signal: AbortSignal): Promise<boolean> {
-    const { onSyncTick, due, probes, random } = this.#options;
+    const { onSyncTick, due, random } = this.#options;
     const chosen = await selectByName(this.#channels, signal, random);
     switch (chosen) {
       case 'config':
@@ -146,7 +136,7 @@ export class SyncLoop {
       case 'liveness':
       case 'readiness':
       case 'startup':
-        probes[chosen].take();
+        this.#takeProbeUpdate(chosen);
         return true;
     }
   }
@@ -159,6 +149,12 @@ export class SyncLoop {
     onConfig(received.value);
     config.markHandled(received.value.source);
     return true;
+  }
+
+  #takeProbeUpdate(kind: ProbeKind): void {
+    const { probes, onProbe } = this.#options;
+    const received = probes[kind].tryReceive();
+    if (received !== undefined && !received.done) onProbe(kind, received.value);
   }
 
   #takePlegEvents(): void {
