@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { systemClock } from '../async/index.js';
 import type { LoadedConfiguration } from '../config/index.js';
 import { quantityMillis, quantityUnits } from '../kube/index.js';
-import type { PodCgroups as KubeletCgroups, KubeletModule } from '../kubelet/index.js';
+import type { PodCgroups as KubeletCgroups, StartManager } from '../kubelet/index.js';
 import type { Registry } from '../metrics/index.js';
 import { nodeReservation, type ReservationSettings } from '../node/index.js';
 import {
@@ -31,7 +31,7 @@ export interface CgroupsOptions {
 export interface AgentCgroups {
   readonly pods: KubeletCgroups;
   /** Makes the cgroups of all pods and keeps them up; undefined where the agent makes none. */
-  readonly containerManager: KubeletModule | undefined;
+  readonly containerManager: StartManager | undefined;
   /** The cgroup that all pods are in. */
   readonly podsCgroup: string;
   /** Waits for cgroups that are being removed. */

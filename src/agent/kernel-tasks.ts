@@ -1,7 +1,7 @@
 /** What the agent does with the kernel beside running pods: it reports OOM kills and keeps the node's packet rules. */
 import { systemClock } from '../async/index.js';
 import type { LoadedConfiguration } from '../config/index.js';
-import type { KubeletModules } from '../kubelet/index.js';
+import type { KubeletManagers } from '../kubelet/index.js';
 import { OomWatcher, openKernelLog, PacketRules, packetCommands } from '../node/index.js';
 import type { Timeline } from '../timeline/index.js';
 
@@ -9,7 +9,7 @@ import type { Timeline } from '../timeline/index.js';
 export function kernelTasks(
   { config, standalone, explicit }: LoadedConfiguration,
   { nodeName, timeline }: { readonly nodeName: string; readonly timeline: Timeline },
-): Pick<KubeletModules, 'oomWatcher' | 'packetRules'> {
+): Pick<KubeletManagers, 'oomWatcher' | 'packetRules'> {
   const clock = systemClock;
   const makesChains =
     config.makeIPTablesUtilChains && (!standalone || explicit.has('makeIPTablesUtilChains'));

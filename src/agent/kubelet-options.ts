@@ -63,7 +63,7 @@ export async function kubeletOptions(
     objects,
     claims: objects,
     cgroups: cgroups?.pods,
-    modules: {
+    managers: {
       ...kernelTasks(configuration, { nodeName, timeline }),
       containerManager: cgroups?.containerManager,
     },

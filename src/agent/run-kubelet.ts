@@ -120,7 +120,7 @@ async function createKubeletOfCluster(
   { apis }: OpenCluster,
   serving: ServingCertificate | undefined,
 ): Promise<Kubelet> {
-  const { createClusterKubelet } = await import('../kubelet/cluster.js');
+  const { createClusterKubelet } = await import('../kubelet/cluster/create-cluster-kubelet.js');
   return await createClusterKubelet(options, {
     apis,
     kubeletVersion: flags.reportedVersion || kubernetesVersion,

@@ -9,13 +9,24 @@ export interface WorkerStates extends PodStates {
   hasWorker(uid: string): boolean;
 }
 
-export function workerStates(workers: Link<Pick<PodWorkers, 'is' | 'stateOf'>>): WorkerStates {
+/** The workers as far as they are asked here. */
+export type StateQuestions = Pick<
+  PodWorkers,
+  | 'isTerminationRequested'
+  | 'shouldContentBeRemoved'
+  | 'shouldRuntimeBeRemoved'
+  | 'couldHaveRunningContainers'
+  | 'shouldContainersBeTerminating'
+  | 'stateOf'
+>;
+
+export function workerStates(workers: Link<StateQuestions>): WorkerStates {
   return {
-    isTerminationRequested: (uid) => workers.target.is('isTerminationRequested', uid),
-    shouldContentBeRemoved: (uid) => workers.target.is('shouldContentBeRemoved', uid),
-    shouldRuntimeBeRemoved: (uid) => workers.target.is('shouldRuntimeBeRemoved', uid),
-    couldHaveRunningContainers: (uid) => workers.target.is('couldHaveRunningContainers', uid),
-    shouldContainersBeTerminating: (uid) => workers.target.is('shouldContainersBeTerminating', uid),
+    isTerminationRequested: (uid) => workers.target.isTerminationRequested(uid),
+    shouldContentBeRemoved: (uid) => workers.target.shouldContentBeRemoved(uid),
+    shouldRuntimeBeRemoved: (uid) => workers.target.shouldRuntimeBeRemoved(uid),
+    couldHaveRunningContainers: (uid) => workers.target.couldHaveRunningContainers(uid),
+    shouldContainersBeTerminating: (uid) => workers.target.shouldContainersBeTerminating(uid),
     hasWorker: (uid) => workers.target.stateOf(uid) !== undefined,
   };
 }
