@@ -32,6 +32,7 @@ export function loggedTimeline(logging: KubeletConfiguration['logging'], sink: L
         what: 'log.write',
         message: `the log is written again; ${lostLines} lines were lost`,
         level: 'warn',
+        data: { lostLines },
       }),
   });
   const writeRest = (): void => writer.writeRest();

@@ -39,8 +39,10 @@ export function announce(
   { warnings, explicit, flags, config, standalone }: LoadedConfiguration,
   timeline: Timeline,
 ): void {
-  const warn = (what: string, message: string): void =>
-    void timeline.record({ kind: 'notice', what, message, level: 'warn' });
+  const warn = (
+    what: 'config.warning' | 'config.inert' | 'agent.user' | 'agent.sources',
+    message: string,
+  ): void => void timeline.record({ kind: 'notice', what, message, level: 'warn' });
   for (const warning of warnings) warn('config.warning', warning);
   const inert = inertSettings(explicit, actedOnFields);
   const ineffective = new Set([...inertFlags, ...(standalone ? clusterFlags : [])]);

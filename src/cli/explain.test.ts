@@ -7,7 +7,7 @@ const entry = (uid: string, name: string, namespace = 'default'): Entry => ({
   timeMs: 1,
   level: 'info',
   kind: 'effect',
-  what: 'x',
+  what: 'agent.task',
   message: 'm',
   pod: { uid, name, namespace },
 });

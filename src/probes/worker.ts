@@ -149,6 +149,7 @@ export class ProbeWorker {
       because,
       pod: podRef(facts.pod),
       container: facts.container.name,
+      data: { from: before ?? 'none', to: result, containerId },
       level: before === undefined ? 'debug' : 'info',
     });
     await told;

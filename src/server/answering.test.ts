@@ -18,7 +18,7 @@ async function serve(
 ): Promise<number> {
   const route = { kind: 'template', path: '/it', templates: [['name']], methods: ['GET'], handle } as const;
   const listener = await listen([route], {
-    name: 'test',
+    name: 'healthz',
     address: '127.0.0.1',
     port: 0,
     timeline: new Timeline(),

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../async/index.js';
 import type { Timeline } from '../timeline/index.js';
+import type { ServerName } from './contracts.js';
 import { clientOf, type Place, placeToGive } from './eviction.js';
 import type { ListenLimits } from './limits.js';
 import { UnreadRequests } from './unread-requests.js';
@@ -13,7 +14,7 @@ export interface ConnectionsOptions {
   /** Whether connections speak TLS. */
   readonly secure: boolean;
   /** Of the listener, in the timeline. */
-  readonly name: string;
+  readonly name: ServerName;
   readonly clock: Clock;
   readonly timeline: Timeline;
 }

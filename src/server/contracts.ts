@@ -3,6 +3,9 @@ import type { ObservedPod } from '../cri/index.js';
 import type { Pod } from '../kube/index.js';
 import type { StatsProvider } from '../resources/stats/index.js';
 
+/** The listeners, as the timeline names them. */
+export type ServerName = 'main' | 'readonly' | 'healthz' | 'local';
+
 export interface HealthCheck {
   readonly name: string;
   /** Why it is unhealthy; undefined while it is well. */

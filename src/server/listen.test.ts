@@ -32,7 +32,7 @@ function kept<L extends Listener>(listener: L): L {
 }
 
 async function openWith(routes: Route[], limits?: ListenOptions['limits']): Promise<Listener> {
-  return kept(await listen(routes, { ...options(limits), name: 'test' }));
+  return kept(await listen(routes, { ...options(limits), name: 'healthz' }));
 }
 
 const portOf = (listener: Listener): number => listener.address()!.port;
@@ -380,7 +380,7 @@ describe('a client that does not behave', () => {
     const clock = new VirtualClock();
     const timeline = new Timeline({ clock });
     const listener = kept(
-      await listen([quick, never], { ...options({ connections: 1 }), timeline, clock, name: 'test' }),
+      await listen([quick, never], { ...options({ connections: 1 }), timeline, clock, name: 'healthz' }),
     );
     const busy = await dial(listener);
     busy.socket.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -497,7 +497,7 @@ describe('a client that does not behave', () => {
       handle: () => Promise.reject(new Error('broken')),
     };
     const timeline = new Timeline();
-    const listener = kept(await listen([failing, quick], { ...options(), timeline, name: 'test' }));
+    const listener = kept(await listen([failing, quick], { ...options(), timeline, name: 'healthz' }));
     expect(await ask(listener, 'GET /fail?token=secret')).toMatchObject({
       status: 500,
       body: 'Internal Error: broken',
@@ -510,7 +510,7 @@ describe('a client that does not behave', () => {
 describe('close', () => {
   it('ends idle and silent connections at once', async () => {
     const clock = new VirtualClock();
-    const listener = await listen([quick], { ...options(), clock, name: 'test' });
+    const listener = await listen([quick], { ...options(), clock, name: 'healthz' });
     const agent = new Agent({ keepAlive: true });
     await ask(listener, 'GET /quick', { agent });
     await dial(listener);
@@ -533,7 +533,7 @@ describe('close', () => {
       },
     };
     const clock = new VirtualClock();
-    const listener = await listen([slow], { ...options(), clock, name: 'test' });
+    const listener = await listen([slow], { ...options(), clock, name: 'healthz' });
     const agent = new Agent({ keepAlive: true });
     const answer = ask(listener, 'GET /slow', { agent });
     await expect.poll(() => release.toString()).not.toBe('() => {}');
@@ -548,7 +548,7 @@ describe('close', () => {
 
   it('cuts off what does not end within the grace', async () => {
     const clock = new VirtualClock();
-    const listener = await listen([never], { ...options(), clock, name: 'test' });
+    const listener = await listen([never], { ...options(), clock, name: 'healthz' });
     const { socket, ended } = await dial(listener);
     socket.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\n');
     await new Promise((resolve) => setTimeout(resolve, 50));

@@ -7,6 +7,7 @@ import type { Timeline } from '../timeline/index.js';
 import { type AnsweringOptions, answerRequest, answerUpgrade, pathOf } from './answering.js';
 import { Closer } from './closer.js';
 import { boundedConnections } from './connections.js';
+import type { ServerName } from './contracts.js';
 import { defaultLimits, type ListenLimits } from './limits.js';
 import type { Gate, Route } from './routes.js';
 import { Sessions } from './sessions.js';
@@ -14,8 +15,8 @@ import { Sessions } from './sessions.js';
 const keepAliveProbeMs = 15_000;
 
 export interface ServeOptions {
-  /** Names the listener in the timeline: `readonly`, `healthz`. */
-  readonly name: string;
+  /** Names the listener in the timeline. */
+  readonly name: ServerName;
   readonly timeline: Timeline;
   readonly clock?: Clock;
   readonly limits?: Partial<ListenLimits>;

@@ -44,7 +44,7 @@ function world() {
     clock,
     ring,
     told,
-    record: (message: string) => timeline.record({ kind: 'effect', what: 'x', message }),
+    record: (message: string) => timeline.record({ kind: 'effect', what: 'agent.task', message }),
     messages: (): string[] =>
       text
         .split('\n')

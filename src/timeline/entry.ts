@@ -1,5 +1,6 @@
 /** What the timeline records: one entry for each decision, transition and effect, with its cause. */
 import { errorText } from '../async/index.js';
+import type { EntryData, EntryName, NoData, TimelineEntries } from './entry-data.js';
 
 /** The pod that an entry is about. */
 export interface PodRef {
@@ -26,23 +27,25 @@ export interface EventInfo {
   readonly node?: string;
 }
 
-export interface EntryInit {
+interface CommonFields {
   readonly kind: EntryKind;
-  /** A dotted name that readers can match on, noun first: `container.start`, `sandbox.create`, `pod.admit`. */
-  readonly what: string;
+  /** For people; programs read `what` and `data`. */
   readonly message: string;
   /** Why it happened, in words a user understands. */
   readonly because?: string;
   readonly pod?: PodRef;
   readonly container?: string;
   readonly durationMs?: number;
-  readonly level?: Level;
-  readonly error?: unknown;
-  readonly data?: Readonly<Record<string, string | number | boolean>>;
   readonly event?: EventInfo;
 }
 
-export interface Entry extends Omit<EntryInit, 'error' | 'level'> {
+interface InitFields extends CommonFields {
+  /** Default: by `kind`. */
+  readonly level?: Level;
+  readonly error?: unknown;
+}
+
+interface RecordedFields extends CommonFields {
   /** Grows by one with every entry of one timeline. */
   readonly seq: number;
   /** Wall-clock milliseconds. */
@@ -50,6 +53,32 @@ export interface Entry extends Omit<EntryInit, 'error' | 'level'> {
   readonly level: Level;
   /** The error's message with those of its causes. */
   readonly error?: string;
+}
+
+/** `what` with the data that belongs to it: required, optional or none, as the table has it. */
+type Typed<Name extends EntryName> = { readonly what: Name } & ([TimelineEntries[Name]] extends [NoData]
+  ? { readonly data?: undefined }
+  : undefined extends TimelineEntries[Name]
+    ? { readonly data?: EntryData<Name> }
+    : { readonly data: EntryData<Name> });
+
+/** An entry of one of the given names; a switch over `what` tells its data. */
+export type EntryOf<Name extends EntryName> = Name extends EntryName ? RecordedFields & Typed<Name> : never;
+
+export type Entry = EntryOf<EntryName>;
+
+/** What is recorded: the compiler refuses a name that is not in the table, and data that is not the name's. */
+export type EntryInit<Name extends EntryName = EntryName> = Name extends EntryName
+  ? InitFields & Typed<Name>
+  : never;
+
+/** Whether the entry has one of the names. */
+export function isEntry<Name extends EntryName>(
+  entry: Entry,
+  ...names: readonly Name[]
+): entry is EntryOf<Name> {
+  const known: readonly string[] = names;
+  return known.includes(entry.what);
 }
 
 /** An error's message followed by those of its causes, as far as they say something new. */

@@ -24,13 +24,19 @@ async function recorded(
   return { entries: [...timeline.ofPod('u')], node: [...timeline.ofNode()], nowMs: clock.now() };
 }
 
-const state = (to: string, because: string, restartCount = 0): EntryInit => ({
+const state = (to: 'Running' | `Waiting (${string})`, because: string, restartCount = 0): EntryInit => ({
   kind: 'transition',
   what: 'container.state',
   message: `none → ${to}`,
   because,
   container: 'app',
-  data: { restartCount },
+  data: {
+    from: 'none',
+    ...(to === 'Running'
+      ? { to: 'running' as const }
+      : { to: 'waiting' as const, reason: to.slice('Waiting ('.length, -1) }),
+    restartCount,
+  },
 });
 const plan: EntryInit = {
   kind: 'decision',
@@ -136,6 +142,7 @@ describe('explainPod', () => {
           what: 'loop.gate',
           message: 'Skipping pod synchronization',
           because: 'container runtime is down',
+          data: { open: false },
           node: true,
         },
       ],
@@ -196,6 +203,7 @@ describe('explainPod', () => {
       what: 'pod.phase',
       message: 'Pending → Running',
       because: 'app Running',
+      data: { from: 'Pending', to: 'Running' },
     });
     expect(explanationText(explainPod(entries, [], nowMs), { maxSteps: 2 })).toBe(
       [
@@ -229,7 +237,8 @@ describe('the ring on disk', () => {
     });
     const timeline = new Timeline();
     timeline.subscribe(ring.reader);
-    for (let n = 0; n < 200; n++) timeline.record({ kind: 'effect', what: 'x', message: `entry ${n}`, pod });
+    for (let n = 0; n < 200; n++)
+      timeline.record({ kind: 'effect', what: 'agent.task', message: `entry ${n}`, pod });
     await ring.close();
     const entries = await readDiskRing(path.join(dir, 'ring'));
     expect(entries.at(-1)?.message).toBe('entry 199');
@@ -245,7 +254,7 @@ describe('the ring on disk', () => {
       const ring = openDiskRing({ dir, onError: (error) => expect(error).toBeUndefined() });
       const timeline = new Timeline();
       timeline.subscribe(ring.reader);
-      timeline.record({ kind: 'effect', what: 'x', message, pod });
+      timeline.record({ kind: 'effect', what: 'agent.task', message, pod });
       await ring.close();
     };
     await write('first');
@@ -259,8 +268,8 @@ describe('the ring on disk', () => {
     const ring = openDiskRing({ dir: path.join(dir, 'file'), onError: (error) => errors.push(error) });
     const timeline = new Timeline();
     timeline.subscribe(ring.reader);
-    timeline.record({ kind: 'effect', what: 'x', message: 'm', pod });
-    timeline.record({ kind: 'effect', what: 'x', message: 'm', pod });
+    timeline.record({ kind: 'effect', what: 'agent.task', message: 'm', pod });
+    timeline.record({ kind: 'effect', what: 'agent.task', message: 'm', pod });
     await ring.close();
     expect(errors).toHaveLength(1);
   });

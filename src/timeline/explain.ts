@@ -1,10 +1,12 @@
 /** A pod's life in words: what happened and why, where it is now, what it waits for and what would help. */
-import type { Entry } from './entry.js';
+import { type Entry, isEntry } from './entry.js';
+import type { EntryData, EntryName } from './entry-data.js';
+import { lastOf } from './last-entry.js';
 import { type ContainerNow, type InProgress, inProgress, waitReasons } from './wait-reasons.js';
 
 export interface Step {
   readonly timeMs: number;
-  readonly what: string;
+  readonly what: EntryName;
   readonly message: string;
   readonly container?: string;
   readonly because?: string;
@@ -35,8 +37,8 @@ export function explainPod(entries: readonly Entry[], node: readonly Entry[], no
   const last = entries.at(-1);
   if (last?.pod === undefined) throw new Error('there are no entries of this pod');
   const now = {
-    phase: afterArrow(lastOf(entries, 'pod.phase')?.message) ?? 'Pending',
-    ready: afterArrow(lastOf(entries, 'pod.ready')?.message) === 'True',
+    phase: lastOf(entries, 'pod.phase')?.data.to ?? 'Pending',
+    ready: lastOf(entries, 'pod.ready')?.data.to === 'True',
     containers: containersNow(entries),
   };
   const reasons = waitReasons(entries, node, now, nowMs);
@@ -71,22 +73,24 @@ function toStep(entry: Entry): Step {
 
 function containersNow(entries: readonly Entry[]): ContainerNow[] {
   const byName = new Map<string, ContainerNow>();
-  for (const { what, container, message, data } of entries) {
-    if (what !== 'container.state' || container === undefined) continue;
-    byName.set(container, {
-      name: container,
-      state: afterArrow(message) ?? message,
-      restarts: Number(data?.restartCount ?? 0),
-    });
+  for (const entry of entries) {
+    if (!isEntry(entry, 'container.state') || entry.container === undefined) continue;
+    const { to, reason, restartCount } = entry.data;
+    const state = stateText(entry.data);
+    byName.set(entry.container, { name: entry.container, state, to, reason, restarts: restartCount });
   }
   return [...byName.values()];
 }
 
-function lastOf(entries: readonly Entry[], what: string): Entry | undefined {
-  return entries.findLast((entry) => entry.what === what);
-}
-
-/** What stands behind the last arrow of `a → b`. */
-function afterArrow(message: string | undefined): string | undefined {
-  return message?.split(' → ').at(-1)?.trim();
+function stateText({ to, reason, exitCode }: EntryData<'container.state'>): string {
+  switch (to) {
+    case 'waiting':
+      return reason ? `Waiting (${reason})` : 'Waiting';
+    case 'running':
+      return 'Running';
+    case 'terminated':
+      return `Terminated (exit ${exitCode})`;
+    case 'none':
+      return 'none';
+  }
 }

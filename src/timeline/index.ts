@@ -3,6 +3,7 @@
 export { clockTime } from './clock-time.js';
 export { type DiskRing, openDiskRing, readDiskRing } from './disk-ring.js';
 export * from './entry.js';
+export * from './entry-data.js';
 export { type Explanation, explainPod, type Step } from './explain.js';
 export { explanationText, stepLine } from './explain-text.js';
 export * from './log.js';

@@ -1,5 +1,6 @@
 /** The log: a reader of the timeline that writes one structured line per entry. */
 import type { Entry, Level } from './entry.js';
+import type { DataValue } from './entry-data.js';
 import type { Reader } from './timeline.js';
 
 export interface LogOptions {
@@ -26,7 +27,10 @@ function fieldsOf(entry: Entry): Record<string, string | number | boolean> {
   if (entry.because !== undefined) fields.because = entry.because;
   if (entry.durationMs !== undefined) fields.ms = Math.round(entry.durationMs);
   if (entry.error !== undefined) fields.err = entry.error;
-  for (const [key, value] of Object.entries(entry.data ?? {})) {
+  // Every value of every entry is one that a field can show: this assignment makes the compiler check it.
+  const data: Readonly<Record<string, DataValue>> = entry.data ?? {};
+  for (const [key, value] of Object.entries(data)) {
+    if (value === undefined) continue;
     fields[key] = typeof value === 'number' ? Math.round(value * 10) / 10 : value;
   }
   return fields;

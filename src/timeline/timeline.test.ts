@@ -9,7 +9,8 @@ const podA = { uid: 'a', name: 'web', namespace: 'default' };
 describe('Timeline', () => {
   it('keeps the last entries of each pod', () => {
     const timeline = new Timeline({ entriesPerPod: 3 });
-    for (let n = 1; n <= 10; n++) timeline.record({ kind: 'effect', what: 'x', message: `${n}`, pod: podA });
+    for (let n = 1; n <= 10; n++)
+      timeline.record({ kind: 'effect', what: 'agent.task', message: `${n}`, pod: podA });
     expect(timeline.ofPod('a').map((entry) => entry.message)).toEqual(['8', '9', '10']);
   });
   it('forgets the pod that was quiet for longest', () => {
@@ -20,7 +21,7 @@ describe('Timeline', () => {
   it('keeps of a pod no more than it may take, and always the last entry', () => {
     const timeline = new Timeline({ bytesPerPod: 2_000 });
     const record = (length: number) =>
-      timeline.record({ kind: 'effect', what: 'x', message: 'm'.repeat(length), pod: podA });
+      timeline.record({ kind: 'effect', what: 'agent.task', message: 'm'.repeat(length), pod: podA });
     for (const length of [500, 600, 700, 800]) record(length);
     expect(timeline.ofPod('a').map(({ message }) => message.length)).toEqual([700, 800]);
     record(5_000);
@@ -30,7 +31,7 @@ describe('Timeline', () => {
     const timeline = new Timeline({ maxBytes: 10_000 });
     for (let n = 0; n < 100; n++) {
       const pod = { ...podA, uid: `${n % 30}` };
-      timeline.record({ kind: 'effect', what: 'x', message: `${n}`.repeat(300), pod });
+      timeline.record({ kind: 'effect', what: 'agent.task', message: `${n}`.repeat(300), pod });
     }
     expect(timeline.podBytes).toBeLessThanOrEqual(10_000);
     expect(timeline.podBytes).toBeGreaterThan(8_000);
@@ -39,7 +40,12 @@ describe('Timeline', () => {
   it('bounds what is kept of pods that are gone, the last ones first, and keeps quiet pods that are there', () => {
     const timeline = new Timeline({ goneBytes: 1_200 });
     const record = (uid: string) =>
-      timeline.record({ kind: 'effect', what: 'x', message: 'm'.repeat(200), pod: { ...podA, uid } });
+      timeline.record({
+        kind: 'effect',
+        what: 'agent.task',
+        message: 'm'.repeat(200),
+        pod: { ...podA, uid },
+      });
     for (const uid of ['quiet', 'a', 'b', 'c', 'd']) record(uid);
     timeline.boundGone(new Set(['quiet']));
     expect(timeline.pods()).toEqual(['quiet', 'b', 'c', 'd']);
@@ -50,7 +56,7 @@ describe('Timeline', () => {
     const timeline = new Timeline();
     const { message, error } = timeline.record({
       kind: 'problem',
-      what: 'x',
+      what: 'agent.task',
       message: 'm'.repeat(20_000),
       error: new Error('e'.repeat(20_000)),
     });
@@ -60,9 +66,9 @@ describe('Timeline', () => {
     const timeline = new Timeline();
     const seen: number[] = [];
     const leave = timeline.subscribe((entry) => seen.push(entry.seq));
-    timeline.record({ kind: 'notice', what: 'x', message: 'one' });
+    timeline.record({ kind: 'notice', what: 'agent.task', message: 'one' });
     leave();
-    timeline.record({ kind: 'notice', what: 'x', message: 'two' });
+    timeline.record({ kind: 'notice', what: 'agent.task', message: 'two' });
     expect(seen).toEqual([1]);
     expect(timeline.ofNode()).toHaveLength(2);
   });

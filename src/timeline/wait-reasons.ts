@@ -3,7 +3,9 @@
  * next try, or the step that is under way.
  */
 import { clockTime } from './clock-time.js';
-import type { Entry } from './entry.js';
+import { type Entry, type EntryOf, isEntry } from './entry.js';
+import { lastOf, lastOfContainer } from './last-entry.js';
+import type { ContainerStateName } from './pod-entries.js';
 
 export interface WaitReason {
   readonly waitsFor: string;
@@ -13,8 +15,11 @@ export interface WaitReason {
 
 export interface ContainerNow {
   readonly name: string;
-  /** Such as `Running` or `Waiting (CrashLoopBackOff)`. */
+  /** For people, such as `Running` or `Waiting (CrashLoopBackOff)`. */
   readonly state: string;
+  readonly to: ContainerStateName;
+  /** Of the state, such as `CrashLoopBackOff`. */
+  readonly reason: string | undefined;
   readonly restarts: number;
 }
 
@@ -50,16 +55,16 @@ export function waitReasons(
 /** Undefined for a pod that is ready, over, or held up by something that `waitReasons` tells. */
 export function inProgress(entries: readonly Entry[], now: PodNow): InProgress | undefined {
   if (now.ready || now.phase === 'Succeeded' || now.phase === 'Failed') return undefined;
-  if (entries.some(({ what }) => what === 'pod.finished')) return undefined;
+  if (lastOf(entries, 'pod.finished') !== undefined) return undefined;
   const pulling = entries.findLast(({ event }) =>
     ['Pulling', 'Pulled', 'Failed'].includes(event?.reason ?? ''),
   );
   if (pulling?.event?.reason === 'Pulling')
     return { text: `the image of container ${pulling.container ?? ''}`, sinceMs: pulling.timeMs };
-  const unready = now.containers.filter(({ state }) => state.startsWith('Waiting'));
-  const plan = entries.findLast(({ what }) => what === 'pod.plan');
+  const unready = now.containers.filter(({ to }) => to === 'waiting');
+  const plan = lastOf(entries, 'pod.plan');
   if (unready.length === 0 && plan !== undefined && now.containers.length > 0) {
-    const state = entries.findLast(({ what }) => what === 'container.state') ?? plan;
+    const state = lastOf(entries, 'container.state') ?? plan;
     return { text: 'its containers to become ready', sinceMs: state.timeMs };
   }
   const first = entries[0];
@@ -69,14 +74,18 @@ export function inProgress(entries: readonly Entry[], now: PodNow): InProgress |
 
 /** Where the pod is in its life: over, being stopped, waiting for its turn, refused. */
 function lifeReasons(entries: readonly Entry[], nowMs: number): WaitReason[] {
-  const moment = entries.findLast(({ what }) =>
-    ['pod.terminating', 'pod.terminated', 'pod.finished', 'pod.wait', 'pod.plan', 'pod.orphan'].includes(
-      what,
-    ),
+  const moment = lastOf(
+    entries,
+    'pod.terminating',
+    'pod.terminated',
+    'pod.finished',
+    'pod.wait',
+    'pod.plan',
+    'pod.orphan',
   );
   switch (moment?.what) {
     case 'pod.terminating': {
-      const graceSeconds = Number(moment.data?.graceSeconds ?? 0);
+      const graceSeconds = moment.data?.graceSeconds ?? 0;
       const leftSeconds = Math.round((moment.timeMs + graceSeconds * 1000 - nowMs) / 1000);
       const until = leftSeconds > 0 ? `; its grace period ends in ${leftSeconds}s` : '';
       return [{ waitsFor: `its containers to stop, as ${moment.because}${until}` }];
@@ -113,20 +122,24 @@ function isRefused(entries: readonly Entry[]): boolean {
   return refusals(entries).length > 0;
 }
 
-const stepOf: Readonly<Record<string, string>> = {
+/** The steps of a pod's worker. */
+const steps = ['worker.sync', 'worker.terminating', 'worker.terminated'] as const;
+type StepEntry = EntryOf<(typeof steps)[number]>;
+
+const stepFailed: Readonly<Record<StepEntry['what'], string>> = {
   'worker.sync': 'sync failed',
   'worker.terminating': 'stopping the pod failed',
   'worker.terminated': 'cleaning up after the pod failed',
 };
 
 /** The last step of the pod's worker, if it failed. */
-function failingStep(entries: readonly Entry[]): Entry | undefined {
+function failingStep(entries: readonly Entry[]): StepEntry | undefined {
   const last = entries.findLast(
-    ({ what, kind }) =>
-      (stepOf[what] !== undefined && kind === 'problem') ||
-      ['worker.recovered', 'pod.terminated', 'pod.finished'].includes(what),
+    (entry) =>
+      (isEntry(entry, ...steps) && entry.kind === 'problem') ||
+      isEntry(entry, 'worker.recovered', 'pod.terminated', 'pod.finished'),
   );
-  return last?.kind === 'problem' ? last : undefined;
+  return last !== undefined && isEntry(last, ...steps) ? last : undefined;
 }
 
 /** Who can help with what a warning tells. */
@@ -142,10 +155,8 @@ const adviceByEvent: Readonly<Record<string, string>> = {
 };
 
 /** Why the step failed, or what warns while it is still being tried. */
-function stepReasons(entries: readonly Entry[], failing: Entry | undefined, nowMs: number): WaitReason[] {
-  const begun = entries.findLast(
-    ({ what }) => stepOf[what] !== undefined || ['pod.plan', 'worker.recovered'].includes(what),
-  );
+function stepReasons(entries: readonly Entry[], failing: StepEntry | undefined, nowMs: number): WaitReason[] {
+  const begun = lastOf(entries, ...steps, 'pod.plan', 'worker.recovered');
   const blocking = entries.findLast(
     ({ event, seq }) =>
       seq > (begun?.seq ?? -1) && event?.type === 'Warning' && adviceByEvent[event.reason] !== undefined,
@@ -163,22 +174,21 @@ function unblockOf(reason: string): { unblock?: string } {
   return unblock === undefined ? {} : { unblock };
 }
 
-function failureReason(entries: readonly Entry[], failing: Entry, nowMs: number): WaitReason {
-  const before =
-    entries.findLast(({ what, seq }) => stepOf[what] !== undefined && seq < failing.seq)?.seq ?? 0;
+function failureReason(entries: readonly Entry[], failing: StepEntry, nowMs: number): WaitReason {
+  const before = entries.findLast((entry) => isEntry(entry, ...steps) && entry.seq < failing.seq)?.seq ?? 0;
   const warning = entries.findLast(
     ({ event, seq }) => event?.type === 'Warning' && seq > before && seq < failing.seq,
   );
   const reason = warning?.event?.reason ?? '';
   const cause =
     warning === undefined
-      ? `${stepOf[failing.what] ?? failing.message}: ${failing.error ?? ''}`
+      ? `${stepFailed[failing.what]}: ${failing.error ?? ''}`
       : `${reason}: ${warning.message}`;
   return { waitsFor: `${cause}${nextTry(failing.data?.nextTryMs, nowMs)}`, ...unblockOf(reason) };
 }
 
-function nextTry(atMs: unknown, nowMs: number): string {
-  if (typeof atMs !== 'number' || !Number.isFinite(nowMs) || atMs <= nowMs) return '';
+function nextTry(atMs: number | undefined, nowMs: number): string {
+  if (atMs === undefined || !Number.isFinite(nowMs) || atMs <= nowMs) return '';
   return `, next try at ${clockTime(atMs)} (in ${Math.ceil((atMs - nowMs) / 1000)}s)`;
 }
 
@@ -204,21 +214,17 @@ const advice: Readonly<Record<string, string>> = {
 function containerReasons(
   entries: readonly Entry[],
   containers: readonly ContainerNow[],
-  failing: Entry | undefined,
+  failing: StepEntry | undefined,
   nowMs: number,
 ): WaitReason[] {
-  return containers.flatMap(({ name, state }): WaitReason[] => {
-    const [, reason] = /^Waiting \((.+)\)$/.exec(state) ?? [];
-    if (reason === undefined || reason === 'ContainerCreating' || reason === 'PodInitializing') return [];
-    const waiting = entries.findLast(
-      ({ what, container }) => what === 'container.state' && container === name,
-    );
-    const backoff = entries.findLast(
-      ({ what, container }) => what === 'container.wait' && container === name,
-    );
+  return containers.flatMap(({ name, to, reason }): WaitReason[] => {
+    if (to !== 'waiting' || !reason || reason === 'ContainerCreating' || reason === 'PodInitializing')
+      return [];
+    const waiting = lastOfContainer(entries, name, 'container.state');
+    const backoff = lastOfContainer(entries, name, 'container.wait');
     const endsMs =
       reason === 'CrashLoopBackOff' && backoff !== undefined
-        ? backoff.timeMs + Number(backoff.data?.waitMs ?? 0)
+        ? backoff.timeMs + backoff.data.waitMs
         : failing?.data?.nextTryMs;
     return [
       {
@@ -230,7 +236,7 @@ function containerReasons(
 }
 
 function adviceFor(name: string, reason: string, entries: readonly Entry[]): { unblock?: string } {
-  const start = entries.findLast(({ what, container }) => what === 'container.start' && container === name);
+  const start = lastOfContainer(entries, name, 'container.start');
   // One that never came to run has no log to look at.
   if (reason === 'CrashLoopBackOff' && start?.error !== undefined) {
     const [error] = start.error.split(': rpc error: ');
@@ -241,16 +247,12 @@ function adviceFor(name: string, reason: string, entries: readonly Entry[]): { u
 
 /** Containers that run and whose probes say that they are not ready. */
 function probeReasons(entries: readonly Entry[], { containers }: PodNow): WaitReason[] {
-  return containers.flatMap(({ name, state }): WaitReason[] => {
-    if (state !== 'Running') return [];
-    const started = entries.findLast(
-      ({ what, container }) => what === 'container.state' && container === name,
-    );
+  return containers.flatMap(({ name, to }): WaitReason[] => {
+    if (to !== 'running') return [];
+    const started = lastOfContainer(entries, name, 'container.state');
     const unhealthy = entries.findLast(
-      ({ event, seq }) =>
-        event?.reason === 'Unhealthy' &&
-        event.fieldPath?.endsWith(`{${name}}`) === true &&
-        seq > (started?.seq ?? -1),
+      ({ event, container, seq }) =>
+        event?.reason === 'Unhealthy' && container === name && seq > (started?.seq ?? -1),
     );
     if (unhealthy === undefined) return [];
     return [
@@ -264,17 +266,17 @@ function probeReasons(entries: readonly Entry[], { containers }: PodNow): WaitRe
 
 /** What the API has not been told of the pod yet. */
 function apiReasons(entries: readonly Entry[]): WaitReason[] {
-  const last = entries.findLast(({ what }) => what.startsWith('status.') && what !== 'status.discard');
+  const last = lastOf(entries, 'status.read', 'status.gone', 'status.drop', 'status.refused');
   if (last?.what !== 'status.refused') return [];
   return [{ waitsFor: `its status to be taken by the API server: ${last.error ?? last.message}` }];
 }
 
 /** What keeps the whole node from syncing pods, or from telling of them. */
 function nodeReasons(node: readonly Entry[]): WaitReason[] {
-  const gate = node.findLast(({ what }) => what === 'loop.gate');
-  const reach = node.findLast(({ what }) => what === 'status.unreachable' || what === 'status.reachable');
+  const gate = lastOf(node, 'loop.gate');
+  const reach = lastOf(node, 'status.unreachable', 'status.reachable');
   return [
-    ...(gate?.because === undefined
+    ...(gate === undefined || gate.data.open
       ? []
       : [{ waitsFor: `the node: ${gate.because}`, unblock: 'start the container runtime, or mend it' }]),
     ...(reach?.what === 'status.unreachable'

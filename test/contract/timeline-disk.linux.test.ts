@@ -23,7 +23,7 @@ it('a full disk costs no entry, and is written again by itself', async () => {
     timeline.subscribe(ring.reader);
     const record = (count: number): void => {
       for (let n = 0; n < count; n++)
-        timeline.record({ kind: 'effect', what: 'x', message: 'm'.repeat(500) });
+        timeline.record({ kind: 'effect', what: 'agent.task', message: 'm'.repeat(500) });
     };
     record(1);
     await expect.poll(async () => (await readDiskRing(dir)).length).toBe(1);

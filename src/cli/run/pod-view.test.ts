@@ -15,6 +15,7 @@ it('does not show the back-off of a pod that is being stopped', () => {
     because: 'back-off 10s',
     container: 'app',
     pod,
+    data: { from: 'terminated', to: 'waiting', reason: 'CrashLoopBackOff', restartCount: 1 },
   });
   const shown = {
     metadata: pod,

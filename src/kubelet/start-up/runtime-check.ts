@@ -125,8 +125,9 @@ export class RuntimeCheck {
             what: 'runtime.state',
             message: 'the container runtime is ready',
             level: 'info',
+            data: { ready: true },
           }
-        : { kind: 'problem', what: 'runtime.state', message: problem },
+        : { kind: 'problem', what: 'runtime.state', message: problem, data: { ready: false } },
     );
   }
 }

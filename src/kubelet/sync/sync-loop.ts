@@ -95,13 +95,14 @@ export class SyncLoop {
         this.#blockedBy = text;
         this.#options.timeline.record(
           text === ''
-            ? { kind: 'notice', what: 'loop.gate', message: 'Pods are synchronized' }
+            ? { kind: 'notice', what: 'loop.gate', message: 'Pods are synchronized', data: { open: true } }
             : {
                 kind: 'notice',
                 what: 'loop.gate',
                 message: 'Skipping pod synchronization',
                 because: text,
                 level: 'warn',
+                data: { open: false },
               },
         );
       }

@@ -186,6 +186,7 @@ export class CertificateManager {
         kind: 'effect',
         what: 'certificate.store',
         message: `a new ${purpose} certificate is in use, valid until ${new Date(pair.notAfterMs).toISOString()}`,
+        data: { notAfterMs: pair.notAfterMs },
       });
       this.#options.onChange?.(pair);
       return true;

@@ -145,7 +145,7 @@ export class LeaseRenewer {
     if (text === this.#failing) return;
     this.#failing = text;
     const message = `the node's lease is not renewed: ${text}`;
-    this.#options.timeline.record({ kind: 'problem', what: 'node.lease', message });
+    this.#options.timeline.record({ kind: 'problem', what: 'node.lease', message, data: { renewed: false } });
   }
 
   #recovered(what: string): void {
@@ -156,6 +156,7 @@ export class LeaseRenewer {
       what: 'node.lease',
       message: `the node's lease ${what}`,
       because: 'the cluster must know that the node is alive',
+      data: { renewed: true },
     });
   }
 }

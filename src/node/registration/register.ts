@@ -40,6 +40,7 @@ export async function registerNode(options: RegistrationOptions, signal: AbortSi
         what: 'node.register',
         message: `the node ${nodeName} is registered`,
         because: registered.created ? 'it was created' : 'it existed',
+        data: { created: registered.created },
       });
       return registered;
     } catch (error) {

@@ -38,11 +38,17 @@ export class PodCidr {
         what: 'node.podCIDR',
         message: `the runtime was told of the pod range ${podCidr}`,
         because: this.#accepted === '' ? 'it has none yet' : `it was ${this.#accepted}`,
+        data: { from: this.#accepted, to: podCidr },
       });
       this.#accepted = podCidr;
     } catch (error) {
       const message = `the runtime did not take the pod range ${podCidr}: ${errorText(error)}`;
-      timeline.record({ kind: 'problem', what: 'node.podCIDR', message });
+      timeline.record({
+        kind: 'problem',
+        what: 'node.podCIDR',
+        message,
+        data: { from: this.#accepted, to: podCidr },
+      });
     }
     return true;
   }

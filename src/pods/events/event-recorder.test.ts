@@ -89,7 +89,7 @@ describe('ApiEventRecorder', () => {
     expect((await stored())[0]?.involvedObject).not.toHaveProperty('uid');
   });
   it('what is no event stays here', async () => {
-    timeline.record({ kind: 'decision', what: 'x', message: 'y', pod });
+    timeline.record({ kind: 'decision', what: 'agent.task', message: 'y', pod });
     await settle();
     expect(api.calls).toEqual([]);
   });

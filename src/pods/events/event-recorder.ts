@@ -114,9 +114,10 @@ export class ApiEventRecorder {
 
   #tellLost(): void {
     if (this.#lost === 0) return;
-    const message = `events are written to the API again; ${this.#lost} were not`;
+    const lost = this.#lost;
+    const message = `events are written to the API again; ${lost} were not`;
     this.#lost = 0;
-    this.#options.timeline.record({ kind: 'notice', what: 'events.resume', message });
+    this.#options.timeline.record({ kind: 'notice', what: 'events.resume', message, data: { lost } });
   }
 
   async #record({ entry, resourceVersion }: Taken, signal: AbortSignal): Promise<void> {
@@ -182,6 +183,7 @@ export class ApiEventRecorder {
       message: `the API refused the event ${entry.event?.reason ?? ''}`,
       level: 'warn',
       ...(entry.pod === undefined ? {} : { pod: entry.pod }),
+      data: { reason: entry.event?.reason ?? '' },
       error,
     });
   }

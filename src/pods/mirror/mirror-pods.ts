@@ -76,8 +76,14 @@ export class ApiMirrorPods {
     const node = nodeNow();
     const hindrance = creationHindrance(node);
     if (node === undefined || hindrance !== undefined) {
-      const skipped = { what: 'mirror.skip', message: 'no mirror is created', because: hindrance ?? '' };
-      timeline.record({ kind: 'decision', ...skipped, pod: podRef(pod), level: 'debug' });
+      const skipped = { message: 'no mirror is created', because: hindrance ?? '' };
+      timeline.record({
+        kind: 'decision',
+        what: 'mirror.skip',
+        ...skipped,
+        pod: podRef(pod),
+        level: 'debug',
+      });
       return;
     }
     const call = { timeoutMs: callLimitMs, ...(signal === undefined ? {} : { signal }) };

@@ -82,6 +82,7 @@ export class HttpSource implements PodSource {
         what: 'manifest.url',
         message: `${this.#shown} answers again`,
         level: 'info',
+        data: { failures: this.#failures },
       });
     }
     this.#failures = 0;
@@ -98,6 +99,7 @@ export class HttpSource implements PodSource {
           : `cannot read pods from ${this.#shown}`,
       because: 'the pods read before stay as they are',
       level: this.#failures <= loudFailures + 1 ? 'error' : 'debug',
+      data: { failures: this.#failures },
       error,
     });
   }

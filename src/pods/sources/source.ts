@@ -18,13 +18,16 @@ export interface SourceContext {
 /** A manifest that reaches this size is refused. */
 export const manifestLimitBytes = 10 * 1024 * 1024;
 
+/** What reports are about, as the timeline names it. */
+type ReportName = 'manifest' | 'objects' | 'pods.api';
+
 /** Reports what is wrong with each place, once until it changes. */
 export class ProblemReports {
   readonly #timeline: Timeline;
-  readonly #what: string;
+  readonly #what: ReportName;
   readonly #last = new Map<string, string>();
 
-  constructor(timeline: Timeline, what: string) {
+  constructor(timeline: Timeline, what: ReportName) {
     this.#timeline = timeline;
     this.#what = what;
   }

@@ -325,7 +325,12 @@ export class ApiStatusSync {
     });
   }
 
-  #record(entry: VersionedStatus, what: string, message: string, because: string): void {
+  #record(
+    entry: VersionedStatus,
+    what: 'status.gone' | 'status.drop',
+    message: string,
+    because: string,
+  ): void {
     this.#options.timeline.record({
       kind: 'decision',
       what,

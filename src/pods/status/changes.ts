@@ -8,7 +8,7 @@ import {
   type PodStatus,
   semanticEqual,
 } from '../../kube/index.js';
-import { type EntryInit, podRef } from '../../timeline/index.js';
+import { type EntryData, type EntryInit, podRef } from '../../timeline/index.js';
 import { findCondition } from './condition-list.js';
 import { stateKind } from './restartable.js';
 
@@ -28,7 +28,7 @@ export function statusTransitions(pod: Pod, old: PodStatus, next: PodStatus): En
       because: stateCause(after),
       pod: ref,
       container: name,
-      data: { restartCount: after.restartCount },
+      data: stateData(before, after),
       ...(before === undefined && stateKind(after.state) === 'waiting' ? beginning : {}),
     });
   }
@@ -39,6 +39,7 @@ export function statusTransitions(pod: Pod, old: PodStatus, next: PodStatus): En
       message: `${old.phase ?? 'none'} → ${next.phase}`,
       because: phaseCause(next),
       pod: ref,
+      data: { from: old.phase ?? 'none', to: next.phase },
     });
   }
   const ready = findCondition(next.conditions, 'Ready');
@@ -50,6 +51,7 @@ export function statusTransitions(pod: Pod, old: PodStatus, next: PodStatus): En
       message: `Ready ${wasReady} → ${ready.status}`,
       because: ready.message ?? ready.reason ?? 'all containers are ready',
       pod: ref,
+      data: { from: wasReady, to: ready.status },
       ...(wasReady === 'none' && ready.status !== 'True' ? beginning : {}),
     });
   }
@@ -117,6 +119,24 @@ function sameState(before: ContainerStatus | undefined, after: ContainerStatus):
     case 'unset':
       return true;
   }
+}
+
+function stateData(
+  before: ContainerStatus | undefined,
+  { state, restartCount }: ContainerStatus,
+): EntryData<'container.state'> {
+  return {
+    from: stateName(before?.state),
+    to: stateName(state),
+    reason: state?.waiting?.reason ?? state?.terminated?.reason,
+    exitCode: state?.terminated?.exitCode,
+    restartCount,
+  };
+}
+
+function stateName(state: ContainerState | undefined): EntryData<'container.state'>['to'] {
+  const kind = stateKind(state);
+  return kind === 'unset' ? 'none' : kind;
 }
 
 function stateText(state: ContainerState | undefined): string {

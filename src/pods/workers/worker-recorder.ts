@@ -2,7 +2,7 @@
 import type { Clock } from '../../async/index.js';
 import type { ObservedPod } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
-import { type EntryInit, type PodRef, podRef, type Timeline } from '../../timeline/index.js';
+import { type EntryData, type EntryInit, type PodRef, podRef, type Timeline } from '../../timeline/index.js';
 import type { WorkState } from './pod-state.js';
 import type { PodUpdate, PodWork, UpdateType, WorkerObserver } from './types.js';
 
@@ -20,11 +20,6 @@ const stepNames: Readonly<Record<WorkState, string>> = {
   sync: 'sync',
   terminating: 'stopping the pod',
   terminated: 'cleaning up after the pod',
-};
-
-type Note = Omit<EntryInit, 'pod' | 'data'> & {
-  readonly pod: PodRef | undefined;
-  readonly data?: EntryInit['data'];
 };
 
 export class WorkerRecorder {
@@ -69,7 +64,7 @@ export class WorkerRecorder {
     });
   }
 
-  terminating(pod: PodRef | undefined, because: string, data?: EntryInit['data']): void {
+  terminating(pod: PodRef | undefined, because: string, data?: EntryData<'pod.terminating'>): void {
     this.#record({
       kind: 'transition',
       what: 'pod.terminating',
@@ -133,11 +128,7 @@ export class WorkerRecorder {
     if (startMs !== undefined) this.observer?.workDone(type, this.clock.monotonic() - startMs);
   }
 
-  #record({ pod, data, ...entry }: Note): void {
-    this.timeline.record({
-      ...entry,
-      ...(pod === undefined ? {} : { pod }),
-      ...(data === undefined ? {} : { data }),
-    });
+  #record(entry: EntryInit): void {
+    this.timeline.record(entry);
   }
 }

@@ -100,7 +100,13 @@ export class PodCgroups {
     const ending = this.#end(uid)
       .catch((error: unknown) => {
         const message = `the cgroup of a pod that is gone was not removed; the next pass tries again: ${errorText(error)}`;
-        this.#options.timeline.record({ kind: 'problem', what: 'cgroup.destroy', message, error });
+        this.#options.timeline.record({
+          kind: 'problem',
+          what: 'cgroup.destroy',
+          message,
+          data: { podUid: uid },
+          error,
+        });
       })
       .finally(() => this.#endings.delete(uid));
     this.#endings.set(uid, ending);

@@ -136,6 +136,7 @@ export class GarbageCollector {
         message: `container ${removal.name} is not removed now`,
         because: 'too many removals wait already; the next garbage collection removes it',
         level: 'debug',
+        data: { containerId: removal.id },
       });
     }
   }
@@ -237,6 +238,7 @@ export class GarbageCollector {
         message: `container ${name} is kept`,
         because: `${unknownStateMessage}; that failed`,
         level: 'warn',
+        data: { containerId: id },
         error,
       });
       return false;
@@ -257,7 +259,7 @@ export class GarbageCollector {
         because,
         level: 'warn',
         error,
-        data: { id },
+        data: { containerId: id },
       });
       return false;
     }

@@ -137,6 +137,7 @@ export class ImageCollector {
       what: 'images.collect',
       message: `free ${wanted} bytes of images`,
       because: `the image file system is ${used}% full, at or above ${policy.highThresholdPercent}%`,
+      data: { wantedBytes: wanted, usedPercent: used },
     });
     const { freedBytes } = await this.#free(wanted);
     if (freedBytes >= wanted) return;
@@ -195,6 +196,7 @@ export class ImageCollector {
           what: 'image.remove',
           message: `could not remove image ${image.id}`,
           level: 'warn',
+          data: { image: image.id, bytes: image.sizeBytes },
           error,
         });
         continue;
@@ -210,7 +212,7 @@ export class ImageCollector {
           reason === 'age'
             ? 'nothing used it for longer than the maximum age'
             : 'the image file system is nearly full',
-        data: { bytes: image.sizeBytes },
+        data: { image: image.id, bytes: image.sizeBytes },
       });
     }
     return { freedBytes, failures };

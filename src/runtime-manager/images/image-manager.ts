@@ -129,6 +129,7 @@ export class ImageManager implements ImageEnsurer {
       because: decision.because,
       pod: podRef(pod),
       level: 'debug',
+      data: { image: tagged },
     });
     switch (decision.action) {
       case 'refuse': {

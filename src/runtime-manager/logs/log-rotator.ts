@@ -76,6 +76,7 @@ export class LogRotator {
               what: 'logs.rotate',
               message: `rotating the log of container ${id} failed`,
               level: 'warn',
+              data: { containerId: id },
               error,
             });
           }
@@ -152,7 +153,7 @@ export class LogRotator {
       message: `rotated ${log}`,
       because: 'it reached the maximum size',
       level: 'debug',
-      data: { container: id },
+      data: { containerId: id },
     });
   }
 }

@@ -313,6 +313,7 @@ export class Pleg {
         what: 'pleg.relist',
         message: `looking at pod ${uid} failed; the next relist will see it`,
         level: 'debug',
+        data: { podUid: uid },
         error,
       });
       this.#schedule.want('failure', this.#options.relistPeriodMs);

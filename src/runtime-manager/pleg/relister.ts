@@ -118,6 +118,7 @@ export class Relister {
         what: 'pleg.look',
         message: `reading what pod ${uid} is known to have failed; it is listed instead`,
         level: 'debug',
+        data: { podUid: uid },
         error,
       });
       return undefined;

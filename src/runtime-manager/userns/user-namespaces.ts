@@ -103,6 +103,7 @@ export class UserNamespaces {
       what: 'pod.userns',
       message: `the user ids of pod ${uid} could not be taken up from ${this.#path(uid)}`,
       level: 'warn',
+      data: { podUid: uid },
       error,
     });
   }

@@ -75,7 +75,7 @@ export async function serveApi(
   limits: ListenOptions['limits'] = {},
 ): Promise<Listener & { readonly port: number }> {
   const listener = await listen(podRoutes(kubelet, options), {
-    name: 'test',
+    name: 'healthz',
     address: '127.0.0.1',
     port: 0,
     timeline: new Timeline(),

@@ -236,7 +236,8 @@ it('TokenReviews under way are bounded, and the next are refused at once', async
 });
 
 describe('RefusalLog', () => {
-  const entry = (message: string) => ({ kind: 'decision', what: 'server.refuse', message }) as const;
+  const entry = (message: string) =>
+    ({ kind: 'decision', what: 'server.refuse', message, data: { remoteAddress: '' } }) as const;
   const log = () => {
     const clock = new VirtualClock();
     const timeline = new Timeline({ clock });

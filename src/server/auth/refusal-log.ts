@@ -24,7 +24,7 @@ export class RefusalLog {
     this.#timeline = timeline;
   }
 
-  tell(remoteAddress: string, entry: EntryInit): void {
+  tell(remoteAddress: string, entry: EntryInit<'server.refuse'>): void {
     const nowMs = this.#clock.monotonic();
     for (const [address, window] of this.#windows) {
       if (nowMs - window.sinceMs < windowMs && this.#windows.size < mostAddresses) break;

@@ -53,7 +53,7 @@ const journal: Journal = {
 
 async function logs(query = true): Promise<number> {
   const listener = await listen([nodeLogsRoute({ root, query, clock: systemClock, journal })], {
-    name: 'test',
+    name: 'healthz',
     address: '127.0.0.1',
     port: 0,
     timeline: new Timeline(),

@@ -20,7 +20,14 @@ export interface VolumeObserver {
 }
 
 const verbs: Readonly<
-  Record<OperationName, { readonly what: string; readonly done: string; readonly undone: string }>
+  Record<
+    OperationName,
+    {
+      readonly what: 'volume.mount' | 'volume.unmount' | 'volume.unmountDevice';
+      readonly done: string;
+      readonly undone: string;
+    }
+  >
 > = {
   volume_mount: { what: 'volume.mount', done: 'mounted', undone: 'not mounted' },
   volume_unmount: { what: 'volume.unmount', done: 'unmounted', undone: 'not unmounted' },

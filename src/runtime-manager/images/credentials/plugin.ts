@@ -81,6 +81,7 @@ export class CredentialPlugin {
         kind: 'problem',
         what: 'credentials.plugin',
         message: `credential provider plugin ${this.#provider.name} gave no credentials for ${image}`,
+        data: { plugin: this.#provider.name },
         error,
       });
       return [];

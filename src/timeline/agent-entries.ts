@@ -1,0 +1,59 @@
+/** The entries about the agent itself: its start and end, its loop, its files and its servers. */
+import type { NoData } from './entry-data.js';
+
+export interface AgentEntries {
+  /** A signal asked the agent to stop. */
+  'agent.stop': { signal: string };
+  /** The agent waits for the container runtime. */
+  'agent.runtime': NoData;
+  /** The agent does not run as root. */
+  'agent.user': NoData;
+  /** No source of pods is configured. */
+  'agent.sources': NoData;
+  /** The agent's own OOM score could not be set. */
+  'agent.oom': NoData;
+  /** A defect in the agent. */
+  'agent.task': NoData;
+  /** A defect in the kubelet. */
+  'kubelet.task': NoData;
+  /** A warning about the configuration. */
+  'config.warning': NoData;
+  /** Settings have no effect. */
+  'config.inert': NoData;
+  /** A setting opens the node further than needed. */
+  'config.insecure': NoData;
+  /** systemd was not told that the agent is well. */
+  watchdog: NoData;
+  /** The log cannot be written, or can be again: then with the lines that were lost. */
+  'log.write': { lostLines: number } | NoData;
+  /** The timeline cannot be kept on disk, or can be again: then with the entries that were lost. */
+  'timeline.disk': { lostEntries: number } | NoData;
+
+  /** Whether pods are synced; while not, `because` says why. */
+  'loop.gate': { open: boolean };
+  /** A defect in the sync loop. */
+  loop: NoData;
+  /** Housekeeping took longer than expected. */
+  'housekeeping.slow': NoData;
+  /** Pods that are no longer configured are not stopped before all sources have delivered. */
+  'housekeeping.wait': NoData;
+  /** The directories of pods could not be cleaned up. */
+  'directories.clean': NoData;
+  /** A checkpoint cannot be written, or can be again. */
+  'checkpoint.write': { failures: number; code?: string };
+
+  /** The main port listens, or has a problem. */
+  'server.main': NoData;
+  /** The read-only port listens, or has a problem. */
+  'server.readonly': NoData;
+  /** The health port listens, or has a problem. */
+  'server.healthz': NoData;
+  /** The local socket listens, or has a problem. */
+  'server.local': NoData;
+  /** A request was refused; `count` stands for further ones of the address. */
+  'server.refuse': { remoteAddress: string; status?: number; user?: string; count?: number };
+  /** The TLS files of the main port were read again, or cannot be used. */
+  'server.tls': NoData;
+  /** The statistics cannot be answered. */
+  'server.stats': NoData;
+}

@@ -1,0 +1,52 @@
+/** The entries about the node: its object and lease, certificates, cgroups and figures. */
+import type { NoData } from './entry-data.js';
+
+export interface NodeEntries {
+  /** The node is registered, or cannot be yet: then without data. */
+  'node.register': { created: boolean } | NoData;
+  /** The existing Node object is put right. */
+  'node.reconcile': NoData;
+  /** The lease of the node was created or is renewed again, or is not renewed. */
+  'node.lease': { renewed: boolean };
+  /** The status of the node was reported, or could not be. */
+  'node.status': NoData;
+  /** The pod range that the runtime was told of, or did not take. */
+  'node.podCIDR': { from: string; to: string };
+  /** An address of --node-ip cannot be used. */
+  'node.ip': NoData;
+  /** The machine cannot be read. */
+  'node.machine': NoData;
+  /** OOM kills will not be reported as events. */
+  'node.oom': NoData;
+  /** The packet rules of the node were written, or may be missing. */
+  'node.packet-rules': NoData;
+
+  /** A certificate is asked for, or was not issued. */
+  'certificate.request': NoData;
+  /** A certificate is stored, or cannot be used; `notAfterMs` is the end of a new one. */
+  'certificate.store': { failures?: number; notAfterMs?: number } | NoData;
+  /** The bootstrap kubeconfig is used, or the API server is not healthy. */
+  'certificate.bootstrap': NoData;
+  /** The client certificate has changed, or cannot be used. */
+  'certificate.client': NoData;
+  /** The serving certificate was written or read again, or cannot be used. */
+  'certificate.serving': NoData;
+  /** A connection to the API has a problem. */
+  'api.connection': NoData;
+
+  /** Which cgroup driver is used. */
+  'cgroup.driver': NoData;
+  /** A level of enforceNodeAllocatable has no effect. */
+  'cgroup.enforce': NoData;
+  /** The cgroups of all pods could not be kept. */
+  'cgroup.keep': NoData;
+  /** The limits of a pod could not be written. */
+  'cgroup.write': NoData;
+  /** The cgroup of a pod that is gone could not be removed. */
+  'cgroup.destroy': { podUid: string };
+
+  /** The runtime measures pods as a whole, or does not. */
+  'stats.pods': NoData;
+  /** A volume could not be measured, or takes long. */
+  'stats.volume': NoData;
+}
