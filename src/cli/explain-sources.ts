@@ -12,6 +12,8 @@ export interface PodEntries {
   readonly entries: readonly Entry[];
   /** About the node. */
   readonly node: readonly Entry[];
+  /** Lines that this version cannot read, where entries were kept on disk. */
+  readonly skipped?: number;
 }
 
 export interface EntrySource {
@@ -58,15 +60,19 @@ export function diskSource(dir: string, gone?: string): EntrySource {
   return {
     place: dir,
     ...(gone === undefined ? {} : { gone }),
-    pods: () => readDiskRing(dir),
-    entriesOf: async (uid) => split(await readDiskRing(dir), uid),
+    pods: async () => (await readDiskRing(dir)).entries,
+    entriesOf: async (uid) => {
+      const { entries, skipped } = await readDiskRing(dir);
+      return { ...split(entries, uid), skipped };
+    },
     async *follow(uid, after, signal) {
       let { timeMs = 0, seq = 0 } = after.at(-1) ?? {};
       for (;;) {
         await sleep(lookAgainMs, undefined, { signal });
         const isNew = (entry: Entry): boolean =>
           entry.timeMs > timeMs || (entry.timeMs === timeMs && entry.seq > seq);
-        const fresh = (await readDiskRing(dir)).filter((entry) => entry.pod?.uid === uid && isNew(entry));
+        const { entries } = await readDiskRing(dir);
+        const fresh = entries.filter((entry) => entry.pod?.uid === uid && isNew(entry));
         ({ timeMs, seq } = fresh.at(-1) ?? { timeMs, seq });
         yield* fresh;
       }

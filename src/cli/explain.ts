@@ -53,7 +53,11 @@ export function runExplain(argv: readonly string[]): Promise<number> {
     const wanted =
       values.namespace === undefined || name.includes('/') ? name : `${values.namespace}/${name}`;
     const { source, uid } = await findPod(await sources(values), wanted);
-    const { entries, node } = await source.entriesOf(uid);
+    const { entries, node, skipped = 0 } = await source.entriesOf(uid);
+    if (skipped > 0)
+      process.stderr.write(
+        `${source.place}: ${skipped} lines are left out: another version wrote them, or a crash cut them short\n`,
+      );
     const { gone } = source;
     // Nothing is due any more where nobody is left to do it.
     const explanation = explainPod(entries, node, gone === undefined ? Date.now() : Number.POSITIVE_INFINITY);

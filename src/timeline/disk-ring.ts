@@ -1,4 +1,7 @@
-/** The timeline's copy on disk: bounded, written as things happen, so that it is there after a crash. */
+/**
+ * The timeline's copy on disk: bounded, written as things happen, so that it is there after a crash. `docs/timeline.md`
+ * describes the format.
+ */
 import { writeSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readFile, rename } from 'node:fs/promises';
 import path from 'node:path';
@@ -36,6 +39,8 @@ export interface DiskRingOptions {
   readonly onRecovered?: (lostEntries: number) => void;
 }
 
+/** Of the format. Each line carries it, as one file may hold lines of an older and a newer agent. */
+const version = 1;
 const newest = 'entries.jsonl';
 const older = 'entries.1.jsonl';
 const defaultMaxBytes = 8 * 1024 * 1024;
@@ -56,7 +61,7 @@ export function openDiskRing(options: DiskRingOptions): DiskRing {
   const ring = new RingWriter(options);
   return {
     reader: (entry) => {
-      if (entry.level !== 'debug' && entry.level !== 'trace') ring.add(`${JSON.stringify(entry)}\n`);
+      if (entry.level !== 'debug' && entry.level !== 'trace') ring.add(formatLine(entry));
     },
     close: () => ring.close(),
   };
@@ -261,27 +266,43 @@ async function ringFile(file: FileHandle, name: string): Promise<RingFile> {
   };
 }
 
-/** The entries on disk, oldest first. A line that a crash cut short is left out. */
-export async function readDiskRing(dir: string): Promise<Entry[]> {
+export interface StoredEntries {
+  /** Oldest first. */
+  readonly entries: readonly Entry[];
+  /** Lines that are no entries of this version: written by another version, or cut short by a crash. */
+  readonly skipped: number;
+}
+
+export async function readDiskRing(dir: string): Promise<StoredEntries> {
   const entries: Entry[] = [];
+  let skipped = 0;
   for (const name of [older, newest]) {
     const text = await readFile(path.join(dir, name), 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return '';
       throw error;
     });
     for (const line of text.split('\n')) {
+      if (line === '') continue;
       const entry = parseLine(line);
-      if (entry !== undefined) entries.push(entry);
+      if (entry === undefined) skipped++;
+      else entries.push(entry);
     }
   }
-  return entries;
+  return { entries, skipped };
+}
+
+/** The version is put into the text, which saves a copy of the entry. */
+function formatLine(entry: Entry): string {
+  return `{"v":${version},${JSON.stringify(entry).slice(1)}\n`;
 }
 
 function parseLine(line: string): Entry | undefined {
-  if (line === '') return undefined;
   try {
-    // Only this module writes these files, and it writes entries.
-    return JSON.parse(line) as Entry;
+    const parsed: unknown = JSON.parse(line);
+    if (typeof parsed !== 'object' || parsed === null || !('v' in parsed)) return undefined;
+    const { v, ...entry } = parsed;
+    // Only this module writes lines of this version, and it writes entries.
+    return v === version ? (entry as Entry) : undefined;
   } catch {
     return undefined;
   }

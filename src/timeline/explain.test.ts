@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -240,7 +240,7 @@ describe('the ring on disk', () => {
     for (let n = 0; n < 200; n++)
       timeline.record({ kind: 'effect', what: 'agent.task', message: `entry ${n}`, pod });
     await ring.close();
-    const entries = await readDiskRing(path.join(dir, 'ring'));
+    const { entries } = await readDiskRing(path.join(dir, 'ring'));
     expect(entries.at(-1)?.message).toBe('entry 199');
     expect(entries.length).toBeLessThan(90);
     for (const name of await readdir(path.join(dir, 'ring'))) {
@@ -260,7 +260,25 @@ describe('the ring on disk', () => {
     await write('first');
     await writeFile(path.join(dir, 'entries.jsonl'), '{"seq":7,"mess', { flag: 'a' });
     await write('second');
-    expect((await readDiskRing(dir)).map(({ message }) => message)).toEqual(['first', 'second']);
+    expect((await readDiskRing(dir)).entries.map(({ message }) => message)).toEqual(['first', 'second']);
+  });
+  it('skips and counts lines of other versions and lines that are no entries', async () => {
+    const lines = ['{"seq":1,"message":"without a version"}', '{"v":2,"seq":1}', 'null', '7', '{"v":1,"se'];
+    await writeFile(path.join(dir, 'entries.1.jsonl'), `${lines.join('\n')}\n`);
+    const ring = openDiskRing({ dir, onError: (error) => expect(error).toBeUndefined() });
+    const timeline = new Timeline();
+    timeline.subscribe(ring.reader);
+    const recorded = timeline.record({
+      kind: 'decision',
+      what: 'container.wait',
+      message: 'not yet',
+      pod,
+      data: { waitMs: 10 },
+    });
+    await ring.close();
+    expect(await readDiskRing(dir)).toEqual({ entries: [recorded], skipped: lines.length });
+    const [line = ''] = (await readFile(path.join(dir, 'entries.jsonl'), 'utf8')).split('\n');
+    expect(JSON.parse(line)).toEqual({ v: 1, ...recorded });
   });
   it('tells once when it cannot write', async () => {
     const errors: unknown[] = [];

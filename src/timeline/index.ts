@@ -1,7 +1,7 @@
 /** The flight recorder and its readers. */
 
 export { clockTime } from './clock-time.js';
-export { type DiskRing, openDiskRing, readDiskRing } from './disk-ring.js';
+export { type DiskRing, openDiskRing, readDiskRing, type StoredEntries } from './disk-ring.js';
 export * from './entry.js';
 export * from './entry-data.js';
 export { type Explanation, explainPod, type Step } from './explain.js';

@@ -26,13 +26,13 @@ it('a full disk costs no entry, and is written again by itself', async () => {
         timeline.record({ kind: 'effect', what: 'agent.task', message: 'm'.repeat(500) });
     };
     record(1);
-    await expect.poll(async () => (await readDiskRing(dir)).length).toBe(1);
+    await expect.poll(async () => (await readDiskRing(dir)).entries.length).toBe(1);
     writeFileSync(join(directory, 'filler'), Buffer.alloc(48 * 1024));
     record(60);
     await expect.poll(() => told).toEqual([expect.stringContaining('ENOSPC')]);
     rmSync(join(directory, 'filler'));
     await expect.poll(() => told, { timeout: 20_000 }).toEqual([expect.anything(), 'recovered 0']);
-    expect((await readDiskRing(dir)).map(({ seq }) => seq)).toEqual(
+    expect((await readDiskRing(dir)).entries.map(({ seq }) => seq)).toEqual(
       Array.from({ length: 61 }, (_, n) => n + 1),
     );
   } finally {
