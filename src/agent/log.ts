@@ -7,6 +7,8 @@ export interface LoggedTimeline {
   readonly timeline: Timeline;
   /** Changes how much is logged from now on. */
   readonly setVerbosity: (verbosity: number) => void;
+  /** From now on cancelled work is not logged: the next start goes on with it. */
+  readonly stopping: () => void;
   /** Resolves when all of the log so far was handed to the system; rejects while it is not taken. */
   readonly flush: () => Promise<void>;
   /** Waits a moment for what is not written yet. */
@@ -44,16 +46,18 @@ export function loggedTimeline(logging: KubeletConfiguration['logging'], sink: L
     },
     write: (line) => writer.write(line),
   });
-  let stopping = false;
+  let isStopping = false;
   timeline.subscribe((entry) => {
-    if (entry.what === 'agent.stop') stopping = true;
-    // Cancelled by the stop, not failed: the next start goes on with it.
-    if (!stopping || !isCancellation(entry)) log(entry);
+    // What was under way when the agent was told to stop has not failed; the next start goes on with it.
+    if (!isStopping || !isCancellation(entry)) log(entry);
   });
   return {
     timeline,
     setVerbosity: (value) => {
       verbosity = value;
+    },
+    stopping: () => {
+      isStopping = true;
     },
     flush: () => writer.flush(),
     close: async () => {

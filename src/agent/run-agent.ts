@@ -30,7 +30,7 @@ export async function runAgent(
   const log = loggedTimeline(config.logging, logSink);
   const { timeline } = log;
   const ring = keepOnDisk(timeline, path.join(path.resolve(flags.rootDir), 'timeline'));
-  const stop = followStopRequest(signal, timeline);
+  const stop = followStopRequest(signal, { timeline, onStop: log.stopping });
   try {
     announce(configuration, timeline);
     await announceInsecure(configuration, servesMainPort(configuration), timeline);

@@ -7,14 +7,24 @@ export interface StopRequest {
   release(): void;
 }
 
+export interface StopRequestOptions {
+  readonly timeline: Timeline;
+  /** Called before the stop is recorded. */
+  readonly onStop: () => void;
+}
+
 /** Records the stop at the moment of the abort; a reason that is a string is told with it. */
-export function followStopRequest(signal: AbortSignal, timeline: Timeline): StopRequest {
+export function followStopRequest(
+  signal: AbortSignal,
+  { timeline, onStop }: StopRequestOptions,
+): StopRequest {
   let receive: (outcome: 'stop') => void = () => {};
   const received = new Promise<'stop'>((resolve) => {
     receive = resolve;
   });
   const onAbort = (): void => {
     const cause = typeof signal.reason === 'string' ? `${signal.reason}, ` : '';
+    onStop();
     timeline.record({
       kind: 'notice',
       what: 'agent.stop',

@@ -299,6 +299,8 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     pods: () => podsWithStatuses(pods.list(), statuses),
     status: (uid) => statuses.get(uid),
     onStatus: (listener) => statuses.onChange(({ uid, status }) => listener({ uid, status })),
+    onPods: (listener) => pods.onChange(listener),
+    onFinished: (listener) => workers.onFinished(listener),
     volumeDirectory: (pod, volumeName) => volumes.volumeDirectory(pod, volumeName),
     runningPods: () => runtime.listPods({ runningOnly: true }),
     metricsText: () => registry.text(),

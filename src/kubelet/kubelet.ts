@@ -24,6 +24,10 @@ export interface Kubelet {
   status(uid: string): PodStatus | undefined;
   /** Calls back with each change of a pod's status; returns how to stop that. */
   onStatus(listener: (change: { readonly uid: string; readonly status: PodStatus }) => void): () => void;
+  /** Calls back when a pod came, changed or went; returns how to stop that. */
+  onPods(listener: () => void): () => void;
+  /** Calls back with each pod that has ended and of which nothing is left to clean up; returns how to stop that. */
+  onFinished(listener: (uid: string) => void): () => void;
   /** Where a volume of a pod lies on the machine; undefined while it is not mounted. */
   volumeDirectory(pod: Pod, volumeName: string): string | undefined;
   runningPods(): Promise<readonly ObservedPod[]>;

@@ -103,8 +103,8 @@ class Session {
     const timeline = this.#timeline;
     const ringDir = path.join(this.#claim.rootDir, 'timeline');
     const ring = keepOnDisk(timeline, ringDir);
-    const forget = [this.#followEnds()];
     const kubelet = await this.#createKubelet();
+    const forget = [kubelet.onFinished((uid) => this.#pods.finished(uid))];
     const view = openRunView({
       clock,
       timeline,
@@ -197,12 +197,6 @@ class Session {
     const uids = new Set(request.pods.map(({ uid }) => uid));
     this.#pods.stop(clock.now(), uids, gracePeriodSeconds);
     await this.#pods.gone(signal, uids);
-  }
-
-  #followEnds(): () => void {
-    return this.#timeline.subscribe(({ what, pod }) => {
-      if (what === 'pod.finished' && pod !== undefined) this.#pods.finished(pod.uid);
-    });
   }
 
   #observe(uid: string, status: PodStatus, view: RunView): void {

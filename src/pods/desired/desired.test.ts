@@ -200,6 +200,20 @@ describe('PodConfig', () => {
 describe('PodManager', () => {
   const staticPod = pod('S', { name: 'web', annotations: { 'kubernetes.io/config.hash': 'h' } });
   const mirror = pod('M', { name: 'web', annotations: { 'kubernetes.io/config.mirror': 'h' } });
+  it('tells that pods came, changed and went, and nothing of mirrors', () => {
+    const manager = new PodManager();
+    let changes = 0;
+    const leave = manager.onChange(() => changes++);
+    manager.upsert(staticPod);
+    manager.upsert(staticPod);
+    manager.upsert(mirror);
+    manager.remove(mirror);
+    manager.remove(staticPod);
+    expect(changes).toBe(3);
+    leave();
+    manager.upsert(staticPod);
+    expect(changes).toBe(3);
+  });
   it('finds a pod by UID, by full name and through its mirror', () => {
     const manager = new PodManager();
     manager.upsert(staticPod);

@@ -13,6 +13,13 @@ export class PodManager {
   readonly #mirrors = new Map<string, Pod>();
   readonly #mirrorsByFullName = new Map<string, Pod>();
   readonly #staticUidOfMirror = new Map<string, string>();
+  readonly #listeners = new Set<() => void>();
+
+  /** Calls back when a pod came, changed or went; returns how to stop that. Mirrors do not count. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
 
   /** Adds a pod or takes its newer version. */
   upsert(pod: Pod): void {
@@ -29,6 +36,7 @@ export class PodManager {
     this.#podsByFullName.set(fullName, pod);
     const mirror = this.#mirrorsByFullName.get(fullName);
     if (mirror !== undefined) this.#staticUidOfMirror.set(mirror.metadata.uid ?? '', uid);
+    for (const listener of this.#listeners) listener();
   }
 
   remove(pod: Pod): void {
@@ -43,6 +51,7 @@ export class PodManager {
     this.#pods.delete(uid);
     // A pod that took the name over in the meantime keeps it.
     removeIfSame(this.#podsByFullName, fullName, uid);
+    for (const listener of this.#listeners) listener();
   }
 
   byUid(uid: string): Pod | undefined {

@@ -149,6 +149,23 @@ describe('PodWorkers', () => {
     expect(workers.stateOf('1')?.kind).toBe('finished');
   });
 
+  it('tells once which pods are finished, until nobody listens', async () => {
+    const finished: string[] = [];
+    const leave = workers.onFinished((uid) => finished.push(uid));
+    workers.update({ type: 'create', pod: pod('1') });
+    await settle();
+    expect(finished).toEqual([]);
+    workers.update({ type: 'kill', pod: pod('1') });
+    await settle();
+    expect(finished).toEqual(['1']);
+    leave();
+    workers.update({ type: 'create', pod: pod('2') });
+    workers.update({ type: 'kill', pod: pod('2') });
+    await settle();
+    expect(workers.stateOf('2')?.kind).toBe('finished');
+    expect(finished).toEqual(['1']);
+  });
+
   it('updates that arrive during a step collapse into the newest', async () => {
     let release: () => void = () => {};
     syncer.hold = new Promise((resolve) => {

@@ -81,6 +81,7 @@ export class PodWorkers {
   readonly #running = new Set<string>();
   readonly #tasks: TaskGroup;
   readonly #recorder: WorkerRecorder;
+  readonly #finishListeners = new Set<(uid: string) => void>();
   #syncedOnce = false;
 
   constructor(options: PodWorkersOptions) {
@@ -101,6 +102,12 @@ export class PodWorkers {
           error,
         }),
     });
+  }
+
+  /** Calls back with each pod whose worker has nothing more to do; returns how to stop that. */
+  onFinished(listener: (uid: string) => void): () => void {
+    this.#finishListeners.add(listener);
+    return () => void this.#finishListeners.delete(listener);
   }
 
   /** Hands a change to the pod's worker; it never waits. */
@@ -268,8 +275,7 @@ export class PodWorkers {
       const turn = this.#turnOf(worker, work.pod);
       worker.state = begin(state, turn, this.#options.clock.monotonic());
       if (turn === 'never') {
-        this.#close(worker);
-        this.#recorder.finished(work, 'pod never started', 'it was stopped before its turn came');
+        this.#finish(worker, work, 'pod never started', 'it was stopped before its turn came');
         return undefined;
       }
       if (turn === 'wait') {
@@ -319,8 +325,7 @@ export class PodWorkers {
       this.#recorder.failed(state, work, outcome.error, this.#options.clock.now() + delayMs);
     } else if (state === 'terminated') {
       worker.state = afterStep(worker.state, 'resourcesReleased', this.#options.clock.monotonic());
-      this.#close(worker);
-      this.#recorder.finished(work, 'pod is finished', 'all of its resources are released');
+      this.#finish(worker, work, 'pod is finished', 'all of its resources are released');
       return;
     } else if (state === 'terminating' && work.kind === 'runtimePod') {
       this.#close(worker);
@@ -404,6 +409,12 @@ export class PodWorkers {
     const pod = podOf(work);
     this.#recorder.terminating(pod && podRef(pod), 'it reached its final phase');
     this.#replay(worker);
+  }
+
+  #finish(worker: Worker, work: PodWork, message: string, because: string): void {
+    this.#close(worker);
+    this.#recorder.finished(work, message, because);
+    for (const listener of this.#finishListeners) listener(worker.uid);
   }
 
   /** Has the last work done again in the pod's new state, unless something newer waits. */

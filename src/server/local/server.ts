@@ -14,7 +14,7 @@ import { watchRoute } from './watch.js';
 
 export type LocalKubelet = Pick<
   Kubelet,
-  'nodeName' | 'pods' | 'runningPods' | 'onStatus' | 'runtime' | 'clock' | 'timeline' | 'blockers'
+  'nodeName' | 'pods' | 'runningPods' | 'onStatus' | 'onPods' | 'runtime' | 'clock' | 'timeline' | 'blockers'
 >;
 
 /** Rejects when another process listens at the socket. Whoever can open the socket may do everything. */

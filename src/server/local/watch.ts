@@ -1,15 +1,14 @@
 /** `/watch`: pods as they are, then each change of them, as watch events of the Kubernetes API. */
 import { type Clock, isCancelled, sleep } from '../../async/index.js';
 import type { Pod, PodStatus } from '../../kube/index.js';
-import type { Timeline } from '../../timeline/index.js';
 import type { Route } from '../routes.js';
 import { jsonLines } from './lines.js';
 
 export interface WatchedKubelet {
   pods(): readonly Pod[];
   onStatus(listener: (change: { readonly uid: string; readonly status: PodStatus }) => void): () => void;
+  onPods(listener: () => void): () => void;
   readonly clock: Clock;
-  readonly timeline: Timeline;
 }
 
 export interface WatchEvent {
@@ -19,7 +18,7 @@ export interface WatchEvent {
 
 /** Changes that come together are told together. */
 const collectMs = 50;
-/** Pods come and go with an entry in the timeline; should one not, it is seen after this. */
+/** A change that rings no bell, such as a status that was forgotten, is seen after this. */
 const lookAgainMs = 1_000;
 
 export function watchRoute(kubelet: WatchedKubelet): Route {
@@ -81,12 +80,7 @@ class ChangeBell {
 
   constructor(kubelet: WatchedKubelet) {
     this.#clock = kubelet.clock;
-    this.#unsubscribe = [
-      kubelet.onStatus(() => this.#ring()),
-      kubelet.timeline.subscribe(({ pod }) => {
-        if (pod !== undefined) this.#ring();
-      }),
-    ];
+    this.#unsubscribe = [kubelet.onStatus(() => this.#ring()), kubelet.onPods(() => this.#ring())];
   }
 
   async wait(signal: AbortSignal): Promise<void> {
