@@ -23,12 +23,13 @@ export function followStopRequest(
     receive = resolve;
   });
   const onAbort = (): void => {
-    const cause = typeof signal.reason === 'string' ? `${signal.reason}, ` : '';
+    const reason = typeof signal.reason === 'string' ? signal.reason : 'asked to stop';
     onStop();
     timeline.record({
       kind: 'notice',
       what: 'agent.stop',
-      message: `${cause}stopping; containers keep running`,
+      message: `${reason}, stopping; containers keep running`,
+      data: { reason },
     });
     receive('stop');
   };

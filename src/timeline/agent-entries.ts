@@ -3,7 +3,7 @@ import type { NoData } from './entry-data.js';
 
 export interface AgentEntries {
   /** A signal asked the agent to stop. */
-  'agent.stop': { signal: string };
+  'agent.stop': { reason: string };
   /** The agent waits for the container runtime. */
   'agent.runtime': NoData;
   /** The agent does not run as root. */
