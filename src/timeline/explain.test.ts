@@ -157,6 +157,49 @@ describe('explainPod', () => {
     if (unblock !== undefined) expect(explanation.unblock.join('\n')).toMatch(unblock);
   });
 
+  it.each<[string, EntryInit[], string | undefined]>([
+    [
+      'a back-off: the next try',
+      [
+        {
+          kind: 'decision',
+          what: 'container.wait',
+          message: 'app is not started yet',
+          container: 'app',
+          data: { waitMs: 10_000 },
+        },
+        state('Waiting (CrashLoopBackOff)', 'back-off 10s restarting failed container'),
+      ],
+      'app: next try at 00:00:11 (in 8s)',
+    ],
+    [
+      'a container without a next try: its message',
+      [state('Waiting (ErrImagePull)', 'not found')],
+      'app: not found',
+    ],
+    [
+      'a pod that is being stopped: the rest of its grace period',
+      [
+        {
+          kind: 'transition',
+          what: 'pod.terminating',
+          message: 'pod is being stopped',
+          because: 'it was deleted',
+          data: { graceSeconds: 30 },
+        },
+      ],
+      'its containers to stop, within 29s',
+    ],
+    [
+      'nothing shorter than the whole',
+      [{ kind: 'decision', what: 'pod.wait', message: 'pod waits', because: 'another came first' }],
+      undefined,
+    ],
+  ])('says in brief, %s', async (_rule, inits, brief) => {
+    const { entries, nowMs } = await recorded(plan, ...inits);
+    expect(explainPod(entries, [], nowMs).waits.map((wait) => wait.brief)).toEqual([brief]);
+  });
+
   it('does not send to the log of a container that never started', async () => {
     const { entries, nowMs } = await recorded(
       plan,

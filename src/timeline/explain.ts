@@ -2,7 +2,13 @@
 import { type Entry, isEntry } from './entry.js';
 import type { EntryData, EntryName } from './entry-data.js';
 import { lastOf } from './last-entry.js';
-import { type ContainerNow, type InProgress, inProgress, waitReasons } from './wait-reasons.js';
+import {
+  type ContainerNow,
+  type InProgress,
+  inProgress,
+  type WaitReason,
+  waitReasons,
+} from './wait-reasons.js';
 
 export interface Step {
   readonly timeMs: number;
@@ -21,7 +27,9 @@ export interface Explanation {
   readonly phase: string;
   readonly ready: boolean;
   readonly containers: readonly ContainerNow[];
-  /** What is in the pod's way, with the last error and the next try; empty when nothing is. */
+  /** What is in the pod's way; empty when nothing is. */
+  readonly waits: readonly WaitReason[];
+  /** The same in words, with the last error and the next try. */
   readonly waitsFor: readonly string[];
   /** The step that is under way, when nothing is in the pod's way and it is not there yet. */
   readonly inProgress: InProgress | undefined;
@@ -46,6 +54,7 @@ export function explainPod(entries: readonly Entry[], node: readonly Entry[], no
     pod: last.pod,
     steps: entries.filter(isStep).map(toStep),
     ...now,
+    waits: reasons,
     waitsFor: reasons.map(({ waitsFor }) => waitsFor),
     inProgress: reasons.length > 0 ? undefined : inProgress(entries, now),
     unblock: reasons.flatMap(({ unblock }) => unblock ?? []),

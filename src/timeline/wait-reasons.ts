@@ -9,6 +9,10 @@ import type { ContainerStateName } from './pod-entries.js';
 
 export interface WaitReason {
   readonly waitsFor: string;
+  /** The same beside a table that shows the state of the pod; absent where nothing can be left out. */
+  readonly brief?: string;
+  /** The container that the pod waits for. */
+  readonly container?: string;
   /** What would unblock the pod, where somebody could help. */
   readonly unblock?: string;
 }
@@ -88,7 +92,12 @@ function lifeReasons(entries: readonly Entry[], nowMs: number): WaitReason[] {
       const graceSeconds = moment.data?.graceSeconds ?? 0;
       const leftSeconds = Math.round((moment.timeMs + graceSeconds * 1000 - nowMs) / 1000);
       const until = leftSeconds > 0 ? `; its grace period ends in ${leftSeconds}s` : '';
-      return [{ waitsFor: `its containers to stop, as ${moment.because}${until}` }];
+      return [
+        {
+          waitsFor: `its containers to stop, as ${moment.because}${until}`,
+          ...(leftSeconds > 0 ? { brief: `its containers to stop, within ${leftSeconds}s` } : {}),
+        },
+      ];
     }
     case 'pod.terminated':
       return [{ waitsFor: 'what belongs to it to be cleaned up' }];
@@ -163,7 +172,7 @@ function stepReasons(entries: readonly Entry[], failing: StepEntry | undefined, 
   );
   if (blocking?.event !== undefined) {
     const { reason } = blocking.event;
-    const next = nextTry(failing?.data?.nextTryMs, nowMs);
+    const next = afterComma(nextTry(failing?.data?.nextTryMs, nowMs));
     return [{ waitsFor: `${reason}: ${blocking.message}${next}`, ...unblockOf(reason) }];
   }
   return failing === undefined ? [] : [failureReason(entries, failing, nowMs)];
@@ -184,12 +193,16 @@ function failureReason(entries: readonly Entry[], failing: StepEntry, nowMs: num
     warning === undefined
       ? `${stepFailed[failing.what]}: ${failing.error ?? ''}`
       : `${reason}: ${warning.message}`;
-  return { waitsFor: `${cause}${nextTry(failing.data?.nextTryMs, nowMs)}`, ...unblockOf(reason) };
+  return { waitsFor: `${cause}${afterComma(nextTry(failing.data?.nextTryMs, nowMs))}`, ...unblockOf(reason) };
 }
 
-function nextTry(atMs: number | undefined, nowMs: number): string {
-  if (atMs === undefined || !Number.isFinite(nowMs) || atMs <= nowMs) return '';
-  return `, next try at ${clockTime(atMs)} (in ${Math.ceil((atMs - nowMs) / 1000)}s)`;
+function nextTry(atMs: number | undefined, nowMs: number): string | undefined {
+  if (atMs === undefined || !Number.isFinite(nowMs) || atMs <= nowMs) return undefined;
+  return `next try at ${clockTime(atMs)} (in ${Math.ceil((atMs - nowMs) / 1000)}s)`;
+}
+
+function afterComma(text: string | undefined): string {
+  return text === undefined ? '' : `, ${text}`;
 }
 
 const advice: Readonly<Record<string, string>> = {
@@ -226,9 +239,13 @@ function containerReasons(
       reason === 'CrashLoopBackOff' && backoff !== undefined
         ? backoff.timeMs + backoff.data.waitMs
         : failing?.data?.nextTryMs;
+    const next = nextTry(endsMs, nowMs);
+    const message = waiting?.because ?? '';
     return [
       {
-        waitsFor: `container ${name}: ${reason}${nextTry(endsMs, nowMs)}: ${waiting?.because ?? ''}`,
+        waitsFor: `container ${name}: ${reason}${afterComma(next)}: ${message}`,
+        brief: `${name}: ${next ?? message}`,
+        container: name,
         ...adviceFor(name, reason, entries),
       },
     ];
@@ -258,6 +275,7 @@ function probeReasons(entries: readonly Entry[], { containers }: PodNow): WaitRe
     return [
       {
         waitsFor: `container ${name}: ${unhealthy.message}`,
+        container: name,
         unblock: `container ${name}: it is probed again by itself; its log may tell why it does not answer`,
       },
     ];

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import { Timeline } from '../../timeline/index.js';
-import { changeLine, shortWait, viewPod } from './pod-view.js';
+import { changeLine, viewPod } from './pod-view.js';
 
 it('does not show the back-off of a pod that is being stopped', () => {
   const clock = new VirtualClock();
@@ -24,21 +24,6 @@ it('does not show the back-off of a pod that is being stopped', () => {
   };
   expect(viewPod({ pod: shown, state: 'there' }, timeline, clock.now()).waitsFor).toBe('app: back-off 10s');
   expect(viewPod({ pod: shown, state: 'stopping' }, timeline, clock.now()).waitsFor).toBe('');
-});
-
-it.each([
-  [
-    'container app: CrashLoopBackOff, next try at 10:00:00 (in 5s): back-off 10s restarting failed container',
-    'app: next try at 10:00:00 (in 5s)',
-  ],
-  ['container app: ErrImagePull: not found', 'app: not found'],
-  [
-    'its containers to stop, as it was deleted; its grace period ends in 27s',
-    'its containers to stop, within 27s',
-  ],
-  ['its turn: another pod of its name', 'its turn: another pod of its name'],
-])('shortWait(%s)', (text, short) => {
-  expect(shortWait(text)).toBe(short);
 });
 
 it('tells a change in words that stay the same while only time passes', () => {

@@ -38,8 +38,13 @@ export function viewPod(
         entries.length === 0 || hasEnded ? [] : waitsOf(explainPod(entries, timeline.ofNode(), nowMs), nowMs);
       const age = pod.status?.startTime === undefined ? '' : row.age;
       // What its containers waited for counts no more once they are to end.
-      const shown = state === 'there' ? waits : waits.filter((text) => !text.startsWith('container '));
-      return { ...row, fullName, age, waitsFor: shown.map(shortWait).join('; ') };
+      const shown = state === 'there' ? waits : waits.filter(({ container }) => container === undefined);
+      return {
+        ...row,
+        fullName,
+        age,
+        waitsFor: shown.map(({ brief, waitsFor }) => brief ?? waitsFor).join('; '),
+      };
     }
   }
 }
@@ -47,17 +52,9 @@ export function viewPod(
 /** What is on its way is worth a word only when it takes long. */
 const longMs = 10_000;
 
-function waitsOf({ waitsFor, inProgress }: Explanation, nowMs: number): readonly string[] {
-  return inProgress !== undefined && nowMs - inProgress.sinceMs >= longMs ? [inProgress.text] : waitsFor;
-}
-
-/** Without what the status says already. */
-export function shortWait(text: string): string {
-  const [, seconds] = /^its containers to stop, .* ends in (\d+)s$/s.exec(text) ?? [];
-  if (seconds !== undefined) return `its containers to stop, within ${seconds}s`;
-  const [, container, next, message] = /^container (\S+): \w+(, next try at .*?\))?: (.*)$/s.exec(text) ?? [];
-  if (container === undefined) return text;
-  return `${container}: ${next === undefined ? message : next.slice(2)}`;
+function waitsOf({ waits, inProgress }: Explanation, nowMs: number): Explanation['waits'] {
+  const isLong = inProgress !== undefined && nowMs - inProgress.sinceMs >= longMs;
+  return isLong ? [{ waitsFor: inProgress.text }] : waits;
 }
 
 export const tableHeader = ['POD', 'READY', 'STATUS', 'RESTARTS', 'AGE', 'WAITS FOR'] as const;
