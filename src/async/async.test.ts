@@ -17,7 +17,7 @@ describe('VirtualClock', () => {
     expect(fired).toEqual(['a', 'b']);
     expect(clock.pendingTimers).toBe(1);
   });
-  it('runs what a timer wakes before the next timer', async () => {
+  it('lets the work of one timer settle before the next', async () => {
     const clock = new VirtualClock();
     const stamps: number[] = [];
     const loop = async (): Promise<void> => {
@@ -34,7 +34,7 @@ describe('VirtualClock', () => {
 });
 
 describe('systemClock', () => {
-  it('fires no timer before its time, though Node does', async () => {
+  it('never fires a timer early, though Node does', async () => {
     const earlyMs: number[] = [];
     const measure = async (): Promise<void> => {
       const sinceMs = systemClock.monotonic();
@@ -42,7 +42,7 @@ describe('systemClock', () => {
       const spentMs = systemClock.monotonic() - sinceMs;
       if (spentMs < 5) earlyMs.push(spentMs);
     };
-    // Started at all parts of a millisecond, so that Node's rounding shows: 1 in 60 of its own timers is early.
+    // Started at all fractions of a millisecond to show Node's rounding: 1 in 60 of its own timers is early.
     for (let round = 0; round < 20; round++) {
       const timers: Promise<void>[] = [];
       for (let index = 0; index < 100; index++) timers.push(measure());
@@ -51,7 +51,7 @@ describe('systemClock', () => {
     expect(earlyMs).toEqual([]);
   });
 
-  it('a timer that is cancelled does not fire', async () => {
+  it('does not fire a cancelled timer', async () => {
     let fired = false;
     systemClock.setTimer(1, () => (fired = true)).cancel();
     await sleep(systemClock, 5);
@@ -60,7 +60,7 @@ describe('systemClock', () => {
 });
 
 describe('sleep and withTimeout', () => {
-  it('sleep is cancelled at once and leaves no timer', async () => {
+  it('sleep rejects at once on abort and leaves no timer', async () => {
     const clock = new VirtualClock();
     const stop = new AbortController();
     const sleeping = sleep(clock, 1000, stop.signal);
@@ -82,7 +82,7 @@ describe('sleep and withTimeout', () => {
 });
 
 describe('WorkQueue', () => {
-  it('gives each key once it is due, the last asked time winning', async () => {
+  it('returns each key when it is due; the last due time set wins', async () => {
     const clock = new VirtualClock();
     let wakes = 0;
     const queue = new WorkQueue<string>(clock, () => wakes++);
@@ -101,7 +101,7 @@ describe('WorkQueue', () => {
 });
 
 describe('Backoff', () => {
-  it('doubles from 10 s to 300 s and starts anew after a quiet time', () => {
+  it('doubles from 10 s to 300 s and resets after a quiet time', () => {
     const backoff = new Backoff({ initialMs: 10_000, maxMs: 300_000, resetAfterMs: 600_000 });
     const delays: number[] = [];
     let now = 0;
@@ -121,7 +121,7 @@ describe('Backoff', () => {
     backoff.advance('k', 0, 0);
     expect(backoff.delayMs('k')).toBe(2_000);
   });
-  it('is waiting only within the delay counted from the reference', () => {
+  it('waits only within the delay counted from the reference time', () => {
     const backoff = new Backoff({ initialMs: 10_000, maxMs: 300_000, resetAfterMs: 600_000 });
     backoff.advance('k', 0, 0);
     expect(backoff.waiting('k', 1_000, 10_999)).toEqual({ delayMs: 10_000, untilMs: 11_000 });
@@ -137,7 +137,7 @@ describe('Backoff', () => {
 });
 
 describe('Gate', () => {
-  it('lets holders through first come first served', async () => {
+  it('admits holders first come, first served', async () => {
     const gate = new Gate(2);
     const order: number[] = [];
     const releases: (() => void)[] = [];
@@ -159,7 +159,7 @@ describe('Gate', () => {
     await Promise.all(runs);
     expect([gate.inside, gate.waiting]).toEqual([0, 0]);
   });
-  it('lets lower ranks go first', async () => {
+  it('admits lower ranks first', async () => {
     const gate = new Gate(1);
     await gate.enter();
     const order: string[] = [];
@@ -173,7 +173,7 @@ describe('Gate', () => {
     await Promise.all(done);
     expect(order).toEqual(['early', 'late', 'late too']);
   });
-  it('a cancelled waiter gives up its place', async () => {
+  it('removes a cancelled waiter from the queue', async () => {
     const gate = new Gate(1);
     await gate.enter();
     const stop = new AbortController();

@@ -1,4 +1,4 @@
-/** Exponential back-off by key, counted from a reference time that the caller knows. */
+/** Exponential back-off by key, counted from a reference time that the caller passes in. */
 import { BoundedMap } from './bounded-map.js';
 
 interface Entry {
@@ -9,9 +9,9 @@ interface Entry {
 export interface BackoffOptions {
   readonly initialMs: number;
   readonly maxMs: number;
-  /** An entry that was not updated for this long counts as new. */
+  /** An entry not updated for this long counts as new. */
   readonly resetAfterMs: number;
-  /** How many keys are remembered; the longest unused ones are forgotten first. */
+  /** Maximum number of keys; the least recently set go first. */
   readonly maxEntries?: number;
 }
 
@@ -55,7 +55,7 @@ export class Backoff {
     return nowMs - entry.lastUpdateMs < entry.delayMs;
   }
 
-  /** Moves to the next delay: the first one, or twice the last, up to the maximum. */
+  /** Moves to the next delay: the initial one, or twice the last, up to the maximum. */
   advance(key: string, sinceMs: number, nowMs: number): void {
     const entry = this.#entries.get(key);
     const isNew = entry === undefined || sinceMs - entry.lastUpdateMs > this.#options.resetAfterMs;
@@ -67,7 +67,7 @@ export class Backoff {
     this.#entries.delete(key);
   }
 
-  /** Forgets the keys that were not updated for longer than the reset time. */
+  /** Drops keys not updated for longer than the reset time. */
   collect(nowMs: number): void {
     for (const [key, entry] of this.#entries) {
       if (nowMs - entry.lastUpdateMs > this.#options.resetAfterMs) this.#entries.delete(key);

@@ -9,17 +9,17 @@ const filled = (options: { maxEntries: number; maxBytes?: number }, ...sizes: nu
 
 describe('BoundedMap', () => {
   it.each<[string, { maxEntries: number; maxBytes?: number }, number[], string, number]>([
-    ['keeps what fits', { maxEntries: 3, maxBytes: 10 }, [1, 2, 3], 'abc', 6],
-    ['forgets the oldest beyond its entries', { maxEntries: 2 }, [1, 2, 3], 'bc', 5],
-    ['forgets as many as the bytes ask for', { maxEntries: 9, maxBytes: 6 }, [2, 2, 2, 5], 'd', 5],
-    ['keeps the newest however large it is', { maxEntries: 9, maxBytes: 6 }, [2, 99], 'b', 99],
-    ['forgets what was too large with the next', { maxEntries: 9, maxBytes: 6 }, [99, 2], 'b', 2],
+    ['keeps entries that fit', { maxEntries: 3, maxBytes: 10 }, [1, 2, 3], 'abc', 6],
+    ['drops the oldest beyond its entry limit', { maxEntries: 2 }, [1, 2, 3], 'bc', 5],
+    ['drops as many as the byte limit requires', { maxEntries: 9, maxBytes: 6 }, [2, 2, 2, 5], 'd', 5],
+    ['keeps the newest, however large', { maxEntries: 9, maxBytes: 6 }, [2, 99], 'b', 99],
+    ['drops an oversized entry at the next set', { maxEntries: 9, maxBytes: 6 }, [99, 2], 'b', 2],
   ])('%s', (_, options, sizes, kept, bytes) => {
     const map = filled(options, ...sizes);
     expect([...map.keys()].join('')).toBe(kept);
     expect(map.bytes).toBe(bytes);
   });
-  it('forgets later what was set again or used, and not what was only looked at', () => {
+  it('set and use refresh an entry, get does not', () => {
     const map = filled({ maxEntries: 3 }, 1, 1, 1);
     map.get('a');
     map.set('d', 1);
@@ -29,7 +29,7 @@ describe('BoundedMap', () => {
     map.set('e', 1);
     expect([...map.keys()].join('')).toBe('bce');
   });
-  it('counts an entry once however often it is set, and not at all when it is gone', () => {
+  it('counts the bytes of an entry once, and none after its removal', () => {
     const map = filled({ maxEntries: 3 }, 1, 2);
     map.set('a', 5);
     expect(map.bytes).toBe(7);
@@ -39,7 +39,7 @@ describe('BoundedMap', () => {
     map.clear();
     expect([map.size, map.bytes]).toEqual([0, 0]);
   });
-  it('keeps a value that is undefined like any other', () => {
+  it('keeps undefined like any other value', () => {
     const map = new BoundedMap<string, undefined>({ maxEntries: 1 });
     map.set('a', undefined);
     expect(map.has('a')).toBe(true);
@@ -49,8 +49,8 @@ describe('BoundedMap', () => {
 });
 
 it.each([
-  ['a byte for each character of Latin-1', ['été', undefined, ''], 35],
-  ['two for each when one is beyond it', ['abc→'], 24],
+  ['one byte per Latin-1 character', ['été', undefined, ''], 35],
+  ['two bytes per character if one is beyond Latin-1', ['abc→'], 24],
 ])('textBytes: %s', (_, texts, bytes) => {
   expect(textBytes(...texts)).toBe(bytes);
 });

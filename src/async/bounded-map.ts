@@ -1,16 +1,16 @@
-/** A map with limits: beyond them it forgets what was set or used longest ago. */
+/** A map with limits; past them it drops the entries set or used longest ago. */
 
 export interface BoundedMapOptions<K, V> {
   readonly maxEntries: number;
-  /** Of what `bytesOf` says of all entries together. A larger entry is kept only while it is the newest. */
+  /** Limit on the sum of `bytesOf` over all entries. A larger entry stays only while it is the newest. */
   readonly maxBytes?: number;
-  /** What an entry takes. It must say the same of an entry for as long as the entry is there. */
+  /** Size of an entry. Must not change while the entry is in the map. */
   readonly bytesOf?: (key: K, value: V) => number;
 }
 
 export class BoundedMap<K, V> {
   readonly #options: BoundedMapOptions<K, V>;
-  /** The one to forget next is the first. */
+  /** In eviction order: the first entry goes first. */
   readonly #entries = new Map<K, V>();
   #bytes = 0;
 
@@ -34,7 +34,7 @@ export class BoundedMap<K, V> {
     return this.#entries.get(key);
   }
 
-  /** As `get`; what is used is forgotten later. */
+  /** Like `get`, and marks the entry as recently used. */
   use(key: K): V | undefined {
     const value = this.#entries.get(key);
     if (value === undefined) return undefined;
@@ -59,7 +59,7 @@ export class BoundedMap<K, V> {
     // A value may be undefined.
     if (value === undefined && !this.#entries.has(key)) return false;
     this.#entries.delete(key);
-    // The key is there, so the value is what was set with it.
+    // The key is present, so the value is the one set with it.
     this.#bytes -= this.#options.bytesOf?.(key, value as V) ?? 0;
     return true;
   }
@@ -69,7 +69,7 @@ export class BoundedMap<K, V> {
     this.#bytes = 0;
   }
 
-  /** Those that are forgotten first come first. */
+  /** In eviction order. */
   keys(): IterableIterator<K> {
     return this.#entries.keys();
   }
@@ -82,12 +82,12 @@ export class BoundedMap<K, V> {
 const beyondLatin1 = /[\u0100-\uffff]/;
 const headerBytes = 16;
 
-/** What texts take in memory: a byte for each character, or two where one of them is beyond Latin-1. */
+/** Memory taken by texts: one byte per character, or two if any character is beyond Latin-1. */
 export function textBytes(...texts: readonly (string | undefined)[]): number {
   let bytes = 0;
   for (const text of texts) {
     if (text === undefined) continue;
-    // The test also makes one piece of a text that was put together, which is then kept without its parts.
+    // The regex test also flattens a concatenated string, so that its parts are not kept.
     bytes += headerBytes + text.length * (beyondLatin1.test(text) ? 2 : 1);
   }
   return bytes;

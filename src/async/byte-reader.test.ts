@@ -3,7 +3,7 @@ import { ByteReader } from './byte-reader.js';
 
 const text = Buffer.from('the quick brown fox jumps over the lazy dog, again and again and again');
 
-/** Takes pieces of the sizes in turn, as far as they have come. */
+/** Takes pieces of these sizes in turn, as far as they have arrived. */
 function* pieces(reader: ByteReader, sizes: number[]): Generator<string> {
   for (;;) {
     const piece = reader.take(sizes[0] ?? 1);
@@ -26,7 +26,7 @@ describe('pieces', () => {
     expect(taken.join('').length + reader.length).toBe(text.length);
   });
 
-  it('may be empty, and whatever is there', () => {
+  it('may be empty, or whatever has arrived', () => {
     const reader = new ByteReader();
     expect(reader.take(0)).toEqual(Buffer.alloc(0));
     expect(reader.takeSome(10)).toEqual(Buffer.alloc(0));
@@ -39,7 +39,7 @@ describe('pieces', () => {
     expect(reader.length).toBe(0);
   });
 
-  it('wait for one another when chunks come faster than they are taken', () => {
+  it('stay in order when chunks arrive faster than they are taken', () => {
     const reader = new ByteReader();
     for (const byte of text) reader.push(Buffer.from([byte]));
     expect(reader.length).toBe(text.length);
@@ -47,7 +47,7 @@ describe('pieces', () => {
     expect(reader.take(text.length - 9)?.toString()).toBe(text.toString('utf8', 9));
   });
 
-  it('that are whole in a chunk are not copied', () => {
+  it('within one chunk are not copied', () => {
     const reader = new ByteReader();
     reader.push(text);
     expect(reader.take(10)?.buffer).toBe(text.buffer);

@@ -1,33 +1,33 @@
-/** Cuts bytes that come in chunks of any size into the pieces that a parser asks for. */
+/** Cuts bytes that arrive in chunks of any size into the pieces a parser asks for. */
 
 const nothing: Buffer = Buffer.alloc(0);
 const firstRoomBytes = 64;
 
 /**
- * A piece that is whole inside one chunk is not copied. A piece that is cut into many chunks is collected in one
- * buffer that doubles, so that each byte is copied a few times at most and no chunk is kept by itself: a peer that
- * sends byte by byte costs neither quadratic time nor an object for each byte.
+ * A piece inside one chunk is not copied. A piece spread over many chunks is collected in one doubling
+ * buffer: each byte is copied a few times at most and no chunk is retained, so a peer that sends byte by byte
+ * costs neither quadratic time nor an object per byte.
  */
 export class ByteReader {
   #chunk: Buffer = nothing;
-  /** The beginning of a piece whose rest has not come yet. */
+  /** The beginning of a piece whose rest has not arrived. */
   #kept: Buffer = nothing;
   #keptBytes = 0;
 
-  /** What has come and was not taken. */
+  /** Bytes received and not yet taken. */
   get length(): number {
     return this.#keptBytes + this.#chunk.length;
   }
 
-  /** Take all that can be taken of one chunk before the next is added. */
+  /** Take everything available from one chunk before pushing the next. */
   push(chunk: Buffer): void {
-    // A peer may send chunks of nothing for ever.
+    // A peer may send empty chunks forever.
     if (chunk.length === 0) return;
     if (this.#chunk.length > 0) this.#keep(this.#chunk, Number.POSITIVE_INFINITY);
     this.#chunk = chunk;
   }
 
-  /** The next bytes, just so many; undefined until they have come. Ask for the same number again then, or more. */
+  /** The next `sizeBytes` bytes, or undefined until all have arrived. The next call must ask for at least as many. */
   take(sizeBytes: number): Buffer | undefined {
     if (this.#keptBytes === 0 && this.#chunk.length >= sizeBytes) {
       const piece = this.#chunk.subarray(0, sizeBytes);
@@ -48,26 +48,26 @@ export class ByteReader {
     return piece;
   }
 
-  /** What is there of the next bytes, at most so many, without waiting for more. */
+  /** The bytes available now, at most `mostBytes`. */
   takeSome(mostBytes: number): Buffer {
     return (
       this.take(Math.min(mostBytes, this.#keptBytes > 0 ? this.#keptBytes : this.#chunk.length)) ?? nothing
     );
   }
 
-  /** All that has come, in one piece, which is good until more comes; it still can be taken. */
+  /** All bytes not yet taken, as one buffer valid until the next push. Does not take them. */
   peekAll(): Buffer {
     if (this.#keptBytes === 0) return this.#chunk;
     if (this.#chunk.length > 0) this.#keep(this.#chunk, Number.POSITIVE_INFINITY);
     return this.#kept.subarray(0, this.#keptBytes);
   }
 
-  /** All that has come and was not taken, in one piece. */
+  /** Takes all remaining bytes as one buffer. */
   takeAll(): Buffer {
     return this.take(this.length) ?? nothing;
   }
 
-  /** Adds to what is kept, whose room doubles with what has come: a piece that is only announced takes no memory. */
+  /** The buffer grows with the bytes received, so a piece that is only announced takes no memory. */
   #keep(part: Buffer, wantedBytes: number): void {
     const neededBytes = this.#keptBytes + part.length;
     if (neededBytes > this.#kept.length) {

@@ -4,7 +4,7 @@ import { Cancelled } from './clock.js';
 import { settle } from './virtual-clock.js';
 
 describe('Channel', () => {
-  it('hands values over in order', async () => {
+  it('delivers values in order', async () => {
     const channel = new Channel<number>(3);
     for (const value of [1, 2, 3]) expect(channel.trySend(value)).toBe(true);
     expect(channel.trySend(4)).toBe(false);
@@ -36,7 +36,7 @@ describe('Channel', () => {
     await kept;
     expect(await channel.receive()).toEqual({ done: false, value: 3 });
   });
-  it('drains after close, then says done', async () => {
+  it('drains after close, then returns done', async () => {
     const channel = new Channel<number>(2);
     channel.trySend(1);
     channel.close();
@@ -44,7 +44,7 @@ describe('Channel', () => {
     expect(await channel.receive()).toEqual({ done: false, value: 1 });
     expect(await channel.receive()).toEqual({ done: true });
   });
-  it('wakes a receiver that waits', async () => {
+  it('wakes a waiting receiver', async () => {
     const channel = new Channel<number>(1);
     const receiving = channel.receive();
     await settle();
@@ -54,14 +54,14 @@ describe('Channel', () => {
 });
 
 describe('select', () => {
-  it('chooses among all ready channels, so none starves', async () => {
+  it('chooses among all ready channels, so that none starves', async () => {
     const channels = [new Channel<number>(1), new Channel<number>(1), new Channel<number>(1)];
     channels[0]!.trySend(0);
     channels[2]!.trySend(2);
     expect(await select(channels, undefined, () => 0)).toBe(0);
     expect(await select(channels, undefined, () => 0.99)).toBe(2);
   });
-  it('waits for the first one and leaves no watcher behind', async () => {
+  it('waits for the first ready channel and leaves no watcher', async () => {
     const channels = [new Channel<number>(1), new Channel<number>(1)];
     const chosen = select(channels);
     await settle();

@@ -1,4 +1,4 @@
-/** A bounded first-in-first-out channel between tasks, and a fair choice among several of them. */
+/** A bounded first-in-first-out channel between tasks, and a fair select over several. */
 import { Cancelled } from './clock.js';
 
 export type Received<T> = { readonly done: false; readonly value: T } | { readonly done: true };
@@ -13,10 +13,10 @@ interface Sender<T> {
   readonly refuse: (error: Error) => void;
 }
 
-/** What `select` needs of a channel. */
+/** The part of a channel that `select` needs. */
 export interface Selectable {
   readonly ready: boolean;
-  /** Calls back once, as soon as something can be received or the channel is closed; returns how to forget the wish. */
+  /** Calls back once, when a value can be received or the channel is closed. Returns how to unsubscribe. */
   whenReady(notify: () => void): () => void;
 }
 
@@ -29,7 +29,7 @@ export class Channel<T> implements Selectable {
 
   constructor(capacity: number) {
     if (!Number.isInteger(capacity) || capacity < 1)
-      throw new RangeError('a channel holds at least one entry');
+      throw new RangeError('a channel needs room for at least one entry');
     this.capacity = capacity;
   }
 
@@ -54,7 +54,7 @@ export class Channel<T> implements Selectable {
     return () => void this.#watchers.delete(notify);
   }
 
-  /** Puts the value in if there is room; a full or closed channel refuses it. */
+  /** Sends the value if there is room; returns false if the channel is full or closed. */
   trySend(value: T): boolean {
     if (this.#closed || this.#buffer.length >= this.capacity) return false;
     this.#buffer.push(value);
@@ -62,7 +62,7 @@ export class Channel<T> implements Selectable {
     return true;
   }
 
-  /** Puts the value in, waiting for room; rejects when the channel is closed or the signal aborted first. */
+  /** Sends the value, waiting for room. Rejects if the channel closes or the signal aborts first. */
   send(value: T, signal?: AbortSignal): Promise<void> {
     if (this.#closed) return Promise.reject(new ChannelClosed());
     if (signal?.aborted) return Promise.reject(new Cancelled());
@@ -89,10 +89,10 @@ export class Channel<T> implements Selectable {
     });
   }
 
-  /** Takes the next value if there is one. A closed, drained channel says it is done. */
+  /** Takes the next value if there is one. A closed, drained channel returns done. */
   tryReceive(): Received<T> | undefined {
     if (this.#buffer.length > 0) {
-      // The length was just tested, so the shifted entry exists even if T includes undefined.
+      // The length was just checked, so the shifted entry exists even if T includes undefined.
       const value = this.#buffer.shift() as T;
       const sender = this.#senders.shift();
       if (sender !== undefined) {
@@ -127,8 +127,8 @@ export class Channel<T> implements Selectable {
 }
 
 /**
- * Waits until at least one channel is ready and returns the index of one of them. Among several ready
- * channels the choice is random, so that no busy channel starves another.
+ * Waits until at least one channel is ready and returns its index. Among several ready channels the choice is
+ * random, so no busy channel starves another.
  */
 export function select(
   channels: readonly Selectable[],

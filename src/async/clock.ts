@@ -1,19 +1,19 @@
-/** The port to time: everything that waits or stamps does it through a Clock, so that tests can own time. */
+/** The time port: everything that waits or takes timestamps uses a Clock, so tests control time. */
 
 export interface Timer {
   cancel(): void;
 }
 
 export interface Clock {
-  /** Wall-clock time in milliseconds since the epoch; may jump when the machine's clock is set. */
+  /** Wall-clock time in milliseconds since the epoch; may jump when the system clock is set. */
   now(): number;
-  /** Milliseconds on a clock that never goes back, with sub-millisecond digits; for ordering and measuring only. */
+  /** Milliseconds on a clock that never goes back, with sub-millisecond precision; only for ordering and measuring. */
   monotonic(): number;
   /** Calls back once after the delay, never before `monotonic` has passed it. */
   setTimer(delayMs: number, fire: () => void): Timer;
 }
 
-/** Thrown out of a wait whose signal was aborted. */
+/** Thrown by a wait whose signal was aborted. */
 export class Cancelled extends Error {
   override readonly name = 'Cancelled';
   constructor(message = 'context canceled', options?: ErrorOptions) {
@@ -29,7 +29,7 @@ export function throwIfCancelled(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new Cancelled();
 }
 
-/** Resolves after the delay, or rejects with Cancelled as soon as the signal is aborted. */
+/** Resolves after the delay, or rejects with Cancelled when the signal aborts. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {
@@ -48,14 +48,14 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
-/** Thrown when work did not end within its limit. */
+/** Thrown when work exceeds its time limit. */
 export class TimedOut extends Error {
   override readonly name = 'TimedOut';
 }
 
 /**
- * Runs work with a signal that is aborted after the limit or with the outer signal, and rejects at
- * that moment even if the work ignores the signal; the late outcome of such work is dropped.
+ * Runs work with a signal that aborts at the limit or with the outer signal. Rejects at that moment even if
+ * the work ignores the signal; its late outcome is dropped.
  */
 export async function withTimeout<T>(
   clock: Clock,
@@ -84,7 +84,7 @@ export async function withTimeout<T>(
   }
 }
 
-/** A controller that is aborted with its parent. `unlink` must be called when it is no longer needed. */
+/** A controller that aborts with its parent. Call `unlink` when it is no longer needed. */
 export function linkedController(parent: AbortSignal | undefined): {
   controller: AbortController;
   unlink: () => void;
@@ -99,15 +99,15 @@ export function linkedController(parent: AbortSignal | undefined): {
 
 const longestTimerMs = 2_147_483_647;
 
-/** The machine's own clock. */
+/** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   setTimer(delayMs, fire) {
-    // Node fires timers beyond 2^31-1 ms at once; a wait of 24 days is as good as any longer one here.
+    // Node fires timers beyond 2^31-1 ms at once; here 24 days is as good as any longer wait.
     const waitMs = Math.min(Math.max(0, delayMs), longestTimerMs);
     const dueMs = performance.now() + waitMs;
-    // Node counts whole milliseconds and can fire up to one early: a hook that slept 3 s would have spent 2.
+    // Node counts whole milliseconds and can fire up to one early; a 3 s sleep hook would then have taken 2.
     const fireWhenDue = (): void => {
       if (performance.now() < dueMs) handle = setTimeout(fireWhenDue, 1);
       else fire();

@@ -1,4 +1,4 @@
-/** A gate that lets a fixed number of holders through at a time: lower ranks first, first come first served within a rank. */
+/** A gate that admits a fixed number of holders at a time: lower rank first, then first come, first served. */
 import { Cancelled } from './clock.js';
 
 interface Waiter {
@@ -7,7 +7,7 @@ interface Waiter {
 }
 
 export interface GateTurn {
-  /** Waiters of a lower rank go first. */
+  /** Lower ranks go first. */
   readonly rank?: number;
   readonly signal?: AbortSignal;
 }
@@ -33,7 +33,7 @@ export class Gate {
     return this.#waiters.length;
   }
 
-  /** Waits for its turn, runs the work and opens the place for the next. */
+  /** Waits for a slot, runs the work and releases the slot. */
   async run<T>(work: () => Promise<T>, turn: GateTurn = {}): Promise<T> {
     await this.enter(turn);
     try {

@@ -1,4 +1,4 @@
-/** Time, tasks, channels and queues: what every room waits with. */
+/** Time, tasks, channels and queues. */
 export * from './backoff.js';
 export * from './bounded-map.js';
 export * from './byte-reader.js';

@@ -1,9 +1,9 @@
-/** The owner of background tasks: it starts them, stops them together and awaits every one of them. */
+/** Owns background tasks: starts them, stops them together and awaits them all. */
 import { setMaxListeners } from 'node:events';
 import { isCancelled, linkedController } from './clock.js';
 
 export interface TaskGroupOptions {
-  /** Told of a task that ended by an error other than cancellation. */
+  /** Called when a task fails with anything but a cancellation. */
   readonly onError: (task: string, error: unknown) => void;
   readonly signal?: AbortSignal;
 }
@@ -17,7 +17,7 @@ export class TaskGroup {
   constructor(options: TaskGroupOptions) {
     const link = linkedController(options.signal);
     this.#controller = link.controller;
-    // Every wait of every task listens on this signal; many listeners are what it is for.
+    // Every wait of every task listens on this signal, so many listeners are expected.
     setMaxListeners(0, link.controller.signal);
     this.#unlink = link.unlink;
     this.#onError = options.onError;
@@ -31,7 +31,7 @@ export class TaskGroup {
     return this.#running.size;
   }
 
-  /** Starts a task; after `stop` nothing starts any more. */
+  /** Starts a task; does nothing after `stop`. */
   start(name: string, task: (signal: AbortSignal) => Promise<void>): void {
     if (this.#controller.signal.aborted) return;
     const running = this.#guard(name, task).finally(() => this.#running.delete(running));
@@ -46,7 +46,7 @@ export class TaskGroup {
     }
   }
 
-  /** Resolves when no task runs any more, including those started while waiting. */
+  /** Resolves when no task is running, including tasks started meanwhile. */
   async drained(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }

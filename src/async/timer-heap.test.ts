@@ -15,7 +15,7 @@ function drain(heap: TimerHeap): PendingTimer[] {
 }
 
 describe('timer heap', () => {
-  it('gives timers by when they are due, and those of one time as they were set', () => {
+  it('returns timers by due time, then in the order they were set', () => {
     const heap = new TimerHeap();
     const timers = Array.from({ length: 2_000 }, (_, order) => timer((order * 7919) % 101, order));
     for (const one of timers) heap.add(one);
@@ -24,7 +24,7 @@ describe('timer heap', () => {
     expect(heap.size).toBe(0);
   });
 
-  it('never gives one that was cancelled, however many were', () => {
+  it('never returns a cancelled timer, however many there are', () => {
     const heap = new TimerHeap();
     const timers = Array.from({ length: 1_000 }, (_, order) => timer((order * 31) % 997, order));
     for (const one of timers) heap.add(one);
@@ -34,7 +34,7 @@ describe('timer heap', () => {
     expect(drain(heap)).toEqual([...kept].sort((a, b) => a.dueMs - b.dueMs || a.order - b.order));
   });
 
-  it('takes cancelling twice, and after it fired', () => {
+  it('accepts a second cancel, and one after firing', () => {
     const heap = new TimerHeap();
     const one = timer(1, 0);
     heap.add(one);

@@ -1,13 +1,13 @@
-/** Timers by when they are due: a simulation of thousands of pods has tens of thousands, and asks for the next all the time. */
+/** Timers ordered by due time. A simulation of thousands of pods has tens of thousands and asks for the next constantly. */
 
 export interface PendingTimer {
   readonly dueMs: number;
-  /** Of those due at the same time the one that was set first comes first. */
+  /** Among timers due at the same time, the one set first fires first. */
   readonly order: number;
   readonly fire: () => void;
 }
 
-/** A binary heap. What is cancelled stays in it, dead, until it comes to the top or the dead are the majority. */
+/** A binary heap. A cancelled timer stays until it reaches the top or cancelled timers are the majority. */
 export class TimerHeap {
   #heap: PendingTimer[] = [];
   readonly #waiting = new Set<PendingTimer>();
@@ -36,7 +36,7 @@ export class TimerHeap {
   }
 
   #dropDead(): void {
-    // What is sorted is a heap.
+    // A sorted array is a heap.
     this.#heap = [...this.#waiting].sort((a, b) => (isBefore(a, b) ? -1 : 1));
   }
 

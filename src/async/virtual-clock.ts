@@ -1,9 +1,9 @@
-/** A clock that stands still until a test moves it; timers fire in order, and the work they wake runs in between. */
+/** A clock that stands still until a test moves it. Timers fire in order; the work they wake settles in between. */
 import type { Clock, Timer } from './clock.js';
 import { type PendingTimer, TimerHeap } from './timer-heap.js';
 
 export class VirtualClock implements Clock {
-  /** Since the start, as numbers near today's date are too coarse for due times with fractions of a millisecond. */
+  /** Counted from the start: numbers near today's date are too coarse for fractions of a millisecond. */
   #nowMs = 0;
   #order = 0;
   readonly #startMs: number;
@@ -27,12 +27,12 @@ export class VirtualClock implements Clock {
     return { cancel: () => this.#timers.delete(pending) };
   }
 
-  /** How many timers wait; a stopped system should leave none. */
+  /** Number of pending timers; a stopped system should leave none. */
   get pendingTimers(): number {
     return this.#timers.size;
   }
 
-  /** Moves time forward, firing every timer on the way and letting the work it wakes settle before the next. */
+  /** Moves time forward, firing each timer on the way and letting its work settle before the next. */
   async advance(durationMs: number): Promise<void> {
     const targetMs = this.#nowMs + durationMs;
     await settle();
@@ -48,7 +48,7 @@ export class VirtualClock implements Clock {
     await settle();
   }
 
-  /** Moves from timer to timer until the condition holds; fails when it does not hold within the limit. */
+  /** Moves from timer to timer until the condition holds; throws if it does not hold within the limit. */
   async advanceUntil(condition: () => boolean, limitMs = 3_600_000): Promise<void> {
     const endMs = this.#nowMs + limitMs;
     await settle();
@@ -62,7 +62,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Lets promise chains and immediates that are ready run to their next wait. */
+/** Lets pending promise chains and immediates run to their next wait. */
 export async function settle(turns = 4): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }

@@ -3,7 +3,7 @@ import { Cancelled } from './clock.js';
 import { VirtualClock } from './virtual-clock.js';
 import { WakeableSleep } from './wakeable-sleep.js';
 
-it('ends after its time, when woken, or with its signal', async () => {
+it('ends after its duration, when woken, or when aborted', async () => {
   const clock = new VirtualClock();
   const rest = new WakeableSleep();
   const stop = new AbortController();

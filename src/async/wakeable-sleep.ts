@@ -1,15 +1,15 @@
-/** A sleep that somebody may end before its time. */
+/** A sleep that can be woken early. */
 import { type Clock, isCancelled, linkedController, sleep, throwIfCancelled } from './clock.js';
 
 export class WakeableSleep {
   #wake: () => void = () => {};
 
-  /** Ends the sleep that is under way, if there is one. */
+  /** Ends the current sleep, if any. */
   wake(): void {
     this.#wake();
   }
 
-  /** Resolves after the time, or when woken; rejects with `Cancelled` when the signal ends it. */
+  /** Resolves after the duration or when woken; rejects with `Cancelled` when the signal aborts. */
   async sleep(clock: Clock, durationMs: number, signal: AbortSignal): Promise<void> {
     const { controller, unlink } = linkedController(signal);
     this.#wake = () => controller.abort();

@@ -1,4 +1,4 @@
-/** Keys that fall due at a time of their own; a key has one due time, the one asked for last. */
+/** Keys with due times. A key has one due time: the one set last. */
 import type { Clock, Timer } from './clock.js';
 
 export class WorkQueue<K> {
@@ -8,7 +8,7 @@ export class WorkQueue<K> {
   #timer: Timer | undefined;
   #timerDueMs = Number.POSITIVE_INFINITY;
 
-  /** `onDue` is called when the earliest key falls due, so that its reader need not poll. */
+  /** `onDue` is called when the earliest key falls due, so the reader need not poll. */
   constructor(clock: Clock, onDue: () => void = () => {}) {
     this.#clock = clock;
     this.#onDue = onDue;
@@ -27,7 +27,7 @@ export class WorkQueue<K> {
     this.#dueMs.delete(key);
   }
 
-  /** Removes and returns the keys that are due. */
+  /** Removes and returns the due keys. */
   take(): K[] {
     const nowMs = this.#clock.monotonic();
     const due: K[] = [];

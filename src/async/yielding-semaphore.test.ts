@@ -21,7 +21,7 @@ function scene(width: number) {
 }
 
 describe('YieldingSemaphore', () => {
-  it('gives turns in their order', async () => {
+  it('grants slots in order', async () => {
     const { clock, begun, work } = scene(1);
     const all = ['a', 'b', 'c'].map((name) => work(name, 100));
     await clock.advance(150);
@@ -30,7 +30,7 @@ describe('YieldingSemaphore', () => {
     expect(await Promise.all(all)).toEqual(['a', 'b', 'c']);
   });
 
-  it('a turn passes on when its work says so', async () => {
+  it('releases a slot on passOn', async () => {
     const { clock, begun, work } = scene(1);
     const all = [work('a', 5_000, 10), work('b', 10)];
     await clock.advance(10);
@@ -39,7 +39,7 @@ describe('YieldingSemaphore', () => {
     expect(await Promise.all(all)).toEqual(['a', 'b']);
   });
 
-  it('a turn lasts, however long, when its work says so', async () => {
+  it('keeps a slot after stay, however long the work takes', async () => {
     const { clock, gate, begun, work } = scene(1);
     const stays = gate.run(async ({ stay }) => {
       stay();
@@ -53,7 +53,7 @@ describe('YieldingSemaphore', () => {
     expect([begun, clock.pendingTimers]).toEqual([['b'], 0]);
   });
 
-  it('slow ones hold up the rest once, and are waited for again after a quick one', async () => {
+  it('slow work holds up the rest once; quick work restores the patience', async () => {
     const { clock, begun, work } = scene(1);
     const all = [work('slow', 60_000), work('slow too', 60_000), work('quick', 10), work('usual', 500)];
     all.push(work('last', 1));
@@ -66,10 +66,10 @@ describe('YieldingSemaphore', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('after what took its time turns are waited for again when one ends in the usual time', async () => {
+  it('restores the patience after slow work once one ends within usualMs', async () => {
     const { clock, begun, work } = scene(1);
     const all = [work('slow', 60_000), work('usual', 500), work('another', 500), work('next', 500)];
-    // Nobody waits for the two after the slow one, and they end in time.
+    // The two after the slow one lose their slots after 25 ms each, and still end within usualMs.
     await clock.advance(1_000 + 25 + 25 + 500);
     expect(begun).toHaveLength(4);
     const last = [work('held', 900), work('later', 10)];
@@ -80,7 +80,7 @@ describe('YieldingSemaphore', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('one that waits can be called off, and a failure passes the turn on', async () => {
+  it('a waiter can be cancelled, and a failure releases the slot', async () => {
     const { clock, gate, work } = scene(1);
     const holder = work('a', 100);
     const off = new AbortController();

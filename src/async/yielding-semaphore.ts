@@ -1,30 +1,33 @@
-/** A gate whose turns pass on when one takes longer than others do: nothing that takes its time holds up the rest. */
+/** A semaphore whose holders lose their slot when they take too long, so that slow work does not hold up the rest. */
 import type { Clock } from './clock.js';
 import { Gate, type GateTurn } from './gate.js';
 
 export interface YieldingSemaphoreOptions {
   readonly clock: Clock;
   readonly width: number;
-  /** So long a turn is waited for. */
+  /** How long a holder may keep its slot. */
   readonly patienceMs: number;
-  /** Work that takes no longer is a sign that turns are worth waiting for again. Default: `patienceMs`. */
+  /** Work that ends within this time restores the full `patienceMs`. Default: `patienceMs`. */
   readonly usualMs?: number;
 }
 
 export interface PatientGateTurn extends GateTurn {
-  /** For this turn another time than the gate's. */
+  /** Overrides the semaphore's `patienceMs` for this holder. */
   readonly patienceMs?: number;
 }
 
-/** What the work in a turn says of it. */
+/** Lets the work control its slot. */
 export interface PatientTurn {
-  /** The next may begin, though this work goes on. */
+  /** Releases the slot while the work goes on. */
   passOn(): void;
-  /** Nothing is slow any more but the number of those in turn: the turn lasts until the work ends or passes it on. */
+  /**
+   * Cancels the time limit: the holder is slow only because others run beside it. It keeps its slot until the
+   * work ends or calls `passOn`.
+   */
   stay(): void;
 }
 
-/** When the last one took longer, the next ones are not waited for either. */
+/** Replaces `patienceMs` after a holder has exceeded it, until one ends in time again. */
 const impatienceMs = 25;
 
 export class YieldingSemaphore {
@@ -41,12 +44,11 @@ export class YieldingSemaphore {
     return this.#gate.waiting;
   }
 
-  /** Those whose turn has not passed on. */
+  /** Holders that still have their slot. */
   get inside(): number {
     return this.#gate.inside;
   }
 
-  /** Does the work in its turn. */
   async run<T>(work: (turn: PatientTurn) => Promise<T>, turn: PatientGateTurn = {}): Promise<T> {
     await this.#gate.enter(turn);
     let isHeld = true;
