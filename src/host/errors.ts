@@ -1,4 +1,4 @@
-/** What failed calls of the machine are told apart by. */
+/** Classifies failed calls of the machine. */
 import { HostError } from './host.js';
 
 /** Whether a call failed with one of these codes. */
@@ -6,17 +6,17 @@ export function isHostError(error: unknown, ...codes: readonly string[]): error 
   return error instanceof HostError && (codes.length === 0 || codes.includes(error.code));
 }
 
-/** Whether a call failed because there is nothing at its path. */
+/** Whether a call failed because nothing is at its path. */
 export function isMissing(error: unknown): error is HostError {
   return isHostError(error, 'ENOENT');
 }
 
-/** Whether a call failed for what the machine lacks just now, which says nothing of the file that it was about. */
+/** Whether a call failed for a shortage on the machine, which says nothing about its file. */
 export function isShortage(error: unknown): error is HostError {
   return isHostError(error, 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR', 'ETIMEDOUT');
 }
 
-/** An error of the system as a HostError; whatever carries no code is `EIO`. */
+/** Converts a system error to a HostError; `EIO` if it has no code. */
 export function toHostError(error: unknown, path: string): HostError {
   if (error instanceof HostError) return error;
   const code = codeOf(error);

@@ -1,8 +1,8 @@
-/** Tells whether there is something at a path. */
+/** Checks whether a path exists. */
 import { isHostError } from './errors.js';
 import type { HostFiles } from './host.js';
 
-/** A link counts, whatever it leads to. */
+/** A symbolic link counts, even a dangling one. */
 export async function exists(files: HostFiles, path: string): Promise<boolean> {
   try {
     await files.lstat(path);

@@ -1,21 +1,22 @@
-/** Finds what a path leads to below a directory, links included, and nothing outside of it. */
+/** Resolves a path below a directory, following links but never leaving the directory. */
 import { isHostError } from './errors.js';
 import { type HeldPath, type Host, HostError } from './host.js';
 
 export interface HoldBelowOptions {
   /**
-   * What a link that begins with a slash is: a path of the machine, which must lie in the directory, or one that begins at
-   * the directory, as in a container that has nothing else.
+   * How to read an absolute link: as a path of the machine that must lie in the directory, or as relative to
+   * the directory, like in a container rooted there.
    */
   readonly absoluteLinks: 'of the machine' | 'of the directory';
 }
 
-/** As many as the kernel follows. */
+/** The kernel's limit. */
 const linkLimit = 40;
 
 /**
- * Holds what lies at a path relative to a directory. Each directory on the way is held before the next name is looked up in it, so that
- * whatever is exchanged meanwhile, the way never leaves the directory: EXDEV where it would.
+ * Holds the entry at a path relative to a directory. Each directory on the way is held before the next name
+ * is looked up, so the path never leaves the directory even if entries are exchanged meanwhile; EXDEV if it
+ * would.
  */
 export async function holdBelow(
   host: Pick<Host, 'hold' | 'files'>,
@@ -58,7 +59,7 @@ export async function holdBelow(
   }
 }
 
-/** The entry, or where it leads if it is a link. */
+/** The entry, or the target if it is a link. */
 async function childOrTarget(directory: HeldPath, name: string): Promise<HeldPath | string> {
   try {
     return await directory.child(name);
@@ -68,7 +69,7 @@ async function childOrTarget(directory: HeldPath, name: string): Promise<HeldPat
   }
 }
 
-/** The rest of a path that begins with one of the directories. */
+/** The rest of a path below one of the directories. */
 function placeBelow(directories: readonly string[], path: string): string | undefined {
   for (const directory of directories) {
     const prefix = directory.endsWith('/') ? directory : `${directory}/`;

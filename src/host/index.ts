@@ -1,4 +1,4 @@
-/** The machine as a port with two sides: the Linux machine that the agent runs on, and one in memory for tests. */
+/** The machine port with two implementations: the Linux machine of the agent, and one in memory for tests. */
 export { hostApart } from './apart.js';
 export {
   DurableFiles,

@@ -1,8 +1,8 @@
-/** Lists directories a part at a time. */
+/** Lists directories in parts. */
 import { isMissing } from './errors.js';
 import type { DirectoryEntry, HeldPath, Host } from './host.js';
 
-/** The entries of a directory whose own name is no link, some hundred at a time; none when it does not exist. */
+/** The entries of a directory whose name is not a link, a few hundred at a time; none if it does not exist. */
 export async function* entriesIn(
   { hold }: Pick<Host, 'hold'>,
   folder: string,
@@ -21,7 +21,7 @@ export async function* entriesIn(
   }
 }
 
-/** The same for a directory that the caller holds. */
+/** The same for a held directory. */
 export async function* entriesOf(held: HeldPath): AsyncGenerator<readonly DirectoryEntry[], void, undefined> {
   const directory = await held.openDirectory();
   try {

@@ -1,4 +1,4 @@
-/** Which mount a path lies in. */
+/** Which mount holds a path. */
 import { describe, expect, it } from 'vitest';
 import type { MountPoint } from './host.js';
 import { mountHolding } from './make-shared.js';
@@ -17,11 +17,11 @@ const mount = (target: string, source: string): MountPoint => ({
 describe('mountHolding', () => {
   const mounts = [mount('/', 'root'), mount('/a', 'a'), mount('/a/b', 'first'), mount('/a/b', 'second')];
   const rows: readonly [rule: string, path: string, source: string][] = [
-    ['the root holds what nobody else does', '/x', 'root'],
+    ['the root holds what no other mount does', '/x', 'root'],
     ['a mount holds its target', '/a', 'a'],
-    ['a mount holds what is below', '/a/x', 'a'],
-    ['but not what only starts alike', '/ab', 'root'],
-    ['the deepest and topmost one holds', '/a/b/c', 'second'],
+    ['a mount holds paths below it', '/a/x', 'a'],
+    ['a mount does not hold a path that only shares its prefix', '/ab', 'root'],
+    ['the deepest and topmost mount wins', '/a/b/c', 'second'],
   ];
   it.each(rows)('%s', (_, path, source) => expect(mountHolding(mounts, path)?.source).toBe(source));
 });

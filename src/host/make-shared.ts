@@ -1,7 +1,7 @@
 /** Makes the mount that holds a path recursively shared, so that mounts below it reach other mount namespaces. */
 import type { Host, MountPoint } from './host.js';
 
-/** Idempotent, also when it ended between its two steps. */
+/** Idempotent, even after a crash between its two steps. */
 export async function makeShared(
   { files, mounts }: Pick<Host, 'files' | 'mounts'>,
   path: string,
@@ -13,7 +13,7 @@ export async function makeShared(
   await mounts.mount({ target: real, options: ['rshared'] });
 }
 
-/** The mount that a path without links lies in, the topmost where several have one target. */
+/** The mount that holds a path without links; the topmost if several share a target. */
 export function mountHolding(mounts: readonly MountPoint[], path: string): MountPoint | undefined {
   let holder: MountPoint | undefined;
   for (const mount of mounts) {

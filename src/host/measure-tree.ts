@@ -1,4 +1,4 @@
-/** Measures what a tree of files takes, by held paths and a part at a time. */
+/** Measures the disk usage of a tree, by held paths and in parts. */
 import { throwIfCancelled } from '../async/index.js';
 import { isHostError, isMissing } from './errors.js';
 import { type DirectoryEntry, type FileFacts, type HeldPath, type Host, HostError } from './host.js';
@@ -11,7 +11,7 @@ export interface TreeSize {
 
 /** Each level holds two descriptors of the process. */
 const depthLimit = 200;
-/** Files with several names that are told apart, so that a pod with very many of them cannot fill the memory. */
+/** Maximum number of hard-linked files to remember, so that a pod with very many cannot fill the memory. */
 const mostRemembered = 100_000;
 const filesAtOnce = 16;
 
@@ -25,7 +25,7 @@ interface Measuring {
   inodes: number;
 }
 
-/** The directory with all below it on the same device; what has several names counts once, and links for themselves. */
+/** The directory and everything below it on the same device. A file with several names counts once; a link counts itself. */
 export async function measureTree(
   host: Pick<Host, 'files' | 'hold'>,
   top: string,
@@ -43,7 +43,7 @@ export async function measureTree(
   }
 }
 
-/** The regular files that lie directly in a directory; nothing where it is missing. */
+/** The regular files directly in a directory; zero if it does not exist. */
 export async function measureFilesIn(
   host: Pick<Host, 'files' | 'hold'>,
   directory: string,
@@ -84,7 +84,7 @@ async function measureContent(sum: Measuring, directory: HeldPath, depth: number
     throwIfCancelled(sum.signal);
     const plain = entries.filter(({ kind }) => kind !== 'directory');
     for (const facts of await factsOfEntries(sum.host, directory, plain)) {
-      // A directory that took the place of a file since the listing counts the next time.
+      // A directory that replaced a file since the listing counts next time.
       if (facts !== undefined) count(sum, facts);
     }
     for (const { name, kind } of entries)
@@ -98,7 +98,7 @@ async function measureChild(sum: Measuring, directory: HeldPath, name: string, d
   try {
     child = await directory.child(name);
   } catch (error) {
-    // What goes while it is counted does not count.
+    // Skips entries removed while counting.
     if (isHostError(error, 'ENOENT', 'ELOOP')) return;
     throw error;
   }
@@ -110,7 +110,7 @@ async function measureChild(sum: Measuring, directory: HeldPath, name: string, d
   }
 }
 
-/** Whether it counts at all. */
+/** Returns whether the entry counts. */
 function count(sum: Measuring, { device, inode, links, kind, allocatedBytes }: FileFacts): boolean {
   if (device !== sum.device || sum.seen.has(inode)) return false;
   sum.allocatedBytes += allocatedBytes;
@@ -119,7 +119,7 @@ function count(sum: Measuring, { device, inode, links, kind, allocatedBytes }: F
   return true;
 }
 
-/** Undefined for what is gone by now. */
+/** Undefined for entries that are gone. */
 async function factsOfEntries(
   { files }: Pick<Host, 'files'>,
   directory: HeldPath,

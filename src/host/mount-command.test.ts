@@ -1,4 +1,4 @@
-/** The arguments and failure texts of the commands. */
+/** The arguments and error texts of `mount` and `umount`. */
 import { describe, expect, it } from 'vitest';
 import type { MountRequest } from './host.js';
 import {
@@ -29,25 +29,25 @@ describe('mount calls', () => {
       ['-o bind -- /s /t', '-o bind,remount -- /s /t'],
     ],
     [
-      'the second one has the other options and the flags of the source',
+      "the second call has the other options and the source's flags",
       { source: '/s', target, options: ['bind', 'ro'] },
       ['rw', 'nosuid', 'nodev', 'relatime', 'lazytime'],
       ['-o bind -- /s /t', '-o bind,remount,ro,nosuid,nodev,relatime -- /s /t'],
     ],
     [
-      'a flag is said once',
+      'a flag appears once',
       { source: '/s', target, options: ['ro', 'bind'] },
       ['ro', 'noexec'],
       ['-o bind -- /s /t', '-o bind,remount,ro,noexec -- /s /t'],
     ],
     [
-      '_netdev comes with the first one',
+      '_netdev goes into the first call',
       { source: '/s', target, options: ['bind', '_netdev'] },
       [],
       ['-o bind,_netdev -- /s /t', '-o bind,remount,_netdev -- /s /t'],
     ],
     [
-      'a held path is taken as it stands both times',
+      'a held path is not canonicalized in either call',
       { source: '/proc/1/fd/2', target, options: ['bind'], noCanonicalize: true },
       ['nosuid'],
       [
@@ -56,7 +56,7 @@ describe('mount calls', () => {
       ],
     ],
     [
-      'a recursive bind is remounted by itself',
+      'a recursive bind is remounted non-recursively',
       { source: '/s', target, options: ['rbind', 'ro'] },
       [],
       ['-o rbind -- /s /t', '-o bind,remount,ro -- /s /t'],
@@ -64,7 +64,7 @@ describe('mount calls', () => {
     ['a change of propagation', { target, options: ['rshared'] }, [], ['--make-rshared -- /t']],
     ['a remount', { target, options: ['bind', 'remount', 'ro'] }, ['nosuid'], ['-o bind,remount,ro -- /t']],
     [
-      'propagation is changed when all is mounted',
+      'propagation changes with the last call',
       { source: '/s', target, options: ['bind', 'rslave'] },
       [],
       ['-o bind -- /s /t', '--make-rslave -o bind,remount -- /s /t'],
@@ -85,7 +85,7 @@ describe('failures', () => {
     timedOut: false,
   };
 
-  it('tell command, arguments and output', () => {
+  it('include command, arguments and output', () => {
     const [call] = mountCalls({ source: 'a:/b', target, fsType: 'nfs', options: ['ro'] }, []);
     expect(call && mountFailure(call, failure)).toMatchObject({
       code: 'ENOENT',
@@ -119,14 +119,14 @@ describe('failures', () => {
   ];
   it.each(words)('%s', (output, code) => expect(failureCode({ ...failure, output }, [])).toBe(code));
 
-  it('a limit is told as such', () =>
+  it('a timeout has its own code', () =>
     expect(failureCode({ ...failure, timedOut: true }, [])).toBe('ETIMEDOUT'));
 
   const hint = '\n       dmesg(1) may have more information after failed mount system call.\n';
   const named: readonly [rule: string, target: string, source: string, words: string, code: string][] = [
-    ['a folder called read-only', '/p/read-only', '/s', "unknown filesystem type 'nfs'.", 'ENODEV'],
-    ['a folder called busy', '/p/target is busy.', '/s', 'wrong and new', 'EIO'],
-    ['a folder called timed out', '/p/x: connection timed out', '/s', 'permission denied.', 'EPERM'],
+    ['a directory called read-only', '/p/read-only', '/s', "unknown filesystem type 'nfs'.", 'ENODEV'],
+    ['a directory called busy', '/p/target is busy.', '/s', 'wrong and new', 'EIO'],
+    ['a directory called timed out', '/p/x: connection timed out', '/s', 'permission denied.', 'EPERM'],
     ['a line of its own', '/p/a\nmount: /p: target is busy.', '/s', 'permission denied.', 'EPERM'],
     [
       'a source at the end',
@@ -137,7 +137,7 @@ describe('failures', () => {
     ],
     ['a device that is mounted elsewhere', '/t', '/dev/x', '/dev/x already mounted on /t.', 'EBUSY'],
   ];
-  it.each(named)('what a pod names decides no code: %s', (_, at, source, words, code) =>
+  it.each(named)('a name chosen by a pod does not decide the code: %s', (_, at, source, words, code) =>
     expect(failureCode({ output: `mount: ${at}: ${words}${hint}`, timedOut: false }, [at, source])).toBe(
       code,
     ),
@@ -147,13 +147,7 @@ describe('failures', () => {
     [
       ['exactly the words', '/t', 32, 'umount: /t: not mounted.\n', true],
       ['the words of old versions', '/t', 32, 'umount: /t: not mounted\n', true],
-      [
-        'a folder of that name that is busy',
-        '/not mounted',
-        32,
-        'umount: /not mounted: target is busy.\n',
-        false,
-      ],
+      ['a busy directory of that name', '/not mounted', 32, 'umount: /not mounted: target is busy.\n', false],
       [
         'a name with all of the words',
         '/x: not mounted.',
@@ -166,12 +160,12 @@ describe('failures', () => {
       ['another status', '/t', 1, 'umount: /t: not mounted.\n', false],
       ['a target that is busy', '/t', 32, 'umount: /t: target is busy.\n', false],
     ];
-  it.each(unmounts)('umount says "not mounted" only by %s', (_, at, exitCode, output, says) =>
+  it.each(unmounts)('whether umount says "not mounted": %s', (_, at, exitCode, output, says) =>
     expect(saysNotMounted(at, { ...failure, exitCode, output })).toBe(says),
   );
 });
 
-describe('values that a command could take for something else', () => {
+describe('values that a command could misread', () => {
   const long = 'x'.repeat(200_000);
   const hostile = [
     '-T/x',
@@ -190,7 +184,7 @@ describe('values that a command could take for something else', () => {
     long,
   ];
 
-  it.each(hostile)('%j is no target', (value) => {
+  it.each(hostile)('%j is not a target', (value) => {
     const error = { code: 'EINVAL', message: expect.stringContaining('mount target: ') };
     expect(thrownBy(() => mountCalls({ source: '/s', target: value, options: ['bind'] }, []))).toMatchObject(
       error,
@@ -198,7 +192,7 @@ describe('values that a command could take for something else', () => {
     expect(thrownBy(() => unmountCommand(value, { force: false }))).toMatchObject(error);
   });
 
-  it.each(hostile)('%j is no source of a bind, of a remount or of a file system', (value) => {
+  it.each(hostile)('%j is not a source of a bind, a remount or a file system', (value) => {
     const error = { code: 'EINVAL', message: expect.stringContaining('mount source: ') };
     for (const request of [
       { options: ['bind'] },
@@ -209,7 +203,7 @@ describe('values that a command could take for something else', () => {
       expect(thrownBy(() => mountCalls({ source: value, target, ...request }, []))).toMatchObject(error);
   });
 
-  it.each(hostile)('%j is no file server', (value) => {
+  it.each(hostile)('%j is not a file server', (value) => {
     for (const fsType of ['nfs', 'nfs4'])
       expect(thrownBy(() => mountCalls({ source: `${value}:/a`, target, fsType }, []))).toMatchObject({
         code: 'EINVAL',
@@ -217,22 +211,24 @@ describe('values that a command could take for something else', () => {
       });
   });
 
-  it.each(['', ...hostile.filter((value) => value !== '-')])('%j is no directory of a file server', (value) =>
-    expect(thrownBy(() => mountCalls({ source: `files:${value}`, target, fsType: 'nfs' }, []))).toMatchObject(
-      {
+  it.each(['', ...hostile.filter((value) => value !== '-')])(
+    '%j is not a directory of a file server',
+    (value) =>
+      expect(
+        thrownBy(() => mountCalls({ source: `files:${value}`, target, fsType: 'nfs' }, [])),
+      ).toMatchObject({
         code: 'EINVAL',
-      },
-    ),
+      }),
   );
 
-  it.each(['-x', 'ext4/../x', '../x', 'a b', 'a,b', 'x\0', long])('%j is no file system type', (value) =>
+  it.each(['-x', 'ext4/../x', '../x', 'a b', 'a,b', 'x\0', long])('%j is not a file system type', (value) =>
     expect(thrownBy(() => mountCalls({ source: '/s', target, fsType: value }, []))).toMatchObject({
       code: 'EINVAL',
       message: expect.stringContaining('file system type: '),
     }),
   );
 
-  it.each(['', '-T/x', 'ro,suid', 'a\0b', 'a\nb', '"a,b', long])('%j is no mount option', (value) =>
+  it.each(['', '-T/x', 'ro,suid', 'a\0b', 'a\nb', '"a,b', long])('%j is not a mount option', (value) =>
     expect(
       thrownBy(() => mountCalls({ source: '/s', target, fsType: 'ext4', options: [value] }, [])),
     ).toMatchObject({
@@ -241,7 +237,7 @@ describe('values that a command could take for something else', () => {
     }),
   );
 
-  it('a path may have any name and stays behind the end of options', () => {
+  it('a path may have any name and comes after the end of options', () => {
     const odd = '/-T/x --help;$(id)\n\'"';
     const [call] = mountCalls({ source: odd, target: odd, options: ['bind'] }, []);
     expect(call && mountCommand(call).words).toEqual(['-o', 'bind', '--', odd, odd]);

@@ -1,4 +1,4 @@
-/** The arguments and failure texts of the `mount` and `umount` commands, which both sides of the port tell alike. */
+/** The arguments and error texts of `mount` and `umount`, shared by both implementations of the port. */
 import {
   type AbsolutePath,
   absolutePath,
@@ -29,7 +29,7 @@ const propagationFlags = {
 
 export type PropagationChange = keyof typeof propagationFlags;
 
-/** One call of `mount`, with nothing in it that the command could take for something else. */
+/** One call of `mount`, with no argument the command could misread. */
 export interface MountCall {
   readonly propagation: readonly PropagationChange[];
   readonly fsType: FileSystemType | undefined;
@@ -39,12 +39,12 @@ export interface MountCall {
   readonly noCanonicalize: boolean;
 }
 
-/** Flags of the file system behind a bind that the remount would drop if they were not said again. */
+/** Flags of a bind's source that a remount drops unless they are repeated. */
 const inheritedFlags = new Set(['ro', 'nodev', 'noexec', 'nosuid', 'noatime', 'relatime', 'nodiratime']);
 
 /**
- * What to call for a request: one call, or a bind and then its remount with what else is wanted and what the source has.
- * Throws a HostError (EINVAL) that names the part of the request that `mount` must not be given.
+ * The calls for a request: one call, or a bind and its remount with the other options and the source's flags.
+ * Throws a HostError (EINVAL) that names the part `mount` must not be given.
  */
 export function mountCalls(request: MountRequest, sourceFlags: readonly string[]): readonly MountCall[] {
   const { noCanonicalize = false } = request;
@@ -96,8 +96,9 @@ function checkedRequest(request: MountRequest): Pick<MountCall, 'source' | 'targ
 }
 
 /**
- * A source is an absolute path, a directory of a file server or the name of a file system in memory. The command itself
- * knows more: `LABEL=…` and `UUID=…` name disks by what is written on them, and a relative path depends on where it runs.
+ * A source is an absolute path, an NFS export or the name of a file system in memory. The command accepts
+ * more, but `LABEL=…` and `UUID=…` name disks by their content, and a relative path depends on the working
+ * directory.
  */
 function checkedSource(request: MountRequest, source: string): CheckedWord {
   if (request.fsType === 'nfs' || request.fsType === 'nfs4') return parseNfsSource(source);
@@ -110,12 +111,12 @@ export function mountCommand(call: MountCall): CommandLine {
   if (call.noCanonicalize) line = line.literal('--no-canonicalize');
   line = line.literal(...call.propagation.map((change) => propagationFlags[change]));
   if (call.fsType !== undefined) line = line.optionWord('-t', call.fsType);
-  // A list of checked options begins with one of them.
+  // A list of checked options begins with a checked option.
   if (call.options.length > 0) line = line.optionWord('-o', call.options.join(',') as CheckedWord);
   return line.operands(...(call.source === undefined ? [] : [call.source]), call.target);
 }
 
-/** Throws a HostError (EINVAL) for what is no absolute path, such as `LABEL=…`, which `umount` would look up. */
+/** Throws a HostError (EINVAL) for anything but an absolute path, such as `LABEL=…`, which `umount` would look up. */
 export function unmountCommand(target: string, { force }: { readonly force: boolean }): CommandLine {
   try {
     const path = checkedWord(absolutePath, 'mount target', target);
@@ -138,7 +139,7 @@ export function unmountFailure(target: string, failure: ProgramFailure): HostErr
   return new HostError(failureCode(failure, [target]), target, text);
 }
 
-/** The status of `mount` and `umount` when the kernel refused. */
+/** The exit status of `mount` and `umount` when the kernel refuses. */
 const refused = 32;
 
 /** Whether `umount` says that nothing is mounted at the target. The mount table has the last word. */
@@ -147,13 +148,13 @@ export function saysNotMounted(target: string, { exitCode, output }: ProgramFail
   return exitCode === refused && (output === `${words}.\n` || output === `${words}\n`);
 }
 
-/** What the commands add after the reason. */
+/** What the commands print after the reason. */
 const hints =
   /\n\s+(dmesg\(1\) may have more information after failed mount system call\.|\(In some cases useful info[^/]*\))$/;
 
 /**
- * The reasons, each at the very end of what is said: paths that pods name stand before it, and may be called anything.
- * Those whose own end is a path come last.
+ * The reasons, matched at the very end of the output: paths that pods name come before it and may contain
+ * anything. Reasons that themselves end in a path come last.
  */
 const codesByReason: readonly (readonly [reason: RegExp, code: string])[] = [
   [
@@ -173,7 +174,7 @@ const codesByReason: readonly (readonly [reason: RegExp, code: string])[] = [
   [/ already mounted on …$/i, 'EBUSY'],
 ];
 
-/** The commands tell the reason by words only; `named` is what they were given and may repeat. */
+/** The commands report the reason only as text; `named` are the arguments it may repeat. */
 export function failureCode(
   { output, timedOut }: Pick<ProgramFailure, 'output' | 'timedOut'>,
   named: readonly string[],

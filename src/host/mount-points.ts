@@ -1,4 +1,4 @@
-/** What is done with mount points on any machine: telling them, and removing them without touching what they show. */
+/** Finds mount points on any machine, and removes them without touching what is mounted. */
 import { isHostError, isMissing } from './errors.js';
 import type { Host, HostFiles, MountPoint } from './host.js';
 
@@ -13,12 +13,12 @@ const corruptedCodes = [
   'ENODEV',
 ];
 
-/** Whether looking at a mount point failed because what is behind it is gone. */
+/** Whether accessing a mount point failed because its file system is gone. */
 export function isCorruptedMount(error: unknown): boolean {
   return isHostError(error, ...corruptedCodes);
 }
 
-/** The path as the mount table names it: its folder without links, its own name as it stands. */
+/** The path as the mount table names it: its parent resolved, its own name unchanged. */
 export async function nameInMountTable(files: HostFiles, path: string): Promise<string> {
   const trimmed = path.replace(/(?<=.)\/+$/, '');
   const slash = trimmed.lastIndexOf('/');
@@ -26,7 +26,7 @@ export async function nameInMountTable(files: HostFiles, path: string): Promise<
   return folder === '/' ? trimmed.slice(slash) : `${folder}${trimmed.slice(slash)}`;
 }
 
-/** Whether something is mounted at this very path, by the mount table; false for a path that is not there. */
+/** Whether the mount table has a mount at this very path; false for a missing path. */
 export async function isMountPoint(host: Host, path: string): Promise<boolean> {
   return (await mountAt(host, path)) !== undefined;
 }
@@ -43,7 +43,7 @@ export async function mountAt(host: Host, path: string): Promise<MountPoint | un
   return (await host.mounts.list(name)).findLast(({ target }) => target === name);
 }
 
-/** The mounts at and below a path, the ones to be unmounted first at the front. */
+/** The mounts at and below a path, in the order to unmount them. */
 export async function mountPointsUnder(
   host: Pick<Host, 'files' | 'mounts'>,
   path: string,
@@ -61,9 +61,8 @@ export async function mountPointsUnder(
 }
 
 /**
- * Unmounts all that is mounted at and below a path. What a mount shows stays where it comes from: a copy of a shared
- * mount of the machine is cut off from it first, as the original would lose what is unmounted below the copy. Returns
- * where something was mounted.
+ * Unmounts everything at and below a path and returns where something was mounted. The mounted content stays
+ * intact: a copy of a shared mount is made private first, or the original would lose its mounts, too.
  */
 export async function unmountTree(
   host: Host,
@@ -84,7 +83,10 @@ export interface CleanMountPointOptions {
   readonly timeoutMs?: number;
 }
 
-/** Unmounts what is mounted at the path, if anything, with what is mounted in that, and removes the folder or file that it was mounted on, which must be empty. */
+/**
+ * Unmounts the mount at the path, if any, with everything mounted in it, and removes the mount point itself, an
+ * empty directory or file.
+ */
 export async function cleanMountPoint(
   host: Host,
   path: string,

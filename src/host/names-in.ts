@@ -1,8 +1,8 @@
-/** Lists folders that may not be there. */
+/** Lists directories that may not exist. */
 import { isMissing } from './errors.js';
 import type { HostFiles } from './host.js';
 
-/** The names in a folder; none when it does not exist. */
+/** The names in a directory; none if it does not exist. */
 export async function namesIn(
   { files }: { readonly files: Pick<HostFiles, 'readdir'> },
   folder: string,

@@ -1,4 +1,4 @@
-/** The words for what is no regular file. */
+/** The error for anything but a regular file. */
 import { type FileKind, HostError } from './host.js';
 
 export function notRegular(path: string, kind: FileKind): HostError {

@@ -1,7 +1,7 @@
-/** Reads regular files that others may have put there: bounded, and never what is no regular file. */
+/** Reads regular files of unknown origin: within a limit, and never anything but a regular file. */
 import { type Host, HostError, type OpenedFile } from './host.js';
 
-/** Opens a regular file whose own name is no link (ELOOP); anything else is refused without being opened. */
+/** Opens a regular file whose name is not a link (ELOOP); refuses anything else without opening it. */
 export async function openRegular({ hold }: Pick<Host, 'hold'>, path: string): Promise<OpenedFile> {
   const held = await hold(path);
   try {
@@ -11,7 +11,7 @@ export async function openRegular({ hold }: Pick<Host, 'hold'>, path: string): P
   }
 }
 
-/** All of a file; EFBIG when there is more than the limit. */
+/** The whole file; EFBIG if it exceeds the limit. */
 export async function readRegular(
   host: Pick<Host, 'hold'>,
   path: string,
@@ -25,10 +25,10 @@ export async function readRegular(
   }
 }
 
-/** As much as there is, whatever size the file says it has; EFBIG when there is more than the limit. */
+/** The whole content, whatever size the file reports; EFBIG if it exceeds the limit. */
 export async function readWhole(file: OpenedFile, limitBytes: number, path: string): Promise<Buffer> {
   const { sizeBytes } = await file.stat();
-  // Files of the kernel have content and no size; the byte beyond the size tells that the end was reached.
+  // Kernel files have content but no size; the extra byte shows whether the end was reached.
   let buffer = Buffer.alloc(Math.min(Math.max(sizeBytes, 4096), limitBytes) + 1);
   let filled = 0;
   for (;;) {
@@ -42,14 +42,14 @@ export async function readWhole(file: OpenedFile, limitBytes: number, path: stri
   }
 }
 
-/** The last bytes of a file, at most `limitBytes` of them. */
+/** The last bytes of a file, at most `limitBytes`. */
 export async function readLastBytes(file: OpenedFile, limitBytes: number): Promise<Buffer> {
   const { sizeBytes } = await file.stat();
   const start = Math.max(0, sizeBytes - limitBytes);
   return await readExactly(file, start, sizeBytes - start);
 }
 
-/** Shorter only when the file ends earlier. */
+/** Shorter only if the file ends earlier. */
 export async function readExactly(file: OpenedFile, position: number, length: number): Promise<Buffer> {
   const buffer = Buffer.alloc(length);
   let filled = 0;

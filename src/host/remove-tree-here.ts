@@ -1,11 +1,11 @@
-/** Removes trees of this machine, whichever system it runs. */
+/** Removes trees on this machine, whatever its operating system. */
 import { rm } from 'node:fs/promises';
 import { linuxHost } from './linux/linux-host.js';
 import { removeTree } from './remove-tree.js';
 
 /**
- * As `removeTree`. Elsewhere than on Linux nothing can be held; the agent is no more than a user there and its pods are the same
- * user, so that a pod that exchanges a directory for a link while it is removed reaches nothing that it could not reach itself.
+ * Like `removeTree`. Only Linux can hold paths. Elsewhere the agent and its pods run as the same plain user,
+ * so a pod that swaps a directory for a link during removal reaches nothing new.
  */
 export async function removeTreeHere(path: string): Promise<void> {
   if (process.platform === 'linux') await removeTree(linuxHost(), path);

@@ -1,25 +1,25 @@
-/** Removes trees of files by held paths, so that no link that somebody puts in the way leads out of them. */
+/** Removes trees by held paths, so that no planted link leads out of them. */
 import { randomUUID } from 'node:crypto';
 import { isHostError, isMissing } from './errors.js';
 import { type DirectoryEntry, type HeldPath, type Host, HostError } from './host.js';
 import { mountPointsUnder } from './mount-points.js';
 
-/** How many directories are held at once; what lies deeper is first brought up. */
+/** Maximum number of directories held at once; deeper ones are first moved up. */
 const depthLimit = 64;
-/** Each pass takes that many levels away. */
+/** Each pass removes that many levels. */
 const passLimit = 1000;
-/** Files that are removed at a time: enough to keep the threads busy that Node has for it, and to leave others a turn. */
+/** Files removed at a time: enough to keep Node's threads busy while leaving room for others. */
 const filesAtOnce = 16;
 
 export interface RemoveTreeOptions {
-  /** The caller knows that nothing is mounted there; the mount table is long where many pods run. */
+  /** The caller knows that nothing is mounted there; reading the mount table is slow where many pods run. */
   readonly isWithoutMounts?: boolean;
 }
 
 /**
- * Removes everything at and below the path without following links; what is not there is fine. Refuses with EBUSY
- * when anything is mounted in it, and stops at what is mounted while it is removed: each directory is entered only
- * when it lies in the same mount as the one above it.
+ * Removes everything at and below the path without following links; a missing path is fine. Refuses with
+ * EBUSY if anything is mounted in it, and stops at mounts made meanwhile: a directory is entered only if it
+ * lies in its parent's mount.
  */
 export async function removeTree(
   host: Pick<Host, 'files' | 'hold' | 'mounts'>,
@@ -39,7 +39,7 @@ export async function removeTree(
   try {
     const removal = { host, root, mountId: await root.mountId() };
     await requireAboveInMount(host, path, removal.mountId);
-    // Once more for what was brought up from below the limit, and then to see that nothing is left.
+    // Repeats for directories moved up from below the limit, and once more to confirm that nothing is left.
     for (let pass = 0; pass < passLimit && (await removeContent(removal, root, path, 0)); pass++);
   } finally {
     await root.close();
@@ -50,11 +50,11 @@ export async function removeTree(
 interface Removal {
   readonly host: Pick<Host, 'files'>;
   readonly root: HeldPath;
-  /** The mount that all of the tree must lie in. */
+  /** The mount that must hold the whole tree. */
   readonly mountId: number;
 }
 
-/** What is mounted on the tree itself, after the mount table was read, is no part of it either. */
+/** Rejects a mount placed on the tree itself after the mount table was read. */
 async function requireAboveInMount({ hold, files }: Pick<Host, 'hold' | 'files'>, path: string, id: number) {
   const trimmed = path.replace(/(?<=.)\/+$/, '');
   const above = await hold(await files.realpath(trimmed.slice(0, trimmed.lastIndexOf('/')) || '/'));
@@ -65,7 +65,7 @@ async function requireAboveInMount({ hold, files }: Pick<Host, 'hold' | 'files'>
   }
 }
 
-/** Whether there was anything to remove. */
+/** Returns whether there was anything to remove. */
 async function removeContent(
   removal: Removal,
   directory: HeldPath,
@@ -87,14 +87,14 @@ async function removeContent(
 
 async function openToRemove({ host: { files } }: Removal, directory: HeldPath) {
   const { kind, mode } = await directory.stat();
-  // A container may have taken the right to look into a directory from itself, and so from an agent that is not root.
+  // A container may have made a directory unreadable for its own user, and so for an agent that is not root.
   if (kind === 'directory' && (mode & 0o700) !== 0o700) await files.chmod(directory.procPath, 0o700);
   return await directory.openDirectory();
 }
 
 interface Level {
   readonly directory: HeldPath;
-  /** Where it lies, for the words of errors. */
+  /** The path for error messages. */
   readonly path: string;
   readonly depth: number;
 }
@@ -136,7 +136,7 @@ async function removeDirectory(
   await ignoreMissing(files.rmdir(way));
 }
 
-/** Fails with the first failure, once nothing is under way any more. */
+/** Rejects with the first failure once all calls have settled. */
 async function allDone(calls: readonly Promise<void>[]): Promise<void> {
   for (const result of await Promise.allSettled(calls)) if (result.status === 'rejected') throw result.reason;
 }

@@ -1,4 +1,4 @@
-/** The store of what must outlive a crash: whole files, one write at a time, faults told once. */
+/** The durable store: complete files, one write at a time, failures reported once. */
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import type { HostCall } from '../simulated/faults.js';
@@ -26,7 +26,7 @@ function world(host: SimulatedHost = simulatedHost()) {
   return { host, clock, store, told, content };
 }
 
-/** Lets calls go on only when told to. */
+/** Holds up matching calls until released. */
 function stuck(host: SimulatedHost, isStuck: (call: HostCall) => boolean): () => void {
   const waiting: (() => void)[] = [];
   let isOver = false;
@@ -59,7 +59,7 @@ describe('a replacement', () => {
     { unsyncedBytes: 'lost', unsyncedNames: 'undone' },
     { unsyncedBytes: 'kept', unsyncedNames: 'undone' },
   ] as const;
-  it.each(cuts)('leaves the old or the new content at whatever step the power fails: %o', async (cut) => {
+  it.each(cuts)('leaves the old or the new content if power fails at any step: %o', async (cut) => {
     for (let at = 1, isDone = false; !isDone; at++) {
       const host = simulatedHost();
       await replaceFile(host.files, path, 'old content');
@@ -76,7 +76,7 @@ describe('a replacement', () => {
     }
   });
 
-  it.each(cuts)('of a file in directories that are new, too, is there after a power cut: %o', async (cut) => {
+  it.each(cuts)('in new directories survives a power cut: %o', async (cut) => {
     const host = simulatedHost();
     await replaceFile(host.files, '/var/a/b/c/file', 'content');
     host.machine.powerCut(cut);
@@ -102,7 +102,7 @@ describe('a replacement', () => {
     },
   );
 
-  it('takes the place of what an earlier one left behind', async () => {
+  it('overwrites the leftovers of an earlier one', async () => {
     const { host, content } = world();
     await replaceFile(host.files, path, 'old');
     host.machine.makeSpecialFile(`${path}.tmp`, 'fifo');
@@ -115,7 +115,7 @@ describe('a replacement', () => {
 });
 
 describe('the store', () => {
-  it('makes of many writes of one file the first and the newest', async () => {
+  it('makes only the first and the newest of many writes to one file', async () => {
     const { host, store, content } = world();
     await store.write(path, 'start');
     const before = host.calls.length;
@@ -124,7 +124,7 @@ describe('the store', () => {
     expect(host.calls.slice(before).filter(({ operation }) => operation === 'rename')).toHaveLength(2);
   });
 
-  it('a removal that comes after a write is what holds', async () => {
+  it('a removal after a write wins', async () => {
     const { host, store } = world();
     const done = [store.write(path, 'a'), store.write(path, 'b'), store.remove(path)];
     await Promise.all(done);
@@ -132,7 +132,7 @@ describe('the store', () => {
     await store.remove(path);
   });
 
-  it('waits for a stuck disk no longer than its limit, keeps two calls there, and goes on afterwards', async () => {
+  it('waits for a stuck disk up to its limit with two calls at a time, and recovers', async () => {
     const { host, clock, store, told, content } = world();
     await store.write(path, 'start');
     const release = stuck(host, ({ operation }) => operation === 'syncFile');
@@ -150,7 +150,7 @@ describe('the store', () => {
     expect(told).toContain(`recovered ${path} 1`);
   });
 
-  it('refuses more when too many files wait for the disk', async () => {
+  it('refuses writes when too many files wait for the disk', async () => {
     const { host, clock, store } = world();
     const release = stuck(host, ({ operation }) => operation === 'writeFile');
     const writes = Array.from({ length: 1001 }, (_, n) =>
@@ -163,7 +163,7 @@ describe('the store', () => {
   });
 
   it.each(['ENOSPC', 'EIO', 'EROFS', 'EMFILE'])(
-    'tells %s with the name once, again after ten minutes, and its end',
+    'reports %s of a file once, again after ten minutes, and its recovery',
     async (code) => {
       const { host, clock, store, told, content } = world();
       await store.write(path, 'old');
@@ -184,7 +184,7 @@ describe('the store', () => {
     },
   );
 
-  it('too many open files are waited for, and say nothing of a file', async () => {
+  it('waits out too many open files, which say nothing about a file', async () => {
     const { host, clock, store, told } = world();
     await store.write(path, 'whole');
     let failures = 3;
@@ -199,7 +199,7 @@ describe('the store', () => {
     expect(told).toEqual([]);
   });
 
-  it('lists neither what a crash cut off nor what was set aside', async () => {
+  it('lists neither interrupted replacements nor set-aside files', async () => {
     const { host, store } = world();
     await store.write(path, 'whole');
     await host.files.writeFile(`${path}-2.tmp`, 'half');
@@ -210,7 +210,7 @@ describe('the store', () => {
     expect(await store.names('/nowhere')).toEqual([]);
   });
 
-  it('a broken file on a disk that refuses everything is told, and the start goes on', async () => {
+  it('reports a broken file on a disk that refuses everything, and startup continues', async () => {
     const { host, store, told } = world();
     await host.files.mkdir('/var/agent');
     await host.files.writeFile(path, '{"half');
@@ -220,8 +220,8 @@ describe('the store', () => {
   });
 });
 
-describe('what is set aside', () => {
-  it('is kept three times for one file and sixteen times in one directory', async () => {
+describe('set-aside files', () => {
+  it('are limited to three per file and sixteen per directory', async () => {
     const { host } = world();
     await host.files.mkdir('/var/agent');
     const put = async (name: string, nowMs: number): Promise<void> => {
@@ -243,7 +243,7 @@ describe('what is set aside', () => {
 });
 
 describe('a state in a file', () => {
-  it('is written again with growing pauses until the disk takes it', async () => {
+  it('is retried with growing delays until the disk accepts it', async () => {
     const { host, clock, store, told, content } = world();
     let value = 1;
     const state = new DurableState(store, path, () => String(value));
@@ -266,7 +266,7 @@ describe('a state in a file', () => {
     await state.stop();
   });
 
-  it('who needs it on the disk has it tried at once, and is told why not', async () => {
+  it('is tried at once for a caller that needs it on disk, with the reason for a failure', async () => {
     const { host, store, content } = world();
     const state = new DurableState(store, path, () => 'value');
     let isFailing = true;
@@ -279,7 +279,7 @@ describe('a state in a file', () => {
     await state.stop();
   });
 
-  it('leaves no timer when it stops, and has tried once more', async () => {
+  it('leaves no timer when it stops, after one more attempt', async () => {
     const { host, clock, store, content } = world();
     const state = new DurableState(store, path, () => 'value');
     let isFailing = true;

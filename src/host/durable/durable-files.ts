@@ -1,6 +1,6 @@
 /**
- * The one store of what the agent must find again after a crash or a power cut: files that are whole or not there, that
- * are set aside when they cannot be used, and whose failures are told once and not at every try.
+ * The one store for what the agent must find after a crash or a power cut. A file is complete or absent, is
+ * set aside when unusable, and its failures are reported once instead of at every attempt.
  */
 import { join } from 'node:path';
 import { type Clock, Gate, sleep, TimedOut, withTimeout } from '../../async/index.js';
@@ -14,7 +14,7 @@ import { isSetAside, setAside } from './set-aside.js';
 /** A file that could not be used. */
 export interface UnusableFile {
   readonly path: string;
-  /** Where it was moved; undefined when it could not be moved. */
+  /** Where it was moved; undefined if it could not be moved. */
   readonly movedTo: string | undefined;
   /** What is wrong with it: `it is empty`. */
   readonly reason: string;
@@ -22,9 +22,9 @@ export interface UnusableFile {
 
 export interface DurableFilesObserver {
   setAside(file: UnusableFile): void;
-  /** At the first failure of a file, and then every ten minutes while it lasts. */
+  /** Called at the first failure of a file, then every ten minutes while it lasts. */
   failing(path: string, error: HostError, failures: number): void;
-  /** Written again after that many failures. */
+  /** Called when a write succeeds after that many failures. */
   recovered(path: string, failures: number): void;
 }
 
@@ -32,7 +32,7 @@ export interface DurableFilesOptions {
   readonly files: HostFiles;
   readonly clock: Clock;
   readonly observer: DurableFilesObserver;
-  /** How long a caller waits for a disk: 30 s. */
+  /** How long a caller waits for the disk. Default: 30 s. */
   readonly limitMs?: number;
 }
 
@@ -41,14 +41,14 @@ export type Found<T> =
   | { readonly kind: 'missing' }
   | ({ readonly kind: 'set aside' } & UnusableFile);
 
-/** Calls that may block are made by few threads; a stuck disk must leave some for everything else. */
+/** Few threads make blocking calls; a stuck disk must leave some for everything else. */
 const writesAtOnce = 2;
 const tellAgainMs = 600_000;
-/** Files of which failures are remembered. */
+/** Number of files whose failures are remembered. */
 const rememberedFailures = 1000;
 const firstShortageMs = 100;
 const longestShortageMs = 3_200;
-/** Files that are being changed or wait for it; a disk that is stuck for long must not fill the memory. */
+/** Files with a change running or queued; a disk stuck for long must not fill the memory. */
 const mostChanging = 1000;
 
 type Change =
@@ -64,7 +64,7 @@ interface Turn {
 export class DurableFiles {
   readonly #options: Required<DurableFilesOptions>;
   readonly #gate = new Gate(writesAtOnce);
-  /** What is being done with a file, and the newest change that waits for its end. */
+  /** The running operation of each file, and the newest change queued behind it. */
   readonly #running = new Map<string, Promise<void>>();
   readonly #waiting = new Map<string, Turn>();
   readonly #failures = new Map<string, { count: number; toldAtMs: number }>();
@@ -78,8 +78,8 @@ export class DurableFiles {
   }
 
   /**
-   * What `parse` makes of the file. Whatever it throws, and whatever is no readable file, is set aside and told. Rejects
-   * only when the machine is short of something, which says nothing of the file.
+   * Returns what `parse` makes of the file. If `parse` throws, or the file is unreadable, the file is set
+   * aside and reported. Rejects only for a shortage of resources, which says nothing about the file.
    */
   async read<T>(path: string, parse: (text: string) => T): Promise<Found<T>> {
     const { files, clock, observer } = this.#options;
@@ -102,16 +102,16 @@ export class DurableFiles {
   }
 
   /**
-   * Resolves when the content, or newer content of the same file, is on the disk. Of several writes that wait for the
-   * disk only the newest is made. Rejects with a HostError; after the limit with ETIMEDOUT, and it may be written yet.
+   * Resolves when this content, or newer content of the same file, is on disk. Of several queued writes only
+   * the newest is made. Rejects with a HostError; ETIMEDOUT at the limit, and the write may still happen.
    */
   async write(path: string, data: Uint8Array | string, options: ReplaceFileOptions = {}): Promise<void> {
     await this.#change(path, { kind: 'write', data, options });
   }
 
   /**
-   * The names in a directory without those of replacements that a crash cut off, which are removed, and of what was set
-   * aside; none when there is no directory.
+   * The names in a directory, or none if it does not exist. Leaves out set-aside files and temporary files of
+   * interrupted replacements; removes the latter.
    */
   async names(directory: string): Promise<readonly string[]> {
     const { files } = this.#options;
@@ -121,7 +121,7 @@ export class DurableFiles {
       const path = join(directory, name);
       const whole = path.slice(0, -temporarySuffix.length);
       if (!name.endsWith(temporarySuffix)) names.push(name);
-      // A failure is none of the reader's business: the next replacement takes it away, too.
+      // A failure does not concern the reader: the next replacement removes it, too.
       else if (!this.#running.has(whole)) await removeEntry(files, path).catch(() => undefined);
     }
     return names;
@@ -151,7 +151,7 @@ export class DurableFiles {
       await withTimeout(clock, limitMs, undefined, () => done);
     } catch (error) {
       if (!(error instanceof TimedOut)) throw error;
-      // Whoever waited has gone; how it ends is told by the observer.
+      // The caller has gone; the observer reports the outcome.
       done.catch(() => undefined);
       const late = new HostError('ETIMEDOUT', path, `ETIMEDOUT: the disk did not confirm ${path} in time`);
       this.#failed(path, late);
@@ -239,7 +239,7 @@ async function removeIfThere(files: HostFiles, path: string): Promise<void> {
 }
 
 function reasonOf(error: unknown): string {
-  // What the parser says of JSON quotes the content, which may be secret.
+  // The JSON parser's message quotes the content, which may be secret.
   if (error instanceof SyntaxError) return 'it is not whole JSON';
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,4 @@
-/** One durable file that shows a state in memory: written when it changes, and again until the disk has it. */
+/** A durable file that mirrors a state in memory: written on every change, and retried until it is on disk. */
 import type { Timer } from '../../async/index.js';
 import type { DurableFiles } from './durable-files.js';
 import type { ReplaceFileOptions } from './replace-file.js';
@@ -11,9 +11,9 @@ export class DurableState {
   readonly #path: string;
   readonly #text: () => string;
   readonly #options: ReplaceFileOptions;
-  /** The last write; those that come after it wait for it. */
+  /** The last write; later writes wait for it. */
   #last: Promise<void> = Promise.resolve();
-  /** Whether a write is still to begin, which will have all that changed until then. */
+  /** Whether a write is queued that will include every change until it begins. */
   #isPending = false;
   #failure: unknown;
   #retryMs = firstRetryMs;
@@ -28,14 +28,14 @@ export class DurableState {
     this.#options = options;
   }
 
-  /** What changes together is written together, and what changes during a write with the next one. */
+  /** Changes made together are written together; changes during a write go into the next one. */
   changed(): void {
-    // While the disk refuses, its back-off decides when it is asked again.
+    // While writes fail, the back-off decides when to try again.
     if (this.#isPending || this.#retry !== undefined) return;
     this.#begin();
   }
 
-  /** Resolves once all that changed before is on the disk; tries at once and rejects when it cannot be written. */
+  /** Resolves once all earlier changes are on disk; tries at once and rejects if the write fails. */
   async written(): Promise<void> {
     await this.#last;
     if (this.#failure === undefined) return;
@@ -44,7 +44,7 @@ export class DurableState {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Resolves when all is on the disk, or cannot be; nothing is written afterwards. */
+  /** Resolves when everything is on disk or has failed; nothing is written afterwards. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelRetry();

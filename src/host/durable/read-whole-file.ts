@@ -1,12 +1,12 @@
-/** Reads a small file of the agent's own that somebody may have replaced by something else. */
+/** Reads a small file of the agent's own, which someone may have replaced with something else. */
 import { isMissing } from '../errors.js';
 import type { FileFacts, HostFiles } from '../host.js';
 
 const largestBytes = 64 * 1024 * 1024;
 
 /**
- * Undefined when nothing is there; throws what is wrong with it when it is empty, too large or no file. What is no file
- * is not opened: to open a pipe waits for its other end.
+ * Undefined if nothing is there; throws if it is empty, too large or not a regular file. Anything but a
+ * regular file is not opened: opening a pipe waits for its other end.
  */
 export async function readWholeFile(files: HostFiles, path: string): Promise<string | undefined> {
   let facts: FileFacts;

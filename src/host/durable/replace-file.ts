@@ -1,19 +1,19 @@
-/** Replaces a file so that after a crash or a power cut either the old or the new content is there, and never a part. */
+/** Replaces a file so that a crash or a power cut leaves either the old or the new content, never a part. */
 import { dirname } from 'node:path';
 import { isHostError, isMissing } from '../errors.js';
 import type { HostFiles } from '../host.js';
 
 export interface ReplaceFileOptions {
-  /** 0600 */
+  /** Default: 0600. */
   readonly mode?: number;
-  /** Of directories that are missing: 0750. */
+  /** Mode of missing directories. Default: 0750. */
   readonly directoryMode?: number;
 }
 
-/** What a replacement is called until it is whole. A crash may leave it; the next one of the same file takes it away. */
+/** Suffix of a replacement until it is complete. A crash may leave one; the file's next replacement removes it. */
 export const temporarySuffix = '.tmp';
 
-/** Two replacements of one file must not overlap: see `DurableFiles`. */
+/** Replacements of one file must not overlap; see `DurableFiles`. */
 export async function replaceFile(
   files: HostFiles,
   path: string,
@@ -30,14 +30,14 @@ export async function replaceFile(
     });
     await files.rename(temporary, path);
   } catch (error) {
-    // On a full disk the bytes that were written would take room for nothing.
+    // On a full disk the partial file would waste space.
     await files.unlink(temporary).catch(() => undefined);
     throw error;
   }
   await files.syncDirectory(directory);
 }
 
-/** Exclusive, so that nothing that stands in the way, such as a pipe that nobody reads, is ever opened. */
+/** Exclusive, so that nothing in the way, such as a pipe without a reader, is ever opened. */
 async function writeNew(
   files: HostFiles,
   path: string,
@@ -54,7 +54,7 @@ async function writeNew(
   }
 }
 
-/** Removes anything but a directory that is not empty. */
+/** Removes anything but a non-empty directory. */
 export async function removeEntry(files: HostFiles, path: string): Promise<void> {
   try {
     await files.unlink(path);
@@ -64,7 +64,7 @@ export async function removeEntry(files: HostFiles, path: string): Promise<void>
   }
 }
 
-/** Each new directory's name is synced in the one above it. */
+/** Syncs each new directory's name in its parent. */
 async function makeDirectories(files: HostFiles, directory: string, mode: number): Promise<void> {
   try {
     await files.mkdir(directory, { mode });

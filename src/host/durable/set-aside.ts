@@ -1,10 +1,10 @@
-/** Moves a file that cannot be used out of the way, so that it can be looked at and a new one can take its place. */
+/** Moves an unusable file out of the way, so that it can be inspected and a new one can take its place. */
 import { basename, dirname, join } from 'node:path';
 import type { HostFiles } from '../host.js';
 import { removeEntry } from './replace-file.js';
 
 const mark = '.corrupt-';
-/** The newest ones of one file, and of all files of a directory, are kept. */
+/** How many to keep per file, and per directory; the newest stay. */
 const keptOfFile = 3;
 const keptOfDirectory = 16;
 
@@ -12,19 +12,19 @@ export function isSetAside(name: string): boolean {
   return name.includes(mark);
 }
 
-/** Returns the new path; undefined when it could not be moved and stays where it is. */
+/** Returns the new path; undefined if the file could not be moved. */
 export async function setAside(files: HostFiles, path: string, nowMs: number): Promise<string | undefined> {
   const directory = dirname(path);
-  // Without colons, which other file systems refuse; sorted by name is sorted by time.
+  // No colons: some file systems refuse them. Sorting by name sorts by time.
   const stamp = new Date(nowMs).toISOString().replace(/[-:]/g, '');
   const moved = `${path}${mark}${stamp}`;
   try {
     await files.rename(path, moved);
   } catch {
-    // A disk that refuses this is told of by the next write; what was found is told of in any case.
+    // If the disk refuses, the next write reports it; the unusable file is reported in any case.
     return undefined;
   }
-  // One too many is no harm, and the next one that is set aside tries again.
+  // One too many does no harm; the next call tries again.
   await removeOldest(files, directory, basename(path)).catch(() => undefined);
   return moved;
 }

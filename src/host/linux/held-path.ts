@@ -1,4 +1,4 @@
-/** Holds directory entries by descriptors that name them without opening them, reached again through /proc. */
+/** Holds directory entries by O_PATH descriptors, which name them without opening them; /proc leads back to them. */
 import { constants, readFileSync } from 'node:fs';
 import {
   type FileFacts,
@@ -15,13 +15,13 @@ import { factsOfStats } from './stats.js';
 import type { SystemCalls } from './system-calls.js';
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
-// Node's constants lack this one; the kernel has the same number on all the architectures that Node runs on.
+// Node's constants lack O_PATH; its value is the same on every architecture Node supports.
 const O_PATH = 0o10000000;
 
-/** Holds entries by the calls of whoever makes them. */
+/** Holds entries through the given system calls. */
 export function holdBy(calls: SystemCalls): (path: string) => Promise<HeldPath> {
   return async (path) => {
-    // A slash at the end would follow a link all the same.
+    // A trailing slash would make the kernel follow a link.
     const trimmed = path.replace(/(?<=.)\/+$/, '');
     return await attempt(trimmed, () => holdEntry(calls, trimmed, trimmed));
   };
@@ -46,7 +46,7 @@ class LinuxHeldPath implements HeldPath {
   readonly #calls: SystemCalls;
   readonly #descriptor: number;
   readonly #path: string;
-  /** The way to the entry for calls of this process. */
+  /** The path to the entry for calls of this process. */
   readonly #way: string;
   #closing: Promise<void> | undefined;
 
@@ -76,7 +76,8 @@ class LinuxHeldPath implements HeldPath {
     try {
       if ((await made.stat()).kind !== 'directory')
         throw new HostError('ENOTDIR', path, `ENOTDIR: not a directory, open '${path}'`);
-      // The umask and a setgid parent had their say; through the descriptor this is about what was made and held.
+      // The umask and a setgid parent changed the mode; the descriptor addresses exactly the directory just
+      // made.
       await attempt(path, () => calls.chmod(made.procPath, mode));
     } catch (error) {
       await made.close();
@@ -104,7 +105,7 @@ class LinuxHeldPath implements HeldPath {
   async openFile(): Promise<OpenedFile> {
     const { kind } = await this.stat();
     if (kind !== 'file') throw notRegular(this.#path, kind);
-    // What was looked at is what is opened: the descriptor, not the name, leads to it.
+    // The descriptor, not the name, leads here, so the file checked is the file opened.
     const descriptor = await attempt(this.#path, () => this.#calls.open(this.#way, O_RDONLY | O_NONBLOCK));
     return openedFile(this.#calls, descriptor, this.#path);
   }
@@ -138,12 +139,12 @@ class LinuxHeldPath implements HeldPath {
 
   #below(name: string): string {
     if (name === '' || name === '.' || name === '..' || name.includes('/'))
-      throw new HostError('EINVAL', this.#named(name), `EINVAL: "${name}" is no name of one entry`);
+      throw new HostError('EINVAL', this.#named(name), `EINVAL: "${name}" is not the name of one entry`);
     this.#requireHeld();
     return `${this.#way}/${name}`;
   }
 
-  /** The number of a closed descriptor may be another file's by now. */
+  /** A closed descriptor's number may already belong to another file. */
   #requireHeld(): void {
     if (this.#closing === undefined) return;
     const message = `EBADF: bad file descriptor, '${this.#path}' is no longer held`;
@@ -151,7 +152,7 @@ class LinuxHeldPath implements HeldPath {
   }
 }
 
-/** The number of the mount that a path lies in, as the mount table has it. */
+/** The id of the mount that holds a path, as in the mount table. */
 export async function mountIdOf(calls: SystemCalls, path: string): Promise<number> {
   const descriptor = await calls.open(path, O_PATH);
   try {
@@ -161,10 +162,10 @@ export async function mountIdOf(calls: SystemCalls, path: string): Promise<numbe
   }
 }
 
-/** The kernel tells it from its own memory, without a word to the file system. */
+/** The kernel answers from memory, without asking the file system. */
 function mountIdOfDescriptor(descriptor: number, path: string): number {
   const facts = readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8');
   const id = /^mnt_id:\s*([0-9]+)$/m.exec(facts)?.[1];
-  if (id === undefined) throw new HostError('EIO', path, `EIO: the kernel tells no mount of '${path}'`);
+  if (id === undefined) throw new HostError('EIO', path, `EIO: the kernel reports no mount for '${path}'`);
   return Number(id);
 }

@@ -1,15 +1,15 @@
-/** The calls of the kernel in lanes, for one key. */
+/** System calls made in lanes, for one key. */
 import type { DirectoryEntry } from '../host.js';
 import type { LaneCall } from './lane.js';
 import type { Lanes } from './lanes.js';
 import type { FileStats, FileSystemStats, SystemCalls } from './system-calls.js';
 
-/** Each listing has a number of its own in the process: a lane that took another's place knows none of its listings. */
+/** Listing ids are unique in the process: a replacement lane must not match the old lane's listings. */
 let nextListing = 1;
 
 /**
- * What comes back of a thread has lost its type; each cast below names what Node's own call of that name returns, which the
- * contract tests of the host hold.
+ * Values from a thread have lost their type. Each cast below names the return type of Node's call of that
+ * name; the host's contract tests verify it.
  */
 export function laneCalls(lanes: Lanes, key: string): SystemCalls {
   const call = (path: string, name: LaneCall, ...inputs: readonly unknown[]): Promise<unknown> =>

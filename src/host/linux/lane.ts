@@ -1,9 +1,9 @@
-/** One thread of its own for calls to the kernel that may not come back. */
+/** A dedicated thread for system calls that may not return. */
 import { Worker } from 'node:worker_threads';
 
 /**
- * What the thread runs. It is kept as text, so that it is there however nodelet was packed, and does nothing but make the
- * calls that it is sent, one after another: what they are for is decided outside.
+ * The thread's source, as text so that it works however nodelet is packaged. It only makes the calls it is
+ * sent, one after another; the caller decides what they are for.
  */
 const threadSource = `
 'use strict';
@@ -53,7 +53,7 @@ parentPort.on('message', ({ call, inputs }) => {
 });
 `;
 
-/** A call of Node's file system module without its `Sync`, or one that the thread knows. */
+/** A call of Node's file system module without its `Sync`, or one the thread implements. */
 export type LaneCall =
   | 'open'
   | 'close'
@@ -94,9 +94,10 @@ export class Lane {
   constructor() {
     this.#worker = new Worker(threadSource, {
       eval: true,
-      // Descriptors are handed out, and must outlive the thread that opened them.
+      // Descriptors are handed out and must outlive the thread that opened them.
       trackUnmanagedFds: false,
-      // It holds a few hundred names at a time; the defaults would reserve as much as for a program.
+      // The thread holds a few hundred names at a time; the defaults would reserve memory for a whole
+      // program.
       resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4, stackSizeMb: 1 },
       stdin: false,
       env: {},
@@ -119,7 +120,7 @@ export class Lane {
     this.#worker.on('exit', () => onEnd(new Error('the thread for file calls has ended')));
   }
 
-  /** One call at a time. Keeps the process alive until it comes back, unless the lane is left behind. */
+  /** Makes one call at a time. Keeps the process alive until it returns, unless the lane is abandoned. */
   call(call: LaneCall, inputs: readonly unknown[]): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.#failure !== undefined) {
@@ -133,23 +134,23 @@ export class Lane {
     });
   }
 
-  /** Calls back when the thread runs, which may be now. */
+  /** Calls back when the thread is running, possibly at once. */
   onceReady(call: () => void): void {
     if (this.#isReady) call();
     else this.#onReady = call;
   }
 
-  /** Whether it has ended by itself, as a thread without memory does. */
+  /** Whether the thread has died by itself, for example out of memory. */
   get isBroken(): boolean {
     return this.#failure !== undefined;
   }
 
-  /** Whatever it is doing no longer keeps the process alive. */
+  /** Lets the process exit whatever the lane is doing. */
   leave(): void {
     this.#worker.unref();
   }
 
-  /** Only for a lane that makes no call. */
+  /** Only for an idle lane. */
   end(): void {
     void this.#worker.terminate();
   }

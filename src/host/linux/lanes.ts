@@ -1,16 +1,16 @@
 /**
- * Lanes: threads of our own for files on file systems that may not answer, such as those of another machine.
+ * Lanes: dedicated threads for file systems that may not respond, such as those of another machine.
  *
- * Node has four threads for all file calls of the process. A call to a server that hangs does not come back, and four of
- * them would be the end of every file operation of the node. So calls about such places are made in lanes, each for one
- * key (a volume, a folder) at a time. A lane that does not answer in time is left behind with its key, whose calls fail at
- * once from then on until it comes back; all other keys get other lanes.
+ * Node has four threads for all file calls of the process. A call to a hung server does not return, and four
+ * such calls would stop every file operation of the node. So calls about such paths run in lanes, each
+ * serving one key (a volume, a directory) at a time. A lane that does not return in time is left behind with
+ * its key, whose calls fail at once until it returns; other keys get other lanes.
  *
- * Threads and not processes: on a busy machine of two cores a thread costs 8 MB and 0.1 s to start, a process 41 MB and
- * 0.45 s, and descriptors that a thread opens are there for the whole process. A call takes 0.25 ms instead of the 0.07 ms in
- * Node's own threads, so that files of the node itself stay with those. The price is that a process waits for its threads when it ends, and one that
- * hangs in the kernel does not end: then the process is ended by SIGKILL, which the kernel lets through to such calls,
- * after everything else is done.
+ * Threads, not processes: on a busy two-core machine a thread costs 8 MB and 0.1 s to start, a process 41 MB
+ * and 0.45 s, and descriptors a thread opens are valid in the whole process. A call takes 0.25 ms instead of
+ * 0.07 ms in Node's own threads, so the node's own files stay with those. The price: a process waits for its
+ * threads when it exits, and one hung in the kernel does not end. Then, after everything else is done, the
+ * process ends itself by SIGKILL, which the kernel delivers even to such calls.
  */
 import type { Clock } from '../../async/index.js';
 import { HostError } from '../host.js';
@@ -18,17 +18,17 @@ import { Lane, type LaneCall } from './lane.js';
 
 export interface LanesOptions {
   readonly clock: Clock;
-  /** How long a call may take: 30 s. */
+  /** How long a call may take. Default: 30 s. */
   readonly limitMs?: number;
-  /** How long a lane without work is kept: 30 s. */
+  /** How long an idle lane is kept. Default: 30 s. */
   readonly idleMs?: number;
-  /** Lanes that work or wait for work: 6. */
+  /** Maximum number of lanes that work or are idle. Default: 6. */
   readonly mostLanes?: number;
-  /** Lanes that do not answer: 16. With as many, no key gets another. */
+  /** Maximum number of lanes left behind; beyond it no key gets a lane. Default: 16. */
   readonly mostLeftBehind?: number;
 }
 
-/** Calls of one key that wait for their turn. */
+/** Maximum number of queued calls per key. */
 const mostQueued = 1000;
 
 interface Job {
@@ -45,15 +45,15 @@ interface Work {
   readonly queue: Job[];
   lane: Lane | undefined;
   isRunning: boolean;
-  /** Directories that are being listed: they are known to this lane alone. */
+  /** Open directory listings, which only this lane knows. */
   listings: number;
-  /** Set while it waits for a lane. */
+  /** Set while the work waits for a lane. */
   waiting: { cancel(): void } | undefined;
 }
 
 interface LeftBehind {
   readonly lane: Lane;
-  /** Descriptors that nobody else may close: closing may hang as well. */
+  /** Descriptors that only this key may close: closing may hang, too. */
   readonly toClose: number[];
 }
 
@@ -82,17 +82,17 @@ export class Lanes {
     this.#mostLeftBehind = mostLeftBehind;
   }
 
-  /** Lanes whose call has not come back. */
+  /** Lanes whose call has not returned. */
   get leftBehind(): number {
     return this.#leftBehind.size;
   }
 
-  /** Lanes that work or wait for work. */
+  /** Lanes that work or are idle. */
   get lanes(): number {
     return this.#lent + this.#idle.length;
   }
 
-  /** Fails with ETIMEDOUT when the call does not come back in time, and at once while an earlier one of the key has not. */
+  /** Fails with ETIMEDOUT if the call does not return in time, and at once while an earlier call of the key has not. */
   call(key: string, path: string, call: LaneCall, inputs: readonly unknown[]): Promise<unknown> {
     const left = this.#leftBehind.get(key);
     if (left !== undefined) {
@@ -138,13 +138,13 @@ export class Lanes {
   #run(work: Work, lane: Lane, job: Job): void {
     work.isRunning = true;
     let timer: { cancel(): void } | undefined;
-    // From when the thread runs: to start it may take long on a busy machine.
+    // Counted from when the thread runs: starting it may take long on a busy machine.
     lane.onceReady(() => {
       timer = this.#clock.setTimer(this.#limitMs, () => this.#leave(work, lane, job));
     });
     const done = (): boolean => {
       timer?.cancel();
-      // One that was left behind has been answered for.
+      // A call left behind has already been settled.
       if (this.#leftBehind.get(work.key)?.lane === lane) return false;
       work.isRunning = false;
       return true;
@@ -190,7 +190,7 @@ export class Lanes {
       this.#lent++;
       return new Lane();
     }
-    // By then the lanes that others have are free, or left behind.
+    // By then the other lanes are free or left behind.
     work.waiting ??= this.#clock.setTimer(3 * this.#limitMs, () => {
       work.waiting = undefined;
       const message = `ETIMEDOUT: ${path} waits for other file systems of this node that are slow to answer`;
@@ -199,7 +199,7 @@ export class Lanes {
     return undefined;
   }
 
-  /** Every call that waits fails, and the key begins anew. */
+  /** Fails every queued call and resets the key. */
   #fail(work: Work, error: unknown): void {
     this.#works.delete(work.key);
     work.waiting?.cancel();
@@ -212,7 +212,7 @@ export class Lanes {
     work.lane = undefined;
     if (lane === undefined) return;
     this.#lent--;
-    // Not by the clock: nothing depends on when it ends, and it must not keep the process alive.
+    // Not on the clock: nothing depends on when the lane ends, and the timer must not keep the process alive.
     const timer = setTimeout(() => {
       const at = this.#idle.findIndex((entry) => entry.lane === lane);
       if (at >= 0) this.#idle.splice(at, 1);
@@ -232,7 +232,7 @@ export class Lanes {
     }
   }
 
-  /** The lane has ended by itself. */
+  /** The lane has died by itself. */
   #drop(work: Work, error: unknown): void {
     this.#lent--;
     work.lane = undefined;
@@ -251,14 +251,14 @@ export class Lanes {
     this.#lendToNext();
   }
 
-  /** A call has come back after all: what it opened is closed, and its key may be used again. */
+  /** A call has returned after all: closes what it opened and frees its key. */
   #return(key: string, lane: Lane, job: Job, value: unknown): void {
     const left = this.#leftBehind.get(key);
     const toClose = [...(left?.toClose ?? [])];
     if (job.call === 'open' && typeof value === 'number') toClose.push(value);
     this.#leftBehind.delete(key);
     lane.end();
-    // Nobody waits for it, and a descriptor that cannot be closed stays open.
+    // No one waits for this; a descriptor that cannot be closed stays open.
     for (const descriptor of toClose) this.call(key, key, 'close', [descriptor]).catch(() => {});
   }
 }
@@ -269,7 +269,7 @@ function doesNotAnswer(path: string): HostError {
 
 const hanging = new Set<Lanes>();
 
-/** The end of the process waits for its threads, and would never come. */
+/** The process would wait for its threads and never exit. */
 function endDespite(lanes: Lanes): void {
   if (hanging.size === 0) {
     process.once('exit', () => {

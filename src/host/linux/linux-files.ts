@@ -1,4 +1,4 @@
-/** The files of this machine by paths. */
+/** The machine's files by path. */
 import { constants } from 'node:fs';
 import { toHostError } from '../errors.js';
 import type { HostFiles } from '../host.js';
@@ -6,7 +6,7 @@ import { makeDirectories } from './make-directories.js';
 import { factsOfStats, fileSystemFacts } from './stats.js';
 import { poolCalls, type SystemCalls } from './system-calls.js';
 
-/** The files as whoever makes the calls finds them. */
+/** File calls through the given system calls. */
 export function filesBy(calls: SystemCalls): HostFiles {
   return {
     stat: (path) => attempt(path, async () => factsOfStats(await calls.stat(path))),
@@ -60,14 +60,14 @@ async function syncDirectory(calls: SystemCalls, path: string): Promise<void> {
   try {
     await calls.fsync(directory);
   } catch (error) {
-    // Some file systems have no such call: their names are on the disk when the change returns.
+    // Some file systems lack directory sync: their names are on disk when the change returns.
     if (!(error instanceof Error && 'code' in error && error.code === 'EINVAL')) throw error;
   } finally {
     await calls.close(directory);
   }
 }
 
-/** Whatever fails is a HostError about this path. */
+/** Turns any failure into a HostError about this path. */
 export async function attempt<T>(path: string, call: () => Promise<T>): Promise<T> {
   try {
     return await call();

@@ -1,4 +1,4 @@
-/** The Linux machine that this process runs on, behind the Host port. */
+/** The Linux machine of this process, behind the Host port. */
 import { release } from 'node:os';
 import { type Clock, systemClock } from '../../async/index.js';
 import type { Host } from '../host.js';
@@ -12,17 +12,15 @@ import { poolCalls } from './system-calls.js';
 
 export interface LinuxHostOptions {
   readonly clock?: Clock;
-  /** How long one `mount` command may take: 2 min. */
+  /** How long one `mount` command may take. Default: 2 min. */
   readonly mountTimeoutMs?: number;
-  /** How long one `umount` command may take where the caller sets no limit: 1 min. */
+  /** How long one `umount` command may take if the caller sets no limit. Default: 1 min. */
   readonly unmountTimeoutMs?: number;
-  /** The threads for file systems that may not answer: those of the process. */
+  /** The threads for file systems that may not respond. Default: those of the process. */
   readonly lanes?: Lanes;
 }
 
-/**
- * Of the process, as the threads that Node has for files and the descriptors are: hosts are made wherever one is needed.
- */
+/** One per process, like Node's file threads and the descriptors: hosts are created wherever needed. */
 const lanesOfProcess = new Lanes({ clock: systemClock });
 
 export function linuxHost(options: LinuxHostOptions = {}): Host {

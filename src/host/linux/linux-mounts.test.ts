@@ -1,4 +1,4 @@
-/** Commands that do not end: nothing waits for them beyond its limit. */
+/** Mount commands that hang: nothing waits beyond its limit. */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ describe('mounts with commands that hang', () => {
   const path = process.env.PATH;
   let folder: string;
 
-  /** Commands that note their arguments; they hang unless told to be quick. */
+  /** Commands that record their arguments; they hang unless told to be quick. */
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'nodelet-commands-'));
     for (const command of ['mount', 'umount']) {
@@ -29,7 +29,7 @@ describe('mounts with commands that hang', () => {
     const host = linuxHost({ mountTimeoutMs: 300 });
     await expect(host.mounts.mount({ source: 'a:/b', target: '/t', fsType: 'nfs' })).rejects.toMatchObject({
       code: 'ETIMEDOUT',
-      message: expect.stringContaining('mount failed: no end within 0.3s\nMounting command: mount\n'),
+      message: expect.stringContaining('mount failed: did not end within 0.3s\nMounting command: mount\n'),
     });
     expect(log()).toBe('mount -t nfs -- a:/b /t\n');
   });

@@ -1,4 +1,4 @@
-/** The mounts of this machine through the `mount` and `umount` commands and the kernel's mount table. */
+/** The machine's mounts, through the `mount` and `umount` commands and the kernel's mount table. */
 import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import type { Clock } from '../../async/index.js';
@@ -26,7 +26,7 @@ export interface LinuxMountsOptions {
   readonly clock: Clock;
   readonly mountTimeoutMs: number;
   readonly unmountTimeoutMs: number;
-  /** For a look at what is bound, which may lie on a server that does not answer. */
+  /** For inspecting a bind's source, which may lie on a server that does not respond. */
   readonly lanes: Lanes;
 }
 
@@ -43,7 +43,7 @@ export function linuxMounts({
   const mounts: HostMounts = {
     list: async (below) => listMounts(below).map(({ id: _, ...mount }) => mount),
     mount: async (request, signal) => {
-      // Before the source is looked at: what `mount` must not be given is refused here.
+      // Rejects anything `mount` must not be given before the source is inspected.
       mountCalls(request, []);
       const flags =
         isBind(request) && request.source !== undefined ? await flagsAt(lanes, request.source) : [];
@@ -66,7 +66,10 @@ export function linuxMounts({
   return mounts;
 }
 
-/** The kernel gives a long table out in parts; where it may lose its place between them, only what reads the same twice is whole. */
+/**
+ * The kernel returns a long table in parts. Where it may lose its place between them, only two equal readings
+ * are complete.
+ */
 function listMounts(below?: string): readonly ListedMount[] {
   let before = readTable();
   if (readsWhole(release())) return parseMountinfo(before, below);
@@ -78,7 +81,7 @@ function listMounts(below?: string): readonly ListedMount[] {
   throw new HostError('EAGAIN', mountTable, `${mountTable} changed in each of ${readLimit} readings`);
 }
 
-/** From the kernel's memory, in many small parts where many pods run: each would take a trip to Node's threads. */
+/** Synchronous: the table is in the kernel's memory, but comes in many small parts, each a trip to Node's threads. */
 function readTable(): string {
   try {
     return readFileSync(mountTable, 'utf8');
@@ -87,20 +90,20 @@ function readTable(): string {
   }
 }
 
-/** Whether the mount table has something at this very path, or at what it links to. */
+/** Whether the mount table has an entry for this very path, or for the target it links to. */
 async function isMounted(target: string): Promise<boolean> {
   const at = (name: string): boolean => listMounts(name).some((mount) => mount.target === name);
-  // The path itself is looked at only when it is no mount point: looking at one whose server is away could take forever.
+  // Resolves the path only if it is not a mount point: touching one whose server is gone could take forever.
   return at(await nameInMountTable(linuxFiles, target)) || at(await linuxFiles.realpath(target));
 }
 
-/** The flags of the mount that a path lies in; a path that is not there has none, and the mount itself tells of it. */
+/** The flags of the mount that holds a path. None for a missing path; the mount itself reports that. */
 async function flagsAt(lanes: Lanes, path: string): Promise<readonly string[]> {
   let id: number;
   try {
     id = await attempt(path, () => mountIdOf(laneCalls(lanes, path), path));
   } catch (error) {
-    // Any other failure must not lose a `nosuid` or `ro`.
+    // Any other failure must not drop a `nosuid` or `ro`.
     if (isHostError(error, 'ENOENT', 'ENOTDIR')) return [];
     throw error;
   }

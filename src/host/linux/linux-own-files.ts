@@ -1,6 +1,6 @@
 /**
- * Files of this machine by calls that block: the way to Node's threads and back takes several times as long as most calls,
- * and the start of a pod makes dozens of them.
+ * Synchronous file calls: the trip to Node's threads takes several times as long as most calls, and starting
+ * a pod makes dozens of them.
  */
 import {
   chmodSync,
@@ -29,7 +29,7 @@ export const linuxOwnFiles: HostFiles = {
   lstat: (path) => attempt(path, async () => factsOfStats(lstatSync(path, { bigint: true }))),
   readFile: (path) => attempt(path, async () => readFileSync(path)),
   writeFile: (path, data, options = {}) => {
-    // A disk may take seconds to confirm, which must not stop everything else.
+    // A disk may take seconds to sync, which must not block the event loop.
     if (options.sync === true) return linuxFiles.writeFile(path, data, options);
     const { mode = 0o666, exclusive = false } = options;
     return attempt(path, async () => writeFileSync(path, data, { mode, flag: exclusive ? 'wx' : 'w' }));

@@ -1,10 +1,10 @@
-/** Makes a directory with its parents and says the true cause when that fails. */
+/** Makes a directory with its parents and reports the true cause of a failure. */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * For system calls that wait. Node's recursive call says ENOENT where the file system is read-only; then each parent is made
- * by a call of its own, which says the cause.
+ * The asynchronous form. Node's recursive call reports ENOENT on a read-only file system; then each parent is
+ * made separately to find the cause.
  */
 export async function makeDirectories(
   path: string,
@@ -23,7 +23,7 @@ export async function makeDirectories(
   }
 }
 
-/** The same by calls that block. Returns the first directory that it made, if any. */
+/** The synchronous form. Returns the first directory it made, if any. */
 export function makeDirectoriesSync(path: string, mode: number): string | undefined {
   try {
     return mkdirSync(path, { mode, recursive: true });

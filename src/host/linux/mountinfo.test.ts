@@ -1,11 +1,11 @@
-/** The kernel's mount table as it is written. */
+/** Parsing the kernel's mount table. */
 import { describe, expect, it } from 'vitest';
 import { parseMountinfo, readsWhole, unescapeOctal } from './mountinfo.js';
 
 describe('parseMountinfo', () => {
   const parsed = (line: string) => parseMountinfo(`${line}\n`)[0];
 
-  it('reads all fields', () =>
+  it('parses all fields', () =>
     expect(parsed('36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue')).toEqual({
       id: 36,
       device: '98:0',
@@ -19,11 +19,11 @@ describe('parseMountinfo', () => {
     }));
 
   const propagations: readonly [rule: string, tags: string, propagation: string][] = [
-    ['no tag is private', '', 'private'],
+    ['no tag means private', '', 'private'],
     ['shared', 'shared:7 ', 'shared'],
     ['slave', 'master:7 ', 'slave'],
-    ['shared and slave passes on what it gets', 'shared:8 master:7 ', 'shared'],
-    ['a tag that came later is not known', 'propagate_from:2 ', 'private'],
+    ['shared and slave counts as shared', 'shared:8 master:7 ', 'shared'],
+    ['an unknown tag is ignored', 'propagate_from:2 ', 'private'],
     ['unbindable', 'unbindable ', 'unbindable'],
   ];
   it.each(propagations)('%s', (_, tags, propagation) =>
@@ -31,12 +31,12 @@ describe('parseMountinfo', () => {
   );
 
   const odd: readonly [rule: string, line: string, target: string | undefined][] = [
-    ['blanks in names', '1 0 0:1 / /a\\040b rw - tmpfs none rw', '/a b'],
+    ['spaces in names', '1 0 0:1 / /a\\040b rw - tmpfs none rw', '/a b'],
     ['a name that is a dash', '1 0 0:1 / - rw - tmpfs none rw', '-'],
     ['no super options', '1 0 0:1 / /x rw - tmpfs none', '/x'],
     ['an empty line', '', undefined],
-    ['a line cut short', '1 0 0:1 / /x rw', undefined],
-    ['a line cut short behind the dash', '1 0 0:1 / /x rw - tmpfs', undefined],
+    ['a truncated line', '1 0 0:1 / /x rw', undefined],
+    ['a line truncated after the dash', '1 0 0:1 / /x rw - tmpfs', undefined],
   ];
   it.each(odd)('%s', (_, line, target) => expect(parsed(line)?.target).toBe(target));
 
@@ -56,10 +56,10 @@ describe('mounts below a path', () => {
     '',
   ].join('\n');
   const rows: readonly [rule: string, below: string | undefined, targets: readonly string[]][] = [
-    ['all without a path', undefined, ['/', '/x', '/x/y z', '/xy', '/other']],
-    ['all of the root', '/', ['/', '/x', '/x/y z', '/xy', '/other']],
-    ['at least those at and below it', '/x', ['/x', '/x/y z', '/xy', '/other']],
-    ['a path that is written with escapes', '/x/y z', ['/x/y z']],
+    ['without a path, all mounts', undefined, ['/', '/x', '/x/y z', '/xy', '/other']],
+    ['for the root, all mounts', '/', ['/', '/x', '/x/y z', '/xy', '/other']],
+    ['at least the mounts at and below the path', '/x', ['/x', '/x/y z', '/xy', '/other']],
+    ['a path written with escapes', '/x/y z', ['/x/y z']],
     ['none', '/nowhere', []],
   ];
   it.each(rows)('%s', (_, below, targets) =>
@@ -82,12 +82,12 @@ describe('unescapeOctal', () => {
 
 describe('readsWhole', () => {
   const kernels: readonly [rule: string, release: string, whole: boolean][] = [
-    ['an old one', '4.19.0-27-amd64', false],
+    ['an old kernel', '4.19.0-27-amd64', false],
     ['the last that loses its place', '5.7.19', false],
     ['the first that keeps it', '5.8.0-rc1', true],
     ['a minor version of two digits', '5.15.0-1', true],
     ['a newer major version', '6.1.0-18-amd64', true],
-    ['one that cannot be read', 'custom', false],
+    ['an unparsable version', 'custom', false],
   ];
   it.each(kernels)('%s', (_, release, whole) => expect(readsWhole(release)).toBe(whole));
 });

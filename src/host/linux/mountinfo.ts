@@ -1,4 +1,4 @@
-/** Reads the kernel's mount table as `/proc/self/mountinfo` has it. */
+/** Parses the kernel's mount table, `/proc/self/mountinfo`. */
 import type { MountPoint } from '../host.js';
 
 export interface ListedMount extends MountPoint {
@@ -6,12 +6,12 @@ export interface ListedMount extends MountPoint {
 }
 
 /**
- * The mounts in the order in which the kernel lists them; of several at one target, the last one is on top. With `below`
- * at least those at and below that path.
+ * The mounts in the kernel's order; of several at one target, the last is on top. With `below`, at least
+ * those at and below that path.
  */
 export function parseMountinfo(text: string, below?: string): readonly ListedMount[] {
   const mounts: ListedMount[] = [];
-  // A line that does not have the path is not about it; to see that takes a fraction of reading it.
+  // A line without the path is not about it; checking that is far cheaper than parsing.
   const wanted = below === undefined || below === '/' ? '' : ` ${escapeOctal(below)}`;
   for (let start = 0; start < text.length; ) {
     const found = wanted === '' ? start : text.indexOf(wanted, start);
@@ -27,8 +27,8 @@ export function parseMountinfo(text: string, below?: string): readonly ListedMou
 }
 
 /**
- * Whether one reading of the table has every mount that was there all the time. Kernels before 5.8 lose the reader's
- * place when a mount goes away between two parts of a long table.
+ * Whether one reading has every mount that existed throughout. Kernels before 5.8 lose the reader's place
+ * when a mount goes away between two parts of a long table.
  */
 export function readsWhole(kernelRelease: string): boolean {
   const [major = 0, minor = 0] = kernelRelease.split('.', 2).map((part) => Number.parseInt(part, 10));
@@ -63,12 +63,12 @@ function propagationOf(tags: readonly string[]): MountPoint['propagation'] {
   return tags.includes('unbindable') ? 'unbindable' : 'private';
 }
 
-/** As the kernel writes a path. */
+/** The path as the kernel writes it. */
 function escapeOctal(path: string): string {
   return path.replace(/[ \t\n\\]/g, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`);
 }
 
-/** Blanks, tabs, newlines and backslashes are written as three octal digits of a byte each. */
+/** Spaces, tabs, newlines and backslashes are written as three octal digits each. */
 export function unescapeOctal(text: string): string {
   return text.replace(/(?:\\[0-3][0-7]{2})+/g, (run) =>
     Buffer.from(

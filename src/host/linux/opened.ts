@@ -1,13 +1,13 @@
-/** Files and directories that are open: by descriptors, which lead to the same file whatever becomes of its name. */
+/** Open files and directories, by descriptors that lead to the same file whatever happens to its name. */
 import type { NewFile, OpenedDirectory, OpenedFile } from '../host.js';
 import { attempt } from './linux-files.js';
 import { factsOfStats } from './stats.js';
 import type { DirectoryReading, SystemCalls } from './system-calls.js';
 
-/** Names in one part of a listing. */
+/** Entries per part of a listing. */
 export const listingLimit = 256;
 
-/** Takes over the descriptor. */
+/** Takes ownership of the descriptor. */
 export function openedFile(calls: SystemCalls, descriptor: number, path: string): OpenedFile {
   const { ifOpen, close } = closing(() => calls.close(descriptor));
   return {
@@ -17,7 +17,7 @@ export function openedFile(calls: SystemCalls, descriptor: number, path: string)
   };
 }
 
-/** Takes over the descriptor. */
+/** Takes ownership of the descriptor. */
 export function newFile(calls: SystemCalls, descriptor: number, path: string): NewFile {
   const { ifOpen, close } = closing(() => calls.close(descriptor));
   return {
@@ -30,13 +30,13 @@ export function newFile(calls: SystemCalls, descriptor: number, path: string): N
   };
 }
 
-/** Takes over the reading. */
+/** Takes ownership of the reading. */
 export function openedDirectory(reading: DirectoryReading, path: string): OpenedDirectory {
   const { ifOpen, close } = closing(() => reading.close());
   return { next: () => attempt(path, () => ifOpen(() => reading.next(listingLimit))), close };
 }
 
-/** Closes once. Afterwards nothing is called: the number of a closed descriptor may be another file's. */
+/** Closes once. Later calls fail: a closed descriptor's number may belong to another file. */
 function closing(end: () => Promise<void>): {
   readonly ifOpen: <T>(call: () => Promise<T>) => Promise<T>;
   readonly close: () => Promise<void>;

@@ -1,9 +1,9 @@
-/** What the kernel tells of files, in the words of the port. */
+/** Converts the kernel's file facts to the port's types. */
 import { constants, type Dirent } from 'node:fs';
 import type { DirectoryEntry, FileFacts, FileKind, FileSystemFacts } from '../host.js';
 import type { FileStats, FileSystemStats } from './system-calls.js';
 
-/** In which `stat` counts, whatever the file system's own blocks are. */
+/** The unit of `stat`, whatever the file system's block size. */
 const statBlockBytes = 512n;
 
 export function factsOfStats(stats: FileStats): FileFacts {

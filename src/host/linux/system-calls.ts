@@ -1,4 +1,4 @@
-/** The calls of the kernel that everything about files is made of, so that it is the same whoever makes them. */
+/** The system calls behind all file operations, the same whichever thread makes them. */
 import {
   type BigIntStats,
   type BigIntStatsFs,
@@ -32,7 +32,7 @@ import { promisify } from 'node:util';
 import type { DirectoryEntry } from '../host.js';
 import { entryOf } from './stats.js';
 
-/** What is read of the figures of a file; they have methods only in the thread that asked for them. */
+/** The fields used of a file's stats; their methods exist only in the thread that made the call. */
 export type FileStats = Pick<
   BigIntStats,
   'mode' | 'uid' | 'gid' | 'size' | 'blocks' | 'mtimeMs' | 'dev' | 'ino' | 'nlink'
@@ -42,19 +42,19 @@ export type FileSystemStats = Pick<
   'bsize' | 'blocks' | 'bfree' | 'bavail' | 'files' | 'ffree'
 >;
 
-/** A directory that is being read. */
+/** A directory being read. */
 export interface DirectoryReading {
   next(limit: number): Promise<readonly DirectoryEntry[]>;
   close(): Promise<void>;
 }
 
-/** Each fails with the error of Node's own call. Descriptors are numbers: every thread of the process has the same. */
+/** Each call fails with the error of Node's own. Descriptors are numbers, valid in every thread of the process. */
 export interface SystemCalls {
   open(path: string, flags: number, mode?: number): Promise<number>;
   close(descriptor: number): Promise<void>;
   fstat(descriptor: number): Promise<FileStats>;
   read(descriptor: number, buffer: Uint8Array, position: number): Promise<number>;
-  /** At the descriptor's own position; how many bytes were taken. */
+  /** Writes at the descriptor's position; returns the number of bytes written. */
   write(descriptor: number, bytes: Uint8Array): Promise<number>;
   fsync(descriptor: number): Promise<void>;
   opendir(path: string): Promise<DirectoryReading>;
@@ -83,8 +83,8 @@ const read = promisify(readCallback);
 const write = promisify(writeCallback);
 
 /**
- * The calls in Node's pool of threads. There are four of these for everything that the process does, so that they are for
- * file systems of the machine's own, which answer.
+ * Calls in Node's thread pool. Its four threads serve the whole process, so these are only for local file
+ * systems, which respond.
  */
 export const poolCalls: SystemCalls = {
   open,

@@ -1,9 +1,9 @@
-/** Faults of a simulated machine: calls that fail, processes that die between two calls, and others who act meanwhile. */
+/** Faults of a simulated machine: failing calls, processes that die between two calls, and actions of others. */
 import { HostError } from '../host.js';
 
 /** One call of a host. */
 export interface HostCall {
-  /** Counts the changing calls from 1; for a reading call it is the number that the next changing one will have. */
+  /** Counts changing calls from 1; a reading call has the number of the next changing one. */
   readonly number: number;
   readonly operation: string;
   readonly path: string;
@@ -13,23 +13,23 @@ export interface HostCall {
 
 /** What happens around a call. */
 export interface HostFault {
-  /** The n-th changing call, or every call that this is true for. */
+  /** The n-th changing call, or every call that matches. */
   readonly at: number | ((call: HostCall) => boolean);
   readonly when: 'before' | 'after';
-  readonly effect: /** The call fails; with `after`, it has its effect nevertheless. */
+  readonly effect: /** The call fails; with `after`, it still has its effect. */
     | { readonly kind: 'fail'; readonly code: string }
     /**
-     * The call does not come back, as with a server that hangs. Made apart it fails with ETIMEDOUT; otherwise it holds one of
-     * the threads that the process has for files, and once all four are held no call comes back that needs one.
+     * The call does not return, as with a hung server. Made apart it fails with ETIMEDOUT; otherwise it holds
+     * one of the process's four file threads, and once all are held no call that needs one returns.
      */
     | { readonly kind: 'hang' }
-    /** The process ends as by `kill -9`: this and all later calls of this host throw HostDied. */
+    /** The process ends as by `kill -9`: this and all later calls of the host throw HostDied. */
     | { readonly kind: 'die' }
-    /** Somebody else does something, once. */
+    /** Someone else does something, once. */
     | { readonly kind: 'run'; readonly action: () => void | Promise<void> };
 }
 
-/** What every call of a host throws after its process died. */
+/** Thrown by every call of a host after its process died. */
 export class HostDied extends Error {
   override readonly name = 'HostDied';
 
@@ -40,10 +40,10 @@ export class HostDied extends Error {
 
 const threads = 4;
 
-/** Who makes a call: a thread of the pool for files, one apart from it, or a command. */
+/** Who makes a call: a thread of the pool for files, a thread apart from it, or a command. */
 export type Caller = 'pool' | 'apart' | 'command';
 
-/** Makes calls in the name of one caller. */
+/** Makes calls for one caller. */
 export type MakeCall = <T>(operation: string, path: string, changing: boolean, effect: () => T) => Promise<T>;
 
 export interface CallRecordOptions {
@@ -52,7 +52,7 @@ export interface CallRecordOptions {
   readonly onDeath: () => void;
 }
 
-/** The calls of one process, with what the plan has in store for them. */
+/** The calls of one process and the faults planned for them. */
 export class CallRecord {
   readonly #calls: HostCall[] = [];
   readonly #rememberedCalls: number;
@@ -60,7 +60,7 @@ export class CallRecord {
   #faults: HostFault[];
   #changingCalls = 0;
   #dead = false;
-  /** Threads of the pool whose call does not come back. */
+  /** Pool threads whose call does not return. */
   #held = 0;
 
   constructor(options: CallRecordOptions) {
@@ -102,7 +102,7 @@ export class CallRecord {
       if (this.#calls.length > this.#rememberedCalls) this.#calls.shift();
     }
     await this.#apply(call, 'before', caller);
-    // Another call may have died meanwhile, and nothing happens after death.
+    // Another call may have ended the process meanwhile; a dead process does nothing.
     if (this.#dead) throw new HostDied(call);
     try {
       return effect();
@@ -132,7 +132,7 @@ export class CallRecord {
           break;
       }
     }
-    // Somebody's call may have ended the process while this one waited.
+    // Another call may have ended the process while this one waited.
     if (this.#dead) throw new HostDied(call);
   }
 }

@@ -1,4 +1,4 @@
-/** The file calls of a simulated machine, each in one step, as root makes them on Linux. */
+/** The file calls of a simulated machine, each atomic, as root on Linux. */
 import type { FileFacts, FileSystemFacts } from '../host.js';
 import type { SimulatedMachine, Walked } from './machine.js';
 import {
@@ -39,7 +39,7 @@ export class FileCalls {
   }
 
   writeFile(path: string, data: Uint8Array, mode: number, exclusive: boolean): void {
-    // Without `exclusive`, writing goes through a link to a name that is not there yet.
+    // Without `exclusive`, a write goes through a link to a missing target.
     const walked = this.machine.walk(path, !exclusive);
     const { position } = walked;
     if (position === undefined) {
@@ -151,7 +151,7 @@ export class FileCalls {
     if ((node.mode & 0o010) !== 0) node.mode &= ~0o2000;
   }
 
-  /** Every file system has the same room. */
+  /** Every file system has the same size. */
   statFileSystem(path: string): FileSystemFacts {
     this.machine.resolve(path, true);
     return {
@@ -182,7 +182,7 @@ export class FileCalls {
     return parent;
   }
 
-  /** The entry itself, under whatever may be mounted on it. */
+  /** The entry itself, beneath anything mounted on it. */
   #existing({ position, parent, name }: Walked, path: string): { parent: Position; node: FileNode } {
     if (position === undefined) throw systemError('ENOENT', path);
     if (parent === undefined) throw systemError('EBUSY', path);

@@ -1,4 +1,4 @@
-/** Entries of a simulated machine that a process holds, and what it has opened through them. */
+/** Entries of a simulated machine held by a process, and the files opened through them. */
 import type { DirectoryEntry, HeldPath, NewFile, OpenedDirectory, OpenedFile } from '../host.js';
 import { notRegular } from '../not-regular.js';
 import type { MakeCall } from './faults.js';
@@ -13,7 +13,7 @@ export interface HoldingProcess {
   readonly fileCalls: FileCalls;
 }
 
-/** Names in one part of a listing. */
+/** Entries per part of a listing. */
 const listingLimit = 256;
 
 export function heldPath(holder: HoldingProcess, position: Position, path: string): HeldPath {
@@ -77,7 +77,7 @@ export function heldPath(holder: HoldingProcess, position: Position, path: strin
   };
 }
 
-/** What is open is held like any other entry, and keeps its mount busy. */
+/** An open file is held like any other entry and keeps its mount busy. */
 function openedFile(holder: HoldingProcess, position: Position, path: string): OpenedFile {
   const { make } = holder;
   const { requireOpen, close } = opened(holder, position, path);
@@ -152,7 +152,7 @@ function opened(
   };
 }
 
-/** One element of a path, and no way up or down. */
+/** One element of a path, neither `.` nor `..`. */
 function isName(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && !name.includes('/');
 }

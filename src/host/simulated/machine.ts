@@ -1,4 +1,4 @@
-/** What outlives a process on a simulated machine: its files and mounts, and how paths lead through them. */
+/** The part of a simulated machine that outlives a process: files, mounts and path resolution. */
 import type { MountPoint } from '../host.js';
 import {
   addNode,
@@ -21,19 +21,19 @@ const linkLimit = 40;
 const nameLimitBytes = 255;
 const pathLimitBytes = 4096;
 
-/** Where a path ends: at an entry, or at a name that its directory does not have. */
+/** Where a path ends: at an entry, or at a name its directory lacks. */
 export interface Walked {
   readonly position: Position | undefined;
-  /** Undefined where the path names no entry of a directory: `/`, `..`, a held path. */
+  /** Undefined if the path names no entry of a directory: `/`, `..`, a held path. */
   readonly parent: Position | undefined;
   readonly name: string;
 }
 
-/** Mounts are told by flags only: nothing that is mounted below a shared mount shows up below its peers. */
+/** Propagation is a flag only: a mount below a shared mount does not appear below its peers. */
 export class SimulatedMachine {
   readonly #rootMount: Mount;
   #mounts: Mount[];
-  /** File systems with a life of their own, such as an NFS share, by type and source. */
+  /** Persistent file systems, such as an NFS share, by type and source. */
   readonly #lasting = new Map<string, FileSystem>();
   readonly #held = new Map<string, Position>();
   readonly #mountIds = new WeakMap<Mount, number>();
@@ -62,25 +62,25 @@ export class SimulatedMachine {
     syncAll(fs.root);
   }
 
-  /** Loses all mounts, and with them what tmpfs held; files on disk stay. */
+  /** Drops all mounts and the content of tmpfs; files on disk stay. */
   reboot(): void {
     this.#mounts = [this.#rootMount];
     this.#rootMount.propagation = 'private';
     this.#held.clear();
   }
 
-  /** Ends as a machine does whose power fails: of its disk only what was synced is sure to be there. */
+  /** Loses power: only synced data is sure to survive on disk. */
   powerCut(cut: PowerCut): void {
     this.reboot();
     losePower(this.#rootMount.root, cut);
   }
 
-  /** Has the disk write everything, as time does. */
+  /** Writes everything to disk, as happens in time. */
   settle(): void {
     syncAll(this.#rootMount.root);
   }
 
-  /** Makes what no call of a host can make. */
+  /** Makes entries that no host call can make. */
   makeSpecialFile(path: string, kind: SpecialKind, mode = 0o644): void {
     const { parent, name, position } = this.walk(path, false);
     if (parent === undefined || position !== undefined) throw systemError('EEXIST', path, 'mknod');
@@ -111,13 +111,13 @@ export class SimulatedMachine {
     return this.#mounts.some(({ mountpoint }) => mountpoint === node);
   }
 
-  /** Whether a mount has others on it, or held paths in it. */
+  /** Whether a mount has mounts on it or held paths in it. */
   isBusy(mount: Mount): boolean {
     if (this.#mounts.some(({ parent }) => parent === mount)) return true;
     return [...this.#held.values()].some((position) => position.mount === mount);
   }
 
-  /** A file system for a mount: a fresh one for those in memory, the same one again for others. */
+  /** The file system of a mount: a new one if in memory, otherwise the existing one. */
   fileSystemFor(type: string, source: string, superOptions: readonly string[], rootMode: number): FileSystem {
     if (type === 'tmpfs' || type === 'hugetlbfs')
       return fileSystem(this.#nextDevice++, type, source, superOptions, rootMode);
@@ -153,12 +153,12 @@ export class SimulatedMachine {
     return this.#held.get(procPath);
   }
 
-  /** The number of paths held by all processes, to see that none is forgotten. */
+  /** Paths held by all processes, to detect leaks. */
   get heldPaths(): number {
     return this.#held.size;
   }
 
-  /** The entry at a path; ENOENT when there is none. */
+  /** The entry at a path; ENOENT if there is none. */
   resolve(path: string, follow: boolean): Position {
     const { position } = this.walk(path, follow);
     if (position === undefined) throw systemError('ENOENT', path);
@@ -202,7 +202,7 @@ export class SimulatedMachine {
     return { position: at, parent: undefined, name: '' };
   }
 
-  /** The name of an entry without links, as the mount table has it. */
+  /** An entry's path without links, as in the mount table. */
   pathOf({ mount, node }: Position): string {
     const names: string[] = [];
     let at = node;
@@ -238,7 +238,7 @@ export class SimulatedMachine {
     return { at: this.#enter({ mount: this.#rootMount, node: this.#rootMount.root }), rest: segments(path) };
   }
 
-  /** To the topmost mount on an entry. */
+  /** Moves to the topmost mount on an entry. */
   #enter(position: Position): Position {
     let at = position;
     for (;;) {
@@ -257,7 +257,7 @@ export class SimulatedMachine {
   }
 }
 
-/** The elements of a path, the first one last. */
+/** The elements of a path, in reverse. */
 function segments(path: string): string[] {
   return path
     .split('/')

@@ -1,11 +1,11 @@
-/** The mount calls of a simulated machine, each as one call of the `mount` or `umount` command. */
+/** The mount calls of a simulated machine, each one call of `mount` or `umount`. */
 import type { HostError, MountPoint } from '../host.js';
 import { type MountCall, mountFailure, unmountFailure } from '../mount-command.js';
 import type { SimulatedMachine } from './machine.js';
 import { type FileNode, flagsOf, type Mount, mountFlags, type Position } from './nodes.js';
 
 const knownTypes = new Set(['tmpfs', 'hugetlbfs', 'nfs', 'nfs4', 'ext2', 'ext3', 'ext4', 'xfs', 'btrfs']);
-/** Options that are about the mount or the command, not about the file system. */
+/** Options of the mount or the command, not of the file system. */
 const mountOptions = new Set<string>([
   ...mountFlags,
   ...[
@@ -31,7 +31,7 @@ export class MountCalls {
     return this.machine.mounts.map((mount) => this.machine.describe(mount));
   }
 
-  /** The flags of the mount that a path lies in. */
+  /** The flags of the mount that holds a path. */
   flagsAt(path: string): readonly string[] {
     return [...this.machine.resolve(path, true).mount.flags];
   }
@@ -94,7 +94,7 @@ export class MountCalls {
     }
   }
 
-  /** A mount below a shared one is shared, too, as is the copy of a shared one. */
+  /** A mount below a shared one is shared, as is the copy of a shared one. */
   #place(root: FileNode, target: Position, flags: Mount['flags'], propagation: Mount['propagation']): Mount {
     const isShared = propagation === 'shared' || target.mount.propagation === 'shared';
     const mount: Mount = {
@@ -128,7 +128,7 @@ export class MountCalls {
     const name = change.startsWith('r') ? change.slice(1) : change;
     for (const each of all) {
       if (name === 'shared' || name === 'private' || name === 'unbindable') each.propagation = name;
-      // A mount that has no peers has nobody to follow.
+      // A mount without peers has nothing to receive from.
       else each.propagation = 'private';
     }
   }

@@ -1,4 +1,4 @@
-/** What a simulated file system is made of: file systems, the entries in them, and the mounts that show them. */
+/** The parts of a simulated file system: file systems, their entries, and the mounts that show them. */
 
 import type { FileFacts, FileKind, MountPoint } from '../host.js';
 import { HostError } from '../host.js';
@@ -7,7 +7,7 @@ export interface FileSystem {
   readonly device: bigint;
   readonly type: string;
   readonly source: string;
-  /** As the kernel shows them, `rw` or `ro` first. */
+  /** In the kernel's order, `rw` or `ro` first. */
   readonly superOptions: readonly string[];
   readonly root: FileNode;
   nextInode: bigint;
@@ -19,7 +19,7 @@ export type Content =
   | {
       readonly kind: 'directory';
       readonly entries: Map<string, FileNode>;
-      /** The entries that a power cut leaves. */
+      /** The entries that survive a power cut. */
       synced: ReadonlyMap<string, FileNode>;
     }
   | { readonly kind: 'file'; data: Uint8Array; isSynced: boolean }
@@ -33,13 +33,13 @@ export interface FileNode {
   mode: number;
   uid: number;
   gid: number;
-  /** Undefined for the root of a file system and for what was removed. */
+  /** Undefined for the root of a file system and for removed entries. */
   parent: FileNode | undefined;
   name: string;
 }
 
 export interface Mount {
-  /** Undefined for the root of all. */
+  /** Undefined for the root mount. */
   readonly parent: Mount | undefined;
   /** The entry that this mount covers in its parent. */
   readonly mountpoint: FileNode | undefined;
@@ -48,17 +48,17 @@ export interface Mount {
   propagation: MountPoint['propagation'];
 }
 
-/** An entry as it is reached through one mount. */
+/** An entry as reached through one mount. */
 export interface Position {
   readonly mount: Mount;
   readonly node: FileNode;
 }
 
-/** The flags of one mount, in the order in which the kernel shows them. */
+/** The flags of one mount, in the kernel's order. */
 export const mountFlags = ['ro', 'nosuid', 'nodev', 'noexec', 'noatime', 'nodiratime', 'relatime'] as const;
 export type MountFlag = (typeof mountFlags)[number];
 
-/** The flags that options leave a mount with. */
+/** The mount flags that result from options. */
 export function flagsOf(options: readonly string[]): ReadonlySet<MountFlag> {
   const flags = new Set<MountFlag>(['relatime']);
   for (const option of options) {
@@ -101,7 +101,7 @@ export function fileSystem(
   superOptions: readonly string[],
   rootMode: number,
 ): FileSystem {
-  // The root node names its file system and the other way round; the cycle is closed here and nowhere else.
+  // The root node and its file system refer to each other; the cycle is closed only here.
   const root: { -readonly [key in keyof FileNode]?: FileNode[key] } = {
     inode: 2n,
     content: emptyDirectory(),
@@ -120,7 +120,10 @@ export function emptyDirectory(): Content {
   return { kind: 'directory', entries: new Map(), synced: new Map() };
 }
 
-/** A new entry of a directory; below a setgid directory it belongs to its group, and directories are setgid, too. */
+/**
+ * Adds an entry to a directory. Below a setgid directory it gets the directory's group, and new directories
+ * are setgid, too.
+ */
 export function addNode(parent: FileNode, name: string, content: Content, mode: number): FileNode {
   const inherits = (parent.mode & 0o2000) !== 0;
   const node: FileNode = {
@@ -178,7 +181,7 @@ export function factsOf(node: FileNode): FileFacts {
     gid: node.gid,
     sizeBytes: sizeOf(content),
     allocatedBytes: Math.ceil(sizeOf(content) / blockBytes) * blockBytes,
-    // Simulated files know no time.
+    // Simulated files have no timestamps.
     modifiedMs: 0,
     device: node.fs.device,
     inode: node.inode,
@@ -217,7 +220,7 @@ const descriptions: Readonly<Record<string, string>> = {
   EXDEV: 'cross-device link not permitted',
 };
 
-/** An error in the words of Node's own calls. */
+/** An error with the text of Node's own calls. */
 export function systemError(code: string, path: string, operation?: string): HostError {
   const call = operation === undefined ? '' : `, ${operation} '${path}'`;
   return new HostError(code, path, `${code}: ${descriptions[code] ?? 'failed'}${call}`);

@@ -1,10 +1,10 @@
-/** What a power cut leaves of a simulated disk: what was synced for sure, and of the rest what the test chooses. */
+/** What survives a power cut on a simulated disk: all that was synced, and of the rest what the test chooses. */
 import { entriesOf, type FileNode } from './nodes.js';
 
 export interface PowerCut {
-  /** What becomes of a file whose bytes were not synced: file systems differ, and each of these happens. */
+  /** The fate of unsynced bytes; file systems differ, and each of these happens. */
   readonly unsyncedBytes: 'kept' | 'cut in half' | 'lost';
-  /** Whether names that were made, moved or removed since their directory was synced are as they were before. */
+  /** Whether names made, moved or removed since their directory was last synced revert. */
   readonly unsyncedNames: 'kept' | 'undone';
 }
 
@@ -21,7 +21,7 @@ export function losePower(root: FileNode, cut: PowerCut): void {
     const names = new Map(cut.unsyncedNames === 'kept' ? content.entries : content.synced);
     content.entries.clear();
     for (const [name, child] of names) {
-      // Moved between two directories of which one was synced: it is found once.
+      // Moved between two directories of which one was synced: it appears once.
       if (left.has(child)) continue;
       left.add(child);
       content.entries.set(name, child);
@@ -34,7 +34,7 @@ export function losePower(root: FileNode, cut: PowerCut): void {
   visit(root);
 }
 
-/** All of a tree is on the disk. */
+/** Marks a whole tree as synced. */
 export function syncAll(node: FileNode): void {
   if (node.content.kind === 'file') node.content.isSynced = true;
   if (node.content.kind !== 'directory') return;

@@ -1,4 +1,4 @@
-/** What a simulated machine has besides the contract: faults, restarts and reboots. */
+/** What a simulated machine has beyond the contract: faults, restarts and reboots. */
 import { describe, expect, it } from 'vitest';
 import { settle } from '../../async/index.js';
 import { HostDied } from './faults.js';
@@ -27,7 +27,7 @@ describe('faults', () => {
     ]);
   });
 
-  it('calls that hang hold the threads of the process, and none when they are made apart', async () => {
+  it("hung calls hold the process's file threads, but none if made apart", async () => {
     const host = simulatedHost({
       faults: [{ at: ({ path }) => path.startsWith('/far'), when: 'before', effect: { kind: 'hang' } }],
     });
@@ -67,7 +67,7 @@ describe('faults', () => {
     ]);
   });
 
-  it('a process that died does nothing any more, and the next one finds what it left', async () => {
+  it('a dead process does nothing, and the next one finds what it left', async () => {
     const host = simulatedHost({ faults: [{ at: 2, when: 'after', effect: { kind: 'die' } }] });
     const held = await host.hold('/var');
     await host.files.mkdir('/var/1');
@@ -82,7 +82,7 @@ describe('faults', () => {
     expect(next.calls).toEqual([]);
   });
 
-  it('somebody else acts once at any call', async () => {
+  it('someone else can act once at any call', async () => {
     const machine = new SimulatedMachine();
     const other = simulatedHost({ machine });
     const host = simulatedHost({
@@ -102,7 +102,7 @@ describe('faults', () => {
 });
 
 describe('a reboot', () => {
-  it('loses mounts and what was in memory, and keeps the disk and what is on servers', async () => {
+  it('loses mounts and memory, and keeps disks and servers', async () => {
     const machine = new SimulatedMachine();
     const host = simulatedHost({ machine });
     await host.files.mkdir('/var/memory');
@@ -123,7 +123,7 @@ describe('a reboot', () => {
   });
 });
 
-it('sockets and devices are made by the machine', async () => {
+it('the machine can make sockets and devices', async () => {
   const host = simulatedHost({ umask: 0 });
   host.machine.makeSpecialFile('/var/socket', 'socket');
   host.machine.makeSpecialFile('/var/device', 'block-device', 0o600);

@@ -1,4 +1,4 @@
-/** A machine in memory behind the Host port, with faults where a test wants them. */
+/** A machine in memory behind the Host port, with faults for tests. */
 import { throwIfCancelled } from '../../async/index.js';
 import type { Host, HostFiles, HostMounts } from '../host.js';
 import { makeShared } from '../make-shared.js';
@@ -11,24 +11,24 @@ import { MountCalls } from './mount-calls.js';
 import { systemError } from './nodes.js';
 
 export interface SimulatedHostOptions {
-  /** The machine of an earlier host taken over, as after a restart of the process; a fresh one otherwise. */
+  /** The machine of an earlier host, as after a process restart. Default: a new one. */
   readonly machine?: SimulatedMachine;
   readonly faults?: readonly HostFault[];
-  /** 022 */
+  /** Default: 022. */
   readonly umask?: number;
-  /** `6.18.0` */
+  /** Default: `6.18.0`. */
   readonly kernelRelease?: string;
-  /** How many of the last changing calls are kept. Default 10 000. */
+  /** How many of the last changing calls to keep. Default: 10 000. */
   readonly rememberedCalls?: number;
 }
 
 export interface SimulatedHost extends Host {
   readonly machine: SimulatedMachine;
-  /** The changing calls made so far, in order; the last `rememberedCalls` of them. */
+  /** The last `rememberedCalls` changing calls, in order. */
   readonly calls: readonly HostCall[];
   /** Whether a fault has ended the process. */
   readonly dead: boolean;
-  /** Adds a fault from here on; numbers of calls count from the start of the host. */
+  /** Adds a fault from now on; call numbers count from the host's start. */
   inject(fault: HostFault): void;
 }
 
@@ -91,7 +91,7 @@ function simulatedFiles(make: MakeCall, calls: FileCalls): HostFiles {
     writeFile: async (path, data, { mode = 0o666, exclusive = false, sync = false } = {}) => {
       const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
       await change('writeFile', path, () => calls.writeFile(path, bytes, mode, exclusive));
-      // A call of its own, so that a power cut and a failing disk can come between the two.
+      // A separate call, so that a power cut or a disk failure can happen between the two.
       if (sync) await change('syncFile', path, () => calls.syncFile(path));
     },
     syncDirectory: (path) => change('syncDirectory', path, () => calls.syncDirectory(path)),
@@ -114,7 +114,7 @@ function simulatedFiles(make: MakeCall, calls: FileCalls): HostFiles {
   };
 }
 
-/** The path and the folders above it, from the top. */
+/** The path and its parent directories, from the top. */
 function ancestry(path: string): string[] {
   const names = trimmed(path).split('/').slice(1);
   return names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`);
@@ -142,7 +142,7 @@ function simulatedMounts(make: MakeCall, calls: MountCalls, files: HostFiles): H
   return mounts;
 }
 
-/** A source that is not there has no flags; the mount itself tells of it. */
+/** A missing source has no flags; the mount itself reports it. */
 function flagsAt(calls: MountCalls, path: string): readonly string[] {
   try {
     return calls.flagsAt(path);
