@@ -1,4 +1,4 @@
-/** Which values may become arguments of programs. */
+/** Which values may become program arguments. */
 import { describe, expect, it } from 'vitest';
 import {
   absolutePath,
@@ -29,7 +29,7 @@ const kinds = [
 describe('no kind of word', () => {
   const hostile = ['-', '-T/x', '--help', '--', '', '\0', 'a\0b', '/a\0b', 'x'.repeat(200_000)];
   it.each(kinds.flatMap((kind) => hostile.map((value) => ({ kind, value }))))(
-    '$kind.kind takes $value',
+    '$kind.kind accepts $value',
     ({ kind, value }) => {
       const attempt = (): unknown => checkedWord<string>(kind, 'some.field', value);
       expect(attempt).toThrow(BadProgramWord);
@@ -91,12 +91,12 @@ describe('words', () => {
   ];
   for (const [kind, good, bad] of rows) {
     it.each(good)(`%j is a ${kind.kind}`, (value) => expect(checkedWord(kind, 'f', value)).toBe(value));
-    it.each(bad)(`%j is no ${kind.kind}`, (value) =>
+    it.each(bad)(`%j is not a ${kind.kind}`, (value) =>
       expect(() => checkedWord(kind, 'f', value)).toThrow(BadProgramWord),
     );
   }
 
-  it('an error shows no more of a value than a line, with nothing that a terminal acts on', () => {
+  it('an error shows at most one line of a value, without control characters', () => {
     const attempt = (): unknown => checkedWord(absolutePath, 'nfs.path', `\u001b[2J\n${'y'.repeat(500)}`);
     expect(attempt).toThrow(
       new BadProgramWord(
@@ -128,11 +128,11 @@ describe('nfs sources', () => {
     ['files', 'a', 'nfs.path'],
     ['files', '', 'nfs.path'],
     ['files', '/a\0', 'nfs.path'],
-  ])('%j and %j are refused by the name of %s', (server, path, field) =>
+  ])('refuses %j and %j, naming %s', (server, path, field) =>
     expect(() => nfsSource({ server, path })).toThrow(`${field}: `),
   );
 
-  it.each(['', 'files', '-T/x:/a', '-T/x', 'fd00::1:/a:b', '/dev/sda'])('%j is none', (text) => {
+  it.each(['', 'files', '-T/x:/a', '-T/x', 'fd00::1:/a:b', '/dev/sda'])('%j is not an NFS source', (text) => {
     if (text === 'fd00::1:/a:b') expect(parseNfsSource(text)).toBe('[fd00::1]:/a:b');
     else expect(() => parseNfsSource(text)).toThrow(BadProgramWord);
   });

@@ -1,12 +1,12 @@
-/** The kinds of values that programs are given as arguments, each checked before it can become one. */
+/** Kinds of values passed to programs as arguments, each with its check. */
 import { isIP } from 'node:net';
 
 declare const checkedAs: unique symbol;
 
-/** A value that was checked to be of a kind. No checked value begins with `-`, so none can be taken for an option. */
+/** A value checked to be of one kind. None begins with `-`, so none can be taken for an option. */
 export type CheckedWord<Kind extends string = string> = string & { readonly [checkedAs]: Kind };
 
-/** Says what is wrong with a value; undefined when it fits. */
+/** Says what is wrong with a value; undefined when it is valid. */
 export type WordRule = (value: string) => string | undefined;
 
 export interface WordKind<Kind extends string> {
@@ -16,7 +16,7 @@ export interface WordKind<Kind extends string> {
 
 export type WordOf<T> = T extends WordKind<infer Kind> ? CheckedWord<Kind> : never;
 
-/** A value that must not reach a program. The message names the field that it comes from and what to write instead. */
+/** A value that must not reach a program. The message names its field and what to write instead. */
 export class BadProgramWord extends Error {
   override readonly name = 'BadProgramWord';
 
@@ -29,7 +29,7 @@ export class BadProgramWord extends Error {
   }
 }
 
-/** `field` is what the user wrote the value in, as in `nfs.server`. */
+/** `field` is where the user wrote the value, such as `nfs.server`. */
 export function checkedWord<Kind extends string>(
   { problem }: WordKind<Kind>,
   field: string,
@@ -37,14 +37,14 @@ export function checkedWord<Kind extends string>(
 ): CheckedWord<Kind> {
   const found = wordProblem(value) ?? (value.startsWith('-') ? 'must not begin with "-"' : problem(value));
   if (found !== undefined) throw new BadProgramWord(field, value, found);
-  // The brand exists for the compiler only; the checks above are what it stands for.
+  // The brand exists only for the compiler; the checks above earn it.
   return value as CheckedWord<Kind>;
 }
 
-/** The kernel's limit for one argument, with the byte that ends it. */
+/** The kernel's limit for one argument, without its terminating NUL. */
 const longestWordBytes = 128 * 1024 - 1;
 
-/** What keeps a text from being an argument of any program. */
+/** Rules that every program argument must meet. */
 export const wordProblem: WordRule = (value) => {
   if (value.includes('\0')) return 'must not have a NUL byte';
   return Buffer.byteLength(value) > longestWordBytes
@@ -54,7 +54,7 @@ export const wordProblem: WordRule = (value) => {
 
 const longestShown = 100;
 
-/** In quotes, with what a terminal would act on escaped, and cut. */
+/** Quoted, truncated, and with control characters escaped. */
 export function shown(value: string): string {
   const cut = value.length > longestShown ? `${value.slice(0, longestShown)}…` : value;
   return JSON.stringify(cut);
@@ -77,7 +77,7 @@ export type AbsolutePath = WordOf<typeof absolutePath>;
 const hostLabel = /^[A-Za-z0-9_]([-A-Za-z0-9_]{0,61}[A-Za-z0-9_])?$/;
 const longestHostName = 253;
 
-/** An IPv6 address may stand in brackets. */
+/** An IPv6 address may be in brackets. */
 export const hostNameOrAddress = kind('host name or address', (value) => {
   const inBrackets = /^\[(.*)\]$/s.exec(value)?.[1];
   if (inBrackets === undefined ? isIP(value) !== 0 : isIP(inBrackets) === 6) return undefined;
@@ -87,7 +87,7 @@ export const hostNameOrAddress = kind('host name or address', (value) => {
 });
 export type HostNameOrAddress = WordOf<typeof hostNameOrAddress>;
 
-/** `nfs`, `ext4`, `fuse.sshfs`; it becomes a part of names of programs, such as `mkfs.ext4`. */
+/** `nfs`, `ext4`, `fuse.sshfs`; it becomes part of program names such as `mkfs.ext4`. */
 export const fileSystemType = kind('file system type', (value) =>
   /^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$/.test(value)
     ? undefined
@@ -95,12 +95,12 @@ export const fileSystemType = kind('file system type', (value) =>
 );
 export type FileSystemType = WordOf<typeof fileSystemType>;
 
-/** What a file system in memory is called in the mount table: `tmpfs`, `nodev`. */
+/** The name of a virtual file system in the mount table: `tmpfs`, `nodev`. */
 export const pseudoDevice = kind('pseudo device', (value) =>
   /^[a-z][a-z0-9_]{0,31}$/.test(value) ? undefined : 'must be a plain name such as tmpfs',
 );
 
-/** One mount option. A comma would begin another one, except within double quotes. */
+/** One mount option. A comma outside double quotes would begin another. */
 export const mountOption = kind('mount option', (value) => {
   if (value === '') return 'must not be empty';
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
@@ -109,14 +109,14 @@ export const mountOption = kind('mount option', (value) => {
 });
 export type MountOption = WordOf<typeof mountOption>;
 
-/** A network interface, of at most 15 bytes. */
+/** A network interface, at most 15 bytes. */
 export const linkName = kind('network interface', (value) =>
   /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$/.test(value)
     ? undefined
     : 'must be the name of a network interface: at most 15 letters, digits, "_", "." and "-"',
 );
 
-/** A program that is looked up on the PATH. */
+/** A program to look up on the PATH. */
 export const programName = kind('program name', (value) =>
   /^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}$/.test(value) ? undefined : 'must be the name of a program',
 );

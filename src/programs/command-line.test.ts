@@ -1,4 +1,4 @@
-/** Where the words of a command line stand. */
+/** The order of words in a command line. */
 import { describe, expect, it } from 'vitest';
 import { absolutePath, BadProgramWord, checkedWord, linkName } from './checked-word.js';
 import { CommandLine } from './command-line.js';
@@ -15,7 +15,7 @@ describe('command lines', () => {
     expect(CommandLine.of('journalctl').option('--grep', value).words).toEqual([`--grep=${value}`]),
   );
 
-  it('a program without an end of options takes checked words', () => {
+  it('a program without `--` takes checked words', () => {
     const device = checkedWord(absolutePath, 'device', '/dev/-x');
     expect(CommandLine.of('fsck').literal('-a').operands(device).words).toEqual(['-a', '/dev/-x']);
     const bridge = checkedWord(linkName, 'bridge', 'br0');
@@ -24,27 +24,27 @@ describe('command lines', () => {
     ]);
   });
 
-  it.each(['a\0b', 'x'.repeat(200_000)])('an operand that no program can be given is refused', (value) => {
+  it.each(['a\0b', 'x'.repeat(200_000)])('an operand that no program can receive is refused', (value) => {
     expect(() => CommandLine.of('umount').operands(value)).toThrow(BadProgramWord);
     expect(() => CommandLine.of('journalctl').option('--grep', value)).toThrow(/argument 1 of journalctl: /);
     expect(() => CommandLine.given('x', [value])).toThrow(BadProgramWord);
     expect(() => CommandLine.given(value, [])).toThrow(BadProgramWord);
   });
 
-  it('only what is written in the source is a literal', () => {
+  it('only text written in the source is a literal', () => {
     const text: string = '-x';
     const line = CommandLine.of('mount');
-    // @ts-expect-error A text of any content could be an option of somebody else's.
+    // @ts-expect-error Arbitrary text could be a foreign option.
     line.literal(text);
-    // @ts-expect-error The same for a text that is known in part.
+    // @ts-expect-error So could partly known text.
     line.literal(`--unit=${text}`);
-    // @ts-expect-error And for a name of an option.
+    // @ts-expect-error So could an option's name.
     line.option(`--${text}`, 'x');
-    // @ts-expect-error A word after a short option has to be checked.
+    // @ts-expect-error A word after a short option must be checked.
     line.optionWord('-t', text);
-    // @ts-expect-error As has an operand of a program without an end of options.
+    // @ts-expect-error So must an operand of a program without `--`.
     CommandLine.of('fsck').operands(text);
-    // @ts-expect-error Only programs of the list are started by their name.
+    // @ts-expect-error Only listed programs are started by name.
     expect(CommandLine.of('sh').program).toBe('sh');
   });
 

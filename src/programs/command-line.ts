@@ -1,15 +1,15 @@
-/** A program and its arguments, where each argument's role is said: no value of somebody else's can become an option. */
+/** A program and its arguments. Each argument has a role, so no foreign value can become an option. */
 import { BadProgramWord, type CheckedWord, wordProblem } from './checked-word.js';
 
 /**
- * The programs of the machine that nodelet starts by name, and how each tells operands from options: whatever stands after
- * `--` is an operand, or it has no such mark and takes checked words only.
+ * The system programs that nodelet starts by name, and how each tells operands from options: everything after
+ * `--` is an operand, or the program has no such mark and takes checked words only.
  */
 const operandMarks = {
   blkid: '--',
   containerd: 'none',
   ctr: '--',
-  // Takes what stands after `--` as options for the checker of the file system.
+  // Passes everything after `--` as options to the file-system checker.
   fsck: 'none',
   ip: 'none',
   ip6tables: 'none',
@@ -32,11 +32,11 @@ const operandMarks = {
 export type ProgramName = keyof typeof operandMarks;
 type Operand<Mark> = Mark extends '--' ? string : CheckedWord;
 
-/** Refuses what is not spelled out in the source, such as `--unit=${service}`: any text would match its type. */
+/** Rejects text not spelled out in the source, such as `--unit=${service}`: any string would match its type. */
 type Literal<Text extends string> = Record<never, never> extends Record<Text, 1> ? never : Text;
 
 export class CommandLine<Mark extends '--' | 'none' | 'given' = '--' | 'none' | 'given'> {
-  /** A name that is looked up on the PATH, or an absolute path. */
+  /** A name to look up on the PATH, or an absolute path. */
   readonly program: string;
   readonly words: readonly string[];
   readonly #mark: Mark;
@@ -55,36 +55,36 @@ export class CommandLine<Mark extends '--' | 'none' | 'given' = '--' | 'none' | 
     return new CommandLine(name, [], operandMarks[name]);
   }
 
-  /** A program of a checked name that knows `--`. */
+  /** A program with a checked name that understands `--`. */
   static named(name: CheckedWord<'program name'>): CommandLine<'--'> {
     return new CommandLine(name, [], '--');
   }
 
-  /** A program and arguments that somebody has the right to choose: the administrator's plugin, a container's own command. */
+  /** A program and arguments chosen by someone entitled to: the administrator's plugin, a container's command. */
   static given(program: string, words: readonly string[]): CommandLine<'given'> {
     return new CommandLine(program, words, 'given');
   }
 
-  /** Options, subcommands and keywords that are written in the source. */
+  /** Options, subcommands and keywords written in the source. */
   literal<const Words extends readonly string[]>(
     ...words: { readonly [Index in keyof Words]: Literal<Words[Index]> }
   ): CommandLine<Mark> {
     return this.#with(...words);
   }
 
-  /** `--name=value`: joined, so that the value is one whatever it begins with. */
+  /** `--name=value`: joined, so the value stays a value whatever it begins with. */
   option<const Name extends `--${string}`>(name: Literal<Name>, value: string | number): CommandLine<Mark> {
     return this.#with(`${name}=${value}`);
   }
 
-  /** An option or keyword whose value is the next word: for short options, and for programs that know no joined ones. */
+  /** An option or keyword whose value is the next word: for short options, and for programs without joined ones. */
   optionWord<const Name extends string>(name: Literal<Name>, value: CheckedWord | number): CommandLine<Mark> {
     if (typeof value === 'number' && !(Number.isSafeInteger(value) && value >= 0))
       throw new BadProgramWord(`${name} of ${this.program}`, String(value), 'must be a whole number');
     return this.#with(name, String(value));
   }
 
-  /** What the program works on. Nothing can follow. */
+  /** The operands. Nothing may follow. */
   operands(...values: readonly Operand<Mark>[]): CommandLine<'given'> {
     const words: readonly string[] = values;
     return new CommandLine(
@@ -94,7 +94,7 @@ export class CommandLine<Mark extends '--' | 'none' | 'given' = '--' | 'none' | 
     );
   }
 
-  /** As a person would read it; not to be given to a shell. */
+  /** For people to read; not safe for a shell. */
   toString(): string {
     return [this.program, ...this.words]
       .map((word) => (/[\s"]|^$/.test(word) ? JSON.stringify(word) : word))

@@ -1,22 +1,22 @@
-/** The environments that programs get: each caller says which. */
+/** The environments of programs; each caller chooses one. */
 
 export type ProgramEnvironment = Readonly<Record<string, string | undefined>>;
 
-/** Where the programs of the system are, also for an agent that was started with a short PATH. */
+/** Where system programs are, even if the agent started with a short PATH. */
 const systemFolders = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** The agent's PATH, then the folders of the system. */
+/** The agent's PATH, then the system directories. */
 export function programPath(): string {
   const own = process.env.PATH ?? '';
   return own === '' ? systemFolders : `${own}:${systemFolders}`;
 }
 
-/** For programs of the system: nothing of the agent's own, and output in the language that is read here. */
+/** For system programs: nothing from the agent's environment, and output in the locale that nodelet parses. */
 export function plainEnvironment(extra: ProgramEnvironment = {}): ProgramEnvironment {
   return { PATH: programPath(), LC_ALL: 'C', ...extra };
 }
 
-/** For programs that the administrator configures, which may rely on all that the agent was started with. */
+/** For programs the administrator configures, which may rely on the agent's whole environment. */
 export function inheritedEnvironment(extra: ProgramEnvironment = {}): ProgramEnvironment {
   return { ...process.env, ...extra };
 }

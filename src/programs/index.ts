@@ -1,4 +1,4 @@
-/** The one place that starts programs: what they may be given, how long they may run, and how much they may say. */
+/** The one place that starts programs: it bounds their arguments, time and output. */
 export * from './checked-word.js';
 export { CommandLine, type ProgramName } from './command-line.js';
 export * from './environment.js';

@@ -1,4 +1,4 @@
-/** Programs that run to their end, and those that do not come to it. */
+/** Programs that run to their end, and programs that do not. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A program that notes the number of a child of its own, and neither of them ends. */
+/** A program that records the pid of its child; neither ends. */
 const twoForever = (name: string): string => `sleep 1000 & echo $! > ${folder}/${name}; wait`;
 const noted = async (name: string): Promise<number> => {
   await vi.waitFor(() =>
@@ -29,13 +29,13 @@ const noted = async (name: string): Promise<number> => {
 };
 const isGone = (pid: number): Promise<void> =>
   vi.waitFor(() => {
-    // The dead are waited for by whoever gets them.
+    // Zombies count as dead; whoever inherits them reaps them.
     const stat = existsSync(`/proc/${pid}/stat`) ? readFileSync(`/proc/${pid}/stat`, 'utf8') : '(x) Z';
     expect(stat).toMatch(/\) Z/);
   });
 
 describe('runProgram', () => {
-  it('tells code and outputs', async () =>
+  it('returns exit code and outputs', async () =>
     expect(await run('echo out; echo err >&2; exit 3')).toEqual({
       kind: 'exited',
       exitCode: 3,
@@ -49,42 +49,42 @@ describe('runProgram', () => {
   it('a program that does not read its input is no failure', async () =>
     expect(await run('exit 0', { input: 'x'.repeat(1_000_000) })).toMatchObject({ exitCode: 0 }));
 
-  it('without input there is none', async () =>
+  it('stdin is empty without input', async () =>
     expect(await run('cat; exit 4')).toMatchObject({ exitCode: 4, stdout: '' }));
 
-  it('has the given environment only, and starts in the root', async () => {
+  it('passes only the given environment and starts in the root directory', async () => {
     const end = await run('env; pwd', { env: { PATH: '/usr/bin:/bin', WORD: 'x' } });
     const others = /^(PWD|OLDPWD|SHLVL|_)=/;
     const lines = end.stdout.split('\n').filter((entry) => !others.test(entry));
     expect(new Set(lines)).toEqual(new Set(['PATH=/usr/bin:/bin', 'WORD=x', '/', '']));
   });
 
-  it('words are passed as they are', async () => {
+  it('passes words unchanged', async () => {
     const words = ["it's", '$HOME `id`', 'a\nb', '', '-x', '--'];
     const line = CommandLine.given('sh', ['-c', 'printf "%s|" "$@"', 'sh', ...words]);
     expect(await runProgram(line, defaults)).toMatchObject({ stdout: `${words.join('|')}|` });
   });
 
-  it('a program that somebody killed', async () => {
+  it('reports a program killed by someone else', async () => {
     const end = await run('kill -9 $$');
     expect(end).toMatchObject({ kind: 'killed', by: 'SIGKILL' });
     expect(endText(end)).toBe('killed by SIGKILL');
   });
 
-  it('a program that is not there', async () => {
+  it('reports a missing program', async () => {
     const end = await runProgram(CommandLine.given('/no/such/program', []), defaults);
     expect(end).toMatchObject({ kind: 'not-started', code: 'ENOENT' });
     expect(endText(end)).toBe('no such program (ENOENT)');
   });
 
-  it('at its limit it is killed with all that it started', async () => {
+  it('kills the program and its children at the limit', async () => {
     const end = await run(twoForever('limit'), { limitMs: 500 });
     expect(end).toMatchObject({ kind: 'timed-out' });
-    expect(endText(end)).toBe('no end within 0.5s');
+    expect(endText(end)).toBe('did not end within 0.5s');
     await isGone(await noted('limit'));
   });
 
-  it('when it is cancelled, too', async () => {
+  it('kills both when cancelled', async () => {
     const controller = new AbortController();
     const running = run(twoForever('cancelled'), { signal: controller.signal });
     const pid = await noted('cancelled');
@@ -94,14 +94,14 @@ describe('runProgram', () => {
     await expect(run('true', { signal: controller.signal })).rejects.toThrow(Cancelled);
   });
 
-  it.each(['', '>&2'])('with too much output, too %s', async (where) => {
+  it.each(['', '>&2'])('kills both for too much output %s', async (where) => {
     const end = await run(`${twoForever(`output${where.length}`).replace('wait', `yes ${where}`)}`);
     expect(end).toMatchObject({ kind: 'too-much-output', limitBytes: 10_000 });
     expect(end.stdout.length + end.stderr.length).toBe(10_000);
     await isGone(await noted(`output${where.length}`));
   });
 
-  it('is not waited for by what it left running', async () => {
+  it('does not wait for children left running', async () => {
     const end = await run(`sleep 1000 & echo $! > ${folder}/left; echo done`);
     expect(end).toMatchObject({ exitCode: 0, stdout: 'done\n' });
     process.kill(await noted('left'));
@@ -109,7 +109,7 @@ describe('runProgram', () => {
 });
 
 describe('streamProgram', () => {
-  it('hands on both outputs and waits for who takes them', async () => {
+  it('streams both outputs with back-pressure', async () => {
     let text = '';
     await streamProgram(shell('for i in 1 2 3; do echo $i; echo $i >&2; done'), {
       env: plainEnvironment(),
@@ -122,7 +122,7 @@ describe('streamProgram', () => {
     expect(text.replaceAll('\n', '').split('').sort().join('')).toBe('112233');
   });
 
-  it('fails when there is no such program', () =>
+  it('fails if the program does not exist', () =>
     expect(
       streamProgram(CommandLine.given('/no/such/program', []), {
         env: plainEnvironment(),
@@ -131,7 +131,7 @@ describe('streamProgram', () => {
       }),
     ).rejects.toMatchObject({ code: 'ENOENT' }));
 
-  it('ends with its signal, and all that it started with it', async () => {
+  it('ends with its signal, children included', async () => {
     const controller = new AbortController();
     const running = streamProgram(shell(twoForever('streamed')), {
       env: plainEnvironment(),
@@ -144,7 +144,7 @@ describe('streamProgram', () => {
     await isGone(pid);
   });
 
-  it('ends when nobody takes what it says', async () => {
+  it('ends when no one takes its output', async () => {
     const failed = streamProgram(shell(`echo x; ${twoForever('refused')}`), {
       env: plainEnvironment(),
       signal: new AbortController().signal,
@@ -160,10 +160,10 @@ describe('streamProgram', () => {
 
 describe('runProgramSync', () => {
   const options = { env: plainEnvironment(), limitMs: 20_000, outputLimitBytes: 1_000 };
-  it('gives the output', () => expect(runProgramSync(shell('echo x'), options)).toBe('x\n'));
-  it.each(['exit 1', 'kill -9 $$', 'yes'])('nothing when it fails: %s', (script) =>
+  it('returns the output', () => expect(runProgramSync(shell('echo x'), options)).toBe('x\n'));
+  it.each(['exit 1', 'kill -9 $$', 'yes'])('returns undefined on failure: %s', (script) =>
     expect(runProgramSync(shell(script), options)).toBeUndefined(),
   );
-  it('nothing when it takes too long', () =>
+  it('returns undefined at the limit', () =>
     expect(runProgramSync(shell('exec sleep 1000'), { ...options, limitMs: 200 })).toBeUndefined());
 });

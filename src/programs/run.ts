@@ -8,14 +8,14 @@ import { type ChildProcess, killProgram, startProgram } from './start.js';
 
 export interface RunOptions {
   readonly clock: Clock;
-  /** A program that runs longer is killed with all that it started, and not waited for. */
+  /** A program that runs longer is killed with its process group and not awaited. */
   readonly limitMs: number;
-  /** The same when it aborts; the run then rejects with Cancelled. */
+  /** Aborting does the same and rejects the run with Cancelled. */
   readonly signal?: AbortSignal | undefined;
   readonly env: ProgramEnvironment;
-  /** Of each of the two outputs. A program that says more is killed. */
+  /** Limit for each of stdout and stderr. A program that exceeds it is killed. */
   readonly outputLimitBytes: number;
-  /** Written to its input, which is then closed. */
+  /** Written to stdin, which is then closed. */
   readonly input?: string | Uint8Array;
 }
 
@@ -26,14 +26,14 @@ export interface ProgramOutput {
 
 export type ProgramEnd =
   | ({ readonly kind: 'exited'; readonly exitCode: number } & ProgramOutput)
-  /** By somebody else. */
+  /** By someone else. */
   | ({ readonly kind: 'killed'; readonly by: string } & ProgramOutput)
   | ({ readonly kind: 'timed-out'; readonly limitMs: number } & ProgramOutput)
   | ({ readonly kind: 'too-much-output'; readonly limitBytes: number } & ProgramOutput)
-  /** `ENOENT` when there is no such program. */
+  /** `ENOENT` if the program does not exist. */
   | ({ readonly kind: 'not-started'; readonly code: string } & ProgramOutput);
 
-/** How long output is waited for after the program's end, should something that it started hold its pipes. */
+/** How long to wait for output after the program exits, in case a child holds its pipes. */
 const drainLimitMs = 1_000;
 
 export function runProgram(line: CommandLine, options: RunOptions): Promise<ProgramEnd> {
@@ -57,7 +57,7 @@ export function runProgram(line: CommandLine, options: RunOptions): Promise<Prog
       signal?.removeEventListener('abort', onAbort);
       if (!hasEnded) killProgram(child);
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
-      // One that a kill does not end, as it waits for a disk, must not keep the agent from ending.
+      // A killed program may wait for a disk and not die; it must not keep the agent alive.
       child.unref();
       settle();
     };
@@ -84,7 +84,7 @@ export function runProgram(line: CommandLine, options: RunOptions): Promise<Prog
       drain = clock.setTimer(drainLimitMs, told);
       child.once('close', told);
     });
-    // A program may end without reading its input; how it ended says all there is to say.
+    // A program may exit without reading its input; its exit says enough.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
   });
@@ -92,7 +92,7 @@ export function runProgram(line: CommandLine, options: RunOptions): Promise<Prog
 
 type Omitted<End> = End extends ProgramEnd ? Omit<End, keyof ProgramOutput> : never;
 
-/** How a program ended, without a word of what it said or was given: both may be secret. */
+/** How a program ended, without its output or arguments: both may be secret. */
 export function endText(end: ProgramEnd): string {
   switch (end.kind) {
     case 'exited':
@@ -100,7 +100,7 @@ export function endText(end: ProgramEnd): string {
     case 'killed':
       return `killed by ${end.by}`;
     case 'timed-out':
-      return `no end within ${end.limitMs / 1000}s`;
+      return `did not end within ${end.limitMs / 1000}s`;
     case 'too-much-output':
       return `more than ${end.limitBytes} bytes of output`;
     case 'not-started':
@@ -108,13 +108,13 @@ export function endText(end: ProgramEnd): string {
   }
 }
 
-/** Hands on what a program says while it says it, until it ends or the signal, which is its limit, aborts. */
+/** Streams a program's output until the program ends or the signal, which is its limit, aborts. */
 export async function streamProgram(
   line: CommandLine,
   options: {
     readonly env: ProgramEnvironment;
     readonly signal: AbortSignal;
-    /** Gets both outputs; the program waits while it does. */
+    /** Receives stdout and stderr; the program blocks meanwhile. */
     readonly write: (chunk: Buffer) => Promise<void>;
   },
 ): Promise<void> {
@@ -129,7 +129,7 @@ export async function streamProgram(
     });
     child.once('close', () => resolve());
   });
-  // Told by what is awaited last, whichever of the two is first.
+  // The last await reports the error, whichever of the two fails first.
   ended.catch(() => undefined);
   const kill = (): void => {
     if (!hasEnded) killProgram(child);
@@ -149,7 +149,7 @@ export async function streamProgram(
   }
 }
 
-/** The output of a quick program that has to be waited for with everything else; undefined when it fails. */
+/** The output of a quick program, undefined if it fails. Blocks the event loop. */
 export function runProgramSync(
   { program, words }: CommandLine,
   { env, limitMs, outputLimitBytes }: Pick<RunOptions, 'env' | 'limitMs' | 'outputLimitBytes'>,
@@ -175,7 +175,7 @@ class BoundedOutput {
     this.#limitBytes = limitBytes;
   }
 
-  /** Whether all of it fits. */
+  /** Returns whether the whole chunk fits. */
   add(chunk: Buffer): boolean {
     const kept = chunk.subarray(0, this.#limitBytes - this.#sizeBytes);
     this.#chunks.push(kept);

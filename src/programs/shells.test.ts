@@ -1,4 +1,4 @@
-/** Programs run through shells, with limits that hold. */
+/** Programs run through shells, within limits. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,16 +22,19 @@ describe('Shells', () => {
       timedOut: false,
     }));
 
-  it('a signal is told', async () =>
+  it('a signal is reported', async () =>
     expect(await run('kill -9 $$')).toMatchObject({ status: 'signal: SIGKILL', timedOut: false }));
 
-  it('what does not end is not waited for', async () => {
+  it('a program that does not end is not awaited', async () => {
     const start = performance.now();
-    expect(await run('exec sleep 30', 50)).toMatchObject({ status: 'no end within 0.05s', timedOut: true });
+    expect(await run('exec sleep 30', 50)).toMatchObject({
+      status: 'did not end within 0.05s',
+      timedOut: true,
+    });
     expect(performance.now() - start).toBeLessThan(5_000);
   });
 
-  it('what is cancelled is not waited for', async () => {
+  it('a cancelled program is not awaited', async () => {
     const controller = new AbortController();
     const running = run('exec sleep 30', 30_000, controller.signal);
     setTimeout(() => controller.abort(), 20);
@@ -44,7 +47,7 @@ describe('Shells', () => {
     expect(failure?.output.length).toBeLessThan(200_000);
   });
 
-  it('a command that is not there fails', async () => {
+  it('a missing command fails', async () => {
     const failure = await shells.run(CommandLine.given('no-such-command', []), { limitMs: 5_000 });
     expect(failure).toMatchObject({
       status: 'exit status 127',
@@ -53,7 +56,7 @@ describe('Shells', () => {
     });
   });
 
-  it('words are passed as they are', async () => {
+  it('words are passed unchanged', async () => {
     const failure = await shells.run(
       CommandLine.given('sh', ['-c', 'printf "%s|" "$@"; exit 1', 'sh', "it's", '$HOME `id`', 'a\nb', '']),
       { limitMs: 5_000 },
@@ -61,7 +64,7 @@ describe('Shells', () => {
     expect(failure?.output).toBe("it's|$HOME `id`|a\nb||");
   });
 
-  it('many at once keep their outputs apart', async () => {
+  it('concurrent programs keep their outputs apart', async () => {
     const ran = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
         run(`echo ${index}; sleep 0.0${index % 5}; exit ${index + 1}`),
@@ -72,7 +75,7 @@ describe('Shells', () => {
     );
   });
 
-  it('the command that is given up is killed', async () => {
+  it('an abandoned command is killed', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'nodelet-killed-'));
     await run(`sleep 0.3; touch ${folder}/late`, 50);
     await new Promise((resolve) => setTimeout(resolve, 600));
@@ -80,7 +83,7 @@ describe('Shells', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('nothing of the environment of the agent reaches a program', async () => {
+  it("the agent's environment does not reach a program", async () => {
     process.env.LIBMOUNT_FSTAB = '/tmp/fstab';
     try {
       const failure = await run('env; exit 1');

@@ -1,6 +1,6 @@
 /**
- * Runs programs through shells that wait for them: to start a process copies much of what the starting one has, which takes
- * an agent milliseconds and a shell next to nothing.
+ * Runs programs through waiting shells: starting a process copies much of its parent's memory map, which
+ * costs the agent milliseconds and a shell almost nothing.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -10,26 +10,26 @@ import { Cancelled, type Clock, throwIfCancelled } from '../async/clock.js';
 import type { CommandLine } from './command-line.js';
 import { programPath } from './environment.js';
 
-/** How a program ended that did not succeed. */
+/** How a program failed. */
 export interface ProgramFailure {
-  /** `exit status 32`, `signal: SIGKILL`, `no end within 60s` … */
+  /** `exit status 32`, `signal: SIGKILL`, `did not end within 60s` … */
   readonly status: string;
-  /** Undefined when the program did not end by itself. */
+  /** Undefined if the program did not exit by itself. */
   readonly exitCode: number | undefined;
-  /** Both of its outputs, cut. */
+  /** Both outputs, truncated. */
   readonly output: string;
   readonly timedOut: boolean;
 }
 
 export interface ShellRunOptions {
-  /** A program that runs longer is killed with all of its process group. */
+  /** A program that runs longer is killed with its process group. */
   readonly limitMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 const outputLimitBytes = 16 * 1024;
 
-/** Shells that wait for the next program; others end with theirs. */
+/** Idle shells to keep; others exit after their program. */
 const maxIdle = 4;
 const idleMs = 10_000;
 const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
@@ -43,8 +43,8 @@ export class Shells {
   }
 
   /**
-   * Undefined on success. A program that does not end in time is killed and not waited for: in an uninterruptible
-   * sleep, as with a file server that is away, it would not even end by that.
+   * Undefined on success. A program that exceeds its limit is killed and not awaited: in an uninterruptible
+   * sleep, such as on a lost file server, even a kill does not end it.
    */
   run(line: CommandLine, { limitMs, signal }: ShellRunOptions): Promise<ProgramFailure | undefined> {
     return new Promise((resolve, reject) => {
@@ -63,7 +63,7 @@ export class Shells {
         release();
         const { output } = shell;
         shell.kill();
-        const status = `no end within ${limitMs / 1000}s`;
+        const status = `did not end within ${limitMs / 1000}s`;
         resolve({ status, exitCode: undefined, output, timedOut: true });
       });
       signal?.addEventListener('abort', onAbort, { once: true });
@@ -98,19 +98,19 @@ type End = { readonly output: string } & ({ readonly code: number } | { readonly
 class Shell {
   readonly #process: ChildProcess;
   readonly #decoder = new StringDecoder('utf8');
-  /** No program prints this. */
+  /** Random, so no program prints it. */
   readonly #mark = `\n${randomUUID()} `;
   #text = '';
   #done: ((end: End) => void) | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
 
   constructor(onGone: (shell: Shell) => void) {
-    // In a group of its own, so that it can be killed with the program that it runs.
+    // Its own process group, so that a kill reaches the program, too.
     this.#process = spawn('/bin/sh', [], {
       stdio: ['pipe', 'pipe', 'ignore'],
       detached: true,
       cwd: '/',
-      // Failures are told by words, which must not be in the user's language.
+      // Failures are parsed by their text, so the locale is fixed.
       env: { LC_ALL: 'C' },
     });
     const ended = (failure: string): void => {
@@ -119,17 +119,17 @@ class Shell {
     };
     this.#process.on('error', (error) => ended(error.message));
     this.#process.on('exit', (code, killedBy) => ended(`the shell ended with ${killedBy ?? code}`));
-    // A shell that ended is told of by its exit.
+    // The exit event reports a shell that ended.
     this.#process.stdin?.on('error', () => undefined);
     this.#process.stdout?.on('data', (chunk: Buffer) => this.#read(chunk));
   }
 
-  /** What the program has said so far. */
+  /** The program's output so far. */
   get output(): string {
     return this.#text.slice(0, outputLimitBytes);
   }
 
-  /** `done` is called once, unless the shell is killed before. */
+  /** `done` is called once, unless the shell is killed first. */
   run(words: readonly string[], done: (end: End) => void): void {
     clearTimeout(this.#idleTimer);
     this.#hold(true);
@@ -139,14 +139,14 @@ class Shell {
     this.#process.stdin?.write(`${command} 2>&1 </dev/null; printf '${this.#mark}%d\\n' $?\n`);
   }
 
-  /** Waits for the next program; `onLimit` is called when none comes. */
+  /** Waits for the next program; calls `onLimit` if none comes. */
   rest(onLimit: () => void): void {
     this.#hold(false);
     this.#idleTimer = setTimeout(onLimit, idleMs);
     this.#idleTimer.unref();
   }
 
-  /** Lets an idle shell go. */
+  /** Ends an idle shell. */
   end(): void {
     this.#process.stdin?.end();
   }
@@ -158,15 +158,15 @@ class Shell {
     try {
       if (pid !== undefined) process.kill(-pid, 'SIGKILL');
     } catch (error) {
-      // It ended by itself a moment ago.
+      // The shell has just exited by itself.
       if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
     }
   }
 
-  /** Whether this process must not end before the shell. */
+  /** Whether the agent must outlive the shell. */
   #hold(isBusy: boolean): void {
     for (const part of [this.#process, this.#process.stdin, this.#process.stdout]) {
-      // Pipes are sockets, whose types say less than they can do.
+      // Pipes are sockets, but their types lack `ref` and `unref`.
       const holder = part as { ref?(): void; unref?(): void } | null;
       if (isBusy) holder?.ref?.();
       else holder?.unref?.();
@@ -177,7 +177,7 @@ class Shell {
     this.#text += this.#decoder.write(chunk);
     const mark = this.#text.lastIndexOf(this.#mark);
     if (mark < 0 || !this.#text.endsWith('\n')) {
-      // The beginning is what is shown; the end may be a part of the mark.
+      // Only the beginning is shown; the end may be part of the mark.
       if (this.#text.length > 2 * outputLimitBytes) {
         this.#text = this.#text.slice(0, outputLimitBytes) + this.#text.slice(-outputLimitBytes);
       }
@@ -202,7 +202,7 @@ function failureOf(end: End): ProgramFailure | undefined {
   const { output } = end;
   if ('failure' in end) return { status: end.failure, exitCode: undefined, output, timedOut: false };
   if (end.code === 0) return undefined;
-  // A shell tells a signal by a number above 128.
+  // A shell reports death by signal as 128 plus its number.
   const killedBy = signalNames.get(end.code - 128);
   return killedBy === undefined
     ? { status: `exit status ${end.code}`, exitCode: end.code, output, timedOut: false }

@@ -1,4 +1,4 @@
-/** Starts a program that runs beside the agent, or outlives it. */
+/** Starts a program that runs beside the agent or outlives it. */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import type { CommandLine } from './command-line.js';
 import type { ProgramEnvironment } from './environment.js';
@@ -8,17 +8,17 @@ export type { ChildProcess } from 'node:child_process';
 export interface StartOptions {
   readonly env: ProgramEnvironment;
   readonly stdio: StdioOptions;
-  /** `/`, which no pod can have made. */
+  /** Default `/`, which no pod can have made. */
   readonly cwd?: string;
-  /** What the program is told that it is called. */
+  /** The program's argv[0]. */
   readonly argv0?: string;
   readonly uid?: number;
   readonly gid?: number;
 }
 
 /**
- * In a session of its own: signals of a terminal do not reach it, and it can be stopped with all that it started. A failed
- * start is told by the `error` event, or thrown.
+ * Starts the program in its own session: terminal signals do not reach it, and a kill can include its
+ * children. A failed start is thrown or emitted as `error`.
  */
 export function startProgram({ program, words }: CommandLine, options: StartOptions): ChildProcess {
   const { cwd = '/', env, ...others } = options;
@@ -26,15 +26,15 @@ export function startProgram({ program, words }: CommandLine, options: StartOpti
 }
 
 /**
- * Kills the group that a started program leads. Only until the program's end was told: until then it has not been waited
- * for, so that its number is still its own.
+ * Kills the process group of a started program. Call it only before the program's exit is reported: until
+ * then the program is not reaped and its pid is still its own.
  */
 export function killProgram({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    // Gone, or (on macOS) dead and not yet waited for.
+    // Gone, or (on macOS) dead and not yet reaped.
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code !== 'ESRCH' && code !== 'EPERM') throw error;
   }
