@@ -1,41 +1,41 @@
-/** What a GET to a container is, what bounds it and what comes of it. */
+/** The request, the limits and the response of a GET to a container. */
 import type { Clock } from '../async/index.js';
 
 export interface HttpUrl {
   readonly scheme: string;
-  /** Without brackets. Empty for this machine. */
+  /** Without brackets; empty for localhost. */
   readonly hostname: string;
-  /** Undefined for the scheme's own. */
+  /** Undefined for the scheme's default. */
   readonly port: number | undefined;
-  /** Path and query as they are sent; begins with a slash. */
+  /** Path and query as sent; begins with a slash. */
   readonly target: string;
 }
 
 export interface HttpGetRequest {
   readonly url: HttpUrl;
-  /** The `Host` header, where it is not the URL's host. */
+  /** The `Host` header, if it differs from the URL's host. */
   readonly hostHeader: string | undefined;
-  /** Canonical names; a name with several values stands there several times. */
+  /** Canonical names; a name with several values appears several times. */
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
 export interface HttpAnswer {
   readonly status: number;
-  /** The first part of it, if it is long. */
+  /** Truncated if it is long. */
   readonly body: string;
 }
 
 export interface HttpLimits {
   readonly clock: Clock;
-  /** Undefined for no limit but the signal. */
+  /** Undefined if only the signal bounds the request. */
   readonly timeoutMs: number | undefined;
-  /** Aborting ends it with Cancelled. */
+  /** Aborting rejects with Cancelled. */
   readonly signal: AbortSignal | undefined;
-  /** An answer is complete with its headers; its body is not waited for. */
+  /** The response is complete once its headers arrive; the body is not read. */
   readonly ignoresBody?: boolean;
 }
 
-/** No answer was had; the message is the text for users. */
+/** No response arrived; the message is shown to users. */
 export class HttpGetError extends Error {
   override readonly name: string = 'HttpGetError';
 }

@@ -46,7 +46,7 @@ function get(
   return httpGet(request, { clock: systemClock, timeoutMs, signal });
 }
 
-/** Waits until no connection is left on any server of the test. */
+/** Waits until no test server has a connection. */
 async function untilClosed(): Promise<void> {
   for (let turn = 0; turn < 100; turn++) {
     if ([...open.values()].every((sockets) => sockets.size === 0)) return;
@@ -71,7 +71,7 @@ describe('headers that cannot be sent', () => {
     await untilClosed();
   });
 
-  it('a tab and letters of any language can', async () => {
+  it('tabs and non-ASCII letters can be sent', async () => {
     let seen = '';
     const port = await serve((request, response) => {
       seen = Buffer.from(String(request.headers['x-text']), 'latin1').toString();
@@ -82,8 +82,8 @@ describe('headers that cannot be sent', () => {
   });
 });
 
-describe('an answer whose body nobody wants', () => {
-  it('is complete with its headers, and its connection is closed', async () => {
+describe('a response whose body is ignored', () => {
+  it('is complete with its headers, and the connection closes', async () => {
     const port = await serve((_, response) => {
       response.writeHead(500);
       response.write('and so on');
@@ -99,7 +99,7 @@ describe('an answer whose body nobody wants', () => {
 });
 
 describe('an HTTP probe', () => {
-  it('sends these headers and no others, and closes its connection', async () => {
+  it('sends exactly these headers and closes its connection', async () => {
     let seen: string[] = [];
     const port = await serve((request, response) => {
       seen = request.rawHeaders;
@@ -115,7 +115,7 @@ describe('an HTTP probe', () => {
     await untilClosed();
   });
 
-  it('sends the Host header and repeated headers as they are given, in UTF-8', async () => {
+  it('sends the Host header and repeated headers unchanged, in UTF-8', async () => {
     let seen: string[] = [];
     const port = await serve((request, response) => {
       seen = request.rawHeaders;
@@ -138,17 +138,17 @@ describe('an HTTP probe', () => {
     ]);
   });
 
-  it('takes the first 10240 bytes of a body and does not wait for more', async () => {
+  it('reads the first 10240 bytes of a body and does not wait for more', async () => {
     const port = await serve((_, response) => {
       response.write('x'.repeat(11 * 1024));
-      // It never ends.
+      // The body never ends.
     });
     const { status, body } = await get(port);
     expect([status, body.length]).toEqual([200, 10_240]);
     await untilClosed();
   });
 
-  it('follows redirects on the host to their answer', async () => {
+  it('follows redirects on the same host', async () => {
     const port = await serve((request, response) => {
       if (request.url === '/') response.writeHead(302, { Location: '/healthz' }).end();
       else response.writeHead(500).end('broken');
@@ -164,7 +164,7 @@ describe('an HTTP probe', () => {
     expect(await get(port)).toEqual({ status: 302, body: 'gone' });
   });
 
-  it('takes a redirect without a place as the answer', async () => {
+  it('treats a redirect without a location as the response', async () => {
     const port = await serve((_, response) => response.writeHead(302).end('where'));
     expect(await get(port)).toEqual({ status: 302, body: 'where' });
   });
@@ -174,7 +174,7 @@ describe('an HTTP probe', () => {
     await expect(get(port)).rejects.toThrow(new HttpGetError('Get "/x": stopped after 10 redirects'));
   });
 
-  it('tells that nobody listens', async () => {
+  it('reports a refused connection', async () => {
     const port = await serve(() => {});
     for (const server of open.keys()) await new Promise((resolve) => server.close(resolve));
     open.clear();
@@ -183,12 +183,12 @@ describe('an HTTP probe', () => {
     );
   });
 
-  it('tells that the connection was closed without an answer', async () => {
+  it('reports a connection closed without a response', async () => {
     const port = await listen(createTcpServer((socket) => socket.end()));
     await expect(get(port)).rejects.toThrow(`Get "http://127.0.0.1:${port}/": EOF`);
   });
 
-  it('tells that the connection was reset', async () => {
+  it('reports a reset connection', async () => {
     const port = await listen(
       createTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy())),
     );
@@ -197,7 +197,7 @@ describe('an HTTP probe', () => {
     );
   });
 
-  it('waits no longer than its time for an answer', async () => {
+  it('times out waiting for a response', async () => {
     const port = await serve(() => {});
     await expect(get(port, {}, { timeoutMs: 50 })).rejects.toThrow(
       `Get "http://127.0.0.1:${port}/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
@@ -205,7 +205,7 @@ describe('an HTTP probe', () => {
     await untilClosed();
   });
 
-  it('calls it no answer at all when the body does not come', async () => {
+  it('fails if the body does not arrive', async () => {
     const port = await serve(
       (_, response) => void response.writeHead(200, { 'Content-Length': '9' }).write('a'),
     );
@@ -217,7 +217,7 @@ describe('an HTTP probe', () => {
     await untilClosed();
   });
 
-  it('calls it no answer at all when the body breaks off', async () => {
+  it('fails if the body breaks off', async () => {
     const port = await serve((_, response) => {
       response.writeHead(200, { 'Content-Length': '9' }).write('a');
       setTimeout(() => response.destroy(), 20);
@@ -242,7 +242,7 @@ describe('an HTTPS probe', () => {
     await untilClosed();
   });
 
-  it('speaks HTTP/2 where the server does', async () => {
+  it('speaks HTTP/2 if the server does', async () => {
     let seen: string[] = [];
     const server = createSecureServer(untrusted, (request, response) => {
       seen = request.rawHeaders;
@@ -268,14 +268,14 @@ describe('an HTTPS probe', () => {
     await untilClosed();
   });
 
-  it('tells that the server speaks plain HTTP', async () => {
+  it('reports a server that speaks plain HTTP', async () => {
     const port = await serve((_, response) => response.end());
     await expect(get(port, { scheme: 'HTTPS' })).rejects.toThrow(
       `Get "https://127.0.0.1:${port}/": http: server gave HTTP response to HTTPS client`,
     );
   });
 
-  it('waits no longer than its time for the handshake', async () => {
+  it('times out waiting for the handshake', async () => {
     const port = await listen(createTcpServer((socket) => socket.resume()));
     await expect(get(port, { scheme: 'HTTPS' }, { timeoutMs: 50 })).rejects.toBeInstanceOf(HttpGetError);
     await untilClosed();

@@ -1,4 +1,4 @@
-/** Sends a GET to a container: a connection for each request, none of which outlives its answer. */
+/** Sends a GET to a container, each on a connection of its own that closes with the response. */
 import { type IncomingMessage, request as requestHttp1 } from 'node:http';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
@@ -19,7 +19,7 @@ import { formatHost, formatUrl, hasControls, isHeaderName } from './request.js';
 
 export const maxBodyBytes = httpGetLimits.bodyBytes;
 
-/** How far a request is, and how to end it. */
+/** The stage of a request, and how to end it. */
 interface Flight {
   stage: 'dial' | 'headers' | 'body';
   addresses: SocketAddresses;
@@ -27,12 +27,12 @@ interface Flight {
   readonly ignoresBody: boolean;
 }
 
-/** An answer with what decides whether it is the last. */
+/** A response with what decides whether to follow a redirect. */
 export interface HttpExchange extends HttpAnswer {
   readonly location: string | undefined;
 }
 
-/** Follows redirects on the same host. One timeout covers all of it. */
+/** Follows redirects on the same host. One timeout covers all requests. */
 export function httpGet(request: HttpGetRequest, limits: HttpLimits): Promise<HttpAnswer> {
   const { clock, timeoutMs, signal, ignoresBody = false } = limits;
   if (signal?.aborted) return Promise.reject(new Cancelled());
@@ -91,7 +91,7 @@ function exchange(request: HttpGetRequest, flight: Flight): Promise<HttpExchange
     };
     flight.end = (error) => end(() => reject(error));
     const done = (answer: HttpExchange): void => end(() => resolve(answer));
-    // Sockets may complain after they have served; by then another request may be under way.
+    // A socket may report errors after the exchange is over, when the flight already serves the next request.
     const fail = (error: unknown): void => {
       if (!isOver) end(() => reject(failure(error, url, flight)));
     };
@@ -109,7 +109,7 @@ function exchange(request: HttpGetRequest, flight: Flight): Promise<HttpExchange
           break;
         }
         case 'https':
-          // Loaded by the first who needs them.
+          // Loaded on first use.
           Promise.all([import('node:tls'), import('./http2.js')]).then(([tls, { sendHttp2 }]) => {
             if (isOver) return;
             const secure = tls.connect(tlsOptions(url));
@@ -133,7 +133,7 @@ function exchange(request: HttpGetRequest, flight: Flight): Promise<HttpExchange
   });
 }
 
-/** What Node refuses to send it refuses by throwing, at a moment when nobody could catch it. */
+/** Node throws on invalid headers at a point where nothing could catch it. */
 function checkHeaders({ hostHeader = '', headers }: HttpGetRequest): void {
   for (const [name, value] of headers) {
     if (!isHeaderName(name)) throw new Error(`net/http: invalid header field name ${goQuote(name)}`);
@@ -158,7 +158,7 @@ function watch(socket: Socket, flight: Flight, fail: (error: unknown) => void): 
     flight.addresses = { localAddress, localPort, remoteAddress, remotePort };
     flight.stage = 'headers';
   });
-  // After the answer is complete an error changes nothing, but one without a listener would end the process.
+  // Errors after the response change nothing, but an error without a listener would end the process.
   socket.on('error', fail);
 }
 
@@ -167,7 +167,7 @@ function tlsOptions({ hostname, port = 443 }: HttpUrl): ConnectionOptions {
   return {
     host,
     port,
-    // It is asked whether the container answers, not who it is.
+    // A probe checks that the container responds, not its identity.
     rejectUnauthorized: false,
     ALPNProtocols: ['h2', 'http/1.1'],
     ...(isIP(host) === 0 ? { servername: host } : {}),
@@ -182,7 +182,7 @@ function sendHttp1(
   fail: (error: unknown) => void,
 ): void {
   const sent = ['Host', hostHeader ?? formatHost(url)];
-  // Node writes header values as Latin-1: read that way, the bytes of UTF-8 reach the server as they are.
+  // Node writes header values as Latin-1; decoded as Latin-1, UTF-8 bytes reach the server unchanged.
   for (const [name, value] of headers) sent.push(name, Buffer.from(value, 'utf8').toString('latin1'));
   const outgoing = requestHttp1({
     method: 'GET',

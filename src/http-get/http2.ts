@@ -1,4 +1,4 @@
-/** A GET over HTTP/2, on a connection that agreed to it. */
+/** A GET over HTTP/2, on a connection that negotiated it. */
 import { connect } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { HttpGetRequest } from './contracts.js';
@@ -7,7 +7,7 @@ import { httpGetLimits } from './limits.js';
 import { isRedirect } from './redirects.js';
 import { formatHost, formatUrl } from './request.js';
 
-/** Headers of a single connection, which HTTP/2 has no place for. */
+/** Connection-specific headers, which HTTP/2 forbids. */
 const connectionHeaders = new Set(['connection', 'upgrade', 'keep-alive', 'proxy-connection']);
 
 export function sendHttp2(
@@ -19,7 +19,7 @@ export function sendHttp2(
   return new Promise((resolve, reject) => {
     const session = connect(formatUrl({ ...url, hostname: url.hostname || '127.0.0.1' }), {
       createConnection: () => socket,
-      // Nothing is taken that was not asked for.
+      // A client must refuse pushes it does not expect.
       settings: { enablePush: false },
       maxSessionMemory: httpGetLimits.sessionMegabytes,
     });

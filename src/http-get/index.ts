@@ -1,4 +1,4 @@
-/** The GET of an `httpGet` action, as probes and lifecycle hooks send it to containers. */
+/** The GET of an `httpGet` action, for probes and lifecycle hooks. */
 export {
   type HttpAnswer,
   HttpGetError,

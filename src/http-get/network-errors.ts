@@ -1,8 +1,8 @@
-/** Says in the words that users of Kubernetes know why the network did not do what was wanted. */
+/** Words network errors as users of Kubernetes know them. */
 import { errorText } from '../async/index.js';
 import { formatHost } from './request.js';
 
-/** What Node adds to errors of sockets and of name resolution. */
+/** Fields that Node adds to socket and name-resolution errors. */
 interface SystemError extends Error {
   readonly code?: string;
   readonly syscall?: string;
@@ -35,7 +35,7 @@ export interface SocketAddresses {
   readonly remotePort?: number | undefined;
 }
 
-/** The text for a connection that could not be made, or that broke before it had done its work. */
+/** The text for a connection that failed or broke early. */
 export function networkErrorText(error: unknown, wanted: string, socket: SocketAddresses): string {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   if (!(first instanceof Error)) return errorText(first);
@@ -56,12 +56,12 @@ export function networkErrorText(error: unknown, wanted: string, socket: SocketA
   if (code.startsWith('ERR_SSL_')) {
     return `remote error: tls: ${code.slice('ERR_SSL_'.length).toLowerCase().replaceAll('_', ' ')}`;
   }
-  // A connection that the server closed without an answer has no system call to blame.
+  // A connection that the server closed without a response carries no system call.
   if (syscall === undefined) return code === 'ECONNRESET' || code === 'EPIPE' ? 'EOF' : message;
   return `${syscall} tcp ${addressPair(socket)}: ${syscall}: ${word}`;
 }
 
-/** The first bytes of an HTTP answer, read as a TLS record, have an impossible version or length. */
+/** The first bytes of a plain HTTP response, read as a TLS record, have an impossible version or length. */
 function isPlainHttp({ code = '', message }: SystemError): boolean {
   const isTls = code === 'EPROTO' || code.startsWith('ERR_SSL_');
   return isTls && /wrong version number|packet length too long|http request/i.test(message);

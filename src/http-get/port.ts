@@ -1,4 +1,4 @@
-/** Finds the port that an action names. */
+/** Resolves the port of an action. */
 import { type Container, goQuote, type IntOrString } from '../kube/index.js';
 
 /** A number, the name of one of the container's ports, or a number as text. */

@@ -20,16 +20,16 @@ describe('redirects', () => {
     ['another port', 'http://10.0.0.1:8080/x', 'http://10.0.0.1:8080/x', undefined],
     ['another scheme', 'https://10.0.0.1/x', 'https://10.0.0.1/x', undefined],
     ['another host is not followed', 'http://10.0.0.2/', undefined, undefined],
-    ['a host that only looks like it', '//10.0.0.2/x', undefined, undefined],
+    ['a protocol-relative location is another host', '//10.0.0.2/x', undefined, undefined],
   ])('%s', (_, location, expected, hostHeader) => {
     const next = redirectedRequest(first, first, location, 1);
-    // The scheme's own port need not be written.
+    // The scheme's default port may be omitted.
     expect(next && formatUrl(next.url)).toBe(expected?.replace(':80/', '/'));
     expect(next?.hostHeader).toBe(hostHeader);
     if (next !== undefined) expect(next.headers).toContainEqual(['X-Key', 'k']);
   });
 
-  it('end after ten', () => {
+  it('stop after ten', () => {
     expect(redirectedRequest(first, first, '/again', 9)).toBeDefined();
     expect(() => redirectedRequest(first, first, '/again', 10)).toThrow(
       'Get "/again": stopped after 10 redirects',

@@ -1,4 +1,4 @@
-/** Decides whether a GET follows a redirect, and with what request. */
+/** Decides whether a GET follows a redirect, and with which request. */
 import { goQuote } from '../kube/index.js';
 import { HttpGetError, type HttpGetRequest, type HttpUrl } from './contracts.js';
 import { httpGetLimits } from './limits.js';
@@ -7,14 +7,14 @@ import { formatUrl } from './request.js';
 export const maxRedirects = httpGetLimits.redirects;
 const followed = new Set([301, 302, 303, 307, 308]);
 
-/** Whether an answer with this status sends the client on. */
+/** Whether this status is a redirect. */
 export function isRedirect(status: number): boolean {
   return followed.has(status);
 }
 
 /**
- * The request to the place that an answer names; undefined when it lies on another host, where the
- * answer itself is the last word. `hops` counts the requests made so far.
+ * The request to the redirect's location; undefined if that is on another host, which makes this response
+ * final. `hops` counts the requests made so far.
  */
 export function redirectedRequest(
   first: HttpGetRequest,
@@ -35,7 +35,7 @@ export function redirectedRequest(
   const isAbsolute = /^[A-Za-z][A-Za-z0-9+.-]*:/.test(location);
   return {
     url,
-    // A name that was put in place of the host goes on only while the server names no host itself.
+    // A custom Host header survives only while the location is relative.
     hostHeader: isAbsolute ? undefined : current.hostHeader,
     headers: withReferer(first.headers, current.url, url),
   };
@@ -51,7 +51,7 @@ function withReferer(
   return [...headers, ['Referer', formatUrl(from)]];
 }
 
-/** An empty host means this machine, which URLs cannot say; it is stood in for while one is resolved. */
+/** An empty host means localhost, which a URL cannot express; this name stands in while a location is resolved. */
 const standIn = 'empty-host.invalid';
 
 function resolve(base: HttpUrl, location: string): HttpUrl | undefined {

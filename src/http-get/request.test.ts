@@ -7,24 +7,24 @@ const container: Container = { name: 'app', ports: [{ name: 'web', containerPort
 const requestOf = (action: HTTPGetAction, podIp = '10.0.0.1') =>
   httpGetRequest(action, { container, podIp, userAgent: 'kube-probe/1.36' });
 
-describe('where a probe goes', () => {
+describe('the target of a probe', () => {
   it.each<[string, HTTPGetAction, string]>([
-    ['the pod, over http', { port: 80 }, 'http://10.0.0.1:80/'],
+    ['the pod, over HTTP', { port: 80 }, 'http://10.0.0.1:80/'],
     ['the given host and scheme', { port: 443, host: 'db', scheme: 'HTTPS' }, 'https://db:443/'],
     ['IPv6 in brackets', { port: 80, host: 'fd00::1' }, 'http://[fd00::1]:80/'],
     ['a named port', { port: 'web' }, 'http://10.0.0.1:8080/'],
     ['a path', { port: 80, path: '/healthz' }, 'http://10.0.0.1:80/healthz'],
-    ['a path without its slash', { port: 80, path: 'healthz' }, 'http://10.0.0.1:80/healthz'],
+    ['a path without a leading slash', { port: 80, path: 'healthz' }, 'http://10.0.0.1:80/healthz'],
     ['a query', { port: 80, path: '/a?b=c&d' }, 'http://10.0.0.1:80/a?b=c&d'],
     ['no fragment', { port: 80, path: '/a#b' }, 'http://10.0.0.1:80/a'],
     ['spaces are escaped', { port: 80, path: '/a b' }, 'http://10.0.0.1:80/a%20b'],
     ['escapes stay', { port: 80, path: '/a%2Fb' }, 'http://10.0.0.1:80/a%2Fb'],
     [
-      'what is no reference is sent literally',
+      'an invalid reference is sent unchanged',
       { port: 80, path: '/a%zz?b' },
       'http://10.0.0.1:80/a%25zz%3Fb',
     ],
-    ['the host of a whole URL does not count', { port: 80, path: 'http://x/y?z' }, 'http://10.0.0.1:80/y?z'],
+    ['the host of a full URL is ignored', { port: 80, path: 'http://x/y?z' }, 'http://10.0.0.1:80/y?z'],
   ])('%s', (_, action, expected) => {
     expect(formatUrl(requestOf(action).url)).toBe(expected);
   });
@@ -51,7 +51,7 @@ describe('the headers of a probe', () => {
   it.each<[string, HTTPHeader[], string[][], string?]>([
     ['by default', [], defaults],
     [
-      'own ones replace the defaults',
+      'given headers replace the defaults',
       [
         { name: 'user-agent', value: 'me' },
         { name: 'accept', value: 'text/html' },
@@ -63,7 +63,7 @@ describe('the headers of a probe', () => {
       ],
     ],
     [
-      'empty ones are left out',
+      'empty defaults are omitted',
       [
         { name: 'User-Agent', value: '' },
         { name: 'Accept', value: '' },
@@ -71,7 +71,7 @@ describe('the headers of a probe', () => {
       [['Connection', 'close']],
     ],
     [
-      'repeated ones keep all values under a canonical name',
+      'repeated headers keep all values under a canonical name',
       [
         { name: 'x-muffins-or-PLUMS', value: 'a' },
         { name: 'X-Muffins-Or-Plums', value: 'b' },
@@ -84,9 +84,9 @@ describe('the headers of a probe', () => {
         ['Connection', 'close'],
       ],
     ],
-    ['Host names the host', [{ name: 'host', value: 'shop.example' }], defaults, 'shop.example'],
+    ['Host sets the host header', [{ name: 'host', value: 'shop.example' }], defaults, 'shop.example'],
     [
-      'those of the message itself are not taken',
+      'headers of the message framing are dropped',
       [
         { name: 'Content-Length', value: '5' },
         { name: 'Connection', value: 'keep-alive' },

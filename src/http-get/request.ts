@@ -1,4 +1,4 @@
-/** Builds the request of an httpGet action: where it goes and what headers it has. */
+/** Builds the request of an httpGet action: its URL and headers. */
 import { isIPv6 } from 'node:net';
 import type { Container, HTTPGetAction } from '../kube/index.js';
 import type { HttpGetRequest, HttpUrl } from './contracts.js';
@@ -6,12 +6,12 @@ import { containerPort } from './port.js';
 
 export interface HttpGetTarget {
   readonly container: Container;
-  /** Where the request goes when the action names no host. */
+  /** The host to use when the action names none. */
   readonly podIp: string;
   readonly userAgent: string;
 }
 
-/** Fails when the port that the action names is none. */
+/** Throws if the action's port is invalid. */
 export function httpGetRequest(
   action: HTTPGetAction,
   { container, podIp, userAgent }: HttpGetTarget,
@@ -30,13 +30,13 @@ export function formatUrl(url: HttpUrl): string {
   return `${url.scheme}://${formatHost(url)}${url.target}`;
 }
 
-/** `10.0.0.1:80`, `[::1]:80`, or the host alone where no port was given. */
+/** `10.0.0.1:80`, `[::1]:80`, or the host alone if there is no port. */
 export function formatHost({ hostname, port }: Pick<HttpUrl, 'hostname' | 'port'>): string {
   const host = isIPv6(hostname) ? `[${hostname}]` : hostname;
   return port === undefined ? host : `${host}:${port}`;
 }
 
-/** A path as a URL reference, of which path and query are sent. One that is none is sent as it stands. */
+/** Parses the path as a URL reference and returns its path and query. An invalid one is sent unchanged. */
 function requestTarget(path: string): string {
   const reference = path.split('#', 1)[0] ?? '';
   const [, afterHost = reference] = /^(?:[A-Za-z][A-Za-z0-9+.-]*:)?\/\/[^/?]*(.*)$/s.exec(reference) ?? [];
@@ -72,10 +72,10 @@ function escapeText(text: string, kept: RegExp): string {
   return escaped;
 }
 
-/** Headers that belong to the connection and its message, which no action decides. */
+/** Headers of the connection or the message framing, which an action cannot set. */
 const ownHeaders = new Set(['Content-Length', 'Transfer-Encoding', 'Trailer']);
 
-/** `User-Agent` and `Accept` have defaults; either is left out when it is given as empty. */
+/** `User-Agent` and `Accept` have defaults; an empty value omits the header. */
 function requestHeaders(
   { httpHeaders = [] }: HTTPGetAction,
   userAgent: string,
@@ -92,7 +92,7 @@ function requestHeaders(
   given.delete('Host');
   given.delete('User-Agent');
   const isUpgrade = given.has('Upgrade') && given.get('Connection')?.some((value) => /upgrade/i.test(value));
-  // One connection for one request, whatever else was asked for.
+  // Each request has its own connection, whatever the action asks for.
   if (!isUpgrade) given.delete('Connection');
 
   const headers: [string, string][] = agent === '' ? [] : [['User-Agent', agent]];
@@ -104,7 +104,7 @@ function requestHeaders(
   return { hostHeader, headers };
 }
 
-/** `x-my-header` as `X-My-Header`; what is no header name stays as it is. */
+/** `x-my-header` becomes `X-My-Header`; an invalid name stays unchanged. */
 function canonicalHeaderName(name: string): string {
   if (!isHeaderName(name)) return name;
   return name.toLowerCase().replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());

@@ -1,4 +1,4 @@
-/** A certificate that nobody has reason to trust, for servers of tests. */
+/** A self-signed certificate for test servers. */
 export const untrusted = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgdJgQZxp2FqHH3x2u
