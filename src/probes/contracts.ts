@@ -1,31 +1,31 @@
-/** What the parts of the probes room hand to each other, and the port to the network that probes go through. */
+/** The types shared within the probes room, and the network port that probes use. */
 import type { Clock } from '../async/index.js';
 import type { HttpAnswer, HttpGetRequest } from '../http-get/index.js';
 import type { Container, Pod, PodStatus, Probe } from '../kube/index.js';
 
 export type ProbeKind = 'startup' | 'readiness' | 'liveness';
 
-/** What a container's probe has come to, after its thresholds. */
+/** The result of a container's probe after its thresholds. */
 export type ProbeResult = 'success' | 'failure' | 'unknown';
 
 export type ProbeState = 'success' | 'warning' | 'failure' | 'unknown';
 
-/** What one attempt of a probe came to. With an error it says nothing about the container. */
+/** The outcome of one attempt. An error says nothing about the container. */
 export type ProbeOutcome =
   | { readonly state: ProbeState; readonly output: string; readonly error?: undefined }
   | { readonly state: ProbeState; readonly error: Error };
 
-/** The version of Kubernetes that servers are told. */
+/** The User-Agent of probes, with the Kubernetes version they follow. */
 export const probeUserAgent = 'kube-probe/1.36';
 
-/** How words for users name the kinds. */
+/** Names of the kinds in texts for users. */
 export const kindTitles = {
   startup: 'Startup',
   readiness: 'Readiness',
   liveness: 'Liveness',
 } as const satisfies Record<ProbeKind, string>;
 
-/** The order in which the probes of a container are looked at. */
+/** The order in which a container's probes are considered. */
 export const probeKinds = ['startup', 'readiness', 'liveness'] as const satisfies readonly ProbeKind[];
 
 export function probeOf(container: Container, kind: ProbeKind): Probe | undefined {
@@ -39,7 +39,7 @@ export function probeOf(container: Container, kind: ProbeKind): Probe | undefine
   }
 }
 
-/** How often and how patiently a container is probed, with the defaults of the API. */
+/** Timing and thresholds of a probe, with the API's defaults. */
 export interface ProbeSettings {
   readonly timeoutSeconds: number;
   readonly periodMs: number;
@@ -58,27 +58,27 @@ export function probeSettings(probe: Probe): ProbeSettings {
   };
 }
 
-/** The probe of one container, as it is run now. */
+/** One run of a container's probe. */
 export interface ProbeRun {
   readonly kind: ProbeKind;
   readonly pod: Pod;
-  /** What is reported of the pod; its address is taken from here. */
+  /** The reported status of the pod; supplies its address. */
   readonly status: PodStatus;
   readonly container: Container;
-  /** The runtime's id. */
+  /** The container's id in the runtime. */
   readonly containerId: string;
 }
 
-/** What bounds one use of the network. */
+/** The limits of one network call. */
 export interface Limits {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** Aborting ends it with Cancelled. */
+  /** Aborting rejects with Cancelled. */
   readonly signal: AbortSignal;
 }
 
 export interface TcpAddress {
-  /** Empty for this machine. */
+  /** Empty for localhost. */
   readonly host: string;
   readonly port: number;
 }
@@ -87,18 +87,18 @@ export interface GrpcCheck extends TcpAddress {
   readonly service: string;
 }
 
-/** What became of a health check by gRPC. */
+/** The result of a gRPC health check. */
 export type GrpcAnswer =
   | { readonly kind: 'status'; readonly status: string }
   | { readonly kind: 'no-connection' }
   | { readonly kind: 'dial-error'; readonly message: string }
   | { readonly kind: 'rpc-error'; readonly code: number; readonly message: string };
 
-/** The port to the network. Each call ends within its limits and leaves no connection behind. */
+/** The network port. Each call ends within its limits and leaves no connection open. */
 export interface ProbeNetwork {
-  /** Rejects with `HttpGetError` when there is no answer, with another error when its body breaks off. */
+  /** Rejects with `HttpGetError` if there is no response, with another error if its body breaks off. */
   http(request: HttpGetRequest, limits: Limits): Promise<HttpAnswer>;
-  /** Connects and closes; rejects with the words for users. */
+  /** Connects and closes; rejects with a message for users. */
   tcp(address: TcpAddress, limits: Limits): Promise<void>;
   grpc(check: GrpcCheck, limits: Limits): Promise<GrpcAnswer>;
 }

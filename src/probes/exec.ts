@@ -5,8 +5,8 @@ import type { ProbeOutcome } from './contracts.js';
 
 const maxOutputBytes = 10 * 1024;
 /**
- * The runtime ends a command that takes too long, and says so. One that has not said anything this
- * long after the time was up will not be waited for.
+ * The runtime kills a command at its timeout and reports it. If no report arrives within this margin after
+ * the timeout, the prober stops waiting.
  */
 const answerMarginMs = 1_000;
 

@@ -1,10 +1,10 @@
-/** The bytes and headers of a gRPC health check. */
+/** The messages and headers of a gRPC health check. */
 import type { IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
 
 const prefixBytes = 5;
 const statusNames = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
 
-/** HealthCheckRequest, whose field 1 is the name of the service, as one message of a call. */
+/** HealthCheckRequest as one gRPC message; field 1 is the service name. */
 export function healthRequest(service: string): Buffer {
   const name = Buffer.from(service, 'utf8');
   const message =
@@ -18,7 +18,7 @@ function varint(value: number): number[] {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];
 }
 
-/** HealthCheckResponse, whose field 1 is the status; one that is absent is 0. */
+/** HealthCheckResponse; field 1 is the status, 0 when absent. */
 export function healthStatus(body: Buffer): string {
   const message = body.subarray(prefixBytes);
   const value = message[0] === 0x08 ? (message[1] ?? 0) : 0;
@@ -30,7 +30,7 @@ export interface GrpcStatus {
   readonly message: string;
 }
 
-/** What a server that is no gRPC server means by its status. */
+/** gRPC codes for the HTTP status of a server that does not speak gRPC. */
 const codesByHttpStatus: Readonly<Record<number, number>> = {
   400: 13,
   401: 16,
@@ -43,7 +43,7 @@ const codesByHttpStatus: Readonly<Record<number, number>> = {
 };
 const unknown = 2;
 
-/** The status stands in the trailers, or in the headers when there is nothing else. */
+/** The status is in the trailers, or in the headers of a trailers-only response. */
 export function grpcStatusOf(
   head: IncomingHttpHeaders & IncomingHttpStatusHeader,
   trailers: IncomingHttpHeaders,

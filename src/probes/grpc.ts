@@ -1,6 +1,6 @@
 /**
- * Asks a server for its health by gRPC, on a connection of its own. The one call that is needed is made
- * on HTTP/2 directly: a general client keeps sockets that it gave up on until the kernel does, too.
+ * Runs a gRPC health check on a connection of its own. It uses HTTP/2 directly: a general client keeps
+ * abandoned sockets until the kernel drops them.
  */
 import type { ClientHttp2Session, IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
@@ -10,13 +10,13 @@ import { type GrpcAnswer, type GrpcCheck, type Limits, probeUserAgent } from './
 import { grpcStatusOf, healthRequest, healthStatus } from './grpc-messages.js';
 
 const method = '/grpc.health.v1.Health/Check';
-/** A server that refuses may be about to start: it is tried again until the time is up. */
+/** A server that refuses may be about to start, so the probe retries until its timeout. */
 const retryMs = 1_000;
 const deadlineExceeded = 4;
 
 export async function grpcHealth(asked: GrpcCheck, limits: Limits): Promise<GrpcAnswer> {
   const { clock, timeoutMs, signal } = limits;
-  // Loaded by the first probe that needs it.
+  // Loaded on first use.
   const { connect } = await import('node:http2');
   if (signal.aborted) throw new Cancelled();
   const address = formatHost({ hostname: asked.host || '127.0.0.1', port: asked.port });
@@ -47,7 +47,7 @@ export async function grpcHealth(asked: GrpcCheck, limits: Limits): Promise<Grpc
       const socket = connectTcp({ host: asked.host || '127.0.0.1', port: asked.port, noDelay: true });
       const session = connect(`http://${address}`, {
         createConnection: () => socket,
-        // Nothing is taken that was not asked for.
+        // A client must refuse pushes it does not expect.
         settings: { enablePush: false },
         maxSessionMemory: httpGetLimits.sessionMegabytes,
       });
@@ -65,7 +65,7 @@ export async function grpcHealth(asked: GrpcCheck, limits: Limits): Promise<Grpc
       };
       session.on('error', lost);
       session.on('close', lost);
-      // Until its settings are here, what answers may be anything.
+      // Until it sends its settings, the server may be anything.
       session.once('remoteSettings', () => {
         isConnected = true;
         check(session, asked.service, timeoutMs, answer);
@@ -103,7 +103,7 @@ function check(
     trailers = headers;
   });
   stream.on('data', (chunk: Buffer) => {
-    // A health answer has a few bytes; whoever sends more than this is not asked for the rest.
+    // A health response has a few bytes; the rest of a longer one is dropped.
     if (chunks.length < 64) chunks.push(chunk);
   });
   stream.on('error', (error) => done({ kind: 'rpc-error', code: 13, message: errorText(error) }));

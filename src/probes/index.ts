@@ -1,4 +1,4 @@
-/** Probes: workers that ask containers whether they have started, are alive and are ready, and what they found. */
+/** Startup, liveness and readiness probes: their workers and results. */
 export {
   type GrpcAnswer,
   type GrpcCheck,

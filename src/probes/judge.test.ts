@@ -3,7 +3,7 @@ import type { GrpcAnswer, ProbeOutcome } from './contracts.js';
 import { judgeGrpc, judgeHttp } from './judge.js';
 import { eventOf, resultOf } from './prober.js';
 
-describe('answers to httpGet', () => {
+describe('responses to httpGet', () => {
   it.each([
     [200, 'success', 'body'],
     [204, 'success', 'body'],
@@ -18,7 +18,7 @@ describe('answers to httpGet', () => {
   });
 });
 
-describe('answers to grpc', () => {
+describe('responses to grpc', () => {
   it.each<[string, GrpcAnswer, string]>([
     ['SERVING', { kind: 'status', status: 'SERVING' }, 'service healthy'],
     [
@@ -71,7 +71,7 @@ describe('events', () => {
       'Unhealthy: Liveness probe errored and resulted in unknown state: boom',
     ],
     [
-      'error after an answer',
+      'error after a response',
       { state: 'failure', error },
       'failure',
       'Unhealthy: Liveness probe errored and resulted in failure state: boom',

@@ -1,4 +1,4 @@
-/** Judges what came back from the network: what it means for a container, in words for users. */
+/** Turns a network response into a probe outcome with a message for users. */
 import { criErrorFromStatus } from '../cri/index.js';
 import type { HttpAnswer } from '../http-get/index.js';
 import { formatDuration, goQuote } from '../kube/index.js';

@@ -20,7 +20,7 @@ interface Setting {
   /** How long a run takes. */
   runMs?: number;
   verdict?: ProbeVerdict | undefined;
-  /** Thrown instead of a verdict. */
+  /** Thrown instead of returning a verdict. */
   crash?: Error | undefined;
 }
 
@@ -72,8 +72,8 @@ const podWith = (container: Partial<Container>, more: Partial<Pod['spec']> = {})
   spec: { containers: [{ name: 'app', ...container }], ...more },
 });
 
-describe('the rhythm of a worker', () => {
-  it('probes at once and then with each period', async () => {
+describe('the ticks of a worker', () => {
+  it('probes at once and then once per period', async () => {
     const { manager, clock, runs, show, ready } = setUp();
     await ready;
     show();
@@ -82,7 +82,7 @@ describe('the rhythm of a worker', () => {
     expect(runs.map(({ atMs }) => atMs - 60_000)).toEqual([0, 1_000, 2_000, 3_000]);
   });
 
-  it('waits for a part of its period when the agent is young', async () => {
+  it('waits for part of its period if the agent has just started', async () => {
     const { manager, clock, runs, show } = setUp({ oldEnough: false });
     show();
     manager.add(podWith({ livenessProbe: everySecond }));
@@ -90,7 +90,7 @@ describe('the rhythm of a worker', () => {
     expect(runs.map(({ atMs }) => atMs)).toEqual([500, 1_500]);
   });
 
-  it('makes up for one missed tick, not for more, and keeps its beat', async () => {
+  it('makes up for one missed tick, not more, and keeps its rhythm', async () => {
     const { manager, clock, runs, show, setting, ready } = setUp();
     await ready;
     show();
@@ -102,7 +102,7 @@ describe('the rhythm of a worker', () => {
     expect(runs.map(({ atMs }) => atMs - 60_000)).toEqual([0, 2_300, 3_000, 4_000]);
   });
 
-  it('a trigger probes at once and begins the period anew', async () => {
+  it('a trigger probes at once and restarts the period', async () => {
     const { manager, clock, runs, show, ready } = setUp();
     await ready;
     show();
@@ -113,7 +113,7 @@ describe('the rhythm of a worker', () => {
     expect(runs.map(({ atMs }) => atMs - 60_000)).toEqual([0, 300, 1_300]);
   });
 
-  it('a trigger during a run is kept, one of them', async () => {
+  it('keeps one trigger that arrives during a run', async () => {
     const { manager, clock, runs, show, setting, ready } = setUp();
     await ready;
     show();
@@ -126,7 +126,7 @@ describe('the rhythm of a worker', () => {
     expect(runs.map(({ atMs }) => atMs - 60_000)).toEqual([0, 400]);
   });
 
-  it('goes on after a run that broke', async () => {
+  it('continues after a run that crashed', async () => {
     const { manager, clock, runs, show, setting, timeline, ready } = setUp();
     await ready;
     show();
@@ -139,7 +139,7 @@ describe('the rhythm of a worker', () => {
 });
 
 describe('the workers of pods', () => {
-  it('are made for regular containers and sidecars alone, and once', async () => {
+  it('are created once, for regular containers and sidecars only', async () => {
     const { manager, ready } = setUp();
     await ready;
     const probes = { startupProbe: everySecond, readinessProbe: everySecond, livenessProbe: everySecond };
@@ -161,7 +161,7 @@ describe('the workers of pods', () => {
     expect(manager.size).toBe(0);
   });
 
-  it('are not made again for what ended for good', async () => {
+  it('are not recreated for containers that ended for good', async () => {
     const { manager, clock, show, ready } = setUp();
     await ready;
     const pod = podWith({ livenessProbe: everySecond }, { restartPolicy: 'Never' });
@@ -177,7 +177,7 @@ describe('the workers of pods', () => {
     expect(manager.result('liveness', 'c1')).toBeUndefined();
   });
 
-  it('end when the pod cannot be running any more', async () => {
+  it('end when the pod can no longer be running', async () => {
     const { manager, ready } = setUp();
     await ready;
     manager.add(podWith({ livenessProbe: everySecond }));
@@ -187,7 +187,7 @@ describe('the workers of pods', () => {
     expect(manager.size).toBe(0);
   });
 
-  it('finish the run that is under way, whose result counts, before they end', async () => {
+  it('finish and count the current run before they end', async () => {
     const { manager, clock, show, setting, ready, registry } = setUp();
     await ready;
     show();
@@ -206,7 +206,7 @@ describe('the workers of pods', () => {
     expect(registry.text()).toBe('');
   });
 
-  it('wait when their news is not taken, and go on when it is', async () => {
+  it('wait while their results are not taken, and continue when they are', async () => {
     const { manager, clock, show, runs, setting, ready } = setUp();
     await ready;
     const containers = Array.from({ length: 25 }, (_, index) => ({
@@ -225,7 +225,7 @@ describe('the workers of pods', () => {
     expect(runs).toHaveLength(25);
   });
 
-  it('tell what a container comes to, once', async () => {
+  it('report each result of a container once', async () => {
     const { manager, clock, show, setting, ready } = setUp();
     await ready;
     show();

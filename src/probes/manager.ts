@@ -1,4 +1,4 @@
-/** The probes of all pods of a node: makes their workers, ends them, and answers what they found. */
+/** Manages the probe workers of all pods on the node and serves their results. */
 import { type Clock, TaskGroup } from '../async/index.js';
 import { isSidecar, type Pod, type PodStatus } from '../kube/index.js';
 import type { Timeline } from '../timeline/index.js';
@@ -21,11 +21,11 @@ export interface ProbeManagerOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly random: () => number;
-  /** What is reported of a pod. */
+  /** The reported status of a pod. */
   readonly statusOf: (podUid: string) => PodStatus | undefined;
   readonly probe: (run: ProbeRun, signal: AbortSignal) => Promise<ProbeVerdict | undefined>;
   readonly count: CountProbe;
-  /** Whether containers that ran before the agent keep what was said of them until a probe says otherwise. */
+  /** Whether containers older than the agent keep their reported state until a probe changes it. */
   readonly keepsStatusOverRestart: boolean;
 }
 
@@ -48,7 +48,7 @@ export class ProbeManager {
     this.startedAtMs = options.clock.now();
     this.#tasks = new TaskGroup({
       onError: (task, error) => {
-        // Calls that the agent's end cut off fail in many ways, none of which is news.
+        // Calls cut off by the agent's shutdown fail in many ways, none worth logging.
         if (this.#tasks.signal.aborted) return;
         options.timeline.record({ kind: 'problem', what: 'probe.task', message: `${task} failed`, error });
       },
@@ -59,7 +59,7 @@ export class ProbeManager {
     return this.#workers.size;
   }
 
-  /** Makes the workers of a pod; one that has a worker already has all of them. */
+  /** Creates the workers of a pod. A container that already has one has all of its workers. */
   add(pod: Pod): void {
     const status = this.#options.statusOf(pod.metadata.uid ?? '');
     for (const container of probedContainers(pod)) {
@@ -69,7 +69,7 @@ export class ProbeManager {
         if (probe === undefined) continue;
         const key = keyOf(pod.metadata.uid ?? '', container.name, kind);
         if (this.#workers.has(key)) return;
-        // Its worker has ended with it; another one would only find that out again.
+        // Its worker has exited; a new one would exit at once.
         if (status !== undefined && isFinished({ pod, container }, ended, status)) continue;
         this.#start(key, {
           kind,
@@ -82,7 +82,7 @@ export class ProbeManager {
     }
   }
 
-  /** A pod that is being stopped is not restarted any more; whether it is ready still matters. Sidecars outlive it. */
+  /** A terminating pod is not restarted, so only its readiness still matters. Sidecars keep all their probes. */
   stopLivenessAndStartup(pod: Pod): void {
     for (const { name } of pod.spec.containers) {
       this.#stop(pod, name, 'liveness');
@@ -96,7 +96,7 @@ export class ProbeManager {
     }
   }
 
-  /** Ends the workers of all other pods. */
+  /** Stops the workers of all other pods. */
   keepOnly(podUids: ReadonlySet<string>): void {
     for (const worker of [...this.#workers.values()]) {
       if (!podUids.has(worker.podUid)) worker.stop();
@@ -116,7 +116,7 @@ export class ProbeManager {
     return this.results[kind].get(containerId);
   }
 
-  /** Ends everything at once, runs under way included. */
+  /** Stops everything at once, including running probes. */
   async stop(): Promise<void> {
     for (const worker of this.#workers.values()) worker.abandon();
     this.#workers.clear();
@@ -148,7 +148,7 @@ export class ProbeManager {
   }
 }
 
-/** Regular containers, then sidecars; other init containers and ephemeral ones are never probed. */
+/** Regular containers, then sidecars; other init containers and ephemeral containers are never probed. */
 function probedContainers(pod: Pod) {
   return [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(isSidecar)];
 }

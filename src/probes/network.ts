@@ -1,4 +1,4 @@
-/** The network as it is. */
+/** The real network behind the ProbeNetwork port. */
 import { httpGet } from '../http-get/index.js';
 import type { ProbeNetwork } from './contracts.js';
 import { grpcHealth } from './grpc.js';

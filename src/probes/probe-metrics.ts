@@ -1,9 +1,9 @@
-/** Counts what probes come to, under the names that dashboards know. */
+/** Counts probe results under the reference kubelet's metric names. */
 import type { Container, Pod } from '../kube/index.js';
 import type { Labels, Registry } from '../metrics/index.js';
 import { kindTitles, type ProbeKind } from './contracts.js';
 
-/** The metrics of one probe; they go with its worker. */
+/** The metrics of one probe; removed with its worker. */
 export interface ProbeCounts {
   count(result: 'success' | 'failure', durationMs: number): void;
   forget(): void;

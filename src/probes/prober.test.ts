@@ -66,7 +66,7 @@ const exec: Probe = { exec: { command: ['check', '$(A)'] }, timeoutSeconds: 3 };
 const about = 'Warning Unhealthy spec.containers{app}:';
 
 describe('an exec probe', () => {
-  it('gives the runtime its time, and a little more to say so', async () => {
+  it('gives the runtime the timeout plus a margin to report it', async () => {
     const { verdict, events, calls } = await run({
       probe: exec,
       exec: exited(0, 'fine'),
@@ -77,14 +77,14 @@ describe('an exec probe', () => {
     expect(events).toEqual([]);
   });
 
-  it('fails with what the command said, at most 10240 bytes of it', async () => {
+  it("fails with at most 10240 bytes of the command's output", async () => {
     const { verdict, events } = await run({ probe: exec, exec: exited(1, 'x'.repeat(10_238), 'errors') });
     const output = `${'x'.repeat(10_238)}er`;
     expect(verdict).toEqual({ result: 'failure', output });
     expect(events).toEqual([`${about} Liveness probe failed: ${output}`]);
   });
 
-  it('fails when the time is up', async () => {
+  it('fails at the timeout', async () => {
     const message = 'command timed out: "check $(A)" timed out after 3s';
     const { verdict, calls } = await run({
       probe: exec,
@@ -94,7 +94,7 @@ describe('an exec probe', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('says nothing of the container when it could not be run, three times', async () => {
+  it('has no verdict after three attempts that could not run', async () => {
     const { verdict, events, calls } = await run({ probe: exec });
     expect(verdict).toBeUndefined();
     expect(calls).toHaveLength(3);
@@ -103,7 +103,7 @@ describe('an exec probe', () => {
     ]);
   });
 
-  it('takes the first attempt that could be made', async () => {
+  it('uses the first attempt that could run', async () => {
     let attempts = 0;
     const { verdict, events, calls } = await run({
       probe: exec,
@@ -141,13 +141,13 @@ describe('other probes', () => {
     ]);
   });
 
-  it('a port that nobody knows is an error', async () => {
+  it('an unknown port is an error', async () => {
     const { verdict, events } = await run({ probe: { tcpSocket: { port: 'web' } } });
     expect(verdict).toBeUndefined();
     expect(events[0]).toContain('unknown state: strconv.Atoi: parsing "web": invalid syntax');
   });
 
-  it('an answer that breaks off is an error, tried three times', async () => {
+  it('a response that breaks off is an error after three attempts', async () => {
     let attempts = 0;
     const http = (): Promise<never> => {
       attempts++;
@@ -159,7 +159,7 @@ describe('other probes', () => {
     expect(events).toEqual([`${about} Liveness probe errored and resulted in failure state: unexpected EOF`]);
   });
 
-  it('each attempt has the time of the probe', async () => {
+  it("each attempt has the probe's full timeout", async () => {
     const limits: number[] = [];
     await run({
       probe: { tcpSocket: { port: 81, host: 'db' }, timeoutSeconds: 7 },
@@ -173,7 +173,7 @@ describe('other probes', () => {
     expect(limits).toEqual([7_000]);
   });
 
-  it('events about sidecars name their place', async () => {
+  it('events about sidecars name their field path', async () => {
     const { events } = await run({
       probe: { tcpSocket: { port: 81 } },
       sidecar: true,

@@ -1,4 +1,4 @@
-/** Runs a probe once: its kind of check, tried again where it could not be made, and the event about what came of it. */
+/** Runs a probe once: performs the check, retries it if it could not be made, and records the event. */
 
 import type { Clock } from '../async/index.js';
 import { asError, isCancelled, throwIfCancelled } from '../async/index.js';
@@ -26,7 +26,7 @@ import {
 import { execProbe } from './exec.js';
 import { judgeGrpc, judgeHttp } from './judge.js';
 
-/** A check that could not be made is tried again at once, so many times in all. */
+/** Attempts in all; a check that could not be made is retried at once. */
 const maxAttempts = 3;
 
 export interface ProberOptions {
@@ -34,11 +34,11 @@ export interface ProberOptions {
   readonly timeline: Timeline;
   readonly cri: Pick<CriRuntime, 'execSync'>;
   readonly network: ProbeNetwork;
-  /** The text with `$(NAME)` replaced by what is known. */
+  /** Replaces each known `$(NAME)` in the text. */
   readonly expand: (text: string, lookup: (name: string) => string | undefined) => string;
 }
 
-/** What a run says of the container, and the words for it. */
+/** What a run says about the container, with its message. */
 export interface ProbeVerdict {
   readonly result: 'success' | 'failure';
   readonly output: string;
@@ -51,14 +51,14 @@ export class Prober {
     this.#options = options;
   }
 
-  /** Undefined when the check could not be made, which says nothing about the container. Rejects only with Cancelled. */
+  /** Undefined if the check could not be made, which says nothing about the container. Rejects only with Cancelled. */
   async run(run: ProbeRun, signal: AbortSignal): Promise<ProbeVerdict | undefined> {
     let outcome = await this.#attempt(run, signal);
     for (let attempt = 1; outcome.error !== undefined && attempt < maxAttempts; attempt++) {
       throwIfCancelled(signal);
       outcome = await this.#attempt(run, signal);
     }
-    // What was cut off by the end of the agent is nothing to tell.
+    // A check cut off by the agent's shutdown is not recorded.
     throwIfCancelled(signal);
     const event = eventOf(kindTitles[run.kind], outcome);
     if (event !== undefined) {
@@ -126,7 +126,7 @@ async function checkHttp(
     return judgeHttp(await network.http(request, limits));
   } catch (error) {
     if (error instanceof HttpGetError || isCancelled(error)) return failureOf(error);
-    // The server answered, but not to the end.
+    // The server responded, but not to the end.
     return { state: 'failure', error: asError(error) };
   }
 }
@@ -136,7 +136,7 @@ function failureOf(error: unknown): ProbeOutcome {
   return { state: 'failure', output: asError(error).message };
 }
 
-/** Values that are looked up elsewhere count as empty: a probe sees what the spec says, not what the container has. */
+/** Values from other sources count as empty: a probe sees the spec, not the container's environment. */
 function literalEnv({ env = [] }: Container): ReadonlyMap<string, string> {
   return new Map(env.map(({ name, value }) => [name, value ?? '']));
 }

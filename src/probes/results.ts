@@ -1,8 +1,8 @@
-/** What the probes of one kind last said of each container, and the news of it for the sync loop. */
+/** The latest result of each container's probe of one kind, and its changes for the sync loop. */
 import { Channel } from '../async/index.js';
 import type { ProbeResult } from './contracts.js';
 
-/** Probes wait when so much news is not yet taken. */
+/** Capacity for changes; probes wait while it is full. */
 const waitingUpdates = 20;
 
 export interface ProbeUpdate {
@@ -23,7 +23,7 @@ export class ResultStore {
     return this.#results.size;
   }
 
-  /** Resolves when the news is on its way; there is none, and nothing to wait for, when nothing changed. */
+  /** Resolves once the change is queued. Returns undefined if nothing changed. */
   set(update: ProbeUpdate, signal: AbortSignal): Promise<void> | undefined {
     if (this.#results.get(update.containerId) === update.result) return undefined;
     this.#results.set(update.containerId, update.result);

@@ -55,19 +55,19 @@ describe('a TCP probe', () => {
     await untilClosed();
   });
 
-  it('goes to this machine when there is no host', async () => {
+  it('connects to localhost if there is no host', async () => {
     const port = await listen(createServer());
     await tcpConnect({ host: '', port }, limits());
   });
 
-  it('tells that nobody listens', async () => {
+  it('reports a refused connection', async () => {
     const port = await freePort();
     await expect(tcpConnect({ host: '127.0.0.1', port }, limits())).rejects.toThrow(
       `dial tcp 127.0.0.1:${port}: connect: connection refused`,
     );
   });
 
-  it('tells of a host that has no address', async () => {
+  it('reports a host without an address', async () => {
     await expect(tcpConnect({ host: 'nowhere.invalid', port: 80 }, limits())).rejects.toThrow(
       /^dial tcp: lookup nowhere\.invalid: /,
     );
@@ -81,7 +81,7 @@ describe('a TCP probe', () => {
   });
 });
 
-/** A gRPC server whose health is as told, by service; `hang` never answers. */
+/** A gRPC server with the given health by service; `hang` never responds. */
 async function healthServer(statusOf: Record<string, number | 'hang'>, wanted = 0): Promise<number> {
   const definition: ServiceDefinition = {
     Check: {
@@ -129,7 +129,7 @@ describe('a gRPC probe', () => {
     });
   });
 
-  it('tells the error of the server', async () => {
+  it("reports the server's error", async () => {
     const port = await healthServer({});
     expect(await grpcHealth({ host: '127.0.0.1', port, service: 'x' }, limits())).toEqual({
       kind: 'rpc-error',
@@ -138,7 +138,7 @@ describe('a gRPC probe', () => {
     });
   });
 
-  it('tells that the server knows nothing of health', async () => {
+  it('reports a server without the health protocol', async () => {
     const server = new GrpcServer();
     const port = await new Promise<number>((resolve) =>
       server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (_, bound) => resolve(bound)),
@@ -150,7 +150,7 @@ describe('a gRPC probe', () => {
     });
   });
 
-  it('waits no longer than its time for the answer', async () => {
+  it('times out waiting for the response', async () => {
     const port = await healthServer({ '': 'hang' });
     expect(await grpcHealth({ host: '127.0.0.1', port, service: '' }, limits(100))).toMatchObject({
       kind: 'rpc-error',
@@ -158,7 +158,7 @@ describe('a gRPC probe', () => {
     });
   });
 
-  it('waits for a server that comes late', async () => {
+  it('waits for a server that starts late', async () => {
     const port = await freePort();
     const answer = grpcHealth({ host: '127.0.0.1', port, service: '' }, limits(4_000));
     await new Promise((done) => setTimeout(done, 100));

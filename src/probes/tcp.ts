@@ -1,4 +1,4 @@
-/** Connects to a port and closes the connection again. */
+/** Connects to a port and closes the connection. */
 import { connect } from 'node:net';
 import { Cancelled } from '../async/index.js';
 import { formatHost, networkErrorText } from '../http-get/index.js';

@@ -1,8 +1,8 @@
-/** Decides when a worker looks next. */
+/** Decides when a worker ticks next. */
 
 /**
- * Workers that begin soon after the agent did are spread over a part of their period, or all of them
- * would probe at once.
+ * Workers that begin soon after the agent started are spread over part of their period; otherwise all would
+ * probe at once.
  */
 export function firstDelayMs(periodMs: number, sinceStartMs: number, random: () => number): number {
   return periodMs > sinceStartMs ? random() * periodMs : 0;
@@ -10,11 +10,11 @@ export function firstDelayMs(periodMs: number, sinceStartMs: number, random: () 
 
 export interface Tick {
   readonly delayMs: number;
-  /** When the tick after this one is due. */
+  /** When the following tick is due. */
   readonly followingMs: number;
 }
 
-/** Ticks keep their beat: one that was missed comes at once, further ones are lost. */
+/** Ticks keep their rhythm: one missed tick fires at once, further ones are dropped. */
 export function nextTick(dueMs: number, periodMs: number, nowMs: number): Tick {
   if (nowMs < dueMs) return { delayMs: dueMs - nowMs, followingMs: dueMs + periodMs };
   const missed = Math.floor((nowMs - dueMs) / periodMs);

@@ -82,7 +82,7 @@ const restartAll = {
 };
 
 const rows: Record<string, Row> = {
-  'nothing is reported of the pod yet': { status: 'none', expected: { next: 'wait', containerId: '' } },
+  'no status is reported for the pod yet': { status: 'none', expected: { next: 'wait', containerId: '' } },
   'the pod has succeeded': { phase: 'Succeeded', expected: { next: 'exit', containerId: '' } },
   'the pod has failed': { phase: 'Failed', expected: { next: 'exit', containerId: '' } },
   'the container is not in the status': {
@@ -94,11 +94,11 @@ const rows: Record<string, Row> = {
     seen: { waiting: {} },
     expected: { next: 'wait', containerId: '' },
   },
-  'a new container is alive until shown otherwise': {
+  'a new container is alive until a probe fails': {
     started: true,
     expected: { next: 'probe', store: 'success' },
   },
-  'a new container is not ready until shown otherwise': {
+  'a new container is not ready until a probe succeeds': {
     kind: 'readiness',
     started: true,
     expected: { next: 'probe', store: 'failure' },
@@ -108,19 +108,19 @@ const rows: Record<string, Row> = {
     started: false,
     expected: { next: 'probe', store: 'unknown' },
   },
-  'another id takes the result of the former one away and lifts the hold': {
+  "a new id drops the old one's result and lifts the hold": {
     state: { containerId: 'c0', onHold: true },
     started: true,
     expected: { next: 'probe', store: 'success', forget: 'c0' },
   },
   'on hold': { state: { ...known, onHold: true }, started: true, expected: { next: 'wait', onHold: true } },
-  'of a container that ran before the agent nothing is assumed': {
+  'nothing is assumed of a container that ran before the agent': {
     kind: 'readiness',
     probingSinceMs: startMs + 10_001,
     started: true,
     expected: { next: 'probe' },
   },
-  'ten seconds are not before': {
+  'ten seconds earlier does not count as before the agent': {
     kind: 'readiness',
     probingSinceMs: startMs + 10_000,
     started: true,
@@ -163,7 +163,7 @@ const rows: Record<string, Row> = {
     pod: { spec: { restartPolicy: 'Never' } },
     expected: { next: 'exit', store: 'failure' },
   },
-  'a rule of the container restarts it': {
+  'a restart rule of the container restarts it': {
     state: known,
     seen: ended(42),
     pod: { spec: { restartPolicy: 'Never' } },
@@ -186,27 +186,27 @@ const rows: Record<string, Row> = {
     conditions: [{ type: 'AllContainersRestarting', status: 'True' }],
     expected: { next: 'wait', store: 'failure' },
   },
-  'all containers are being restarted, by a container that asks for it': {
+  "all containers are being restarted, by a container's restart rule": {
     state: known,
     seen: ended(42),
     pod: { spec: { restartPolicy: 'Never' } },
     container: restartAll,
     expected: { next: 'wait', store: 'failure' },
   },
-  'a sidecar that ended is restarted whatever the pod says': {
+  "an ended sidecar is restarted whatever the pod's policy": {
     state: known,
     asSidecar: true,
     seen: ended(0),
     pod: { spec: { restartPolicy: 'Never' } },
     expected: { next: 'wait', store: 'failure' },
   },
-  'liveness of a pod that was being deleted when the worker was made': {
+  'liveness of a pod already being deleted when the worker was created': {
     state: known,
     started: true,
     pod: { metadata: { deletionTimestamp: startedAt } },
     expected: { next: 'exit', store: 'success' },
   },
-  'startup of a pod that was being deleted when the worker was made': {
+  'startup of a pod already being deleted when the worker was created': {
     kind: 'startup',
     state: known,
     pod: { metadata: { deletionTimestamp: startedAt } },
@@ -277,18 +277,18 @@ describe('what a worker does next', () => {
   });
 });
 
-describe('what results come to', () => {
+describe('counting results', () => {
   interface Series {
     readonly kind?: ProbeKind;
     readonly thresholds?: { successThreshold?: number; failureThreshold?: number };
-    /** S or F, one for each run. */
+    /** S or F for each run. */
     readonly results: string;
-    /** What is stored after each run: `-` for nothing. */
+    /** The result stored after each run; `-` for none. */
     readonly stored: string;
     readonly onHold?: boolean;
   }
   const series: Record<string, Series> = {
-    'one success will do': { results: 'S', stored: 'S' },
+    'one success is enough': { results: 'S', stored: 'S' },
     'failures count in a row': { results: 'FFSFFF', stored: '--S--F', onHold: true },
     'readiness is never on hold': { kind: 'readiness', results: 'FFFFSF', stored: '--FFS-' },
     'successes count in a row': {

@@ -14,33 +14,33 @@ import {
 } from '../kube/index.js';
 import type { ProbeKind, ProbeResult, ProbeSettings } from './contracts.js';
 
-/** Containers that started this much before the agent ran before its restart already. */
+/** Containers that started this long before the agent were running before its restart. */
 const restartMarginMs = 10_000;
 
-/** What stays the same as long as a worker lives. */
+/** The constant facts of a worker. */
 export interface WorkerFacts {
   readonly kind: ProbeKind;
-  /** As it was when the worker was made; later edits of the probe are not seen. */
+  /** The pod as it was when the worker was created; the worker ignores later edits of the probe. */
   readonly pod: Pod;
   readonly container: Container;
   readonly settings: ProbeSettings;
-  /** Wall-clock milliseconds at which probing began; undefined when a restart of the agent makes no difference. */
+  /** Wall-clock milliseconds at which probing began; undefined if an agent restart makes no difference. */
   readonly probingSinceMs: number | undefined;
 }
 
 export interface WorkerState {
-  /** The runtime's id of the instance that is probed; empty before the first. */
+  /** The runtime's id of the probed instance; empty before the first. */
   readonly containerId: string;
-  /** Nothing is probed until there is another instance. */
+  /** Pauses probing until there is a new instance. */
   readonly onHold: boolean;
   readonly lastResult: ProbeResult | undefined;
-  /** How often it came in a row. */
+  /** How many times in a row this result occurred. */
   readonly run: number;
 }
 
 export const initialState: WorkerState = { containerId: '', onHold: false, lastResult: undefined, run: 0 };
 
-/** A result for the worker's container, as its state has it. */
+/** A result for the worker's container. */
 export interface StoredResult {
   readonly result: ProbeResult;
   readonly because: string;
@@ -51,7 +51,7 @@ export interface Step {
   readonly state: WorkerState;
   /** The instance whose result no longer counts. */
   readonly forget?: string;
-  /** Set in the store before anything else. */
+  /** Stored before anything else happens. */
   readonly store?: StoredResult;
 }
 
@@ -81,19 +81,19 @@ export function nextStep(
   const running = seen.state?.running;
   if (running === undefined) {
     const next = isFinished(facts, seen.state?.terminated, status) ? 'exit' : 'wait';
-    return step(next, { result: 'failure', because: 'the container does not run' });
+    return step(next, { result: 'failure', because: 'the container is not running' });
   }
   if (pod.metadata.deletionTimestamp !== undefined && kind !== 'readiness') {
     return step('exit', { result: 'success', because: 'the pod is being deleted' });
   }
   const runsForSeconds = Math.trunc((nowMs - (timeOf(running.startedAt) ?? 0)) / 1000);
   if (runsForSeconds < settings.initialDelaySeconds) return step('wait');
-  // Startup comes first, and is over once it succeeded.
+  // A startup probe runs until it succeeds; the others run only after it has.
   if ((kind === 'startup') === (seen.started === true)) return step('wait');
   return step('probe');
 }
 
-/** Takes note of another instance of the container: what was known of the former one goes. */
+/** Notes a new instance of the container and drops what was known of the old one. */
 function meet(facts: WorkerFacts, state: WorkerState, seen: ContainerStatus): Omit<Step, 'next'> {
   const containerId = runtimeContainerId(seen.containerID ?? '');
   if (containerId === state.containerId) return { state };
@@ -105,7 +105,7 @@ function meet(facts: WorkerFacts, state: WorkerState, seen: ContainerStatus): Om
   };
 }
 
-/** What counts before the first run. Of what ran before the agent was restarted, nothing is assumed. */
+/** The result before the first run. Nothing is assumed of containers that ran before the agent restarted. */
 function initialResult(
   { kind, container, probingSinceMs }: WorkerFacts,
   seen: ContainerStatus,
@@ -122,7 +122,7 @@ function initialResult(
   return undefined;
 }
 
-/** Whether the container has ended and will not run again. */
+/** Whether the container has terminated for good. */
 export function isFinished(
   { pod, container }: Pick<WorkerFacts, 'pod' | 'container'>,
   ended: ContainerStateTerminated | undefined,
@@ -144,7 +144,7 @@ function isRestartingAll(pod: Pod, status: PodStatus): boolean {
   });
 }
 
-/** The status of a container that has an instance, regular ones first. */
+/** The status of a container that has an instance; regular containers first. */
 export function findContainer(status: PodStatus, name: string): ContainerStatus | undefined {
   const isIt = (container: ContainerStatus): boolean =>
     container.name === name && container.containerID !== undefined && container.containerID !== '';
@@ -153,11 +153,11 @@ export function findContainer(status: PodStatus, name: string): ContainerStatus 
 
 export interface TakenResult {
   readonly state: WorkerState;
-  /** Set when the result has come often enough to count. */
+  /** Set once the threshold is reached. */
   readonly store?: ProbeResult;
 }
 
-/** Counts a result. */
+/** Counts a result towards its threshold. */
 export function takeResult(
   { kind, settings }: Pick<WorkerFacts, 'kind' | 'settings'>,
   state: WorkerState,
@@ -167,7 +167,7 @@ export function takeResult(
   const counted: WorkerState = { ...state, lastResult: result, run };
   const threshold = result === 'failure' ? settings.failureThreshold : settings.successThreshold;
   if (run < threshold) return { state: counted };
-  // What is about to be restarted, and what has started, is not probed again.
+  // Probing stops for a container that will be restarted and for one that has started.
   const settles = kind === 'startup' || (kind === 'liveness' && result === 'failure');
   return { state: settles ? { ...counted, onHold: true, run: 0 } : counted, store: result };
 }

@@ -20,19 +20,19 @@ export interface WorkerOptions {
   readonly facts: WorkerFacts;
   readonly clock: Clock;
   readonly timeline: Timeline;
-  /** Owns the runs. */
+  /** Owns the probe runs. */
   readonly tasks: TaskGroup;
   readonly results: ResultStore;
   readonly statusOf: (podUid: string) => PodStatus | undefined;
   readonly probe: (run: ProbeRun, signal: AbortSignal) => Promise<ProbeVerdict | undefined>;
   readonly counts: ProbeCounts;
-  /** Called once, when the worker has ended by itself or by `stop`. */
+  /** Called once, when the worker exits by itself or by `stop`. */
   readonly onExit: () => void;
 }
 
 /**
- * sleeping: waits before its first look; waiting: between two looks; busy: looks, probes or waits for
- * its news to be taken; ended: never looks again.
+ * sleeping: before its first tick; waiting: between two ticks; busy: decides, probes or waits for the sync
+ * loop to take its result; ended: never ticks again.
  */
 type Phase = 'sleeping' | 'waiting' | 'busy' | 'ended';
 
@@ -61,7 +61,7 @@ export class ProbeWorker {
     });
   }
 
-  /** Looks at once, or after the run that is under way. */
+  /** Ticks at once, or after the current run. */
   trigger(): void {
     if (this.#phase !== 'waiting') {
       this.#isTriggered = true;
@@ -71,13 +71,13 @@ export class ProbeWorker {
     this.#startOver();
   }
 
-  /** Ends between two looks: a run that is under way comes to its end, and its result counts. */
+  /** Stops between two ticks: a running probe finishes and its result counts. */
   stop(): void {
     this.#isStopped = true;
     if (this.#phase === 'sleeping' || this.#phase === 'waiting') this.#exit();
   }
 
-  /** Ends with the agent: nothing is told or cleaned up any more. */
+  /** Stops with the agent: reports and cleans up nothing. */
   abandon(): void {
     this.#phase = 'ended';
     this.#timer?.cancel();
@@ -90,7 +90,7 @@ export class ProbeWorker {
     const step = nextStep(facts, this.#state, status, clock.now());
     this.#phase = 'busy';
     this.#state = step.state;
-    // Most looks lead to nothing, or to a run; only what waits for others needs a task.
+    // Most ticks do nothing; only a run or a stored result needs a task.
     if (step.next === 'probe' || step.store !== undefined) {
       tasks.start(`${facts.kind} probe`, (signal) => this.#work(step, status, signal));
       return;
@@ -110,7 +110,7 @@ export class ProbeWorker {
       timeline.record({
         kind: 'problem',
         what: 'probe.crash',
-        message: `a ${facts.kind} probe broke; it is tried again`,
+        message: `a ${facts.kind} probe crashed; retrying`,
         pod: podRef(facts.pod),
         container: facts.container.name,
         error,
@@ -171,7 +171,7 @@ export class ProbeWorker {
     this.#timer = this.#options.clock.setTimer(delayMs, () => this.#look());
   }
 
-  /** Looks at once; the period begins anew. */
+  /** Ticks at once and restarts the period. */
   #startOver(): void {
     const { clock } = this.#options;
     this.#isTriggered = false;
@@ -188,7 +188,7 @@ export class ProbeWorker {
   }
 }
 
-/** What a probe printed may be long; its beginning tells the cause. What a healthy container says is its own affair. */
+/** A probe's output may be long; its beginning shows the cause. A healthy container's output is not recorded. */
 const maxReasonLength = 256;
 
 function reasonOf({ result, output }: ProbeVerdict): string {
