@@ -1,2 +1,2 @@
-/** Lifecycle hooks: what runs right after a container has started and right before it is stopped. */
+/** Lifecycle hooks: postStart and preStop. */
 export { createLifecycleHooks, HookFailure, type LifecycleHooksOptions } from './lifecycle-hooks.js';

@@ -64,12 +64,12 @@ describe('exec hooks', () => {
 
   it.each<[string, Setting['exec'], string]>([
     [
-      'a code other than 0 fails with what the command printed',
+      "a non-zero exit code fails with the command's output",
       { exitCode: 3, stdout: Buffer.from('out\n'), stderr: Buffer.from('err') },
       `Exec lifecycle hook ([sh -c x]) ${inPod} failed - error: command 'sh -c x' exited with 3: err, message: "out\\nerr"`,
     ],
     [
-      'a refusal of the runtime fails with its text',
+      'a runtime error fails with its message',
       new CriError('Unknown', 'no such container'),
       `Exec lifecycle hook ([sh -c x]) ${inPod} failed - error: rpc error: code = Unknown desc = no such container, message: ""`,
     ],
@@ -81,7 +81,7 @@ describe('exec hooks', () => {
 });
 
 describe('sleep hooks', () => {
-  it('wait for their time', async () => {
+  it('wait for their duration', async () => {
     const { run, clock } = hooksWith();
     let done = false;
     const running = run({ sleep: { seconds: 5 } }).then(() => {
@@ -93,7 +93,7 @@ describe('sleep hooks', () => {
     await running;
   });
 
-  it('of no length end at once', async () => {
+  it('of zero seconds end at once', async () => {
     await hooksWith().run({ sleep: { seconds: 0 } });
   });
 
@@ -111,12 +111,12 @@ describe('sleep hooks', () => {
 });
 
 describe('httpGet hooks', () => {
-  it.each([200, 404, 500])('are content with the status %d', async (status) => {
+  it.each([200, 404, 500])('succeed with status %d', async (status) => {
     const port = await serve((_, response) => response.writeHead(status).end('x'.repeat(100_000)));
     await hooksWith().run({ httpGet: { port, path: '/' } });
   });
 
-  it('send the query of the path, the headers and their own names', async () => {
+  it("send the query, the headers and the hook's User-Agent", async () => {
     const seen: IncomingMessage[] = [];
     const port = await serve((request, response) => {
       seen.push(request);
@@ -157,7 +157,7 @@ describe('httpGet hooks', () => {
     expect(hops).toBe(11);
   });
 
-  it('over HTTPS that are answered in plain HTTP are sent again without credentials', async () => {
+  it('over HTTPS are retried without credentials if the server speaks plain HTTP', async () => {
     const seen: IncomingMessage[] = [];
     const port = await serve((request, response) => {
       seen.push(request);
@@ -176,7 +176,7 @@ describe('httpGet hooks', () => {
     expect(registry.text()).toContain('kubelet_lifecycle_handler_http_fallbacks_total 1');
   });
 
-  it('fail when nobody listens', async () => {
+  it('fail if nothing listens', async () => {
     const port = await serve(() => {});
     await new Promise((resolve) => servers.pop()?.close(resolve));
     await expect(hooksWith().run({ httpGet: { port, path: '/x' } })).rejects.toThrow(
@@ -184,13 +184,13 @@ describe('httpGet hooks', () => {
     );
   });
 
-  it('fail when the pod has no address', async () => {
+  it('fail if the pod has no address', async () => {
     await expect(hooksWith({ podIps: [] }).run({ httpGet: { port: 1, path: '/' } })).rejects.toThrow(
       'failed to find networking container',
     );
   });
 
-  it('end with the signal', async () => {
+  it('end when the signal aborts', async () => {
     const port = await serve(() => {});
     const end = new AbortController();
     const running = hooksWith().run({ httpGet: { port, path: '/' } }, {}, end.signal);
@@ -200,13 +200,13 @@ describe('httpGet hooks', () => {
 });
 
 it.each<[string, LifecycleHandler]>([
-  ['no kind at all', {}],
-  ['a tcpSocket, which is none', { tcpSocket: { port: 80 } }],
-])('a hook of %s cannot run', async (_, handler) => {
+  ['no handler', {}],
+  ['a tcpSocket, which is not a hook', { tcpSocket: { port: 80 } }],
+])('a hook with %s cannot run', async (_, handler) => {
   await expect(hooksWith().run(handler)).rejects.toThrow('Cannot run handler: invalid handler: ');
 });
 
-it('preStop takes its own handler', async () => {
+it('preStop uses its own handler', async () => {
   const { hooks, calls } = hooksWith();
   const container = { name: 'app', lifecycle: { preStop: { exec: { command: ['bye'] } } } };
   await hooks.postStart(pod, container, 'c1');

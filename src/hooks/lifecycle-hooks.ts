@@ -1,4 +1,4 @@
-/** Runs lifecycle hooks of each kind and words their failures as users see them. */
+/** Runs lifecycle hooks of each kind and words their failures for users. */
 import { type Clock, errorText, isCancelled, sleep } from '../async/index.js';
 import { type CriRuntime, commandOutcome } from '../cri/index.js';
 import {
@@ -21,7 +21,7 @@ import {
 import type { Registry } from '../metrics/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
 
-/** How hooks introduce themselves to servers, by the Kubernetes version that they behave as. */
+/** The User-Agent of hooks, with the Kubernetes version they follow. */
 const userAgent = 'kube-lifecycle/1.36';
 
 export interface LifecycleHooksOptions {
@@ -29,18 +29,18 @@ export interface LifecycleHooksOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly registry: Registry;
-  /** The addresses of the pod as the runtime tells them now, primary first. */
+  /** The pod's current addresses from the runtime, primary first. */
   readonly podIps: (pod: Pod) => Promise<readonly string[]>;
 }
 
-/** A hook that failed; the message is the whole text for users, who find it nowhere but in a waiting container's status. */
+/** A failed hook. Users see the message only in a waiting container's status, so it carries the whole text. */
 export class HookFailure extends Error {
   override readonly name = 'HookFailure';
 }
 
 type RunHook = (pod: Pod, container: Container, containerId: string, signal?: AbortSignal) => Promise<void>;
 
-/** Neither hook has a limit of its own: preStop is bounded by who waits for it, postStart by nothing. */
+/** Neither hook has a limit of its own: the caller bounds preStop, nothing bounds postStart. */
 export function createLifecycleHooks(options: LifecycleHooksOptions): {
   readonly postStart: RunHook;
   readonly preStop: RunHook;
@@ -48,11 +48,11 @@ export function createLifecycleHooks(options: LifecycleHooksOptions): {
   const counters = {
     httpFallbacks: options.registry.counter(
       'kubelet_lifecycle_handler_http_fallbacks_total',
-      'HTTPS hooks that were answered in plain HTTP and succeeded that way.',
+      'HTTPS hooks that got a plain HTTP response and succeeded over HTTP.',
     ),
     cutSleeps: options.registry.counter(
       'kubelet_sleep_action_terminated_early_total',
-      'Sleep hooks that ended before their time.',
+      'Sleep hooks that were cut short.',
     ),
   };
   const runner = new HookRunner(options, counters);
@@ -93,7 +93,7 @@ class HookRunner {
     if (exec !== undefined) await this.#exec(exec, target);
     else if (get !== undefined) await this.#http(get, target);
     else if (pause !== undefined) await this.#sleep(pause, target);
-    // A tcpSocket is no hook: it was never defined what it would do.
+    // tcpSocket is not a valid hook; its behaviour was never defined.
     else throw new HookFailure(`Cannot run handler: invalid handler: ${JSON.stringify(handler)}`);
   }
 
@@ -121,13 +121,13 @@ class HookRunner {
     }
   }
 
-  /** Any answer is good. */
+  /** Any response counts as success. */
   async #get(request: HttpGetRequest, signal: AbortSignal | undefined): Promise<void> {
     const { clock } = this.#options;
     await httpGet(request, { clock, timeoutMs: undefined, signal, ignoresBody: true });
   }
 
-  /** Many a hook was written with HTTPS for a server without, and worked as long as nobody looked. */
+  /** Hooks written with HTTPS for a plain HTTP server have always worked, so they still must. */
   async #fallBack(request: HttpGetRequest, { pod, signal }: HookTarget, error: unknown): Promise<void> {
     if (!(error instanceof PlainHttpAnswer)) throw error;
     await this.#get(plainRequest(request), signal).catch(() => {
@@ -164,7 +164,7 @@ class HookRunner {
   }
 }
 
-/** What is sent over plain HTTP where HTTPS was wanted: the same, but nobody on the way may learn the credentials. */
+/** The same request over plain HTTP, without its credentials: anyone on the way could read them. */
 function plainRequest({ url, hostHeader, headers }: HttpGetRequest): HttpGetRequest {
   return {
     url: { ...url, scheme: 'http' },
