@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { registerProcessMetrics } from './process.js';
 import { Registry } from './registry.js';
 
-describe('the metrics of the process', () => {
+describe('process metrics', () => {
   const registry = new Registry();
   registerProcessMetrics(registry);
   const value = (name: string): number =>
@@ -20,7 +20,7 @@ describe('the metrics of the process', () => {
     expect(value(name)).toBeLessThan(most);
   });
 
-  it('count the time that is used', () => {
+  it('count CPU time', () => {
     const before = value('process_cpu_seconds_total');
     const untilMs = performance.now() + 50;
     while (performance.now() < untilMs);

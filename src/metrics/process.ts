@@ -1,4 +1,4 @@
-/** What this process takes of the machine, under the names that alerts and dashboards look for. */
+/** Process metrics under the names that alerts and dashboards expect. */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Registry } from './registry.js';
 
@@ -41,7 +41,7 @@ export function registerProcessMetrics(registry: Registry): void {
   );
 }
 
-/** Where the machine keeps no such files, nothing is told. */
+/** Without `/proc` the metric is left out. */
 function ofProc(read: () => number): number | undefined {
   try {
     return read();

@@ -40,7 +40,7 @@ abstract class Metric<S extends Series> {
     return created;
   }
 
-  /** Forgets the series of a label set. */
+  /** Drops the series of a label set. */
   remove(labels: Labels): void {
     this.series.delete(this.labelNames.map((name) => labels[name] ?? '').join('\u0000'));
   }
@@ -172,12 +172,12 @@ export class Registry {
     return this.#register(name, new Histogram(name, help, labelNames, buckets));
   }
 
-  /** Runs before every reading, for values that are only worth computing then. */
+  /** Runs before each scrape, for values worth computing only then. */
   onCollect(collect: () => void): void {
     this.#collectors.push(collect);
   }
 
-  /** The text form of all metrics, in order of their names. */
+  /** The text form of all metrics, sorted by name. */
   text(): string {
     for (const collect of this.#collectors) collect();
     const lines: string[] = [];
