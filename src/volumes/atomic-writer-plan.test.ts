@@ -26,8 +26,8 @@ describe('payload paths', () => {
     ['the volume itself', './', 'invalid path: must not be empty: "./"'],
     ['absolute', '/x', 'invalid path: must be relative path: /x'],
     ['up', '../x', "invalid path: must not contain '..': ../x"],
-    ['up in the middle', 'a/../b', "invalid path: must not contain '..': a/../b"],
-    ['up at the end', 'a/..', "invalid path: must not contain '..': a/.."],
+    ['`..` in the middle', 'a/../b', "invalid path: must not contain '..': a/../b"],
+    ['`..` at the end', 'a/..', "invalid path: must not contain '..': a/.."],
     ['starting with dots', '..x/y', "invalid path: must not start with '..': ..x/y"],
     ['the link itself', '..data', "invalid path: must not start with '..': ..data"],
     ['the link itself in disguise', './..data/x', "invalid path: must not start with '..': ./..data/x"],
@@ -36,7 +36,7 @@ describe('payload paths', () => {
   ];
   it.each(rows)('%s', (_, path, problem) => expect(payloadPathProblem(path)).toBe(problem));
 
-  it('are taken in their normal form', () => {
+  it('are normalized', () => {
     const payload = new Map([
       ['a//b/./c', 1],
       ['d/', 2],
@@ -63,11 +63,11 @@ describe('timestamp directories', () => {
   it.each(rows)('%s: %s', (name, is) => expect(isTimestampName(name)).toBe(is));
 });
 
-describe('what changes', () => {
+describe('changes', () => {
   const payload = (...paths: string[]) => new Map(paths.map((path) => [path, { data: path }]));
   const old = (...paths: string[]) => new Map(paths.map((path) => [path, Buffer.from(path)]));
 
-  it('entries that are neither files nor directories above one are removed', () => {
+  it('removes entries that are neither payload files nor their parents', () => {
     expect(entriesToRemove(['a', 'b', 'b/c', 'b/d', 'e', 'e/f'], payload('b/c', 'g'))).toEqual([
       'a',
       'b/d',
@@ -77,15 +77,15 @@ describe('what changes', () => {
   });
 
   const differs: readonly [rule: string, ReturnType<typeof payload>, ReturnType<typeof old>, boolean][] = [
-    ['nothing of nothing', payload(), old(), false],
+    ['an empty payload and no files', payload(), old(), false],
     ['all the same', payload('a', 'b/c'), old('a', 'b/c'), false],
     ['a file is missing', payload('a', 'b'), old('a'), true],
     ['other bytes', payload('a'), new Map([['a', Buffer.from('x')]]), true],
-    ['more is there than wanted', payload('a'), old('a', 'b'), false],
+    ['extra files alone are no difference', payload('a'), old('a', 'b'), false],
   ];
   it.each(differs)('%s', (_, wanted, there, result) => expect(payloadDiffers(wanted, there)).toBe(result));
 
-  it('names at the top come once', () =>
+  it('lists each top-level name once', () =>
     expect([...topLevelNames(payload('a/b', 'a/c', 'd'))]).toEqual([
       ['a', 'a/b'],
       ['d', 'd'],

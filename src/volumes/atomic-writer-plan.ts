@@ -1,16 +1,16 @@
-/** What an atomic write decides: which paths it takes, what has changed, and which links must be there. */
+/** The decisions of an atomic write: valid paths, what changed, and which links must exist. */
 import { normalize } from 'node:path/posix';
 import { goQuote } from '../kube/index.js';
 
-/** The link to the directory with the files that are valid now. */
+/** The link to the directory with the current files. */
 export const dataLink = '..data';
-/** The link that is renamed over it. */
+/** The link renamed over it. */
 export const newDataLink = '..data_tmp';
 
 const pathLimit = 4096;
 const nameLimit = 255;
 
-/** What is wrong with the path of a payload file, or undefined. */
+/** What is wrong with a payload path, or undefined. */
 export function payloadPathProblem(path: string): string | undefined {
   if (path === '') return `invalid path: must not be empty: ${goQuote(path)}`;
   if (path.startsWith('/')) return `invalid path: must be relative path: ${path}`;
@@ -22,7 +22,7 @@ export function payloadPathProblem(path: string): string | undefined {
     return `invalid path: filenames must be less than or equal to ${nameLimit} characters`;
   const normal = normalPath(path);
   if (normal === '.') return `invalid path: must not be empty: ${goQuote(path)}`;
-  // By the normal form, too: `./..data` would get at the writer's own names.
+  // Also checks the normalized path: `./..data` would reach the writer's own names.
   if (names[0]?.startsWith('..') || normal.startsWith('..'))
     return `invalid path: must not start with '..': ${path}`;
   return undefined;
@@ -32,7 +32,7 @@ export function normalPath(path: string): string {
   return normalize(path).replace(/\/$/, '');
 }
 
-/** The payload by normal paths; throws at the first path that is not allowed. */
+/** The payload by normalized path; throws at the first invalid path. */
 export function normalPayload<File>(payload: ReadonlyMap<string, File>): ReadonlyMap<string, File> {
   const normal = new Map<string, File>();
   for (const [path, file] of payload) {
@@ -53,7 +53,7 @@ export function isTimestampName(name: string): boolean {
   return /^\.\.[0-9]{4}(_[0-9]{2}){5}\.[^/]+$/.test(name);
 }
 
-/** Entries of the old directory that are neither files of the payload nor directories above one. */
+/** Entries of the old directory that are neither payload files nor their parent directories. */
 export function entriesToRemove(
   oldEntries: readonly string[],
   payload: ReadonlyMap<string, unknown>,
@@ -66,7 +66,7 @@ export function entriesToRemove(
   return oldEntries.filter((entry) => !kept.has(entry));
 }
 
-/** Whether any file is missing or has other bytes; modes and owners do not count. */
+/** Whether any file is missing or has different bytes; modes and owners do not count. */
 export function payloadDiffers(
   payload: ReadonlyMap<string, { readonly data: Uint8Array | string }>,
   old: ReadonlyMap<string, Uint8Array>,
@@ -78,7 +78,7 @@ export function payloadDiffers(
   return false;
 }
 
-/** The names at the top of the volume, each with a path of the payload that brings it there. */
+/** The top-level names of the volume, each with a payload path below it. */
 export function topLevelNames(payload: ReadonlyMap<string, unknown>): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   for (const path of payload.keys()) {
@@ -88,21 +88,21 @@ export function topLevelNames(payload: ReadonlyMap<string, unknown>): ReadonlyMa
   return names;
 }
 
-/** What a link at the top of the volume names. */
+/** The target of a top-level link. */
 export function linkTarget(name: string): string {
   return `${dataLink}/${name}`;
 }
 
 export interface RootPlan {
-  /** Names for which there is nothing at all. */
+  /** Names with no entry yet. */
   readonly links: readonly string[];
-  /** Links that this writer made for files which are no longer there. */
+  /** The writer's links to files that no longer exist. */
   readonly staleLinks: readonly string[];
-  /** Directories of earlier writes, ended or not. */
+  /** Directories of earlier writes, complete or not. */
   readonly staleDirectories: readonly string[];
 }
 
-/** What the root of the volume needs. `targets` has the links among its entries that may be this writer's. */
+/** The changes to the volume's root. `targets` are its links that may be this writer's. */
 export function planRoot(
   entries: readonly string[],
   targets: ReadonlyMap<string, string>,

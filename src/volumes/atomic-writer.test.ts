@@ -1,4 +1,4 @@
-/** Atomic writes on a simulated machine, also where the process dies between any two calls. */
+/** Atomic writes on a simulated machine, including a process death between any two calls. */
 import { describe, expect, it } from 'vitest';
 import { type Host, HostDied, type HostFault, type SimulatedHost, simulatedHost } from '../host/index.js';
 import { type AtomicWriteOutcome, type Payload, type PayloadFile, writeAtomically } from './atomic-writer.js';
@@ -25,7 +25,7 @@ function write({ files }: Host, wanted: Payload): Promise<AtomicWriteOutcome> {
   return writeAtomically({ files, clock, directory, payload: wanted });
 }
 
-/** What lies below a path by relative paths: contents of files, targets of links. */
+/** The entries below a path by relative path: contents of files, targets of links. */
 async function contents({ files }: Host, path: string): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   const visit = async (relative: string): Promise<void> => {
@@ -41,7 +41,7 @@ async function contents({ files }: Host, path: string): Promise<Record<string, s
   return found;
 }
 
-/** What a reader of the volume finds. */
+/** What a reader of the volume sees. */
 async function seen(host: Host): Promise<Record<string, string>> {
   return await contents(host, `${directory}/..data`);
 }
@@ -51,7 +51,7 @@ async function rootNames({ files }: Host): Promise<string[]> {
 }
 
 describe('writeAtomically', () => {
-  it('puts the files behind links', async () => {
+  it('puts files behind links', async () => {
     const host = await machineWithVolume();
     const wanted = payload({
       a: '1',
@@ -71,20 +71,20 @@ describe('writeAtomically', () => {
     expect(await host.files.lstat(`${directory}/a`)).toMatchObject({ uid: 0 });
   });
 
-  it('modes are exact in spite of the umask', async () => {
+  it('sets exact modes despite the umask', async () => {
     const host = await machineWithVolume();
     await write(host, payload({ a: { data: '', mode: 0o666 } }));
     expect((await host.files.stat(`${directory}/a`)).mode).toBe(0o666);
   });
 
-  it('an empty payload makes an empty directory', async () => {
+  it('makes an empty directory for an empty payload', async () => {
     const host = await machineWithVolume();
     expect(await write(host, payload({}))).toEqual({ written: true });
     expect(await seen(host)).toEqual({});
     expect(await write(host, payload({}))).toEqual({ written: false });
   });
 
-  it('what is there already is not written again', async () => {
+  it('does not rewrite unchanged files', async () => {
     const host = await machineWithVolume();
     await write(host, payload({ a: '1', 'b/c': '2' }));
     const before = await contents(host, directory);
@@ -95,7 +95,7 @@ describe('writeAtomically', () => {
     expect(host.calls).toHaveLength(calls);
   });
 
-  it('another mode alone is no reason to write', async () => {
+  it('does not write for a mode change alone', async () => {
     const host = await machineWithVolume();
     await write(host, payload({ a: { data: '1', mode: 0o644 } }));
     expect(await write(host, payload({ a: { data: '1', mode: 0o400 } }))).toEqual({ written: false });
@@ -113,7 +113,7 @@ describe('writeAtomically', () => {
     expect(await seen(host)).toEqual({ 'b/c': '1', 'd/e': '2' });
   });
 
-  it('a directory becomes a file and back', async () => {
+  it('turns a directory into a file and back', async () => {
     const host = await machineWithVolume();
     await write(host, payload({ 'a/b': '1' }));
     await write(host, payload({ a: '2' }));
@@ -122,7 +122,7 @@ describe('writeAtomically', () => {
     expect(await seen(host)).toEqual({ 'a/b': '3' });
   });
 
-  it('a link deleted by hand is made again, without a write', async () => {
+  it('restores a deleted link without a write', async () => {
     const host = await machineWithVolume();
     await write(host, payload({ a: '1', b: '2' }));
     await host.files.unlink(`${directory}/a`);
@@ -130,7 +130,7 @@ describe('writeAtomically', () => {
     expect(await host.files.readlink(`${directory}/a`)).toBe('..data/a');
   });
 
-  it('directories for nested mounts and links of others are left alone', async () => {
+  it('leaves directories for nested mounts and foreign links alone', async () => {
     const host = await machineWithVolume();
     await host.files.mkdir(`${directory}/nested`);
     await host.files.symlink('/elsewhere', `${directory}/mine`);
@@ -140,7 +140,7 @@ describe('writeAtomically', () => {
     expect(await host.files.readlink(`${directory}/mine`)).toBe('/elsewhere');
   });
 
-  it('the hook runs when the new files are there and none is visible', async () => {
+  it('runs the hook when the new files exist but none is visible', async () => {
     const host = await machineWithVolume();
     await write(host, payload({ a: 'old' }));
     let before: Record<string, string> = {};
@@ -159,7 +159,7 @@ describe('writeAtomically', () => {
     expect(await seen(host)).toEqual({ a: 'new' });
   });
 
-  it('a failure of the hook leaves the old files, and the next write clears up', async () => {
+  it('keeps the old files if the hook fails, and the next write cleans up', async () => {
     const host = await machineWithVolume();
     await write(host, payload({ a: 'old' }));
     const failing = writeAtomically({
@@ -175,14 +175,14 @@ describe('writeAtomically', () => {
     expect(await rootNames(host)).toHaveLength(3);
   });
 
-  it('a path that is not allowed touches nothing', async () => {
+  it('changes nothing for an invalid path', async () => {
     const host = await machineWithVolume();
     const calls = host.calls.length;
     await expect(write(host, payload({ a: '1', '../x': '2' }))).rejects.toThrow('must not contain');
     expect(host.calls).toHaveLength(calls);
   });
 
-  it('a data link to elsewhere is replaced, and what it names stays', async () => {
+  it('replaces a foreign data link and leaves its target alone', async () => {
     const host = await machineWithVolume();
     await host.files.mkdir('/var/precious');
     await host.files.writeFile('/var/precious/file', 'kept');
@@ -192,7 +192,7 @@ describe('writeAtomically', () => {
     expect(await contents(host, '/var/precious')).toEqual({ file: 'kept' });
   });
 
-  it('a used name of a timestamp directory is not taken', async () => {
+  it('does not reuse the name of a timestamp directory', async () => {
     const host = await machineWithVolume();
     await host.files.mkdir(`${directory}/..2025_01_31_23_59_59.1`);
     const suffixes = ['1', '1', '2'];
@@ -207,7 +207,7 @@ describe('writeAtomically', () => {
   });
 });
 
-describe('a write that is cut off', () => {
+describe('an interrupted write', () => {
   const first = { a: 'old', 'b/c': 'old', gone: 'old', 'd/e/f': 'old' };
   const scenarios: readonly [
     name: string,
@@ -222,7 +222,7 @@ describe('a write that is cut off', () => {
     ['links to repair', first, first],
   ];
 
-  /** A machine on which the volume is as it was before the write. */
+  /** A machine with the volume as it was before the write. */
   async function prepare(name: string, before: Record<string, string> | undefined): Promise<SimulatedHost> {
     const host = await machineWithVolume();
     if (before !== undefined) await write(host, payload(before));
@@ -242,7 +242,7 @@ describe('a write that is cut off', () => {
     const isFirst = !(await host.files.readdir(directory)).includes('..data');
     if (isFirst) expect(before).toBeUndefined();
     else expect([before, wanted]).toContainEqual(await seen(host));
-    // A link at the top never shows anything but what is valid.
+    // A top-level link only ever shows valid content.
     for (const name of await host.files.readdir(directory)) {
       if (name.startsWith('..')) continue;
       expect(await host.files.readlink(`${directory}/${name}`)).toBe(`..data/${name}`);
@@ -260,7 +260,7 @@ describe('a write that is cut off', () => {
   for (const [name, before, wanted] of scenarios) {
     for (const effect of effects) {
       for (const when of ['before', 'after'] as const) {
-        it(`${name}: ${effect.kind} ${when} any call leaves all old or all new, and the next write heals`, async () => {
+        it(`${name}: ${effect.kind} ${when} any call leaves all old or all new files, and the next write repairs`, async () => {
           for (let at = 1; ; at++) {
             const { machine } = await prepare(name, before);
             const faulty = simulatedHost({ machine, faults: [{ at, when, effect }] });
@@ -278,7 +278,7 @@ describe('a write that is cut off', () => {
     }
   }
 
-  it('a write of something else heals, too', async () => {
+  it('is repaired by a write of different content, too', async () => {
     for (let at = 1; ; at++) {
       const { machine } = await prepare('update', first);
       const faulty = simulatedHost({ machine, faults: [{ at, when: 'after', effect: { kind: 'die' } }] });

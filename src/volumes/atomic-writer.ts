@@ -1,4 +1,4 @@
-/** Writes the files of a volume so that a reader sees either all of the old ones or all of the new ones. */
+/** Writes a volume's files atomically: a reader sees either all old files or all new ones. */
 import { randomInt } from 'node:crypto';
 import { dirname } from 'node:path/posix';
 import type { Clock } from '../async/index.js';
@@ -23,7 +23,7 @@ export interface PayloadFile {
   readonly fsUser?: number | undefined;
 }
 
-/** Files by their path relative to the volume. */
+/** Files by path relative to the volume. */
 export type Payload = ReadonlyMap<string, PayloadFile>;
 
 export interface AtomicWrite {
@@ -32,22 +32,22 @@ export interface AtomicWrite {
   /** The root of the volume; must exist. */
   readonly directory: string;
   readonly payload: Payload;
-  /** Runs when all new files are written and none is visible yet: the place for the ownership walk over `directory`. */
+  /** Runs when all new files are written and none is visible: the place for the ownership walk over `directory`. */
   readonly beforeSwitch?: () => Promise<void>;
-  /** The end of the name of the timestamp directory; for tests. */
+  /** The suffix of the timestamp directory; for tests. */
   readonly randomSuffix?: () => string;
 }
 
 export interface AtomicWriteOutcome {
-  /** False when everything was there already; visible links are repaired nevertheless. */
+  /** False if everything was up to date; visible links are repaired anyway. */
   readonly written: boolean;
 }
 
 const nameAttempts = 100;
 
 /**
- * Heals what a write that was cut off has left: its timestamp directory, its temporary link, links that are missing
- * or lead nowhere. A failure before the switch leaves what was valid before untouched.
+ * Repairs what an interrupted write left: its timestamp directory, its temporary link, missing or dangling
+ * links. A failure before the switch leaves the current files untouched.
  */
 export async function writeAtomically(write: AtomicWrite): Promise<AtomicWriteOutcome> {
   const payload = normalPayload(write.payload);
@@ -58,11 +58,11 @@ export async function writeAtomically(write: AtomicWrite): Promise<AtomicWriteOu
   return { written };
 }
 
-/** The name of the timestamp directory that is valid now, if there is one. */
+/** The name of the current timestamp directory, if any. */
 async function currentDirectory({ files, directory }: AtomicWrite): Promise<string | undefined> {
   try {
     const target = await files.readlink(`${directory}/${dataLink}`);
-    // A link to elsewhere is not this writer's: it is replaced, and what it names is left alone.
+    // A link to elsewhere is not the writer's: it is replaced, but its target is left alone.
     return isTimestampName(target) ? target : undefined;
   } catch (error) {
     if (isMissing(error)) return undefined;
@@ -95,8 +95,8 @@ async function readIfFile(files: HostFiles, path: string): Promise<Uint8Array | 
 }
 
 /**
- * All entries below the directory by their relative paths; undefined when it is not there. What should be a file is
- * read anyway, which tells whether it is one.
+ * All entries below the directory by relative path; undefined if it does not exist. Payload files are read
+ * anyway, which tells whether each is a file.
  */
 async function listEntries(files: HostFiles, root: string, payload: Payload): Promise<string[] | undefined> {
   const entries: string[] = [];
@@ -117,7 +117,7 @@ async function listEntries(files: HostFiles, root: string, payload: Payload): Pr
   }
 }
 
-/** The name of the new timestamp directory. */
+/** Returns the name of the new timestamp directory. */
 async function writeAndSwitch(write: AtomicWrite, payload: Payload): Promise<string> {
   const { files, directory } = write;
   const name = await makeTimestampDirectory(write);
@@ -131,7 +131,7 @@ async function writeAndSwitch(write: AtomicWrite, payload: Payload): Promise<str
     await files.rename(temporary, `${directory}/${dataLink}`);
   } catch (error) {
     await unlinkIfThere(files, temporary);
-    // A rename may be told as failed and done nevertheless; then the directory is what readers have.
+    // A rename may report failure and still succeed; then readers already use the new directory.
     if ((await currentDirectory(write)) !== name) await removeDirectory(files, `${directory}/${name}`);
     throw error;
   }
@@ -160,7 +160,7 @@ async function writePayloadFile(
   const file = `${root}/${path}`;
   await files.mkdir(dirname(file), { mode: 0o777, recursive: true });
   await files.writeFile(file, data, { mode });
-  // The umask had its say when the file was made.
+  // The umask restricted the mode when the file was created.
   await files.chmod(file, mode);
   if (fsUser !== undefined) await files.lchown(file, fsUser, -1);
 }
@@ -191,7 +191,7 @@ async function linkTargets(
     try {
       targets.set(name, await files.readlink(`${directory}/${name}`));
     } catch (error) {
-      // Directories for nested mounts are no links.
+      // Directories for nested mounts are not links.
       if (!isHostError(error, 'EINVAL', 'ENOENT')) throw error;
     }
   }
@@ -206,7 +206,7 @@ async function unlinkIfThere(files: HostFiles, path: string): Promise<void> {
   }
 }
 
-/** A timestamp directory is written by nobody else, so that it has neither mounts nor changes while it goes. */
+/** Only this writer uses a timestamp directory, so nothing is mounted in it or changes it during removal. */
 async function removeDirectory(files: HostFiles, path: string): Promise<void> {
   for (const name of await files.readdir(path)) {
     const entry = `${path}/${name}`;

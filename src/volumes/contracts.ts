@@ -1,36 +1,36 @@
-/** The interfaces at which the parts of the volumes room meet: what a volume is, and what a plugin does with one. */
+/** The interfaces of the volumes room: what a volume is and what a plugin does with it. */
 import type { PersistentVolume, Pod, Volume } from '../kube/index.js';
 
-/** A volume as plugins see it: what the pod's spec names, with the claim resolved where it names one. */
+/** A volume as plugins see it: from the pod's spec, with its claim resolved. */
 export type VolumeSpec =
   | { readonly kind: 'inline'; readonly volume: Volume }
   | {
       readonly kind: 'persistent';
-      /** The volume of the pod's spec that names the claim. */
+      /** The volume in the pod's spec that names the claim. */
       readonly volume: Volume;
       readonly persistentVolume: PersistentVolume;
       /** From the pod's reference to the claim. */
       readonly readOnly: boolean;
     };
 
-/** What the folder of a mounted volume tells of it after a restart, when nothing else is known yet. */
+/** What a mounted volume's directory reveals after a restart, before anything else is known. */
 export interface VolumeRemains {
   readonly podUid: string;
-  /** The name of the folder: the pod volume's name, or the PersistentVolume's. */
+  /** The name of the directory: the pod volume's name, or the PersistentVolume's. */
   readonly innerName: string;
 }
 
 export interface SetUpRequest {
   readonly pod: Pod;
   readonly spec: VolumeSpec;
-  /** Set up again to refresh what it holds; a failure leaves it mounted. */
+  /** A refresh of a mounted volume; if it fails, the volume stays mounted. */
   readonly isRemount: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * How the mount operation failed, for what may still be there: `final` nothing runs any more, `uncertain` it may,
- * `transient` nothing was begun.
+ * What a failed mount may have left: `final`: nothing is running; `uncertain`: something may be; `transient`:
+ * nothing was begun.
  */
 export type VolumeFailureClass = 'final' | 'uncertain' | 'transient';
 
@@ -49,42 +49,43 @@ export interface VolumeTraits {
   readonly managed: boolean;
   /** Whether containers get it read-only whatever their mount says. */
   readonly readOnly: boolean;
-  /** Whether relabelling for SELinux is wanted where the machine has it. */
+  /** Whether to relabel for SELinux where the machine has it. */
   readonly relabel: boolean;
 }
 
-/** What a plugin that mounts a device once for all pods of the machine does besides (local volumes; CSI later). */
+/** The device part of plugins that mount a device once for all pods (local volumes; CSI later). */
 export interface DeviceMounts {
-  /** Names the volume across pods: `kubernetes.io/local-volume/pv-1`. */
+  /** The volume's name across pods: `kubernetes.io/local-volume/pv-1`. */
   uniqueName(spec: VolumeSpec): string;
   mountDevice(spec: VolumeSpec, signal: AbortSignal): Promise<void>;
   unmountDevice(innerName: string): Promise<void>;
 }
 
 /**
- * One kind of volume. Set-up is idempotent: it is run again to refresh, after a failure and after a restart, and a
- * volume that is set up already is left alone. Tear-down needs nothing but the remains on disk, and is idempotent, too.
+ * One kind of volume. Set-up is idempotent: it runs again to refresh, after a failure and after a restart,
+ * and leaves a volume alone that is already set up. Tear-down is idempotent, too, and needs only the remains
+ * on disk.
  */
 export interface VolumePlugin {
   /** `kubernetes.io/empty-dir` */
   readonly name: string;
   accepts(spec: VolumeSpec): boolean;
-  /** The pod volume's name for inline volumes, the PersistentVolume's for others. */
+  /** The pod volume's name for inline volumes, otherwise the PersistentVolume's. */
   innerName(spec: VolumeSpec): string;
-  /** Whether set-up is repeated in every sync of the pod. */
+  /** Whether every sync of the pod repeats the set-up. */
   readonly refreshes: boolean;
-  /** Whether it has a folder below the pod's `volumes`; those that have not are never reconstructed. */
+  /** Whether it has a directory below the pod's `volumes`; without one it is never reconstructed. */
   readonly ownsDirectory: boolean;
   readonly supportsMountOptions: boolean;
   traits(spec: VolumeSpec): VolumeTraits;
-  /** Where the volume's content is on the machine; undefined when the runtime provides it (image volumes). */
+  /** The volume's path on the machine; undefined if the runtime provides the content (image volumes). */
   hostPath(spec: VolumeSpec, podUid: string): string | undefined;
   setUp(request: SetUpRequest): Promise<void>;
   tearDown(remains: VolumeRemains): Promise<void>;
   readonly devices?: DeviceMounts;
 }
 
-/** The objects behind claims; read live from the API, in a standalone node from the manifests given. */
+/** The objects behind claims: read live from the API, or from manifests on a standalone node. */
 export interface ClaimStore {
   resolve(pod: Pod, volume: Volume, signal: AbortSignal): Promise<ResolvedClaim>;
 }
@@ -96,7 +97,7 @@ export interface ResolvedClaim {
   readonly extraGroup: number | undefined;
 }
 
-/** Tokens of service accounts for projected volumes; the API's side gives them, with its cache and refresh. */
+/** Service account tokens for projected volumes; the implementation caches and refreshes them. */
 export interface ServiceAccountTokens {
   token(request: {
     readonly pod: Pod;
@@ -104,13 +105,13 @@ export interface ServiceAccountTokens {
     readonly expirationSeconds: number;
     readonly signal: AbortSignal;
   }): Promise<string>;
-  /** Forgets what is kept for the pod. */
+  /** Drops the pod's cached tokens. */
   forget(podUid: string): void;
 }
 
-/** Bundles of trusted certificates for projected volumes. */
+/** Trust bundles for projected volumes. */
 export interface TrustBundles {
-  /** PEM text of what matches; rejects when nothing does and `optional` is not set. */
+  /** PEM text of the matching certificates; rejects if nothing matches and `optional` is not set. */
   bundle(selection: {
     readonly name: string | undefined;
     readonly signerName: string | undefined;

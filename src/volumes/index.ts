@@ -1,4 +1,4 @@
-/** The volumes of pods: what is mounted where, by which plugin, and what containers get of it. */
+/** The volumes of pods: what is mounted where, by which plugin, and what containers see of it. */
 export * from './contracts.js';
 export {
   type MountSurroundings,

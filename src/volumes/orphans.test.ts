@@ -1,4 +1,4 @@
-/** Folders of pods that are gone, on a simulated machine. */
+/** Directories of pods that are gone, on a simulated machine. */
 import { describe, expect, it } from 'vitest';
 import { type SimulatedHost, simulatedHost } from '../host/index.js';
 import { cleanOrphanedPods } from './orphans.js';
@@ -25,17 +25,17 @@ function clean(host: SimulatedHost, options: { known?: string[]; mounted?: boole
 const pods = async (host: SimulatedHost) => await host.files.readdir(`${root}/pods`);
 
 describe('cleanOrphanedPods', () => {
-  it('a machine without pods has none', async () => {
+  it('finds none on a machine without pods', async () => {
     expect(await clean(simulatedHost())).toEqual({ seen: 0, failedPods: 0, failures: [] });
   });
 
-  it('a known pod stays', async () => {
+  it('keeps a known pod', async () => {
     const host = await machine('volumes');
     expect(await clean(host, { known: ['uid-1'] })).toMatchObject({ seen: 0 });
     expect(await pods(host)).toEqual(['uid-1']);
   });
 
-  it('known pods cost no more than the list of them', async () => {
+  it('does no more for known pods than list them', async () => {
     const host = await machine('volumes');
     const looks: string[] = [];
     const files = {
@@ -55,7 +55,7 @@ describe('cleanOrphanedPods', () => {
     expect(looks).toEqual([]);
   });
 
-  it('empty folders and everything besides volumes are removed', async () => {
+  it('removes empty directories and everything besides volumes', async () => {
     const host = await machine(
       'volumes/kubernetes.io~empty-dir/cache',
       'volumes/kubernetes.io~csi/pv-1/mount',
@@ -73,13 +73,13 @@ describe('cleanOrphanedPods', () => {
     expect(await host.files.readdir('/etc')).toEqual(['precious']);
   });
 
-  it('a pod whose volumes may be mounted is left alone', async () => {
+  it('leaves a pod alone whose volumes may be mounted', async () => {
     const host = await machine('volumes');
     expect(await clean(host, { mounted: true })).toEqual({ seen: 1, failedPods: 1, failures: [] });
     expect([...(await host.files.readdir(pod))].sort()).toEqual(['plugins', 'volumes']);
   });
 
-  it('a mounted volume keeps everything', async () => {
+  it('keeps everything if a volume is mounted', async () => {
     const host = await machine('volumes/kubernetes.io~empty-dir/memory');
     const target = `${pod}/volumes/kubernetes.io~empty-dir/memory`;
     await host.mounts.mount({ source: 'tmpfs', target, fsType: 'tmpfs' });
@@ -89,7 +89,7 @@ describe('cleanOrphanedPods', () => {
     expect(await host.files.readdir(pod)).toContain('plugins');
   });
 
-  it('a check that fails keeps everything', async () => {
+  it('keeps everything if a check fails', async () => {
     const host = await machine('volumes/kubernetes.io~empty-dir/memory');
     host.inject({
       at: ({ operation }) => operation === 'list mounts',
@@ -100,7 +100,7 @@ describe('cleanOrphanedPods', () => {
     expect(await host.files.readdir(pod)).toContain('volumes');
   });
 
-  it('a file in a volume keeps the pod', async () => {
+  it('keeps a pod with a file in a volume', async () => {
     const host = await machine('volumes/kubernetes.io~empty-dir/cache');
     await host.files.writeFile(`${pod}/volumes/kubernetes.io~empty-dir/cache/data`, 'kept');
     await host.files.writeFile(`${pod}/etc-hosts`, '');
@@ -117,7 +117,7 @@ describe('cleanOrphanedPods', () => {
     expect(new TextDecoder().decode(data)).toBe('kept');
   });
 
-  it('content at a subPath keeps the pod', async () => {
+  it('keeps a pod with content at a subPath', async () => {
     const host = await machine('volume-subpaths/vol/main/0');
     await host.files.writeFile(`${pod}/volume-subpaths/vol/main/0/data`, 'kept');
     const { failures } = await clean(host);
@@ -127,7 +127,7 @@ describe('cleanOrphanedPods', () => {
     expect(await host.files.readdir(`${pod}/volume-subpaths/vol/main/0`)).toEqual(['data']);
   });
 
-  it('a mounted subPath keeps the pod', async () => {
+  it('keeps a pod with a mounted subPath', async () => {
     const host = await machine('volume-subpaths/vol/main/0');
     await host.files.mkdir('/var/volume');
     await host.files.writeFile('/var/volume/data', 'kept');
@@ -140,7 +140,7 @@ describe('cleanOrphanedPods', () => {
     expect(await host.files.readdir('/var/volume')).toEqual(['data']);
   });
 
-  it('a mount elsewhere in the pod is not crossed', async () => {
+  it('does not cross a mount elsewhere in the pod', async () => {
     const host = await machine('other/deep');
     await host.mounts.mount({ source: 'tmpfs', target: `${pod}/other/deep`, fsType: 'tmpfs' });
     await host.files.writeFile(`${pod}/other/deep/data`, 'kept');
@@ -152,7 +152,7 @@ describe('cleanOrphanedPods', () => {
     expect(await host.files.readdir(`${pod}/other/deep`)).toEqual(['data']);
   });
 
-  it('a pod that cannot be removed does not keep the others', async () => {
+  it('removes other pods if one cannot be removed', async () => {
     const host = await machine('volumes/p/v');
     await host.files.writeFile(`${pod}/volumes/p/v/data`, 'kept');
     await host.files.mkdir(`${root}/pods/uid-2/volumes`, { recursive: true });

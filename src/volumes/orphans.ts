@@ -1,4 +1,4 @@
-/** Removes the folders of pods that are gone, and never anything that a volume holds or a mount shows. */
+/** Removes the directories of pods that are gone, but never volume data or anything mounted. */
 import { join } from 'node:path/posix';
 import { errorText } from '../async/index.js';
 import { type Host, HostError, isMissing, mountPointsUnder, namesIn, removeTree } from '../host/index.js';
@@ -8,18 +8,18 @@ export interface OrphanedPods {
   readonly host: Host;
   /** The agent's root directory. */
   readonly rootDirectory: string;
-  /** UIDs of the pods that are wanted or that the runtime still has. */
+  /** UIDs of pods that are wanted or still in the runtime. */
   readonly known: ReadonlySet<string>;
   /** Whether a volume of the pod may still be mounted. */
   readonly podVolumesExist: (uid: string) => boolean | Promise<boolean>;
 }
 
 export interface OrphanedPodsOutcome {
-  /** Pods that are gone and had a folder: `kubelet_orphan_pod_cleaned_volumes`. */
+  /** Directories of gone pods: `kubelet_orphan_pod_cleaned_volumes`. */
   readonly seen: number;
-  /** Those of them that still have one: `kubelet_orphan_pod_cleaned_volumes_errors`. */
+  /** Those that remain: `kubelet_orphan_pod_cleaned_volumes_errors`. */
   readonly failedPods: number;
-  /** Why, one text each; a pod whose volumes are still mounted counts without one. */
+  /** The reasons; a pod whose volumes are still mounted counts without one. */
   readonly failures: readonly string[];
 }
 
@@ -29,12 +29,12 @@ export async function cleanOrphanedPods(orphans: OrphanedPods): Promise<Orphaned
   const failures: string[] = [];
   let seen = 0;
   let failedPods = 0;
-  // Every few seconds there is nothing but known ones, so only the others are looked at.
+  // This runs every few seconds and usually finds only known pods, so only the others are examined.
   const unknown = (await namesIn({ files: host.ownFiles }, pods)).filter((uid) => !known.has(uid));
   const orphaned = await directoriesAmong(host, pods, unknown);
   if (orphaned.length === 0) return { seen, failedPods, failures };
-  // Once for all of them, as nothing is mounted for a pod that is gone, and the table is long where many pods run.
-  // Where it cannot be read, each pod says so.
+  // Read once for all pods: nothing is mounted for a gone pod, and the table is long where many pods run. If
+  // it cannot be read, each pod reports that.
   const mounts = await mountPointsUnder(host, pods).catch(() => undefined);
   for (const uid of orphaned) {
     seen++;
@@ -89,7 +89,7 @@ async function hasMountedVolumes(host: Host, pod: string): Promise<boolean> {
   return (await mountPointsUnder(host, join(pod, 'volumes'))).length > 0;
 }
 
-/** With calls that remove nothing but empty folders and the empty files that mounts were put on. */
+/** Uses only calls that remove empty directories and the empty files that served as mount points. */
 async function removeVolumes(
   host: Host,
   pod: string,
@@ -130,7 +130,7 @@ async function removeVolumes(
   return failures;
 }
 
-/** `volumes/<plugin>/<name>`, or `mount` in it where a CSI driver mounts. */
+/** `volumes/<plugin>/<name>`, or its `mount` where a CSI driver mounts. */
 async function volumePaths(host: Host, volumes: string): Promise<readonly string[]> {
   const paths: string[] = [];
   for (const plugin of await directoriesIn(host, volumes)) {
@@ -154,7 +154,7 @@ async function subPathMounts(host: Host, subPaths: string): Promise<readonly str
   return paths;
 }
 
-/** The names of the directories in a folder; none where there is no folder. */
+/** The subdirectories of a directory; none if it does not exist. */
 async function directoriesIn(host: Host, folder: string): Promise<readonly string[]> {
   return await directoriesAmong(host, folder, await namesIn(host, folder));
 }
@@ -176,7 +176,7 @@ async function removeEntry({ files }: Host, path: string): Promise<void> {
   else await files.unlink(path);
 }
 
-/** Folders only: a file in them may be somebody's data, a mount certainly is. */
+/** Directories only: a file in them may be someone's data, a mount certainly is. */
 async function removeFolders(host: Host, folder: string): Promise<void> {
   for (const name of await namesIn(host, folder)) {
     const entry = join(folder, name);

@@ -1,7 +1,7 @@
-/** Decides which volumes are worked on apart, because what they lie on may not answer. */
+/** Decides which volumes use the host apart, because their file system may not respond. */
 import { type Host, hostApart } from '../host/index.js';
 
-/** Folders of the plugins whose volumes lie on the node's own disk or in its memory. All others may be anywhere. */
+/** Directories of plugins whose volumes lie on the node's own disk or in memory. All others may be anywhere. */
 const ownFolders: ReadonlySet<string> = new Set([
   'kubernetes.io~empty-dir',
   'kubernetes.io~configmap',
@@ -10,7 +10,7 @@ const ownFolders: ReadonlySet<string> = new Set([
   'kubernetes.io~downward-api',
 ]);
 
-/** Whether a volume lies on the node itself, by its place: `…/pods/<uid>/volumes/<plugin>/<name>`. */
+/** Whether a volume lies on the node itself, by its path: `…/pods/<uid>/volumes/<plugin>/<name>`. */
 export function liesOnNode(volumePath: string, podDirectory: string): boolean {
   const prefix = `${podDirectory}/volumes/`;
   if (!volumePath.startsWith(prefix)) return false;
@@ -18,7 +18,7 @@ export function liesOnNode(volumePath: string, podDirectory: string): boolean {
   return ownFolders.has(plugin) && name !== '' && name !== '..';
 }
 
-/** The host to work on a volume with. */
+/** The host for work on a volume. */
 export function hostOfVolume(host: Host, volumePath: string, podDirectory: string): Host {
   return liesOnNode(volumePath, podDirectory) ? host : hostApart(host, volumePath);
 }

@@ -1,4 +1,4 @@
-/** The mounts that a container's volumeMounts become for its runtime. */
+/** Turns a container's volumeMounts into mounts for the runtime. */
 import { isAbsolute } from 'node:path/posix';
 import { errorText } from '../../async/index.js';
 import { type Init, type Mount, MountPropagation } from '../../cri/index.js';
@@ -13,11 +13,11 @@ import type { VolumePlugin } from '../contracts.js';
 import { subPathProblem } from '../subpath/index.js';
 import type { WantedMount } from './states.js';
 
-/** What only the one who builds the container's config knows. */
+/** What only the builder of the container's config knows. */
 export interface MountSurroundings {
-  /** The subPath of a mount with its variables expanded; empty for none. Fails with what users see. */
+  /** The mount's subPath with variables expanded; empty for none. Throws with a message for users. */
   readonly subPath: (mount: VolumeMount) => string;
-  /** What the image of an image volume resolved to, by the volume's name. */
+  /** The resolved image of an image volume, by volume name. */
   readonly imageOf: (volumeName: string) => string | undefined;
   /** Empty for the runtime's default. */
   readonly runtimeHandler: string;
@@ -32,11 +32,11 @@ export interface ContainerMountsRequest {
   readonly pod: Pod;
   readonly container: Container | EphemeralContainer;
   readonly surroundings: MountSurroundings;
-  /** The volume of this name if it is mounted. */
+  /** The volume of this name, if it is mounted. */
   readonly volume: (name: string) => MountedVolume | undefined;
   readonly supportsRecursiveReadOnly: (runtimeHandler: string) => boolean;
   readonly isSelinuxEnabled: boolean;
-  /** Binds a part of a volume to a place of its own and tells where. */
+  /** Binds a part of a volume to its own path and returns that path. */
   readonly bindSubPath: (bind: {
     readonly volume: MountedVolume;
     readonly volumePath: string;
@@ -46,7 +46,7 @@ export interface ContainerMountsRequest {
   }) => Promise<string>;
 }
 
-/** In the order of the spec. Fails with the text of CreateContainerConfigError. */
+/** In the order of the spec. Throws with the message of CreateContainerConfigError. */
 export async function containerMounts(request: ContainerMountsRequest): Promise<Init<Mount>[]> {
   const mounts: Init<Mount>[] = [];
   for (const [index, mount] of (request.container.volumeMounts ?? []).entries()) {
@@ -121,7 +121,7 @@ export function mountPropagation(mode: string | undefined): MountPropagation {
   }
 }
 
-/** Whether the mounts below a read-only one are read-only, too. */
+/** Whether mounts below a read-only mount are read-only, too. */
 export function recursiveReadOnly(mount: VolumeMount, isSupported: boolean): boolean {
   try {
     return resolveRecursiveReadOnly(mount, isSupported);

@@ -102,46 +102,46 @@ describe('planVolumes', () => {
     heldBack?: boolean;
     retryAtMs?: number;
   }[] = [
-    { rule: 'nothing wanted, nothing there: nothing to do', world: {}, expected: [] },
+    { rule: 'does nothing without wanted or actual volumes', world: {}, expected: [] },
     {
-      rule: 'a wanted volume that is not mounted is mounted',
+      rule: 'mounts a wanted volume that is not mounted',
       world: { desired: [v] },
       expected: ['mount v'],
     },
-    { rule: 'a mounted one is left alone', world: { desired: [v], mounts: [actual('v')] }, expected: [] },
+    { rule: 'leaves a mounted volume alone', world: { desired: [v], mounts: [actual('v')] }, expected: [] },
     {
-      rule: 'an uncertain one is mounted again',
+      rule: 'mounts an uncertain volume again',
       world: { desired: [v], mounts: [actual('v', { state: 'uncertain' })] },
       expected: ['mount v'],
     },
     {
-      rule: 'a reconstructed one is set up as what is there already',
+      rule: 'sets up a reconstructed volume as a remount',
       world: { desired: [v], mounts: [actual('v', { state: 'uncertain', reconstructed: true })] },
       expected: ['remount v'],
     },
     {
-      rule: 'one that needs a remount is set up again',
+      rule: 'sets up a volume again that needs a remount',
       world: { desired: [v], mounts: [actual('v', { remountRequired: true })] },
       expected: ['remount v'],
     },
     {
-      rule: 'what nobody wants is unmounted once nothing of its pod runs',
+      rule: 'unmounts an unwanted volume once nothing of its pod runs',
       world: { mounts: [actual('v')], gone: ['u1'] },
       expected: ['unmount v'],
     },
     {
-      rule: 'what may be mounted and nobody wants is unmounted, too',
+      rule: 'unmounts an unwanted uncertain volume, too',
       world: { mounts: [actual('v', { state: 'uncertain' })], gone: ['u1'] },
       expected: ['unmount v'],
     },
     {
-      rule: 'nothing is unmounted before all sources have spoken',
+      rule: 'unmounts nothing before all sources are ready',
       world: { mounts: [actual('v')], gone: ['u1'], ready: false },
       expected: [],
       heldBack: true,
     },
     {
-      rule: 'no volume is taken from a pod that may still run',
+      rule: 'unmounts nothing of a pod that may still run',
       world: { mounts: [actual('v', { state: 'uncertain', reconstructed: true })] },
       expected: [],
       heldBack: true,
@@ -162,7 +162,7 @@ describe('planVolumes', () => {
       expected: ['mount v'],
     },
     {
-      rule: 'mounts of a device are one after another whatever their pods',
+      rule: 'mounts of a device run one at a time across pods',
       world: { desired: [onDevice('pv', 'u1'), onDevice('pv', 'u2')] },
       expected: ['mount pv'],
     },
@@ -181,29 +181,29 @@ describe('planVolumes', () => {
       expected: ['unmount device pv'],
     },
     {
-      rule: 'a device that may be mounted is, too',
+      rule: 'an uncertain device is unmounted, too',
       world: { devices: [device('pv', 'uncertain')] },
       expected: ['unmount device pv'],
     },
     {
-      rule: 'but not before all sources have spoken',
+      rule: 'a device is not unmounted before all sources are ready',
       world: { devices: [device('pv')], ready: false },
       expected: [],
       heldBack: true,
     },
     {
-      rule: 'not while a pod has it mounted',
+      rule: 'a device is not unmounted while a pod has it mounted',
       world: { devices: [device('pv')], mounts: [deviceMount('pv', 'u1')] },
       expected: [],
       heldBack: true,
     },
     {
-      rule: 'nor while one wants it',
+      rule: 'a device is not unmounted while a pod wants it',
       world: { devices: [device('pv')], desired: [onDevice('pv', 'u1')], mounts: [deviceMount('pv', 'u1')] },
       expected: [],
     },
     {
-      rule: 'a mount that failed waits for its back-off',
+      rule: 'a failed mount waits for its back-off',
       world: {
         desired: [v],
         operations: [{ ...mountOfV, name: 'volume_mount', pending: false, delayMs: 500, failedAtMs: 100 }],
@@ -213,7 +213,7 @@ describe('planVolumes', () => {
       retryAtMs: 600,
     },
     {
-      rule: 'and is tried again when that is over',
+      rule: 'a failed mount is retried after its back-off',
       world: {
         desired: [v],
         operations: [{ ...mountOfV, name: 'volume_mount', pending: false, delayMs: 500, failedAtMs: 100 }],
@@ -222,7 +222,7 @@ describe('planVolumes', () => {
       expected: ['mount v'],
     },
     {
-      rule: 'an operation of another name does not wait for it',
+      rule: 'an operation of another name does not wait for the back-off',
       world: {
         mounts: [actual('v', { state: 'uncertain' })],
         gone: ['u1'],
@@ -241,7 +241,7 @@ describe('planVolumes', () => {
 });
 
 describe('operations', () => {
-  it('have the keys that say what must not run beside them', () => {
+  it('have keys that exclude conflicting operations', () => {
     const volume = { uniqueName: 'n', podUid: 'u', hasDevice: false };
     expect(operationKey('volume_mount', volume)).toEqual({ uniqueName: 'n', podUid: 'u' });
     expect(operationKey('volume_mount', { ...volume, hasDevice: true })).toEqual({
@@ -268,7 +268,7 @@ describe('operations', () => {
     expect(failed(begun(entry, key, 'volume_unmount'), 0).delayMs).toBe(500);
   });
 
-  it('without a pod wait for those of every pod, and the other way round', () => {
+  it('without a pod exclude those of every pod, and vice versa', () => {
     const book = (entry: OperationEntry) => new Map([[operationKeyText(entry), entry]]);
     const ofPod = book(pending('volume_unmount', { uniqueName: 'n', podUid: 'u' }));
     expect(permission(ofPod, { uniqueName: 'n', podUid: undefined }, 'unmount_device', 0).kind).toBe('busy');
@@ -284,12 +284,27 @@ describe('outcomes', () => {
   const uncertain = actual('v', { state: 'uncertain' });
   const found = actual('v', { state: 'uncertain', reconstructed: true });
   it.each([
-    { rule: 'final: what was not there is not there', before: undefined, kind: 'final', state: undefined },
+    {
+      rule: 'final: an unmounted volume stays unmounted',
+      before: undefined,
+      kind: 'final',
+      state: undefined,
+    },
     { rule: 'final: uncertain becomes unmounted', before: uncertain, kind: 'final', state: undefined },
-    { rule: 'final: what was found on disk stays', before: found, kind: 'final', state: 'uncertain' },
+    { rule: 'final: a reconstructed mount stays', before: found, kind: 'final', state: 'uncertain' },
     { rule: 'final: a failed refresh stays mounted', before: mounted, kind: 'final', state: 'mounted' },
-    { rule: 'uncertain: it may be there now', before: undefined, kind: 'uncertain', state: 'uncertain' },
-    { rule: 'uncertain: what is mounted stays so', before: mounted, kind: 'uncertain', state: 'mounted' },
+    {
+      rule: 'uncertain: an unmounted volume becomes uncertain',
+      before: undefined,
+      kind: 'uncertain',
+      state: 'uncertain',
+    },
+    {
+      rule: 'uncertain: a mounted volume stays mounted',
+      before: mounted,
+      kind: 'uncertain',
+      state: 'mounted',
+    },
     { rule: 'transient: nothing changes', before: undefined, kind: 'transient', state: undefined },
     {
       rule: 'transient: nothing changes for uncertain ones',
@@ -301,7 +316,7 @@ describe('outcomes', () => {
     expect(afterFailedMount(before, v, kind)?.state).toBe(state);
   });
 
-  it('a set-up clears what was left to do, unless the pod was processed meanwhile', () => {
+  it('a set-up clears the remount flag, unless the pod was processed meanwhile', () => {
     expect(afterMount(v, false)).toMatchObject({
       state: 'mounted',
       remountRequired: false,
@@ -309,10 +324,10 @@ describe('outcomes', () => {
     });
     expect(afterMount(v, true).remountRequired).toBe(true);
   });
-  it('a tear-down that failed leaves an uncertain mount', () => {
+  it('a failed tear-down leaves an uncertain mount', () => {
     expect(afterFailedUnmount(mounted).state).toBe('uncertain');
   });
-  it('an error without class is final', () => {
+  it('an error without a class is final', () => {
     expect(failureClass(new Error('x'))).toBe('final');
     expect(failureClass(new VolumeFailure('transient', 'x'))).toBe('transient');
   });
@@ -341,7 +356,7 @@ const resolved = (spec: PersistentVolume['spec'] = {}) => ({
 });
 
 describe('what a pod wants', () => {
-  it('is what its containers use, of whatever kind they are', () => {
+  it('is what its containers of any kind use', () => {
     const pod = podWith(
       [
         { name: 'a', emptyDir: {} },
@@ -355,19 +370,19 @@ describe('what a pod wants', () => {
     pod.spec.containers[0]!.volumeDevices = [{ name: 'd', devicePath: '/dev/x' }];
     expect(usedVolumes(pod).map(({ name }) => name)).toEqual(['b', 'c', 'd']);
   });
-  it('is an empty directory where a volume names no source', () => {
+  it('is an emptyDir if a volume names no source', () => {
     expect(volumeSpec({ name: 'v' }, undefined)).toEqual({
       kind: 'inline',
       volume: { name: 'v', emptyDir: {} },
     });
   });
-  it('is named with its pod, or across pods where they share a device', () => {
+  it('is named per pod, or across pods if they share a device', () => {
     const volume: Volume = { name: 'v', emptyDir: {} };
     expect(wantedMount(podWith([volume]), volume, undefined, plugins).uniqueName).toBe('fake/plain/u1-v');
     const mount = wantedMount(podWith([claimOf('d')]), claimOf('d'), resolved(), plugins);
     expect(mount).toMatchObject({ uniqueName: 'fake/device/pv-1', innerName: 'pv-1', hasDevice: true });
   });
-  it('is one mount where two volumes name one claim', () => {
+  it('is one mount if two volumes name one claim', () => {
     const pod = podWith([claimOf('a'), claimOf('b')]);
     const mounts = ['a', 'b'].map((name) => wantedMount(pod, claimOf(name), resolved(), plugins));
     expect([...mergeWanted(mounts).values()].map(({ volumeNames }) => volumeNames)).toEqual([['a', 'b']]);
@@ -379,7 +394,7 @@ describe('what a pod wants', () => {
       [plain, new FakePlugin('fake/other', () => true)],
       'multiple volume plugins matched: fake/plain,fake/other',
     ],
-  ] as const)('needs exactly one plugin: %s takes it', (_, offered, problem) => {
+  ] as const)('needs exactly one plugin: %s matches', (_, offered, problem) => {
     const spec = volumeSpec({ name: 'v', emptyDir: {} }, undefined);
     expect(() => selectPlugin(offered, spec)).toThrow(
       `failed to get Plugin from volumeSpec for volume "v" err=${problem}`,
@@ -398,19 +413,19 @@ describe('what a pod wants', () => {
 
   const removal = { mounted: true, busy: false, configured: true, gone: true };
   it.each([
-    { rule: 'goes when nothing of the pod runs', given: removal, unwanted: true },
-    { rule: 'stays while something of it may run', given: { ...removal, gone: false }, unwanted: false },
+    { rule: 'is dropped when nothing of the pod runs', given: removal, unwanted: true },
+    { rule: 'stays while something of the pod may run', given: { ...removal, gone: false }, unwanted: false },
     {
-      rule: 'stays while its first mount is under way',
+      rule: 'stays while its first mount is running',
       given: { ...removal, mounted: false, busy: true },
       unwanted: false,
     },
     {
-      rule: 'goes with a pod that is gone, even then',
+      rule: 'is dropped with a pod that is gone, even then',
       given: { ...removal, mounted: false, busy: true, configured: false },
       unwanted: true,
     },
-    { rule: 'goes when it was never mounted', given: { ...removal, mounted: false }, unwanted: true },
+    { rule: 'is dropped if it was never mounted', given: { ...removal, mounted: false }, unwanted: true },
   ])('$rule', ({ given, unwanted }) => {
     const found = unwantedMounts({
       desired: byKey([v]),
@@ -425,7 +440,7 @@ describe('what a pod wants', () => {
 
 describe('reconstruction', () => {
   const folder = (plugin: string, name: string, podUid = 'u1') => ({ podUid, pluginFolder: plugin, name });
-  it('takes the folders of known plugins for mounts that may be there', () => {
+  it('treats directories of known plugins as uncertain mounts', () => {
     const { mounts, devices, leftovers } = judgeFolders([folder('fake~plain', 'v')], '/r', plugins);
     expect(mounts).toEqual([
       actual('v', {
@@ -437,7 +452,7 @@ describe('reconstruction', () => {
     ]);
     expect([devices, leftovers]).toEqual([[], []]);
   });
-  it('takes a shared device for mounted once, whatever pods use it', () => {
+  it('counts a shared device once, whatever pods use it', () => {
     const folders = [folder('fake~device', 'pv-1'), folder('fake~device', 'pv-1', 'u2')];
     const { mounts, devices } = judgeFolders(folders, '/r', plugins);
     expect(mounts.map(({ uniqueName, podUid }) => [uniqueName, podUid])).toEqual([
@@ -446,7 +461,7 @@ describe('reconstruction', () => {
     ]);
     expect(devices).toEqual([device('pv-1', 'uncertain')]);
   });
-  it('remembers folders that no plugin knows', () => {
+  it('keeps directories of unknown plugins as leftovers', () => {
     const { leftovers } = judgeFolders([folder('kubernetes.io~csi', 'pv')], '/r', plugins);
     expect(leftovers).toEqual([
       {
@@ -461,7 +476,7 @@ describe('reconstruction', () => {
 });
 
 describe('texts of waits', () => {
-  it('name what is missing, sorted', () => {
+  it('list missing volumes, sorted', () => {
     const pod = podWith([{ name: 'z' }, { name: 'a' }, { name: 'm' }]);
     const desired = byKey([wanted('z', { pod }), wanted('m', { pod })]);
     const wait = mountWait(pod, desired, { mounts: byKey([actual('m')]), devices: new Map() });
@@ -469,14 +484,14 @@ describe('texts of waits', () => {
       'unmounted volumes=[a z], unattached volumes=[], failed to process volumes=[a]: context deadline exceeded',
     );
   });
-  it('name uncertain volumes as unmounted', () => {
+  it('list uncertain volumes as unmounted', () => {
     const pod = podWith([{ name: 'v' }]);
     const mounts = byKey([actual('v', { state: 'uncertain' })]);
     expect(mountWait(pod, byKey([wanted('v', { pod })]), { mounts, devices: new Map() }).unmounted).toEqual([
       'v',
     ]);
   });
-  it('name what is still mounted by unique names', () => {
+  it('list mounted volumes by unique name', () => {
     expect(unmountWaitText(['b', 'a'], 'context deadline exceeded')).toBe(
       'mounted volumes=[a b]: context deadline exceeded',
     );
@@ -521,7 +536,7 @@ describe('a persistent volume', () => {
       }),
       true,
     ],
-  ] as const)('is used where its affinity lets it: %s', (_, volume, fits) => {
+  ] as const)('is used where its affinity allows it: %s', (_, volume, fits) => {
     expect(nodeAffinityProblem(volume, node)).toBe(fits ? undefined : 'no matching NodeSelectorTerms');
   });
 
@@ -540,12 +555,12 @@ describe('a persistent volume', () => {
       'MountVolume.NodeAffinity check failed for volume "pv-1" : no matching NodeSelectorTerms',
     );
   });
-  it('is refused with mount options that its plugin lacks', () => {
+  it('is refused with mount options that its plugin does not support', () => {
     expect(refusal({ mountOptions: ['ro'] })).toBe(
       'MountVolume.MountOptionSupport check failed for volume "pv-1" : mount options are not supported for this volume type',
     );
   });
-  it('is refused to a second pod when it is for one', () => {
+  it('is refused to a second pod if it is ReadWriteOncePod', () => {
     const spec = { accessModes: ['ReadWriteOncePod'] };
     const used = (podUid: string) => [
       actual('pv-1', { podUid, pluginName: 'fake/device', state: 'uncertain' }),

@@ -1,4 +1,4 @@
-/** Which volumes a pod wants mounted, and which of them are no longer wanted. */
+/** Computes which volumes a pod wants mounted, and which are no longer wanted. */
 import { goQuote, type Pod, podContainers, type Volume } from '../../kube/index.js';
 import type { ResolvedClaim, VolumePlugin, VolumeSpec } from '../contracts.js';
 import {
@@ -9,7 +9,7 @@ import {
   type WantedMount,
 } from './states.js';
 
-/** How the containers of a pod use its volumes, by name. */
+/** How a pod's containers use its volumes, by volume name. */
 export interface VolumeUses {
   readonly mounts: ReadonlySet<string>;
   readonly devices: ReadonlySet<string>;
@@ -25,18 +25,18 @@ export function volumeUses(pod: Pod): VolumeUses {
   return { mounts, devices };
 }
 
-/** The volumes that some container uses; the others are never mounted. */
+/** Volumes that some container uses; the others are never mounted. */
 export function usedVolumes(pod: Pod): Volume[] {
   const { mounts, devices } = volumeUses(pod);
   return (pod.spec.volumes ?? []).filter(({ name }) => mounts.has(name) || devices.has(name));
 }
 
-/** Whether the volume names a claim, so that more than the pod is needed to know what it is. */
+/** Whether the volume names a claim, so the pod alone does not define it. */
 export function namesClaim({ persistentVolumeClaim, ephemeral }: Volume): boolean {
   return persistentVolumeClaim !== undefined || ephemeral !== undefined;
 }
 
-/** A volume without any source is an empty directory. */
+/** A volume without a source is an emptyDir. */
 export function volumeSpec(volume: Volume, claim: ResolvedClaim | undefined): VolumeSpec {
   if (claim !== undefined) {
     const { persistentVolume, readOnly } = claim;
@@ -46,7 +46,7 @@ export function volumeSpec(volume: Volume, claim: ResolvedClaim | undefined): Vo
   return { kind: 'inline', volume: hasSource ? volume : { ...volume, emptyDir: {} } };
 }
 
-/** Exactly one plugin must take a volume. */
+/** Exactly one plugin must accept a volume. */
 export function selectPlugin(plugins: readonly VolumePlugin[], spec: VolumeSpec): VolumePlugin {
   const matching = plugins.filter((plugin) => plugin.accepts(spec));
   const [plugin, second] = matching;
@@ -60,7 +60,7 @@ export function selectPlugin(plugins: readonly VolumePlugin[], spec: VolumeSpec)
   );
 }
 
-/** Throws with what a user has to change. */
+/** Throws with what the user must change. */
 export function wantedMount(
   pod: Pod,
   volume: Volume,
@@ -106,7 +106,7 @@ function checkMode(name: string, spec: VolumeSpec, uses: VolumeUses): void {
   }
 }
 
-/** Adds a mount to those of its pod; two volumes that name the same claim are one mount. */
+/** Merges a pod's mounts by key: two volumes that name the same claim are one mount. */
 export function mergeWanted(mounts: readonly WantedMount[]): Map<string, WantedMount> {
   const merged = new Map<string, WantedMount>();
   for (const mount of mounts) {
@@ -122,15 +122,15 @@ export function mergeWanted(mounts: readonly WantedMount[]): Map<string, WantedM
 export interface RemovalInput {
   readonly desired: DesiredState;
   readonly actual: ActualState;
-  /** Whether an operation on this mount is under way. */
+  /** Whether an operation on this mount is running. */
   readonly isBusy: (mount: WantedMount) => boolean;
   readonly isConfigured: (podUid: string) => boolean;
   readonly isRuntimeGone: (podUid: string) => boolean;
 }
 
 /**
- * What is no longer wanted: all volumes of pods of which nothing runs any more. While a pod is still configured, a
- * mount that is under way stays wanted, so that what it leaves is seen before it is undone.
+ * Mounts no longer wanted: all volumes of pods with nothing running. While a pod is still configured, a mount
+ * in progress stays wanted, so that its outcome is known before it is undone.
  */
 export function unwantedMounts(input: RemovalInput): WantedMount[] {
   const unwanted: WantedMount[] = [];

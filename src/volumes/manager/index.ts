@@ -1,4 +1,4 @@
-/** The volume manager: desired and actual state, what follows from their difference, and who does it. */
+/** The volume manager: desired and actual state, and the operations that reconcile them. */
 export type { MountSurroundings } from './container-mounts.js';
 export { VolumeManager, type VolumeManagerOptions, volumeWaitMs } from './manager.js';
 export type { VolumePods } from './reconciler.js';

@@ -1,4 +1,4 @@
-/** Removes what earlier runs left and no mount accounts for: mounts are undone, folders go only when empty. */
+/** Removes leftovers of earlier runs that no mount accounts for: unmounts, and removes only empty directories. */
 import { join } from 'node:path/posix';
 import { type Host, HostError, unmountTree } from '../../host/index.js';
 import { cleanSubPaths } from '../subpath/index.js';
@@ -29,7 +29,7 @@ export class Leftovers {
     this.#subPaths = subPaths;
   }
 
-  /** Hands out the work for pods of which nothing runs any more. Each is tried once, as a second time goes no better. */
+  /** The work for pods with nothing running. Each pod is tried once: a second attempt would go no better. */
   due(isRuntimeGone: (uid: string) => boolean): (() => Promise<void>)[] {
     const volumes = this.#volumes.filter(({ podUid }) => isRuntimeGone(podUid));
     const subPaths = this.#subPaths.filter(({ podUid }) => isRuntimeGone(podUid));
@@ -63,7 +63,7 @@ async function cleanLeftover(host: Host, path: string): Promise<void> {
   await removeEmptyFolders(host, path);
 }
 
-/** A file stops it: whatever is left may be somebody's data. */
+/** A file stops the removal: it may be someone's data. */
 async function removeEmptyFolders(host: Host, path: string): Promise<void> {
   const { kind } = await host.files.lstat(path);
   if (kind !== 'directory')

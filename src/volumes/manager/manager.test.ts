@@ -71,13 +71,13 @@ function outcome(wait: Promise<void>): { text: string | undefined } {
 }
 
 describe('waitForMounts', () => {
-  it('is over at once for a pod whose containers use no volume', async () => {
+  it('resolves at once for a pod whose containers use no volume', async () => {
     const { manager, plain } = await setUp();
     await manager.waitForMounts(podWith([emptyDir('v')], { unused: ['v'] }), never);
     expect(plain.setUps).toEqual([]);
   });
 
-  it('is over as soon as the last volume is mounted', async () => {
+  it('resolves as soon as the last volume is mounted', async () => {
     const { manager, plain, clock } = await setUp();
     let finish = (): void => {};
     plain.onSetUp = ({ spec }) =>
@@ -91,7 +91,7 @@ describe('waitForMounts', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('ends after 2m3s with what is missing, and one event for each attempt', async () => {
+  it('rejects after 2m3s with the missing volumes, and one event per attempt', async () => {
     const { manager, configs, clock, events } = await setUp();
     configs.onSetUp = () => Promise.reject(new Error('configmap "cm" not found'));
     const wait = outcome(
@@ -103,7 +103,7 @@ describe('waitForMounts', () => {
     expect(wait.text).toBe(
       'unmounted volumes=[c z], unattached volumes=[], failed to process volumes=[]: context deadline exceeded',
     );
-    // At 0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5 and 63.5 s, for both of them.
+    // At 0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5 and 63.5 s, for both volumes.
     expect(configs.setUps).toHaveLength(16);
     expect(events()).toHaveLength(16);
     expect(events()[0]).toBe(
@@ -111,7 +111,7 @@ describe('waitForMounts', () => {
     );
   });
 
-  it('counts on the work of an earlier one: attempts go on after it ended', async () => {
+  it('benefits from an earlier wait: attempts continue after that ended', async () => {
     const { manager, configs, clock } = await setUp();
     let isThere = false;
     configs.onSetUp = () =>
@@ -128,7 +128,7 @@ describe('waitForMounts', () => {
     expect(second.text).toBe('done');
   });
 
-  it('is over at once when what was missing is there and somebody says so', async () => {
+  it('resolves at once when a missing object is announced', async () => {
     const { manager, configs, clock } = await setUp();
     let isThere = false;
     configs.onSetUp = () =>
@@ -145,7 +145,7 @@ describe('waitForMounts', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('ends at once when a volume cannot be looked at, and mounts the others', async () => {
+  it('rejects at once if a volume cannot be processed, and mounts the others', async () => {
     const resolve = () => Promise.reject(new Error('error processing PVC ns/c: PVC is not bound'));
     const { manager, plain } = await setUp({ claims: { resolve } });
     const claim: Volume = { name: 'data', persistentVolumeClaim: { claimName: 'c' } };
@@ -157,15 +157,15 @@ describe('waitForMounts', () => {
     expect(plain.setUps).toHaveLength(1);
   });
 
-  it('refuses claims on a node that knows of none', async () => {
+  it('refuses claims on a node that has none', async () => {
     const { manager } = await setUp();
     const claim: Volume = { name: 'data', persistentVolumeClaim: { claimName: 'c' } };
     await expect(manager.waitForMounts(podWith([claim]), never)).rejects.toThrow(
-      'error processing PVC ns/c: this node knows of no claims',
+      'error processing PVC ns/c: this node has no claims',
     );
   });
 
-  it('is cut off by its signal, and what was begun is finished', async () => {
+  it('is cancelled by its signal, and running operations finish', async () => {
     const { manager, plain, clock } = await setUp();
     let finish = (): void => {};
     plain.onSetUp = () => new Promise((resolve) => (finish = resolve));
@@ -183,7 +183,7 @@ describe('waitForMounts', () => {
 });
 
 describe('a refresh', () => {
-  it('is done for every sync and only where the plugin refreshes', async () => {
+  it('runs for every sync, only if the plugin refreshes', async () => {
     const { manager, plain, configs } = await setUp();
     const pod = podWith([emptyDir('v'), configMap('c')]);
     for (let sync = 0; sync < 3; sync++) {
@@ -194,7 +194,7 @@ describe('a refresh', () => {
     expect(configs.setUps.map(({ isRemount }) => isRemount)).toEqual([false, true, true]);
   });
 
-  it('works on the pod as it is now', async () => {
+  it('uses the current pod', async () => {
     const { manager, configs } = await setUp();
     const pod = podWith([configMap('c')]);
     await manager.waitForMounts(pod, never);
@@ -204,7 +204,7 @@ describe('a refresh', () => {
     expect(configs.setUps.at(-1)?.pod.metadata.labels).toEqual({ tier: 'gold' });
   });
 
-  it('that fails leaves the volume mounted, says so, and is tried again', async () => {
+  it('that fails leaves the volume mounted, is reported, and is retried', async () => {
     const { manager, configs, clock, events } = await setUp();
     const pod = podWith([configMap('c')]);
     await manager.waitForMounts(pod, never);
@@ -222,7 +222,7 @@ describe('a refresh', () => {
     expect(configs.setUps).toHaveLength(4);
   });
 
-  it('is done once more when the pod was processed while one was under way', async () => {
+  it('runs once more if the pod was processed during a refresh', async () => {
     const { manager, configs } = await setUp();
     const pod = podWith([configMap('c')]);
     await manager.waitForMounts(pod, never);
@@ -240,7 +240,7 @@ describe('a refresh', () => {
 });
 
 describe('waitForUnmounts', () => {
-  it('tears down what is mounted once nothing of the pod runs', async () => {
+  it('tears down mounts once nothing of the pod runs', async () => {
     const { manager, plain, gone, clock } = await setUp();
     const pod = podWith([emptyDir('v')]);
     await manager.waitForMounts(pod, never);
@@ -256,7 +256,7 @@ describe('waitForUnmounts', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('looks again by itself when nobody tells that the pod has ended', async () => {
+  it("runs an unprompted pass if no one reports the pod's end", async () => {
     const { manager, gone, clock } = await setUp();
     const pod = podWith([emptyDir('v')]);
     await manager.waitForMounts(pod, never);
@@ -267,7 +267,7 @@ describe('waitForUnmounts', () => {
     expect(wait.text).toBe('done');
   });
 
-  it('tries again with back-off, without events, and ends after 2m3s', async () => {
+  it('retries with back-off, without events, and rejects after 2m3s', async () => {
     const { manager, plain, gone, clock, events } = await setUp();
     const pod = podWith([emptyDir('v')]);
     await manager.waitForMounts(pod, never);
@@ -283,7 +283,7 @@ describe('waitForUnmounts', () => {
     expect(manager.exist('u1')).toBe(false);
   });
 
-  it('waits for a mount that is still under way and undoes it', async () => {
+  it('waits for a running mount and undoes it', async () => {
     const { manager, plain, gone, clock } = await setUp();
     let finish = (): void => {};
     plain.onSetUp = () => new Promise((resolve) => (finish = resolve));
@@ -302,7 +302,7 @@ describe('waitForUnmounts', () => {
     expect(plain.tearDowns).toHaveLength(1);
   });
 
-  it('says which mount points nobody accounts for', async () => {
+  it('names mount points that no volume accounts for', async () => {
     const { manager, host, gone } = await setUp();
     gone.add('u1');
     const foreign = `${rootDir}/pods/u1/volumes/foreign~thing/x`;
@@ -328,7 +328,7 @@ describe('a failed mount', () => {
     expect(plain.tearDowns).toHaveLength(1);
   });
 
-  it('that surely did not happen leaves nothing to undo', async () => {
+  it('that did not happen leaves nothing to undo', async () => {
     const { manager, plain, gone, clock } = await setUp();
     plain.onSetUp = () => Promise.reject(new Error('no'));
     const pod = podWith([emptyDir('v')]);
@@ -347,7 +347,7 @@ describe('a failed mount', () => {
 
 describe('volumes of an earlier run', () => {
   const folder = `${rootDir}/pods/old/volumes/fake~plain/v`;
-  it('are torn down once all sources have spoken and nothing of their pod runs', async () => {
+  it('are torn down once all sources are ready and nothing of their pod runs', async () => {
     const { manager, plain, host, facts, gone, clock } = await setUp();
     facts.ready = false;
     await host.files.mkdir(folder, { recursive: true });
@@ -363,7 +363,7 @@ describe('volumes of an earlier run', () => {
     expect(manager.exist('old')).toBe(false);
   });
 
-  it('are taken over by a pod that wants them, and a failed attempt does not take them away', async () => {
+  it('are adopted by a pod that wants them, and survive a failed set-up', async () => {
     const { manager, plain, host, clock } = await setUp();
     await host.files.mkdir(`${rootDir}/pods/u1/volumes/fake~plain/v`, { recursive: true });
     plain.onSetUp = () => Promise.reject(new Error('not now'));
@@ -377,7 +377,7 @@ describe('volumes of an earlier run', () => {
     expect(plain.tearDowns).toEqual([]);
   });
 
-  it('of unknown kinds are unmounted once and removed where they are empty', async () => {
+  it('of unknown kinds are unmounted once and removed if empty', async () => {
     const { manager, host, gone, clock, entries } = await setUp();
     const [mounted, kept] = ['a', 'b'].map((name) => `${rootDir}/pods/old/volumes/other~kind/${name}`);
     for (const path of [mounted!, kept!]) await host.files.mkdir(path, { recursive: true });
@@ -400,7 +400,7 @@ describe('volumes of an earlier run', () => {
 });
 
 describe('stop', () => {
-  it('awaits what is under way and leaves no timer', async () => {
+  it('awaits running operations and leaves no timer', async () => {
     const { manager, plain, clock, entries } = await setUp();
     let aborted = false;
     plain.onSetUp = ({ signal }) =>
@@ -449,9 +449,9 @@ describe('mounts of a container', () => {
   };
 
   it.each([
-    { rule: 'a plain one', mount: {}, expected: {} },
+    { rule: 'a plain mount', mount: {}, expected: {} },
     {
-      rule: 'a relative path gets a slash',
+      rule: 'a relative path gets a leading slash',
       mount: { mountPath: 'm/n' },
       expected: { containerPath: '/m/n' },
     },
@@ -468,12 +468,12 @@ describe('mounts of a container', () => {
       expected: { propagation: MountPropagation.PROPAGATION_BIDIRECTIONAL },
     },
     {
-      rule: 'recursive read-only if possible, where it is not',
+      rule: 'recursive read-only if possible, unsupported',
       mount: { readOnly: true, recursiveReadOnly: 'IfPossible' },
       expected: { readonly: true },
     },
     {
-      rule: 'recursive read-only if possible, where it is',
+      rule: 'recursive read-only if possible, supported',
       mount: { readOnly: true, recursiveReadOnly: 'IfPossible' },
       handler: 'new',
       expected: { readonly: true, recursiveReadOnly: true },
@@ -494,7 +494,7 @@ describe('mounts of a container', () => {
     expect(await mountsOf(mount, undefined, handler)).toEqual([{ ...plainMount, ...expected }]);
   });
 
-  it('are read-only where the plugin wants it', async () => {
+  it('are read-only if the plugin says so', async () => {
     const [mount] = await mountsOf({}, configMap('c'));
     expect(mount).toMatchObject({ hostPath: '/root/u1/c', readonly: true });
   });
@@ -533,7 +533,7 @@ describe('mounts of a container', () => {
     ],
     ['an absolute subPath', { subPath: '/tmp' }, 'error SubPath `/tmp` must not be an absolute path'],
     [
-      'a subPath that climbs',
+      'a subPath with `..`',
       { subPath: '../out' },
       "unable to provision SubPath `../out`: must not contain '..'",
     ],

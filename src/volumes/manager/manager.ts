@@ -1,4 +1,4 @@
-/** The volume manager: what the kubelet asks for the volumes of its pods. */
+/** The volume manager: the kubelet's interface to its pods' volumes. */
 import { join } from 'node:path/posix';
 import { type Clock, isCancelled, TimedOut, withTimeout } from '../../async/index.js';
 import type { Init, Mount } from '../../cri/index.js';
@@ -33,7 +33,7 @@ export interface VolumeManagerOptions {
   readonly plugins: readonly VolumePlugin[];
   readonly pods: VolumePods;
   readonly node: () => NodeIdentity;
-  /** Absent: no pod can use a claim. */
+  /** If absent, no pod can use a claim. */
   readonly claims?: ClaimStore;
   readonly supportsRecursiveReadOnly: (runtimeHandler: string) => boolean;
   readonly isSelinuxEnabled: boolean;
@@ -49,7 +49,7 @@ export class VolumeManager {
   readonly #operator: OperationExecutor;
   readonly #leftovers: Leftovers;
   readonly #reconciler: Reconciler;
-  /** By pod: the last time that it was begun to be processed. */
+  /** By pod: the latest round of processing. */
   readonly #rounds = new Map<string, object>();
   #started: Promise<void> | undefined;
 
@@ -70,19 +70,19 @@ export class VolumeManager {
     });
   }
 
-  /** Takes over what an earlier run left; to be called before any pod is processed. */
+  /** Takes over what an earlier run left; must be called before any pod is processed. */
   start(): Promise<void> {
     this.#started ??= this.#reconstruct();
     return this.#started;
   }
 
-  /** Cuts off what can be, and awaits all that is under way. */
+  /** Cancels what can be cancelled, and awaits every running operation. */
   async stop(): Promise<void> {
     await this.#reconciler.stop();
     await this.#started;
   }
 
-  /** Resolves once all volumes that containers of the pod use are mounted. */
+  /** Resolves once all volumes that the pod's containers use are mounted. */
   async waitForMounts(pod: Pod, signal: AbortSignal): Promise<void> {
     if (usedVolumes(pod).length === 0) return;
     const missing = () => mountWait(pod, this.#reconciler.desired, this.#operator.actual);
@@ -101,7 +101,7 @@ export class VolumeManager {
     }
   }
 
-  /** Resolves once none of the pod's volumes is mounted or may be; nothing of the pod runs any more. */
+  /** Resolves once none of the pod's volumes is or may be mounted. Nothing of the pod may be running. */
   async waitForUnmounts(pod: Pod, signal: AbortSignal): Promise<void> {
     const { uid = '' } = pod.metadata;
     try {
@@ -117,7 +117,7 @@ export class VolumeManager {
     }
     const { host } = this.#options;
     const volumes = join(this.#podDirectory(uid), 'volumes');
-    // Most often there is nothing to mount on any more, and the mount table is long where many pods run.
+    // Usually nothing is left, and reading the mount table is slow where many pods run.
     if (await hasNothingIn(host, volumes)) return;
     const left = await mountPointsUnder(host, volumes);
     if (left.length === 0) return;
@@ -125,13 +125,13 @@ export class VolumeManager {
     throw new Error(unmountWaitText(targets, 'no volume of the pod accounts for these mounts; unmount them'));
   }
 
-  /** Whether some volume of the pod is mounted or may be. */
+  /** Whether any volume of the pod is or may be mounted. */
   exist(uid: string): boolean {
     for (const { podUid } of this.#operator.actual.mounts.values()) if (podUid === uid) return true;
     return this.#reconciler.isBusyWith(uid);
   }
 
-  /** The mounts of a container; only volumes that are mounted for sure can be given to it. */
+  /** The mounts of a container, which may use only volumes known to be mounted. */
   mounts(
     pod: Pod,
     container: AnyContainer,
@@ -149,13 +149,13 @@ export class VolumeManager {
     });
   }
 
-  /** Where a volume of a pod lies on the machine; undefined while it is not mounted. */
+  /** The path of a pod's volume on the machine; undefined while it is not mounted. */
   volumeDirectory(pod: Pod, volumeName: string): string | undefined {
     const volume = this.#mountedVolume(pod, volumeName);
     return volume?.plugin.hostPath(volume.wanted.spec, volume.wanted.podUid);
   }
 
-  /** Groups that the pod's persistent volumes ask for. */
+  /** Groups that the pod's persistent volumes require. */
   volumeGroups(pod: Pod): readonly number[] {
     const own = pod.spec.securityContext?.supplementalGroups ?? [];
     const groups = new Set<number>();
@@ -166,7 +166,7 @@ export class VolumeManager {
     return [...groups];
   }
 
-  /** To be called when something changed that volumes of these pods show: they are tried or refreshed at once. */
+  /** Call when objects shown in these pods' volumes have changed: the volumes are retried or refreshed at once. */
   objectsChanged(uids: ReadonlySet<string>): void {
     const refreshed = new Map<string, Pod>();
     for (const wanted of this.#reconciler.desired.values()) {
@@ -179,12 +179,12 @@ export class VolumeManager {
     this.#reconciler.look();
   }
 
-  /** To be called when pods may have ended; does nothing unless something waits for that. */
+  /** Call when pods may have ended; does nothing unless an operation waits for that. */
   podsChanged(): void {
     this.#reconciler.podsChanged();
   }
 
-  /** How many volumes there are, by plugin. */
+  /** The number of volumes by plugin. */
   counts(): { readonly desired: ReadonlyMap<string, number>; readonly actual: ReadonlyMap<string, number> } {
     return {
       desired: countByPlugin(this.#reconciler.desired.values()),
@@ -194,7 +194,7 @@ export class VolumeManager {
 
   async #reconstruct(): Promise<void> {
     const { host, rootDir, plugins } = this.#options;
-    // Containers could not show their mounts to the machine otherwise, nor see those that it makes later.
+    // Without this, mounts would not propagate between containers and the machine.
     await host.mounts.makeShared(rootDir).then(
       () => this.#notes.shared(rootDir),
       (error: unknown) => this.#notes.notShared(rootDir, error),
@@ -206,14 +206,14 @@ export class VolumeManager {
     this.#reconciler.open();
   }
 
-  /** Brings what is wanted up to date with the pod; returns why some of it could not be. */
+  /** Updates the desired state from the pod; returns what went wrong. */
   async #process(pod: Pod, signal: AbortSignal): Promise<readonly string[]> {
     const { plugins, claims } = this.#options;
     const { uid = '' } = pod.metadata;
     const round = {};
     this.#rounds.set(uid, round);
     const { mounts, problems } = await processPod(pod, plugins, claims, signal);
-    // A later call knows the pod better; a pod that was cut off may have ended.
+    // A later call has a newer pod; a cancelled pod may have ended.
     if (this.#rounds.get(uid) !== round) return problems;
     this.#rounds.delete(uid);
     if (signal.aborted) return problems;
@@ -272,7 +272,7 @@ function countByPlugin(volumes: Iterable<{ readonly pluginName: string }>): Map<
   return counts;
 }
 
-/** Whether there are only empty folders, one for each kind of volume. */
+/** Whether there are only empty directories, one per kind of volume. */
 async function hasNothingIn({ ownFiles: files }: Host, volumes: string): Promise<boolean> {
   for (const kind of await namesIn({ files }, volumes)) {
     if ((await namesIn({ files }, join(volumes, kind))).length > 0) return false;

@@ -1,4 +1,4 @@
-/** Mounts one volume of one pod: the checks, the device that pods share, and the plugin's set-up. */
+/** Mounts one volume of one pod: the checks, the shared device and the plugin's set-up. */
 import { errorText } from '../../async/index.js';
 import { goQuote } from '../../kube/index.js';
 import { VolumeFailure, type VolumePlugin } from '../contracts.js';
@@ -6,7 +6,7 @@ import { type NodeIdentity, nodeAffinityProblem } from './node-affinity.js';
 import { failureClass } from './outcome.js';
 import type { ActualDevice, ActualState, WantedMount } from './states.js';
 
-/** A mount that failed, with the text that users see of it. */
+/** A failed mount, with the message for users. */
 export class FailedMount extends VolumeFailure {
   constructor(step: string, innerName: string, problem: unknown) {
     super(failureClass(problem), `${step} for volume ${goQuote(innerName)} : ${errorText(problem)}`, {
@@ -20,13 +20,13 @@ export interface MountOperation {
   readonly plugin: VolumePlugin;
   readonly isRemount: boolean;
   readonly node: NodeIdentity;
-  /** As it is at this moment. */
+  /** The current state. */
   readonly actual: ActualState;
-  /** Told of each change of the device that pods share. */
+  /** Called on each change of the shared device. */
   readonly onDevice: (device: ActualDevice) => void;
 }
 
-/** Fails with FailedMount. */
+/** Rejects with FailedMount. */
 export async function runMount(operation: MountOperation, signal: AbortSignal): Promise<void> {
   const { wanted, plugin, isRemount } = operation;
   const refusal = mountRefusal(operation);

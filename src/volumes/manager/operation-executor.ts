@@ -1,4 +1,4 @@
-/** Does single operations on volumes and keeps what is known of mounts true at every step of them. */
+/** Runs single volume operations and keeps the actual state true at every step. */
 import type { Host } from '../../host/index.js';
 import type { VolumePlugin } from '../contracts.js';
 import { cleanSubPaths } from '../subpath/index.js';
@@ -26,7 +26,7 @@ export class OperationExecutor {
   readonly #plugins: ReadonlyMap<string, VolumePlugin>;
   readonly #mounts = new Map<string, ActualMount>();
   readonly #devices = new Map<string, ActualDevice>();
-  /** Volumes of which something may have changed since their last set-up began. */
+  /** Volumes whose content may have changed since their last set-up began. */
   readonly #stale = new Set<string>();
   readonly actual: ActualState = { mounts: this.#mounts, devices: this.#devices };
 
@@ -35,7 +35,7 @@ export class OperationExecutor {
     this.#plugins = new Map(options.plugins.map((plugin) => [plugin.name, plugin]));
   }
 
-  /** Takes what an earlier run left for what may be there. */
+  /** Adopts what an earlier run left as possibly mounted. */
   adopt(mounts: readonly ActualMount[], devices: readonly ActualDevice[]): void {
     for (const mount of mounts) this.#mounts.set(mountKey(mount), mount);
     for (const device of devices) this.#devices.set(device.uniqueName, device);
@@ -51,7 +51,7 @@ export class OperationExecutor {
     return this.#mounts.get(mountKey(wanted))?.state === 'mounted';
   }
 
-  /** What the volume shows may have changed. A set-up under way may have read what is old now, so it is repeated. */
+  /** The volume's content may have changed. A running set-up may have read the old content, so it is repeated. */
   markStale(wanted: WantedMount): void {
     if (!wanted.refreshes) return;
     const key = mountKey(wanted);

@@ -1,11 +1,11 @@
-/** Which operations on volumes may run beside each other, and when one that failed may be tried again. */
+/** Which volume operations may run concurrently, and when a failed one may be retried. */
 
 export const firstDelayMs = 500;
 export const longestDelayMs = 122_000;
 
 export type OperationName = 'volume_mount' | 'volume_unmount' | 'unmount_device';
 
-/** What an operation is about; without a pod it is about the volume in all pods. */
+/** The subject of an operation; without a pod it is the volume in all pods. */
 export interface OperationKey {
   readonly uniqueName: string;
   readonly podUid: string | undefined;
@@ -14,19 +14,19 @@ export interface OperationKey {
 export interface OperationEntry extends OperationKey {
   readonly name: OperationName;
   readonly pending: boolean;
-  /** Zero until it failed. */
+  /** Zero until it fails. */
   readonly delayMs: number;
   readonly failedAtMs: number;
 }
 
-/** The operations that run or failed last, by `operationKeyText`. */
+/** Running operations and last failures, by `operationKeyText`. */
 export type OperationBook = ReadonlyMap<string, OperationEntry>;
 
 export function operationKeyText({ uniqueName, podUid }: OperationKey): string {
   return `${podUid ?? ''} ${uniqueName}`;
 }
 
-/** Mounts of volumes with a device are one after another whatever their pod; all else is the pod's own. */
+/** Mounts of a volume with a device run one at a time across pods; all other operations are per pod. */
 export function operationKey(
   name: OperationName,
   { uniqueName, podUid, hasDevice }: { uniqueName: string; podUid: string; hasDevice: boolean },
@@ -41,7 +41,7 @@ export function operationKey(
   }
 }
 
-/** Whether an operation is under way that this one would get in the way of. */
+/** Whether a running operation conflicts with this one. */
 export function isBusy(book: OperationBook, key: OperationKey): boolean {
   const { uniqueName, podUid } = key;
   if (podUid !== undefined) {
@@ -54,7 +54,7 @@ export function isBusy(book: OperationBook, key: OperationKey): boolean {
 
 export type Permission =
   | { readonly kind: 'go' }
-  /** Another operation has to end first. */
+  /** A conflicting operation must end first. */
   | { readonly kind: 'busy' }
   | { readonly kind: 'back-off'; readonly untilMs: number };
 
@@ -71,7 +71,7 @@ export function permission(
   return nowMs < untilMs ? { kind: 'back-off', untilMs } : { kind: 'go' };
 }
 
-/** The entry of an operation that begins: the delay of the last failure of the same name is remembered. */
+/** The entry of an operation that begins; it keeps the delay of its last failure. */
 export function begun(
   last: OperationEntry | undefined,
   key: OperationKey,
@@ -87,7 +87,7 @@ export function begun(
   };
 }
 
-/** The entry of an operation that failed; one that succeeds has none. */
+/** The entry of a failed operation; a successful one has none. */
 export function failed(entry: OperationEntry, nowMs: number): OperationEntry {
   const delayMs = entry.delayMs === 0 ? firstDelayMs : Math.min(entry.delayMs * 2, longestDelayMs);
   return { ...entry, pending: false, delayMs, failedAtMs: nowMs };

@@ -1,14 +1,14 @@
-/** What becomes of the state of a mount when an operation on it fails. */
+/** The state of a mount after an operation on it fails. */
 import { podRef } from '../../timeline/index.js';
 import { VolumeFailure, type VolumeFailureClass } from '../contracts.js';
 import type { ActualMount, WantedMount } from './states.js';
 
-/** Plugins that say nothing mean that nothing of the attempt goes on. */
+/** Without a class from the plugin, nothing of the attempt is still running. */
 export function failureClass(error: unknown): VolumeFailureClass {
   return error instanceof VolumeFailure ? error.failureClass : 'final';
 }
 
-/** The mount after a failed set-up; undefined when nothing is mounted. */
+/** The mount after a failed set-up; undefined if nothing is mounted. */
 export function afterFailedMount(
   before: ActualMount | undefined,
   wanted: WantedMount,
@@ -20,17 +20,17 @@ export function afterFailedMount(
     case 'uncertain':
       return before ?? { ...identity(wanted), state: 'uncertain' };
     case 'final':
-      // A refresh that failed leaves what is mounted; what was found on disk may be in use by containers.
+      // A failed refresh leaves the mount in place; containers may be using one found on disk.
       return before?.state === 'uncertain' && !before.reconstructed ? undefined : before;
   }
 }
 
-/** `remountRequired` when the pod was processed again while this was under way. */
+/** `remountRequired` if the pod was processed again meanwhile. */
 export function afterMount(wanted: WantedMount, remountRequired: boolean): ActualMount {
   return { ...identity(wanted), state: 'mounted', remountRequired };
 }
 
-/** After a tear-down that failed half-way nobody knows what is left. */
+/** After a failed tear-down it is unknown what is left. */
 export function afterFailedUnmount(before: ActualMount): ActualMount {
   return { ...before, state: 'uncertain' };
 }

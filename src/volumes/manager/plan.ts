@@ -1,4 +1,4 @@
-/** Decides what to mount and what to unmount next, from what is wanted, what is there and what is under way. */
+/** Decides what to mount and unmount next, from the desired state, the actual state and the running operations. */
 import {
   type OperationBook,
   type OperationKey,
@@ -14,9 +14,9 @@ export interface PlanInput {
   readonly actual: ActualState;
   readonly operations: OperationBook;
   readonly nowMs: number;
-  /** Whether all sources have spoken and their pods are in `desired`, so that what is not there is not wanted. */
+  /** Whether all sources have delivered their pods to `desired`, so that a missing pod is unwanted. */
   readonly readyToUnmount: boolean;
-  /** Whether nothing of the pod runs or will run any more. */
+  /** Whether nothing of the pod runs or will run. */
   readonly isRuntimeGone: (podUid: string) => boolean;
 }
 
@@ -25,7 +25,7 @@ export type PlannedOperation = { readonly key: OperationKey; readonly because: s
   | {
       readonly name: 'volume_mount';
       readonly wanted: WantedMount;
-      /** Set up again over what is there already. */
+      /** Repeats the set-up of a mounted volume. */
       readonly isRemount: boolean;
       /** The refresh that comes with every sync of the pod. */
       readonly isRoutine: boolean;
@@ -34,11 +34,11 @@ export type PlannedOperation = { readonly key: OperationKey; readonly because: s
 );
 
 export interface VolumePlan {
-  /** To be started in this order; they run beside each other. */
+  /** To be started in this order; they run concurrently. */
   readonly operations: readonly PlannedOperation[];
-  /** When the first of those that failed may be tried again. */
+  /** When the first failed operation may be retried. */
   readonly retryAtMs: number | undefined;
-  /** Whether something is left as it is until pods change: nobody tells of that here, so it is worth another look. */
+  /** Whether an operation waits for pods to change. No signal announces that, so another pass is worthwhile. */
   readonly isHeldBack: boolean;
 }
 
@@ -91,25 +91,25 @@ function keyOf(name: OperationName, mount: WantedMount | ActualMount, hasDevice:
   return operationKey(name, { uniqueName: mount.uniqueName, podUid: mount.podUid, hasDevice });
 }
 
-/** Undefined as long as the mount has to stay. A volume is never taken from under a container. */
+/** Undefined while the mount must stay. A volume in use by a container is never unmounted. */
 function unmountReason(
   { podUid, state, reconstructed }: ActualMount,
   { readyToUnmount, isRuntimeGone }: PlanInput,
 ): string | undefined {
   if (!readyToUnmount || !isRuntimeGone(podUid)) return undefined;
-  if (reconstructed) return 'it was found on disk, and no pod that should run wants it';
+  if (reconstructed) return 'it was found on disk, and no wanted pod uses it';
   return state === 'uncertain'
     ? 'it may be mounted, and the pod has ended'
     : 'the pod has ended and nothing of it runs';
 }
 
-/** Undefined when there is nothing to do. */
+/** Undefined if there is nothing to do. */
 function mountReason(mount: ActualMount | undefined): string | undefined {
   if (mount === undefined) return 'the pod wants it and it is not mounted';
   if (mount.state === 'uncertain') {
     return mount.reconstructed
-      ? 'it was found on disk and has to be made sure of'
-      : 'an earlier attempt may have mounted it or not';
+      ? 'it was found on disk and must be verified'
+      : 'an earlier attempt may have mounted it';
   }
   return mount.remountRequired ? 'the pod was processed again, and its content may have changed' : undefined;
 }

@@ -1,4 +1,4 @@
-/** Turns a pod into the mounts that it wants, resolving the claims that its volumes name. */
+/** Turns a pod into its wanted mounts, resolving the claims of its volumes. */
 import { errorText } from '../../async/index.js';
 import type { Pod, Volume } from '../../kube/index.js';
 import type { ClaimStore, ResolvedClaim, VolumePlugin } from '../contracts.js';
@@ -10,7 +10,7 @@ const maxProblems = 10;
 export interface ProcessedPod {
   /** By `mountKey`. */
   readonly mounts: ReadonlyMap<string, WantedMount>;
-  /** Why some volumes are not among the mounts, each text once. */
+  /** Why some volumes have no mount; distinct texts. */
   readonly problems: readonly string[];
 }
 
@@ -42,6 +42,6 @@ async function resolveClaim(
   if (claims !== undefined) return claims.resolve(pod, volume, signal);
   const claim = volume.persistentVolumeClaim?.claimName ?? `${pod.metadata.name ?? ''}-${volume.name}`;
   throw new Error(
-    `error processing PVC ${pod.metadata.namespace ?? ''}/${claim}: this node knows of no claims; give it a folder with PersistentVolumes and PersistentVolumeClaims`,
+    `error processing PVC ${pod.metadata.namespace ?? ''}/${claim}: this node has no claims; give it a directory with PersistentVolumes and PersistentVolumeClaims`,
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Drives volumes from what is to what is wanted. It looks whenever something has happened: something else is wanted,
- * an operation ended, a back-off is over. While nothing happens, nothing runs.
+ * Reconciles the actual state of volumes with the desired one. It runs on each event: the desired state
+ * changed, an operation ended, a back-off expired. Between events nothing runs.
  */
 import { type Clock, Gate, TaskGroup, type Timer } from '../../async/index.js';
 import { unwantedMounts } from './desired-state.js';
@@ -11,17 +11,17 @@ import { type PlannedOperation, planVolumes } from './plan.js';
 import { mountKey, type WantedMount } from './states.js';
 import type { VolumeRecorder } from './volume-recorder.js';
 
-/** How long something may wait for a pod's state before it is looked at again without being asked to. */
+/** The longest wait for a pod's state before an unprompted pass. */
 const safetyPassMs = 10_000;
-/** Enough that mounts whose server hangs do not hold up all others. */
+/** High enough that mounts on a hung server do not hold up all others. */
 const defaultOperationsAtOnce = 64;
 
-/** What is asked about pods. */
+/** What the reconciler needs to know about pods. */
 export interface VolumePods {
   /** Whether all sources have delivered their pods. */
   allSourcesReady(): boolean;
   isConfigured(uid: string): boolean;
-  /** Whether nothing of the pod runs or will run any more. */
+  /** Whether nothing of the pod runs or will run. */
   isRuntimeGone(uid: string): boolean;
 }
 
@@ -61,7 +61,7 @@ export class Reconciler {
     return this.#desired;
   }
 
-  /** Nothing is done before this is called, as what is there is not known yet. */
+  /** Nothing runs before this call, as the actual state is not known yet. */
   open(): void {
     this.#isOpen = true;
     this.look();
@@ -77,24 +77,24 @@ export class Reconciler {
     this.#desired.set(mountKey(wanted), wanted);
   }
 
-  /** Tries what failed again without waiting. */
+  /** Retries failed operations without waiting for the back-off. */
   retry(wanted: WantedMount): void {
     const failure = operationKeyText(operationKey('volume_mount', wanted));
     if (this.#operations.get(failure)?.pending === false) this.#operations.delete(failure);
   }
 
-  /** Whether an operation on a volume of the pod is under way. */
+  /** Whether an operation on a volume of the pod is running. */
   isBusyWith(uid: string): boolean {
     for (const operation of this.#underWay.values()) if (podOf(operation) === uid) return true;
     return false;
   }
 
-  /** To be called when pods may have ended; does nothing unless something waits for that. */
+  /** Call when pods may have ended; does nothing unless an operation waits for that. */
   podsChanged(): void {
     if (this.#isHeldBack || this.#waiters.size > 0 || !this.#options.leftovers.isEmpty) this.look();
   }
 
-  /** Looks at what there is to do and resolves when the condition holds, or when the signal is aborted. */
+  /** Runs a pass; resolves when the condition holds or the signal aborts. */
   until(isDone: () => boolean, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const end = (): void => {
@@ -109,7 +109,7 @@ export class Reconciler {
     });
   }
 
-  /** Decides and starts what there is to do now. */
+  /** Decides what to do and starts it. */
   look(): void {
     if (!this.#isOpen || this.#tasks.signal.aborted) return;
     const { clock, pods, operator } = this.#options;
@@ -149,7 +149,7 @@ export class Reconciler {
     if (unwanted.length > 0) this.#forgetFailures();
   }
 
-  /** Failures of what is neither wanted nor there will not be tried again. */
+  /** Failures of volumes that are neither wanted nor present will not be retried. */
   #forgetFailures(): void {
     const { mounts, devices } = this.#options.operator.actual;
     const left = [...this.#desired.values(), ...mounts.values(), ...devices.values()];
@@ -164,7 +164,7 @@ export class Reconciler {
     this.#timer = undefined;
     if (dueMs.length === 0) return;
     const { clock } = this.#options;
-    // A timer may fire a fraction too early; the next one must not be due at the very same instant.
+    // A timer may fire a fraction early; the next must not be due at the same instant.
     const delayMs = Math.max(1, Math.min(...dueMs) - clock.monotonic());
     this.#timer = clock.setTimer(delayMs, () => this.look());
   }
@@ -193,7 +193,7 @@ export class Reconciler {
       this.#operations.delete(text);
       notes.done(operation, clock.monotonic() - startedMs, entry.delayMs > 0);
     } catch (error) {
-      // What was cut off by the end of the agent has not failed; the next run makes sure of it.
+      // Cancelled by the agent's shutdown, not failed; the next run verifies it.
       if (signal.aborted) return;
       const failure = failed(entry, clock.monotonic());
       this.#operations.set(text, failure);

@@ -1,4 +1,4 @@
-/** Finds the volumes that an earlier run left on disk, so that they are taken over or cleaned up. */
+/** Finds volumes that an earlier run left on disk, to adopt them or clean them up. */
 import { join } from 'node:path/posix';
 import { errorText } from '../../async/index.js';
 import { type Host, isHostError, isMissing } from '../../host/index.js';
@@ -12,7 +12,7 @@ import {
   uniqueNameInPod,
 } from './states.js';
 
-/** A folder that no plugin knows what to do with. */
+/** A directory that no plugin recognizes. */
 export interface Leftover {
   readonly podUid: string;
   readonly pluginName: string;
@@ -21,7 +21,7 @@ export interface Leftover {
   readonly problem: string;
 }
 
-/** subPath mounts of a volume that has no folder of its own, such as a hostPath. */
+/** subPath mounts of a volume without a directory of its own, such as a hostPath. */
 export interface StrandedSubPaths {
   readonly podUid: string;
   readonly innerName: string;
@@ -32,11 +32,11 @@ export interface Reconstruction {
   readonly devices: readonly ActualDevice[];
   readonly leftovers: readonly Leftover[];
   readonly subPaths: readonly StrandedSubPaths[];
-  /** Folders that could not be read, with why. */
+  /** Directories that could not be read, with the reason. */
   readonly problems: readonly string[];
 }
 
-/** A folder `pods/<uid>/volumes/<plugin>/<name>`. */
+/** A directory `pods/<uid>/volumes/<plugin>/<name>`. */
 export interface VolumeFolder {
   readonly podUid: string;
   readonly pluginFolder: string;
@@ -47,7 +47,7 @@ export function volumeFolderPath(rootDir: string, { podUid, pluginFolder, name }
   return join(rootDir, 'pods', podUid, 'volumes', pluginFolder, name);
 }
 
-/** Where a plugin's volumes of a pod lie. */
+/** The directory of a plugin's volumes in a pod. */
 export function pluginFolder(rootDir: string, podUid: string, pluginName: string): string {
   return join(rootDir, 'pods', podUid, 'volumes', escapePluginName(pluginName));
 }
@@ -63,7 +63,7 @@ export async function reconstruct(
   return { ...judged, subPaths: strandedSubPaths(subPaths, judged.mounts), problems };
 }
 
-/** The subPaths of all other volumes go with their volumes. */
+/** subPaths of all other volumes are removed with their volumes. */
 export function strandedSubPaths(
   subPaths: readonly StrandedSubPaths[],
   mounts: readonly Pick<ActualMount, 'podUid' | 'innerName'>[],
@@ -74,7 +74,7 @@ export function strandedSubPaths(
   );
 }
 
-/** What the folders tell of what may be mounted. */
+/** Infers from the directories what may be mounted. */
 export function judgeFolders(
   folders: readonly VolumeFolder[],
   rootDir: string,
@@ -101,7 +101,7 @@ export function judgeFolders(
   return { mounts, devices: [...devices.values()], leftovers };
 }
 
-/** All that a folder's name says of a persistent volume; enough to name it. */
+/** A persistent volume known only by its directory's name, which is enough to name it. */
 function specFromName(name: string): VolumeSpec {
   return {
     kind: 'persistent',

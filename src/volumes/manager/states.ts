@@ -1,44 +1,44 @@
-/** What volumes should be mounted and what is mounted, as plain data that decisions are made from. */
+/** The desired and actual state of volumes, as plain data. */
 import type { Pod } from '../../kube/index.js';
 import type { PodRef } from '../../timeline/index.js';
 import type { VolumeSpec } from '../contracts.js';
 
-/** One volume that one pod should have. */
+/** A volume that a pod should have. */
 export interface WantedMount {
-  /** Names the volume: across pods where they share a device, else together with the pod. */
+  /** Names the volume across pods if they share a device, otherwise together with the pod. */
   readonly uniqueName: string;
   readonly podUid: string;
   readonly pluginName: string;
   readonly innerName: string;
-  /** The volumes of the pod's spec that this is; two may name the same claim. */
+  /** The names in the pod's spec for this volume; two may name the same claim. */
   readonly volumeNames: readonly string[];
-  /** Whether a device is mounted once for all pods of the machine. */
+  /** Whether a device is mounted once for all pods. */
   readonly hasDevice: boolean;
-  /** Whether set-up is repeated whenever the pod is processed again. */
+  /** Whether set-up is repeated each time the pod is processed. */
   readonly refreshes: boolean;
-  /** As it was when the pod was processed last. */
+  /** As last processed. */
   readonly pod: Pod;
   readonly spec: VolumeSpec;
-  /** A group that the persistent volume asks for. */
+  /** A group that the persistent volume requires. */
   readonly extraGroup: number | undefined;
 }
 
-/** One volume of one pod that is mounted, or may be. */
+/** A pod's volume that is or may be mounted. */
 export interface ActualMount {
   readonly uniqueName: string;
   readonly podUid: string;
   readonly pluginName: string;
   readonly innerName: string;
-  /** `uncertain`: something may be there. It counts as unmounted for a start and as mounted for cleaning up. */
+  /** `uncertain`: something may be there. It counts as unmounted for starting and as mounted for cleaning up. */
   readonly state: 'mounted' | 'uncertain';
-  /** Found on disk at the start and not set up since; a failed set-up must not take it away. */
+  /** Found on disk at startup and not set up since; a failed set-up must not remove it. */
   readonly reconstructed: boolean;
   readonly remountRequired: boolean;
-  /** The pod's name; unknown of a reconstructed one. */
+  /** The pod's name; unknown for a reconstructed mount. */
   readonly owner: PodRef | undefined;
 }
 
-/** A device that is mounted for all pods of the machine, or may be. */
+/** A device that is or may be mounted for all pods. */
 export interface ActualDevice {
   readonly uniqueName: string;
   readonly pluginName: string;
@@ -61,12 +61,12 @@ export function mountKey({ podUid, uniqueName }: { podUid: string; uniqueName: s
   return `${podUid} ${uniqueName}`;
 }
 
-/** The name of a volume that no two pods share. */
+/** The name of a volume that pods do not share. */
 export function uniqueNameInPod(pluginName: string, podUid: string, innerName: string): string {
   return `${pluginName}/${podUid}-${innerName}`;
 }
 
-/** `kubernetes.io/csi` as the name of a folder. */
+/** `kubernetes.io/csi` as a directory name. */
 export function escapePluginName(name: string): string {
   return name.replaceAll('/', '~');
 }

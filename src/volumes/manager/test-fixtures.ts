@@ -1,4 +1,4 @@
-/** Pods, wanted mounts and plugins for the tests of the manager. */
+/** Pods, wanted mounts and plugins for the manager's tests. */
 import type { Pod, Volume } from '../../kube/index.js';
 import type { SetUpRequest, VolumePlugin, VolumeRemains } from '../contracts.js';
 import { type ActualMount, mountKey, uniqueNameInPod, type WantedMount } from './states.js';
@@ -67,7 +67,7 @@ export function byKey<T extends { podUid: string; uniqueName: string }>(
   return new Map(mounts.map((mount) => [mountKey(mount), mount]));
 }
 
-/** A plugin that remembers what it was asked to do and does it only when told to. */
+/** A plugin that records its calls and completes them on command. */
 export class FakePlugin implements VolumePlugin {
   readonly ownsDirectory = true;
   readonly supportsMountOptions = false;

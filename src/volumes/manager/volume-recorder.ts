@@ -1,4 +1,4 @@
-/** What the timeline and whoever counts are told of volumes. Never anything of their content. */
+/** Reports volume operations to the timeline and to metrics, never anything of the content. */
 import type { Clock } from '../../async/index.js';
 import { formatDuration, formatNanoTimestampOfMs, goQuote, type Pod } from '../../kube/index.js';
 import { type PodRef, podRef, type Timeline } from '../../timeline/index.js';
@@ -6,7 +6,7 @@ import type { OperationName } from './operations.js';
 import type { PlannedOperation } from './plan.js';
 import type { Leftover, Reconstruction } from './reconstruct.js';
 
-/** Told of operations, so that someone can count them. */
+/** Receives operations, for counting. */
 export interface VolumeObserver {
   operation(ended: {
     readonly pluginName: string;
@@ -14,7 +14,7 @@ export interface VolumeObserver {
     readonly succeeded: boolean;
     readonly durationMs: number;
   }): void;
-  /** After a start: how many volumes were found, and how many of them nobody knows. */
+  /** After startup: how many volumes were found, and how many of them are unknown. */
   reconstructed(found: number, unknown: number): void;
   leftoverCleaned(failed: boolean): void;
 }
@@ -49,7 +49,7 @@ export class VolumeRecorder {
     this.#observer = observer;
   }
 
-  /** Every sync refreshes, and would push the pod's history out of its ring; only the end of a failure is news then. */
+  /** Every sync refreshes and would push out the pod's history, so a refresh is recorded only when it ends a failure. */
   done(operation: PlannedOperation, durationMs: number, hadFailed: boolean): void {
     const { pluginName, innerName } = subjectOf(operation);
     const isRemount = operation.name === 'volume_mount' && operation.isRemount;
@@ -80,7 +80,7 @@ export class VolumeRecorder {
       what: verbs[operation.name].what,
       message: `${verbs[operation.name].undone} volume ${innerName}: Operation for ${goQuote(operation.key.uniqueName)} failed. No retries permitted until ${untilText} (durationBeforeRetry ${formatDuration(delayMs)}).`,
       because: operation.because,
-      // A mount that failed is told by its event.
+      // An event already reports a failed mount.
       level: operation.name === 'volume_mount' ? 'debug' : 'warn',
       ...(pod === undefined ? {} : { pod }),
       error,
@@ -88,12 +88,12 @@ export class VolumeRecorder {
     });
   }
 
-  /** Something that volumes of the pod show has changed. */
+  /** An object shown in the pod's volumes has changed. */
   refreshing(pod: Pod): void {
     this.#timeline.record({
       kind: 'decision',
       what: 'volume.refresh',
-      message: 'volumes are refreshed',
+      message: 'refreshing volumes',
       because: 'an object that the pod uses has changed',
       pod: podRef(pod),
     });
@@ -125,7 +125,7 @@ export class VolumeRecorder {
       this.#timeline.record({
         kind: 'problem',
         what: 'volume.reconstruct',
-        message: `a folder of volumes could not be read, so what is mounted there is not known: ${problem}`,
+        message: `could not read a volume directory, so its mounts are unknown: ${problem}`,
       });
     }
     if (mounts.length + leftovers.length === 0) return;
@@ -180,7 +180,7 @@ export class VolumeRecorder {
     });
   }
 
-  /** Users only learn that it failed: the details would tell them of the node's files. */
+  /** Users learn only that it failed: the details would reveal files of the node. */
   subPathFailed(pod: Pod, container: string, mount: string, error: unknown): void {
     this.#timeline.record({
       kind: 'problem',
@@ -228,7 +228,7 @@ function aboutLeftover({ podUid, pluginName, problem }: Leftover): { because: st
   };
 }
 
-/** Of a pod that ended before the agent started only its UID is known. */
+/** Of a pod that ended before the agent started, only the UID is known. */
 function unnamed(uid: string): PodRef {
   return { uid, name: '', namespace: '' };
 }

@@ -1,4 +1,4 @@
-/** The texts of waits for volumes that failed, as users know them. */
+/** The messages of failed waits for volumes, as users know them. */
 import type { Pod } from '../../kube/index.js';
 import { usedVolumes } from './desired-state.js';
 import { type ActualState, type DesiredState, mountKey } from './states.js';
@@ -8,9 +8,9 @@ const list = (names: readonly string[]): string => `[${[...names].sort().join(' 
 export interface MountWait {
   /** Names of the pod's volumes. */
   readonly unmounted: readonly string[];
-  /** Volumes that are not known to be on this machine; nothing here has to be attached first. */
+  /** Volumes not known to be on this machine; nothing here needs attaching first. */
   readonly unattached: readonly string[];
-  /** Volumes that could not even be looked at. */
+  /** Volumes that could not be processed. */
   readonly unprocessed: readonly string[];
 }
 

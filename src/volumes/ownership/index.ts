@@ -1,4 +1,4 @@
-/** Gives the files of a volume to the pod's fsGroup. */
+/** Gives a volume's files to the pod's fsGroup. */
 export {
   setVolumeOwnership,
   type VolumeOwnership,

@@ -1,16 +1,16 @@
-/** What the ownership walk decides: which bits an entry gains, whether a root matches already, and what is told of it. */
+/** The decisions of the ownership walk: the bits an entry gains, whether the root already matches, and what to report. */
 import type { FileFacts } from '../../host/index.js';
 
 const setgid = 0o2000;
 
-/** The mode that an entry gets; its own for a symbolic link, which has none to speak of. */
+/** The new mode of an entry; unchanged for a symbolic link, whose mode has no effect. */
 export function ownedMode({ kind, mode }: Pick<FileFacts, 'kind' | 'mode'>, readOnly: boolean): number {
   if (kind === 'symlink') return mode;
   const owned = mode | (readOnly ? 0o440 : 0o660);
   return kind === 'directory' ? owned | 0o110 | setgid : owned;
 }
 
-/** Whether the policy `OnRootMismatch` takes the whole volume as given to the group already. */
+/** Whether `OnRootMismatch` considers the volume already owned by the group. */
 export function rootMatches(
   root: Pick<FileFacts, 'kind' | 'mode' | 'gid'>,
   fsGroup: number,
@@ -20,7 +20,7 @@ export function rootMatches(
   return root.kind === 'directory' && root.gid === fsGroup && (root.mode & wanted) === wanted;
 }
 
-/** The volume's path without what lies above the pod's directory. */
+/** The volume's path from the pod's directory on. */
 export function reportedDirectory(directory: string, podUid: string): string {
   const start = podUid === '' ? -1 : directory.indexOf(podUid);
   return start === -1 ? directory : directory.slice(start);

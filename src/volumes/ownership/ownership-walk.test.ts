@@ -32,7 +32,7 @@ function give(host: SimulatedHost, options: Partial<VolumeOwnership> = {}) {
 }
 
 describe('setVolumeOwnership', () => {
-  it('gives every entry to the group, and what links name to nobody', async () => {
+  it('gives every entry to the group, but not the targets of links', async () => {
     const host = await furnished();
     expect(await give(host)).toEqual({ walked: true, entries: 7 });
     const facts = (path: string) => host.files.lstat(path);
@@ -46,7 +46,7 @@ describe('setVolumeOwnership', () => {
     expect(host.machine.heldPaths).toBe(0);
   });
 
-  it('the root comes last', async () => {
+  it('changes the root last', async () => {
     const host = await furnished();
     const before = host.calls.length;
     await give(host);
@@ -54,7 +54,7 @@ describe('setVolumeOwnership', () => {
     expect(paths.indexOf(directory)).toBe(paths.length - 2);
   });
 
-  it('what is given already is left alone', async () => {
+  it('leaves matching entries alone', async () => {
     const host = await furnished();
     await give(host);
     const before = host.calls.length;
@@ -62,14 +62,14 @@ describe('setVolumeOwnership', () => {
     expect(host.calls.slice(before).map(({ operation }) => operation)).toEqual(['lchown', 'lchown']);
   });
 
-  it('without a group nothing is touched', async () => {
+  it('changes nothing without a group', async () => {
     const host = await furnished();
     const before = host.calls.length;
     expect(await give(host, { fsGroup: undefined })).toEqual({ walked: false, entries: 0 });
     expect(host.calls).toHaveLength(before);
   });
 
-  it('the root alone tells under OnRootMismatch', async () => {
+  it('checks only the root under OnRootMismatch', async () => {
     const host = await furnished();
     await host.files.lchown(directory, -1, 123);
     await host.files.chmod(directory, 0o2750);
@@ -80,7 +80,7 @@ describe('setVolumeOwnership', () => {
     expect((await host.files.lstat(`${directory}/file`)).mode).toBe(0o660);
   });
 
-  it('changes that fail are gone over, listings that fail are not', async () => {
+  it('ignores failed changes, but not failed listings', async () => {
     const host = await furnished();
     const ignored: HostError[] = [];
     host.inject({
@@ -99,10 +99,10 @@ describe('setVolumeOwnership', () => {
     expect(host.machine.heldPaths).toBe(0);
   });
 
-  it('an entry swapped for a link to the outside changes nothing outside', async () => {
+  it('changes nothing outside if an entry is swapped for a link', async () => {
     const host = await furnished();
     const other = simulatedHost({ machine: host.machine });
-    // At each call in turn, somebody replaces the file by a link.
+    // At each call in turn, someone replaces the file with a link.
     for (let step = 0; step < 40; step++) {
       let calls = 0;
       host.inject({
@@ -123,7 +123,7 @@ describe('setVolumeOwnership', () => {
     }
   });
 
-  it('tells when it takes long', async () => {
+  it('reports progress when it takes long', async () => {
     const host = await furnished();
     const clock = new VirtualClock();
     const texts: string[] = [];
@@ -142,7 +142,7 @@ describe('setVolumeOwnership', () => {
     expect(texts).toHaveLength(3);
   });
 
-  it('ends when it is cancelled', async () => {
+  it('ends when cancelled', async () => {
     const host = await furnished();
     await expect(give(host, { signal: AbortSignal.abort() })).rejects.toThrow(Cancelled);
     expect(host.machine.heldPaths).toBe(0);

@@ -1,4 +1,4 @@
-/** Walks a volume and gives each entry to the pod's fsGroup, by held paths, so that no link leads the walk out of it. */
+/** Gives each entry of a volume to the pod's fsGroup, by held paths so that no link leads the walk out of it. */
 import { type Clock, throwIfCancelled } from '../../async/index.js';
 import { entriesOf, type HeldPath, type Host, HostError, isHostError, isMissing } from '../../host/index.js';
 import {
@@ -9,7 +9,7 @@ import {
   walkProgressText,
 } from './ownership-plan.js';
 
-/** Reason of the Warning event for each text that `onProgress` gets. */
+/** The reason of the Warning event for each `onProgress` message. */
 export const volumePermissionChangeInProgress = 'VolumePermissionChangeInProgress';
 
 export interface VolumeOwnership {
@@ -18,21 +18,21 @@ export interface VolumeOwnership {
   /** The root of the volume. */
   readonly directory: string;
   readonly podUid: string;
-  /** Nothing is done without one. */
+  /** Without one nothing is done. */
   readonly fsGroup: number | undefined;
-  /** Whether the plugin gives the volume read-only (all atomic-writer volumes): the narrower mask. */
+  /** Whether the plugin provides the volume read-only (all atomic-writer volumes), which narrows the mask. */
   readonly readOnly: boolean;
-  /** Only plugins that honour it (CSI, local) pass it on; left out means `Always`. */
+  /** Only plugins that honour it (CSI, local) pass it on. Default: `Always`. */
   readonly changePolicy?: 'Always' | 'OnRootMismatch' | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Texts for Warning events `VolumePermissionChangeInProgress`. */
+  /** Receives the messages of `VolumePermissionChangeInProgress` events. */
   readonly onProgress?: (message: string) => void;
-  /** Changes that failed, which the walk goes over. */
+  /** Receives failed changes, which the walk ignores. */
   readonly onIgnored?: (error: HostError) => void;
 }
 
 export interface VolumeOwnershipOutcome {
-  /** False when there is no fsGroup, or the root matched already. */
+  /** False if there is no fsGroup or the root already matched. */
   readonly walked: boolean;
   readonly entries: number;
 }
@@ -42,7 +42,7 @@ const reportPeriodMs = 60_000;
 /** Each level holds two descriptors of the process. */
 const depthLimit = 500;
 
-/** Fails only where a directory cannot be listed. */
+/** Fails only if a directory cannot be listed. */
 export async function setVolumeOwnership(ownership: VolumeOwnership): Promise<VolumeOwnershipOutcome> {
   const { host, fsGroup } = ownership;
   if (fsGroup === undefined) return { walked: false, entries: 0 };
@@ -68,7 +68,7 @@ interface Walk {
   entries: number;
 }
 
-/** Children come before their directory. `name` is a path that ends at the entry itself and not at what a link names. */
+/** Children before their directory. `name` leads to the entry itself, not to a link's target. */
 async function giveEntry(walk: Walk, held: HeldPath, name: string, depth: number): Promise<void> {
   const { host, readOnly } = walk.ownership;
   const facts = await held.stat();
@@ -77,7 +77,7 @@ async function giveEntry(walk: Walk, held: HeldPath, name: string, depth: number
   walk.entries++;
   if (facts.gid === walk.fsGroup && facts.mode === mode) return;
   await ignoringFailure(walk, host.files.lchown(name, -1, walk.fsGroup));
-  // A change of the owner takes setuid and setgid away.
+  // After chown, which clears setuid and setgid.
   await ignoringFailure(walk, host.files.chmod(held.procPath, mode));
 }
 

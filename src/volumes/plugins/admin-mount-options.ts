@@ -1,7 +1,7 @@
-/** The mount options that the administrator wrote in a persistent volume; a pod has no say in them. */
+/** The administrator's mount options in a persistent volume; a pod cannot set them. */
 import type { VolumeSpec } from '../contracts.js';
 
-/** One option each. An entry may hold several, as in `hard,nfsvers=4.1`; a comma within double quotes parts nothing. */
+/** One option each. An entry may hold several, as in `hard,nfsvers=4.1`; a comma within double quotes does not separate. */
 export function adminMountOptions(spec: VolumeSpec): readonly string[] {
   if (spec.kind !== 'persistent') return [];
   return (spec.persistentVolume.spec.mountOptions ?? []).flatMap(

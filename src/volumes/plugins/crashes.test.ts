@@ -1,4 +1,4 @@
-/** The process dies before and after every change that a plugin makes; the next one heals or removes what is left. */
+/** The process dies before and after every change a plugin makes; the next one repairs or removes what is left. */
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../async/index.js';
 import { HostDied, type SimulatedHost, type SimulatedMachine, simulatedHost } from '../../host/index.js';
@@ -11,7 +11,7 @@ const podUid = 'u';
 const signal = new AbortController().signal;
 const b64 = (text: string) => Buffer.from(text).toString('base64');
 
-/** Two states of everything that volumes are made from; no file may show a mix of them. */
+/** Two states of everything volumes are made from; no file may show a mix. */
 type Version = 'old' | 'new';
 const contents: Record<Version, Record<string, string>> = {
   old: { 'sub/b': 'old', gone: 'old' },
@@ -104,7 +104,7 @@ function start(
   };
 }
 
-/** What a container finds, by path. */
+/** What a container sees, by path. */
 async function seen({ host, path }: Process): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const file of new Set([...Object.keys(contents.old), ...Object.keys(contents.new)])) {
@@ -120,7 +120,7 @@ async function mountsBelowRoot({ host }: Process): Promise<string[]> {
     .filter((target) => target.startsWith(rootDir));
 }
 
-/** Runs the work with a death at each change in turn; `check` sees the machine that each leaves. */
+/** Runs the work with a death at each change in turn; `check` inspects the machine that each leaves. */
 async function atEveryChange(
   create: () => Promise<Process>,
   work: (process: Process) => Promise<void>,
@@ -195,7 +195,7 @@ describe.each(kinds)('%s after a crash', (kind, volumeOf) => {
     expect(changes).toBeGreaterThan(1);
   });
 
-  it('in set-up leaves nothing that tear-down does not take', async () => {
+  it('in set-up leaves nothing that tear-down does not remove', async () => {
     await atEveryChange(
       () => prepared(start(volumeOf, fsGroup)),
       (process) => process.setUp('old'),
@@ -207,7 +207,7 @@ describe.each(kinds)('%s after a crash', (kind, volumeOf) => {
     );
   });
 
-  it('in set-up of a machine that lost its mounts is set up anew', async () => {
+  it('in set-up followed by a reboot is set up anew', async () => {
     await atEveryChange(
       () => prepared(start(volumeOf, fsGroup)),
       (process) => process.setUp('old'),
@@ -275,7 +275,7 @@ describe.each(kinds)('%s after a crash', (kind, volumeOf) => {
 describe('a failing call', () => {
   const volumeOf = kinds.find(([kind]) => kind === 'secret')?.[1] ?? (() => inline({ name: 'v' }));
 
-  it('of a refresh leaves the old files, and a later refresh brings the new ones', async () => {
+  it('in a refresh leaves the old files, and a later refresh brings the new ones', async () => {
     for (let number = 1; ; number++) {
       const process = await prepared(start(volumeOf, 7));
       await process.setUp('old');
@@ -293,7 +293,7 @@ describe('a failing call', () => {
     }
   });
 
-  it('of the first set-up leaves no files', async () => {
+  it('in the first set-up leaves no files', async () => {
     const process = await prepared(start(volumeOf, undefined));
     process.host.inject({
       at: ({ operation, path }) => operation === 'writeFile' && !path.endsWith('ready'),

@@ -10,7 +10,7 @@ import {
 
 describe('diskFormat', () => {
   const rows: [rule: string, exitCode: number, output: string, expected: DiskFormat | undefined][] = [
-    ['nothing on it', 2, '', undefined],
+    ['an empty disk', 2, '', undefined],
     ['a file system', 0, 'DEVNAME=/dev/x\nTYPE=ext4\n', { fsType: 'ext4' }],
     ['partitions', 0, 'PTTYPE=dos\n', { fsType: '' }],
     ['neither', 0, 'DEVNAME=/dev/x\n', undefined],
@@ -18,7 +18,7 @@ describe('diskFormat', () => {
   it.each(rows)('%s', (_rule, exitCode, output, expected) => {
     expect(diskFormat({ exitCode, output }, '/dev/x')).toEqual(expected);
   });
-  it('does not guess when the disk cannot be read', () => {
+  it('does not guess if the disk cannot be read', () => {
     expect(() => diskFormat({ exitCode: 4, output: 'usage' }, '/dev/x')).toThrow(
       'cannot tell what is on /dev/x',
     );
@@ -40,20 +40,20 @@ describe('diskStep', () => {
     ['xfs', undefined, 'xfs', false, 'format: mkfs.xfs -f -- /dev/x'],
     ['others', undefined, 'btrfs', false, 'format: mkfs.btrfs -- /dev/x'],
     ['a file system is checked', { fsType: 'ext4' }, 'ext4', false, 'check: fsck -a /dev/x'],
-    ['but not when it may only be read', { fsType: 'ext4' }, 'ext4', true, 'nothing'],
+    ['a read-only file system is not checked', { fsType: 'ext4' }, 'ext4', true, 'nothing'],
     ['partitions are never touched', { fsType: '' }, 'ext4', false, 'nothing'],
   ];
   it.each(rows)('%s', (_rule, found, fsType, readOnly, expected) => {
     expect(text(diskStep('/dev/x', found, { fsType, readOnly }))).toBe(expected);
   });
-  it('an empty disk that may only be read is refused', () => {
+  it('refuses an empty read-only disk', () => {
     expect(() => diskStep('/dev/x', undefined, { fsType: 'ext4', readOnly: true })).toThrow(
       'cannot mount unformatted disk /dev/x as we are manipulating it in read-only mode',
     );
   });
 });
 
-describe('what a disk tool must not be given', () => {
+describe('invalid arguments of disk tools', () => {
   const hostile = [
     '-T/x',
     '--help',
@@ -66,16 +66,16 @@ describe('what a disk tool must not be given', () => {
     'x\0',
     'y'.repeat(200_000),
   ];
-  it.each(hostile)('%j is no device', (value) => {
+  it.each(hostile)('%j is not a device', (value) => {
     const disk = { fsType: 'ext4', readOnly: false };
     expect(() => probeCommand(value)).toThrow('local.path: ');
     expect(() => diskStep(value, undefined, disk)).toThrow('local.path: ');
     expect(() => diskStep(value, { fsType: 'ext4' }, disk)).toThrow('local.path: ');
   });
-  it.each([...hostile, 'ext4/../x', '/bin/sh'])('%j is no file system', (fsType) =>
+  it.each([...hostile, 'ext4/../x', '/bin/sh'])('%j is not a file system', (fsType) =>
     expect(() => diskStep('/dev/x', undefined, { fsType, readOnly: false })).toThrow('local.fsType: '),
   );
-  it('a device stands where no option is read', () => {
+  it('a device cannot be read as an option', () => {
     const odd = '/dev/-x --help\n;$(id)';
     expect(probeCommand(odd).words.slice(-2)).toEqual(['--', odd]);
     const step = diskStep(odd, undefined, { fsType: 'btrfs', readOnly: false });

@@ -1,22 +1,22 @@
-/** What has to be done with a disk before it can be mounted. */
+/** Decides how to prepare a disk for mounting. */
 import { absolutePath, CommandLine, checkedWord, fileSystemType, programName } from '../../programs/index.js';
 
-/** How a tool of the system ended. */
+/** How a system tool ended. */
 export interface ToolOutcome {
   readonly exitCode: number;
-  /** Both of its outputs. */
+  /** Both stdout and stderr. */
   readonly output: string;
 }
 
 export interface DiskFormat {
-  /** Empty for a disk that holds something that is no file system, such as partitions. */
+  /** Empty for a disk with something other than a file system, such as partitions. */
   readonly fsType: string;
 }
 
-/** blkid's code for a disk without anything on it. */
+/** blkid's exit code for an empty disk. */
 const nothingFound = 2;
 
-/** What is on a disk by the words of `blkid -p -s TYPE -s PTTYPE -o export`; undefined when there is nothing. */
+/** The content of a disk from `blkid -p -s TYPE -s PTTYPE -o export`; undefined if it is empty. */
 export function diskFormat({ exitCode, output }: ToolOutcome, device: string): DiskFormat | undefined {
   if (exitCode === nothingFound) return undefined;
   if (exitCode !== 0)
@@ -36,7 +36,7 @@ export type DiskStep =
   | { readonly kind: 'check'; readonly command: CommandLine }
   | { readonly kind: 'nothing' };
 
-/** An empty disk is formatted, one with a file system checked; one that may only be read is left as it is. */
+/** Formats an empty disk, checks one with a file system, and leaves a read-only one alone. */
 export function diskStep(
   device: string,
   found: DiskFormat | undefined,
@@ -52,7 +52,7 @@ export function diskStep(
   return { kind: 'check', command: checkCommand(device) };
 }
 
-/** Asks what is on a disk. */
+/** The command that detects what is on a disk. */
 export function probeCommand(device: string): CommandLine {
   return CommandLine.of('blkid')
     .literal('-p', '-s', 'TYPE', '-s', 'PTTYPE', '-o', 'export')
@@ -73,10 +73,10 @@ function formatCommand(device: string, fsType: string): CommandLine {
   return (fsType === 'xfs' ? line.literal('-f') : line).operands(path);
 }
 
-/** fsck's code for errors that it left. */
+/** fsck's exit code for errors left uncorrected. */
 const uncorrected = 4;
 
-/** What fsck found and could not help; whatever else it says does not keep a disk from being mounted. */
+/** The errors that fsck left uncorrected; anything else does not prevent a mount. */
 export function checkProblem({ exitCode, output }: ToolOutcome, device: string): string | undefined {
   if (exitCode !== uncorrected) return undefined;
   return `'fsck' found errors on device ${device} but could not correct them: ${output.trim()}`;

@@ -1,9 +1,9 @@
-/** Brings a disk into a state in which it can be mounted, by the tools of the system. */
+/** Prepares a disk for mounting with the system's tools. */
 import type { Clock } from '../../async/index.js';
 import { type CommandLine, endText, plainEnvironment, runProgram } from '../../programs/index.js';
 import { checkProblem, diskFormat, diskStep, probeCommand, type ToolOutcome } from './disk-format.js';
 
-/** Runs a tool to its end; rejects only when it cannot be run at all. */
+/** Runs a tool to its end; rejects only if it cannot be run at all. */
 export type RunTool = (command: CommandLine, signal: AbortSignal) => Promise<ToolOutcome>;
 
 export interface Disk {
@@ -36,7 +36,7 @@ export async function prepareDisk(run: RunTool, disk: Disk, signal: AbortSignal)
 }
 
 const outputLimitBytes = 1024 * 1024;
-/** A large disk takes hours to check; whoever no longer wants it aborts. */
+/** Checking a large disk takes hours; a caller that no longer wants it aborts. */
 const limitMs = 12 * 60 * 60 * 1000;
 
 /** The tools of this machine. */

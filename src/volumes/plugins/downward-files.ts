@@ -1,4 +1,4 @@
-/** The files in which a pod reads its own fields. */
+/** The files that expose a pod's own fields. */
 import { aggregateText, errorText } from '../../async/index.js';
 import {
   type DownwardAPIVolumeFile,
@@ -21,7 +21,7 @@ export interface DownwardFilesRequest {
   readonly nodeAllocatable: ResourceList;
 }
 
-/** Throws with the errors of all items together. */
+/** Throws with the errors of all items. */
 export function downwardFiles(request: DownwardFilesRequest): Map<string, PayloadFile> {
   const { items = [], defaultMode } = request;
   if (defaultMode === undefined) throw new Error(missingDefaultMode);

@@ -8,9 +8,9 @@ import { fsGroupOf } from './volume-modes.js';
 import { podVolumeDirectory } from './volume-paths.js';
 
 export interface MemorySizes {
-  /** What the node can give to pods. */
+  /** The node's allocatable resources. */
   readonly nodeAllocatable: () => ResourceList;
-  /** The limit of the pod's cgroup, where it differs from what its spec says. */
+  /** The limit of the pod's cgroup, if it differs from the spec. */
   readonly podMemoryLimit?: (pod: Pod) => bigint | undefined;
 }
 
@@ -60,7 +60,7 @@ function emptyDirBacking(pod: Pod, { volume }: VolumeSpec, sizes: MemorySizes): 
   throw new Error(`unknown storage medium ${goQuote(medium)}`);
 }
 
-/** A file system in memory no larger than what the node, the pod and the volume allow. */
+/** A tmpfs no larger than the node, the pod and the volume allow. */
 export function memoryBacking(pod: Pod, sizeLimitBytes: bigint | undefined, sizes: MemorySizes): Backing {
   const { memory = '0' } = sizes.nodeAllocatable();
   return {

@@ -18,7 +18,7 @@ const refusingMounts: HostFault = {
   effect: { kind: 'fail', code: 'EINVAL' },
 };
 
-it('an empty directory on disk is open to all, however narrow the umask', async () => {
+it('an emptyDir on disk is open to all, whatever the umask', async () => {
   const host = simulatedHost({ umask: 0o027 });
   const directories = new EmptyDirectories({ host, clock: systemClock, rootDir });
   const { path } = directoryOf('a');
@@ -26,22 +26,22 @@ it('an empty directory on disk is open to all, however narrow the umask', async 
   expect((await host.files.stat(path)).mode.toString(8)).toBe('777');
 });
 
-describe('empty directories in memory', () => {
-  it('are kept out of swap where the kernel can, even if its version does not tell', async () => {
+describe('emptyDirs in memory', () => {
+  it('are kept out of swap if the kernel can, even if its version does not show it', async () => {
     const host = simulatedHost({ kernelRelease: '5.14.0-503.el9' });
     const directories = new EmptyDirectories({ host, clock: systemClock, rootDir });
     await directories.setUp({ ...directoryOf('a'), ...inMemory });
     expect((await mountAt(host, directoryOf('a').path))?.superOptions).toContain('noswap');
   });
 
-  it('are mounted without that in a user namespace', async () => {
+  it('are mounted without noswap in a user namespace', async () => {
     const host = simulatedHost();
     const directories = new EmptyDirectories({ host, clock: systemClock, rootDir, inUserNamespace: true });
     await directories.setUp({ ...directoryOf('a'), ...inMemory });
     expect((await mountAt(host, directoryOf('a').path))?.superOptions).not.toContain('noswap');
   });
 
-  it('tell why they cannot be mounted at all, and can be once that is over', async () => {
+  it('report why they cannot be mounted, and can be later', async () => {
     const host = simulatedHost({ kernelRelease: '5.14.0' });
     host.inject(refusingMounts);
     const directories = new EmptyDirectories({ host, clock: systemClock, rootDir });
@@ -54,7 +54,7 @@ describe('empty directories in memory', () => {
     expect((await mountAt(next, directoryOf('a').path))?.fsType).toBe('tmpfs');
   });
 
-  it('ask once for what an old kernel does not have', async () => {
+  it('try noswap once on an old kernel', async () => {
     const host = simulatedHost({ kernelRelease: '5.14.0' });
     let refusals = 0;
     const mounts = {
@@ -62,7 +62,7 @@ describe('empty directories in memory', () => {
       mount: async (request: Parameters<typeof host.mounts.mount>[0]) => {
         if (request.options?.includes('noswap')) {
           refusals += 1;
-          // The port's own error of a mount that the kernel refused.
+          // Produces the port's own error of a refused mount.
           await host.mounts.mount({ source: '/none', target: '/none', options: ['bind'] });
         }
         await host.mounts.mount(request);
@@ -81,7 +81,7 @@ describe('empty directories in memory', () => {
   });
 });
 
-describe('the end of an empty directory in memory', () => {
+describe('tear-down of an emptyDir in memory', () => {
   const made = async () => {
     const host = simulatedHost();
     const directories = new EmptyDirectories({ host, clock: systemClock, rootDir });
@@ -94,7 +94,7 @@ describe('the end of an empty directory in memory', () => {
       () => true,
     );
 
-  it('takes its content along without a look at the mount table', async () => {
+  it('removes the content without reading the mount table', async () => {
     const { host, directories, path } = await made();
     await host.files.writeFile(`${path}/data`, 'x');
     let lists = 0;
@@ -110,7 +110,7 @@ describe('the end of an empty directory in memory', () => {
     await directories.tearDown(directoryOf('a'));
   });
 
-  it('comes when a container left a mount in it, which loses nothing', async () => {
+  it('removes a mount that a container left in it, without data loss', async () => {
     const { host, directories, path } = await made();
     await host.files.mkdir('/srv', { recursive: true });
     await host.files.writeFile('/srv/kept', 'x');
@@ -121,7 +121,7 @@ describe('the end of an empty directory in memory', () => {
     expect(await host.files.readdir('/srv')).toEqual(['kept']);
   });
 
-  it('comes when there is one mount on another, and something below both', async () => {
+  it('removes stacked mounts and what lies below them', async () => {
     const { host, directories, path } = await made();
     await host.mounts.unmount(path);
     await host.files.writeFile(`${path}/below`, 'x');

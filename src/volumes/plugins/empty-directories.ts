@@ -1,4 +1,4 @@
-/** Makes and removes the empty directories behind volumes, on disk, in memory or in huge pages. */
+/** Creates and removes the empty directories behind volumes, on disk, in memory or in huge pages. */
 import { dirname, join } from 'node:path/posix';
 import type { Clock } from '../../async/index.js';
 import {
@@ -17,7 +17,7 @@ import { podDirectory, podPluginDirectory } from './volume-paths.js';
 
 export const emptyDirPluginName = 'kubernetes.io/empty-dir';
 
-/** What a directory is made of. */
+/** What backs a directory. */
 export type Backing =
   | { readonly kind: 'disk' }
   | { readonly kind: 'memory'; readonly sizeBytes: bigint }
@@ -25,7 +25,7 @@ export type Backing =
 
 export interface EmptyDirectory {
   readonly podUid: string;
-  /** Under which its marker is kept: the volume's name, or `wrapped_<name>` behind other kinds of volumes. */
+  /** The name of its marker: the volume's name, or `wrapped_<name>` behind other kinds of volumes. */
   readonly markerName: string;
   readonly path: string;
 }
@@ -56,15 +56,15 @@ export class EmptyDirectories {
     this.#noswap = noswapSupport(options.host.kernelRelease, options.inUserNamespace ?? false);
   }
 
-  /** A directory that is marked as ready is left alone. */
+  /** Leaves a directory alone that is marked as ready. */
   async setUp(request: EmptyDirectoryRequest): Promise<void> {
     const { host, clock } = this.#options;
     const { podUid, path, fsGroup, signal } = request;
     if (await this.#isReady(request)) return;
-    // A marker without its directory is a leftover, and would vouch for a half-made one after a crash.
+    // A marker without its directory is a leftover; after a crash it would vouch for an incomplete one.
     await this.#removeMarker(request);
     await this.#make(request);
-    // Whoever may not be given the group shows it when it is used; the volume is there nevertheless.
+    // The volume is usable even if the group cannot be set; the failure shows when it is used.
     await setVolumeOwnership({
       host,
       clock,
@@ -79,13 +79,13 @@ export class EmptyDirectories {
     await this.#writeMarker(request);
   }
 
-  /** Needs no knowledge of what the directory was made of. */
+  /** Works without knowing what backs the directory. */
   async tearDown(directory: EmptyDirectory): Promise<void> {
     const { host } = this.#options;
     const { path } = directory;
     await this.#removeMarker(directory);
     if (await this.#isPlainlyUnmounted(path)) return;
-    // Containers may mount in it for all to see, and what they leave would keep the directory for ever.
+    // Containers may propagate mounts into it; left there, they would keep the directory forever.
     const unmounted = await unmountTree(host, path);
     const wasAlone = unmounted.every((target) => target === unmounted[0]);
     const isWithoutMounts = wasAlone && !(await isOwnFileSystem(host, path));
@@ -93,8 +93,8 @@ export class EmptyDirectories {
   }
 
   /**
-   * The usual end of what was in memory: nothing was mounted in it and nothing lies below it, which unmounting and removing
-   * an empty folder tell at less cost than the mount table. Whatever else there is stays as it is.
+   * Handles the usual end of a tmpfs: nothing is mounted in it and nothing lies below it. Unmounting and
+   * removing an empty directory shows that more cheaply than the mount table. Anything else stays as it is.
    */
   async #isPlainlyUnmounted(path: string): Promise<boolean> {
     const { host } = this.#options;
@@ -155,7 +155,7 @@ export class EmptyDirectories {
     }
   }
 
-  /** The umask of the agent must not decide who may write into a pod's volume. */
+  /** The agent's umask must not decide who may write to a pod's volume. */
   async #openToAll(path: string): Promise<void> {
     const { ownFiles: files } = this.#options.host;
     const { mode } = await files.lstat(path);
@@ -202,7 +202,7 @@ export class EmptyDirectories {
       await host.ownFiles.rmdir(folder);
     } catch (error) {
       if (!isHostError(error)) throw error;
-      // Somebody else has been here. Nobody mounts anything on a marker.
+      // Not a marker of ours. Nothing is ever mounted on a marker.
       await removeTree(host, folder, { isWithoutMounts: true });
     }
   }
@@ -221,8 +221,8 @@ function checkPageSize(
 }
 
 /**
- * Whether another file system begins at the path, as that of a mount of one's own does. The mount table would tell it, too,
- * but is long where many pods run.
+ * Whether the path is the root of its own file system, that is, a mount of ours. The mount table would tell,
+ * too, but is long where many pods run.
  */
 async function isOwnFileSystem({ ownFiles }: Host, path: string): Promise<boolean> {
   try {

@@ -1,4 +1,4 @@
-/** What a hostPath volume wants to find at its path, and what is done when it does not. */
+/** What a hostPath volume expects at its path, and what to do if it is not there. */
 import type { FileKind } from '../../host/index.js';
 
 export type HostPathVerdict =
@@ -29,7 +29,7 @@ export function hostPathProblem(path: string): string | undefined {
   return `invalid HostPath \`${path}\`: must not contain '..'`;
 }
 
-/** `found` is what links lead to, undefined when there is nothing. A type that is not given asks for nothing. */
+/** `found` is the kind after following links, undefined if nothing is there. An empty type accepts anything. */
 export function hostPathVerdict(path: string, type: string, found: FileKind | undefined): HostPathVerdict {
   if (type === '') return { kind: 'fine' };
   const wanted = wantedKinds.get(type);

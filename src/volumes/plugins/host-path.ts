@@ -1,4 +1,4 @@
-/** The hostPath plugin: a file or directory of the machine itself, named by the pod or by a persistent volume. */
+/** The hostPath plugin: a file or directory of the machine, named by the pod or by a persistent volume. */
 import { type FileKind, type Host, type HostFiles, isHostError } from '../../host/index.js';
 import type { HostPathVolumeSource } from '../../kube/index.js';
 import type { VolumePlugin, VolumeSpec } from '../contracts.js';
@@ -24,7 +24,7 @@ export function hostPathVolumes({ host }: { readonly host: Host }): VolumePlugin
       const problem = hostPathProblem(path);
       if (problem !== undefined) throw new Error(problem);
       if (type === '') return;
-      // A path of the machine may lie on anything, a server among it.
+      // A path of the machine may lie on anything, even a remote server.
       const { files } = host.apart(path);
       const verdict = hostPathVerdict(path, type, await kindAt(files, path));
       switch (verdict.kind) {
@@ -38,7 +38,7 @@ export function hostPathVolumes({ host }: { readonly host: Host }): VolumePlugin
           throw new Error(verdict.message);
       }
     },
-    // What the machine has of its own is not the pod's to remove.
+    // The machine's own files are not the pod's to remove.
     tearDown: async () => {},
   };
 }

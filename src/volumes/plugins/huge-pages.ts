@@ -1,4 +1,4 @@
-/** Which size of huge pages a volume of that medium is mounted with. */
+/** Decides the huge-page size of a volume. */
 import {
   formatQuantity,
   type Pod,
@@ -20,7 +20,7 @@ export function hugePageSize(medium: string, pod: Pod): string {
   const named = medium === anySize ? undefined : tryParseQuantity(medium.slice(sizePrefix.length));
   if (medium !== anySize && named === undefined) {
     throw new Error(
-      `medium ${medium}: what follows "${sizePrefix}" is no size; write for example ${sizePrefix}2Mi`,
+      `medium ${medium}: what follows "${sizePrefix}" is not a size; write for example ${sizePrefix}2Mi`,
     );
   }
   const requested = requestedSizes(pod);
@@ -39,7 +39,7 @@ export function hugePageSize(medium: string, pod: Pod): string {
   );
 }
 
-/** The sizes that the pod or any of its containers requests, in one spelling each. */
+/** The sizes that the pod or its containers request, each in one spelling. */
 function requestedSizes({ spec }: Pod): Set<string> {
   const sizes = new Set<string>();
   for (const { resources } of [spec, ...spec.containers, ...(spec.initContainers ?? [])]) {
@@ -52,7 +52,7 @@ function requestedSizes({ spec }: Pod): Set<string> {
   return sizes;
 }
 
-/** The page size of a mounted hugetlbfs in bytes, from its options; `pagesize=2M` counts in powers of 1024. */
+/** The page size of a mounted hugetlbfs in bytes, from its options; `pagesize=2M` uses powers of 1024. */
 export function mountedPageBytes(options: readonly string[]): bigint | undefined {
   const option = options.find((text) => text.startsWith('pagesize='));
   const [, digits, unit = ''] = /^pagesize=(\d+)([KMGT]?)/.exec(option ?? '') ?? [];

@@ -1,4 +1,4 @@
-/** The image plugin: the content of an image, which the container runtime mounts by itself. */
+/** The image plugin: the content of an image, which the container runtime mounts itself. */
 import type { VolumePlugin } from '../contracts.js';
 
 export function imageVolumes(): VolumePlugin {

@@ -23,23 +23,23 @@ export interface VolumePluginsOptions {
   readonly rootDir: string;
   /** Where ConfigMaps and Secrets come from. */
   readonly objects: ObjectStore;
-  /** What the node can give to pods: the sizes of volumes in memory and missing limits in downward files. */
+  /** The node's allocatable resources: they bound volumes in memory and fill in missing limits in downward files. */
   readonly nodeAllocatable: () => ResourceList;
-  /** The limit of the pod's cgroup, where it differs from what its spec says. */
+  /** The limit of the pod's cgroup, if it differs from the spec. */
   readonly podMemoryLimit?: (pod: Pod) => bigint | undefined;
-  /** Left out without an API server: volumes that want tokens are refused. */
+  /** Omitted without an API server: volumes that need tokens are refused. */
   readonly tokens?: ServiceAccountTokens;
-  /** Left out without an API server, and while the gate ClusterTrustBundleProjection is off. */
+  /** Omitted without an API server, or while the gate ClusterTrustBundleProjection is off. */
   readonly trustBundles?: TrustBundles;
   /** Whether the agent runs in a user namespace, where memory cannot be kept out of swap. */
   readonly inUserNamespace?: boolean;
-  /** Formats and checks disks of local volumes; without it, only formatted ones can be mounted. */
+  /** Formats and checks disks of local volumes; without it only formatted disks can be mounted. */
   readonly runDiskTool?: RunTool;
-  /** Gets the Warning events of pods. */
+  /** Receives Warning events of pods. */
   readonly warn?: (pod: Pod, reason: string, message: string) => void;
 }
 
-/** Exactly one of them accepts any volume. */
+/** Exactly one of them accepts any given volume. */
 export function volumePlugins(options: VolumePluginsOptions): readonly VolumePlugin[] {
   const { host, clock, rootDir, objects, nodeAllocatable, podMemoryLimit, tokens, trustBundles } = options;
   const { inUserNamespace = false, runDiskTool, warn } = options;

@@ -46,7 +46,7 @@ describe('a local volume on a disk', () => {
   });
   const pod: Pod = { metadata: { uid: 'u' }, spec: { containers: [], securityContext: { fsGroup: 5 } } };
 
-  it('formats an empty disk once, mounts it once, and gives it back', async () => {
+  it('formats an empty disk once, mounts it once, and releases it', async () => {
     const spec = on(false);
     const path = plugin.hostPath(spec, 'u') ?? '';
     await plugin.devices?.mountDevice(spec, signal);
@@ -64,7 +64,7 @@ describe('a local volume on a disk', () => {
     expect(Buffer.from(await host.files.readFile(`${path}/file`)).toString()).toBe('kept');
   });
 
-  it('does not format what may only be read', async () => {
+  it('does not format a read-only disk', async () => {
     await expect(plugin.devices?.mountDevice(on(true), signal)).rejects.toThrow(
       `cannot mount unformatted disk ${device}`,
     );

@@ -1,4 +1,4 @@
-/** The local plugin: a directory or disk of this very machine, given to pods through a persistent volume. */
+/** The local plugin: a directory or disk of this machine, given to pods through a persistent volume. */
 import { join } from 'node:path/posix';
 import type { Clock } from '../../async/index.js';
 import {
@@ -24,9 +24,9 @@ export interface LocalVolumesOptions {
   readonly host: Host;
   readonly clock: Clock;
   readonly rootDir: string;
-  /** Formats and checks disks; without it, only disks that are formatted already can be mounted. */
+  /** Formats and checks disks; without it only formatted disks can be mounted. */
   readonly runDiskTool?: RunTool;
-  /** Gets the Warning events of the pod. */
+  /** Receives Warning events of the pod. */
   readonly warn?: (pod: Pod, reason: string, message: string) => void;
 }
 
@@ -53,13 +53,13 @@ export function localVolumes(options: LocalVolumesOptions): VolumePlugin {
       const bindOptions = localMountOptions(spec);
       const present = await mountAt(host, target);
       if (present !== undefined && hasFlags(present, bindOptions)) return;
-      // A bind whose second step was cut short shows more than it may.
+      // A bind whose remount was interrupted allows more than it should.
       if (present !== undefined) await cleanMountPoint(host, target);
       const path = checkedPath(spec);
       const facts = await host.apart(path).files.stat(path);
       checkKind(facts);
       const source = facts.kind === 'directory' ? path : devicePath(innerNameOf(spec));
-      // Before the mount, so that what is mounted belongs to the group already, also after a crash.
+      // Before the mount, so that the mounted volume already belongs to the group, even after a crash.
       await own(options, request, source);
       await host.files.mkdir(target, { mode: directoryMode, recursive: true });
       await mountOrCleanUp(host, { source, target, options: bindOptions }, signal);
@@ -87,7 +87,7 @@ export function localVolumes(options: LocalVolumesOptions): VolumePlugin {
   };
 }
 
-/** Gives a writable volume to the pod's group, unless other pods use it with a group of theirs. */
+/** Gives a writable volume to the pod's group, unless other pods use it with another group. */
 async function own(options: LocalVolumesOptions, request: SetUpRequest, source: string): Promise<void> {
   const { host, clock, warn } = options;
   const { pod, spec, signal } = request;
@@ -120,9 +120,9 @@ async function own(options: LocalVolumesOptions, request: SetUpRequest, source: 
   });
 }
 
-/** Whether the volume is mounted for some pod, whichever persistent volume it goes by. */
+/** Whether the volume is mounted for any pod, under any persistent volume. */
 async function isSharedByPods({ host, rootDir }: LocalVolumesOptions, volume: FileFacts): Promise<boolean> {
-  // The mount table knows no links, such as of a root directory that was moved to another disk.
+  // The mount table has no links, such as a root directory moved to another disk.
   const ofPods = join(await host.files.realpath(rootDir), 'pods', '/');
   const ofPlugin = `/volumes/${pluginName.replace('/', '~')}/`;
   for (const { target } of await host.mounts.list()) {
@@ -131,7 +131,7 @@ async function isSharedByPods({ host, rootDir }: LocalVolumesOptions, volume: Fi
       const { device, inode } = await host.apart(target).files.stat(target);
       if (device === volume.device && inode === volume.inode) return true;
     } catch (error) {
-      // A mount that went away meanwhile, or whose disk did, shares nothing.
+      // A mount or disk that went away meanwhile shares nothing.
       if (!isHostError(error)) throw error;
     }
   }
@@ -142,7 +142,7 @@ export function localMountOptions(spec: VolumeSpec): string[] {
   return [...new Set(['bind', ...(isReadOnly(spec) ? ['ro'] : []), ...adminMountOptions(spec)])];
 }
 
-/** Options that the kernel keeps for each bind, and that must hold before anybody sees it. */
+/** Options the kernel keeps per bind, which must hold before the bind is visible. */
 const bindFlags = ['ro', 'nodev', 'nosuid', 'noexec'];
 
 function hasFlags({ options }: MountPoint, wanted: readonly string[]): boolean {

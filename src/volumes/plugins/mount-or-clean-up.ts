@@ -1,4 +1,4 @@
-/** Mounts at a directory made for it, and takes that away again when it fails. */
+/** Mounts at a new directory, and removes the directory if the mount fails. */
 import { asError } from '../../async/index.js';
 import { cleanMountPoint, type Host, isHostError, type MountRequest } from '../../host/index.js';
 import { VolumeFailure } from '../contracts.js';
@@ -12,7 +12,7 @@ export async function mountOrCleanUp(host: Host, request: MountRequest, signal: 
     } catch (cleanUpError) {
       throw new AggregateError([error, cleanUpError], asError(error).message);
     }
-    // A command that was given up may still come to its end.
+    // An abandoned command may still complete.
     if (isHostError(error, 'ETIMEDOUT'))
       throw new VolumeFailure('uncertain', error.message, { cause: error });
     throw error;

@@ -1,8 +1,8 @@
-/** The places within a volume where a container mounts further volumes, which must be there before it is read-only. */
+/** The mount points of further volumes within a volume, which must exist before it becomes read-only. */
 import { normalize } from 'node:path/posix';
 import { type Pod, podContainers, type VolumeMount } from '../../kube/index.js';
 
-/** Paths relative to the volume, of the first level of nesting only. */
+/** Paths relative to the volume, first level of nesting only. */
 export function nestedMountPoints(pod: Pod, volumeName: string): string[] {
   const found = new Set<string>();
   for (const { container } of podContainers(pod)) {
@@ -16,7 +16,7 @@ function* nestedIn(volumeMounts: readonly VolumeMount[], volumeName: string): Ge
   for (const { name, mountPath } of volumeMounts) {
     if (name !== volumeName) continue;
     const own = cleanPath(mountPath);
-    // Directories would be made outside the volume.
+    // Otherwise directories would be created outside the volume.
     if (own.startsWith('../')) throw new Error(`invalid container mount point ${own}`);
     const prefix = own === '/' ? '/' : `${own}/`;
     let covering: string | undefined;

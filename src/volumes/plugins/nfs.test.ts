@@ -35,7 +35,7 @@ describe('nfs volumes', () => {
   });
 
   it.each(['before', 'after'] as const)(
-    'leave nothing when the mount fails (%s its effect)',
+    'leave nothing behind when the mount fails (%s its effect)',
     async (when) => {
       const { host, setUp } = await create({
         faults: [
@@ -48,7 +48,7 @@ describe('nfs volumes', () => {
     },
   );
 
-  it('are neither given to a group nor relabelled', async () => {
+  it('are neither chowned to a group nor relabelled', async () => {
     const { plugin } = await create();
     expect(plugin.traits(spec)).toEqual({ managed: false, readOnly: true, relabel: false });
   });

@@ -9,7 +9,7 @@ import { mountOrCleanUp } from './mount-or-clean-up.js';
 import { podVolumeDirectory } from './volume-paths.js';
 
 const pluginName = 'kubernetes.io/nfs';
-/** After this much waiting for a server that is away, the mount is taken away by force. */
+/** After waiting this long for a lost server, the unmount is forced. */
 const unmountLimitMs = 60_000;
 
 export function nfsVolumes({
@@ -43,7 +43,7 @@ export function nfsVolumes({
   };
 }
 
-/** Sorted, each once. */
+/** Sorted and distinct. */
 export function nfsOptions(spec: VolumeSpec): string[] {
   return [...new Set([...adminMountOptions(spec), ...(isReadOnly(spec) ? ['ro'] : [])])].sort();
 }
@@ -52,7 +52,7 @@ function sourceOf(spec: VolumeSpec): NFSVolumeSource | undefined {
   return spec.kind === 'inline' ? spec.volume.nfs : spec.persistentVolume.spec.nfs;
 }
 
-/** By the pod's own words or by its reference to the claim. */
+/** From the pod's spec or its reference to the claim. */
 function isReadOnly(spec: VolumeSpec): boolean {
   return spec.kind === 'inline' ? (spec.volume.nfs?.readOnly ?? false) : spec.readOnly;
 }

@@ -1,4 +1,4 @@
-/** The files that a ConfigMap or Secret becomes in a volume. */
+/** The files of a ConfigMap or Secret in a volume. */
 import type { ConfigMap, KeyToPath, Secret } from '../../kube/index.js';
 import type { PayloadFile } from '../atomic-writer.js';
 import { missingDefaultMode } from './volume-modes.js';
@@ -6,7 +6,7 @@ import { missingDefaultMode } from './volume-modes.js';
 export interface ObjectFilesRequest {
   readonly items: readonly KeyToPath[] | undefined;
   readonly defaultMode: number | undefined;
-  /** Keys that are not there are left out. */
+  /** Whether missing keys are skipped. */
   readonly optional: boolean;
 }
 

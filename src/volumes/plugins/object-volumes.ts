@@ -56,10 +56,10 @@ export function downwardApiVolumes(
   });
 }
 
-/** Stands for an object that need not be there. */
+/** Stands for a missing optional object. */
 export const emptyObject: ConfigMap & Secret = { metadata: {} };
 
-/** An optional object that is missing counts as one without content; any other trouble rejects. */
+/** A missing optional object counts as empty; any other failure rejects. */
 export async function readObject<T>(optional: boolean, empty: T, read: () => Promise<T>): Promise<T> {
   try {
     return await read();

@@ -1,4 +1,4 @@
-/** What configMap, secret, downwardAPI and projected volumes share: files that are written, and refreshed, all at once. */
+/** The shared part of configMap, secret, downwardAPI and projected volumes: files written and refreshed atomically. */
 import { join } from 'node:path/posix';
 import { asError, type Clock } from '../../async/index.js';
 import { exists, type Host } from '../../host/index.js';
@@ -22,10 +22,10 @@ export interface PayloadVolumeContext {
 
 export interface PayloadVolumeKind {
   readonly name: string;
-  /** Secrets and whatever may hold some never reach a disk. */
+  /** Secrets, and anything that may contain them, never reach a disk. */
   readonly medium: 'disk' | 'memory';
   accepts(volume: Volume): boolean;
-  /** Everything that the volume holds; when it rejects, nothing on disk is touched. */
+  /** All files of the volume; if it rejects, nothing on disk changes. */
   collect(pod: Pod, volume: Volume, signal: AbortSignal): Promise<Payload>;
   /** Runs after a volume was torn down. */
   onTornDown?(remains: VolumeRemains): void;
@@ -43,7 +43,7 @@ export function payloadVolumes(context: PayloadVolumeContext, kind: PayloadVolum
     const podUid = pod.metadata.uid ?? '';
     const { path } = directoryOf({ podUid, innerName: volume.name });
     for (const nested of nestedMountPoints(pod, volume.name)) {
-      // What is there already, be it a link to a file, can be mounted on as well.
+      // An existing entry, even a link to a file, serves as a mount point, too.
       if (await exists(host.ownFiles, join(path, nested))) continue;
       await host.ownFiles.mkdir(join(path, nested), { mode: 0o755, recursive: true });
     }
@@ -81,7 +81,7 @@ export function payloadVolumes(context: PayloadVolumeContext, kind: PayloadVolum
       try {
         await write(pod, volume, payload, signal);
       } catch (error) {
-        // Files that containers may be reading stay; a volume that never held any leaves nothing behind.
+        // Files that containers may be reading stay; a volume never written leaves nothing behind.
         if (!wasWritten) await undo(error, () => directories.tearDown(directory));
         throw error;
       }
@@ -93,7 +93,7 @@ export function payloadVolumes(context: PayloadVolumeContext, kind: PayloadVolum
   };
 }
 
-/** Cleans up after a failure, which stays the first thing that is said. */
+/** Cleans up after a failure, which stays first in the message. */
 async function undo(failure: unknown, cleanUp: () => Promise<void>): Promise<void> {
   try {
     await cleanUp();

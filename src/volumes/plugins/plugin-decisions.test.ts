@@ -23,12 +23,12 @@ const limited = (name: string, memory?: string): Container => ({
 
 describe('tmpfsSizeBytes', () => {
   const rows: [rule: string, pod: bigint | undefined, limit: bigint | undefined, expected: bigint][] = [
-    ['without limits what the node can give', undefined, undefined, 1024n * Mi],
-    ['no more than the pod may use', 64n * Mi, undefined, 64n * Mi],
-    ['the pod counts before a larger sizeLimit', 64n * Mi, 1024n * Mi, 64n * Mi],
-    ['a smaller sizeLimit counts', 64n * Mi, 10n * Mi, 10n * Mi],
-    ['limits beyond the node do not', 2048n * Mi, 4096n * Mi, 1024n * Mi],
-    ['nor limits of zero', 0n, 0n, 1024n * Mi],
+    ["without limits, the node's allocatable", undefined, undefined, 1024n * Mi],
+    ["at most the pod's limit", 64n * Mi, undefined, 64n * Mi],
+    ["the pod's limit wins over a larger sizeLimit", 64n * Mi, 1024n * Mi, 64n * Mi],
+    ['a smaller sizeLimit wins', 64n * Mi, 10n * Mi, 10n * Mi],
+    ['limits beyond the node are ignored', 2048n * Mi, 4096n * Mi, 1024n * Mi],
+    ['limits of zero are ignored', 0n, 0n, 1024n * Mi],
   ];
   it.each(rows)('%s', (_rule, podLimitBytes, sizeLimitBytes, expected) => {
     expect(tmpfsSizeBytes({ allocatableBytes: 1024n * Mi, podLimitBytes, sizeLimitBytes })).toBe(expected);
@@ -38,9 +38,9 @@ describe('tmpfsSizeBytes', () => {
 describe('podMemoryLimitBytes', () => {
   const rows: [rule: string, spec: Partial<PodSpec>, expected: bigint | undefined][] = [
     ['the sum of all containers', { containers: [limited('a', '64Mi'), limited('b', '36Mi')] }, 100n * Mi],
-    ['none when a container has none', { containers: [limited('a', '64Mi'), limited('b')] }, undefined],
+    ['none if a container has none', { containers: [limited('a', '64Mi'), limited('b')] }, undefined],
     [
-      'nor when an init container has none',
+      'none if an init container has none',
       { containers: [limited('a', '64Mi')], initContainers: [limited('i')] },
       undefined,
     ],
@@ -72,7 +72,7 @@ describe('tmpfs options', () => {
   it.each(rows)('noswap on %s, in a user namespace: %s', (release, inUserNamespace, expected) => {
     expect(noswapSupport(release, inUserNamespace)).toBe(expected);
   });
-  it('name a size only when there is one', () => {
+  it('name a size only if there is one', () => {
     expect(tmpfsOptions(10n, true)).toEqual(['size=10', 'noswap']);
     expect(tmpfsOptions(0n, false)).toEqual([]);
   });
@@ -87,11 +87,11 @@ describe('hugePageSize', () => {
   });
   const inPod: { resources: ResourceRequirements } = { resources: { requests: { 'hugepages-2Mi': '4Mi' } } };
   const rows: [rule: string, medium: string, spec: Partial<PodSpec>, expected: string][] = [
-    ['the only size that is requested', 'HugePages', requesting('2Mi', '2Mi'), '2Mi'],
+    ['the only requested size', 'HugePages', requesting('2Mi', '2Mi'), '2Mi'],
     ['the size of the medium', 'HugePages-1Gi', requesting('2Mi', '1Gi'), '1Gi'],
-    ['whatever its spelling', 'HugePages-2048Ki', requesting('2Mi'), '2Mi'],
+    ['the size in any spelling', 'HugePages-2048Ki', requesting('2Mi'), '2Mi'],
     ['init containers count', 'HugePages', { initContainers: requesting('2Mi').containers }, '2Mi'],
-    ['so does the pod itself', 'HugePages', inPod, '2Mi'],
+    ['pod-level requests count', 'HugePages', inPod, '2Mi'],
   ];
   it.each(rows)('%s', (_rule, medium, spec, expected) => {
     expect(hugePageSize(medium, podOf(spec))).toBe(expected);
@@ -120,7 +120,7 @@ describe('hugePageSize', () => {
   it.each(failures)('refused: %s', (_rule, medium, spec, message) => {
     expect(() => hugePageSize(medium, podOf(spec))).toThrow(message);
   });
-  it('is read back from the options of a mount', () => {
+  it('is parsed from mount options', () => {
     expect(mountedPageBytes(['rw', 'pagesize=2M'])).toBe(2n * Mi);
     expect(mountedPageBytes(['rw', 'pagesize=1024M'])).toBe(1024n * Mi);
     expect(mountedPageBytes(['rw'])).toBeUndefined();
@@ -135,7 +135,7 @@ describe('files of objects', () => {
     );
   const request = { items: undefined, defaultMode: 0o644, optional: false };
 
-  it('are all keys, the bytes exact', () => {
+  it('are all keys with exact bytes', () => {
     expect(read(configMapFiles(configMap, request))).toEqual({
       a: ['A', 0o644],
       b: [Buffer.from('ä').toString('latin1'), 0o644],
@@ -145,7 +145,7 @@ describe('files of objects', () => {
       k: ['\0\u00ff', 0o400],
     });
   });
-  it('are the items at their paths; a mode of theirs wins', () => {
+  it("are the items at their paths; an item's mode wins", () => {
     const items = [
       { key: 'a', path: 'path/to/a', mode: 0o400 },
       { key: 'c', path: 'c' },
@@ -155,7 +155,7 @@ describe('files of objects', () => {
       c: ['\0\u00ff', 0o644],
     });
   });
-  it('lack missing keys only when they are optional', () => {
+  it('skip missing keys only if optional', () => {
     const items = [{ key: 'data-4', path: 'x' }];
     expect(() => configMapFiles(configMap, { ...request, items })).toThrow(
       /^configmap references non-existent config key: data-4$/,
@@ -209,11 +209,11 @@ describe('downwardFiles', () => {
     ['labels are sorted lines', field('metadata.labels'), 'key1="value1"\nkey2="b"'],
     ['annotations are quoted', field('metadata.annotations'), 'a="x \\"y\\""'],
     ['one label', field("metadata.labels['key1']"), 'value1'],
-    ['a label that is not there', field("metadata.labels['none']"), ''],
+    ['a missing label', field("metadata.labels['none']"), ''],
     ['cpu is rounded up to cores', resource('limits.cpu', 'app'), '2'],
-    ['cpu in thousandths', resource('limits.cpu', 'app', '1m'), '1250'],
-    ['a missing limit is what the node can give', resource('limits.cpu', 'bare'), '4'],
-    ['also for init containers', resource('limits.memory', 'init', '1Gi'), '8'],
+    ['cpu in millicores', resource('limits.cpu', 'app', '1m'), '1250'],
+    ["a missing limit is the node's allocatable", resource('limits.cpu', 'bare'), '4'],
+    ['a missing limit of an init container, too', resource('limits.memory', 'init', '1Gi'), '8'],
     ['a missing request is 0', resource('requests.memory', 'app'), '0'],
     ['huge pages', resource('limits.hugepages-2Mi', 'app'), '0'],
   ];
@@ -226,7 +226,7 @@ describe('downwardFiles', () => {
     items: (ReturnType<typeof field> | ReturnType<typeof resource>)[],
     message: string,
   ][] = [
-    ['addresses are not in files', [field('status.podIP')], 'unsupported fieldPath: status.podIP'],
+    ['addresses are not available in files', [field('status.podIP')], 'unsupported fieldPath: status.podIP'],
     ['unknown containers', [resource('limits.cpu', 'x')], 'container x not found'],
     ['unknown resources', [resource('limits.gpu', 'app')], 'unsupported container resource : limits.gpu'],
     [
@@ -235,7 +235,7 @@ describe('downwardFiles', () => {
       '[unsupported fieldPath: spec.nodeName, container x not found]',
     ],
     [
-      'no subscripts elsewhere',
+      'subscripts on other fields',
       [field("spec.x['y']")],
       'fieldPath "spec.x[\'y\']" does not support subscript',
     ],
@@ -261,9 +261,9 @@ describe('fsUser and the mode of credentials', () => {
       0o600,
     ],
     ["the pod's user", { containers: [as('a')], securityContext: { runAsUser: 7 } }, 7, 0o600],
-    ['root is a user, too', { containers: [as('a', 0)] }, 0, 0o600],
+    ['root counts as a user', { containers: [as('a', 0)] }, 0, 0o600],
     ['different users', { containers: [as('a', 1000), as('b', 2000)] }, undefined, 0o644],
-    ['one that does not say', { containers: [as('a', 1000), as('b')] }, undefined, 0o644],
+    ['a container without a user', { containers: [as('a', 1000), as('b')] }, undefined, 0o644],
     [
       'ephemeral containers count',
       { containers: [as('a', 1000)], ephemeralContainers: [as('e', 1)] },
@@ -271,12 +271,12 @@ describe('fsUser and the mode of credentials', () => {
       0o644,
     ],
     [
-      'a group alone closes the file',
+      'an fsGroup alone restricts the file',
       { containers: [as('a')], securityContext: { fsGroup: 5 } },
       undefined,
       0o600,
     ],
-    ['nobody in particular', { containers: [as('a')] }, undefined, 0o644],
+    ['no user at all', { containers: [as('a')] }, undefined, 0o644],
   ];
   it.each(rows)('%s', (_rule, spec, fsUser, mode) => {
     expect(fsUserOf(podOf(spec))).toBe(fsUser);
@@ -291,7 +291,7 @@ describe('nestedMountPoints', () => {
   const rows: [rule: string, spec: Partial<PodSpec>, expected: string[]][] = [
     ['none', mounts(['v', '/a'], ['w', '/b']), []],
     ['below', mounts(['v', '/a'], ['w', '/a/b/c']), ['b/c']],
-    ['not a name that only begins alike', mounts(['v', '/a'], ['w', '/ab']), []],
+    ['not a path that only shares the prefix', mounts(['v', '/a'], ['w', '/ab']), []],
     ['the first level only', mounts(['v', '/a'], ['w', '/a/b'], ['x', '/a/b/c']), ['b']],
     ['paths are cleaned', mounts(['v', '/a/'], ['w', '/a/../a//b/']), ['b']],
     ['each mount of the volume', mounts(['v', '/a'], ['v', '/c'], ['w', '/a/x'], ['w', '/c/y']), ['x', 'y']],
@@ -334,7 +334,7 @@ describe('hostPathVerdict', () => {
   it.each(rows)('%s where %s is', (type, found, expected) => {
     expect(hostPathVerdict('/x', type, found)).toEqual(expected);
   });
-  it('refuses a path that goes up', () => {
+  it('refuses a path with `..`', () => {
     expect(hostPathProblem('/tmp/../etc')).toBe("invalid HostPath `/tmp/../etc`: must not contain '..'");
     expect(hostPathProblem('/tmp/a..b')).toBeUndefined();
   });
@@ -347,7 +347,7 @@ describe('network and local mounts', () => {
     persistentVolume: { metadata: { name: 'pv' }, spec },
     readOnly,
   });
-  it('nfs options are sorted, each once, read-only as asked', () => {
+  it('nfs options are sorted, distinct, and read-only as requested', () => {
     expect(nfsOptions(persistent({ mountOptions: ['soft', 'nolock', 'soft'] }, true))).toEqual([
       'nolock',
       'ro',

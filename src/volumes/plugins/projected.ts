@@ -1,4 +1,4 @@
-/** The projected plugin: several sources in one directory, all of them or none. */
+/** The projected plugin: several sources in one directory, all or none. */
 import { aggregateText, errorText, isCancelled } from '../../async/index.js';
 import type {
   ObjectStore,
@@ -19,9 +19,9 @@ import { credentialMode, fsUserOf, missingDefaultMode } from './volume-modes.js'
 export interface ProjectedSources {
   readonly objects: ObjectStore;
   readonly nodeAllocatable: () => ResourceList;
-  /** Left out without an API server. */
+  /** Omitted without an API server. */
   readonly tokens?: ServiceAccountTokens;
-  /** Left out without an API server, and while the feature gate is off. */
+  /** Omitted without an API server, or while the feature gate is off. */
   readonly trustBundles?: TrustBundles;
 }
 
@@ -35,7 +35,7 @@ export function projectedVolumes(context: PayloadVolumeContext, sources: Project
   });
 }
 
-/** Later sources win over earlier ones with equal paths. Rejects with the errors of all sources together. */
+/** On equal paths the later source wins. Rejects with the errors of all sources. */
 async function collectSources(
   pod: Pod,
   volume: Volume,
@@ -134,7 +134,7 @@ async function bundleFile(
   return new Map([[path, credential(request, bundle)]]);
 }
 
-/** A file that belongs to the containers' user, where they have one in common. */
+/** A file owned by the containers' user, if they share one. */
 function credential({ pod, defaultMode }: SourceRequest, data: string): PayloadFile {
   const fsUser = fsUserOf(pod);
   return { data, mode: credentialMode(pod, defaultMode), ...(fsUser === undefined ? {} : { fsUser }) };

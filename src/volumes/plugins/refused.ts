@@ -1,4 +1,4 @@
-/** Volumes that this node does not mount, each with a refusal that says so. */
+/** Volumes that this node does not mount, each with an explanation. */
 import type { PersistentVolumeSpec, Volume } from '../../kube/index.js';
 import type { VolumePlugin, VolumeSpec } from '../contracts.js';
 import { innerNameOf } from './inner-name.js';
@@ -12,7 +12,7 @@ export function gitRepoVolumes(): VolumePlugin {
   );
 }
 
-/** Takes what no other plugin takes, so that a user is told what is not supported instead of that nothing matched. */
+/** Accepts what no other plugin does, so users learn what is unsupported instead of that nothing matched. */
 export function unsupportedVolumes(others: readonly VolumePlugin[]): VolumePlugin {
   return refusing(
     'nodelet/unsupported',
@@ -37,7 +37,7 @@ function refusing(
     accepts,
     refreshes: false,
     ownsDirectory: false,
-    // The refusal itself is what a user should read, whatever options there are.
+    // Users should see the refusal itself, whatever the options.
     supportsMountOptions: true,
     innerName: innerNameOf,
     traits: () => ({ managed: false, readOnly: true, relabel: false }),
@@ -55,7 +55,7 @@ function kindOf(volume: Volume): string {
   return kind;
 }
 
-/** What a persistent volume says besides where it is. */
+/** Fields of a persistent volume other than its source. */
 const generalFields: ReadonlySet<string> = new Set<keyof PersistentVolumeSpec>([
   'capacity',
   'accessModes',

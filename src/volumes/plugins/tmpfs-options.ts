@@ -1,7 +1,7 @@
-/** How large a volume in memory may grow, and with which options it is mounted. */
+/** The size and mount options of a volume in memory. */
 import { aggregateContainers, type Pod, parseQuantity, quantityValue } from '../../kube/index.js';
 
-/** What the pod's memory is limited to as a whole: there is a limit only where all of its containers have one. */
+/** The pod's total memory limit; it exists only if every container has a limit. */
 export function podMemoryLimitBytes({ spec }: Pod): bigint | undefined {
   const podLimit = spec.resources?.limits?.memory;
   if (podLimit !== undefined) return quantityValue(parseQuantity(podLimit));
@@ -13,7 +13,7 @@ export function podMemoryLimitBytes({ spec }: Pod): bigint | undefined {
   return total === undefined ? undefined : quantityValue(total);
 }
 
-/** The least of what the node has to give, what the pod may use and what the volume asks for; 0 is no limit. */
+/** The minimum of the node's, the pod's and the volume's limit; 0 means no limit. */
 export function tmpfsSizeBytes(limits: {
   readonly allocatableBytes: bigint;
   readonly podLimitBytes: bigint | undefined;
@@ -28,7 +28,7 @@ export function tmpfsSizeBytes(limits: {
 
 export type NoswapSupport = 'yes' | 'try' | 'no';
 
-/** Whether a tmpfs can be kept out of swap: kernels from 6.4 on can, older ones may have it from their distributor. */
+/** Whether a tmpfs can be kept out of swap: kernels since 6.4 can; distributors backport it to some older ones. */
 export function noswapSupport(kernelRelease: string, inUserNamespace: boolean): NoswapSupport {
   if (inUserNamespace) return 'no';
   const [, major = '0', minor = '0'] = /^(\d+)\.(\d+)/.exec(kernelRelease) ?? [];

@@ -1,4 +1,4 @@
-/** Which user and which permissions the files of a volume get. */
+/** The user and permissions of a volume's files. */
 import { type Pod, podContainers } from '../../kube/index.js';
 
 export const missingDefaultMode = 'no defaultMode used, not even the default value for it';
@@ -7,7 +7,7 @@ export function fsGroupOf(pod: Pod): number | undefined {
   return pod.spec.securityContext?.fsGroup;
 }
 
-/** The user that all containers run as; undefined when they differ or one does not say. */
+/** The user that all containers run as; undefined if they differ or one does not say. */
 export function fsUserOf(pod: Pod): number | undefined {
   let common: number | undefined;
   for (const { container } of podContainers(pod)) {
@@ -18,7 +18,7 @@ export function fsUserOf(pod: Pod): number | undefined {
   return common;
 }
 
-/** Credentials are for their user alone where one is known; the ownership walk adds the group. */
+/** Credentials are only for their user, if known; the ownership walk adds the group. */
 export function credentialMode(pod: Pod, defaultMode: number): number {
   return fsUserOf(pod) !== undefined || fsGroupOf(pod) !== undefined ? 0o600 : defaultMode;
 }

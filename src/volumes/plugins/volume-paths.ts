@@ -1,4 +1,4 @@
-/** Where the volumes of a pod and what is noted of them lie below the root directory. */
+/** The paths of a pod's volumes and their markers below the root directory. */
 import { join } from 'node:path/posix';
 import { escapePluginName } from '../manager/states.js';
 
@@ -16,7 +16,7 @@ export function podVolumeDirectory(
   return join(podDirectory(rootDir, podUid), 'volumes', escapePluginName(pluginName), innerName);
 }
 
-/** What plugins note of a pod's volumes: `<root>/pods/<uid>/plugins/kubernetes.io~empty-dir/<name>`. */
+/** Where plugins keep notes on a pod's volumes: `<root>/pods/<uid>/plugins/kubernetes.io~empty-dir/<name>`. */
 export function podPluginDirectory(
   rootDir: string,
   podUid: string,

@@ -1,4 +1,4 @@
-/** Binds what a subPath names to a place of its own, from where no link of the volume can take it away again. */
+/** Binds a subPath's target to its own path, where no link in the volume can redirect it. */
 import { dirname, join } from 'node:path/posix';
 import { asError } from '../../async/index.js';
 import {
@@ -21,10 +21,10 @@ export interface SubPathBind {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Mounts that may lie on one another at the target. */
+/** Maximum number of mounts stacked at the target. */
 const stackLimit = 16;
 
-/** Idempotent: a mount of the same file is kept, a mount of another one is replaced. */
+/** Idempotent: keeps a mount of the same file, replaces a mount of another. */
 export async function bindSubPath(bind: SubPathBind): Promise<void> {
   const { files } = bind.host;
   const base = await files.realpath(bind.volumePath);
@@ -39,7 +39,7 @@ export async function bindSubPath(bind: SubPathBind): Promise<void> {
   }
 }
 
-/** Whether the target shows the source; whatever else is mounted there is unmounted. */
+/** Whether the target shows the source; unmounts anything else there. */
 async function isBoundAlready({ host, target }: SubPathBind, source: FileFacts): Promise<boolean> {
   for (let depth = 0; depth < stackLimit && (await isMountPoint(host, target)); depth++) {
     const there = await statMounted(host, target);
@@ -49,7 +49,7 @@ async function isBoundAlready({ host, target }: SubPathBind, source: FileFacts):
   return false;
 }
 
-/** Undefined when what is mounted there is gone. */
+/** Undefined if the mounted file is gone. */
 async function statMounted({ files }: Host, target: string): Promise<FileFacts | undefined> {
   try {
     return await files.stat(target);
@@ -79,7 +79,7 @@ async function bindHeld(
   }
 }
 
-/** An empty directory, or an empty file for everything else. */
+/** Makes an empty directory, or an empty file for everything else. */
 async function prepareTarget({ files }: Host, target: string, asDirectory: boolean): Promise<void> {
   await files.mkdir(dirname(target), { mode: 0o750, recursive: true });
   const there = await kindAt(files, target);
@@ -99,7 +99,7 @@ async function kindAt(files: Host['files'], path: string): Promise<FileFacts['ki
   }
 }
 
-/** The folders of the container, of the volume and of all subPaths, as far as they are empty. */
+/** Removes the directories of the container, the volume and all subPaths, as far as they are empty. */
 export async function removeEmptyParents({ files }: Host, target: string): Promise<void> {
   const container = dirname(target);
   for (const folder of [container, dirname(container), dirname(dirname(container))]) {

@@ -1,4 +1,4 @@
-/** Removes the subPath mounts of a volume, by their places alone and without a look into what is mounted. */
+/** Removes a volume's subPath mounts by their paths alone, without touching what is mounted. */
 import { errorText } from '../../async/index.js';
 import { cleanMountPoint, exists, type Host, isHostError, isMissing, namesIn } from '../../host/index.js';
 import { subPathsDirectory, volumeSubPathsDirectory } from './subpath-names.js';
@@ -10,7 +10,7 @@ export interface SubPathRemains {
   readonly innerVolumeName: string;
 }
 
-/** Idempotent; to be run before a volume of the pod is torn down. What one mount refuses does not keep the others. */
+/** Idempotent; must run before the volume is torn down. One failing mount does not stop the others. */
 export async function cleanSubPaths({ host, podDirectory, innerVolumeName }: SubPathRemains): Promise<void> {
   const volume = volumeSubPathsDirectory(podDirectory, innerVolumeName);
   // Most pods have none.

@@ -28,7 +28,7 @@ async function machine(): Promise<SimulatedMachine> {
   return machine;
 }
 
-/** Runs the work on fresh machines, dying at one call after another, and hands over to the next process each time. */
+/** Runs the work on fresh machines, dying at each call in turn, and hands over to the next process. */
 async function dyingEverywhere(
   before: (host: SimulatedHost) => Promise<unknown>,
   work: (host: SimulatedHost) => Promise<unknown>,
@@ -59,7 +59,7 @@ const nothing = async (): Promise<void> => {};
 
 describe('a process that dies', () => {
   it.each(['dir', 'file', 'new/er'])(
-    'while %s is prepared: it is prepared again, and cleaned up',
+    'while preparing %s: the next one prepares it again and cleans up',
     async (subPath) => {
       const steps = await dyingEverywhere(
         nothing,
@@ -78,7 +78,7 @@ describe('a process that dies', () => {
     },
   );
 
-  it('while it is prepared: it is cleaned up at once', async () => {
+  it('while preparing: the next one can clean up at once', async () => {
     await dyingEverywhere(
       nothing,
       (host) => prepare(host, 'dir'),
@@ -89,7 +89,7 @@ describe('a process that dies', () => {
     );
   });
 
-  it('while a mount is replaced: the next one is right', async () => {
+  it('while replacing a mount: the next one gets it right', async () => {
     await dyingEverywhere(
       (host) => prepare(host, 'file'),
       (host) => prepare(host, 'dir'),
@@ -102,7 +102,7 @@ describe('a process that dies', () => {
     );
   });
 
-  it('while it is cleaned up: the rest is cleaned up', async () => {
+  it('while cleaning up: the next one cleans up the rest', async () => {
     const steps = await dyingEverywhere(
       (host) => prepare(host, 'dir'),
       clean,
@@ -114,7 +114,7 @@ describe('a process that dies', () => {
     expect(steps).toBe(5);
   });
 
-  it('with the whole machine: only folders are left to clean up', async () => {
+  it('with the whole machine: only directories are left to clean up', async () => {
     const shared = await machine();
     await prepare(simulatedHost({ machine: shared }), 'dir');
     shared.reboot();

@@ -1,10 +1,10 @@
-/** Creates a subPath that is not there yet, inside the volume and nowhere else. */
+/** Creates a missing subPath, only ever inside the volume. */
 import { join } from 'node:path/posix';
 import { type Host, isMissing } from '../../host/index.js';
 import { holdWithin, makeWithin } from './descend.js';
 import { pathElements } from './subpath-names.js';
 
-/** Directories with exactly the mode of the volume's root; what is there already stays as it is. */
+/** New directories get exactly the mode of the volume's root; existing ones stay as they are. */
 export async function createSubPath(host: Host, volumePath: string, subPath: string): Promise<void> {
   if (!(await isAbsent(host, join(volumePath, subPath)))) return;
   const base = await host.files.realpath(volumePath);
@@ -14,7 +14,7 @@ export async function createSubPath(host: Host, volumePath: string, subPath: str
   await made.close();
 }
 
-/** Where even that cannot be told, the bind that follows tells why. */
+/** If even that cannot be determined, the following bind reports why. */
 async function isAbsent({ files }: Host, path: string): Promise<boolean> {
   try {
     await files.stat(path);
@@ -24,7 +24,7 @@ async function isAbsent({ files }: Host, path: string): Promise<boolean> {
   }
 }
 
-/** How far the elements lead, with links followed, and those that remain. */
+/** How far the path exists, following links, and the elements that remain. */
 async function existingPart(
   { files }: Host,
   base: string,

@@ -1,8 +1,8 @@
-/** The ways into a volume that no link can bend: each element is held before the next one is looked up in it. */
+/** Descends into a volume so that no link can redirect it: each element is held before the next is looked up. */
 import { type HeldPath, type Host, isHostError } from '../../host/index.js';
 import { elementsBelow } from './subpath-names.js';
 
-/** Holds what lies at `path` in `base`; both are real paths. Any link met on the way down fails with ELOOP. */
+/** Holds the entry at `path` in `base`, both real paths. A link on the way fails with ELOOP. */
 export async function holdWithin(host: Host, base: string, path: string): Promise<HeldPath> {
   const names = elementsBelow(base, path);
   if (names === undefined)
@@ -10,12 +10,12 @@ export async function holdWithin(host: Host, base: string, path: string): Promis
   return await descend(await host.hold(base), names, (directory, name) => directory.child(name));
 }
 
-/** Makes what is missing below a held directory, each level with exactly this mode. Takes over the directory. */
+/** Makes missing directories below a held one, each with exactly this mode. Takes ownership of `base`. */
 export async function makeWithin(base: HeldPath, names: readonly string[], mode: number): Promise<HeldPath> {
   return await descend(base, names, (directory, name) => makeOrEnter(directory, name, mode));
 }
 
-/** Another container's start may have made the directory meanwhile; it is entered as any other, not through a link. */
+/** Another container's start may have made the directory meanwhile; it is entered like any other, never through a link. */
 async function makeOrEnter(directory: HeldPath, name: string, mode: number): Promise<HeldPath> {
   try {
     return await directory.makeDirectory(name, mode);
@@ -25,7 +25,7 @@ async function makeOrEnter(directory: HeldPath, name: string, mode: number): Pro
   }
 }
 
-/** Holds one level after another, and only the last one in the end. */
+/** Holds one level after another, at the end only the last. */
 async function descend(
   base: HeldPath,
   names: readonly string[],

@@ -1,4 +1,4 @@
-/** Makes a subPath ready for a container: checks it, creates it where it is missing, and binds it to a place of its own. */
+/** Prepares a subPath for a container: checks it, creates it if missing, and binds it to its own path. */
 import { isCancelled } from '../../async/index.js';
 import type { Host } from '../../host/index.js';
 import { goQuote } from '../../kube/index.js';
@@ -9,7 +9,7 @@ import { type SubPathPlace, subPathProblem, subPathTarget } from './subpath-name
 
 export interface SubPathMount extends SubPathPlace {
   readonly host: Host;
-  /** Where the volume's content is on the machine. */
+  /** The volume's path on the machine. */
   readonly volumePath: string;
   /** From the volumeMount, or expanded from its `subPathExpr`. */
   readonly subPath: string;
@@ -17,12 +17,12 @@ export interface SubPathMount extends SubPathPlace {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Why a subPath cannot be given to a container; the details are in `cause`, for logs only. */
+/** Why a subPath is unusable; the details are in `cause`, for logs only. */
 export class SubPathError extends Error {
   override readonly name = 'SubPathError';
 }
 
-/** The host path to mount into the container. Fails with SubPathError. */
+/** The host path to mount into the container. Rejects with SubPathError. */
 export async function prepareSubPath(mount: SubPathMount): Promise<string> {
   const { volumePath, subPath, signal } = mount;
   const host = hostOfVolume(mount.host, volumePath, mount.podDirectory);

@@ -1,4 +1,4 @@
-/** Which subPaths are allowed, and where their mounts lie. */
+/** Which subPaths are allowed, and the paths of their mounts. */
 import { describe, expect, it } from 'vitest';
 import { elementsBelow, subPathProblem, subPathTarget } from './subpath-names.js';
 
@@ -9,8 +9,8 @@ describe('subPathProblem', () => {
     ['dots inside a name', 'a..b/..c/d..', undefined],
     ['absolute', '/tmp', 'error SubPath `/tmp` must not be an absolute path'],
     ['up', '../out', "unable to provision SubPath `../out`: must not contain '..'"],
-    ['up in the middle', 'a/../b', "unable to provision SubPath `a/../b`: must not contain '..'"],
-    ['up at the end', 'a/..', "unable to provision SubPath `a/..`: must not contain '..'"],
+    ['`..` in the middle', 'a/../b', "unable to provision SubPath `a/../b`: must not contain '..'"],
+    ['`..` at the end', 'a/..', "unable to provision SubPath `a/..`: must not contain '..'"],
   ];
   it.each(rows)('%s', (_, subPath, problem) => expect(subPathProblem(subPath)).toBe(problem));
 });
@@ -21,7 +21,7 @@ describe('elementsBelow', () => {
     ['below it', '/v', '/v/a/b', ['a', 'b']],
     ['outside', '/v', '/w', undefined],
     ['above', '/v/w', '/v', undefined],
-    ['a name that starts alike', '/v', '/v2/a', undefined],
+    ['a path that only shares the prefix', '/v', '/v2/a', undefined],
     ['the whole machine', '/', '/a', ['a']],
   ];
   it.each(rows)('%s', (_, base, path, names) => expect(elementsBelow(base, path)).toEqual(names));
@@ -32,8 +32,8 @@ describe('subPathTarget', () => {
 
   it('is below the pod', () => expect(subPathTarget(place)).toBe('/r/pods/u/volume-subpaths/vol/main/2'));
 
-  it.each(['', '.', '..', '../x', 'a/b'])('never leaves it: %s', (name) => {
-    expect(() => subPathTarget({ ...place, innerVolumeName: name })).toThrow('cannot name a folder');
-    expect(() => subPathTarget({ ...place, containerName: name })).toThrow('cannot name a folder');
+  it.each(['', '.', '..', '../x', 'a/b'])('rejects a name that would leave it: %s', (name) => {
+    expect(() => subPathTarget({ ...place, innerVolumeName: name })).toThrow('cannot name a directory');
+    expect(() => subPathTarget({ ...place, containerName: name })).toThrow('cannot name a directory');
   });
 });

@@ -1,7 +1,7 @@
-/** Which subPaths are allowed, and where their mounts lie. */
+/** Which subPaths are allowed, and the paths of their mounts. */
 import { join } from 'node:path/posix';
 
-/** What is wrong with a subPath (after the expansion of `subPathExpr`), or undefined. */
+/** What is wrong with a subPath (after expanding `subPathExpr`), or undefined. */
 export function subPathProblem(subPath: string): string | undefined {
   if (subPath.startsWith('/')) return `error SubPath \`${subPath}\` must not be an absolute path`;
   if (subPath.split('/').includes('..'))
@@ -9,23 +9,23 @@ export function subPathProblem(subPath: string): string | undefined {
   return undefined;
 }
 
-/** The elements of a path without empty ones and those that stay where they are. */
+/** The elements of a path without empty ones and `.`. */
 export function pathElements(path: string): readonly string[] {
   return path.split('/').filter((name) => name !== '' && name !== '.');
 }
 
-/** The elements that lead from a base to a path in it, both without links; undefined when the path is not in it. */
+/** The elements from a base to a path in it, both without links; undefined if the path is not in it. */
 export function elementsBelow(base: string, path: string): readonly string[] | undefined {
   const prefix = base === '/' ? '/' : `${base}/`;
   return path === base || path.startsWith(prefix) ? pathElements(path.slice(base.length)) : undefined;
 }
 
-/** The folder with the subPath mounts of a pod. */
+/** The directory of a pod's subPath mounts. */
 export function subPathsDirectory(podDirectory: string): string {
   return join(podDirectory, 'volume-subpaths');
 }
 
-/** The folder with the subPath mounts of a pod's volume. */
+/** The directory of a volume's subPath mounts. */
 export function volumeSubPathsDirectory(podDirectory: string, innerVolumeName: string): string {
   return join(subPathsDirectory(podDirectory), oneName(innerVolumeName));
 }
@@ -40,7 +40,7 @@ export interface SubPathPlace {
   readonly mountIndex: number;
 }
 
-/** Where a subPath is mounted for the container runtime to take it from. */
+/** Where a subPath is mounted for the container runtime. */
 export function subPathTarget(place: SubPathPlace): string {
   const volume = volumeSubPathsDirectory(place.podDirectory, place.innerVolumeName);
   return join(volume, oneName(place.containerName), String(place.mountIndex));
@@ -48,6 +48,6 @@ export function subPathTarget(place: SubPathPlace): string {
 
 function oneName(name: string): string {
   if (name === '' || name === '.' || name === '..' || name.includes('/'))
-    throw new Error(`"${name}" cannot name a folder of subPath mounts`);
+    throw new Error(`"${name}" cannot name a directory of subPath mounts`);
   return name;
 }

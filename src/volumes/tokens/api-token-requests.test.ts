@@ -25,7 +25,7 @@ const createAccount = () =>
   api.create(resources.serviceAccounts, { metadata: { name: 'robot', namespace: 'n' } });
 
 describe('apiTokenRequests', () => {
-  it('asks for a token that is bound to the pod', async () => {
+  it('requests a token bound to the pod', async () => {
     await createAccount();
     let body: unknown;
     const requestToken = apiTokenRequests({
@@ -62,7 +62,7 @@ describe('apiTokenRequests', () => {
       lifetimeSeconds: 600,
     });
   });
-  it('a token is kept, and renewed before its end; an API that is away costs nothing until then', async () => {
+  it('caches a token and renews it before expiry; an unreachable API does not matter until then', async () => {
     await createAccount();
     const first = await token();
     await clock.advance(10 * 60_000);
@@ -73,10 +73,10 @@ describe('apiTokenRequests', () => {
     api.setReachable(true);
     expect(await token()).not.toBe(first);
   });
-  it('a missing account is named', async () => {
+  it('names a missing account', async () => {
     await expect(token()).rejects.toThrow('failed to fetch token: serviceaccounts "robot" not found');
   });
-  it('a missing endpoint is told', async () => {
+  it('reports a missing endpoint', async () => {
     const error = new ApiError({ code: 404, message: 'the server could not find the requested resource' });
     api.faults.add({ verb: 'post', fault: { kind: 'refuse', error } });
     await expect(token()).rejects.toThrow('the API server does not have TokenRequest endpoints enabled');

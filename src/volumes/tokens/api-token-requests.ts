@@ -1,4 +1,4 @@
-/** Asks the API for service account tokens. */
+/** Requests service account tokens from the API. */
 
 import { parseTimestamp } from '../../kube/index.js';
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../kube-client/index.js';
 import { noTokenEndpoint, type RequestToken } from './service-account-tokens.js';
 
-/** Nothing of a token is ever recorded; errors carry only what the server said about the request. */
+/** Tokens are never recorded; errors carry only what the server said about the request. */
 export function apiTokenRequests(api: KubeApi): RequestToken {
   return async (request, signal) => {
     const { namespace, serviceAccountName: name, audiences, expirationSeconds, boundPod } = request;
@@ -26,7 +26,7 @@ export function apiTokenRequests(api: KubeApi): RequestToken {
     );
     const expiresAtMs = parseTimestamp(status?.expirationTimestamp ?? '');
     if (status === undefined || expiresAtMs === undefined) {
-      throw new Error(`the API answered without a token for ${namespace}/${name}`);
+      throw new Error(`the API response has no token for ${namespace}/${name}`);
     }
     return { token: status.token, expiresAtMs, lifetimeSeconds: spec.expirationSeconds };
   };
@@ -36,7 +36,7 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
-    // A missing account or pod is named in the answer; a missing endpoint is not.
+    // The response names a missing account or pod, but not a missing endpoint.
     const isEndpointMissing = isNotFound(error) && isApiError(error) && !error.details?.name;
     if (isEndpointMissing) throw new Error(noTokenEndpoint, { cause: error });
     throw error;

@@ -1,4 +1,4 @@
-/** Tokens of service accounts for projected volumes. */
+/** Service account tokens for projected volumes. */
 export {
   CachedServiceAccountTokens,
   noTokenEndpoint,

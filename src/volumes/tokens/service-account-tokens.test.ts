@@ -44,7 +44,7 @@ const ask = (pod = podNamed('a'), audience?: string, expirationSeconds = 3600) =
   tokens.token({ pod, audience, expirationSeconds, signal });
 
 describe('service account tokens', () => {
-  it('asks for a token that is bound to the pod', async () => {
+  it('requests a token bound to the pod', async () => {
     await ask(podNamed('a'), 'vault', 600);
     expect(requests).toEqual([
       {
@@ -68,7 +68,7 @@ describe('service account tokens', () => {
     expect(new Set([first, ...others]).size).toBe(4);
   });
 
-  it('keeps a token at 10 min of 60 and replaces it at 50', async () => {
+  it('keeps a 60 min token at 10 min and replaces it at 50 min', async () => {
     const first = await ask();
     await clock.advance(10 * minuteMs);
     expect(await ask()).toBe(first);
@@ -76,13 +76,13 @@ describe('service account tokens', () => {
     expect(await ask()).toBe('token-2');
   });
 
-  it('replaces a token of 60 h at 25 h', async () => {
+  it('replaces a 60 h token at 25 h', async () => {
     await ask(podNamed('a'), undefined, 60 * 3600);
     await clock.advance(25 * 60 * minuteMs);
     expect(await ask(podNamed('a'), undefined, 60 * 3600)).toBe('token-2');
   });
 
-  it('uses the old token while it is valid when the refresh fails', async () => {
+  it('uses the old token while it is valid if the refresh fails', async () => {
     const first = await ask();
     failure = 'the API is away';
     await clock.advance(50 * minuteMs);
@@ -101,12 +101,12 @@ describe('service account tokens', () => {
     );
   });
 
-  it('fails when there is no token at all', async () => {
+  it('fails if there is no token at all', async () => {
     failure = 'forbidden';
     await expect(ask()).rejects.toThrow('failed to fetch token: forbidden');
   });
 
-  it('forgets the tokens of a pod, and expired ones within a minute of use', async () => {
+  it("drops a pod's tokens, and expired ones within a minute of use", async () => {
     await ask(podNamed('a'));
     await ask(podNamed('b'), undefined, 600);
     tokens.forget('uid-a');

@@ -1,14 +1,14 @@
-/** Service account tokens for pods, each asked for once and again before it expires. */
+/** Caches service account tokens for pods and refreshes them before they expire. */
 import { asError, type Clock, errorText, isCancelled } from '../../async/index.js';
 import { goQuote, type Pod } from '../../kube/index.js';
 import type { ServiceAccountTokens } from '../contracts.js';
 import { type IssuedToken, isExpired, largestJitterMs, needsRefresh } from './token-refresh.js';
 
-/** What the API is asked for: a token bound to a pod. */
+/** A request for a token bound to a pod. */
 export interface TokenRequest {
   readonly namespace: string;
   readonly serviceAccountName: string;
-  /** Empty for the audience of the API server itself. */
+  /** Empty for the API server's own audience. */
   readonly audiences: readonly string[];
   readonly expirationSeconds: number;
   readonly boundPod: { readonly name: string; readonly uid: string };
@@ -16,13 +16,13 @@ export interface TokenRequest {
 
 export type RequestToken = (request: TokenRequest, signal: AbortSignal) => Promise<IssuedToken>;
 
-/** For whoever implements `RequestToken`, when the API answers that there is no such endpoint. */
+/** The error of a `RequestToken` implementation when the API has no such endpoint. */
 export const noTokenEndpoint = 'the API server does not have TokenRequest endpoints enabled';
 
 export interface TokenCacheOptions {
   readonly clock: Clock;
   readonly requestToken: RequestToken;
-  /** Told when a token could not be refreshed while the old one is still good; never of the token itself. */
+  /** Called when a refresh fails while the old token is still valid; never receives the token. */
   readonly onRefreshFailed?: (request: TokenRequest, error: Error) => void;
   readonly random?: () => number;
 }
@@ -37,7 +37,7 @@ interface Entry {
 export class CachedServiceAccountTokens implements ServiceAccountTokens {
   readonly #options: TokenCacheOptions;
   readonly #random: () => number;
-  /** Holds tokens of pods on this node only, until their volume is torn down or they expire. */
+  /** Tokens of this node's pods, until the volume is torn down or the token expires. */
   readonly #entries = new Map<string, Entry>();
   #purgedAtMs: number;
 
@@ -101,7 +101,7 @@ function tokenRequest(pod: Pod, audience: string | undefined, expirationSeconds:
   };
 }
 
-/** Everything that tells two tokens apart, in the form in which messages show it. */
+/** Everything that distinguishes two tokens, in the form that messages show. */
 function cacheKey({
   namespace,
   serviceAccountName,

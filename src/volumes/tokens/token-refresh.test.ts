@@ -12,14 +12,14 @@ describe('needsRefresh', () => {
     jitterMs: number,
     expected: boolean,
   ][] = [
-    ['a token of an hour is used at 10 min', 3600, 10 * minuteMs, 0, false],
-    ['up to four fifths of its lifetime', 3600, 48 * minuteMs, 0, false],
-    ['and replaced after that', 3600, 48 * minuteMs + 1, 0, true],
-    ['earlier by the jitter', 3600, 48 * minuteMs - 5_000, 5_001, true],
-    ['a token of 60 h is replaced at 25 h', 60 * 3600, 25 * hourMs, 0, true],
-    ['and used at 23 h', 60 * 3600, 23 * hourMs, 0, false],
-    ['earlier than 24 h by the jitter', 60 * 3600, 24 * hourMs - 5_000, 10_000, true],
-    ['without a lifetime never', undefined, 1000 * hourMs, 10_000, false],
+    ['a 1 h token is used at 10 min', 3600, 10 * minuteMs, 0, false],
+    ['a 1 h token is used up to 80 % of its lifetime', 3600, 48 * minuteMs, 0, false],
+    ['a 1 h token is replaced after that', 3600, 48 * minuteMs + 1, 0, true],
+    ['a 1 h token is replaced earlier by the jitter', 3600, 48 * minuteMs - 5_000, 5_001, true],
+    ['a 60 h token is replaced at 25 h', 60 * 3600, 25 * hourMs, 0, true],
+    ['a 60 h token is used at 23 h', 60 * 3600, 23 * hourMs, 0, false],
+    ['a 60 h token is replaced before 24 h by the jitter', 60 * 3600, 24 * hourMs - 5_000, 10_000, true],
+    ['a token without a lifetime is never replaced', undefined, 1000 * hourMs, 10_000, false],
   ];
   it.each(rows)('%s', (_rule, lifetimeSeconds, ageMs, jitterMs, expected) => {
     const issuedAtMs = Date.UTC(2026, 0, 1);

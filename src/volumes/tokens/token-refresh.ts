@@ -1,17 +1,17 @@
-/** When a service account token is too old to be handed out without asking for a new one. */
+/** Decides when a service account token must be refreshed. */
 
 export interface IssuedToken {
   readonly token: string;
   readonly expiresAtMs: number;
-  /** The lifetime that was granted; a token without one is never refreshed. */
+  /** The granted lifetime; a token without one is never refreshed. */
   readonly lifetimeSeconds: number | undefined;
 }
 
-/** No token is used for longer, however long it would be valid. */
+/** No token is used for longer, however long it is valid. */
 const longestUseMs = 24 * 3600 * 1000;
-/** A token is replaced when this part of its lifetime is left. */
+/** A token is replaced when this fraction of its lifetime is left. */
 const remainingPart = 0.2;
-/** The requests of many pods that started together are spread over this time. */
+/** Spreads the requests of pods that started together. */
 export const largestJitterMs = 10_000;
 
 export function isExpired({ expiresAtMs }: IssuedToken, nowMs: number): boolean {

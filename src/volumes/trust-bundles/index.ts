@@ -1,4 +1,4 @@
-/** Bundles of trusted certificates for projected volumes. */
+/** Trust bundles for projected volumes. */
 export {
   CachedTrustBundles,
   type ClusterTrustBundle,

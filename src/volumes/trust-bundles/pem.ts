@@ -1,12 +1,12 @@
-/** Certificates as PEM text, in one form and each once. */
+/** Certificates as PEM text, normalized and distinct. */
 import { createHash } from 'node:crypto';
 import { pemBlocks } from '../../x509/pem.js';
 
 const lineLength = 64;
 
 /**
- * All certificates of the texts without anything beside them. Their order means nothing, and is another one in each
- * process (by the seed), so that nobody comes to rely on it; within a process it stays.
+ * All certificates of the texts and nothing else. Their order is meaningless: stable within a process,
+ * different in each by its seed, so that no one comes to rely on it.
  */
 export function normalizeCertificates(texts: readonly string[], seed: string): string {
   const certificates = new Map<string, Buffer>();
@@ -22,7 +22,7 @@ export function normalizeCertificates(texts: readonly string[], seed: string): s
     .join('');
 }
 
-/** Headers (`Proc-Type: …`) are separated from the content by an empty line. */
+/** An empty line separates headers (`Proc-Type: …`) from the content. */
 function withoutHeaders(body: string): string {
   if (!body.includes(':')) return body;
   const lines = body.split(/\r?\n/);

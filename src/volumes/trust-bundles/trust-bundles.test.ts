@@ -18,11 +18,11 @@ function contents(text: string): string[] {
 describe('normalizeCertificates', () => {
   const long = 'x'.repeat(200);
   const rows: [rule: string, texts: string[], expected: string[]][] = [
-    ['equal certificates are one', [pem('a') + pem('b'), pem('a')], ['a', 'b']],
-    ['text around them is dropped', [`# ours\n${pem('a')}trailing`], ['a']],
+    ['equal certificates are merged', [pem('a') + pem('b'), pem('a')], ['a', 'b']],
+    ['surrounding text is dropped', [`# ours\n${pem('a')}trailing`], ['a']],
     ['headers are dropped', [pem('a', 'Note: hello\n\n')], ['a']],
-    ['other blocks are no certificates', [pem('a').replaceAll('CERTIFICATE', 'PRIVATE KEY')], []],
-    ['long ones are broken into lines', [pem(long)], [long]],
+    ['other blocks are dropped', [pem('a').replaceAll('CERTIFICATE', 'PRIVATE KEY')], []],
+    ['long certificates are split into lines', [pem(long)], [long]],
     ['nothing stays nothing', [''], []],
   ];
   it.each(rows)('%s', (_rule, texts, expected) => {
@@ -31,7 +31,7 @@ describe('normalizeCertificates', () => {
     expect(text.split('\n').every((line) => line.length <= 64)).toBe(true);
   });
 
-  it('keeps one order in a process and has another in the next', () => {
+  it('keeps its order within a process and changes it in the next', () => {
     const texts = 'abcdefgh'.split('').map((name) => pem(name));
     expect(normalizeCertificates(texts, '1')).toBe(normalizeCertificates(texts.toReversed(), '1'));
     expect(normalizeCertificates(texts, '1')).not.toBe(normalizeCertificates(texts, '2'));
@@ -78,14 +78,14 @@ describe('trust bundles', () => {
     expect(contents(await create().ask({ name: 'plain' }))).toEqual(['plain']);
   });
 
-  it('are found by signer and labels; an empty selector takes all of the signer', async () => {
+  it('are found by signer and labels; an empty selector matches all of the signer', async () => {
     const { ask } = create();
     expect(contents(await ask({ signerName: 'acme.com/ca', labelSelector: {} }))).toEqual(['one', 'two']);
     const labelSelector = { matchLabels: { live: 'yes' } };
     expect(contents(await ask({ signerName: 'acme.com/ca', labelSelector }))).toEqual(['one']);
   });
 
-  it('that are missing are an error, or nothing when they are optional', async () => {
+  it('that are missing are an error, or empty if optional', async () => {
     const { ask } = create();
     await expect(ask({ name: 'none' })).rejects.toThrow(
       'while getting ClusterTrustBundle: clustertrustbundle.certificates.k8s.io "none" not found',
@@ -97,7 +97,7 @@ describe('trust bundles', () => {
     expect(await ask({ signerName: 'x', labelSelector: {}, optional: true })).toBe('');
   });
 
-  it('are read once in five minutes, and again after a change', async () => {
+  it('are read once per five minutes, and again after a change', async () => {
     const { ask, clock, cache, reads } = create();
     const first = await ask({ name: 'plain' });
     expect(await ask({ name: 'plain' })).toBe(first);
@@ -110,7 +110,7 @@ describe('trust bundles', () => {
     expect(reads()).toBe(3);
   });
 
-  it('are kept in a bounded number', async () => {
+  it('are cached in a bounded number', async () => {
     const { ask, reads } = create(1);
     for (const name of ['plain', 'one', 'two', 'plain']) await ask({ name });
     expect(reads()).toBe(4);

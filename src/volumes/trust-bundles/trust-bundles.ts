@@ -1,11 +1,11 @@
-/** Bundles of trusted certificates by name or by signer and labels, kept for a while in the form that volumes get. */
+/** Trust bundles by name, or by signer and labels, cached in the form that volumes get. */
 import { randomUUID } from 'node:crypto';
 import { BoundedMap, type Clock, errorText, textBytes } from '../../async/index.js';
 import { type LabelSelector, ObjectNotFound, selectorMatches } from '../../kube/index.js';
 import type { TrustBundles } from '../contracts.js';
 import { normalizeCertificates } from './pem.js';
 
-/** A ClusterTrustBundle, the part that matters here. */
+/** The used part of a ClusterTrustBundle. */
 export interface ClusterTrustBundle {
   readonly name: string;
   readonly signerName: string | undefined;
@@ -14,9 +14,9 @@ export interface ClusterTrustBundle {
   readonly trustBundle: string;
 }
 
-/** The API's side. */
+/** The API side. */
 export interface TrustBundleSource {
-  /** Undefined when there is none of that name. */
+  /** Undefined if no bundle has that name. */
   get(name: string, signal: AbortSignal): Promise<ClusterTrustBundle | undefined>;
   list(signal: AbortSignal): Promise<readonly ClusterTrustBundle[]>;
 }
@@ -54,20 +54,20 @@ export class CachedTrustBundles implements TrustBundles {
     if (kept !== undefined && kept.untilMs > clock.monotonic()) return kept.text;
     const generation = this.#generation;
     const text = await this.#read(selection);
-    // What is missing is not kept, so that it is found as soon as it is there.
+    // A missing bundle is not cached, so it is found as soon as it exists.
     if (text === undefined) return '';
     if (generation !== this.#generation) return text;
     this.#kept.set(key, { text, untilMs: clock.monotonic() + keptMs });
     return text;
   }
 
-  /** To be called whenever some bundle changed. */
+  /** Call whenever a bundle changes. */
   invalidate(): void {
     this.#generation += 1;
     this.#kept.clear();
   }
 
-  /** Undefined when nothing matches and nothing need to. */
+  /** Undefined if nothing matches and nothing has to. */
   async #read(selection: Selection): Promise<string | undefined> {
     const { source } = this.#options;
     const { name, signerName, labelSelector, optional, signal } = selection;
@@ -82,7 +82,7 @@ export class CachedTrustBundles implements TrustBundles {
       }
       return normalizeCertificates([found.trustBundle], this.#seed);
     }
-    // The contract leaves the selector's shape to the API, whose only kind of selector is this one.
+    // The contract leaves the selector's shape to the API, which has only this kind.
     const selector = labelSelector as LabelSelector | undefined;
     const matching = (await source.list(signal)).filter(
       (bundle) => bundle.signerName === signerName && selectorMatches(selector, bundle.labels),
