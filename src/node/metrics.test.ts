@@ -5,7 +5,7 @@ import { clientCertificateMetrics, servingCertificateMetrics, startUpMetrics } f
 it.each([
   [true, '1.5'],
   [false, '0'],
-])('the times of a start are told when this kubelet created the node: %s', (created, expected) => {
+])('startup durations are reported if this kubelet created the node: %s', (created, expected) => {
   const registry = new Registry();
   const metrics = startUpMetrics(registry, { machineStartMs: 0, kubeletStartMs: 10_000 });
   metrics.registering(11_000);
@@ -15,7 +15,7 @@ it.each([
   expect(registry.text()).toContain(`kubelet_node_startup_registration_duration_seconds ${expected}\n`);
 });
 
-it('the life of certificates is read when asked, and infinite without one', () => {
+it('certificate lifetimes are read at each scrape, and infinite without one', () => {
   const registry = new Registry();
   const client = clientCertificateMetrics(registry);
   servingCertificateMetrics(registry).observer.rotated?.(120);

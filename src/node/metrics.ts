@@ -1,16 +1,16 @@
-/** How long a node took to join, and how long its certificates last. */
+/** Metrics of node startup and certificate lifetimes. */
 import type { Registry } from '../metrics/index.js';
 import type { CertificateManager } from './certificates/manager.js';
 
 export interface StartUpMoments {
-  /** Wall milliseconds. */
+  /** Wall-clock milliseconds. */
   readonly machineStartMs: number;
   readonly kubeletStartMs: number;
 }
 
 export interface StartUpMetrics {
   registering(nowMs: number): void;
-  /** Whether this kubelet created the node: only then the times mean something. */
+  /** `created` says whether this kubelet created the node: the durations mean something only then. */
   registered(nowMs: number, created: boolean): void;
   ready(nowMs: number): void;
 }
@@ -56,7 +56,7 @@ export function startUpMetrics(registry: Registry, moments: StartUpMoments): Sta
 
 type Observer = NonNullable<ConstructorParameters<typeof CertificateManager>[0]['observer']>;
 
-/** Shows the rest of a certificate's life at each reading. */
+/** Exports the certificate's remaining lifetime at each scrape. */
 export interface CertificateMetrics {
   readonly observer: Observer;
   follow(manager: Pick<CertificateManager, 'ttlSeconds'>): void;

@@ -143,7 +143,7 @@ describe.concurrent('a certificate that ends', () => {
     expect(Math.max(...gaps)).toBeLessThan(13_000);
     expect(times.size).toBeGreaterThan(5);
     expect(storedPairs(rotating).filter((file) => file !== first).length).toBeGreaterThan(0);
-    expect(rotating.log).toContain('connections to the API server are made anew');
+    expect(rotating.log).toContain('reconnecting to the API server');
     expect(await requestsOf(plane, 'system:node:rotating')).not.toEqual([]);
     expect(await requestsOf(plane, tokenUser('rotate'))).toHaveLength(1);
     await rotating.remove();

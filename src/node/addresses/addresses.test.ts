@@ -27,7 +27,7 @@ describe('parseNodeIps', () => {
     ['empty: none', '', { kind: 'valid', ips: [], dropped: [] }],
     ['one', '10.0.0.5', { kind: 'valid', ips: ['10.0.0.5'], dropped: [] }],
     [
-      'a pair, blanks trimmed',
+      'a pair, spaces trimmed',
       ' 10.0.0.5 , fd00::5 ',
       { kind: 'valid', ips: ['10.0.0.5', 'fd00::5'], dropped: [] },
     ],
@@ -43,7 +43,7 @@ describe('parseNodeIps', () => {
       { kind: 'invalid', message: `bad --node-ip "1.1.1.1,::2,3.3.3.3": ${pair}` },
     ],
     [
-      'a pair with an unspecified one',
+      'a pair with an unspecified address',
       '0.0.0.0,fd00::5',
       {
         kind: 'invalid',
@@ -91,7 +91,7 @@ describe('nodeAddresses', () => {
       { kind: 'problem', message: "failed to validate nodeIP: nodeIP can't be loopback address" },
     ],
     [
-      'a bad second one is named',
+      'an invalid second address is named',
       { nodeIps: ['10.0.0.5', 'fd00::9'] },
       {
         kind: 'problem',
@@ -100,11 +100,15 @@ describe('nodeAddresses', () => {
     ],
     ['a name that is an IP', { nodeName: '10.1.1.1' }, ok(internal('10.1.1.1'), hostname('10.1.1.1'))],
     [
-      'what the name resolves to, if local',
+      'the resolved address, if local',
       { resolved: ['10.8.8.8', '192.168.1.7'] },
       ok(internal('192.168.1.7'), hostname()),
     ],
-    ['loopback answers do not count', { resolved: ['127.0.1.1'] }, ok(internal('10.0.0.5'), hostname())],
+    [
+      'resolved loopback addresses do not count',
+      { resolved: ['127.0.1.1'] },
+      ok(internal('10.0.0.5'), hostname()),
+    ],
     ['IPv4 is preferred', { resolved: ['fd00::5', '10.0.0.5'] }, ok(internal('10.0.0.5'), hostname())],
     [
       ':: prefers IPv6',
@@ -133,12 +137,12 @@ describe('nodeAddresses', () => {
     ],
     ['external cloud, new node: hostname only', { externalCloud: true }, ok(hostname())],
     [
-      'external cloud: addresses that are there stay',
+      'external cloud: existing addresses stay',
       { externalCloud: true, existing: [internal('1.2.3.4')] },
       ok(internal('1.2.3.4')),
     ],
     [
-      'external cloud with a node IP tells it in an annotation',
+      'external cloud with a node IP: the annotation has it',
       { externalCloud: true, nodeIps: ['10.0.0.5', 'fd00::5'] },
       ok(internal('10.0.0.5'), internal('fd00::5'), hostname()),
       '10.0.0.5,fd00::5',
@@ -156,7 +160,7 @@ describe('nodeAddresses', () => {
       expect(outcome.result).toEqual(expected);
       expect(outcome.providedNodeIp).toBe(provided);
     });
-  it('a name is looked up only when nothing else decides', () => {
+  it('resolves the name only if nothing else decides', () => {
     const base = { nodeName: 'n1', nodeIps: [], externalCloud: false };
     expect([
       needsLookup(base),
@@ -168,7 +172,7 @@ describe('nodeAddresses', () => {
   });
 });
 
-it('default routes of both families, cheapest first', () => {
+it('default routes of both families, lowest metric first', () => {
   const head = 'Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n';
   const line = (name: string, metric: number) =>
     `${name}\t00000000\t0100000A\t0003\t0\t0\t${metric}\t00000000\t0\t0\t0\n`;

@@ -1,4 +1,4 @@
-/** Decides under which addresses a node is known. */
+/** Decides which addresses a node has. */
 import type { IpFamily, NodeAddress } from '../../kube/index.js';
 import { parseIp } from '../../kube/index.js';
 import { type NetworkFacts, nodeIpProblem, routedAddress } from './local-ip.js';
@@ -8,7 +8,7 @@ export const providedNodeIpAnnotation = 'alpha.kubernetes.io/provided-node-ip';
 
 export interface AddressSettings {
   readonly nodeName: string;
-  /** As `--node-ip` gave them. */
+  /** As given by `--node-ip`. */
   readonly nodeIps: readonly string[];
   readonly externalCloud: boolean;
 }
@@ -17,20 +17,20 @@ export interface AddressInput {
   readonly settings: AddressSettings;
   readonly existing: readonly NodeAddress[];
   readonly network: NetworkFacts;
-  /** What the name of the node resolves to; empty when it does not or need not. */
+  /** The addresses that the node's name resolves to; empty if it does not or need not. */
   readonly resolved: readonly string[];
 }
 
 export interface AddressOutcome {
-  /** The annotation that tells a cloud of the wanted address; undefined to remove it. */
+  /** The annotation that tells a cloud the wanted address; undefined to remove it. */
   readonly providedNodeIp: string | undefined;
   readonly result:
     | { readonly kind: 'addresses'; readonly addresses: readonly NodeAddress[] }
-    /** The addresses stay as they are. */
+    /** The addresses stay unchanged. */
     | { readonly kind: 'problem'; readonly message: string };
 }
 
-/** Whether the name has to be resolved to decide. */
+/** Whether the decision needs the name resolved. */
 export function needsLookup({ nodeName, nodeIps, externalCloud }: AddressSettings): boolean {
   return !externalCloud && specificIps(nodeIps).length === 0 && parseIp(nodeName) === undefined;
 }
@@ -53,7 +53,7 @@ function decide(input: AddressInput, specific: readonly string[]): AddressOutcom
     if (problem !== undefined) return { kind: 'problem', message: `failed to validate ${field}: ${problem}` };
   }
   if (settings.externalCloud) {
-    // The cloud's own controller knows better once it has spoken.
+    // Once the cloud's controller has set addresses, they win.
     if (existing.length > 0) return { kind: 'addresses', addresses: existing };
     if (first === undefined) return withIps(settings.nodeName, []);
   }

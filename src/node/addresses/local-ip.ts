@@ -8,14 +8,14 @@ export interface LocalAddress {
   readonly isLoopbackInterface: boolean;
 }
 
-/** What the machine's network looks like now. */
+/** The current state of the machine's network. */
 export interface NetworkFacts {
   readonly addresses: readonly LocalAddress[];
-  /** Interfaces with a default route, the cheapest first. */
+  /** Interfaces with a default route, lowest metric first. */
   readonly routed: Readonly<Record<IpFamily, readonly string[]>>;
 }
 
-/** Why an address cannot be that of a node; undefined when it can. */
+/** Why an address cannot be a node's; undefined if it can. */
 export function nodeIpProblem(ip: string, network: NetworkFacts): string | undefined {
   const parsed = parseIp(ip);
   if (parsed === undefined) return 'nodeIP must be a valid IP address';
@@ -27,7 +27,7 @@ export function nodeIpProblem(ip: string, network: NetworkFacts): string | undef
   return isHere ? undefined : `node IP: "${parsed.text}" not found in the host's network interfaces`;
 }
 
-/** The address of the interface with the default route, of the preferred family if there is one. */
+/** The address of the interface with the default route, of the preferred family if possible. */
 export function routedAddress(
   network: NetworkFacts,
   preferred: IpFamily,
@@ -39,7 +39,7 @@ export function routedAddress(
   for (const family of families) {
     for (const name of network.routed[family]) {
       const own = globalAddress(network, family, (address) => address.interface === name);
-      // An interface may be routed through without an address of its own; the loopback then has the machine's.
+      // A routed interface may lack an address of its own; then the loopback has the machine's.
       const ip = own ?? globalAddress(network, family, ({ isLoopbackInterface }) => isLoopbackInterface);
       if (ip !== undefined) return { ip };
     }
@@ -74,7 +74,7 @@ function isLinkLocal(ip: string): boolean {
   return ip.startsWith('169.254.') || /^fe[89ab][0-9a-f]:/i.test(ip);
 }
 
-/** Interface names with a default route in `/proc/net/route`, the cheapest first. */
+/** Interfaces with a default route in `/proc/net/route`, lowest metric first. */
 export function defaultRoutes4(text: string): string[] {
   return text
     .split('\n')
@@ -85,7 +85,7 @@ export function defaultRoutes4(text: string): string[] {
     .flatMap(([name]) => (name === undefined ? [] : [name]));
 }
 
-/** The same from `/proc/net/ipv6_route`, where routes that refuse lead to the loopback. */
+/** The same from `/proc/net/ipv6_route`, where reject routes point to the loopback. */
 export function defaultRoutes6(text: string): string[] {
   return text
     .split('\n')

@@ -1,4 +1,4 @@
-/** Reads the machine's network as far as a node's addresses depend on it. */
+/** Reads the parts of the machine's network that a node's addresses depend on. */
 import { lookup } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
 import type { HostFiles } from '../../host/index.js';
@@ -6,13 +6,13 @@ import { defaultRoutes4, defaultRoutes6, type NetworkFacts } from './local-ip.js
 
 export interface NetworkReader {
   read(): Promise<NetworkFacts>;
-  /** The addresses of a name; none when it has none. */
+  /** The addresses of a name; none if it has none. */
   resolve(name: string): Promise<readonly string[]>;
 }
 
 export function machineNetwork(files: HostFiles): NetworkReader {
   const routes = async (file: string): Promise<string> => {
-    // A kernel without this family has no such file, and no route of it.
+    // A kernel without this family has no such file and no such route.
     const content = await files.readFile(file).catch(() => new Uint8Array());
     return Buffer.from(content).toString('utf8');
   };
@@ -31,7 +31,7 @@ export function machineNetwork(files: HostFiles): NetworkReader {
       },
     }),
     resolve: async (name) => {
-      // Most names of nodes are in no DNS; the default route decides then.
+      // Most node names are not in DNS; then the default route decides.
       const found = await lookup(name, { all: true }).catch(() => []);
       return found.map(({ address }) => address);
     },

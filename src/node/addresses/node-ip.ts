@@ -1,12 +1,12 @@
-/** Reads `--node-ip`: one address, or one of each family. */
+/** Parses `--node-ip`: one address, or one of each family. */
 import { parseIp } from '../../kube/index.js';
 
 export type NodeIps =
   | {
       readonly kind: 'valid';
-      /** In their order; unspecified ones (`0.0.0.0`, `::`) only wish for a family. */
+      /** In order; an unspecified address (`0.0.0.0`, `::`) only requests a family. */
       readonly ips: readonly string[];
-      /** What was no address. */
+      /** Parts that are not addresses. */
       readonly dropped: readonly string[];
     }
   | { readonly kind: 'invalid'; readonly message: string };

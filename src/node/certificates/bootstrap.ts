@@ -1,4 +1,4 @@
-/** Gets a node its first client certificate with the credentials of a bootstrap kubeconfig, and waits for it. */
+/** Obtains a node's first client certificate with the credentials of a bootstrap kubeconfig. */
 import path from 'node:path';
 import { type Clock, errorText, isCancelled, jitter, sleep } from '../../async/index.js';
 import { type HostFiles, isHostError, isMissing, readWholeFile, replaceFile } from '../../host/index.js';
@@ -18,7 +18,7 @@ export interface BootstrapOptions {
   readonly nodeName: string;
   readonly certDir: string;
   readonly store: CertificateStore;
-  /** As the bootstrap kubeconfig gives it. */
+  /** From the bootstrap kubeconfig. */
   readonly access: ClusterAccess;
   /** A client with the bootstrap credentials. */
   readonly api: KubeApi;
@@ -44,8 +44,8 @@ export async function bootstrapClientCertificate(
   timeline.record({
     kind: 'effect',
     what: 'certificate.request',
-    message: `a client certificate is asked for with ${request.metadata.name}`,
-    because: 'the kubeconfig has none that can be used',
+    message: `requested a client certificate with ${request.metadata.name}`,
+    because: 'the kubeconfig has no usable one',
   });
   const certificatePem = await waitForCertificate(
     { api, clock, random, request, timeoutMs: issueLimitMs },
@@ -56,7 +56,7 @@ export async function bootstrapClientCertificate(
   await writeKubeconfig(options);
 }
 
-/** Makes the kubeconfig point at the store's current pair. */
+/** Points the kubeconfig at the store's current pair. */
 export async function writeKubeconfig({
   files,
   access,
@@ -64,16 +64,16 @@ export async function writeKubeconfig({
   kubeconfigPath,
 }: Pick<BootstrapOptions, 'files' | 'access' | 'store' | 'kubeconfigPath'>): Promise<void> {
   const text = kubeconfigText(access.endpoint, store.currentPath);
-  // Where a link leads to the file, the file is replaced and not the link.
+  // If a link leads to the file, replaces the file, not the link.
   const file = await files.realpath(kubeconfigPath).catch(() => kubeconfigPath);
   await replaceFile(files, file, text, { mode: ownerOnly, directoryMode: 0o755 }).catch((error: unknown) => {
-    // A file that is mounted by itself cannot be replaced.
+    // A file that is itself a mount point cannot be replaced.
     if (!isHostError(error, 'EBUSY')) throw error;
     return files.writeFile(file, text, { mode: ownerOnly, sync: true });
   });
 }
 
-/** The key of an earlier pair, or of an earlier try, so that a restart asks for the same again. */
+/** The key of an earlier pair or attempt, so that a restart makes the same request. */
 async function findKey({ files, store, timeline }: BootstrapOptions, temporaryKey: string): Promise<string> {
   const stored = await store.current().catch((error: unknown) => {
     const message = `the stored client certificate cannot be used: ${errorText(error)}`;
@@ -99,7 +99,7 @@ async function waitForServer(options: BootstrapOptions, signal: AbortSignal): Pr
       if (isCancelled(error)) throw error;
       const waitMs = jitter(healthPeriodMs, random, 0.2);
       if (clock.monotonic() + waitMs > endMs) {
-        const message = `the API server is not healthy, going on: ${errorText(error)}`;
+        const message = `the API server is not healthy, continuing: ${errorText(error)}`;
         timeline.record({ kind: 'problem', what: 'certificate.bootstrap', message });
         return;
       }
@@ -108,7 +108,7 @@ async function waitForServer(options: BootstrapOptions, signal: AbortSignal): Pr
   }
 }
 
-/** Why a kubeconfig is no reason to skip the bootstrap; undefined when it has a certificate that is valid. */
+/** Why a kubeconfig does not make the bootstrap unnecessary; undefined if its certificate is valid. */
 export async function clientAccessProblem(
   access: ClusterAccess,
   files: HostFiles,
@@ -132,7 +132,7 @@ export async function readPem(files: HostFiles, source: PemSource): Promise<stri
   return Buffer.from(await files.readFile(source.path)).toString('utf8');
 }
 
-/** Undefined for what is not there or no file with something in it: another key does as well. */
+/** Undefined if the file is missing, unreadable or empty: a new key does as well. */
 async function readText(files: HostFiles, file: string): Promise<string | undefined> {
   try {
     return await readWholeFile(files, file);

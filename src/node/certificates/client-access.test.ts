@@ -86,8 +86,8 @@ describe('without rotation', () => {
     expect(request?.metadata.name).toMatch(/^node-csr-/);
   });
   it.each([
-    ['an expired certificate without a bootstrap is named', -366 * 86_400_000, true],
-    ['a valid one is not', 0, false],
+    ['an expired certificate without a bootstrap is reported', -366 * 86_400_000, true],
+    ['a valid certificate is not reported', 0, false],
   ])('%s', async (_rule, ageMs, isNamed) => {
     const test = world({ bootstrapKubeconfigPath: '' });
     await givePair(test, test.clock.now() + ageMs);
@@ -95,10 +95,10 @@ describe('without rotation', () => {
     expect(access.user.clientCertificate).toBeDefined();
     const told = test.timeline.ofNode().map(({ message }) => message);
     const expected =
-      'the API server will refuse what /kubeconfig gives: its client certificate has expired; replace it';
+      'the API server will refuse the credentials in /kubeconfig: its client certificate has expired; replace it';
     expect(told.includes(expected)).toBe(isNamed);
   });
-  it('a restart asks for the same again', async () => {
+  it('a restart makes the same request', async () => {
     const test = world();
     await test.files.writeFile('/bootstrap', bootstrapConfig);
     const abort = new AbortController();
@@ -128,7 +128,7 @@ describe('without rotation', () => {
     await opening;
     expect(await signingRequests(test.api)).toHaveLength(1);
   });
-  it('waits for the server for a minute, then asks all the same', async () => {
+  it('waits a minute for the server, then makes the request anyway', async () => {
     const test = world();
     await test.files.writeFile('/bootstrap', bootstrapConfig);
     test.api.faults.add({ verb: 'getText', fault: { kind: 'unreachable' }, times: 1_000 });
@@ -153,7 +153,7 @@ describe('without rotation', () => {
 });
 
 describe('with rotation', () => {
-  it('the kubeconfig is written at once and the certificate comes later', async () => {
+  it('the kubeconfig is written at once and the certificate arrives later', async () => {
     const test = world({ rotateCertificates: true });
     await test.files.writeFile('/bootstrap', bootstrapConfig);
     const { access, manager, credentials } = await test.open();
@@ -167,10 +167,10 @@ describe('with rotation', () => {
     await test.clock.advance(5_000);
     expect((await credentials?.current())?.clientCertificate).toBeDefined();
     await test.clock.advance(3_600_000);
-    // First with the bootstrap's token, then with what it got by it.
+    // First with the bootstrap's token, then with the certificate it obtained.
     expect(test.asked.slice(-2)).toEqual(['token', 'managed']);
   });
-  it('an expired certificate is no reason to skip the bootstrap', async () => {
+  it('an expired certificate does not skip the bootstrap', async () => {
     const test = world({ rotateCertificates: true });
     await test.files.writeFile('/bootstrap', bootstrapConfig);
     await givePair(test, test.clock.now() - 2 * 365 * 86_400_000);
@@ -180,7 +180,7 @@ describe('with rotation', () => {
       path: '/pki/kubelet-client-current.pem',
     });
   });
-  it('files of a usable kubeconfig are the first pair', async () => {
+  it('the files of a usable kubeconfig are the first pair', async () => {
     const test = world({ rotateCertificates: true });
     await givePair(test, test.clock.now());
     const { manager } = await test.open();

@@ -1,4 +1,4 @@
-/** Opens the node's way to its API server: by its kubeconfig, or by a bootstrap that makes one. */
+/** Opens the node's access to its API server: from its kubeconfig, or from a bootstrap that creates one. */
 import { type Clock, errorText } from '../../async/index.js';
 import type { HostFiles } from '../../host/index.js';
 import {
@@ -32,7 +32,7 @@ export interface ClientAccessOptions {
   /** Empty for none. */
   readonly bootstrapKubeconfigPath: string;
   readonly rotateCertificates: boolean;
-  /** A client for certificates; with the credentials of the access itself when no others are given. */
+  /** A client for certificate requests; uses the credentials of the access itself unless others are given. */
   readonly openApi: (access: ClusterAccess, credentials?: Credentials) => KubeApi;
   readonly readKubeconfig?: (path: string) => Promise<ClusterAccess>;
   readonly observer?: CertificateManagerOptions['observer'];
@@ -40,13 +40,13 @@ export interface ClientAccessOptions {
 
 export interface ClientAccess {
   readonly access: ClusterAccess;
-  /** Set when the certificate is managed here: what clients must use instead of the kubeconfig's own. */
+  /** Set if the agent manages the certificate: clients must use these instead of the kubeconfig's. */
   readonly credentials: Credentials | undefined;
-  /** Set likewise; it has to be run, and watched with `watchClientCertificate`. */
+  /** Set likewise; must be run, and watched with `watchClientCertificate`. */
   readonly manager: CertificateManager | undefined;
 }
 
-/** Without rotation this waits for a first certificate, at most an hour; with rotation it does not wait. */
+/** Without rotation, waits up to an hour for a first certificate; with rotation, does not wait. */
 export async function openClientAccess(
   options: ClientAccessOptions,
   signal: AbortSignal,
@@ -69,7 +69,10 @@ async function openFixed(options: ClientAccessOptions, signal: AbortSignal): Pro
   return { access, credentials: undefined, manager: undefined };
 }
 
-/** Others may still replace the files of a certificate that cannot be used; nobody else would say why all is refused. */
+/**
+ * Someone may still replace an unusable certificate's files, so this only reports it; no one else would
+ * explain the refusals.
+ */
 async function tellUseless(
   { files, clock, timeline, kubeconfigPath }: ClientAccessOptions,
   access: ClusterAccess,
@@ -77,7 +80,7 @@ async function tellUseless(
   if (access.user.clientCertificate === undefined) return;
   const problem = await clientAccessProblem(access, files, clock.now());
   if (problem === undefined) return;
-  const message = `the API server will refuse what ${kubeconfigPath} gives: ${problem}; replace it`;
+  const message = `the API server will refuse the credentials in ${kubeconfigPath}: ${problem}; replace it`;
   timeline.record({ kind: 'problem', what: 'certificate.client', message });
 }
 
@@ -101,7 +104,7 @@ async function openRotated(options: ClientAccessOptions): Promise<ClientAccess> 
   return await managed(options, await load(kubeconfigPath), bootstrap);
 }
 
-/** Who asks for certificates is the one in the kubeconfig, or the bootstrap's until there is a certificate. */
+/** Requests use the kubeconfig's credentials, or the bootstrap's until there is a certificate. */
 async function managed(
   options: ClientAccessOptions,
   access: ClusterAccess,
@@ -148,7 +151,7 @@ async function usableAccess(options: ClientAccessOptions): Promise<ClusterAccess
   timeline.record({
     kind: 'decision',
     what: 'certificate.bootstrap',
-    message: 'the bootstrap kubeconfig is used',
+    message: 'using the bootstrap kubeconfig',
     because: `${kubeconfigPath} cannot be used: ${problem}`,
   });
   return undefined;

@@ -1,4 +1,4 @@
-/** The managed client certificate as credentials of API clients, and the watch over it. */
+/** The managed client certificate as credentials for API clients, and the watch over it. */
 import { type Clock, sleep } from '../../async/index.js';
 import { anonymous, type Credential, type Credentials } from '../../kube-client/index.js';
 import type { Timeline } from '../../timeline/index.js';
@@ -7,8 +7,8 @@ import type { CertificatePair } from './pair.js';
 import { judgeClientCertificate } from './rotation.js';
 
 /**
- * Without a certificate requests carry none; nobody is asked to wait. `others` are what the kubeconfig has besides, such
- * as a token.
+ * Without a certificate, requests carry none instead of waiting. `others` are the kubeconfig's other
+ * credentials, such as a token.
  */
 export function managedCredentials(
   manager: Pick<CertificateManager, 'current'>,
@@ -39,19 +39,19 @@ export interface ClientCertificateWatchOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly manager: Pick<CertificateManager, 'current' | 'last' | 'serverHealthy'>;
-  /** Makes the API connections anew, under the new certificate. */
+  /** Reopens the API connections with the new certificate. */
   readonly resetConnections: () => void;
 }
 
 const checkMs = 10_000;
 const firstCheckMs = 1_000;
 
-/** A certificate that cannot be renewed any more: the agent has to start anew to get other credentials. */
+/** The certificate can no longer be renewed: the agent must restart to get new credentials. */
 export class ClientCertificateLost extends Error {
   override readonly name = 'ClientCertificateLost';
 }
 
-/** Runs until cancelled; rejects with ClientCertificateLost when there is no way on. */
+/** Runs until cancelled; rejects with ClientCertificateLost when the agent must restart. */
 export async function watchClientCertificate(
   { clock, timeline, manager, resetConnections }: ClientCertificateWatchOptions,
   signal: AbortSignal,
@@ -81,7 +81,7 @@ export async function watchClientCertificate(
     timeline.record({
       kind: 'effect',
       what: 'certificate.client',
-      message: 'connections to the API server are made anew',
+      message: 'reconnecting to the API server',
       because: 'there is a new client certificate',
     });
     resetConnections();

@@ -1,4 +1,4 @@
-/** Certificates on disks that lose power, are full, or hold something else than was written. */
+/** Certificates on disks that lose power, are full, or were tampered with. */
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import { type SimulatedHost, simulatedHost } from '../../host/index.js';
@@ -67,26 +67,23 @@ const damages: readonly [string, Damage][] = [
 ];
 
 describe('the store of certificates', () => {
-  it.each(damages)(
-    '%s: set aside with its name, and the pair before it is in use again',
-    async (_, damage) => {
-      const { host, clock, store, told, files } = world();
-      const [first, second] = [testPair(clock.now()), testPair(clock.now())];
-      await store.update(first.certificatePem, first.keyPem);
-      await clock.advance(1000);
-      await store.update(second.certificatePem, second.keyPem);
-      const file = '/pki/kubelet-client-2026-01-01-00-00-01.pem';
-      await damage(host, file);
-      expect((await store.current())?.keyPem).toBe(first.keyPem);
-      expect(told()).toContain(`${file} cannot be used: `);
-      expect(told()).toContain(`it is kept as ${file}.corrupt-`);
-      expect(await files.readlink(store.currentPath)).toBe('/pki/kubelet-client-2026-01-01-00-00-00.pem');
-      expect((await store.current())?.keyPem).toBe(first.keyPem);
-      expect(told().split('\n')).toHaveLength(1);
-    },
-  );
+  it.each(damages)('%s: set aside and reported, and the previous pair is used', async (_, damage) => {
+    const { host, clock, store, told, files } = world();
+    const [first, second] = [testPair(clock.now()), testPair(clock.now())];
+    await store.update(first.certificatePem, first.keyPem);
+    await clock.advance(1000);
+    await store.update(second.certificatePem, second.keyPem);
+    const file = '/pki/kubelet-client-2026-01-01-00-00-01.pem';
+    await damage(host, file);
+    expect((await store.current())?.keyPem).toBe(first.keyPem);
+    expect(told()).toContain(`${file} cannot be used: `);
+    expect(told()).toContain(`it is kept as ${file}.corrupt-`);
+    expect(await files.readlink(store.currentPath)).toBe('/pki/kubelet-client-2026-01-01-00-00-00.pem');
+    expect((await store.current())?.keyPem).toBe(first.keyPem);
+    expect(told().split('\n')).toHaveLength(1);
+  });
 
-  it('the only pair that is broken is set aside, and there is none', async () => {
+  it('sets aside a broken only pair, and has none', async () => {
     const { clock, files, store, told } = world();
     const { certificatePem, keyPem } = testPair(clock.now());
     await store.update(certificatePem, keyPem);
@@ -98,7 +95,7 @@ describe('the store of certificates', () => {
     expect((await store.current())?.keyPem).toBe(keyPem);
   });
 
-  it('too many open files say nothing of the pair', async () => {
+  it('does not blame the pair for too many open files', async () => {
     const { host, clock, store, files } = world();
     const { certificatePem, keyPem } = testPair(clock.now());
     await store.update(certificatePem, keyPem);
@@ -146,7 +143,7 @@ describe('the self-signed pair', () => {
       damages.map(([name, damage]) => ({ file, name, damage })),
     ),
   )(
-    '$file $name: set aside with its name, and made anew',
+    '$file $name: set aside, reported and recreated',
     async ({ file, damage }) => {
       const test = world();
       await selfSignedFiles(test.selfSigned);
@@ -159,7 +156,7 @@ describe('the self-signed pair', () => {
     30_000,
   );
 
-  it('a key that a crash left alone gets its certificate', async () => {
+  it('completes a key that a crash left without its certificate', async () => {
     const test = world();
     const { keyPem } = made;
     await test.files.mkdir('/pki');
@@ -169,7 +166,7 @@ describe('the self-signed pair', () => {
   }, 30_000);
 
   it.each(['ENOSPC', 'EIO', 'EROFS', 'EMFILE'])(
-    'while writing fails with %s it is used from memory, and written afterwards',
+    'is used from memory while writes fail with %s, and written afterwards',
     async (code) => {
       const test = world();
       let isFailing = true;

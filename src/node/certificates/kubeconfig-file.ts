@@ -1,7 +1,7 @@
-/** Writes the kubeconfig of a node that got its certificate by itself. */
+/** Writes the kubeconfig of a node that obtained its own certificate. */
 import type { ClusterEndpoint } from '../../kube-client/index.js';
 
-/** The text of the file, with certificate and key in one file that is replaced as they are. */
+/** The text of the file; certificate and key are in one PEM file, replaced together. */
 export function kubeconfigText(endpoint: ClusterEndpoint, pemFile: string): string {
   const { server, certificateAuthority, insecureSkipTlsVerify, tlsServerName } = endpoint;
   const quoted = (text: string): string => JSON.stringify(text);

@@ -62,7 +62,7 @@ function world() {
 }
 
 describe('the store', () => {
-  it('has each pair in a file of its own and a link to the last', async () => {
+  it('keeps each pair in its own file and a link to the last', async () => {
     const { clock, files, store, text } = world();
     expect(await store.current()).toBeUndefined();
     const first = testPair(clock.now());
@@ -81,19 +81,19 @@ describe('the store', () => {
     expect((await store.current())?.keyPem).toBe(second.keyPem);
     expect((await files.readdir('/pki')).filter((name) => name.includes('updated'))).toEqual([]);
   });
-  it('never overwrites a file where its link should be', async () => {
+  it('never overwrites a file in place of its link', async () => {
     const { clock, files, store } = world();
     await files.mkdir('/pki', { recursive: true });
     await files.writeFile('/pki/kubelet-client-updated.pem', 'mine');
     const { certificatePem, keyPem } = testPair(clock.now());
     await expect(store.update(certificatePem, keyPem)).rejects.toThrow('symbolic link');
   });
-  it('refuses what is no pair', async () => {
+  it('refuses a mismatched pair', async () => {
     const { clock, store } = world();
     const { certificatePem } = testPair(clock.now());
     await expect(store.update(certificatePem, testPair(0).keyPem)).rejects.toThrow('not that of');
   });
-  it('looks at the configured files, then at plain ones', async () => {
+  it('uses the configured files, then the plain ones', async () => {
     const { clock, files, store } = world();
     const [plain, given] = [testPair(clock.now()), testPair(clock.now())];
     await files.mkdir('/pki', { recursive: true });
@@ -119,7 +119,7 @@ describe('the store', () => {
 
 describe('the manager', () => {
   it.each(['ENOSPC', 'EIO', 'EROFS', 'EMFILE'])(
-    'a certificate that cannot be stored for %s is in use, and stored when it can be',
+    'uses a certificate that %s keeps from being stored, and stores it later',
     async (code) => {
       const test = world();
       let isFailing = true;
@@ -141,7 +141,7 @@ describe('the manager', () => {
       expect(test.timeline.ofNode().at(-1)?.message).toBe('the client certificate is stored');
     },
   );
-  it('gets a first certificate and replaces it at 80 % of its life', async () => {
+  it('gets a first certificate and rotates it at 80 % of its lifetime', async () => {
     const test = world();
     const rotated: number[] = [];
     const manager = test.manager({ observer: { rotated: (age) => rotated.push(Math.round(age / 3600)) } });
@@ -161,7 +161,7 @@ describe('the manager', () => {
     expect(rotated).toEqual([8]);
     expect(await signingRequests(test.api)).toHaveLength(2);
   });
-  it('tries again with growing waits, and knows whether the server answers', async () => {
+  it('retries with growing delays, and knows whether the server responds', async () => {
     const test = world();
     let failed = 0;
     const manager = test.manager({ observer: { renewFailed: () => void failed++ } });
@@ -177,7 +177,7 @@ describe('the manager', () => {
     await test.clock.advance(4_400);
     expect([failed, manager.serverHealthy]).toEqual([3, true]);
   });
-  it('a denied or deleted request ends the try', async () => {
+  it('a denied or deleted request ends the attempt', async () => {
     const test = world();
     test.start(test.manager());
     await test.clock.advance(100);
@@ -194,13 +194,13 @@ describe('the manager', () => {
     await test.clock.advance(100);
     expect(told().at(-1)).toContain('was deleted');
   });
-  it('a request that nobody answers is given up after 15 minutes', async () => {
+  it('abandons an unsigned request after 15 minutes', async () => {
     const test = world();
     test.start(test.manager());
     await test.clock.advance(15 * 60_000 + 3_000);
     expect(await signingRequests(test.api)).toHaveLength(2);
   });
-  it('a pair from the configuration is stored and replaced at once', async () => {
+  it('stores and rotates a configured pair at once', async () => {
     const test = world();
     const bootstrap = testPair(test.clock.now());
     const manager = test.manager({ bootstrap });
@@ -211,7 +211,7 @@ describe('the manager', () => {
     await test.clock.advance(5_000);
     expect(manager.current?.keyPem).not.toBe(bootstrap.keyPem);
   });
-  it('says nothing of keys', async () => {
+  it('never records keys', async () => {
     const test = world();
     test.sign();
     const manager = test.manager();
@@ -223,7 +223,7 @@ describe('the manager', () => {
 });
 
 describe('the client certificate', () => {
-  it('is given to requests as it changes; none is no certificate', async () => {
+  it('is used by requests as it changes; without one they carry none', async () => {
     const test = world();
     const manager = test.manager();
     const credentials = managedCredentials(manager);
@@ -235,7 +235,7 @@ describe('the client certificate', () => {
     expect(credential.clientCertificate?.keyPem).toBe(manager.current?.keyPem);
     expect(await credentials.current()).toBe(credential);
   });
-  it('connections are made anew with each new one', async () => {
+  it('reconnects with each new certificate', async () => {
     const test = world();
     const manager = test.manager();
     let resets = 0;
@@ -249,7 +249,7 @@ describe('the client certificate', () => {
     await test.clock.advance(9 * hour);
     expect(resets).toBe(2);
   });
-  it('the agent ends when it expired and the server is there', async () => {
+  it('ends the agent if it expired and the server is healthy', async () => {
     const test = world();
     const manager = test.manager();
     test.sign();
@@ -268,7 +268,7 @@ describe('the client certificate', () => {
 });
 
 describe('the serving certificate', () => {
-  it('is asked for once there is an IP, and again for another address', async () => {
+  it('is requested once there is an IP, and again for a new address', async () => {
     const test = world();
     const serving = new SignedServingCertificate({
       ...test,
@@ -296,7 +296,7 @@ describe('the serving certificate', () => {
     expect(serving.current).not.toBe(before);
     expect(await test.text('/pki/kubelet-server-current.pem')).toContain('PRIVATE KEY');
   });
-  it('self-signed files are made once', async () => {
+  it('creates self-signed files once', async () => {
     const test = world();
     const made = await selfSignedFiles({ ...test, certDir: '/pki', hostname: 'n1' });
     const [certificate, key] = [await test.text('/pki/kubelet.crt'), await test.text('/pki/kubelet.key')];
@@ -310,7 +310,7 @@ describe('the serving certificate', () => {
       'error reading /pki/kubelet.key, certificate and key must be supplied as a pair',
     );
   }, 30_000);
-  it('files are read again when they change, unless they are no pair', async () => {
+  it('reloads changed files, unless they do not match', async () => {
     const test = world();
     const serving = await FileServingCertificate.open(
       await selfSignedFiles({ ...test, certDir: '/pki', hostname: 'n1' }),

@@ -1,4 +1,4 @@
-/** Keeps one certificate of the node valid: asks for it, stores it, and replaces it in good time. */
+/** Keeps one certificate of the node valid: requests it, stores it, and rotates it in time. */
 import {
   type Clock,
   errorText,
@@ -24,16 +24,16 @@ export interface CertificateManagerOptions {
   readonly random: () => number;
   readonly purpose: CertificatePurpose;
   readonly store: CertificateStore;
-  /** What to ask for; undefined while that is not known. */
+  /** What to request; undefined while that is not known. */
   readonly template: () => CertificateTemplate | undefined;
-  /** Through whom to ask; the bootstrap credentials are for when there is no certificate yet. */
+  /** The client for requests; the bootstrap credentials serve until there is a certificate. */
   readonly api: (current: CertificatePair | undefined) => KubeApi;
-  /** A pair to store and to replace at once, when the store has none. */
+  /** A pair to store, and rotate at once, if the store has none. */
   readonly bootstrap?: { readonly certificatePem: string; readonly keyPem: string };
   readonly onChange?: (pair: CertificatePair) => void;
   readonly observer?: {
     readonly renewFailed?: () => void;
-    /** A certificate was replaced at this age. */
+    /** A certificate was rotated at this age. */
     readonly rotated?: (ageSeconds: number) => void;
   };
 }
@@ -42,7 +42,7 @@ const issueLimitMs = 900_000;
 const pauseMs = 1_000;
 const storeLimitMs = 30_000;
 const storeRetryMs = 1_000;
-/** The wall clock may be set meanwhile, so no wait for a moment on it is longer. */
+/** The wall clock may be set meanwhile, so no wait for a wall-clock time is longer. */
 const longestWaitMs = 600_000;
 
 export class CertificateManager {
@@ -55,14 +55,14 @@ export class CertificateManager {
     | undefined;
   #serverHealthy = false;
   #requested: { readonly template: CertificateTemplate; readonly abort: AbortController } | undefined;
-  /** Ended when the template changes. */
+  /** Woken when the template changes. */
   readonly #rest = new WakeableSleep();
 
   constructor(options: CertificateManagerOptions) {
     this.#options = options;
   }
 
-  /** The certificate in use; undefined when there is none or it has expired. */
+  /** The certificate in use; undefined if there is none or it has expired. */
   get current(): CertificatePair | undefined {
     const pair = this.#pair;
     return pair !== undefined && this.#options.clock.now() <= pair.notAfterMs ? pair : undefined;
@@ -73,19 +73,19 @@ export class CertificateManager {
     return this.#pair;
   }
 
-  /** Whether the server answered the last call about certificates, be it that it did not let us in. */
+  /** Whether the server responded to the last certificate call, even with a refusal. */
   get serverHealthy(): boolean {
     return this.#serverHealthy;
   }
 
-  /** Whole seconds until the certificate ends; infinite without one. */
+  /** Whole seconds until the certificate expires; infinite without one. */
   ttlSeconds(): number {
     const pair = this.#pair;
     if (pair === undefined) return Number.POSITIVE_INFINITY;
     return Math.trunc((pair.notAfterMs - this.#options.clock.now()) / 1000);
   }
 
-  /** Takes up what is stored; to be called before `run`. */
+  /** Loads the stored pair; call before `run`. */
   async load(): Promise<void> {
     const { store, bootstrap, purpose } = this.#options;
     try {
@@ -98,7 +98,7 @@ export class CertificateManager {
     this.#forced = true;
   }
 
-  /** A pair that the disk does not take is used all the same, and stored as soon as it can be. */
+  /** A pair that cannot be written to disk is used anyway, and stored as soon as possible. */
   async #store(pair: CertificatePair): Promise<CertificatePair> {
     const { store, purpose, clock } = this.#options;
     const failures = this.#unstored?.pair === pair ? this.#unstored.failures + 1 : 1;
@@ -110,7 +110,7 @@ export class CertificateManager {
       this.#unstored = { pair, failures, dueMs: clock.monotonic() + waitMs };
       if (failures === 1)
         this.#problem(
-          `the ${purpose} certificate is in use but cannot be stored, which is tried again: ${errorText(error)}`,
+          `the ${purpose} certificate is in use but cannot be stored; retrying: ${errorText(error)}`,
         );
     }
     return pair;
@@ -127,7 +127,7 @@ export class CertificateManager {
     timeline.record({ kind: 'effect', what: 'certificate.store', message, data: { failures } });
   }
 
-  /** To be told when `template` may give something else than before. */
+  /** Call when `template` may return something new. */
   templateChanged(): void {
     const requested = this.#requested;
     if (requested !== undefined && !semanticEqual(requested.template, this.#options.template())) {
@@ -169,7 +169,7 @@ export class CertificateManager {
     timeline.record({
       kind: 'decision',
       what: 'certificate.request',
-      message: `a new ${purpose} certificate is asked for`,
+      message: `requesting a new ${purpose} certificate`,
       because: this.#because(template),
     });
     const { controller, unlink } = linkedController(signal);
@@ -193,7 +193,7 @@ export class CertificateManager {
     } catch (error) {
       throwIfCancelled(signal);
       observer?.renewFailed?.();
-      const why = isCancelled(error) ? 'what to ask for changed meanwhile' : errorText(error);
+      const why = isCancelled(error) ? 'the request changed meanwhile' : errorText(error);
       this.#problem(`no new ${purpose} certificate: ${why}`);
       return false;
     } finally {
@@ -225,11 +225,11 @@ export class CertificateManager {
 
   #because(template: CertificateTemplate): string {
     if (this.#pair === undefined) return 'there is none';
-    if (this.#forced) return 'the one at hand came with the configuration';
+    if (this.#forced) return 'the current one came with the configuration';
     if (this.current === undefined) return 'the last one has expired';
     return satisfies(this.#pair, template)
-      ? 'most of its life is over'
-      : 'the one at hand does not have all of the wanted names';
+      ? 'most of its lifetime is over'
+      : 'the current one lacks some of the wanted names';
   }
 
   #problem(message: string): void {

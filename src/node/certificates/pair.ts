@@ -1,18 +1,18 @@
-/** A certificate with its private key, and what of it decides its life. The key is secret: it goes into files only. */
+/** A certificate with its private key and validity. The key is secret: it goes only into files. */
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { type CertificateSubject, pairProblem, type SubjectAltNames } from '../../kube-client/index.js';
 import { pemBlocks } from '../../x509/pem.js';
 
 export interface CertificatePair {
-  /** The chain, the own certificate first. */
+  /** The chain, leaf certificate first. */
   readonly certificatePem: string;
   readonly keyPem: string;
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
 }
 
-/** Reads a pair; throws when the two are none. */
+/** Parses a pair; throws if certificate and key do not match. */
 export function certificatePair(certificatePem: string, keyPem: string): CertificatePair {
   const problem = pairProblem({ certificatePem, keyPem });
   if (problem !== undefined) throw new Error(`the certificate and its key cannot be used: ${problem}`);
@@ -22,7 +22,7 @@ export function certificatePair(certificatePem: string, keyPem: string): Certifi
 
 const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]+?-----END \1-----\n?/g;
 
-/** The certificates and the key that stand in one file. */
+/** Splits a file with both certificates and key. */
 export function splitPem(text: string): { readonly certificatePem: string; readonly keyPem: string } {
   const blocks = [...text.matchAll(block)];
   const pick = (isWanted: (label: string) => boolean): string =>
@@ -41,7 +41,7 @@ export function chainOf(pem: string): X509Certificate[] {
   return pemBlocks(pem, 'CERTIFICATE').map(({ whole }) => new X509Certificate(whole));
 }
 
-/** A crash may have cut a key off. */
+/** A crash may have truncated a key. */
 export function isPrivateKey(pem: string): boolean {
   try {
     createPrivateKey(pem);
@@ -55,13 +55,13 @@ export function isRsaKey(keyPem: string): boolean {
   return createPrivateKey(keyPem).asymmetricKeyType === 'rsa';
 }
 
-/** What a certificate is asked for. */
+/** The contents of a certificate request. */
 export interface CertificateTemplate {
   readonly subject: CertificateSubject;
   readonly names?: SubjectAltNames;
 }
 
-/** Whether a certificate is for this subject and has all these names; further ones do no harm. */
+/** Whether a certificate has this subject and all these names; extra names do no harm. */
 export function satisfies(
   { certificatePem }: CertificatePair,
   { subject, names = {} }: CertificateTemplate,

@@ -47,13 +47,13 @@ describe('a signing request', () => {
   it('RSA keys may encipher keys', () => {
     expect(usagesOf('client', true)).toEqual(['key encipherment', 'digital signature', 'client auth']);
   });
-  it('the same name for the same wish, another one for another', () => {
+  it('has the same name for the same request, a different one otherwise', () => {
     const usages = usagesOf('client', false);
     expect(digestedName(keyPem, subject, usages)).toBe(digestedName(keyPem, subject, usages));
     expect(digestedName(keyPem, nodeSubject('n2'), usages)).not.toBe(digestedName(keyPem, subject, usages));
     expect(digestedName(generateKeyPem(), subject, usages)).not.toBe(digestedName(keyPem, subject, usages));
   });
-  it('an existing one stands for it when it is for the same key, subject and signer', () => {
+  it('reuses an existing one with the same key, subject and signer', () => {
     const make = (key: string, node: string, purpose: 'client' | 'serving' = 'client') =>
       signingRequest({ purpose, template: { subject: nodeSubject(node) }, keyPem: key, named: true });
     const ours = make(keyPem, 'n1');
@@ -102,7 +102,7 @@ describe('rotation', () => {
     [0, 0.7],
     [0.5, 0.8],
     [1, 0.9],
-  ])('random %d is at %d of its life', (random, share) => {
+  ])('random %d rotates at %d of the lifetime', (random, share) => {
     const deadline = rotationDeadlineMs({ notBeforeMs: 1000, notAfterMs: 1000 + day }, () => random);
     expect(deadline).toBeCloseTo(1000 + day * share);
   });
@@ -111,12 +111,16 @@ describe('rotation', () => {
     expect(waits).toEqual([2_000, 4_000, 8_000, 16_000, 32_000, 32_000]);
   });
   it.each([
-    ['a valid one', { pair: { notAfterMs: 10 }, nowMs: 5 }, 'fine'],
+    ['a valid certificate', { pair: { notAfterMs: 10 }, nowMs: 5 }, 'fine'],
     ['expired, server healthy', { pair: { notAfterMs: 10 }, nowMs: 11 }, 'exit'],
-    ['expired, server away', { pair: { notAfterMs: 10 }, nowMs: 11, serverHealthy: false }, 'lost'],
+    ['expired, server unreachable', { pair: { notAfterMs: 10 }, nowMs: 11, serverHealthy: false }, 'lost'],
     ['none for 5 minutes', { pair: undefined, nowMs: 300_000 }, 'fine'],
     ['none for longer', { pair: undefined, nowMs: 300_001 }, 'exit'],
-    ['none for longer, server away', { pair: undefined, nowMs: 300_001, serverHealthy: false }, 'lost'],
+    [
+      'none for longer, server unreachable',
+      { pair: undefined, nowMs: 300_001, serverHealthy: false },
+      'lost',
+    ],
   ])('%s', (_rule, facts, kind) => {
     expect(judgeClientCertificate({ lastAvailableMs: 0, serverHealthy: true, ...facts }).kind).toBe(kind);
   });
@@ -127,7 +131,7 @@ describe('serving', () => {
     ['no address', [], undefined],
     ['a name alone', [['Hostname', 'n1']], undefined],
     [
-      'all kinds, sorted, each once',
+      'all kinds, sorted and distinct',
       [
         ['Hostname', 'n1'],
         ['InternalDNS', 'b.x'],
@@ -151,7 +155,7 @@ describe('serving', () => {
     expect(new X509Certificate(certificatePem).subject).toBe(`CN=n1@${nowMs / 1000}`);
     expect(certificatePem.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
   });
-  it('a certificate with more names than wanted will do, with fewer not', () => {
+  it('accepts a certificate with extra names, not one with missing names', () => {
     const request = signingRequest({
       purpose: 'serving',
       template: { subject, names: { dnsNames: ['n1'], ipAddresses: ['10.0.0.5', '10.0.0.6'] } },

@@ -1,4 +1,4 @@
-/** What is asked of a cluster's signers, and what their answers mean. */
+/** Builds certificate requests and interprets their status. */
 import { createHash, createPublicKey } from 'node:crypto';
 import { goQuote } from '../../kube/index.js';
 import {
@@ -17,7 +17,7 @@ export function signerOf(purpose: CertificatePurpose): string {
   return purpose === 'client' ? clientSigner : servingSigner;
 }
 
-/** Only RSA keys encipher other keys. */
+/** Only RSA keys can encipher other keys. */
 export function usagesOf(purpose: CertificatePurpose, isRsa: boolean): string[] {
   return [
     ...(isRsa ? ['key encipherment'] : []),
@@ -30,7 +30,7 @@ export function nodeSubject(nodeName: string): CertificateSubject {
   return { commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] };
 }
 
-/** A name that the same key asking for the same always gets, so that a second request finds the first. */
+/** The same key and request always get this name, so that a repeated request finds the first. */
 export function digestedName(keyPem: string, subject: CertificateSubject, usages: readonly string[]): string {
   const hash = createHash('sha512-256');
   const publicKey = createPublicKey(keyPem).export({ type: 'spki', format: 'der' });
@@ -45,7 +45,7 @@ export interface SigningRequestInput {
   readonly purpose: CertificatePurpose;
   readonly template: CertificateTemplate;
   readonly keyPem: string;
-  /** Whether it gets the name that is made from what it asks for, instead of a new one each time. */
+  /** Whether the request gets the name derived from its contents, instead of a new one each time. */
   readonly named: boolean;
 }
 
@@ -65,7 +65,7 @@ export function signingRequest({
   };
 }
 
-/** Why an existing request cannot stand for ours; undefined when it can. */
+/** Why an existing request cannot be used as ours; undefined if it can. */
 export function incompatibility(
   existing: CertificateSigningRequest,
   ours: CertificateSigningRequest,

@@ -1,7 +1,7 @@
-/** Decides when a certificate is replaced, and how long to wait after a failed try. */
+/** Decides when to rotate a certificate, and how long to wait after a failure. */
 import type { CertificatePair } from './pair.js';
 
-/** Between 70 % and 90 % of the certificate's life. */
+/** Between 70 % and 90 % of the certificate's lifetime. */
 export function rotationDeadlineMs(
   { notBeforeMs, notAfterMs }: Pick<CertificatePair, 'notBeforeMs' | 'notAfterMs'>,
   random: () => number,
@@ -13,7 +13,7 @@ const firstWaitMs = 2_000;
 const quickTries = 5;
 const steadyWaitMs = 32_000;
 
-/** The wait after so many failures in a row. */
+/** The delay after this many consecutive failures. */
 export function rotationRetryMs(failures: number, random: () => number): number {
   if (failures >= quickTries) return steadyWaitMs;
   return firstWaitMs * 2 ** (failures - 1) * (1 + 0.1 * random());
@@ -22,9 +22,9 @@ export function rotationRetryMs(failures: number, random: () => number): number 
 export interface ClientCertificateFacts {
   readonly pair: Pick<CertificatePair, 'notAfterMs'> | undefined;
   readonly nowMs: number;
-  /** When there last was one, or the start. */
+  /** When a certificate was last available, or the start. */
   readonly lastAvailableMs: number;
-  /** Whether the server answered when it was last asked for a certificate. */
+  /** Whether the server responded to the last certificate request. */
   readonly serverHealthy: boolean;
 }
 
@@ -32,9 +32,9 @@ export const exitWithoutCertificateAfterMs = 300_000;
 
 export type ClientCertificateVerdict =
   | { readonly kind: 'fine' }
-  /** Nothing to do but wait; the message says for what. */
+  /** Only waiting is left; the message says for what. */
   | { readonly kind: 'lost'; readonly message: string }
-  /** Only a new start can get new credentials. */
+  /** Only a restart can get new credentials. */
   | { readonly kind: 'exit'; readonly message: string };
 
 export function judgeClientCertificate(facts: ClientCertificateFacts): ClientCertificateVerdict {

@@ -1,4 +1,4 @@
-/** Chooses where the certificate of the kubelet's own API comes from. */
+/** Chooses the source of the kubelet API's serving certificate. */
 import {
   FileServingCertificate,
   type ServingCertificate,
@@ -8,14 +8,14 @@ import {
 } from './serving.js';
 
 export interface ServingChoice extends Omit<SignedServingOptions, 'api'> {
-  /** Who signs it; left out on a node without an API or where that is not wanted. */
+  /** The signer; omitted on a standalone node or where signing is off. */
   readonly signer?: SignedServingOptions['api'];
   /** Empty for none. */
   readonly certificateFile: string;
   readonly keyFile: string;
 }
 
-/** Signed by the cluster if it may be, else the configured files, else self-signed ones. */
+/** Signed by the cluster if possible, otherwise the configured files, otherwise self-signed. */
 export async function openServingCertificate(choice: ServingChoice): Promise<ServingCertificate> {
   const { signer, certificateFile, keyFile, files, clock, timeline, certDir, nodeName } = choice;
   if (signer !== undefined) return new SignedServingCertificate({ ...choice, api: signer });

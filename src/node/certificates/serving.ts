@@ -1,4 +1,4 @@
-/** The certificate that the kubelet's own API shows: signed by the cluster, given in files, or self-signed. */
+/** The serving certificate of the kubelet API: signed by the cluster, given in files, or self-signed. */
 import { isIP } from 'node:net';
 import path from 'node:path';
 import { type Clock, errorText, sleep } from '../../async/index.js';
@@ -22,17 +22,17 @@ import { CertificateStore, recordSetAside } from './store.js';
 
 export const noServingCertificate = 'no serving certificate available for the kubelet';
 
-/** Who shows a certificate asks for it at each handshake. */
+/** The server reads it at each handshake. */
 export interface ServingCertificate {
-  /** Undefined: handshakes fail with `noServingCertificate`. */
+  /** If undefined, handshakes fail with `noServingCertificate`. */
   readonly current: CertificatePair | undefined;
-  /** Keeps it up to date. */
+  /** Keeps the certificate up to date. */
   run(signal: AbortSignal): Promise<void>;
-  /** Told of the addresses that the node is reached at, where the certificate names them. */
+  /** Receives the node's addresses, if the certificate names them. */
   setAddresses?(addresses: readonly NodeAddress[]): void;
 }
 
-/** What a serving certificate must be for; undefined until an address is known by which the node can be reached. */
+/** The template of a serving certificate; undefined until the node has an address. */
 export function servingTemplate(
   nodeName: string,
   addresses: readonly NodeAddress[],
@@ -62,7 +62,7 @@ export interface SignedServingOptions
   readonly api: CertificateManagerOptions['api'];
 }
 
-/** A serving certificate from the cluster, for the addresses that the node has. */
+/** A serving certificate signed by the cluster, for the node's addresses. */
 export class SignedServingCertificate implements ServingCertificate {
   readonly manager: CertificateManager;
   #addresses: readonly NodeAddress[] = [];
@@ -108,13 +108,13 @@ export interface ServingFiles {
   readonly timeline: Timeline;
   readonly certificateFile: string;
   readonly keyFile: string;
-  /** A pair that is used though it could not be written to these files yet. */
+  /** A pair in use that could not be written to these files yet. */
   readonly unstored?: CertificatePair;
 }
 
 const fileCheckMs = 10_000;
 
-/** A pair of files, read again when they change; what cannot be used leaves the old pair in use. */
+/** A pair of files, reloaded when they change; an unusable change leaves the old pair in use. */
 export class FileServingCertificate implements ServingCertificate {
   readonly #options: ServingFiles;
   #pair: CertificatePair;
@@ -126,7 +126,7 @@ export class FileServingCertificate implements ServingCertificate {
     this.#pair = pair;
   }
 
-  /** Rejects when the files cannot be used at the start. */
+  /** Rejects if the files are unusable at the start. */
   static async open(options: ServingFiles): Promise<FileServingCertificate> {
     if (options.unstored !== undefined) return new FileServingCertificate(options, options.unstored);
     const { certificatePem, keyPem } = await readFiles(options);
@@ -144,7 +144,7 @@ export class FileServingCertificate implements ServingCertificate {
     }
   }
 
-  /** Whether the disk has taken it by now; it may never, which was told. */
+  /** Returns whether the disk has accepted the pair; if it never does, that was already reported. */
   async #store({ certificatePem, keyPem }: CertificatePair): Promise<boolean> {
     if (this.#isStored) return true;
     const { files, timeline, certificateFile, keyFile } = this.#options;
@@ -156,7 +156,12 @@ export class FileServingCertificate implements ServingCertificate {
     }
     this.#isStored = true;
     const message = `the self-signed serving certificate is written to ${certificateFile}`;
-    timeline.record({ kind: 'effect', what: 'certificate.serving', message, because: 'the disk takes it' });
+    timeline.record({
+      kind: 'effect',
+      what: 'certificate.serving',
+      message,
+      because: 'the disk accepts writes again',
+    });
     return true;
   }
 
@@ -166,11 +171,11 @@ export class FileServingCertificate implements ServingCertificate {
     try {
       const { certificatePem, keyPem } = await readFiles(this.#options);
       const isSame = certificatePem === this.#pair.certificatePem && keyPem === this.#pair.keyPem;
-      // Reading what it says takes much longer than comparing it.
+      // Parsing takes much longer than comparing.
       if (!isSame) this.#pair = certificatePair(certificatePem, keyPem);
       this.#lastProblem = '';
       if (isSame) return;
-      const message = `the serving certificate was read again from ${certificateFile}`;
+      const message = `reloaded the serving certificate from ${certificateFile}`;
       timeline.record({ kind: 'effect', what: 'certificate.serving', message, because: 'the files changed' });
     } catch (error) {
       const message = `the changed serving certificate is ignored: ${errorText(error)}`;
@@ -200,8 +205,8 @@ export interface SelfSignedOptions extends Omit<ServingFiles, 'certificateFile' 
 }
 
 /**
- * `kubelet.crt` and `kubelet.key` of the certificate directory, made when neither is there. The key is written first:
- * one that is there alone is what a crash left, and gets its certificate. Those that cannot be used are set aside.
+ * `kubelet.crt` and `kubelet.key` in the certificate directory, created if neither exists. The key is written
+ * first: a key alone is left by a crash and gets its certificate. Unusable files are set aside.
  */
 export async function selfSignedFiles(options: SelfSignedOptions): Promise<ServingFiles> {
   const { files, clock, timeline, certDir, hostname } = options;
@@ -225,7 +230,7 @@ export async function selfSignedFiles(options: SelfSignedOptions): Promise<Servi
   return serving;
 }
 
-/** Whether there is a pair; otherwise the key that a new certificate is to have, if there is one. */
+/** Whether there is a usable pair; otherwise the key for a new certificate, if there is one. */
 async function storedPair(serving: ServingFiles): Promise<'usable' | { readonly keyPem?: string }> {
   const { certificateFile, keyFile } = serving;
   const certificatePem = await usableText(serving, certificateFile);
@@ -271,7 +276,7 @@ async function moveAway(
   return unusable;
 }
 
-/** A certificate for this name, signed by an authority of its own that nobody knows. */
+/** A certificate for this name, signed by its own unknown authority. */
 export function selfSignedPair(
   hostname: string,
   nowMs: number,

@@ -1,4 +1,4 @@
-/** Hands a request to the cluster and waits until it is signed, refused or forgotten. */
+/** Submits a certificate request and waits until it is signed, refused or deleted. */
 import { type Clock, linkedController, withTimeout } from '../../async/index.js';
 import {
   type CertificateSigningRequest,
@@ -10,7 +10,7 @@ import {
 } from '../../kube-client/index.js';
 import { incompatibility, type RequestVerdict, verdictOf } from './request.js';
 
-/** Creates the request; one of the same name is taken for it if it asks for the same. */
+/** Creates the request; reuses one of the same name if it asks for the same. */
 export async function createRequest(
   api: KubeApi,
   request: CertificateSigningRequest,
@@ -37,7 +37,7 @@ export interface WaitOptions {
   readonly random?: () => number;
 }
 
-/** The signed certificate in PEM. Rejects when the request is denied, failed or deleted, or takes too long. */
+/** The signed certificate in PEM. Rejects if the request is denied, fails, is deleted or takes too long. */
 export async function waitForCertificate(options: WaitOptions, signal: AbortSignal): Promise<string> {
   const { api, clock, request, timeoutMs, random } = options;
   const { name = '', uid } = request.metadata;
@@ -52,7 +52,7 @@ export async function waitForCertificate(options: WaitOptions, signal: AbortSign
     } else if (found !== undefined) {
       verdict = { kind: 'refused', message: `csr "${name}" changed UIDs` };
     } else if (wasSeen) {
-      // A list that does not have it yet is only an old one.
+      // Gone after it was seen. A list that never had it is only stale.
       verdict = { kind: 'refused', message: `csr "${name}" was deleted` };
     }
     if (verdict.kind !== 'pending') controller.abort();
@@ -75,10 +75,10 @@ export async function waitForCertificate(options: WaitOptions, signal: AbortSign
   } finally {
     unlink();
   }
-  throw new Error(`csr "${name}" is no longer followed`);
+  throw new Error(`csr "${name}" is no longer watched`);
 }
 
-/** The callback above sets the verdict where the compiler does not look. */
+/** The callback above sets the verdict where the compiler cannot see it. */
 function settled(verdict: RequestVerdict): Exclude<RequestVerdict, { kind: 'pending' }> | undefined {
   return verdict.kind === 'pending' ? undefined : verdict;
 }

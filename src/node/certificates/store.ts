@@ -1,4 +1,4 @@
-/** Keeps certificates with their keys in files: each in its own, and a link to the one in use. */
+/** Stores certificates with their keys, each pair in its own file, with a link to the one in use. */
 import path from 'node:path';
 import { type Clock, errorText } from '../../async/index.js';
 import {
@@ -23,9 +23,9 @@ export interface CertificateStoreOptions {
   readonly directory: string;
   /** `kubelet-client` or `kubelet-server`. */
   readonly name: string;
-  /** Where a pair stands that is used until the store has one. */
+  /** A pair to use until the store has one. */
   readonly fallback?: { readonly certificateFile: string; readonly keyFile: string };
-  /** Told of a stored pair that cannot be used and is moved away. */
+  /** Called when an unusable stored pair was set aside. */
   readonly onSetAside: (file: UnusableFile) => void;
 }
 
@@ -44,8 +44,8 @@ export class CertificateStore {
   }
 
   /**
-   * The pair in use; undefined when there is none. A stored pair that cannot be used is set aside, and the newest one
-   * before it is in use again. Rejects when a configured pair cannot be used, which is not this store's to move.
+   * The pair in use; undefined if there is none. An unusable stored pair is set aside and the newest earlier
+   * one used instead. Rejects if a configured pair is unusable, as it is not the store's to move.
    */
   async current(): Promise<CertificatePair | undefined> {
     const { fallback } = this.#options;
@@ -66,7 +66,7 @@ export class CertificateStore {
     return undefined;
   }
 
-  /** Stores a pair and makes it the one in use, in one step for whoever reads it and for a power cut. */
+  /** Stores a pair and switches to it, atomically for readers and power cuts. */
   async update(certificatePem: string, keyPem: string): Promise<CertificatePair> {
     const pair = certificatePair(certificatePem, keyPem);
     const { files, clock } = this.#options;
@@ -77,7 +77,7 @@ export class CertificateStore {
     return pair;
   }
 
-  /** The pair in a file of the store; one that cannot be used is set aside and counts as not there. */
+  /** The pair in a file of the store; an unusable one is set aside and counts as missing. */
   async #stored(file: string): Promise<CertificatePair | undefined> {
     const { files, clock, onSetAside } = this.#options;
     try {
@@ -87,7 +87,7 @@ export class CertificateStore {
       return certificatePair(certificatePem, keyPem);
     } catch (error) {
       if (isShortage(error)) throw error;
-      // What the link names is what is broken; the link goes with the next update.
+      // The link's target is broken; the next update replaces the link.
       const path = await files.realpath(file).catch(() => file);
       const reason = isHostError(error) ? `it cannot be read (${error.code})` : errorText(error);
       onSetAside({ path, movedTo: await setAside(files, path, clock.now()), reason });
@@ -95,7 +95,7 @@ export class CertificateStore {
     }
   }
 
-  /** The newest pair of an earlier update, which is linked again. */
+  /** Relinks and returns the newest earlier pair. */
   async #earlier(): Promise<CertificatePair | undefined> {
     const { files, directory, name } = this.#options;
     const isOfUpdate = (file: string): boolean =>
@@ -104,7 +104,7 @@ export class CertificateStore {
     for (const file of newestFirst) {
       const pair = await this.#stored(path.join(directory, file));
       if (pair === undefined) continue;
-      // It is as good without the link; the next update makes one.
+      // The pair works without the link; the next update makes one.
       await this.#swapLink(path.join(directory, file)).catch(() => undefined);
       return pair;
     }
@@ -121,7 +121,7 @@ export class CertificateStore {
     await files.syncDirectory(directory);
   }
 
-  /** Whether there is a link; anything else there is somebody's file, which must not be lost. */
+  /** Whether there is a link; anything else is someone's file and must not be lost. */
   async #checkLink(file: string): Promise<boolean> {
     try {
       const { kind } = await this.#options.files.lstat(file);

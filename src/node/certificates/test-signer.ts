@@ -1,4 +1,4 @@
-/** Signs the certificate requests of a simulated cluster, for the tests of this room. */
+/** Signs certificate requests of a simulated cluster, for this room's tests. */
 import { createPrivateKey, sign } from 'node:crypto';
 import { type Clock, isCancelled, sleep } from '../../async/index.js';
 import {
@@ -25,7 +25,7 @@ import {
 const authorityKey = generateKeyPem();
 const algorithm = sequence(oid('1.2.840.10045.4.3.2'));
 
-/** A certificate for what the request asks for. */
+/** A certificate for the request. */
 export function signRequest(requestBase64: string, notBeforeMs: number, lifeMs: number): string {
   const text = Buffer.from(requestBase64, 'base64').toString('latin1');
   const der = Buffer.from(text.replace(/-----[A-Z ]+-----|\s/g, ''), 'base64');
@@ -97,7 +97,7 @@ export async function issue(
   await api.patch(resources.certificateSigningRequests, { name }, patch, { subresource: 'status' });
 }
 
-/** Approves and issues every request, a second after it is there, until the signal. */
+/** Approves and signs every request one second after it appears, until the signal aborts. */
 export async function signAll(
   api: SimulatedKubeApi,
   clock: Clock,
@@ -122,7 +122,7 @@ export async function signAll(
   }
 }
 
-/** A pair that is valid for a year, quicker to make than one with an RSA key. */
+/** A pair valid for a year; faster to make than one with an RSA key. */
 export function testPair(nowMs: number): { readonly certificatePem: string; readonly keyPem: string } {
   const keyPem = generateKeyPem();
   const [notBeforeMs, notAfterMs] = [nowMs, nowMs + 365 * 86_400_000];

@@ -1,4 +1,4 @@
-/** Decides what a node's lease says. */
+/** Builds a node's lease. */
 import { clone, formatMicroTimestamp, type Lease, type Node, type OwnerReference } from '../../kube/index.js';
 
 export const leaseNamespace = 'kube-node-lease';
@@ -8,7 +8,7 @@ export interface LeaseSettings {
   readonly durationSeconds: number;
 }
 
-/** The lease with a new renewal, or a new one when there is none; who holds an existing one stays. */
+/** The renewed lease, or a new one if there is none; an existing holder stays. */
 export function renewedLease(
   base: Lease | undefined,
   { nodeName, durationSeconds }: LeaseSettings,

@@ -43,7 +43,7 @@ async function leaseUnderTest({ withNode = true } = {}) {
 }
 
 describe('the lease', () => {
-  it('is created, owned by the node, and says only what it must', async () => {
+  it('is created, owned by the node, with only the required fields', async () => {
     const test = await leaseUnderTest();
     const lease = await test.lease();
     expect(lease.metadata.ownerReferences).toEqual([
@@ -55,7 +55,7 @@ describe('the lease', () => {
       renewTime: '2026-01-01T00:00:00.000000Z',
     });
   });
-  it('is created as soon as there is a node to own it, and only beats from then on', async () => {
+  it('is created as soon as its node exists, and renewed only from then on', async () => {
     const test = await leaseUnderTest({ withNode: false });
     await test.clock.advance(150);
     expect(test.calls('create')).toBe(0);
@@ -69,7 +69,7 @@ describe('the lease', () => {
     await test.clock.advance(1_000);
     expect(test.calls('update')).toBe(1);
   });
-  it('is created when the node appears while its absence is still being noticed', async () => {
+  it('is created if the node appears while a lookup is still failing', async () => {
     const test = await leaseUnderTest({ withNode: false });
     const reading = { verb: 'get', resource: resources.nodes } as const;
     test.api.faults.add({ ...reading, fault: { kind: 'delay', delayMs: 500 } });
@@ -88,7 +88,7 @@ describe('the lease', () => {
     expect(test.calls('get')).toBe(reads);
     expect((await test.lease()).spec?.renewTime).toBe('2026-01-01T00:00:30.000000Z');
   });
-  it('an existing one is taken over', async () => {
+  it('adopts an existing lease', async () => {
     const test = await leaseUnderTest();
     await test.tasks.stop();
     const again = new LeaseRenewer({
@@ -110,7 +110,7 @@ describe('the lease', () => {
     await test.clock.advance(10_000);
     expect(test.calls('create')).toBe(1);
   });
-  it('is created again when it was deleted, but not without its node', async () => {
+  it('is recreated after deletion, but not without its node', async () => {
     const test = await leaseUnderTest();
     await test.api.delete(resources.leases, ref);
     await test.clock.advance(10_000);
@@ -120,7 +120,7 @@ describe('the lease', () => {
     await test.clock.advance(60_000);
     await expect(test.lease()).rejects.toThrow('not found');
   });
-  it('a conflict is read and tried again in the same round', async () => {
+  it('rereads and retries after a conflict in the same round', async () => {
     const test = await leaseUnderTest();
     const patch = { type: 'merge', body: { metadata: { labels: { a: 'b' } } } } as const;
     await test.api.patch(resources.leases, ref, patch);
@@ -132,7 +132,7 @@ describe('the lease', () => {
     ]);
     expect(test.calls('update')).toBe(2);
   });
-  it('five tries, then reads with growing waits until the server is back', async () => {
+  it('makes five attempts, then reads with growing delays until the server is back', async () => {
     const test = await leaseUnderTest();
     const reads = test.calls('get');
     test.api.setReachable(false);

@@ -1,4 +1,4 @@
-/** Renews the node's lease, the heartbeat by which the cluster knows that the node is alive. */
+/** Renews the node's lease, the heartbeat that tells the cluster the node is alive. */
 import { type Clock, errorText, isCancelled, jitter, sleep, WakeableSleep } from '../../async/index.js';
 import type { Lease, OwnerReference } from '../../kube/index.js';
 import { isConflict, isNotFound, type KubeApi, resources } from '../../kube-client/index.js';
@@ -22,7 +22,7 @@ const longestBackoffMs = 7_000;
 
 type Ensured =
   | { readonly kind: 'found' | 'created'; readonly lease: Lease }
-  /** There is no node that could own it, so there is none now. */
+  /** No lease was created, as its owner, the node, does not exist. */
   | { readonly kind: 'ownerless' };
 
 export class LeaseRenewer {
@@ -36,7 +36,7 @@ export class LeaseRenewer {
     this.#options = options;
   }
 
-  /** The lease as it was last written. */
+  /** The lease as last written. */
   get latest(): Lease | undefined {
     return this.#latest;
   }
@@ -50,13 +50,13 @@ export class LeaseRenewer {
     }
   }
 
-  /** To be told when the cluster has the node: a lease that waits for its owner need not wait for the next beat. */
+  /** Call when the cluster has the node, so that a lease waiting for its owner need not wait for the next interval. */
   nodeRegistered(): void {
     this.#ownerAppeared = true;
     if (this.#latest === undefined) this.#rest.wake();
   }
 
-  /** Sleeps, unless what a missing lease waits for is there. */
+  /** Sleeps, unless the node that a missing lease waits for has appeared. */
   async #waitForBeat(durationMs: number, signal: AbortSignal): Promise<void> {
     if (this.#latest === undefined && this.#ownerAppeared) return;
     await this.#rest.sleep(this.#options.clock, durationMs, signal);
@@ -70,7 +70,7 @@ export class LeaseRenewer {
     if (ensured.kind === 'created') this.#recovered('was created');
   }
 
-  /** Whether one of the tries went through. */
+  /** Returns whether one of the attempts succeeded. */
   async #renew(base: Lease, signal: AbortSignal): Promise<boolean> {
     const { api } = this.#options;
     let current = base;
@@ -118,7 +118,7 @@ export class LeaseRenewer {
     try {
       wanted = await this.#renewed(undefined, signal);
     } catch (error) {
-      // Without its node there is nothing to be alive; the next interval looks again.
+      // Without its node the lease has no purpose; the next interval tries again.
       if (error instanceof OwnerUnknown) return { kind: 'ownerless' };
       throw error;
     }

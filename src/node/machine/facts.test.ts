@@ -9,7 +9,7 @@ it.each([
   ['1.7', 'containerd://1.7'],
   ['v1.7~ds1', 'containerd://1.7'],
   [undefined, 'containerd://Unknown'],
-])('version %s is told as %s', (version, expected) => {
+])('version %s is reported as %s', (version, expected) => {
   expect(containerRuntimeVersion('containerd', version)).toBe(expected);
 });
 
@@ -30,7 +30,7 @@ it.each([
   expect(osImageOf(text)).toBe(expected);
 });
 
-it('architectures as Kubernetes names them', () => {
+it("uses Kubernetes' names of architectures", () => {
   expect([kubernetesArchitecture('x64'), kubernetesArchitecture('arm64')]).toEqual(['amd64', 'arm64']);
 });
 

@@ -1,4 +1,4 @@
-/** What the machine is, as the node object tells it; read once at the start. */
+/** The machine's properties for the node object; read once at startup. */
 
 export interface HugePages {
   readonly pageSizeBytes: number;
@@ -11,18 +11,18 @@ export interface MachineFacts {
   readonly memoryBytes: number;
   readonly swapBytes: number;
   readonly hugePages: readonly HugePages[];
-  /** Of the file system that holds the root directory; undefined when it could not be asked. */
+  /** Size of the file system with the root directory; undefined if it could not be read. */
   readonly rootFilesystemBytes: number | undefined;
   readonly machineId: string;
   readonly systemUuid: string;
   readonly bootId: string;
 }
 
-/** What does not change while the process lives and is no matter of capacity. */
+/** Properties that stay constant and are not capacity. */
 export interface PlatformFacts {
   readonly kernelVersion: string;
   readonly osImage: string;
-  /** As Go names it: `amd64`, `arm64` … */
+  /** Go's name: `amd64`, `arm64` … */
   readonly architecture: string;
 }
 
@@ -37,7 +37,7 @@ export function parseMeminfo(text: string): { readonly memoryBytes: number; read
   return { memoryBytes, swapBytes: bytesOf('SwapTotal') ?? 0 };
 }
 
-/** How many CPUs a list such as `0-3,8` names; undefined when it is none. */
+/** The number of CPUs in a list such as `0-3,8`; undefined if it is not a list. */
 export function countCpuList(text: string): number | undefined {
   let count = 0;
   for (const part of text.trim().split(',')) {
@@ -54,7 +54,7 @@ export function hugePageSizeBytes(entry: string): number | undefined {
   return kibibytes === undefined ? undefined : Number(kibibytes) * 1024;
 }
 
-/** PRETTY_NAME without its quotes; `Linux` when the file has none. */
+/** PRETTY_NAME without its quotes; `Linux` if there is none. */
 export function osImageOf(osRelease: string): string {
   const [, value] = /^PRETTY_NAME=(.*)$/m.exec(osRelease) ?? [];
   const name = value?.trim().replace(/^(["'])(.*)\1$/, '$2') ?? '';
@@ -69,14 +69,14 @@ const architectures: ReadonlyMap<string, string> = new Map([
   ['loong64', 'loong64'],
 ]);
 
-/** Node's name of an architecture as Kubernetes writes it. */
+/** Kubernetes' name of Node's architecture. */
 export function kubernetesArchitecture(arch: string): string {
   return architectures.get(arch) ?? arch;
 }
 
 const lookalike = /^v?(\d+\.\d+\.\d+)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/;
 
-/** A runtime's version without its leading `v`; one that is no semantic version keeps only its dotted numbers. */
+/** A runtime's version without its leading `v`; a version that is not semantic keeps only its dotted numbers. */
 export function normalizeRuntimeVersion(version: string): string {
   const text = version.trim();
   if (lookalike.test(text)) return text.replace(/^v/, '');

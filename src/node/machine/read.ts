@@ -1,4 +1,4 @@
-/** Reads the facts of the machine from its files. */
+/** Reads the machine's properties from its files. */
 import { statfs } from 'node:fs/promises';
 import { arch, availableParallelism } from 'node:os';
 import path from 'node:path';
@@ -17,7 +17,7 @@ import {
 export interface MachineReader {
   readonly files: HostFiles;
   readonly rootDir: string;
-  /** Total bytes of the file system that holds a path. The machine's own answer by default. */
+  /** Total bytes of the file system that holds a path. Default: asks the machine. */
   readonly filesystemBytes?: (path: string) => Promise<number>;
 }
 
@@ -78,11 +78,11 @@ async function text(files: HostFiles, file: string): Promise<string> {
   return Buffer.from(await files.readFile(file)).toString('utf8');
 }
 
-/** The first file that is there, may be read and says something; identities are not readable everywhere. */
+/** The first readable, non-empty file; identity files are not readable everywhere. */
 async function firstText(files: HostFiles, candidates: readonly string[]): Promise<string | undefined> {
   for (const file of candidates) {
     const content = await text(files, file).catch(() => '');
-    // Device tree values end with a zero byte.
+    // Device tree values end with a NUL byte.
     const value = content.replaceAll('\0', '').trim();
     if (value !== '') return value;
   }

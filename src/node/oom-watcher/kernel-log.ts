@@ -1,16 +1,16 @@
-/** The kernel's log of this machine, read without ever waiting in the kernel for a next line. */
+/** Reads the kernel log without ever blocking for the next line. */
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import type { KernelLog } from './oom-watcher.js';
 
-/** Larger than any record, of which each read gives one. */
+/** Larger than any record; each read returns one. */
 const recordBytes = 16 * 1024;
-/** After so many records the rest of the agent gets its turn. */
+/** Records to read before yielding to the rest of the agent. */
 const recordsPerTurn = 200;
 
 /**
- * Reads are synchronous: they copy from the kernel's memory and never block, and a read in a thread could not be
- * called back on a device that blocks.
+ * Reads are synchronous: they copy from the kernel's memory and never block. A blocking read in a thread
+ * could not be cancelled.
  */
 export function openKernelLog(path = '/dev/kmsg'): KernelLog {
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -28,7 +28,7 @@ export function openKernelLog(path = '/dev/kmsg'): KernelLog {
   };
 }
 
-/** Undefined at the end of what was logged, empty where records were lost. */
+/** Undefined at the end of the log, empty where records were lost. */
 function readRecord(descriptor: number, buffer: Buffer): string | undefined {
   try {
     const length = readSync(descriptor, buffer);
@@ -36,7 +36,7 @@ function readRecord(descriptor: number, buffer: Buffer): string | undefined {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EAGAIN') return undefined;
-    // The kernel wrote over records that were not read yet; the next read goes on after them.
+    // The kernel overwrote unread records; the next read continues after them.
     if (code === 'EPIPE') return '';
     throw error;
   }

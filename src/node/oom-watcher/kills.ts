@@ -1,18 +1,18 @@
-/** Reads from the kernel's log which processes were killed for want of memory, and for whose want. */
+/** Parses OOM kills from the kernel log: the victim, and the cgroup that ran out of memory. */
 
 export interface OomKill {
   readonly processName: string;
   readonly pid: number;
-  /** The cgroup whose limit was hit, by the victim in it; `/` when the whole machine had no memory left. */
+  /** The cgroup whose limit was hit, from the victim inside it; `/` if the whole machine ran out of memory. */
   readonly victimContainer: string;
 }
 
-/** The report of a kill goes over many lines; this is what has been read of one that has not come to its end. */
+/** An unfinished OOM report; one spans many lines. */
 export type OomReport = { readonly victimContainer: string } | undefined;
 
 const wholeMachine = '/';
 
-/** The text of a record of `/dev/kmsg`: `priority,sequence,time,flags;text`, with lines of fields after it. */
+/** The text of a `/dev/kmsg` record: `priority,sequence,time,flags;text`, with lines of fields after it. */
 export function kernelMessage(record: string): string {
   const [line = ''] = record.slice(record.indexOf(';') + 1).split('\n', 1);
   return line;
@@ -29,9 +29,9 @@ export function readOomLine(report: OomReport, message: string): { report: OomRe
   return { report: victimContainer === undefined ? report : { victimContainer } };
 }
 
-/** Undefined in a line that does not tell. A kill for the whole machine names the victim's cgroup, but not a limit's. */
+/** Undefined if the line does not say. A machine-wide kill names the victim's cgroup but no limit's. */
 function victimOf(message: string): string | undefined {
-  // One wildcard at a time: several in one pattern take longer than linear for a line that only nearly fits.
+  // One wildcard at a time: several in one pattern take more than linear time on a near miss.
   if (message.includes('oom-kill:constraint=') && message.includes(',oom_memcg=')) {
     const [, victim] = /,task_memcg=(.*?),task=/.exec(message) ?? [];
     if (victim !== undefined) return victim;

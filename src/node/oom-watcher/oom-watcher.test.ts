@@ -33,18 +33,18 @@ function killsOf(lines: readonly string[]): OomKill[] {
   });
 }
 
-describe('kills in the log of the kernel', () => {
+describe('OOM kills in the kernel log', () => {
   const stress = { processName: 'stress', pid: 1234 };
   const machine = { ...stress, victimContainer: '/' };
   it.each<{ rule: string; lines: string[]; kills: OomKill[] }>([
-    { rule: 'the whole machine had no memory', lines: [started, ofMachine, killed], kills: [machine] },
+    { rule: 'the whole machine ran out of memory', lines: [started, ofMachine, killed], kills: [machine] },
     {
-      rule: 'lines of the report in between do not matter',
+      rule: 'lines inside a report do not matter',
       lines: [started, 'Mem-Info:', ofMachine, 'x', killed],
       kills: [machine],
     },
     {
-      rule: 'a report that names no cgroup is about the machine',
+      rule: 'a report without a cgroup is about the machine',
       lines: [started, killed],
       kills: [machine],
     },
@@ -53,9 +53,9 @@ describe('kills in the log of the kernel', () => {
       lines: [started, ofContainer('/kubepods/pod1/c'), `Memory cgroup out of memory: ${killed.slice(15)}`],
       kills: [{ ...stress, victimContainer: '/kubepods/pod1/c' }],
     },
-    { rule: 'a victim in no container', lines: [started, ofContainer('/'), killed], kills: [machine] },
+    { rule: 'a victim outside containers', lines: [started, ofContainer('/'), killed], kills: [machine] },
     {
-      rule: 'an older kernel tells the limit',
+      rule: 'an older kernel names the limit',
       lines: [started, 'Task in /kubepods/pod1/c killed as a result of limit of /kubepods/pod1', killed],
       kills: [{ ...stress, victimContainer: '/kubepods/pod1' }],
     },
@@ -64,15 +64,15 @@ describe('kills in the log of the kernel', () => {
       lines: [started, killed.replace('stress', 'a (b)')],
       kills: [{ ...machine, processName: 'a (b)' }],
     },
-    { rule: 'a kill without a report is not understood', lines: [killed], kills: [] },
+    { rule: 'a kill without a report is ignored', lines: [killed], kills: [] },
     { rule: 'one report has one kill', lines: [started, killed, killed], kills: [machine] },
     {
-      rule: 'each report stands for itself',
+      rule: 'reports are independent',
       lines: [started, ofContainer('/kubepods/c'), killed, started, ofMachine, killed],
       kills: [{ ...stress, victimContainer: '/kubepods/c' }, machine],
     },
     {
-      rule: 'a report that is not ended gives way to the next',
+      rule: 'an unfinished report gives way to the next',
       lines: [started, ofContainer('/kubepods/c'), started, killed],
       kills: [machine],
     },
@@ -148,7 +148,7 @@ describe('OomWatcher', () => {
     };
   }
 
-  it('tells kills from after its start, also when a report comes in parts', async () => {
+  it('reports kills after its start, even if a report arrives in parts', async () => {
     const log = new LogInMemory();
     log.lines.push(started, ofMachine, killed);
     const { clock, events, end } = await watched(log);
@@ -171,7 +171,7 @@ describe('OomWatcher', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('a log that breaks ends the task with its error, and is closed', async () => {
+  it('a failing log ends the task with its error, and is closed', async () => {
     const log = new LogInMemory();
     const { clock, running } = await watched(log);
     log.fault = new Error('EIO');
@@ -180,7 +180,7 @@ describe('OomWatcher', () => {
     expect(log.closed).toBe(true);
   });
 
-  it('a machine without the log is told of once, and is no error', async () => {
+  it('reports a missing log once, without an error', async () => {
     const timeline = new Timeline();
     const folder = mkdtempSync(path.join(tmpdir(), 'nodelet-kmsg-'));
     try {

@@ -1,11 +1,11 @@
-/** Tells the cluster when the whole node ran out of memory and the kernel killed a process for it. */
+/** Records an event when the whole node ran out of memory and the kernel killed a process. */
 import { type Clock, errorText, sleep } from '../../async/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { isSystemOom, kernelMessage, type OomReport, readOomLine, systemOomMessage } from './kills.js';
 
-/** The kernel's log as one reader sees it. */
+/** The kernel log as one reader sees it. */
 export interface KernelLog {
-  /** The records that were logged since the last call, from the oldest that is kept; ends when there are no more. */
+  /** Records since the last call, or from the oldest kept; ends when there are no more. */
   records(): AsyncIterable<string>;
   close(): void;
 }
@@ -14,11 +14,11 @@ export interface OomWatcherOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly nodeName: string;
-  /** Throws where there is no log that may be read. */
+  /** Throws if there is no readable log. */
   readonly open: () => KernelLog;
 }
 
-/** The log announces nothing to a process that does not block on it, so it is looked at. */
+/** The log does not notify a non-blocking reader, so it is polled. */
 const lookPeriodMs = 5_000;
 
 export class OomWatcher {
@@ -28,7 +28,7 @@ export class OomWatcher {
     this.#options = options;
   }
 
-  /** Runs until the signal; kills from before its start are not told, as an earlier run may have told them. */
+  /** Runs until the signal aborts. Skips kills before its start, as an earlier run may have reported them. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, timeline, open } = this.#options;
     let log: KernelLog;
@@ -38,7 +38,7 @@ export class OomWatcher {
       timeline.record({
         kind: 'notice',
         what: 'node.oom',
-        message: `kills for want of memory will not be told as events: the kernel's log cannot be read: ${errorText(error)}`,
+        message: `OOM kills will not be reported as events: the kernel log cannot be read: ${errorText(error)}`,
       });
       return;
     }

@@ -1,4 +1,4 @@
-/** The packet filter of this machine, by the programs of the system. */
+/** The machine's packet filter, through the system's programs. */
 import type { Clock } from '../../async/index.js';
 import { endText, plainEnvironment, runProgram } from '../../programs/index.js';
 import { commandLimitMs, type RunPacketCommand } from './packet-rules.js';

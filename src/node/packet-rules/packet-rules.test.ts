@@ -16,7 +16,7 @@ const localnet =
   '-m comment --comment "block incoming localnet connections" --dst 127.0.0.0/8 ! --src 127.0.0.0/8 ' +
   '-m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP';
 
-/** Everything that is asked of an empty table, in order. */
+/** All commands for an empty table, in order. */
 function commandsOf(family: AddressFamily): string[] {
   return helperSteps(family).flatMap((step) =>
     [checkCommand(family, step) ?? [], makeCommand(family, step)].flat().map(String),
@@ -24,7 +24,7 @@ function commandsOf(family: AddressFamily): string[] {
 }
 
 describe('the helper chains as commands', () => {
-  it('IPv4 has the hint and the firewall, each rule looked for first', () => {
+  it('IPv4 has the hint and the firewall, each rule checked first', () => {
     expect(commandsOf('ipv4')).toEqual([
       'iptables -w 5 -N KUBE-IPTABLES-HINT -t mangle',
       'iptables -w 5 -N KUBE-FIREWALL -t filter',
@@ -44,8 +44,8 @@ describe('the helper chains as commands', () => {
   const outcome = (code: number) => ({ code, stdout: '', stderr: '' });
   const make = makeCommand('ipv6', { kind: 'chain', table: 'mangle', chain: 'INPUT' });
   it.each([
-    { rule: 'status 0: the chain was made', code: 0, problem: undefined },
-    { rule: 'status 1: the chain was there', code: 1, problem: undefined },
+    { rule: 'status 0: the chain was created', code: 0, problem: undefined },
+    { rule: 'status 1: the chain already existed', code: 1, problem: undefined },
     { rule: 'status 3: a failure', code: 3, problem: 'ip6tables -w 5 -N INPUT -t mangle ended with 3' },
   ])('$rule', ({ code, problem }) => {
     expect(chainProblem(make, outcome(code))).toBe(problem);
@@ -56,7 +56,7 @@ describe('the helper chains as commands', () => {
     { code: 1, chain: 'missing', rule: 'missing' },
     { code: 2, chain: 'missing', rule: 'unknown' },
     { code: 4, chain: 'unknown', rule: 'unknown' },
-  ])('status $code of a question: chain $chain, rule $rule', ({ code, chain, rule }) => {
+  ])('exit status $code of a check: chain $chain, rule $rule', ({ code, chain, rule }) => {
     expect([chainPresence(outcome(code)), rulePresence(outcome(code))]).toEqual([chain, rule]);
   });
 });
@@ -66,7 +66,7 @@ class Tables {
   readonly chains = new Set<string>();
   readonly rules = new Map<string, string[]>();
   readonly asked: string[] = [];
-  /** What a command answers instead; `away` is a program that is not there. */
+  /** The outcome of a command instead of its own; `away` is a missing program. */
   fault: (line: string) => 'away' | 'hangs' | { code: number; stderr: string } | undefined = () => undefined;
 
   readonly run: RunPacketCommand = async ({ program: command, words }, signal) => {
@@ -149,7 +149,7 @@ describe('PacketRules', () => {
     'iptables nat KUBE-KUBELET-CANARY',
   ];
 
-  it('makes all chains at its start and puts the jump before what is there', async () => {
+  it('creates all chains at startup and puts the jump before existing rules', async () => {
     tables.rules.set('iptables filter INPUT', ['-j ACCEPT']);
     await start();
     expect([...tables.chains].sort()).toEqual(all);
@@ -157,7 +157,7 @@ describe('PacketRules', () => {
     expect(tables.rules.get('iptables filter KUBE-FIREWALL')).toHaveLength(1);
   });
 
-  it('leaves what an earlier run made', async () => {
+  it('keeps the chains of an earlier run', async () => {
     await start();
     stop.abort();
     await running;
@@ -168,7 +168,7 @@ describe('PacketRules', () => {
     expect(tables.rules.get('iptables filter OUTPUT')).toEqual(['-j KUBE-FIREWALL']);
   });
 
-  it('a machine without the programs is told of once, and is no error', async () => {
+  it('reports missing programs once, without an error', async () => {
     tables.fault = () => 'away';
     await start();
     expect(await running).toBeUndefined();
@@ -178,7 +178,7 @@ describe('PacketRules', () => {
     expect(messages('problem')).toEqual([]);
   });
 
-  it('a family that cannot be listed is left alone', async () => {
+  it('leaves a family alone that cannot be listed', async () => {
     tables.fault = (line) => (line.startsWith('ip6tables') ? { code: 3, stderr: 'no table' } : undefined);
     await start();
     expect([...tables.chains].every((key) => key.startsWith('iptables '))).toBe(true);
@@ -186,7 +186,7 @@ describe('PacketRules', () => {
     expect(tables.asked.filter((line) => line.startsWith('ip6tables'))).toHaveLength(1);
   });
 
-  it('looks each minute with one question for each family', async () => {
+  it('checks every minute with one command per family', async () => {
     await start();
     tables.asked.length = 0;
     await clock.advance(59_999);
@@ -198,7 +198,7 @@ describe('PacketRules', () => {
     ]);
   });
 
-  it('brings everything back after a flush', async () => {
+  it('restores everything after a flush', async () => {
     await start();
     tables.flush();
     await clock.advance(60_000);
@@ -220,7 +220,7 @@ describe('PacketRules', () => {
     expect([...tables.chains].sort()).toEqual(all);
   });
 
-  it('waits no longer than five seconds for it', async () => {
+  it('waits at most five seconds for it', async () => {
     await start();
     tables.flush('mangle');
     await clock.advance(65_100);
@@ -231,7 +231,7 @@ describe('PacketRules', () => {
     );
   });
 
-  it('tells a failure once and tries again at the next look', async () => {
+  it('reports a failure once and retries at the next check', async () => {
     tables.fault = (line) =>
       line.includes('-N KUBE-FIREWALL')
         ? { code: 4, stderr: 'Another app is holding the xtables lock' }
@@ -248,7 +248,7 @@ describe('PacketRules', () => {
     expect([...tables.chains].sort()).toEqual(all);
   });
 
-  it('a look that could not be done is no flush', async () => {
+  it('does not take a failed check for a flush', async () => {
     await start();
     tables.fault = (line) => (line.includes('-S') ? { code: 4, stderr: 'busy' } : undefined);
     tables.asked.length = 0;
@@ -257,7 +257,7 @@ describe('PacketRules', () => {
     expect(messages('problem')).toHaveLength(2);
   });
 
-  it('a command that does not end is given up, and tried again', async () => {
+  it('abandons a hung command, and retries', async () => {
     tables.fault = (line) => (line.startsWith('iptables -w 5 -C INPUT') ? 'hangs' : undefined);
     await start();
     await clock.advance(30_000);

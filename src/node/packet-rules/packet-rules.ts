@@ -1,4 +1,4 @@
-/** Keeps the node's helper chains in the packet filter, also when somebody flushes the tables. */
+/** Keeps the node's helper chains in the packet filter, even after someone flushes the tables. */
 import { type Clock, errorText, isCancelled, sleep, withTimeout } from '../../async/index.js';
 import type { CommandLine } from '../../programs/index.js';
 import type { Timeline } from '../../timeline/index.js';
@@ -23,7 +23,7 @@ import {
   supportCommand,
 } from './plan.js';
 
-/** Runs a program to its end; rejects only when it cannot be run at all. */
+/** Runs a program to its end; rejects only if it cannot be run at all. */
 export type RunPacketCommand = (command: CommandLine, signal: AbortSignal) => Promise<CommandOutcome>;
 
 export interface PacketRulesOptions {
@@ -33,24 +33,24 @@ export interface PacketRulesOptions {
 }
 
 const lookPeriodMs = 60_000;
-/** A flush is let come to its end, so that it does not take what was just made again. */
+/** Lets a flush finish, so that it does not remove the new chains again. */
 const flushEndMs = 5_000;
 const flushLookMs = 100;
-/** Well beyond the time that a command waits for its turn by itself. */
+/** Well beyond the time a command waits for the table lock. */
 export const commandLimitMs = 30_000;
 
 type Canary = { readonly kind: 'sings' | 'gone' } | { readonly kind: 'unknown'; readonly problem: string };
 
 export class PacketRules {
   readonly #options: PacketRulesOptions;
-  /** What is wrong with each family now, told once. */
+  /** The current problem of each family, reported once. */
   readonly #problems = new Map<AddressFamily, string>();
 
   constructor(options: PacketRulesOptions) {
     this.#options = options;
   }
 
-  /** Runs until the signal; a machine without iptables has nothing to keep, so it returns then. */
+  /** Runs until the signal aborts; returns at once on a machine without iptables. */
   async run(signal: AbortSignal): Promise<void> {
     const supported: AddressFamily[] = [];
     for (const family of addressFamilies) if (await this.#supports(family, signal)) supported.push(family);
@@ -70,7 +70,7 @@ export class PacketRules {
       return (await this.#run(supportCommand(family), signal)).code === 0;
     } catch (error) {
       if (isCancelled(error)) throw error;
-      // A program that cannot be run is how most machines without support look.
+      // Most machines without support lack the program.
       return false;
     }
   }
@@ -104,7 +104,7 @@ export class PacketRules {
     }
   }
 
-  /** Whether all of it is there now. */
+  /** Returns whether everything is in place. */
   async #ensureAll(family: AddressFamily, because: string, signal: AbortSignal): Promise<boolean> {
     for (const step of [...helperSteps(family), ...canarySteps()]) {
       let problem: string | undefined;
@@ -129,7 +129,7 @@ export class PacketRules {
     return true;
   }
 
-  /** What went wrong. */
+  /** Returns what went wrong. */
   async #ensure(family: AddressFamily, step: PacketStep, signal: AbortSignal): Promise<string | undefined> {
     const check = checkCommand(family, step);
     if (check !== undefined) {
@@ -204,7 +204,7 @@ export class PacketRules {
       kind: 'problem',
       what: 'node.packet-rules',
       message: `the node's chains may be missing in ${programOf(family)}: ${problem}`,
-      because: `looked again in ${lookPeriodMs / 1000}s`,
+      because: `checked again in ${lookPeriodMs / 1000}s`,
     });
   }
 }

@@ -1,4 +1,4 @@
-/** Which chains and rules a node has in its packet filter for others to rely on, as commands to run and answers to read. */
+/** The chains and rules that other programs expect in a node's packet filter, as commands and their results. */
 import { CommandLine } from '../../programs/index.js';
 
 export type AddressFamily = 'ipv4' | 'ipv6';
@@ -12,22 +12,22 @@ export interface CommandOutcome {
   readonly stderr: string;
 }
 
-/** Something that must be there. */
+/** A chain or rule that must exist. */
 export type PacketStep =
   | { readonly kind: 'chain'; readonly table: PacketTable; readonly chain: PacketChain }
   | {
       readonly kind: 'rule';
       readonly table: PacketTable;
       readonly chain: PacketChain;
-      /** Where it is put when it is missing; one that is there is left where it is. */
+      /** Where to insert a missing rule; an existing one stays in place. */
       readonly position: 'first' | 'last';
       readonly rule: readonly RuleWord[];
     };
 
-/** Empty; network programs look for it to learn which flavour of iptables this machine uses. */
+/** Empty; network programs look for it to learn which iptables variant the machine uses. */
 const hintChain = 'KUBE-IPTABLES-HINT';
 const firewallChain = 'KUBE-FIREWALL';
-/** Empty; gone when somebody flushed the tables, and the rules with it. */
+/** Empty; missing after someone flushed the tables, and the rules with it. */
 const canaryChain = 'KUBE-KUBELET-CANARY';
 
 export type PacketChain =
@@ -45,23 +45,23 @@ const blockLocalnet = [
   ...(['-m', 'conntrack', '!', '--ctstate', 'RELATED,ESTABLISHED,DNAT', '-j', 'DROP'] as const),
 ] as const;
 
-/** Rules have no word that is not written above. */
+/** Rules consist only of the words above. */
 type RuleWord = (typeof jumpToFirewall | typeof blockLocalnet)[number];
 
-/** The first is looked at; a flush takes the tables one after the other. */
+/** The first is checked; a flush clears the tables one after another. */
 export const canaryTables: readonly [PacketTable, ...PacketTable[]] = ['mangle', 'nat', 'filter'];
 
-/** How long a command waits for its turn at the tables. */
+/** How long a command waits for the table lock. */
 const lockWaitSeconds = '5';
 
 export function programOf(family: AddressFamily): 'iptables' | 'ip6tables' {
   return family === 'ipv4' ? 'iptables' : 'ip6tables';
 }
 
-/** What others rely on, in the order in which it is made. */
+/** The chains and rules, in the order of creation. */
 export function helperSteps(family: AddressFamily): readonly PacketStep[] {
   const hint: PacketStep = { kind: 'chain', table: 'mangle', chain: hintChain };
-  // Only IPv4 has routes to a whole network of loopback addresses, which a neighbour could send to.
+  // Only IPv4 routes a whole loopback network, which a neighbour could send to.
   if (family === 'ipv6') return [hint];
   return [
     hint,
@@ -82,7 +82,7 @@ export function canarySteps(): readonly PacketStep[] {
   return canaryTables.map((table) => ({ kind: 'chain', table, chain: canaryChain }));
 }
 
-/** Fails where the machine has no support for the family. */
+/** Fails if the machine does not support the family. */
 export function supportCommand(family: AddressFamily): CommandLine {
   return command(family, '-S', 'nat', 'POSTROUTING');
 }
@@ -91,7 +91,7 @@ export function canaryCommand(family: AddressFamily, table: PacketTable): Comman
   return command(family, '-S', table, canaryChain);
 }
 
-/** Tells whether the step's rule is there already; chains need no such question, as making one twice does no harm. */
+/** Checks for the step's rule; chains need no check, as making one twice does no harm. */
 export function checkCommand(family: AddressFamily, step: PacketStep): CommandLine | undefined {
   if (step.kind === 'chain') return undefined;
   return command(family, '-C', step.table, step.chain, step.rule);
@@ -116,9 +116,9 @@ function command(
   );
 }
 
-/** The status for "not there", and for a chain that is there already. */
+/** The exit status for "not there", and for a chain that already exists. */
 const otherwise = 1;
-/** The status of a command that did not get its turn, which says nothing about what it was asked. */
+/** The exit status of a command that did not get the lock, which says nothing about the rule. */
 const busy = 4;
 
 export type Presence = 'there' | 'missing' | 'unknown';
@@ -128,7 +128,7 @@ export function chainPresence({ code }: CommandOutcome): Presence {
   return code === busy ? 'unknown' : 'missing';
 }
 
-/** Undefined when the chain is there now. */
+/** Undefined if the chain exists now. */
 export function chainProblem(made: CommandLine, outcome: CommandOutcome): string | undefined {
   return outcome.code === 0 || outcome.code === otherwise ? undefined : failureText(made, outcome);
 }

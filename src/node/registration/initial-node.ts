@@ -1,4 +1,4 @@
-/** Decides the node object that a kubelet creates. */
+/** Builds the node object that a kubelet creates. */
 import type { Node, Taint } from '../../kube/index.js';
 
 export const attachDetachAnnotation = 'volumes.kubernetes.io/controller-managed-attach-detach';
@@ -14,13 +14,13 @@ export interface RegistrationSettings {
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
   readonly externalCloud: boolean;
-  /** Whether volumes are attached by the cluster's controller instead of here. */
+  /** Whether the cluster's controller attaches volumes, not the node. */
   readonly controllerAttachDetach: boolean;
   /** Empty for none. */
   readonly providerId: string;
 }
 
-/** Without a status, which the setters fill in. */
+/** Without a status; the setters fill that in. */
 export function initialNode(settings: RegistrationSettings): Node {
   const { nodeName, architecture, nodeLabels, externalCloud, providerId } = settings;
   const taints = [...settings.taints, ...(externalCloud ? [uninitializedTaint] : [])];

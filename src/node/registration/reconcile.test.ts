@@ -37,7 +37,7 @@ describe('initialNode', () => {
       spec: {},
     });
   });
-  it('given labels win, taints and the provider are taken over', () => {
+  it('given labels win; taints and the provider are applied', () => {
     const taint = { key: 'k', value: 'v', effect: 'NoSchedule' };
     const node = initialNode({
       ...settings,
@@ -68,7 +68,7 @@ describe('reconcileNode', () => {
     return node;
   };
   it.each([
-    ['a right node stays; labels of the command line and taints are not applied', right, built, right, []],
+    ['a correct node stays; labels of the command line and taints are not applied', right, built, right, []],
     [
       'a missing annotation is added',
       { ...right, metadata: { ...right.metadata, annotations: { x: 'y' } } },

@@ -1,4 +1,4 @@
-/** Decides what of an existing node object must change for the kubelet that finds it. */
+/** Decides what to change in an existing node object. */
 import { clone, type Node, type ResourceList, semanticEqual } from '../../kube/index.js';
 import { isExtendedResource, isHugePageResource } from '../status/resource-names.js';
 import { attachDetachAnnotation } from './initial-node.js';
@@ -22,13 +22,13 @@ const defaultLabels: readonly string[] = [
 export interface ReconcileInput {
   readonly existing: Node;
   readonly built: Node;
-  /** Whether devices of earlier runs are unknown, so that none may be counted on. */
+  /** Whether devices of earlier runs are unknown and must not be counted. */
   readonly resetExtendedResources: boolean;
 }
 
 export interface Reconciled {
   readonly node: Node;
-  /** In words; empty when the node is right already. */
+  /** Descriptions; empty if the node needs no change. */
   readonly changes: readonly string[];
 }
 

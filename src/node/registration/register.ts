@@ -1,4 +1,4 @@
-/** Makes sure that the cluster has a node object of this kubelet, for as long as it takes. */
+/** Ensures that the cluster has this kubelet's node object, retrying as long as it takes. */
 import { type Clock, errorText, isCancelled, sleep } from '../../async/index.js';
 import type { Node } from '../../kube/index.js';
 import { isAlreadyExists, isForbidden, type KubeApi, resources } from '../../kube-client/index.js';
@@ -11,24 +11,24 @@ export interface RegistrationOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly nodeName: string;
-  /** The node as it should be created now. */
+  /** The node to create. */
   readonly build: () => Promise<Node>;
   /** Whether devices of earlier runs are unknown. */
   readonly resetExtendedResources: () => boolean;
-  /** Whether only AlreadyExists, and not Forbidden, too, makes it look for an existing node. */
+  /** Whether only AlreadyExists, not also Forbidden, leads to a lookup of an existing node. */
   readonly getOnExistsOnly: boolean;
 }
 
 export interface Registered {
   readonly node: Node;
-  /** Whether this kubelet made it. */
+  /** Whether this kubelet created it. */
   readonly created: boolean;
 }
 
 const firstWaitMs = 100;
 const longestWaitMs = 7_000;
 
-/** Resolves once the node is there, or rejects with Cancelled. */
+/** Resolves once the node exists; rejects with Cancelled. */
 export async function registerNode(options: RegistrationOptions, signal: AbortSignal): Promise<Registered> {
   const { clock, timeline, nodeName } = options;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
@@ -57,7 +57,7 @@ async function tryRegister(options: RegistrationOptions, signal: AbortSignal): P
   try {
     return { node: await api.create(resources.nodes, built, { signal }), created: true };
   } catch (error) {
-    // Who may not create nodes may still have one that was made for it.
+    // A kubelet that may not create nodes may have one made for it.
     if (!isAlreadyExists(error) && (getOnExistsOnly || !isForbidden(error))) throw error;
   }
   const existing = await api.get(resources.nodes, { name: nodeName }, { signal });
@@ -79,7 +79,7 @@ async function adopt(
   timeline.record({
     kind: 'decision',
     what: 'node.reconcile',
-    message: `the existing node ${nodeName} is put right`,
+    message: `updated the existing node ${nodeName}`,
     because: changes.join(', '),
   });
   const patch = { type: 'strategic', body: nodeStatusPatch(existing, node) } as const;

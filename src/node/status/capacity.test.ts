@@ -25,7 +25,7 @@ const reserved = {
 describe('nodeResources', () => {
   const rows: readonly (readonly [rule: string, row: Row])[] = [
     [
-      'capacity as the machine has it, in canonical form',
+      "the machine's capacity, in canonical form",
       {
         machine: { memoryBytes: 16374044 * 1024 },
         capacity: { cpu: '4', memory: '16374044Ki', pods: '110', 'ephemeral-storage': '100Gi' },
@@ -39,7 +39,7 @@ describe('nodeResources', () => {
       { settings: { localStorageCapacityIsolation: false }, capacity: { 'ephemeral-storage': '' } },
     ],
     [
-      'huge pages are taken from memory',
+      'huge pages reduce memory',
       {
         machine: { memoryBytes: 4 * gibibyte, hugePages },
         capacity: { 'hugepages-2Mi': '1Gi', memory: '4Gi' },
@@ -55,7 +55,7 @@ describe('nodeResources', () => {
       },
     ],
     [
-      'reservations and the hard threshold are taken off',
+      'reservations and the hard threshold are subtracted',
       { settings: reserved, allocatable: { cpu: '3700m', memory: '7068Mi' } },
     ],
     [
@@ -63,14 +63,14 @@ describe('nodeResources', () => {
       { settings: reserved, machine: { hugePages }, allocatable: { memory: '6044Mi' } },
     ],
     [
-      'a percentage of single precision',
+      'a percentage in single precision',
       {
         settings: { evictionHard: { 'nodefs.available': '10%' } },
         machine: { rootFilesystemBytes: 101430960 * 1024 },
         allocatable: { 'ephemeral-storage': '93478772582' },
       },
     ],
-    ['never below nothing', { settings: { kubeReserved: { cpu: '9' } }, allocatable: { cpu: '0' } }],
+    ['never negative', { settings: { kubeReserved: { cpu: '9' } }, allocatable: { cpu: '0' } }],
     [
       'devices',
       {
@@ -84,7 +84,7 @@ describe('nodeResources', () => {
       },
     ],
     [
-      'unknown capacity stays, extended allocatable without capacity goes',
+      'unknown capacity stays, extended allocatable without capacity is removed',
       {
         existing: { capacity: { 'x.com/y': '2' }, allocatable: { 'x.com/y': '1', 'x.com/gone': '1' } },
         capacity: { 'x.com/y': '2' },
@@ -106,7 +106,7 @@ describe('nodeResources', () => {
       }
     }
   });
-  it('a machine that cannot be read has nothing but pods', () => {
+  it('an unreadable machine has only pods', () => {
     const found = nodeResources({
       settings: testCapacity,
       machine: undefined,
@@ -117,7 +117,7 @@ describe('nodeResources', () => {
   });
 });
 
-it('a reservation that the machine does not have is named', () => {
+it("names a reservation beyond the machine's capacity", () => {
   const reservation = nodeReservation(
     { ...testCapacity, kubeReserved: { memory: '16Gi' } },
     { memory: '8Gi' },

@@ -1,4 +1,4 @@
-/** Decides the capacity and allocatable of a node from the machine, the devices and what is reserved. */
+/** Computes a node's capacity and allocatable from the machine, the devices and the reservations. */
 import {
   addQuantities,
   formatQuantity,
@@ -13,11 +13,11 @@ import type { MachineFacts } from '../machine/facts.js';
 import { nodeReservation, type ReservationSettings } from './reservation.js';
 import { hugePagesPrefix, isExtendedResource, isHugePageResource } from './resource-names.js';
 
-/** What device plugins offer. */
+/** The resources of device plugins. */
 export interface DeviceResources {
   readonly capacity: ResourceList;
   readonly allocatable: ResourceList;
-  /** Resources that were offered before and are no more. */
+  /** Resources that are no longer offered. */
   readonly removed: readonly string[];
 }
 
@@ -25,17 +25,17 @@ export const noDevices: DeviceResources = { capacity: {}, allocatable: {}, remov
 
 export interface CapacitySettings extends ReservationSettings {
   readonly maxPods: number;
-  /** 0: no limit by cores. */
+  /** 0 for no limit. */
   readonly podsPerCore: number;
   readonly localStorageCapacityIsolation: boolean;
 }
 
 export interface CapacityInput {
   readonly settings: CapacitySettings;
-  /** Undefined when it could not be read. */
+  /** Undefined if it could not be read. */
   readonly machine: MachineFacts | undefined;
   readonly devices: DeviceResources;
-  /** What the node object says now. */
+  /** The node object's current values. */
   readonly existing: { readonly capacity?: ResourceList; readonly allocatable?: ResourceList };
 }
 
@@ -53,7 +53,7 @@ export function nodeResources(input: CapacityInput): NodeResources {
   return { capacity, allocatable: allocatableOf(input, capacity) };
 }
 
-/** What the machine itself has, without devices. */
+/** The machine's own capacity, without devices. */
 export function machineCapacity(
   { maxPods, podsPerCore, localStorageCapacityIsolation }: CapacitySettings,
   machine: MachineFacts | undefined,
@@ -93,7 +93,7 @@ function allocatableOf({ settings, devices, existing }: CapacityInput, capacity:
   return allocatable;
 }
 
-/** The difference, never below nothing. */
+/** The difference, never negative. */
 function less(amount: string, taken: string): string {
   const rest = subtractQuantities(parseQuantity(amount), parseQuantity(taken));
   return rest.nanos < 0n ? '0' : formatQuantity(rest);

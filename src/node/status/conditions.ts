@@ -1,4 +1,4 @@
-/** Decides the conditions of a node, and which of their changes are events. */
+/** Computes a node's conditions, and which changes become events. */
 import { aggregateText } from '../../async/index.js';
 import type { ConditionStatus, NodeCondition, ResourceList, Timestamp } from '../../kube/index.js';
 
@@ -10,7 +10,7 @@ export interface NodeEvent {
 
 export interface ConditionOutcome {
   readonly condition: NodeCondition;
-  /** The reason of the event that tells of the change. */
+  /** The reason of the event for this change. */
   readonly event: string | undefined;
 }
 
@@ -93,19 +93,19 @@ export interface ReadinessFacts {
   readonly networkError: string | undefined;
   readonly storageError: string | undefined;
   readonly shutdownError: string | undefined;
-  /** What the container manager would like and does not have, such as CPU quotas. */
+  /** Whether an optional requirement of the container manager is missing, such as CPU quotas. */
   readonly softRequirementFailed: boolean;
 }
 
 const softRequirementWarning = 'CPU hardcapping unsupported';
 
-/** Resources that a usable node has, in the order in which missing ones are named. */
+/** Required resources that the node lacks, in the order in which they are named. */
 export function missingCapacity(capacity: ResourceList, localStorageCapacityIsolation: boolean): string[] {
   const required = ['cpu', 'memory', 'pods', ...(localStorageCapacityIsolation ? ['ephemeral-storage'] : [])];
   return required.filter((resource) => capacity[resource] === undefined);
 }
 
-/** Everything that keeps a node from being ready, in the order in which it is told. */
+/** Everything that keeps a node from being ready, in reporting order. */
 export function readinessErrors(facts: ReadinessFacts, missing: readonly string[]): string[] {
   const capacityError =
     missing.length === 0 ? undefined : `missing node capacity for resources: ${missing.join(', ')}`;
@@ -144,7 +144,7 @@ export function statusEvent(nodeName: string, reason: string): NodeEvent {
   return { type: 'Normal', reason, message: `Node ${nodeName} status is now: ${reason}` };
 }
 
-/** The list with the condition in its old place, or at the end when it is new. */
+/** Replaces the condition in place, or appends a new one. */
 export function withCondition(
   conditions: readonly NodeCondition[],
   condition: NodeCondition,

@@ -1,4 +1,4 @@
-/** Everything that a node's status is decided from: what was configured, and what is seen at one moment. */
+/** The inputs of a node's status: configuration and a snapshot of observations. */
 import type { AddressSettings } from '../addresses/addresses.js';
 import type { NetworkFacts } from '../addresses/local-ip.js';
 import type { MachineFacts, PlatformFacts } from '../machine/facts.js';
@@ -9,13 +9,13 @@ import type { KnownImage } from './images.js';
 export interface StatusSettings {
   readonly addresses: AddressSettings;
   readonly capacity: CapacitySettings;
-  /** Own version, such as `v1.36.4`. */
+  /** The kubelet's version, such as `v1.36.4`. */
   readonly kubeletVersion: string;
-  /** Of the kubelet's own API. */
+  /** Port of the kubelet API. */
   readonly port: number;
-  /** -1: no limit. */
+  /** -1 for no limit. */
   readonly maxImages: number;
-  /** Features that schedulers may rely on; undefined where nodes do not declare any. */
+  /** Features that schedulers may rely on; undefined if nodes do not declare any. */
   readonly declaredFeatures: readonly string[] | undefined;
 }
 
@@ -28,28 +28,28 @@ export interface RuntimeHandlerFacts {
 export interface StatusFacts {
   readonly nowMs: number;
   readonly network: NetworkFacts;
-  /** What the node's name resolves to, where that matters. */
+  /** The addresses that the node's name resolves to, if needed. */
   readonly resolved: readonly string[];
-  /** Undefined when the machine could not be read. */
+  /** Undefined if the machine could not be read. */
   readonly machine: MachineFacts | undefined;
   readonly platform: PlatformFacts;
   readonly devices: DeviceResources;
   readonly runtime: {
     readonly name: string;
-    /** Undefined when it did not answer. */
+    /** Undefined if it did not respond. */
     readonly version: string | undefined;
     readonly handlers: readonly RuntimeHandlerFacts[];
-    /** Undefined when it reports no features. */
+    /** Undefined if it reports no features. */
     readonly features: { readonly supplementalGroupsPolicy: boolean } | undefined;
   };
   readonly images: readonly KnownImage[];
   readonly pressure: { readonly memory: boolean; readonly disk: boolean; readonly pid: boolean };
   readonly readiness: ReadinessFacts;
-  /** Undefined until it is known what earlier runs left attached. */
+  /** Undefined until the attachments of earlier runs are known. */
   readonly volumesInUse: readonly string[] | undefined;
 }
 
-/** What is remembered from one status to the next, to tell each change once. */
+/** State kept between two statuses, so that each change is reported once. */
 export interface StatusMemory {
   readonly rebootTold: boolean;
   readonly unschedulable: boolean;
@@ -60,7 +60,7 @@ export const freshMemory: StatusMemory = { rebootTold: false, unschedulable: fal
 export interface StatusOutcome<T> {
   readonly node: T;
   readonly events: readonly NodeEvent[];
-  /** What could not be decided; the parts in question stay as they were. */
+  /** What could not be determined; the affected parts stay unchanged. */
   readonly problems: readonly string[];
   readonly memory: StatusMemory;
 }

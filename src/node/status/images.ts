@@ -1,4 +1,4 @@
-/** Decides which images a node tells of. */
+/** Decides which images a node reports. */
 import type { ContainerImage } from '../../kube/index.js';
 
 export interface KnownImage {
@@ -10,7 +10,7 @@ export interface KnownImage {
 
 const maxNamesOfImage = 5;
 
-/** The largest first; `maxImages` of -1 is no limit. */
+/** Largest first; -1 for `maxImages` means no limit. */
 export function nodeImages(images: readonly KnownImage[], maxImages: number): ContainerImage[] {
   const sorted = [...images].sort(
     (a, b) => b.sizeBytes - a.sizeBytes || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0),

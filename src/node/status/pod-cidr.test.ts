@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { Timeline } from '../../timeline/index.js';
 import { PodCidr } from './pod-cidr.js';
 
-it('the runtime is told of new ranges until it took them; removed ones are ignored', async () => {
+it('passes new CIDRs to the runtime until it accepts them; ignores removed ones', async () => {
   const told: unknown[] = [];
   let fails = true;
   const podCidr = new PodCidr({

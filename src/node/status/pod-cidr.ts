@@ -1,4 +1,4 @@
-/** Tells the runtime of the pods' address ranges when the cluster assigns them. */
+/** Passes the pod CIDRs to the runtime when the cluster assigns them. */
 import { errorText } from '../../async/index.js';
 import type { CriRuntime } from '../../cri/index.js';
 import type { Node } from '../../kube/index.js';
@@ -17,12 +17,12 @@ export class PodCidr {
     this.#options = options;
   }
 
-  /** What the runtime last took, comma separated; empty before. */
+  /** The CIDRs the runtime last accepted, comma-separated; empty before. */
   get current(): string {
     return this.#accepted;
   }
 
-  /** Whether there was something to tell; removed ranges are ignored, a failure is tried again next time. */
+  /** Returns whether there was a change. Ignores removed CIDRs; retries a failure at the next call. */
   async follow({ spec }: Pick<Node, 'spec'>): Promise<boolean> {
     const { podCIDRs = [], podCIDR = '' } = spec ?? {};
     return await this.set((podCIDRs.length > 0 ? podCIDRs : [podCIDR]).join(','));
@@ -36,7 +36,7 @@ export class PodCidr {
       timeline.record({
         kind: 'transition',
         what: 'node.podCIDR',
-        message: `the runtime was told of the pod range ${podCidr}`,
+        message: `the runtime got the pod range ${podCidr}`,
         because: this.#accepted === '' ? 'it has none yet' : `it was ${this.#accepted}`,
         data: { from: this.#accepted, to: podCidr },
       });

@@ -29,7 +29,7 @@ describe('decideReport', () => {
       { kind: 'report', delayMs: 2 * minute },
     ],
     [
-      'the first, with a delay',
+      'the first report, with a delay',
       { changed: false, lastReportMs: undefined },
       { kind: 'report', delayMs: 2 * minute },
     ],
@@ -45,18 +45,23 @@ describe('changedParts', () => {
     lastHeartbeatTime: beat,
   });
   it.each([
-    ['heartbeats are no change', [condition('A', '1')], [condition('A', '2')], []],
+    ['heartbeats are not a change', [condition('A', '1')], [condition('A', '2')], []],
     [
-      'order is no change',
+      'order is not a change',
       [condition('A', '1'), condition('B', '1')],
       [condition('B', '1'), condition('A', '1')],
       [],
     ],
-    ['a new condition is', [condition('A', '1')], [condition('A', '1'), condition('B', '1')], ['conditions']],
+    [
+      'a new condition is a change',
+      [condition('A', '1')],
+      [condition('A', '1'), condition('B', '1')],
+      ['conditions'],
+    ],
   ])('%s', (_rule, before, after, expected) => {
     expect(changedParts({ conditions: before }, { conditions: after })).toEqual(expected);
   });
-  it('the same amount in another suffix is no change', () => {
+  it('the same quantity with another suffix is not a change', () => {
     expect(changedParts({ capacity: { x: '93478772k' } }, { capacity: { x: '93478772000' } })).toEqual([]);
     expect(changedParts({ capacity: { x: '1' } }, { capacity: { x: '2' } })).toEqual(['capacity']);
     expect(changedParts({ capacity: { x: '1' } }, { capacity: {} })).toEqual(['capacity']);
@@ -72,14 +77,14 @@ describe('nodeStatusPatch', () => {
     spec: { podCIDR: '10.0.0.0/24' },
     status: { addresses: [{ type: 'InternalIP', address: '1.1.1.1' }], phase: 'x' },
   };
-  it('nothing for nothing', () => {
+  it('is empty without changes', () => {
     expect(nodeStatusPatch(node, node)).toEqual({});
   });
-  it('metadata stays in, the spec does not', () => {
+  it('includes metadata, not the spec', () => {
     const after = { ...node, metadata: { name: 'n1', labels: { a: '2' } }, spec: { unschedulable: true } };
     expect(nodeStatusPatch(node, after)).toEqual({ metadata: { labels: { a: '2' } } });
   });
-  it('other addresses replace all that were there', () => {
+  it('replaces all addresses if they differ', () => {
     const addresses = [
       { type: 'InternalIP', address: '1.1.1.1' },
       { type: 'InternalIP', address: 'fd00::1' },
@@ -88,13 +93,13 @@ describe('nodeStatusPatch', () => {
       status: { addresses: [...addresses, { $patch: 'replace' }] },
     });
   });
-  it('first addresses need no replacement', () => {
+  it('does not replace if there were none', () => {
     const before = { ...node, status: {} };
     expect(nodeStatusPatch(before, node)).toEqual({ status: node.status });
   });
 });
 
-it('labels of the platform are forced, others untouched', () => {
+it('platform labels are forced, others untouched', () => {
   const right: Node = {
     metadata: { labels: { 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64', x: 'y' } },
   };

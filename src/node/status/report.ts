@@ -1,4 +1,4 @@
-/** Decides whether a status is worth a report, and what the report says. */
+/** Decides whether a status is worth reporting, and builds the report. */
 
 import {
   type Node,
@@ -9,7 +9,7 @@ import {
 } from '../../kube/index.js';
 import { mergeSchemaOf, resources, strategicMergeDiff } from '../../kube-client/index.js';
 
-/** The parts of the status that differ; heartbeats, the order of conditions and how amounts are written do not count. */
+/** The parts of the status that differ, ignoring heartbeats, the order of conditions and the spelling of quantities. */
 export function changedParts(before: NodeStatus = {}, after: NodeStatus = {}): string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]) as Set<keyof NodeStatus>;
   return [...names].filter((name) => {
@@ -25,7 +25,7 @@ export function changedParts(before: NodeStatus = {}, after: NodeStatus = {}): s
   });
 }
 
-/** The server may write an amount with another suffix than it was given. */
+/** The server may return a quantity with another suffix. */
 function amounts(list: ResourceList = {}): Record<string, string> {
   return Object.fromEntries(
     Object.entries(list).map(([resource, amount]) => [
@@ -44,17 +44,17 @@ function comparable(conditions: NodeStatus['conditions'] = []): unknown[] {
 export interface ReportInput {
   readonly changed: boolean;
   readonly nowMs: number;
-  /** Undefined before the first. */
+  /** Undefined before the first report. */
   readonly lastReportMs: number | undefined;
   readonly reportFrequencyMs: number;
-  /** What the last report added to the time until the next. */
+  /** Jitter that the last report added to the time until the next. */
   readonly delayMs: number;
   readonly random: () => number;
 }
 
 export type ReportDecision =
   | { readonly kind: 'skip' }
-  /** The new delay spreads the reports of many nodes that changed at once. */
+  /** The new delay spreads the reports of nodes that changed at once. */
   | { readonly kind: 'report'; readonly delayMs: number };
 
 export function decideReport(input: ReportInput): ReportDecision {
@@ -65,11 +65,11 @@ export function decideReport(input: ReportInput): ReportDecision {
   return { kind: 'report', delayMs: spread ? (input.random() - 0.5) * reportFrequencyMs : 0 };
 }
 
-/** The strategic merge patch of `nodes/<name>/status`; the spec is not ours to change there. */
+/** The strategic merge patch of `nodes/<name>/status`, which must not change the spec. */
 export function nodeStatusPatch(before: Node, after: Node): Record<string, unknown> {
   const oldAddresses = before.status?.addresses ?? [];
   const newAddresses = after.status?.addresses ?? [];
-  // The API merges addresses by type, which cannot hold two of a type: they are replaced whole.
+  // The API merges addresses by type and so cannot hold two of a type: they are replaced whole.
   const replaceAddresses = oldAddresses.length > 0 && !semanticEqual(oldAddresses, newAddresses);
   const { spec: _spec, ...rest } = after;
   const target: Node = {
@@ -83,7 +83,7 @@ export function nodeStatusPatch(before: Node, after: Node): Record<string, unkno
   return { ...patch, status: { ...status, addresses: [...newAddresses, { $patch: 'replace' }] } };
 }
 
-/** Labels that must be right on every node, put right; the same object when they are. */
+/** Corrects labels that must be right on every node; returns the same object if they are. */
 export function withForcedLabels(node: Node, architecture: string): Node {
   const forced = { 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': architecture };
   const labels = node.metadata.labels ?? {};

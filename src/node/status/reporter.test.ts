@@ -98,7 +98,7 @@ describe('registration', () => {
       'NodeHasSufficientPID',
     ]);
   });
-  it('goes on after errors, with growing waits', async () => {
+  it('retries after errors, with growing delays', async () => {
     const test = nodeUnderTest();
     test.api.faults.add({ verb: 'create', resource: resources.nodes, fault: refuse(500), times: 3 });
     test.run();
@@ -113,7 +113,7 @@ describe('registration', () => {
   it.each([
     ['that exists', undefined],
     ['that it may not create', refuse(403)],
-  ])('takes a node over %s, without labels and taints of its own', async (_rule, fault) => {
+  ])('adopts a node %s, without its own labels and taints', async (_rule, fault) => {
     const test = nodeUnderTest();
     await test.api.create(resources.nodes, {
       metadata: { name: 'n1' },
@@ -139,7 +139,7 @@ describe('registration', () => {
 });
 
 describe('status', () => {
-  it('is reported when it changes, and otherwise when the last report is old', async () => {
+  it('is reported when it changes or the last report is old', async () => {
     const test = nodeUnderTest();
     test.run();
     await test.clock.advance(1000);
@@ -166,7 +166,7 @@ describe('status', () => {
     await test.clock.advance(11_000);
     expect((await test.node()).metadata.labels?.['kubernetes.io/arch']).toBe('amd64');
   });
-  it('is tried five times, by reading the node anew, and then waits for the next period', async () => {
+  it('is tried five times, rereading the node, and then waits for the next period', async () => {
     let repeated = 0;
     const test = nodeUnderTest({ onRepeatedFailure: () => void repeated++ });
     test.run();
@@ -187,7 +187,7 @@ describe('status', () => {
     expect(conditionOf((await test.node()).status?.conditions, 'Ready')?.status).toBe('False');
     expect(test.events()).toContain('NodeNotReady');
   });
-  it('does not create a node again that was deleted', async () => {
+  it('does not recreate a deleted node', async () => {
     const test = nodeUnderTest();
     test.run();
     await test.clock.advance(1000);
@@ -195,7 +195,7 @@ describe('status', () => {
     await test.clock.advance(60_000);
     expect(test.calls('create')).toBe(1);
   });
-  it('tells the volume manager what the API knows, and others the addresses', async () => {
+  it('passes volumes in use to the volume manager, and addresses to others', async () => {
     const volumes: (readonly string[])[] = [];
     const addresses: number[] = [];
     const test = nodeUnderTest({
@@ -236,7 +236,7 @@ describe('the first Ready', () => {
     await test.clock.advance(200);
     expect(conditionOf((await test.node()).status?.conditions, 'Ready')?.status).toBe('True');
   });
-  it('is told once, even while the API is heard late', async () => {
+  it('is reported once, even if the API lags', async () => {
     const test = nodeUnderTest();
     test.seen.facts = { readiness: notReady };
     test.run();

@@ -1,4 +1,4 @@
-/** Keeps the node object of the cluster up to date: registers it first, then reports what changed or is due. */
+/** Keeps the cluster's node object up to date: registers it, then reports changes and heartbeats. */
 import { type Clock, errorText, isCancelled, jitter, sleep, throwIfCancelled } from '../../async/index.js';
 import type { Node, NodeAddress } from '../../kube/index.js';
 import { type KubeApi, resources } from '../../kube-client/index.js';
@@ -20,20 +20,20 @@ export interface NodeStatusReporterOptions {
   readonly settings: StatusSettings;
   readonly updateFrequencyMs: number;
   readonly reportFrequencyMs: number;
-  /** The node as last heard from the API; undefined when there is none. */
+  /** The node as last received from the API; undefined if there is none. */
   readonly cachedNode: () => Node | undefined;
   readonly observe: () => Promise<StatusFacts>;
   readonly checkRuntime: () => Promise<void>;
   readonly podCidr: Pick<PodCidr, 'follow'>;
-  /** Registers the node, given how to fill its status in; left out for a node that others register. */
+  /** Registers the node, given how to fill in its status; omitted for a node that others register. */
   readonly register?: (fill: (node: Node) => Promise<Node>, signal: AbortSignal) => Promise<Registered>;
-  /** Told of the volumes that the API knows to be in use. */
+  /** Receives the volumes that the API reports as in use. */
   readonly onVolumesReported?: (names: readonly string[]) => void;
   readonly onAddresses?: (addresses: readonly NodeAddress[]) => void;
   readonly onRegistered?: (registered: Registered) => void;
-  /** Told once, when the API first has the node as Ready from here. */
+  /** Called once, when the API first has this node as Ready. */
   readonly onFirstReady?: () => void;
-  /** The server may be dead behind a connection that is not. */
+  /** Called on repeated failure: the server may be dead behind a live connection. */
   readonly onRepeatedFailure?: () => void;
 }
 
@@ -44,7 +44,7 @@ const periodJitter = 0.04;
 
 interface Update extends StatusOutcome<Node> {
   readonly before: Node;
-  /** What makes it worth a report; empty when it only is a heartbeat. */
+  /** The changes that made it worth reporting; empty for a mere heartbeat. */
   readonly because: readonly string[];
 }
 
@@ -64,7 +64,7 @@ export class NodeStatusReporter {
     this.#isRegistered = options.register === undefined;
   }
 
-  /** The newest node that is known here. */
+  /** The newest known node. */
   get node(): Node | undefined {
     return this.#options.cachedNode() ?? this.#own;
   }
@@ -78,7 +78,7 @@ export class NodeStatusReporter {
     }
   }
 
-  /** Reports the node as ready as soon as it is, without waiting for the period. Ends by itself. */
+  /** Reports the node as ready as soon as it is, without waiting for the period, then ends. */
   async runFast(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const endMs = clock.monotonic() + fastLimitMs;
@@ -88,7 +88,7 @@ export class NodeStatusReporter {
     }
   }
 
-  /** One round: registers if needed, then reports if there is reason to. */
+  /** One round: registers if needed, then reports if necessary. */
   sync(signal: AbortSignal): Promise<void> {
     return this.#exclusively(() => this.#sync(signal));
   }
@@ -197,10 +197,10 @@ export class NodeStatusReporter {
     this.#options.onVolumesReported?.(reported.status?.volumesInUse ?? []);
   }
 
-  /** Whether there is nothing more to do fast. */
+  /** Returns whether the fast path is finished. */
   async #tryFast(signal: AbortSignal): Promise<boolean> {
     if (!this.#isRegistered) return false;
-    // What is heard from the API may lag behind what was reported.
+    // The cached node may lag behind the last report.
     if (this.#wasReady) return true;
     const before = this.node;
     const known = conditionOf(before?.status?.conditions, 'Ready');
@@ -235,12 +235,12 @@ export class NodeStatusReporter {
     for (const { type, reason, message } of events) timeline.nodeEvent(nodeName, type, reason, message);
   }
 
-  /** Told once until they change: they come again with each round. */
+  /** Problems recur every round, so they are reported only when they change. */
   #reportProblems({ problems }: StatusOutcome<Node>): void {
     const text = problems.join('; ');
     if (text === this.#lastProblems) return;
     this.#lastProblems = text;
-    if (text !== '') this.#problem(`a part of the node's status is not known: ${text}`);
+    if (text !== '') this.#problem(`part of the node's status is unknown: ${text}`);
   }
 
   #problem(message: string): void {

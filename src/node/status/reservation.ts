@@ -1,4 +1,4 @@
-/** How much of the machine is kept from pods: for the system, for Kubernetes, and up to the hard eviction thresholds. */
+/** Computes the node's reservations: for the system, for Kubernetes, and for the hard eviction thresholds. */
 import {
   addQuantities,
   compareQuantities,
@@ -16,7 +16,7 @@ export interface ReservationSettings {
   readonly kubeReserved: ResourceList;
   /** Signal to threshold, such as `memory.available` to `100Mi` or `10%`. */
   readonly evictionHard: Readonly<Record<string, string>>;
-  /** Set: the hard thresholds are not taken from what pods may use. */
+  /** If set, the hard thresholds do not reduce allocatable. */
   readonly ignoreEviction?: boolean;
 }
 
@@ -25,7 +25,7 @@ const reservingSignals: readonly (readonly [signal: string, resource: string])[]
   ['nodefs.available', 'ephemeral-storage'],
 ];
 
-/** What is reserved of each resource that the machine has. */
+/** The reserved amount of each resource of the machine. */
 export function nodeReservation(settings: ReservationSettings, capacity: ResourceList): ResourceList {
   const reserved = new Map<string, Quantity>();
   const add = (resource: string, amount: Quantity): void => {
@@ -50,12 +50,12 @@ function thresholdOf(threshold: string | undefined, capacityText: string | undef
   if (percent === undefined) return tryParseQuantity(threshold);
   if (capacityText === undefined) return undefined;
   const total = Number(quantityValue(parseQuantity(capacityText)));
-  // The share is a number of single precision in Kubernetes; the same rounding gives the same bytes.
+  // Kubernetes uses single precision for the share; the same rounding yields the same bytes.
   const share = Math.fround(Math.fround(Number(percent)) / 100);
   return quantityOf(BigInt(Math.floor(total * share)), 'BinarySI');
 }
 
-/** Why the node cannot start with this reservation; undefined when the machine has enough. */
+/** Why the node cannot start with this reservation; undefined if the machine has enough. */
 export function reservationProblem(capacity: ResourceList, reservation: ResourceList): string | undefined {
   const problems = Object.entries(reservation).flatMap(([resource, reserved]) => {
     const has = capacity[resource];

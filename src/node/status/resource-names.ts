@@ -1,4 +1,4 @@
-/** Which kinds of resources a name can mean. */
+/** Classifies resource names. */
 
 export const hugePagesPrefix = 'hugepages-';
 
@@ -6,7 +6,7 @@ export function isHugePageResource(name: string): boolean {
   return name.startsWith(hugePagesPrefix);
 }
 
-/** One that is neither Kubernetes' own nor a quota of such. */
+/** A name that is neither Kubernetes' own nor a quota of one. */
 export function isExtendedResource(name: string): boolean {
   if (!name.includes('/') || name.startsWith('requests.')) return false;
   return !/(^|\.)kubernetes\.io\//.test(name);

@@ -1,4 +1,4 @@
-/** What the runtime tells of itself and its images, asked now and then instead of with every status. */
+/** The runtime's version and images, polled instead of read for every status. */
 import { type Clock, errorText, sleep } from '../../async/index.js';
 import type { CriRuntime } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
@@ -28,7 +28,7 @@ export class RuntimeFacts {
     return this.#images;
   }
 
-  /** Its name and version; the version is undefined when it does not answer. */
+  /** Its name and version; the version is undefined if it does not respond. */
   async version(): Promise<{ readonly name: string; readonly version: string | undefined }> {
     const { runtime, clock } = this.#options;
     const known = this.#version;
@@ -41,12 +41,12 @@ export class RuntimeFacts {
       this.#version = { text: runtimeVersion, atMs: clock.monotonic() };
     } catch (error) {
       this.#version = undefined;
-      this.#problem(`the runtime does not tell its version: ${errorText(error)}`);
+      this.#problem(`cannot read the runtime's version: ${errorText(error)}`);
     }
     return { name: this.#name, version: this.#version?.text };
   }
 
-  /** Follows the images. */
+  /** Polls the images. */
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.refreshImages();
@@ -65,7 +65,7 @@ export class RuntimeFacts {
       }));
       this.#lastProblem = '';
     } catch (error) {
-      this.#problem(`the runtime does not list its images: ${errorText(error)}`);
+      this.#problem(`cannot list the runtime's images: ${errorText(error)}`);
     }
   }
 

@@ -82,7 +82,7 @@ describe('applySetters', () => {
   });
   const withConditions = (...conditions: NodeCondition[]): Node => ({ ...bare, status: { conditions } });
 
-  it('pressure that stays only gets a heartbeat', () => {
+  it('lasting pressure only gets a heartbeat', () => {
     const { node, events } = run(withConditions(condition('MemoryPressure', 'False')));
     expect(conditionOf(node.status?.conditions, 'MemoryPressure')).toEqual({
       ...condition('MemoryPressure', 'False'),
@@ -90,7 +90,7 @@ describe('applySetters', () => {
     });
     expect(events.map(({ reason }) => reason)).not.toContain('NodeHasSufficientMemory');
   });
-  it('pressure that comes is a transition and an event', () => {
+  it('new pressure is a transition and an event', () => {
     const { node, events } = run(withConditions(condition('DiskPressure', 'False')), {
       pressure: { memory: false, disk: true, pid: false },
     });
@@ -102,7 +102,7 @@ describe('applySetters', () => {
     });
     expect(events.map(({ reason }) => reason)).toContain('NodeHasDiskPressure');
   });
-  it('conditions keep their places', () => {
+  it('conditions keep their order', () => {
     const { node } = run(withConditions(condition('Ready', 'True'), condition('Other', 'True')));
     const types = node.status?.conditions?.map(({ type }) => type);
     expect(types).toEqual(['Ready', 'Other', 'MemoryPressure', 'DiskPressure', 'PIDPressure']);
@@ -111,7 +111,7 @@ describe('applySetters', () => {
   it.each([
     ['one error is its text', { runtimeErrors: ['a'] }, 'a'],
     [
-      'several stand in brackets, in order, each once',
+      'several errors are in brackets, ordered and distinct',
       {
         runtimeErrors: ['a', 'b', 'a'],
         networkError: 'n',
@@ -133,7 +133,7 @@ describe('applySetters', () => {
       message,
     });
   });
-  it('Ready: a soft requirement is appended when all is well, too', () => {
+  it('Ready: a soft requirement is appended even if all is well', () => {
     const { node } = run(bare, ready({ softRequirementFailed: true }));
     expect(conditionOf(node.status?.conditions, 'Ready')).toMatchObject({
       status: 'True',
@@ -147,7 +147,7 @@ describe('applySetters', () => {
     );
   });
   it.each([
-    ['the same status keeps its transition and is no event', 'True', earlier, []],
+    ['the same status keeps its transition time and is not an event', 'True', earlier, []],
     ['a change is a transition and an event', 'Unknown', now, ['NodeReady']],
   ] as const)('Ready: %s', (_rule, status, transition, expected) => {
     const { node, events } = run(withConditions(condition('Ready', status)));
@@ -161,7 +161,7 @@ describe('applySetters', () => {
     );
   });
 
-  it('a failed address decision leaves the addresses and goes on', () => {
+  it('a failed address decision leaves the addresses unchanged', () => {
     const known: Node = { ...bare, status: { addresses: [{ type: 'InternalIP', address: '9.9.9.9' }] } };
     const settings = { ...testSettings, addresses: { ...testSettings.addresses, nodeIps: ['127.0.0.1'] } };
     const { node, problems } = applySetters(known, settings, testFacts(), freshMemory);
@@ -170,7 +170,7 @@ describe('applySetters', () => {
     expect(problems).toHaveLength(1);
   });
 
-  it('another boot id is told once', () => {
+  it('a new boot id is reported once', () => {
     const booted = run(bare).node;
     const rebooted = { machine: { ...testMachine, bootId: 'b2' } };
     const first = run(booted, rebooted);
@@ -182,7 +182,7 @@ describe('applySetters', () => {
     expect(run(booted, rebooted, first.memory).events.map(({ reason }) => reason)).not.toContain('Rebooted');
   });
 
-  it('schedulability is told when it changes', () => {
+  it('schedulability is reported when it changes', () => {
     const cordoned: Node = { ...run(bare).node, spec: { unschedulable: true } };
     const first = run(cordoned);
     expect(first.events.map(({ reason }) => reason)).toEqual(['NodeNotSchedulable']);
@@ -214,7 +214,7 @@ describe('nodeImages', () => {
   ])('a limit of %d leaves %d', (limit, count) => {
     expect(nodeImages(many, limit)).toHaveLength(count);
   });
-  it('the largest first, ties by ID descending', () => {
+  it('largest first, ties by ID descending', () => {
     const names = nodeImages([image('a', 1), image('b', 2), image('c', 1)], 50).map(
       ({ names: [name] = [] }) => name,
     );

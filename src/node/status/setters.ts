@@ -1,4 +1,4 @@
-/** Decides a node's whole status: each part by its own rule, in the order in which they build on each other. */
+/** Computes a node's whole status, part by part in the order of their dependencies. */
 import { clone, formatTimestamp, type Node, type NodeStatus } from '../../kube/index.js';
 import { nodeAddresses, providedNodeIpAnnotation } from '../addresses/addresses.js';
 import { containerRuntimeVersion } from '../machine/facts.js';
@@ -19,7 +19,7 @@ import {
 import type { StatusFacts, StatusMemory, StatusOutcome, StatusSettings } from './facts.js';
 import { nodeImages } from './images.js';
 
-/** One run over a node: a copy of it, changed step by step, and what there is to tell. */
+/** One run over a node: a copy changed step by step, and the events and problems found. */
 interface Draft {
   readonly node: Node;
   readonly status: NodeStatus;
@@ -113,7 +113,7 @@ const platform: Setter = ({ status, facts }) => {
 const runtimeHandlers: Setter = ({ status, facts }) => {
   const sorted = [...facts.runtime.handlers].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
   status.runtimeHandlers = sorted.map(({ name, recursiveReadOnlyMounts, userNamespaces }) => ({
-    // The default handler is the one without a name.
+    // The default handler has no name.
     ...(name === '' ? {} : { name }),
     features: { recursiveReadOnlyMounts, userNamespaces },
   }));

@@ -1,4 +1,4 @@
-/** Collects what a status is decided from, at the moment when it is decided. */
+/** Collects the inputs of a status at the moment it is computed. */
 import { type Clock, TimedOut, withTimeout } from '../../async/index.js';
 import { type AddressSettings, needsLookup } from '../addresses/addresses.js';
 import type { NetworkReader } from '../addresses/network.js';
@@ -7,7 +7,7 @@ import type { DeviceResources } from './capacity.js';
 import type { StatusFacts } from './facts.js';
 import type { KnownImage } from './images.js';
 
-/** The parts of a kubelet that have something to say about its node. */
+/** The parts of a kubelet that contribute to its node's status. */
 export interface StatusSources {
   readonly machine: MachineFacts | undefined;
   readonly platform: PlatformFacts;
@@ -20,7 +20,7 @@ export interface StatusSources {
   volumesInUse(): readonly string[] | undefined;
 }
 
-/** How long the addresses of the node's name are believed while the network stays the same. */
+/** How long the resolved addresses of the node's name are cached while the network is unchanged. */
 const resolvedForMs = 60_000;
 const lookupLimitMs = 5_000;
 

@@ -1,4 +1,4 @@
-/** A node and what is seen of it, for the tests of this room. */
+/** A node and its observations, for this room's tests. */
 import type { MachineFacts } from '../machine/facts.js';
 import { type CapacitySettings, noDevices } from './capacity.js';
 import type { StatusFacts, StatusSettings } from './facts.js';
