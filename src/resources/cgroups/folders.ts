@@ -1,4 +1,4 @@
-/** Folders of a cgroup file system: what both versions of cgroups do alike. */
+/** Directories of a cgroup file system: the part common to both cgroup versions. */
 import { mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -6,13 +6,13 @@ export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }
 
-/** The folders from the highest to the cgroup itself: `/a/b` has `/a` and `/a/b`. */
+/** The levels from the top to the cgroup itself: `/a/b` has `/a` and `/a/b`. */
 export function levelsOf(name: string): string[] {
   const parts = name.split('/').filter((part) => part !== '');
   return parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);
 }
 
-/** False: it was there. */
+/** Returns false if it already existed. */
 export function makeFolder(path: string): boolean {
   try {
     mkdirSync(path, { mode: 0o755 });
@@ -23,7 +23,7 @@ export function makeFolder(path: string): boolean {
   }
 }
 
-/** Folders directly below; none where there is no such folder. */
+/** The subdirectories; none if the directory does not exist. */
 export function foldersIn(path: string): string[] {
   try {
     const entries = readdirSync(path, { withFileTypes: true });
@@ -34,13 +34,13 @@ export function foldersIn(path: string): string[] {
   }
 }
 
-/** The processes in the folder's cgroup and in those below. */
+/** The processes in the cgroup and all below it. */
 export function processesBelow(path: string): number[] {
   let text: string;
   try {
     text = readFileSync(join(path, 'cgroup.procs'), 'utf8');
   } catch (error) {
-    // A cgroup may go while it is looked at.
+    // A cgroup may go away while it is read.
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENODEV') return [];
     throw error;
   }
@@ -51,7 +51,7 @@ export function processesBelow(path: string): number[] {
   return [...own, ...foldersIn(path).flatMap((name) => processesBelow(join(path, name)))];
 }
 
-/** The deepest first; nearly always there are none below. */
+/** Deepest first; there are rarely any below. */
 export function removeFolders(path: string): void {
   try {
     rmdirSync(path);

@@ -48,7 +48,7 @@ describe('controllerMounts', () => {
     ]);
   });
 
-  it('has none to tell of a machine with version 2 alone but its tree', () => {
+  it('finds only the tree on a machine with version 2 alone', () => {
     expect(controllerMounts('41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw')).toEqual([
       { path: '/sys/fs/cgroup', controllers: [] },
     ]);
@@ -73,7 +73,7 @@ describe('version 1', () => {
     });
   });
 
-  it('makes every level in every tree, with processors and memory of the level above', () => {
+  it('creates every level in every tree, with the CPUs and memory nodes of the parent', () => {
     cgroups.create('/a/b');
     for (const folder of readdirSync(root)) expect(existsSync(join(root, folder, 'a/b'))).toBe(true);
     expect([text('cpuset/a/b/cpuset.cpus'), text('cpuset/a/b/cpuset.mems')]).toEqual(['0-1', '0']);
@@ -82,7 +82,7 @@ describe('version 1', () => {
     expect([text('cpuset/a/cpuset.cpus'), text('cpuset/a/b/cpuset.cpus')]).toEqual(['1', '0-1']);
   });
 
-  it('names the paths that are missing, of those that matter', () => {
+  it('names missing paths of required controllers', () => {
     cgroups.create('/a');
     rmSync(join(root, 'devices/a'), { recursive: true });
     expect(cgroups.missing('/a')).toBeUndefined();
@@ -90,7 +90,7 @@ describe('version 1', () => {
     expect(cgroups.missing('/a')).toBe(`missing paths: ${join(root, 'pids/a')}`);
   });
 
-  it('writes what is given', () => {
+  it('writes the given values', () => {
     cgroups.create('/a');
     cgroups.write('/a', all);
     expect(text('cpu/a/cpu.shares')).toBe('1024');
@@ -102,7 +102,7 @@ describe('version 1', () => {
     expect(text('hugetlb/a/hugetlb.1GB.limit_in_bytes')).toBe('0');
   });
 
-  it('reads what is there', () => {
+  it('reads the current values', () => {
     cgroups.create('/a');
     cgroups.write('/a', all);
     put('memory/a/memory.usage_in_bytes', '1000');
@@ -124,7 +124,7 @@ describe('version 1', () => {
     expect(text('cpu/a/cpu.cfs_quota_us')).toBe('-1');
   });
 
-  it('finds children and processes in whatever tree they are, and removes all of them', () => {
+  it('finds children and processes in any tree, and removes them all', () => {
     for (const name of ['/a', '/a/b', '/a/c']) cgroups.create(name);
     rmSync(join(root, 'cpu/a/b'), { recursive: true });
     put('memory/a/cgroup.procs', '1\n2\n');
@@ -150,21 +150,21 @@ describe('version 2', () => {
     cgroups = new CgroupsV2({ root, hugePageSizes: ['2MB', '1GB'] });
   });
 
-  it('makes every level, and hands down what is not yet', () => {
+  it('creates every level and enables missing controllers', () => {
     cgroups.create('/a/b');
     expect(existsSync(join(root, 'a/b'))).toBe(true);
     expect(text('cgroup.subtree_control')).toBe('+cpuset +io +hugetlb +pids');
     expect(text('a/cgroup.subtree_control')).toBe('cpuset cpu io memory hugetlb pids');
   });
 
-  it('names what is missing', () => {
+  it('names missing parts', () => {
     expect(cgroups.missing('/a')).toBeUndefined();
     put('a/cgroup.controllers', 'cpu memory hugetlb');
     expect(cgroups.missing('/a')).toBe('missing controllers: cpuset, pids');
     expect(cgroups.missing('/none')).toBe(`missing paths: ${join(root, 'none')}`);
   });
 
-  it('writes what is given', () => {
+  it('writes the given values', () => {
     put('a/hugetlb.2MB.rsvd.max', '');
     cgroups.write('/a', all);
     expect(text('a/cpu.weight')).toBe('39');
@@ -179,7 +179,7 @@ describe('version 2', () => {
     expect(existsSync(join(root, 'a/hugetlb.1GB.rsvd.max'))).toBe(false);
   });
 
-  it('reads what is there', () => {
+  it('reads the current values', () => {
     cgroups.write('/a', all);
     put('a/memory.current', '1000');
     const read = { cpuShares: 998, quotaMicros: 20_000, memoryLimitBytes: 4096, memoryUsageBytes: 1000 };
@@ -189,13 +189,13 @@ describe('version 2', () => {
     expect(cgroups.read('/a')).toEqual({ ...read, quotaMicros: -1, memoryLimitBytes: -1 });
   });
 
-  it.each([0, -1])('a quota of %d is none', (quotaMicros) => {
+  it.each([0, -1])('a quota of %d means none', (quotaMicros) => {
     cgroups.write('/a', { cpuQuota: { quotaMicros, periodMicros: 5000 }, hugePages: new Map() });
     expect(text('a/cpu.max')).toBe('max 5000');
     expect(existsSync(join(root, 'a/cpu.weight'))).toBe(false);
   });
 
-  it('sets nothing of a controller that the machine does not have', () => {
+  it('sets nothing for a controller that the machine lacks', () => {
     put('cgroup.controllers', 'cpu memory');
     const without = new CgroupsV2({ root, hugePageSizes: ['2MB'] });
     without.write('/a', all);

@@ -1,23 +1,20 @@
-/** The kernel's cgroups, in either version. Names are paths from their root, such as `/kubepods/burstable`. */
+/** The kernel's cgroups, in either version. Names are paths from the root, such as `/kubepods/burstable`. */
 import type { CgroupValues } from './values.js';
 
-/**
- * All of it is done without waiting: these files are the kernel's own memory. What a caller must wait for is that
- * processes end.
- */
+/** All calls are synchronous: these files are the kernel's own memory. Only the end of processes must be awaited. */
 export interface CgroupHierarchy {
-  /** What is not there of a cgroup, in words for an error; undefined when it is whole. */
+  /** The missing parts of a cgroup, worded for an error; undefined if it is complete. */
   missing(name: string): string | undefined;
-  /** Makes the cgroup and those above it, as far as they are not there. */
+  /** Creates the cgroup and its missing parents. */
   create(name: string): void;
   write(name: string, values: CgroupValues): void;
-  /** What it has now; -1 where there is no limit. Throws for one that is not there. */
+  /** Its current values; -1 for no limit. Throws if it does not exist. */
   read(name: string): CgroupState;
-  /** The names of the cgroups directly below. */
+  /** The names of the direct children. */
   children(name: string): readonly string[];
-  /** The processes in the cgroup and in all below it. */
+  /** The processes in the cgroup and all below it. */
   processes(name: string): readonly number[];
-  /** Removes the cgroup and all below it; throws while processes are in one of them. */
+  /** Removes the cgroup and all below it; throws while any has processes. */
   remove(name: string): void;
 }
 
@@ -29,14 +26,14 @@ export interface CgroupState {
 }
 
 export interface PageSizes {
-  /** The sizes of huge pages that the kernel has, such as `2MB`. */
+  /** The kernel's huge-page sizes, such as `2MB`. */
   readonly hugePageSizes: readonly string[];
 }
 
-/** Larger than any machine: the kernel takes it for no limit. */
+/** Larger than any machine: the kernel takes it as no limit. */
 const noLimitBytes = 2n ** 62n;
 
-/** What each size of huge pages is given. */
+/** The limit of each huge-page size. */
 export function hugePageLimits(
   { hugePages }: CgroupValues,
   { hugePageSizes }: PageSizes,

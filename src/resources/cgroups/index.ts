@@ -1,4 +1,4 @@
-/** The cgroups of pods and of all pods together, which bound and count what they use. */
+/** The cgroups of each pod and of all pods together, which limit and account for resources. */
 export type { CgroupHierarchy } from './hierarchy.js';
 export { linuxCgroups } from './linux.js';
 export { CgroupNames } from './names.js';

@@ -1,14 +1,14 @@
-/** The names of the cgroups that pods live in, in the notation of the cgroupfs driver. */
+/** The cgroup names of pods, in the notation of the cgroupfs driver. */
 import { type Pod, type PodQOSClass, qosClass } from '../../kube/index.js';
 
 export class CgroupNames {
-  /** All pods. */
+  /** The cgroup of all pods. */
   readonly pods: string;
   readonly burstable: string;
   readonly bestEffort: string;
 
   constructor(
-    /** Below which all others are, such as `/` or `/system/nodes`. */
+    /** The parent of all others, such as `/` or `/system/nodes`. */
     root: string,
   ) {
     this.pods = `/${[...root.split('/'), 'kubepods'].filter((part) => part !== '').join('/')}`;
@@ -16,7 +16,7 @@ export class CgroupNames {
     this.bestEffort = `${this.pods}/besteffort`;
   }
 
-  /** Where cgroups of pods are found. */
+  /** The cgroups that directly contain pod cgroups. */
   get parents(): readonly string[] {
     return [this.pods, this.burstable, this.bestEffort];
   }
@@ -25,7 +25,7 @@ export class CgroupNames {
     return podCgroup(this.#parentOf(qosClass(pod)), pod.metadata.uid ?? '');
   }
 
-  /** Pods without any demand and those with some have a parent of their own, those with all of it bounded have none. */
+  /** BestEffort and Burstable pods have a parent cgroup of their own; Guaranteed pods do not. */
   #parentOf(qos: PodQOSClass): string {
     switch (qos) {
       case 'Guaranteed':
@@ -42,7 +42,7 @@ export function podCgroup(parent: string, uid: string): string {
   return `${parent}/pod${uid}`;
 }
 
-/** Whose cgroup the folder is; undefined when it is none of a pod. */
+/** The pod of a cgroup directory; undefined if it is not a pod's. */
 export function podUidOf(folder: string): string | undefined {
   return /^pod((?:(?!pod).)+)$/.exec(folder)?.[1];
 }

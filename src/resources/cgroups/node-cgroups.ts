@@ -1,4 +1,4 @@
-/** Keeps all pods together within what the machine has for them. */
+/** Keeps all pods together within the machine's allocatable resources. */
 import { type Clock, errorText, sleep } from '../../async/index.js';
 import { cpuShares } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
@@ -6,7 +6,7 @@ import type { CgroupHierarchy } from './hierarchy.js';
 import type { CgroupNames } from './names.js';
 import type { PodCgroups } from './pod-cgroups.js';
 
-/** What pods may have in all. */
+/** The limits of all pods together. */
 export interface NodeLimits {
   readonly milliCpu: number;
   readonly memoryBytes: number;
@@ -21,13 +21,13 @@ export interface NodeCgroupsOptions {
   readonly names: CgroupNames;
   readonly pods: Pick<PodCgroups, 'keepParents'>;
   readonly limits: NodeLimits;
-  /** Whether it is told that pods are held within what the node allots to them. */
+  /** Whether to report that pods are held to the node's allocatable. */
   readonly enforces: boolean;
 }
 
 const periodMs = 60_000;
 
-/** Why pods cannot be put below this cgroup; undefined when they can. */
+/** Why pods cannot go below this cgroup; undefined if they can. */
 export function cgroupRootProblem(hierarchy: CgroupHierarchy, root: string): string | undefined {
   const parts = root.split('/').filter((part) => part !== '');
   const missing = parts.length === 0 ? undefined : hierarchy.missing(root);
@@ -43,13 +43,13 @@ export class NodeCgroups {
     this.#options = options;
   }
 
-  /** Makes them: no pod can be started before. */
+  /** Creates the cgroups; no pod can start before. */
   prepare(): void {
     this.#options.pods.keepParents();
     this.#enforce();
   }
 
-  /** Keeps them until the signal. */
+  /** Maintains them until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, pods, timeline } = this.#options;
     for (;;) {
@@ -57,7 +57,7 @@ export class NodeCgroups {
       try {
         pods.keepParents();
       } catch (error) {
-        const message = `the cgroups of all pods could not be kept: ${errorText(error)}`;
+        const message = `could not update the cgroups of all pods: ${errorText(error)}`;
         timeline.record({ kind: 'problem', what: 'cgroup.keep', message, error });
       }
       this.#enforce();

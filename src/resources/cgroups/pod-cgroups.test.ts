@@ -8,7 +8,7 @@ import { cgroupRootProblem, NodeCgroups } from './node-cgroups.js';
 import { PodCgroups } from './pod-cgroups.js';
 import type { CgroupValues } from './values.js';
 
-/** Cgroups in memory. Processes that are killed leave at the next look. */
+/** Cgroups in memory. Killed processes leave at the next look. */
 class FakeHierarchy implements CgroupHierarchy {
   readonly values = new Map<string, CgroupValues>();
   readonly inside = new Map<string, number[]>();
@@ -87,7 +87,7 @@ const burstableShares = (): number | undefined => hierarchy.values.get('/kubepod
 const messages = (): string[] => told.map(({ message }) => message ?? '');
 
 describe('the cgroup of a pod', () => {
-  it('is made with its values, known, and removed', async () => {
+  it('is created with its values, listed, and removed', async () => {
     const one = pod('u1', '250m');
     expect(await cgroups.exists(one)).toBe(false);
     await cgroups.ensure(one);
@@ -100,7 +100,7 @@ describe('the cgroup of a pod', () => {
     await cgroups.destroy(one);
   });
 
-  it('is listed at once when this agent makes or removes it, and within ten seconds when somebody else does', async () => {
+  it("is listed at once after this agent's changes, and within ten seconds after others'", async () => {
     expect(await cgroups.list()).toEqual([]);
     hierarchy.create('/kubepods/podother');
     await clock.advance(9_999);
@@ -111,21 +111,21 @@ describe('the cgroup of a pod', () => {
     expect(await cgroups.list()).toEqual(['other', 'u1']);
   });
 
-  it('is there even if its values could not be written', async () => {
+  it('exists even if its values could not be written', async () => {
     hierarchy.writeError = new Error('not this one');
     await cgroups.ensure(pod('u1'));
     expect(await cgroups.list()).toEqual(['u1']);
-    expect(messages().join()).toMatch(/limits of the pod were not set.*not this one/);
+    expect(messages().join()).toMatch(/could not set the pod's limits.*not this one/);
   });
 
-  it('is refused where only a part of it can be made', async () => {
+  it('is refused if only part of it can be created', async () => {
     hierarchy.missing = (name) => (name.includes('podu1') ? 'missing controllers: pids' : undefined);
     await expect(cgroups.ensure(pod('u1'))).rejects.toThrow(
       'the cgroup /kubepods/besteffort/podu1 has some missing controllers: pids',
     );
   });
 
-  it('is not removed before those in it are killed', async () => {
+  it('is not removed before its processes are killed', async () => {
     await cgroups.ensure(pod('u1'));
     hierarchy.inside.set('/kubepods/besteffort/podu1', [7, 8]);
     await cgroups.destroy(pod('u1'));
@@ -134,8 +134,8 @@ describe('the cgroup of a pod', () => {
   });
 
   it.each([
-    ['is tried again while the kernel still counts somebody in it', 3, true],
-    ['is given up when that does not end', 100, false],
+    ['is retried while the kernel still counts a process in it', 3, true],
+    ['is given up if that does not end', 100, false],
   ])('%s', async (_, busyTries, isGone) => {
     await cgroups.ensure(pod('u1'));
     hierarchy.busyTries = busyTries;
@@ -149,7 +149,7 @@ describe('the cgroup of a pod', () => {
   });
 
   it.each([
-    ['a process that is gone already is no failure', 'ESRCH', 1],
+    ['a process that is already gone is not a failure', 'ESRCH', 1],
     ['a process that cannot be killed is tried five times', 'EPERM', 5],
   ])('%s', async (_, code, rounds) => {
     await cgroups.ensure(pod('u1'));
@@ -161,7 +161,7 @@ describe('the cgroup of a pod', () => {
     expect(killed).toHaveLength(rounds);
   });
 
-  it('of a pod that is gone is removed in the background, once at a time', async () => {
+  it('of a pod that is gone is removed in the background, one attempt at a time', async () => {
     await cgroups.ensure(pod('u1', '1'));
     hierarchy.busyTries = 1;
     cgroups.destroyLater('u1');
@@ -172,20 +172,20 @@ describe('the cgroup of a pod', () => {
     expect(burstableShares()).toBe(2);
   });
 
-  it('tells of a removal in the background that failed, and tries again when asked to', async () => {
+  it('reports a failed removal in the background, and retries on request', async () => {
     await cgroups.ensure(pod('u1'));
     hierarchy.busyTries = 100;
     cgroups.destroyLater('u1');
     await clock.advance(60_000);
     await cgroups.stop();
-    expect(messages().join()).toMatch(/was not removed; the next pass tries again: .*stays busy/);
+    expect(messages().join()).toMatch(/could not remove.*; the next pass retries: .*stays busy/);
     hierarchy.busyTries = 0;
     cgroups.destroyLater('u1');
     await cgroups.stop();
     expect(await cgroups.list()).toEqual([]);
   });
 
-  it('is left with next to no CPU while its volumes are there', async () => {
+  it('keeps almost no CPU while its volumes exist', async () => {
     await cgroups.ensure(pod('u1', '1'));
     await cgroups.minimizeCpu('u1');
     expect(hierarchy.values.get('/kubepods/burstable/podu1')).toMatchObject({ cpuShares: 2 });
@@ -211,7 +211,7 @@ describe('a resize', () => {
     ['1', '200Mi', [1024, 100_000, 200], [1024, 100_000, 200]],
     ['250m', '50Mi', [512, 50_000, 100], [256, 25_000, 50]],
     ['1', '50Mi', [1024, 100_000, 100], [1024, 100_000, 50]],
-  ])('to %s and %s: what grows first, what shrinks last', (cpu, memory, up, down) => {
+  ])('to %s and %s: growing limits first, shrinking limits last', (cpu, memory, up, down) => {
     const pod = sized(cpu, memory);
     for (const resource of ['memory', 'cpu'] as const) cgroups.resize(pod, resource, 'up');
     expect(bounds()).toEqual(up);
@@ -225,7 +225,7 @@ describe('a resize', () => {
     expect(bounds()).toEqual([512, 50_000, 200]);
   });
 
-  it('of a memory that is in use is a problem', () => {
+  it('of memory below its usage is a problem', () => {
     hierarchy.usedBytes = 60 * mebi;
     expect(cgroups.memoryProblem(sized('1', '61Mi'))).toBeUndefined();
     expect(cgroups.memoryProblem(sized('1', '60Mi'))).toBe(
@@ -236,8 +236,8 @@ describe('a resize', () => {
   });
 });
 
-describe('the share of all pods with some demand', () => {
-  it('is what they ask for together', async () => {
+describe('the CPU share of Burstable pods', () => {
+  it('is the sum of their requests', async () => {
     expect(burstableShares()).toBe(2);
     await cgroups.ensure(pod('u1', '250m'));
     await cgroups.ensure(pod('u2', '750m'));
@@ -247,13 +247,13 @@ describe('the share of all pods with some demand', () => {
     expect(burstableShares()).toBe(768);
   });
 
-  it('counts pods that were there before', async () => {
+  it('counts pods from before a restart', async () => {
     hierarchy.create('/kubepods/burstable/podold');
     await cgroups.exists(pod('old', '500m'));
     expect(burstableShares()).toBe(512);
   });
 
-  it('is written only when it changes, and again when all is kept', async () => {
+  it('is written only when it changes, and with each periodic update', async () => {
     await cgroups.ensure(pod('u1', '500m'));
     const before = hierarchy.writes;
     await cgroups.exists(pod('u1', '500m'));
@@ -270,7 +270,7 @@ describe('NodeCgroups', () => {
     new NodeCgroups({ clock, timeline, hierarchy, names, limits, enforces, nodeName: 'n1', pods: cgroups });
   const events = (): (string | undefined)[] => told.map(({ event }) => event?.reason);
 
-  it('bounds all pods together, and tells so where that is asked for', () => {
+  it('limits all pods together, and reports it if asked to', () => {
     node(false).prepare();
     expect(hierarchy.values.get('/kubepods')).toEqual({
       cpuShares: 3788,
@@ -283,7 +283,7 @@ describe('NodeCgroups', () => {
     expect(events()).toContain('NodeAllocatableEnforced');
   });
 
-  it('tries again every minute until it is done, and keeps the cgroups', async () => {
+  it('retries every minute until it succeeds, and maintains the cgroups', async () => {
     const one = node(true);
     const stop = new AbortController();
     hierarchy.create('/kubepods');

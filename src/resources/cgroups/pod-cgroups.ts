@@ -1,4 +1,4 @@
-/** The cgroups of pods: made before a pod's containers, gone after its volumes, found again after a restart. */
+/** The cgroups of pods: created before a pod's containers, removed after its volumes, found again after a restart. */
 import { type Clock, errorText, sleep } from '../../async/index.js';
 import { cpuShares, minShares, type Pod, qosClass } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
@@ -21,32 +21,32 @@ export interface PodCgroupsOptions {
   readonly hierarchy: CgroupHierarchy;
   readonly names: CgroupNames;
   readonly settings: PodCgroupSettings;
-  /** Kills a process; throws `ESRCH` for one that is gone. */
+  /** Kills a process; throws `ESRCH` if it is gone. */
   readonly kill: (pid: number) => void;
   readonly observe?: (operation: CgroupOperation, seconds: number) => void;
 }
 
 const killRounds = 5;
-/** A process that was killed leaves its cgroup a moment later. */
+/** A killed process leaves its cgroup a moment later. */
 const removalTries = 10;
 const firstRemovalWaitMs = 5;
-/** Only this agent makes cgroups of pods and removes them; what others do is seen this late. */
+/** Only this agent creates and removes pod cgroups; changes by others show after this delay. */
 const lookAgainMs = 10_000;
 
 export class PodCgroups {
   readonly #options: PodCgroupsOptions;
-  /** Millicores of pods that share the parent of those with some demand. */
+  /** Millicores requested by each Burstable pod. */
   readonly #demands = new Map<string, number>();
   #sharesWritten: number | undefined;
   readonly #endings = new Map<string, Promise<void>>();
-  /** Until one is made or removed. */
+  /** Valid until a cgroup is created or removed. */
   #listed: { readonly uids: readonly string[]; readonly atMs: number } | undefined;
 
   constructor(options: PodCgroupsOptions) {
     this.#options = options;
   }
 
-  /** Makes what all pods live in, and sets again what somebody may have changed. */
+  /** Creates the parents of all pods, and resets values that someone may have changed. */
   keepParents(): void {
     const { hierarchy, names } = this.#options;
     for (const parent of names.parents) this.#make(parent);
@@ -80,11 +80,11 @@ export class PodCgroups {
     try {
       hierarchy.write(name, podCgroupValues(pod, settings));
     } catch (error) {
-      // A pod that is not bounded yet is better than none.
+      // A pod without limits yet is better than no pod.
       timeline.record({
         kind: 'problem',
         what: 'cgroup.write',
-        message: `the limits of the pod were not set in its cgroup ${name}: ${errorText(error)}`,
+        message: `could not set the pod's limits in its cgroup ${name}: ${errorText(error)}`,
         pod: podRef(pod),
         error,
       });
@@ -121,7 +121,7 @@ export class PodCgroups {
     }
   }
 
-  /** Why the pod's memory cannot be bounded as it should be; undefined when it can. */
+  /** Why the pod's memory limit cannot be set; undefined if it can. */
   memoryProblem(pod: Pod): string | undefined {
     const { hierarchy, names, settings } = this.#options;
     const wanted = podCgroupValues(pod, settings).memoryLimitBytes;
@@ -130,7 +130,7 @@ export class PodCgroups {
     return `attempting to set pod memory limit (${wanted}) below current usage (${memoryUsageBytes})`;
   }
 
-  /** Those bounds that grow come before its containers grow, those that shrink after its containers have. */
+  /** Call with growing limits before the containers grow, with shrinking ones after they have shrunk. */
   resize(pod: Pod, resource: 'cpu' | 'memory', direction: ResizeDirection): void {
     const { hierarchy, names, settings } = this.#options;
     const name = names.ofPod(pod);
@@ -142,7 +142,7 @@ export class PodCgroups {
 
   readonly parentOf = (pod: Pod): string => this.#options.names.ofPod(pod);
 
-  /** Awaits what goes on in the background. */
+  /** Awaits the work in the background. */
   async stop(): Promise<void> {
     await Promise.all(this.#endings.values());
   }
@@ -154,7 +154,7 @@ export class PodCgroups {
     this.#updateBurstable();
   }
 
-  /** Their share of the machine grows with what they ask for together. */
+  /** The CPU share of Burstable pods grows with their total requests. */
   #updateBurstable(): void {
     const { hierarchy, names } = this.#options;
     const milliCpu = [...this.#demands.values()].reduce((sum, one) => sum + one, 0);
@@ -167,7 +167,7 @@ export class PodCgroups {
     this.#sharesWritten = shares;
   }
 
-  /** Where only a part of it can be made, what is in it would not be bounded, and it would be missed at every look. */
+  /** Refuses a partial cgroup: its pod would not be limited, and every pass would find it missing. */
   #make(name: string): void {
     const { hierarchy } = this.#options;
     if (hierarchy.missing(name) === undefined) return;
@@ -194,7 +194,7 @@ export class PodCgroups {
     if (this.#demands.delete(uid)) this.#updateBurstable();
   }
 
-  /** Containers are gone by now; what is left was started by something else. */
+  /** The containers are gone by now; something else started the remaining processes. */
   #killAll(name: string): void {
     const { hierarchy, kill } = this.#options;
     let failed: unknown;
@@ -220,7 +220,7 @@ export class PodCgroups {
   }
 }
 
-/** False: something is still in it. */
+/** False if something is still in it. */
 function isRemoved(hierarchy: CgroupHierarchy, name: string): boolean {
   try {
     hierarchy.remove(name);

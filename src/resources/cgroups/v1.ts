@@ -1,4 +1,4 @@
-/** Cgroups of version 1: one tree for each controller, or for a few of them together. */
+/** Cgroups version 1: one tree per controller or group of controllers. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { codeOf, foldersIn, makeFolder, processesBelow, removeFolders } from './folders.js';
@@ -15,13 +15,13 @@ export interface CgroupsV1Options extends PageSizes {
   readonly mounts: readonly ControllerMount[];
 }
 
-/** A pod without one of these is not bounded or not counted. */
+/** Without any of these a pod is not limited or not accounted for. */
 const needed = ['cpu', 'cpuacct', 'cpuset', 'memory', 'systemd', 'pids', 'hugetlb'];
 const cpusetFiles = ['cpuset.cpus', 'cpuset.mems'];
 
 /**
- * Finds where the controllers are; of several places the one with the shortest path. A tree of version 2 beside them has
- * none, but runtimes put containers there as well.
+ * Finds the controllers' mounts; of several, the one with the shortest path. A version 2 tree beside them has
+ * no controllers, but runtimes put containers there as well.
  */
 export function controllerMounts(mountinfo: string): ControllerMount[] {
   const found = new Map<string, string>();
@@ -73,7 +73,7 @@ export class CgroupsV1 implements CgroupHierarchy {
     const { cpuShares, cpuQuota, memoryLimitBytes, pidsLimit } = values;
     this.#set(name, 'cpu', 'cpu.shares', cpuShares);
     this.#set(name, 'cpu', 'cpu.cfs_period_us', cpuQuota?.periodMicros);
-    // Here 0 is refused, and means no quota.
+    // Version 1 refuses 0, which means no quota.
     this.#set(
       name,
       'cpu',
@@ -129,7 +129,7 @@ export class CgroupsV1 implements CgroupHierarchy {
   }
 }
 
-/** What it lies in is there for all but the first, so it is made only when it is missed. */
+/** The parents exist for all but the first pod, so they are created only on demand. */
 function makeIn(mount: ControllerMount, name: string): void {
   const folder = join(mount.path, name);
   let isNew: boolean;
@@ -143,7 +143,7 @@ function makeIn(mount: ControllerMount, name: string): void {
   if (isNew && mount.controllers.includes('cpuset')) inheritCpuset(folder);
 }
 
-/** A new one has neither processors nor memory, and no process can enter it. */
+/** A new cpuset has neither CPUs nor memory nodes, and no process can enter it. */
 function inheritCpuset(folder: string): void {
   for (const file of cpusetFiles)
     writeFileSync(join(folder, file), readFileSync(join(dirname(folder), file)));

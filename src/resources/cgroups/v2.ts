@@ -1,4 +1,4 @@
-/** Cgroups of version 2: one tree, in which each level has the controllers that the one above hands down. */
+/** Cgroups version 2: one tree, in which each level enables controllers for the next. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { cpuWeight, sharesOfWeight } from '../../kube/index.js';
@@ -10,12 +10,12 @@ export interface CgroupsV2Options extends PageSizes {
   readonly root: string;
 }
 
-/** A pod without one of these is not bounded or not counted. */
+/** Without any of these a pod is not limited or not accounted for. */
 const needed = ['cpu', 'cpuset', 'memory', 'hugetlb', 'pids'];
 
 export class CgroupsV2 implements CgroupHierarchy {
   readonly #options: CgroupsV2Options;
-  /** What the machine has. */
+  /** The machine's controllers. */
   readonly #controllers: readonly string[];
 
   constructor(options: CgroupsV2Options) {
@@ -98,7 +98,10 @@ export class CgroupsV2 implements CgroupHierarchy {
     }
   }
 
-  /** One that cannot be handed down here must not keep the others from it; whoever made the cgroup looks at what is missing. */
+  /**
+   * A controller that cannot be enabled here must not hold back the others; the creator of the cgroup checks
+   * what is missing.
+   */
   #handDown(folder: string): void {
     const file = join(folder, 'cgroup.subtree_control');
     const has = new Set(readFileSync(file, 'utf8').trim().split(' '));
@@ -111,7 +114,7 @@ export class CgroupsV2 implements CgroupHierarchy {
         try {
           writeFileSync(file, `+${controller}`);
         } catch {
-          // Told by `missing`, where it matters.
+          // `missing` reports it where it matters.
         }
       }
     }

@@ -23,7 +23,7 @@ const hugePages = new Map();
 describe('podCgroupValues', () => {
   it.each<[rule: string, spec: Partial<PodSpec>, expected: object]>([
     [
-      'requests that are limits',
+      'requests equal to limits',
       { containers: [container({ requests: small, limits: small })] },
       { cpuShares: 102, ...quota(10_000), memoryLimitBytes: 100 * mebi, hugePages },
     ],
@@ -38,7 +38,7 @@ describe('podCgroupValues', () => {
       { cpuShares: 102, ...quota(20_000), memoryLimitBytes: 200 * mebi, hugePages },
     ],
     [
-      'one container without limits leaves the pod without',
+      'a container without limits leaves the pod without',
       { containers: [bounded, container({ requests: small })] },
       { cpuShares: 204, hugePages },
     ],
@@ -54,7 +54,7 @@ describe('podCgroupValues', () => {
       { cpuShares: 102, hugePages },
     ],
     [
-      'an init container after a sidecar with limits is bounded with it',
+      'an init container after a sidecar with limits is limited with it',
       {
         containers: [bounded],
         initContainers: [container({ limits: large }, { restartPolicy: 'Always' }), container({})],
@@ -77,15 +77,15 @@ describe('podCgroupValues', () => {
 
   it.each<[rule: string, spec: Partial<PodSpec>, absent: string]>([
     ['no quota', { containers: [container({ requests: small })] }, 'cpuQuota'],
-    ['no limit of memory', { containers: [container({ requests: small })] }, 'memoryLimitBytes'],
-    ['no limit of processes', { containers: [bounded] }, 'pidsLimit'],
-  ])('%s where none is given', (_, spec, absent) => expect(values(spec)).not.toHaveProperty(absent));
+    ['no memory limit', { containers: [container({ requests: small })] }, 'memoryLimitBytes'],
+    ['no process limit', { containers: [bounded] }, 'pidsLimit'],
+  ])('%s if none is given', (_, spec, absent) => expect(values(spec)).not.toHaveProperty(absent));
 
-  it('without quotas the period is written alone', () => {
+  it('writes only the period without quotas', () => {
     expect(values({ containers: [bounded] }, { cpuCfsQuota: false })).toMatchObject(quota(-1));
   });
 
-  it('processes are bounded in every class', () => {
+  it('limits processes in every QoS class', () => {
     for (const one of [bounded, container({})])
       expect(values({ containers: [one] }, { podPidsLimit: 7 })).toMatchObject({ pidsLimit: 7 });
   });
@@ -106,14 +106,14 @@ describe('resizedValues', () => {
     ['what grows', {}, 'cpu', 'up', { cpuShares: 1024, hugePages }],
     ['what shrinks', {}, 'cpu', 'down', { ...quota(25_000), hugePages }],
     ['memory alone', {}, 'memory', 'up', { memoryLimitBytes: 200, hugePages }],
-    ['nothing that moves', {}, 'memory', 'down', undefined],
-    ['what is as it should be', { memoryLimitBytes: 100 }, 'memory', 'up', undefined],
-    ['a bound that is not wanted stays', { memoryLimitBytes: undefined }, 'memory', 'down', undefined],
+    ['nothing changes', {}, 'memory', 'down', undefined],
+    ['values already right', { memoryLimitBytes: 100 }, 'memory', 'up', undefined],
+    ['a limit no longer wanted stays', { memoryLimitBytes: undefined }, 'memory', 'down', undefined],
   ])('%s', (_, change, resource, direction, expected) =>
     expect(resizedValues({ ...wanted, ...change }, now, resource, direction)).toEqual(expected),
   );
 
-  it('a first bound counts as one that grows', () => {
+  it('a first limit counts as growing', () => {
     const unbounded = { ...now, memoryLimitBytes: -1 };
     expect(resizedValues(wanted, unbounded, 'memory', 'up')).toMatchObject({ memoryLimitBytes: 200 });
     expect(resizedValues(wanted, unbounded, 'memory', 'down')).toBeUndefined();

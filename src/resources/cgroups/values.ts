@@ -1,4 +1,4 @@
-/** Decides what cgroups of pods and of all pods together are given. */
+/** Computes the cgroup values of pods and of all pods together. */
 import {
   type Container,
   cpuQuotaMicros,
@@ -17,21 +17,21 @@ import {
   quantityValue,
 } from '../../kube/index.js';
 
-/** What is left out stays as it is. */
+/** Omitted values stay unchanged. */
 export interface CgroupValues {
   readonly cpuShares?: number;
-  /** A quota of -1 is none. */
+  /** A quota of -1 means none. */
   readonly cpuQuota?: { readonly quotaMicros: number; readonly periodMicros: number };
   readonly memoryLimitBytes?: number;
   readonly pidsLimit?: number;
-  /** By size, such as `2MB`; sizes that are not named get none. Every write sets all of them. */
+  /** By size, such as `2MB`; unlisted sizes get none. Every write sets all sizes. */
   readonly hugePages: ReadonlyMap<string, number> | 'unlimited';
 }
 
 export interface PodCgroupSettings {
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
-  /** Not above 0: no limit. */
+  /** 0 or less for no limit. */
   readonly podPidsLimit: number;
 }
 
@@ -59,8 +59,8 @@ export function podCgroupValues(pod: Pod, settings: PodCgroupSettings): CgroupVa
 export type ResizeDirection = 'up' | 'down';
 
 /**
- * What one resource's bounds become in one direction; undefined when none of them moves there. A bound that is not wanted
- * any more stays, and none at all (-1) is below every other.
+ * The new values of one resource in one direction; undefined if none of them moves that way. A limit no
+ * longer wanted stays, and no limit (-1) is below every other.
  */
 export function resizedValues(
   wanted: CgroupValues,
@@ -81,12 +81,12 @@ export function resizedValues(
   return Object.keys(moved).length === 0 ? undefined : { ...moved, hugePages };
 }
 
-/** The CPU that counts for all pods of its class together. */
+/** The pod's CPU request as counted for its QoS class. */
 export function requestedMilliCpu(pod: Pod): number {
   return millisOf(podRequests(pod).get('cpu'));
 }
 
-/** Only where everything that may run is bounded, the sum of the bounds bounds the pod. */
+/** The sum of the limits limits the pod only if every container has one. */
 function isLimited({ spec }: Pod, resource: 'cpu' | 'memory'): boolean {
   if (spec.resources?.limits?.[resource] !== undefined) return true;
   const limitOf = ({ resources }: Container): number =>

@@ -1,6 +1,6 @@
 /**
- * `/metrics/cadvisor` as far as the runtime's own statistics go. What only a reader of cgroups could tell is left
- * out rather than guessed: user and system time, throttling, block devices, descriptors, limits, slices.
+ * `/metrics/cadvisor`, as far as the runtime's own statistics go. What only a reader of cgroups could know is
+ * omitted rather than guessed: user and system time, throttling, block devices, descriptors, limits, slices.
  */
 import { expositionText, type Family, type Sample, timeMsOf } from './exposition.js';
 import type { Measured } from './provider.js';
@@ -23,7 +23,7 @@ export interface MachineShape {
   readonly version: string;
 }
 
-/** Undefined: the statistics could not be had. */
+/** Undefined if the statistics were unavailable. */
 export function cadvisorMetricsText(
   measured: Measured | undefined,
   machine: MachineShape,

@@ -1,4 +1,4 @@
-/** Which cgroups the statistics are about. */
+/** The cgroups behind the statistics. */
 import { describe, expect, it } from 'vitest';
 import { cgroupCandidates, type SystemCgroupSettings, systemCgroups } from './cgroup-names.js';
 
@@ -9,7 +9,7 @@ describe('cgroupCandidates', () => {
       '/kubepods/podx/cri-containerd-c.scope',
     ]);
   });
-  it('ends with where runtimes put containers without a parent', () => {
+  it('ends with the places of containers without a parent', () => {
     expect(cgroupCandidates(undefined, 'c')).toContain('/k8s.io/c');
     expect(cgroupCandidates(undefined, 'c')).toContain('/c');
   });
@@ -28,7 +28,7 @@ describe('systemCgroups', () => {
     ['nothing is configured or known', {}, []],
     ["the agent's own", { ownCgroup: '/own' }, [{ name: 'kubelet', cgroup: '/own', startedAtMs: 5 }]],
     [
-      'a configured one comes first',
+      'a configured cgroup wins',
       { ownCgroup: '/own', kubeletCgroups: '/kubelet' },
       [{ name: 'kubelet', cgroup: '/kubelet', startedAtMs: 5 }],
     ],

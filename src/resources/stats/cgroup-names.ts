@@ -1,7 +1,7 @@
-/** Which cgroups the statistics are about: those of containers, found where runtimes put them, and those of the node itself. */
+/** The cgroups behind the statistics: those of containers, located where runtimes put them, and those of the node. */
 import type { SystemCgroup } from './provider.js';
 
-/** Where a runtime may have put a container or a sandbox, the likeliest first. `parent` is the cgroup of its pod. */
+/** Where a runtime may have put a container or sandbox, most likely first. `parent` is the cgroup of its pod. */
 export function cgroupCandidates(parent: string | undefined, id: string): string[] {
   // containerd puts a container without a parent below the name of its namespace.
   const parents = [...(parent === undefined ? [] : [parent.replace(/\/+$/, '')]), '/k8s.io', ''];
@@ -14,19 +14,19 @@ export function cgroupCandidates(parent: string | undefined, id: string): string
 }
 
 export interface SystemCgroupSettings {
-  /** Of the configuration; empty where the agent's own cgroup counts. */
+  /** From the configuration; empty for the agent's own cgroup. */
   readonly kubeletCgroups: string;
   readonly runtimeCgroups: string;
   readonly systemCgroups: string;
-  /** The cgroup that this process is in; undefined where that is not known. */
+  /** The cgroup of this process; undefined if unknown. */
   readonly ownCgroup: string | undefined;
   /** When this process started. */
   readonly startedAtMs: number;
-  /** The cgroup of all pods; undefined where pods have none. */
+  /** The cgroup of all pods; undefined if pods have none. */
   readonly podsCgroup: string | undefined;
 }
 
-/** The node's own cgroups by the names that the summary gives them; what is not configured is left out. */
+/** The node's own cgroups by their names in the summary; unconfigured ones are omitted. */
 export function systemCgroups(settings: SystemCgroupSettings): SystemCgroup[] {
   const { runtimeCgroups, systemCgroups: misc, podsCgroup, startedAtMs } = settings;
   const kubelet = settings.kubeletCgroups || settings.ownCgroup;

@@ -1,4 +1,4 @@
-/** What the processes of one cgroup use, as the kernel counts it in either version of its files. */
+/** The usage of one cgroup, from either version of the kernel's files. */
 import { access, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { statsTime } from './cri-usage.js';
@@ -14,7 +14,7 @@ export async function cgroupVersion(cgroupRoot: string): Promise<CgroupVersion> 
   );
 }
 
-/** The same numbers whatever files they came from. */
+/** The same numbers for both versions. */
 export interface CgroupNumbers {
   readonly usageCoreNanoSeconds: bigint;
   readonly usageBytes: number;
@@ -22,18 +22,18 @@ export interface CgroupNumbers {
   readonly rssBytes: number;
   readonly pageFaults: number;
   readonly majorPageFaults: number;
-  /** Undefined: there is none. */
+  /** Undefined for no limit. */
   readonly limitBytes: number | undefined;
   readonly swapUsageBytes: number | undefined;
   readonly swapLimitBytes: number | undefined;
-  /** Texts of the kernel's pressure files, where it has them. */
+  /** Texts of the kernel's pressure files, if it has them. */
   readonly cpuPressure?: string | undefined;
   readonly memoryPressure?: string | undefined;
 }
 
 type Reader = (file: string) => Promise<string>;
 
-/** Rejects when there is no such cgroup. */
+/** Rejects if the cgroup does not exist. */
 export async function cgroupUsage(
   cgroupRoot: string,
   version: CgroupVersion,
@@ -61,7 +61,7 @@ export function cgroupNumbers(
 }
 
 export async function numbersOfV2(read: Reader): Promise<CgroupNumbers> {
-  // Limits, swap and pressure are not there on every kernel, nor at every level.
+  // Not every kernel or level has limits, swap and pressure.
   const orNothing = (file: string): Promise<string | undefined> => read(file).catch(() => undefined);
   const [cpuStat, memoryStat, current, max, swapCurrent, swapMax, cpuPressure, memoryPressure] =
     await Promise.all([
@@ -78,7 +78,7 @@ export async function numbersOfV2(read: Reader): Promise<CgroupNumbers> {
   const count = (key: string): number => counts.get(key) ?? 0;
   return {
     usageCoreNanoSeconds: BigInt(keyedNumbers(cpuStat).get('usage_usec') ?? 0) * 1000n,
-    // The root has no file for it.
+    // The root has no such file.
     usageBytes: current === undefined ? count('anon') + count('file') : Number(current),
     inactiveFileBytes: count('inactive_file'),
     rssBytes: count('anon'),
@@ -92,10 +92,10 @@ export async function numbersOfV2(read: Reader): Promise<CgroupNumbers> {
   };
 }
 
-/** What a file holds that holds one number. */
+/** Parses a file that holds one number. */
 function wholeNumber(file: string, text: string): bigint {
   const digits = text.trim();
-  if (!/^\d{1,20}$/.test(digits)) throw new Error(`${file} holds no number`);
+  if (!/^\d{1,20}$/.test(digits)) throw new Error(`${file} does not hold a number`);
   return BigInt(digits);
 }
 
@@ -153,13 +153,13 @@ export function usageOf(numbers: CgroupNumbers, nowMs: number): Omit<CgroupUsage
   };
 }
 
-/** Undefined when there is none: so it says, or it is more than any machine has. */
+/** Undefined for no limit: the file says so, or the value exceeds any machine. */
 function limitOf(text: string | undefined): number | undefined {
   const value = Number((text ?? 'max').trim());
   return Number.isNaN(value) || value > 2 ** 62 ? undefined : value;
 }
 
-/** The cgroup of a process, from its `/proc/<pid>/cgroup`: that of its memory where each controller has its own. */
+/** The cgroup of a process, from its `/proc/<pid>/cgroup`; the memory controller's if there are several. */
 export function cgroupOfProcess(text: string): string | undefined {
   const [, ofMemory] = /^\d+:(?:[^:]*,)?memory(?:,[^:]*)?:(\/.*)$/m.exec(text) ?? [];
   return ofMemory ?? /^0::(\/.*)$/m.exec(text)?.[1];

@@ -1,4 +1,4 @@
-/** Rates of processor use from two readings of its time, for runtimes that count but do not divide. */
+/** CPU usage rates from two readings of CPU time, for runtimes that report no rate. */
 import type { Clock } from '../../async/index.js';
 
 interface Reading {
@@ -35,7 +35,7 @@ export class CpuRates {
     return rateNanoCores;
   }
 
-  /** Call now and then: readings of what is gone are dropped. */
+  /** Call now and then to drop readings of containers that are gone. */
   forgetOld(): void {
     const nowMs = this.#clock.monotonic();
     for (const [id, { seenMs }] of this.#readings) {

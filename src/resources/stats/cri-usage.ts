@@ -1,4 +1,4 @@
-/** What a runtime measured, in the shape of the Summary API. */
+/** Converts the runtime's measurements to the Summary API. */
 import type * as cri from '../../cri/index.js';
 import type {
   CpuStats,
@@ -12,7 +12,7 @@ import type {
   SwapStats,
 } from './summary-types.js';
 
-/** To the millisecond, as those who derive rates need it; what is published of it is a matter of the API. */
+/** To the millisecond, as deriving rates requires; the API decides what it publishes. */
 export function statsTime(ms: number): StatsTime {
   return ms <= 0 ? null : new Date(ms).toISOString().replace('.000Z', 'Z');
 }
@@ -21,16 +21,16 @@ export function statsTimeOfNs(ns: bigint): StatsTime {
   return statsTime(Number(ns / 1_000_000n));
 }
 
-/** A field for the number that the runtime knows, and none where it knows nothing. */
+/** The named field if the runtime reports the number, otherwise no field. */
 export function known<K extends string>(
   name: K,
   value: { readonly value: number } | undefined,
 ): { [P in K]?: number } {
-  // A computed name widens to any string; here it is the one given.
+  // A computed name widens to any string; here it is the given one.
   return (value === undefined ? {} : { [name]: value.value }) as { [P in K]?: number };
 }
 
-/** `rateNanoCores` stands in for runtimes that count the time but do not derive the rate. */
+/** `rateNanoCores` is for runtimes that report CPU time but no rate. */
 export function cpuStats(usage: cri.CpuUsage, rateNanoCores?: number): CpuStats {
   return {
     time: statsTimeOfNs(usage.timestamp),
@@ -54,12 +54,12 @@ export function memoryStats(usage: cri.MemoryUsage): MemoryStats {
   };
 }
 
-/** Runtimes tell of a container without a limit that nothing is left of it; so does one that is full, rarely. */
+/** Runtimes report 0 available for a container without a limit; so does, rarely, a full one. */
 function available(value: { readonly value: number } | undefined): { availableBytes?: number } {
   return value === undefined || value.value === 0 ? {} : { availableBytes: value.value };
 }
 
-/** Above this a limit is none. */
+/** A value above this means no limit. */
 const unlimitedBytes = 2 ** 62;
 
 export function swapStats(usage: cri.SwapUsage): SwapStats {
@@ -85,7 +85,7 @@ function psiFigures(data: cri.PsiData | undefined): PsiFigures {
   return { total: Number(total), avg10, avg60, avg300 };
 }
 
-/** The one interface that counts as the default. */
+/** The default interface. */
 const defaultInterfaceName = 'eth0';
 
 export function networkStats(usage: cri.NetworkUsage): NetworkStats {

@@ -1,9 +1,9 @@
-/** Samples in the Prometheus text form, each with the time it was taken at. */
+/** Samples in the Prometheus text form, each with its timestamp. */
 
 export interface Sample {
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;
-  /** Left out: the time of the reading. */
+  /** Omitted for the time of the scrape. */
   readonly timeMs?: number | undefined;
 }
 
@@ -14,7 +14,7 @@ export interface Family {
   readonly samples: readonly Sample[];
 }
 
-/** In order of their names; families without samples are not mentioned. */
+/** Sorted by name; families without samples are omitted. */
 export function expositionText(families: readonly Family[]): string {
   return families
     .filter(({ samples }) => samples.length > 0)
@@ -36,7 +36,7 @@ function escaped(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }
 
-/** Milliseconds of a time in the summary. */
+/** A time of the summary in milliseconds. */
 export function timeMsOf(time: string | null): number | undefined {
   return time === null ? undefined : Date.parse(time);
 }

@@ -1,4 +1,4 @@
-/** What the node and its pods use: the summary from the runtime's statistics, and its metrics. */
+/** Resource usage of the node and its pods: the summary from the runtime's statistics, and its metrics. */
 export { cadvisorMetricsText, type MachineShape } from './cadvisor-metrics.js';
 export { cgroupOfProcess } from './cgroup.js';
 export { type SystemCgroupSettings, systemCgroups } from './cgroup-names.js';

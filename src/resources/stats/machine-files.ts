@@ -1,4 +1,4 @@
-/** Reads the kernel's own accounts of the machine, each text into its numbers. */
+/** Parses the kernel's files about the machine. */
 import type { InterfaceStats, PsiFigures, PsiStats } from './summary-types.js';
 
 /** `key value` lines, as in cpu.stat and memory.stat. */
@@ -19,13 +19,13 @@ export function memInfo(text: string): ReadonlyMap<string, number> {
   return found;
 }
 
-/** When the machine was started, from `/proc/stat`, in milliseconds. */
+/** The boot time from `/proc/stat`, in milliseconds. */
 export function bootTimeMs(text: string): number | undefined {
   const [, seconds] = /^btime (\d+)$/m.exec(text) ?? [];
   return seconds === undefined ? undefined : Number(seconds) * 1000;
 }
 
-/** How many processes there are, from the `running/total` of `/proc/loadavg`. */
+/** The number of processes, from the `running/total` of `/proc/loadavg`. */
 export function processCount(text: string): number | undefined {
   const [, total] = /^\S+ \S+ \S+ \d+\/(\d+)/.exec(text) ?? [];
   return total === undefined ? undefined : Number(total);
@@ -33,7 +33,7 @@ export function processCount(text: string): number | undefined {
 
 const uncounted = /^(lo|veth|docker|nerdctl)/;
 
-/** `/proc/<pid>/net/dev`, without what stays on the machine. */
+/** `/proc/<pid>/net/dev`, without local interfaces. */
 export function netDev(text: string): InterfaceStats[] {
   return text.split('\n').flatMap((line) => {
     const [, name = '', rest] = /^\s*([^:\s]+):\s*(.*)$/.exec(line) ?? [];
@@ -46,7 +46,7 @@ export function netDev(text: string): InterfaceStats[] {
 
 const noPressure: PsiFigures = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
 
-/** `cpu.pressure` and its like; zeros where the kernel tells none. */
+/** `cpu.pressure` and its like; zeros if the kernel has none. */
 export function pressure(text: string | undefined): PsiStats {
   const line = (kind: string): PsiFigures => {
     const [, fields] = new RegExp(`^${kind} (.*)$`, 'm').exec(text ?? '') ?? [];

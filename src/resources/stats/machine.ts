@@ -1,4 +1,4 @@
-/** What the machine as a whole uses: the port, and its side on Linux with either version of cgroups. */
+/** Usage of the whole machine: the port, and its Linux implementation for either cgroup version. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -19,7 +19,7 @@ import type { CpuStats, FsStats, IoStats, MemoryStats, NetworkStats, SwapStats }
 export interface MachineUsage {
   readonly bootTimeMs: number;
   readonly cpu: Omit<CpuStats, 'usageNanoCores'>;
-  /** When the reading was made, and the time that all processors were used for since the start. */
+  /** When the reading was made; below, the total CPU time since boot. */
   readonly timestampNs: bigint;
   readonly usageCoreNanoSeconds: bigint;
   readonly memory: MemoryStats;
@@ -42,21 +42,21 @@ export interface DirectoryUsage {
 }
 
 export interface Machine {
-  /** Rejects when the root cgroup cannot be read. */
+  /** Rejects if the root cgroup cannot be read. */
   usage(): Promise<MachineUsage>;
-  /** `name` begins with a slash: `/system.slice`. Rejects when there is no such cgroup. */
+  /** `name` begins with a slash: `/system.slice`. Rejects if there is no such cgroup. */
   cgroup(name: string): Promise<CgroupUsage>;
-  /** The first of the cgroups that is there; undefined when none is. */
+  /** The first existing cgroup; undefined if there is none. */
   firstCgroup(names: readonly string[]): Promise<string | undefined>;
-  /** The cgroup of this process; undefined where that cannot be told. */
+  /** The cgroup of this process; undefined if unknown. */
   ownCgroup(): Promise<string | undefined>;
   network(): Promise<NetworkStats>;
   limits(): Promise<{ readonly maxpid?: number; readonly curproc?: number }>;
   /** The file system that holds the path. */
   fileSystem(path: string): Promise<FsStats>;
-  /** What lies directly in a directory; nothing where it is missing. */
+  /** The files directly in a directory; zero if it does not exist. */
   filesIn(path: string): Promise<DirectoryUsage>;
-  /** The directory with all below it on the same device; what has several names counts once. */
+  /** The directory and everything below it on the same device; a file with several names counts once. */
   tree(path: string, signal?: AbortSignal): Promise<DirectoryUsage>;
 }
 
@@ -64,7 +64,7 @@ export interface LinuxMachineOptions {
   readonly clock: Clock;
   readonly procRoot?: string;
   readonly cgroupRoot?: string;
-  /** Where files are measured: this machine. */
+  /** Where files are measured. Default: this machine. */
   readonly host?: Host;
 }
 
@@ -88,7 +88,7 @@ export function linuxMachine({
         cgroupNumbers(cgroupRoot, version, '/'),
         proc('meminfo'),
         proc('stat'),
-        // A kernel without pressure figures is no reason to tell nothing.
+        // A kernel without pressure figures still reports the rest.
         orNothing(proc('pressure/cpu')),
         orNothing(proc('pressure/memory')),
         orNothing(proc('pressure/io')),
@@ -99,7 +99,7 @@ export function linuxMachine({
       const usage = usageOf(
         {
           ...numbers,
-          // What limits the root is the machine.
+          // The machine's memory limits the root.
           limitBytes: memory.get('MemTotal'),
           swapUsageBytes: swapTotal - (memory.get('SwapFree') ?? 0),
           swapLimitBytes: swapTotal,

@@ -1,4 +1,4 @@
-/** One pod's entry of the summary, from what the runtime measured and what its files take. */
+/** One pod's entry of the summary, from the runtime's measurements and its disk usage. */
 import {
   cpuStats,
   ioStats,
@@ -21,20 +21,20 @@ import type {
   VolumeStats,
 } from './summary-types.js';
 
-/** Further storage of a pod that its volumes' owner measured. */
+/** Storage of a pod measured by the owner of its volumes. */
 export interface PodVolumeUsage {
   readonly volumes: readonly VolumeStats[];
-  /** Of the volumes that count as the pod's ephemeral storage. */
+  /** The volumes that count as ephemeral storage. */
   readonly ephemeral: DirectoryUsage;
 }
 
-/** What else is needed to tell of storage; left out where only processor and memory are asked for. */
+/** Inputs for storage; omitted if only CPU and memory are requested. */
 export interface PodStorage {
   readonly nodeFs: FsStats;
-  /** The file system of a writable layer, by its mount point. */
+  /** The file system of a writable layer, by mount point. */
   readonly layerFs: (mountpoint: string) => FsStats | undefined;
   readonly containerLogs: (container: string) => DirectoryUsage;
-  /** What lies directly in the pod's log directory. */
+  /** The files directly in the pod's log directory. */
   readonly podLogs: DirectoryUsage;
   readonly volumes?: PodVolumeUsage | undefined;
 }
@@ -42,7 +42,7 @@ export interface PodStorage {
 export interface PodSummaryInput {
   readonly pod: MeasuredPod;
   readonly nowMs: number;
-  /** The rate of a container's or sandbox's processor use where the runtime tells none. */
+  /** The CPU rate of a container or sandbox, if the runtime reports none. */
   readonly rate: (id: string) => number | undefined;
   readonly storage: PodStorage | undefined;
 }
@@ -81,7 +81,7 @@ function containerSummary(
   const summary: ContainerStatsSummary = {
     name,
     startTime: statsTimeOfNs(container.createdAt),
-    // What the runtime leaves out is told as nothing used, so that sums over containers stay sums.
+    // Missing values count as zero, so that sums over containers stay sums.
     cpu:
       cpu === undefined
         ? { time: now, usageNanoCores: 0, usageCoreNanoSeconds: 0 }
@@ -112,7 +112,7 @@ function used(
   };
 }
 
-/** What a file system has room for, without what is used of it. */
+/** A file system's capacity, without its usage. */
 export function capacityOf(fs: FsStats | undefined): Omit<FsStats, 'usedBytes' | 'inodesUsed' | 'time'> {
   const { time: _, usedBytes: __, inodesUsed: ___, ...capacity } = fs ?? { time: null };
   return capacity;
@@ -148,7 +148,7 @@ function newest(times: readonly (StatsTime | undefined)[]): StatsTime {
 function summed<T, K extends keyof T>(parts: readonly T[], name: K): Partial<Record<K, number>> {
   const values = parts.map((part) => part[name]).filter((value) => typeof value === 'number');
   if (values.length === 0) return {};
-  // A computed name widens to any string; here it is the one given.
+  // A computed name widens to any string; here it is the given one.
   return { [name]: values.reduce((total, value) => total + value, 0) } as Partial<Record<K, number>>;
 }
 

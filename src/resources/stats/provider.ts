@@ -1,4 +1,4 @@
-/** The node's statistics on request: what the runtime measured of pods and the kernel of the machine, as one summary. */
+/** Serves the node's statistics: pods measured by the runtime and the machine measured by the kernel, in one summary. */
 import path from 'node:path';
 import { BoundedMap, type Clock, errorText } from '../../async/index.js';
 import { type CriRuntime, isUnimplemented } from '../../cri/index.js';
@@ -19,17 +19,17 @@ export interface StatsProviderOptions {
   readonly machine: Machine;
   readonly clock: Clock;
   readonly nodeName: string;
-  /** Whose file system is the node's. */
+  /** Its file system is the node's. */
   readonly rootDir: string;
-  /** Where each pod has a directory with its containers' logs; empty where there is none. */
+  /** The parent of the pods' log directories; empty if there is none. */
   readonly podLogsDir: string;
-  /** Cgroups that are told of by name besides the pods; one that cannot be read is left out. */
+  /** Cgroups to report by name besides the pods; unreadable ones are omitted. */
   readonly systemCgroups?: () => Promise<readonly SystemCgroup[]>;
-  /** The cgroup of a pod; undefined where pods have none of their own. */
+  /** The cgroup of a pod; undefined if pods have none of their own. */
   readonly podCgroup?: (podUid: string) => string | undefined;
-  /** What is known of a pod's volumes; undefined while nothing is. */
+  /** The usage of a pod's volumes; undefined while unknown. */
   readonly volumesOf?: (podUid: string) => PodVolumeUsage | undefined;
-  /** Told when the runtime stops or begins again to measure pods as a whole. */
+  /** Records when the runtime stops or resumes measuring whole pods. */
   readonly timeline?: Pick<Timeline, 'record'>;
 }
 
@@ -37,25 +37,25 @@ export interface SystemCgroup {
   readonly name: 'kubelet' | 'runtime' | 'misc' | 'pods';
   /** Such as `/kubepods.slice`. */
   readonly cgroup: string;
-  /** Instead of when the cgroup was made. */
+  /** Replaces the creation time of the cgroup. */
   readonly startedAtMs?: number;
 }
 
-/** The summary and what it was made of, for views that need more. */
+/** The summary and its inputs, for views that need more. */
 export interface Measured {
   readonly summary: Summary;
   readonly pods: readonly MeasuredPod[];
-  /** The cgroups of pods, sandboxes and containers by UID or id, as far as they are known. */
+  /** The known cgroups of pods, sandboxes and containers, by UID or id. */
   readonly cgroups: ReadonlyMap<string, string>;
 }
 
 export interface StatsProvider {
-  /** Rejects when something of the node itself cannot be told. */
+  /** Rejects if a part of the node's own statistics is unavailable. */
   summary(options?: { readonly onlyCpuAndMemory?: boolean }): Promise<Summary>;
   measured(options?: { readonly onlyCpuAndMemory?: boolean }): Promise<Measured>;
 }
 
-/** More than a node has containers. */
+/** More than the containers of a node. */
 const maxKnownCgroups = 4_096;
 
 const nothing: DirectoryUsage = { usedBytes: 0, inodesUsed: 0 };
@@ -65,7 +65,7 @@ export function statsProvider(options: StatsProviderOptions): StatsProvider {
   const cgroups = new BoundedMap<string, string>({ maxEntries: maxKnownCgroups });
   const sandboxStats = wholePods(options);
   const underway = new Map<boolean, Promise<Measured>>();
-  /** Who asks while the answer is on its way shares it. */
+  /** Concurrent callers share one measurement. */
   const measured = (onlyCpuAndMemory: boolean): Promise<Measured> => {
     const known = underway.get(onlyCpuAndMemory);
     if (known !== undefined) return known;
@@ -82,7 +82,7 @@ export function statsProvider(options: StatsProviderOptions): StatsProvider {
 }
 
 interface MeasureOptions extends StatsProviderOptions {
-  /** Where containers were found before: they do not move. */
+  /** Cgroups found earlier; containers do not move. */
   readonly cgroups: BoundedMap<string, string>;
 }
 
@@ -197,8 +197,8 @@ async function failingAs<T>(what: string, work: Promise<T>): Promise<T> {
 type WholePods = () => Promise<ListedByRuntime['sandboxStats']>;
 
 /**
- * What the runtime measured of pods as a whole, where it can: it may lack the call, and one sandbox that it cannot
- * measure fails it for all. A pod is the sum of its containers then.
+ * The runtime's measurements of whole pods, if available: it may lack the call, and one unmeasurable sandbox
+ * fails it for all. Then a pod is the sum of its containers.
  */
 function wholePods({ cri, timeline }: StatsProviderOptions): WholePods {
   let last: string | undefined;
@@ -210,8 +210,8 @@ function wholePods({ cri, timeline }: StatsProviderOptions): WholePods {
       what: 'stats.pods',
       message:
         problem === undefined
-          ? 'the runtime measures pods as a whole again'
-          : 'statistics of pods are the sums of their containers',
+          ? 'the runtime measures whole pods again'
+          : 'pod statistics are the sums of their containers',
       ...(problem === undefined ? {} : { because: problem, level: 'warn' }),
     });
   };
@@ -227,7 +227,7 @@ function wholePods({ cri, timeline }: StatsProviderOptions): WholePods {
   };
 }
 
-/** Which sandbox it is may be another one each time. */
+/** The sandbox in the message may differ each time. */
 function withoutIds(message: string): string {
   return message.replace(/[0-9a-f]{64}/g, '…');
 }
@@ -265,7 +265,7 @@ function ratesOf(pods: readonly MeasuredPod[], rates: CpuRates): (id: string) =>
 async function imageFileSystem(cri: StatsProviderOptions['cri'], machine: Machine): Promise<FsStats> {
   const { imageFilesystems } = await cri.imageFsInfo({});
   const [first] = imageFilesystems;
-  if (first === undefined) throw new Error('the runtime names no image file system');
+  if (first === undefined) throw new Error('the runtime reports no image file system');
   const mountpoint = first.fsId?.mountpoint ?? '';
   return {
     ...capacityOf(await machine.fileSystem(mountpoint)),
@@ -275,7 +275,7 @@ async function imageFileSystem(cri: StatsProviderOptions['cri'], machine: Machin
   };
 }
 
-/** Most containers share one mount point, so each is asked for once. */
+/** Most containers share one mount point, so each is read once. */
 async function layerFileSystems(
   pods: readonly MeasuredPod[],
   machine: Machine,
@@ -287,7 +287,7 @@ async function layerFileSystems(
   );
   const found = new Map<string, FsStats>();
   for (const mountpoint of mountpoints) {
-    // A layer whose place this process cannot see keeps the numbers that the runtime told.
+    // A layer that this process cannot see keeps the runtime's numbers.
     const fs = await machine.fileSystem(mountpoint).catch(() => undefined);
     if (fs !== undefined) found.set(mountpoint, fs);
   }

@@ -1,4 +1,4 @@
-/** `/metrics/resource`: what autoscalers and `top` read, out of the summary of processor and memory. */
+/** `/metrics/resource`: CPU and memory from the summary, for autoscalers and `kubectl top`. */
 import { expositionText, type Family, type Sample, timeMsOf } from './exposition.js';
 import type {
   ContainerStatsSummary,
@@ -11,7 +11,7 @@ import type {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Undefined: the summary could not be had, which is then all there is to say. */
+/** Without a summary, only the scrape error is reported. */
 export function resourceMetricsText(summary: Summary | undefined): string {
   const failed: Family = {
     name: 'resource_scrape_error',

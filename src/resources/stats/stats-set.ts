@@ -1,4 +1,4 @@
-/** Decides which sandboxes and containers the statistics are about, out of all that the runtime lists. */
+/** Selects the sandboxes and containers to report from all that the runtime lists. */
 import {
   ContainerState,
   type ContainerStats,
@@ -13,7 +13,7 @@ export interface ListedByRuntime {
   readonly sandboxes: readonly PodSandbox[];
   readonly containers: readonly CriContainer[];
   readonly containerStats: readonly ContainerStats[];
-  /** Undefined where the runtime does not tell of sandboxes. */
+  /** Undefined if the runtime does not report sandboxes. */
   readonly sandboxStats: readonly PodSandboxStats[] | undefined;
 }
 
@@ -33,8 +33,8 @@ export interface MeasuredPod {
 }
 
 /**
- * Of each pod the ready sandboxes, or the newest where none is; of containers those that run and are known. A pod
- * without any uses nothing and is not told of.
+ * For each pod its ready sandboxes, or the newest if none is ready; of containers, those running and known. A
+ * pod without any uses nothing and is omitted.
  */
 export function measuredPods(listed: ListedByRuntime): MeasuredPod[] {
   const statsBySandbox = new Map(listed.sandboxStats?.map((stats) => [stats.attributes?.id ?? '', stats]));

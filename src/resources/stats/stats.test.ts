@@ -167,7 +167,7 @@ function provider(
 }
 
 describe('the summary', () => {
-  it('tells of the node, its pods and their containers', async () => {
+  it('covers the node, its pods and their containers', async () => {
     const { node, pods } = await provider().summary();
     expect(node).toMatchObject({
       nodeName: 'node-1',
@@ -208,7 +208,7 @@ describe('the summary', () => {
     expect(pod?.containers[0]?.memory).not.toHaveProperty('availableBytes');
   });
 
-  it('takes pods from the runtime where it measures them', async () => {
+  it('takes pods from the runtime if it measures them', async () => {
     const stats = PodSandboxStats.create({
       attributes: { id: 's1' },
       linux: {
@@ -232,7 +232,7 @@ describe('the summary', () => {
     });
   });
 
-  it('of a pod that the runtime cannot measure as a whole is the sum of its containers, and says so once', async () => {
+  it('of a pod that the runtime cannot measure is the sum of its containers, reported once', async () => {
     const timeline = new Timeline({ clock: new VirtualClock(atMs) });
     let failing = true;
     const stats = provider(
@@ -251,12 +251,12 @@ describe('the summary', () => {
     failing = false;
     await stats.summary();
     expect(timeline.ofNode().map(({ message }) => message)).toEqual([
-      'statistics of pods are the sums of their containers',
-      'the runtime measures pods as a whole again',
+      'pod statistics are the sums of their containers',
+      'the runtime measures whole pods again',
     ]);
   });
 
-  it('of processor and memory has nothing else', async () => {
+  it('of CPU and memory has nothing else', async () => {
     const { node, pods } = await provider().summary({ onlyCpuAndMemory: true });
     expect(Object.keys(node).sort()).toEqual([
       'cpu',
@@ -283,12 +283,12 @@ describe('the summary', () => {
     ]);
   });
 
-  it('is not told at all when the machine cannot be read', async () => {
+  it('fails if the machine cannot be read', async () => {
     const broken = { ...machine, usage: () => Promise.reject(new Error('EACCES')) };
     await expect(provider({}, broken).summary()).rejects.toThrow('failed to get root cgroup stats: EACCES');
   });
 
-  it('is shared by those who ask at once', async () => {
+  it('is shared by concurrent callers', async () => {
     let asked = 0;
     const stats = provider({
       listContainers: async () => {
@@ -308,9 +308,9 @@ describe('which sandboxes and containers count', () => {
     );
   const old = PodSandboxState.SANDBOX_NOTREADY;
   it.each([
-    ['the ready one of a pod', [sandbox('a', 'p', old, atNs + 5n), sandbox('b', 'p')], ['b c1']],
-    ['the newest of none ready', [sandbox('a', 'p', old), sandbox('b', 'p', old, atNs + 1n)], ['b c1']],
-    ['none of a pod where nothing runs', [sandbox('a', 'p'), sandbox('b', 'q')], ['b c1']],
+    ['the ready sandbox of a pod', [sandbox('a', 'p', old, atNs + 5n), sandbox('b', 'p')], ['b c1']],
+    ['the newest if none is ready', [sandbox('a', 'p', old), sandbox('b', 'p', old, atNs + 1n)], ['b c1']],
+    ['none of a pod with nothing running', [sandbox('a', 'p'), sandbox('b', 'q')], ['b c1']],
   ])('%s', (_, sandboxes, expected) => {
     const containers = [
       container('c1', 'x', 'b'),
@@ -330,7 +330,7 @@ describe('mapping', () => {
       '2026-01-01T00:00:00.999Z',
     ]);
   });
-  it('leaves out what is unknown or unlimited', () => {
+  it('omits unknown and unlimited values', () => {
     expect(memoryStats({ timestamp: atNs, availableBytes: { value: 5 } })).toEqual({
       time,
       availableBytes: 5,
@@ -356,7 +356,7 @@ describe('mapping', () => {
 });
 
 describe('metrics', () => {
-  it('of resources carry the time of the reading', async () => {
+  it('of resources carry the time of the measurement', async () => {
     const text = resourceMetricsText(await provider().summary({ onlyCpuAndMemory: true }));
     const labels = '{container="app",namespace="default",pod="web"}';
     expect(text).toContain(`container_cpu_usage_seconds_total${labels} 3 ${atMs}\n`);
@@ -366,7 +366,7 @@ describe('metrics', () => {
     expect(text).toContain(`node_cpu_usage_seconds_total 7 ${atMs}\n`);
     expect(text).toContain('\nresource_scrape_error 0\n');
   });
-  it('of resources tell the millisecond of the reading, as rates depend on it', async () => {
+  it('of resources carry milliseconds, as rates depend on them', async () => {
     const stats = usage('c1', 3, 30);
     const later = { ...stats, cpu: { ...stats.cpu, timestamp: atNs + 123_456_789n } };
     const summary = await provider({
@@ -376,10 +376,10 @@ describe('metrics', () => {
       `pod_cpu_usage_seconds_total{namespace="default",pod="web"} 3 ${atMs + 123}\n`,
     );
   });
-  it('of a failure are only that', () => {
+  it('of a failure have only the error', () => {
     expect(resourceMetricsText(undefined).match(/^[a-z].*$/gm)).toEqual(['resource_scrape_error 1']);
   });
-  it('of containers name them by six labels', async () => {
+  it('of containers have six labels', async () => {
     const shape = { cpuCores: 4, memoryBytes: 8, kernelVersion: '6', version: '1' };
     const text = cadvisorMetricsText(await provider().measured(), shape, atMs);
     expect(text).toContain(
@@ -415,7 +415,7 @@ describe('a cgroup', () => {
       { swapUsageBytes: 5, swapAvailableBytes: 15 },
     ],
     [
-      'full of what may go',
+      'full of reclaimable pages',
       { 'memory.stat': 'inactive_file 300\n' },
       { workingSetBytes: 0, availableBytes: 500 },
       {},
@@ -495,7 +495,7 @@ describe('the kernel', () => {
 
   const top = mkdtempSync(path.join(tmpdir(), 'nodelet-stats-'));
   afterAll(() => rmSync(top, { recursive: true }));
-  it('tells of the whole machine', async () => {
+  it('reports on the whole machine', async () => {
     const write = (name: string, text: string): void => {
       mkdirSync(path.dirname(path.join(top, name)), { recursive: true });
       writeFileSync(path.join(top, name), text);

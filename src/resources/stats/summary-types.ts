@@ -1,6 +1,6 @@
-/** The Summary API: what a node, its pods and their containers use, in the shape that clients of the kubelet read. */
+/** The Summary API: usage of a node, its pods and their containers, in the form that kubelet clients read. */
 
-/** RFC 3339 in whole seconds; null while it was never measured. */
+/** RFC 3339 in whole seconds; null if never measured. */
 export type StatsTime = string | null;
 
 export interface PsiFigures {
@@ -51,7 +51,7 @@ export interface InterfaceStats {
   txErrors?: number;
 }
 
-/** The default interface stands among the fields of the object itself, all interfaces in the list. */
+/** The default interface is inlined in the object itself; the list has all interfaces. */
 export interface NetworkStats extends Partial<InterfaceStats> {
   time: StatsTime;
   name: string;

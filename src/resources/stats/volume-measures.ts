@@ -1,17 +1,17 @@
-/** Which volumes of a pod are measured, and how: decided by the place at which each was mounted. */
+/** Decides which volumes of a pod to measure and how, from where each is mounted. */
 import type { Pod, Volume } from '../../kube/index.js';
 
 export interface VolumeMeasure {
   readonly name: string;
   readonly directory: string;
-  /** What lies below the directory, or the whole file system that is mounted there. */
+  /** Whether to measure the tree below the directory, or the whole file system mounted there. */
   readonly by: 'tree' | 'fileSystem';
   /** Whether it counts as the pod's ephemeral storage. */
   readonly isEphemeral: boolean;
   readonly pvcRef?: { readonly name: string; readonly namespace: string };
 }
 
-/** By the folder that a volume's plugin has in each pod. Of others, such as folders of the machine, nothing is told. */
+/** By the plugin's directory in each pod. Other volumes, such as hostPaths, are not measured. */
 const measures: ReadonlyMap<string, VolumeMeasure['by']> = new Map([
   ['kubernetes.io~empty-dir', 'tree'],
   ['kubernetes.io~configmap', 'tree'],
@@ -22,7 +22,7 @@ const measures: ReadonlyMap<string, VolumeMeasure['by']> = new Map([
   ['kubernetes.io~nfs', 'fileSystem'],
 ]);
 
-/** `directoryOf` tells where a volume is mounted, if it is. */
+/** `directoryOf` returns where a volume is mounted, if it is. */
 export function volumeMeasures(
   pod: Pod,
   directoryOf: (volumeName: string) => string | undefined,
@@ -39,7 +39,7 @@ export function volumeMeasures(
   });
 }
 
-/** That of `…/pods/<uid>/volumes/<plugin>/<name>`. */
+/** The plugin part of `…/pods/<uid>/volumes/<plugin>/<name>`. */
 function pluginFolder(directory: string, podUid: string): string | undefined {
   const [pods, uid, volumes, plugin] = directory.split('/').slice(-5);
   return pods === 'pods' && uid === podUid && volumes === 'volumes' ? plugin : undefined;
@@ -53,7 +53,7 @@ function claimName(
   return ephemeral === undefined ? undefined : `${metadata.name}-${name}`;
 }
 
-/** What takes room on the node's disk and goes with the pod. */
+/** Volumes that take space on the node's disk and are removed with the pod. */
 function isEphemeral({ emptyDir, configMap }: Volume): boolean {
   return configMap !== undefined || (emptyDir !== undefined && (emptyDir.medium ?? '') === '');
 }

@@ -1,4 +1,4 @@
-/** What the volumes of pods take, measured in the background, as it may take long and nobody should wait for it. */
+/** Measures pods' volumes in the background, as it may take long and no one should wait for it. */
 import {
   type Clock,
   errorText,
@@ -26,20 +26,20 @@ export interface VolumeUsagesOptions {
   readonly clock: Clock;
   readonly machine: Pick<Machine, 'fileSystem' | 'tree'>;
   readonly timeline: Pick<Timeline, 'record'>;
-  /** From the end of a pass over all pods to the next, and up to twice as long. */
+  /** From the end of one pass over all pods to the next; the actual delay is up to twice as long. */
   readonly periodMs: number;
   readonly pods: () => readonly PodToMeasure[];
   readonly random?: () => number;
 }
 
-/** One that takes longer is left behind, as with a server that hangs; the last figures of it stay. */
+/** A measurement that takes longer is abandoned, as with a hung server; its last figures stay. */
 const patienceMs: Readonly<Record<VolumeMeasure['by'], number>> = { tree: 120_000, fileSystem: 10_000 };
 const spread = 1;
 
 export class VolumeUsages {
   readonly #options: VolumeUsagesOptions;
   #byPod: ReadonlyMap<string, PodVolumeUsage> = new Map();
-  /** While it is under way no other is begun of its kind, so that hanging servers hold one thread at most. */
+  /** While one is stuck, no other of its kind begins, so that hung servers hold one thread at most. */
   #stuck: { readonly directory: string; readonly by: VolumeMeasure['by'] } | undefined;
 
   constructor(options: VolumeUsagesOptions) {
@@ -50,7 +50,7 @@ export class VolumeUsages {
     return this.#byPod.get(podUid);
   }
 
-  /** What is known of each claim, however many pods share it. */
+  /** The usage of each claim, however many pods share it. */
   claims(): readonly VolumeStats[] {
     const found = new Map<string, VolumeStats>();
     for (const { volumes } of this.#byPod.values()) {
@@ -71,7 +71,7 @@ export class VolumeUsages {
     }
   }
 
-  /** Pod by pod, so that it never takes much of the machine at once. */
+  /** Pod by pod, to limit the load on the machine. */
   async measureAll(signal?: AbortSignal): Promise<void> {
     const measured = new Map<string, PodVolumeUsage>();
     for (const pod of this.#options.pods()) {
@@ -114,7 +114,7 @@ export class VolumeUsages {
     return stats.length === 0 ? undefined : { volumes: stats, ephemeral };
   }
 
-  /** Undefined when it took too long, or when the one before still does. */
+  /** Undefined if it took too long, or if an earlier one is still stuck. */
   async #inTime(volume: VolumeMeasure, signal: AbortSignal | undefined): Promise<VolumeStats | undefined> {
     if (this.#stuck?.by === volume.by) return undefined;
     let reading: Promise<VolumeStats> | undefined;

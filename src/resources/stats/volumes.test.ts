@@ -35,7 +35,12 @@ describe('volumeMeasures', () => {
     ],
     ['a ConfigMap is on the disk', { configMap: {} }, below('configmap'), { by: 'tree', isEphemeral: true }],
     ['a Secret is in memory', { secret: {} }, below('secret'), { by: 'tree', isEphemeral: false }],
-    ['a projected one too', { projected: {} }, below('projected'), { by: 'tree', isEphemeral: false }],
+    [
+      'a projected volume is in memory',
+      { projected: {} },
+      below('projected'),
+      { by: 'tree', isEphemeral: false },
+    ],
     [
       'a claim by its file system and name',
       { persistentVolumeClaim: { claimName: 'data' } },
@@ -43,13 +48,13 @@ describe('volumeMeasures', () => {
       { by: 'fileSystem', isEphemeral: false, pvcRef: { name: 'data', namespace: 'n' } },
     ],
     [
-      'a claim of its own by the name that it is given',
+      'an ephemeral claim by its generated name',
       { ephemeral: {} },
       below('local-volume'),
       { by: 'fileSystem', pvcRef: { name: 'a-v', namespace: 'n' } },
     ],
-    ['not a folder of the machine', { hostPath: { path: '/srv' } }, '/srv', undefined],
-    ['not what is not mounted', { emptyDir: {} }, undefined, undefined],
+    ['not a hostPath', { hostPath: { path: '/srv' } }, '/srv', undefined],
+    ['not an unmounted volume', { emptyDir: {} }, undefined, undefined],
     ["not another pod's", { emptyDir: {} }, '/root/pods/u2/volumes/kubernetes.io~empty-dir/v', undefined],
   ])('%s', (_rule, source, directory, expected) => {
     const pod: Pod = {
@@ -88,7 +93,7 @@ function usages(more: Partial<VolumeUsagesOptions> & Pick<VolumeUsagesOptions, '
 }
 
 describe('VolumeUsages', () => {
-  it('tells all six numbers, and what counts as ephemeral storage', async () => {
+  it('reports all six numbers, and what counts as ephemeral storage', async () => {
     const { volumes } = usages({ pods: () => [pod('a', [scratch, claim]), pod('b', [])] });
     await volumes.measureAll();
     expect(volumes.of('a')).toEqual({
@@ -101,7 +106,7 @@ describe('VolumeUsages', () => {
     expect(volumes.of('b')).toBeUndefined();
   });
 
-  it('measures once a period, up to twice as late, and forgets pods that are gone', async () => {
+  it('measures once per period, up to twice as late, and drops pods that are gone', async () => {
     let pods = [pod('a', [scratch])];
     const { clock, volumes } = usages({ pods: () => pods });
     const stop = new AbortController();
@@ -118,7 +123,7 @@ describe('VolumeUsages', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('what fails keeps its last figures and holds up no other', async () => {
+  it('keeps the last figures of a failed volume and measures the others', async () => {
     let fails = false;
     const fileSystem = async (place: string): Promise<FsStats> => {
       if (fails && place === '/s') throw new Error('input/output error');
@@ -136,7 +141,7 @@ describe('VolumeUsages', () => {
     expect(notes).toEqual(['volume scratch could not be measured: input/output error']);
   });
 
-  it('a server that hangs is left behind, and asked again only when it has answered', async () => {
+  it('abandons a hung server, and measures it again only after it responds', async () => {
     let asked = 0;
     let answer: (stats: FsStats) => void = () => undefined;
     const fileSystem = (place: string): Promise<FsStats> => {
@@ -171,7 +176,7 @@ describe('VolumeUsages', () => {
 });
 
 describe('metrics of claims', () => {
-  it('are one set of series for a claim that two pods share, and none when it is gone', async () => {
+  it('are one set of series for a claim shared by two pods, and none once it is gone', async () => {
     let pods = [pod('a', [claim, scratch]), pod('b', [claim])];
     const { volumes } = usages({ pods: () => pods });
     const registry = new Registry();
@@ -199,7 +204,7 @@ describe('metrics of claims', () => {
 describe('a tree on this machine', () => {
   const top = mkdtempSync(path.join(tmpdir(), 'nodelet-tree-'));
   afterAll(() => rmSync(top, { recursive: true }));
-  it('is the sum of its blocks, with each file once and links not followed', async () => {
+  it('is the sum of its blocks, counting each file once and following no links', async () => {
     mkdirSync(path.join(top, 'folder'));
     const file = path.join(top, 'folder', 'file');
     writeFileSync(file, 'x'.repeat(100_000));
