@@ -43,14 +43,14 @@ describe('makeCertificate', () => {
     expect(Date.parse(certificate.validFrom)).toBe(notBeforeMs);
     expect(Date.parse(certificate.validTo)).toBe(notBeforeMs + day);
   });
-  it('an authority signs itself, beyond 2050 too', () => {
+  it('an authority signs itself, even beyond 2050', () => {
     const certificate = new X509Certificate(authorityPem);
     expect([certificate.ca, certificate.verify(certificate.publicKey)]).toEqual([true, true]);
     expect(Date.parse(certificate.validTo)).toBe(Date.UTC(2060, 0, 1));
   });
 });
 
-it('a certificate request is signed by its own key and names what is wanted', () => {
+it('a certificate request is signed by its own key and has the wanted names', () => {
   const keyPem = generateKeyPem();
   const request = makeCertificateRequest({
     subject: { commonName: 'system:node:n1', organizations: ['system:nodes'] },

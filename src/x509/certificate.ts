@@ -1,4 +1,4 @@
-/** Makes keys, certificates and certificate requests: what a node asks to be signed, and what it signs for itself. */
+/** Makes keys, certificates and certificate requests: those a node asks to be signed, and those it signs itself. */
 import {
   createPrivateKey,
   createPublicKey,
@@ -51,14 +51,14 @@ export interface CertificateOptions {
   readonly subject: CertificateSubject;
   /** The key that the certificate is for. */
   readonly keyPem: string;
-  /** Left out: signed by its own key. */
+  /** Omitted for a self-signed certificate. */
   readonly issuer?: { readonly subject: CertificateSubject; readonly keyPem: string };
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
   readonly isAuthority?: boolean;
-  /** How many authorities may stand between this one and a certificate at the end; left out: any number. */
+  /** Maximum number of intermediate authorities below this one; omitted for no limit. */
   readonly pathLength?: number;
-  /** Names that nothing below this authority may be for. */
+  /** Names excluded for everything below this authority. */
   readonly excludedDnsNames?: readonly string[];
   readonly usages?: readonly ExtendedUsage[];
   readonly names?: SubjectAltNames;
@@ -69,7 +69,7 @@ export function makeCertificate(options: CertificateOptions): string {
   const key = createPrivateKey(options.keyPem);
   const issuer = options.issuer ?? { subject: options.subject, keyPem: options.keyPem };
   const issuerKey = createPrivateKey(issuer.keyPem);
-  // Positive and short enough for every reader.
+  // Positive, and short enough for every parser.
   const serial = randomBytes(16);
   serial[0] = (serial.readUInt8(0) & 0x7f) | 0x40;
   const body = sequence(
@@ -140,7 +140,7 @@ function certificateExtensions(options: CertificateOptions, key: KeyObject): Der
   ];
   if (excludedDnsNames.length > 0) {
     const subtrees = excludedDnsNames.map((name) => sequence(implicit(2, Buffer.from(name, 'latin1'))));
-    // `[1]` in place of the tag of the sequence of excluded subtrees.
+    // `[1]` replaces the sequence tag of the excluded subtrees.
     found.push(extension('2.5.29.30', true, sequence(explicit(1, Buffer.concat(subtrees)))));
   }
   if (usages.length > 0) {
@@ -156,7 +156,7 @@ const extendedUsages: Readonly<Record<ExtendedUsage, string>> = {
   clientAuth: '1.3.6.1.5.5.7.3.2',
 };
 
-/** Bit 0 digital signature, bit 2 key encipherment (RSA only), bit 5 signing of certificates. */
+/** Bit 0: digital signature; bit 2: key encipherment (RSA only); bit 5: certificate signing. */
 function keyUsage(isAuthority: boolean, key: KeyObject): Der {
   const bits = 0x80 | (key.asymmetricKeyType === 'rsa' ? 0x20 : 0) | (isAuthority ? 0x04 : 0);
   let unusedBits = 0;
@@ -164,7 +164,7 @@ function keyUsage(isAuthority: boolean, key: KeyObject): Der {
   return bitString(Buffer.from([bits]), unusedBits);
 }
 
-/** Undefined when there are none, as an empty extension is not allowed. */
+/** Undefined when there are none: an empty extension is not allowed. */
 function altNames({ dnsNames = [], ipAddresses = [] }: SubjectAltNames): Der | undefined {
   const members = [
     ...dnsNames.map((name) => implicit(2, Buffer.from(name, 'latin1'))),
@@ -175,7 +175,7 @@ function altNames({ dnsNames = [], ipAddresses = [] }: SubjectAltNames): Der | u
 
 function ipBytes(address: string): Buffer {
   const family = isIP(address);
-  if (family === 0) throw new TypeError(`${JSON.stringify(address)} is no IP address`);
+  if (family === 0) throw new TypeError(`${JSON.stringify(address)} is not an IP address`);
   if (family === 4) return Buffer.from(address.split('.').map(Number));
   const [head = '', tail] = withoutDottedEnd(address).split('::');
   const groups = (text: string): number[] =>
@@ -185,7 +185,7 @@ function ipBytes(address: string): Buffer {
   return Buffer.from(all.flatMap((group) => [group >> 8, group & 0xff]));
 }
 
-/** `::ffff:10.0.0.1` with its end as two groups. */
+/** Rewrites the dotted end of `::ffff:10.0.0.1` as two groups. */
 function withoutDottedEnd(address: string): string {
   const [whole, a, b, c, d] = /(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address.replace(/%.*$/, '')) ?? [];
   if (whole === undefined) return address.replace(/%.*$/, '');

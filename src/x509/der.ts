@@ -1,4 +1,4 @@
-/** Writes DER, the byte form of certificates and certificate requests; only what those need. */
+/** Writes DER, the encoding of certificates and certificate requests; only what those need. */
 
 /** One encoded value. */
 export type Der = Buffer;
@@ -18,7 +18,7 @@ export function sequence(...members: readonly Der[]): Der {
   return tagged(0x30, Buffer.concat(members));
 }
 
-/** Members of a set stand in the order of their bytes. */
+/** DER sorts the members of a set by their bytes. */
 export function setOf(...members: readonly Der[]): Der {
   return tagged(0x31, Buffer.concat([...members].sort(Buffer.compare)));
 }
@@ -69,7 +69,7 @@ export function bitString(content: Buffer, unusedBits = 0): Der {
   return tagged(0x03, Buffer.concat([Buffer.from([unusedBits]), content]));
 }
 
-/** Two digits of the year until 2049 and four after, as certificates want it. */
+/** Two-digit years until 2049 and four-digit years after, as RFC 5280 requires. */
 export function time(epochMs: number): Der {
   const digits = new Date(epochMs)
     .toISOString()
@@ -79,12 +79,12 @@ export function time(epochMs: number): Der {
   return short ? tagged(0x17, Buffer.from(digits.slice(2))) : tagged(0x18, Buffer.from(digits));
 }
 
-/** `[n]` around a whole value. */
+/** `[n]` wrapped around a whole value. */
 export function explicit(number: number, content: Der): Der {
   return tagged(0xa0 + number, content);
 }
 
-/** `[n]` in place of the tag of a simple value. */
+/** `[n]` in place of a simple value's tag. */
 export function implicit(number: number, content: Buffer): Der {
   return tagged(0x80 + number, content);
 }

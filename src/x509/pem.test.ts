@@ -7,22 +7,22 @@ const block = (body: string, label = 'CERTIFICATE'): string =>
 describe('pemBlocks', () => {
   it.each<[string, string, string[]]>([
     [
-      'blocks of the kind, without what stands between',
+      'blocks of the label, without the text between',
       `x\n${block('a')}\ny\n${block('b')}z`,
       ['\na\n', '\nb\n'],
     ],
-    ['nothing in other kinds', block('a', 'PRIVATE KEY'), []],
-    ['nothing without a last line', '-----BEGIN CERTIFICATE-----\na', []],
+    ['nothing in other labels', block('a', 'PRIVATE KEY'), []],
+    ['nothing without an END line', '-----BEGIN CERTIFICATE-----\na', []],
     [
-      'a first line inside a block as part of it',
+      'a BEGIN line inside a block as part of it',
       `-----BEGIN CERTIFICATE-----\n${block('a')}`,
       ['\n-----BEGIN CERTIFICATE-----\na\n'],
     ],
     ['an empty block', '-----BEGIN CERTIFICATE----------END CERTIFICATE-----', ['']],
-  ])('gives %s', (_, text, bodies) => {
+  ])('returns %s', (_, text, bodies) => {
     expect(pemBlocks(text, 'CERTIFICATE').map(({ body }) => body)).toEqual(bodies);
   });
-  it('ends soon for a megabyte of first lines', () => {
+  it('is fast for a megabyte of BEGIN lines', () => {
     expect(pemBlocks('-----BEGIN CERTIFICATE-----\n'.repeat(40_000), 'CERTIFICATE')).toEqual([]);
   });
 });

@@ -1,12 +1,12 @@
-/** Finds the blocks of one kind in PEM text, whatever else stands there. */
+/** Finds the PEM blocks of one label in any text. */
 
 export interface PemBlock {
-  /** With its first and last line. */
+  /** Including its BEGIN and END lines. */
   readonly whole: string;
   readonly body: string;
 }
 
-/** In linear time, also for a text of first lines that have no last one. */
+/** Linear time, even for a text of BEGIN lines without an END. */
 export function pemBlocks(text: string, label: string): PemBlock[] {
   const first = `-----BEGIN ${label}-----`;
   const last = `-----END ${label}-----`;
