@@ -1,7 +1,7 @@
 /** Holds `docs/limits.md` to the constants that it tells of: every number is that of the code, and none is missing. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { criClientLimits, criServerLimits } from '../src/cri/limits.js';
+import { grpcClientLimits, grpcServerLimits } from '../src/grpc/limits.js';
 import { httpGetLimits } from '../src/http-get/limits.js';
 import { apiClientLimits } from '../src/kube-client/limits.js';
 import { defaultLimits, mainLimits, upgradeProxyLimits } from '../src/server/limits.js';
@@ -22,8 +22,8 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/streaming/limits.ts streamingClientLimits': streamingClientLimits,
   'src/kube-client/limits.ts apiClientLimits': apiClientLimits,
   'src/http-get/limits.ts httpGetLimits': httpGetLimits,
-  'src/cri/limits.ts criClientLimits': criClientLimits,
-  'src/cri/limits.ts criServerLimits': criServerLimits,
+  'src/grpc/limits.ts grpcClientLimits': grpcClientLimits,
+  'src/grpc/limits.ts grpcServerLimits': grpcServerLimits,
 };
 
 /** As people read it: the unit is at the end of the constant's name. */

@@ -2,17 +2,17 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 import { isDeepStrictEqual } from 'node:util';
 import { deflateSync } from 'node:zlib';
-import type { MessageType } from '../../src/cri/codec.js';
 import { readContainerdEvent } from '../../src/cri/containerd-events.js';
-import { CriError } from '../../src/cri/errors.js';
 import * as eventMessages from '../../src/cri/gen/containerd-events.js';
 import * as criMessages from '../../src/cri/gen/cri.js';
-import { frameMessage, MessageReader } from '../../src/cri/grpc-frames.js';
-import { escapeMessage, timeoutMsOf, unescapeMessage } from '../../src/cri/grpc-status.js';
-import * as h2 from '../../src/cri/h2/frames.js';
-import { decodeHeaders, encodeHeaders } from '../../src/cri/h2/hpack.js';
-import { decodeHuffman } from '../../src/cri/h2/huffman.js';
-import { WireError } from '../../src/cri/wire.js';
+import { escapeMessage, timeoutMsOf, unescapeMessage } from '../../src/grpc/call-status.js';
+import { GrpcError } from '../../src/grpc/errors.js';
+import * as h2 from '../../src/grpc/h2/frames.js';
+import { decodeHeaders, encodeHeaders } from '../../src/grpc/h2/hpack.js';
+import { decodeHuffman } from '../../src/grpc/h2/huffman.js';
+import { frameMessage, MessageReader } from '../../src/grpc/message-frames.js';
+import type { MessageType } from '../../src/grpc/protobuf/codec.js';
+import { WireError } from '../../src/grpc/protobuf/wire.js';
 import { grpcStatusOf, healthStatus } from '../../src/probes/grpc-messages.js';
 import { OutputFrameReader, outputFrame, parseWish } from '../../src/runtimes/process/attach-frames.js';
 import { spdyDictionary } from '../../src/streaming/spdy/dictionary.js';
@@ -204,7 +204,7 @@ const grpcFrames: Target = {
     frameMessage(Buffer.from('hello')),
     Buffer.concat([frameMessage(Buffer.alloc(0)), frameMessage(Buffer.alloc(300, 1))]),
   ],
-  refuses: only(CriError),
+  refuses: only(GrpcError),
   run(input) {
     sameInPieces(input, (chunks) => {
       const reader = new MessageReader(4096);

@@ -13,6 +13,7 @@ const foundation = [
   'metrics',
   'timeline',
   'host',
+  'grpc',
   'cri',
   'http-get',
 ] as const;
@@ -33,7 +34,8 @@ export const allowedRooms: ReadonlyMap<string, readonly string[]> = new Map<stri
   ['timeline', ['async']],
   ['host', ['async', 'programs']],
   ['http-get', ['async', 'kube']],
-  ['cri', ['async', 'kube', 'metrics', 'timeline']],
+  ['grpc', ['async']],
+  ['cri', ['async', 'grpc', 'kube', 'metrics', 'timeline']],
   ['config', ['kube']],
   ...peers.map((room): [string, readonly string[]] => [room, foundation]),
   ['streaming', ['async']],

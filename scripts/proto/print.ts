@@ -24,8 +24,8 @@ export function printProto(file: ProtoFile): string {
   };
   const imports =
     file.services.length > 0
-      ? "import { type MethodInfo, MessageType } from '../codec.js';"
-      : "import { MessageType } from '../codec.js';";
+      ? "import { type MethodInfo, MessageType } from '../../grpc/index.js';"
+      : "import { MessageType } from '../../grpc/index.js';";
   return [
     `/** Generated from ${file.fileName} by \`npm run generate\`: edit the proto instead. */\n${imports}\n`,
     ...file.enums.map(printEnum),

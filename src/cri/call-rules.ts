@@ -1,5 +1,5 @@
 /** What the kubelet asks of each CRI call beyond the wire: its deadline, its name in metrics, what a good answer has. */
-import type { Init, MessageType } from './codec.js';
+import type { Init, MessageType } from '../grpc/index.js';
 import { CriError } from './errors.js';
 import type { ContainerMetadata, ContainerStatus, PodSandboxMetadata, PodSandboxStatus } from './gen/cri.js';
 import type { CriMethodName, criMethods } from './runtime.js';

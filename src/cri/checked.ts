@@ -1,8 +1,8 @@
 /** Puts the kubelet's deadlines, response checks and call observation around any `CriRuntime`. */
-import { type Clock, errorText, isCancelled, TimedOut, withTimeout } from '../async/index.js';
+import { type Clock, withTimeout } from '../async/index.js';
+import type { Init, MessageType } from '../grpc/index.js';
 import { type CallRule, callRules, type OperationType, operationTypes, plainError } from './call-rules.js';
-import type { Init, MessageType } from './codec.js';
-import { CriError } from './errors.js';
+import { asCriError, type CriError } from './errors.js';
 import { asPrompt, isPrompt } from './prompt.js';
 import {
   type CallOptions,
@@ -114,13 +114,4 @@ function checkedStream(
 
 function defaultTimeoutMs(rule: AnyRule, request: object, requestTimeoutMs: number): number | undefined {
   return rule.timeoutMs === undefined ? requestTimeoutMs : rule.timeoutMs(request, requestTimeoutMs);
-}
-
-/** Errors of runtimes inside the process get the code they would have after a trip over gRPC. */
-export function asCriError(error: unknown): CriError {
-  if (error instanceof CriError) return error;
-  if (error instanceof TimedOut)
-    return new CriError('DeadlineExceeded', 'context deadline exceeded', { cause: error });
-  if (isCancelled(error)) return new CriError('Canceled', 'context canceled', { cause: error });
-  return new CriError('Unknown', errorText(error), { cause: error });
 }

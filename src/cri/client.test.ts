@@ -5,9 +5,9 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { MessageType } from '../grpc/index.js';
 import type { OperationType } from './call-rules.js';
 import { type ConnectCriOptions, type CriClient, connectCri } from './client.js';
-import type { MessageType } from './codec.js';
 import {
   CriCode,
   type CriCodeName,

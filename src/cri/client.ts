@@ -1,14 +1,13 @@
 /** The CRI of a real runtime: both services over gRPC, with the checks and deadlines of `checkedCri` unless told. */
 import { asError, type Clock, systemClock } from '../async/index.js';
+import { GrpcConnection, type MethodInfo } from '../grpc/index.js';
 import { type CallObserver, checkedCri } from './checked.js';
-import type { MethodInfo } from './codec.js';
 import { socketPathOfEndpoint } from './endpoint.js';
 import { CriError, criCodeName } from './errors.js';
 import { ImageService, RuntimeService } from './gen/cri.js';
 import { withListStreaming } from './list-streaming.js';
 import { asPrompt, isPrompt } from './prompt.js';
 import type { CallOptions, CriRuntime } from './runtime.js';
-import { GrpcConnection } from './transport.js';
 
 export interface ConnectCriOptions {
   /** `unix:///run/containerd/containerd.sock`, or a bare path. */

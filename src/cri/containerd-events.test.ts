@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Server, ServerCredentials, type ServerWritableStream } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
-import type { Init } from './codec.js';
+import type { Init } from '../grpc/index.js';
 import { type ContainerdEvent, readContainerdEvent, subscribeContainerdEvents } from './containerd-events.js';
 import { isUnavailable } from './errors.js';
 import {

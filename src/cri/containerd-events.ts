@@ -1,4 +1,5 @@
 /** Follows what containers do through containerd's own event stream, for containerds without CRI events. */
+import { GrpcConnection } from '../grpc/index.js';
 import { socketPathOfEndpoint } from './endpoint.js';
 import {
   type Any,
@@ -12,7 +13,6 @@ import {
   TaskStart,
   type Timestamp,
 } from './gen/containerd-events.js';
-import { GrpcConnection } from './transport.js';
 
 export interface ContainerdEvent {
   readonly topic: string;

@@ -1,10 +1,10 @@
 /** The CRI contract of nodelet: messages, the `CriRuntime` port, its gRPC client and server. */
 
+export { type Init, MessageType, type MethodInfo, WireError } from '../grpc/index.js';
 export { abortableCri } from './abortable.js';
 export { type OperationType, operationTypes } from './call-rules.js';
-export { asCriError, type CallObserver, type CheckedCriOptions, checkedCri } from './checked.js';
+export { type CallObserver, type CheckedCriOptions, checkedCri } from './checked.js';
 export { type ConnectCriOptions, type CriClient, connectCri } from './client.js';
-export { type Init, MessageType, type MethodInfo } from './codec.js';
 export {
   type ContainerdEvent,
   type SubscribeContainerdEventsOptions,
@@ -12,6 +12,7 @@ export {
 } from './containerd-events.js';
 export { socketPathOfEndpoint } from './endpoint.js';
 export {
+  asCriError,
   CriCode,
   type CriCodeName,
   CriError,
@@ -38,4 +39,3 @@ export {
 } from './runtime.js';
 export { type SandboxVerdict, sandboxVerdict } from './sandbox-verdict.js';
 export { type CriServer, type ServeCriOptions, serveCri } from './server.js';
-export { WireError } from './wire.js';

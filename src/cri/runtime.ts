@@ -1,15 +1,10 @@
 /** The port `CriRuntime`: both CRI services as one TypeScript interface, whoever is behind it. */
-import type { Init } from './codec.js';
+import type { CallOptions, Init } from '../grpc/index.js';
 import { CriError } from './errors.js';
 import type * as cri from './gen/cri.js';
 import { ImageService, RuntimeService } from './gen/cri.js';
 
-export interface CallOptions {
-  /** The call fails with DeadlineExceeded after this time. Absent: whatever the runtime behind does by itself. */
-  readonly timeoutMs?: number;
-  /** Aborting makes the call fail with Canceled. */
-  readonly signal?: AbortSignal;
-}
+export type { CallOptions };
 
 export type UnaryCall<Request, Response> = (
   request: Init<Request>,

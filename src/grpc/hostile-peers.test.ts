@@ -1,4 +1,4 @@
-/** Runtimes and clients of a CRI socket that mean no good: each drives one bound to its limit and beyond. */
+/** Servers and clients of a gRPC socket that mean no good: each drives one bound to its limit and beyond. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
@@ -9,16 +9,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FrameReader, flags, frame, frameTypes, maxFrameBytes, settingsFrame } from './h2/frames.js';
 import { encodeHeaders } from './h2/hpack.js';
 import { H2Session, type StreamEnd } from './h2/session.js';
-import { criClientLimits, criServerLimits } from './limits.js';
-import { unimplementedCriRuntime } from './runtime.js';
-import { type CriServer, serveCri } from './server.js';
+import { grpcClientLimits, grpcServerLimits } from './limits.js';
+import { type GrpcServer, serveGrpc } from './server.js';
 
 let folder: string;
 let socketPath: string;
 const ends: (() => Promise<unknown> | unknown)[] = [];
 
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'nodelet-cri-'));
+  folder = mkdtempSync(path.join(tmpdir(), 'nodelet-grpc-'));
   socketPath = path.join(folder, 's.sock');
 });
 afterEach(async () => {
@@ -26,8 +25,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** The agent's side of a connection to a runtime of which a test plays the part. */
-async function runtime(): Promise<{
+/** Our side of a connection to a server of which a test plays the part. */
+async function hostileServer(): Promise<{
   readonly socket: Socket;
   readonly answered: Promise<StreamEnd>;
   readonly session: H2Session;
@@ -54,7 +53,7 @@ const nothing = Buffer.alloc(0);
 const headersBegun = frame(frameTypes.headers, 0, 1, nothing);
 const repeated = (bytes: Buffer, times: number): Buffer => Buffer.concat(Array(times).fill(bytes));
 
-describe('a runtime', () => {
+describe('a server', () => {
   it.each<[string, () => Buffer, RegExp]>([
     [
       'with headers that go on and on',
@@ -79,11 +78,11 @@ describe('a runtime', () => {
     ['that has a window beyond all measure', () => settingsFrame([[4, 2 ** 31]]), /window of 2147483648/],
     [
       'with a frame beyond what it may send',
-      () => frame(frameTypes.data, 0, 1, Buffer.alloc(criClientLimits.frameBytes + 1)),
+      () => frame(frameTypes.data, 0, 1, Buffer.alloc(grpcClientLimits.frameBytes + 1)),
       /larger than was allowed/,
     ],
   ])('%s is given up', async (_, bytes, reason) => {
-    const { socket, answered } = await runtime();
+    const { socket, answered } = await hostileServer();
     socket.resume();
     socket.write(bytes());
     expect((await answered).error?.message).toMatch(reason);
@@ -93,7 +92,7 @@ describe('a runtime', () => {
     ['pings', frame(frameTypes.ping, 0, 0, Buffer.alloc(8))],
     ['settings', settingsFrame([])],
   ])('that sends %s and does not read the answers is given up', async (_, asked) => {
-    const { socket, answered, session } = await runtime();
+    const { socket, answered, session } = await hostileServer();
     socket.pause();
     const burst = repeated(asked, 10_000);
     const flood = async (): Promise<void> => {
@@ -118,16 +117,16 @@ describe('a runtime', () => {
   });
 });
 
-describe('a client of a served runtime', () => {
-  async function serve(): Promise<CriServer> {
-    const server = await serveCri(unimplementedCriRuntime(), { socketPath });
+describe('a client of a socket that we serve', () => {
+  async function serve(): Promise<GrpcServer> {
+    const server = await serveGrpc([], { socketPath });
     ends.push(() => server.close());
     return server;
   }
 
   it('that opens all connections and says nothing keeps nobody out', async () => {
     await serve();
-    const silent = Array.from({ length: 2 * criServerLimits.connections }, () =>
+    const silent = Array.from({ length: 2 * grpcServerLimits.connections }, () =>
       connect(socketPath)
         .on('error', () => {})
         .resume(),
@@ -143,7 +142,7 @@ describe('a client of a served runtime', () => {
     expect(headers['grpc-status']).toBe('12');
     await expect
       .poll(() => silent.filter(({ closed }) => !closed).length)
-      .toBeLessThan(criServerLimits.connections);
+      .toBeLessThan(grpcServerLimits.connections);
   });
 
   it('may make so many calls at a time', async () => {
@@ -153,6 +152,6 @@ describe('a client of a served runtime', () => {
     });
     ends.push(() => session.destroy());
     const [settings] = (await once(session, 'remoteSettings')) as [{ maxConcurrentStreams: number }];
-    expect(settings.maxConcurrentStreams).toBe(criServerLimits.calls);
+    expect(settings.maxConcurrentStreams).toBe(grpcServerLimits.calls);
   });
 });

@@ -1,5 +1,5 @@
 /** How a gRPC call ended, told from what HTTP/2 showed of it. */
-import { type CriCodeName, CriError, criErrorFromStatus } from './errors.js';
+import { type GrpcCodeName, GrpcError, grpcErrorFromStatus } from './errors.js';
 
 /** Headers or trailers of an answer, by lower-case name. */
 export type AnswerHeaders = Readonly<Record<string, string | number | string[] | undefined>>;
@@ -21,31 +21,31 @@ export function callError({
   trailers,
   resetCode,
   error,
-}: CallEnd): CriError | undefined {
+}: CallEnd): GrpcError | undefined {
   const said = trailers?.['grpc-status'] ?? headers?.['grpc-status'];
   if (said !== undefined) {
     const code = Number(said);
     if (code === 0) return undefined;
     const words = trailers?.['grpc-message'] ?? headers?.['grpc-message'] ?? '';
-    return criErrorFromStatus(Number.isInteger(code) ? code : -1, unescapeMessage(String(words)));
+    return grpcErrorFromStatus(Number.isInteger(code) ? code : -1, unescapeMessage(String(words)));
   }
   const httpStatus = headers?.[':status'];
   if (httpStatus !== undefined && Number(httpStatus) !== 200) {
     const codeName = codesByHttpStatus.get(Number(httpStatus)) ?? 'Unknown';
-    return new CriError(codeName, `unexpected HTTP status code received from server: ${httpStatus}`);
+    return new GrpcError(codeName, `unexpected HTTP status code received from server: ${httpStatus}`);
   }
   if (error?.syscall === 'connect') {
     const words = dialWords.get(error.code ?? '') ?? error.message;
     const details = `connection error: desc = "transport: Error while dialing: dial unix ${socketPath}: connect: ${words}"`;
-    return new CriError('Unavailable', details, { cause: error });
+    return new GrpcError('Unavailable', details, { cause: error });
   }
   if (resetCode !== 0) {
     const codeName = codesByReset.get(resetCode) ?? 'Internal';
-    return new CriError(codeName, `stream terminated by RST_STREAM with error code: ${resetCode}`, {
+    return new GrpcError(codeName, `stream terminated by RST_STREAM with error code: ${resetCode}`, {
       cause: error,
     });
   }
-  return new CriError('Unavailable', 'error reading from server: EOF', { cause: error });
+  return new GrpcError('Unavailable', 'error reading from server: EOF', { cause: error });
 }
 
 const dialWords = new Map([
@@ -55,7 +55,7 @@ const dialWords = new Map([
   ['EPERM', 'operation not permitted'],
 ]);
 
-const codesByHttpStatus = new Map<number, CriCodeName>([
+const codesByHttpStatus = new Map<number, GrpcCodeName>([
   [400, 'Internal'],
   [401, 'Unauthenticated'],
   [403, 'PermissionDenied'],
@@ -66,7 +66,7 @@ const codesByHttpStatus = new Map<number, CriCodeName>([
   [504, 'Unavailable'],
 ]);
 
-const codesByReset = new Map<number, CriCodeName>([
+const codesByReset = new Map<number, GrpcCodeName>([
   // That it was not looked at.
   [7, 'Unavailable'],
   // That it was cancelled.

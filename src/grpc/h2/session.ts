@@ -3,7 +3,7 @@
  * as much for each call, and an agent makes a dozen of them for each pod.
  */
 import { createConnection, type Socket } from 'node:net';
-import { criClientLimits } from '../limits.js';
+import { grpcClientLimits } from '../limits.js';
 import {
   clientPreface,
   contentOf,
@@ -142,7 +142,7 @@ export class H2Session {
   open(block: Buffer, body: Buffer, events: StreamEvents, isRead: boolean): H2Stream {
     const stream = new H2Stream(this, block, body, events, isRead);
     if (this.#streams.size < this.#peerStreams && this.#waiting.length === 0) this.#begin(stream);
-    else if (this.#waiting.length < criClientLimits.waitingCalls) this.#waiting.push(stream);
+    else if (this.#waiting.length < grpcClientLimits.waitingCalls) this.#waiting.push(stream);
     else throw new Error(`${this.#waiting.length} calls wait for the other side to take them`);
     return stream;
   }
@@ -299,7 +299,7 @@ export class H2Session {
   /** One who asks and does not read must not fill our memory with answers. */
   #countAnswer(): void {
     if (!this.#socket.writableNeedDrain) this.#waitingAnswers = 0;
-    else if (++this.#waitingAnswers > criClientLimits.waitingAnswers) {
+    else if (++this.#waitingAnswers > grpcClientLimits.waitingAnswers) {
       throw new Error('the other side asks and does not read the answers');
     }
   }
@@ -332,7 +332,7 @@ export class H2Session {
     }
     partial.parts.push(received.payload);
     partial.costBytes += received.payload.length + frameCostBytes;
-    if (partial.costBytes > criClientLimits.headerBlockBytes) {
+    if (partial.costBytes > grpcClientLimits.headerBlockBytes) {
       throw new Error('a block of headers is too long');
     }
     if ((received.flags & flags.endHeaders) === 0) return;

@@ -2,34 +2,38 @@
  * One gRPC connection to a unix socket, with calls that are promises and streams that are async iterables.
  * The agent makes a dozen calls per pod, so what a call costs is what a pod costs.
  */
-import type { Init, MethodInfo } from './codec.js';
-import { CriError } from './errors.js';
-import { frameMessage, MessageReader } from './grpc-frames.js';
-import { type AnswerHeaders, callError, timeoutText } from './grpc-status.js';
+
+import { type AnswerHeaders, callError, timeoutText } from './call-status.js';
+import { GrpcError } from './errors.js';
 import { encodeHeaders } from './h2/hpack.js';
 import { H2Session, type H2Stream, type StreamEnd } from './h2/session.js';
-import { criClientLimits } from './limits.js';
-import type { CallOptions } from './runtime.js';
+import { grpcClientLimits } from './limits.js';
+import { frameMessage, MessageReader } from './message-frames.js';
+import type { Init, MethodInfo } from './protobuf/codec.js';
 
-/** Both sides refuse larger messages. */
-export const MAX_MESSAGE_BYTES = criClientLimits.messageBytes;
+export interface CallOptions {
+  /** The call fails with DeadlineExceeded after this time. Absent: whatever the other side does by itself. */
+  readonly timeoutMs?: number;
+  /** Aborting makes the call fail with Canceled. */
+  readonly signal?: AbortSignal;
+}
 
 /** Deadlines further away than a timer can count are no deadlines. */
-const MAX_TIMEOUT_MS = 2_147_483_647;
+const maxTimeoutMs = 2_147_483_647;
 /** What the other side may send before it is read: enough for a list in one go, and room for streams that wait. */
-const { streamWindowBytes } = criClientLimits;
-const connectionWindowBytes = MAX_MESSAGE_BYTES;
+const { messageBytes: maxMessageBytes, streamWindowBytes } = grpcClientLimits;
+const connectionWindowBytes = maxMessageBytes;
 
 /** Blocks of request headers that are kept; there are some for each method. */
 const rememberedBlocks = 256;
 
-type EndCall = (error: CriError) => void;
+type EndCall = (error: GrpcError) => void;
 
 /** Who hears of an answer. */
 interface Listener {
   data(chunk: Buffer): void;
   /** Once, with what went wrong. */
-  ended(error: CriError | undefined): void;
+  ended(error: GrpcError | undefined): void;
 }
 
 interface Call {
@@ -60,13 +64,13 @@ export class GrpcConnection {
     options: CallOptions = {},
   ): Promise<Response> {
     return new Promise((resolve, reject) => {
-      const reader = new MessageReader(MAX_MESSAGE_BYTES);
+      const reader = new MessageReader(maxMessageBytes);
       let message: Uint8Array | undefined;
       const call = this.#call(method, request, options, true, {
         data: (chunk) => {
           try {
             if (message !== undefined)
-              throw new CriError('Internal', 'the response has more than one message');
+              throw new GrpcError('Internal', 'the response has more than one message');
             reader.push(chunk);
             message = reader.next();
           } catch (error) {
@@ -75,7 +79,7 @@ export class GrpcConnection {
         },
         ended: (error) => {
           if (error !== undefined) return reject(error);
-          if (message === undefined) return reject(new CriError('Internal', 'the response has no message'));
+          if (message === undefined) return reject(new GrpcError('Internal', 'the response has no message'));
           try {
             resolve(method.response.decode(message));
           } catch (decodeError) {
@@ -92,9 +96,9 @@ export class GrpcConnection {
     request: Init<Request>,
     options: CallOptions = {},
   ): AsyncGenerator<Response, void, undefined> {
-    const reader = new MessageReader(MAX_MESSAGE_BYTES);
+    const reader = new MessageReader(maxMessageBytes);
     let unreadBytes = 0;
-    let end: { readonly error: CriError | undefined } | undefined;
+    let end: { readonly error: GrpcError | undefined } | undefined;
     let wake = (): void => undefined;
     const call = this.#call(method, request, options, false, {
       data: (chunk) => {
@@ -126,7 +130,7 @@ export class GrpcConnection {
     } catch (error) {
       throw internalError(error);
     } finally {
-      call.fail(new CriError('Canceled', 'context canceled'));
+      call.fail(new GrpcError('Canceled', 'context canceled'));
     }
   }
 
@@ -134,7 +138,7 @@ export class GrpcConnection {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    const error = new CriError('Canceled', 'grpc: the client connection is closing');
+    const error = new GrpcError('Canceled', 'grpc: the client connection is closing');
     for (const fail of [...this.#active]) fail(error);
     this.#session?.destroy();
     this.#session = undefined;
@@ -153,7 +157,7 @@ export class GrpcConnection {
     let timer: NodeJS.Timeout | undefined;
     let headers: AnswerHeaders | undefined;
     let trailers: AnswerHeaders | undefined;
-    const settle = (error: CriError | undefined): void => {
+    const settle = (error: GrpcError | undefined): void => {
       if (isOver) return;
       isOver = true;
       clearTimeout(timer);
@@ -166,7 +170,8 @@ export class GrpcConnection {
       stream?.cancel();
       settle(error);
     };
-    const onAbort = (): void => fail(new CriError('Canceled', 'context canceled', { cause: signal?.reason }));
+    const onAbort = (): void =>
+      fail(new GrpcError('Canceled', 'context canceled', { cause: signal?.reason }));
     const call: Call = { fail, consumed: (bytes) => stream?.consumed(bytes) };
     const refusal = this.#refusal(signal);
     if (refusal !== undefined) {
@@ -174,7 +179,7 @@ export class GrpcConnection {
       return call;
     }
     const limitMs =
-      timeoutMs === undefined || timeoutMs > MAX_TIMEOUT_MS ? undefined : Math.max(0, Math.ceil(timeoutMs));
+      timeoutMs === undefined || timeoutMs > maxTimeoutMs ? undefined : Math.max(0, Math.ceil(timeoutMs));
     try {
       const body = frameMessage(method.request.encode(request));
       const events = {
@@ -194,7 +199,7 @@ export class GrpcConnection {
     this.#active.add(fail);
     signal?.addEventListener('abort', onAbort, { once: true });
     if (limitMs !== undefined) {
-      timer = setTimeout(() => fail(new CriError('DeadlineExceeded', 'context deadline exceeded')), limitMs);
+      timer = setTimeout(() => fail(new GrpcError('DeadlineExceeded', 'context deadline exceeded')), limitMs);
     }
     return call;
   }
@@ -230,14 +235,14 @@ export class GrpcConnection {
     return this.#session;
   }
 
-  #refusal(signal: AbortSignal | undefined): CriError | undefined {
-    if (signal?.aborted) return new CriError('Canceled', 'context canceled', { cause: signal.reason });
-    if (this.#closed) return new CriError('Canceled', 'grpc: the client connection is closing');
+  #refusal(signal: AbortSignal | undefined): GrpcError | undefined {
+    if (signal?.aborted) return new GrpcError('Canceled', 'context canceled', { cause: signal.reason });
+    if (this.#closed) return new GrpcError('Canceled', 'grpc: the client connection is closing');
     return undefined;
   }
 }
 
-function internalError(error: unknown): CriError {
-  if (error instanceof CriError) return error;
-  return new CriError('Internal', error instanceof Error ? error.message : String(error), { cause: error });
+function internalError(error: unknown): GrpcError {
+  if (error instanceof GrpcError) return error;
+  return new GrpcError('Internal', error instanceof Error ? error.message : String(error), { cause: error });
 }

@@ -1,6 +1,6 @@
 /** The frames of HTTP/2 (RFC 9113) that a client writes, and how those that it reads are cut out of the bytes. */
 import { ByteReader } from '../../async/index.js';
-import { criClientLimits } from '../limits.js';
+import { grpcClientLimits } from '../limits.js';
 
 export const frameTypes = {
   data: 0,
@@ -30,7 +30,7 @@ export const clientPreface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'la
 
 const prefixBytes = 9;
 /** Nobody sends larger ones unless he was told that he may. */
-export const maxFrameBytes = criClientLimits.frameBytes;
+export const maxFrameBytes = grpcClientLimits.frameBytes;
 
 export interface Frame {
   readonly type: number;

@@ -1,7 +1,6 @@
 /** The codec against bytes worked out by hand from the protobuf encoding rules. */
 import { describe, expect, it } from 'vitest';
-import { type FieldRow, MessageType } from './codec.js';
-import { Envelope, TaskExit } from './gen/containerd-events.js';
+import { Envelope, TaskExit } from '../../cri/gen/containerd-events.js';
 import {
   ContainerConfig,
   ContainerState,
@@ -16,7 +15,8 @@ import {
   StopContainerRequest,
   UInt64Value,
   VersionResponse,
-} from './gen/cri.js';
+} from '../../cri/gen/cri.js';
+import { type FieldRow, MessageType } from './codec.js';
 import { WireError } from './wire.js';
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');

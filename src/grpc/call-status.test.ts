@@ -6,7 +6,7 @@ import {
   timeoutMsOf,
   timeoutText,
   unescapeMessage,
-} from './grpc-status.js';
+} from './call-status.js';
 
 const nothing: CallEnd = {
   socketPath: '/s',

@@ -1,6 +1,6 @@
 /** gRPC's messages inside the bytes of an HTTP/2 stream: a flag, a length, the message. */
 import { ByteReader } from '../async/index.js';
-import { CriError } from './errors.js';
+import { GrpcError } from './errors.js';
 
 const prefixBytes = 5;
 
@@ -32,7 +32,7 @@ export class MessageReader {
     this.#bytes.push(chunk);
   }
 
-  /** The next whole message; fails with a CriError on one that is too large or compressed. */
+  /** The next whole message; fails with a GrpcError on one that is too large or compressed. */
   next(): Uint8Array | undefined {
     this.#lengthBytes ??= this.#nextLength();
     if (this.#lengthBytes === undefined) return undefined;
@@ -44,11 +44,11 @@ export class MessageReader {
   #nextLength(): number | undefined {
     const prefix = this.#bytes.take(prefixBytes);
     if (prefix === undefined) return undefined;
-    if (prefix[0] !== 0) throw new CriError('Unimplemented', 'grpc: a compressed message was not asked for');
+    if (prefix[0] !== 0) throw new GrpcError('Unimplemented', 'grpc: a compressed message was not asked for');
     const lengthBytes = prefix.readUInt32BE(1);
     if (lengthBytes > this.#limitBytes) {
       const message = `grpc: received message larger than max (${lengthBytes} vs. ${this.#limitBytes})`;
-      throw new CriError('ResourceExhausted', message);
+      throw new GrpcError('ResourceExhausted', message);
     }
     return lengthBytes;
   }

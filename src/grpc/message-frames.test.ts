@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { frameMessage, MessageReader } from './grpc-frames.js';
+import { frameMessage, MessageReader } from './message-frames.js';
 
 const text = (bytes: Uint8Array | undefined): string | undefined =>
   bytes === undefined ? undefined : Buffer.from(bytes).toString();

@@ -1,0 +1,23 @@
+/**
+ * gRPC for the sockets of a node: a client and a server, and the messages they carry. It knows no Kubernetes and no CRI.
+ * `npm run generate` turns protos into `MessageType`s and method tables; `GrpcConnection` calls the methods of a table,
+ * `serveGrpc` serves them. HTTP/2, the framing and the wire format are private to the room.
+ */
+
+export { type CallOptions, GrpcConnection } from './connection.js';
+export {
+  asGrpcError,
+  GrpcCode,
+  type GrpcCodeName,
+  GrpcError,
+  grpcCodeName,
+  grpcErrorFromStatus,
+  isDeadlineExceeded,
+  isNotFound,
+  isUnavailable,
+  isUnimplemented,
+} from './errors.js';
+export { grpcClientLimits, grpcServerLimits } from './limits.js';
+export { type FieldRow, type Init, MessageType, type MethodInfo } from './protobuf/codec.js';
+export { WireError } from './protobuf/wire.js';
+export { type GrpcServer, type GrpcService, type ServeGrpcOptions, serveGrpc } from './server.js';

@@ -1,0 +1,232 @@
+/** Serves gRPC services on a unix socket, on Node's HTTP/2: what we serve is off the hot path. */
+import { once } from 'node:events';
+import { lstat, mkdir, unlink } from 'node:fs/promises';
+import {
+  constants,
+  createServer,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import path from 'node:path';
+import { Cancelled, errorText } from '../async/index.js';
+import { escapeMessage, timeoutMsOf } from './call-status.js';
+import type { CallOptions } from './connection.js';
+import { asGrpcError, GrpcError } from './errors.js';
+import { grpcClientLimits, grpcServerLimits } from './limits.js';
+import { frameMessage, MessageReader } from './message-frames.js';
+import type { MethodInfo } from './protobuf/codec.js';
+
+export interface GrpcService {
+  /** The method table, as generated. */
+  readonly methods: Readonly<Record<string, MethodInfo<object, object>>>;
+  /**
+   * Has a function for each method, by its name in the table: of a request and `CallOptions` to a promise of the
+   * response or, for a method that streams, to an async iterable of responses. One that is missing is Unimplemented.
+   */
+  readonly implementation: object;
+}
+
+export interface ServeGrpcOptions {
+  readonly socketPath: string;
+}
+
+export interface GrpcServer {
+  readonly endpoint: string;
+  /** Aborts the calls in flight, drops every connection and removes the socket. */
+  close(): Promise<void>;
+}
+
+type UnaryMethod = (request: object, options: CallOptions) => Promise<object>;
+type StreamMethod = (request: object, options: CallOptions) => AsyncIterable<object>;
+
+const grpcHeaders = { ':status': 200, 'content-type': 'application/grpc' } as const;
+
+/** Resolves when the socket accepts connections. A socket left behind at the path is replaced. */
+export async function serveGrpc(
+  services: readonly GrpcService[],
+  { socketPath }: ServeGrpcOptions,
+): Promise<GrpcServer> {
+  const handlers = new Map(services.flatMap(handlersOf));
+  /** Oldest first, with how many calls each has under way. */
+  const sessions = new Map<Http2Session, number>();
+  const server = createServer({
+    maxSessionMemory: grpcServerLimits.sessionMegabytes,
+    settings: { enablePush: false, maxConcurrentStreams: grpcServerLimits.calls },
+  });
+  server.on('session', (session) => {
+    // One without a call makes room for one that may have some.
+    if (sessions.size >= grpcServerLimits.connections) {
+      const [unused] = [...sessions].find(([, calls]) => calls === 0) ?? [session];
+      unused.destroy();
+      sessions.delete(unused);
+      if (unused === session) return;
+    }
+    sessions.set(session, 0);
+    session.once('close', () => sessions.delete(session));
+    // What is wrong with a connection its streams are told, too.
+    session.on('error', () => session.destroy());
+    const count = (change: number): void => {
+      const calls = sessions.get(session);
+      if (calls !== undefined) sessions.set(session, calls + change);
+    };
+    session.on('stream', (stream: ServerHttp2Stream) => {
+      count(1);
+      stream.once('close', () => count(-1));
+    });
+  });
+  server.on('stream', (stream, headers) => serveCall(stream, headers, handlers));
+  await mkdir(path.dirname(socketPath), { recursive: true });
+  await removeStaleSocket(socketPath);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(socketPath, resolve);
+  });
+  return {
+    endpoint: `unix://${socketPath}`,
+    async close() {
+      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+      // Clients hold their connections open; only dropping these lets the server close.
+      for (const session of sessions.keys()) session.destroy();
+      await closed;
+    },
+  };
+}
+
+async function removeStaleSocket(socketPath: string): Promise<void> {
+  const found = await lstat(socketPath).catch(() => undefined);
+  if (found === undefined) return;
+  if (!found.isSocket()) throw new Error(`${socketPath} exists and is not a socket`);
+  await unlink(socketPath);
+}
+
+/** Answers one call whose request has arrived; rejects with what the client is to be told. */
+type Handler = (request: Uint8Array, stream: ServerHttp2Stream, options: ServedOptions) => Promise<void>;
+type ServedOptions = CallOptions & { readonly signal: AbortSignal };
+
+function handlersOf({ methods, implementation }: GrpcService): [string, Handler][] {
+  // Which kind a method is stands in the table; GrpcService says what each is to be.
+  const unary = implementation as Readonly<Record<string, UnaryMethod>>;
+  const streams = implementation as Readonly<Record<string, StreamMethod>>;
+  return Object.entries(methods).map(([name, { path: methodPath, request, response, serverStreaming }]) => {
+    const answer: Handler = async (bytes, stream, options) => {
+      const message = await unary[name]?.(request.decode(bytes), options);
+      if (message === undefined) throw new GrpcError('Unimplemented', `unknown method ${methodPath}`);
+      const frame = framed(response, message);
+      if (stream.destroyed) return;
+      beginAnswer(stream);
+      stream.end(frame);
+    };
+    const answerAll: Handler = async (bytes, stream, options) => {
+      const messages = streams[name]?.(request.decode(bytes), options);
+      if (messages === undefined) throw new GrpcError('Unimplemented', `unknown method ${methodPath}`);
+      beginAnswer(stream);
+      await sendAll(messages, (message) => framed(response, message), stream, options.signal);
+      stream.end();
+    };
+    return [methodPath, serverStreaming ? answerAll : answer];
+  });
+}
+
+function serveCall(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  handlers: ReadonlyMap<string, Handler>,
+): void {
+  const controller = new AbortController();
+  const timeoutMs = timeoutMsOf(headers['grpc-timeout']);
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => {
+          controller.abort(new Cancelled());
+          endWithError(stream, new GrpcError('DeadlineExceeded', 'context deadline exceeded'));
+        }, timeoutMs);
+  // A client that goes away or gives up aborts the signal.
+  stream.once('close', () => {
+    clearTimeout(timer);
+    controller.abort(new Cancelled());
+  });
+  stream.on('error', () => controller.abort(new Cancelled()));
+  const handler = handlers.get(headers[':path'] ?? '');
+  if (handler === undefined) {
+    endWithError(stream, new GrpcError('Unimplemented', `unknown method ${headers[':path']}`));
+    return;
+  }
+  const slow = setTimeout(() => {
+    const message = `no request within ${grpcServerLimits.requestMs / 1000} s`;
+    endWithError(stream, new GrpcError('DeadlineExceeded', message));
+    stream.close(constants.NGHTTP2_CANCEL);
+  }, grpcServerLimits.requestMs);
+  readRequest(stream)
+    .finally(() => clearTimeout(slow))
+    .then((request) => handler(request, stream, { signal: controller.signal, timeoutMs }))
+    .catch((error: unknown) => endWithError(stream, asGrpcError(error)));
+}
+
+/** The one message of a request. */
+async function readRequest(stream: ServerHttp2Stream): Promise<Uint8Array> {
+  const reader = new MessageReader(grpcClientLimits.messageBytes);
+  const chunks: AsyncIterable<Buffer> = stream.iterator({ destroyOnReturn: false });
+  for await (const chunk of chunks) {
+    reader.push(chunk);
+    const message = reader.next();
+    if (message !== undefined) return message;
+  }
+  throw new GrpcError('Internal', 'the request has no message');
+}
+
+/** The status follows the messages, as trailers. */
+function beginAnswer(
+  stream: ServerHttp2Stream,
+  status: Record<string, string> = { 'grpc-status': '0' },
+): void {
+  if (stream.destroyed || stream.headersSent) return;
+  stream.respond(grpcHeaders, { waitForTrailers: true });
+  stream.once('wantTrailers', () => stream.sendTrailers(trailers.get(stream) ?? status));
+}
+
+/** What a stream that failed after its first message says at its end. */
+const trailers = new WeakMap<ServerHttp2Stream, Record<string, string>>();
+
+function endWithError(stream: ServerHttp2Stream, { code, details }: GrpcError): void {
+  if (stream.destroyed || stream.closed) return;
+  const status = { 'grpc-status': String(code), 'grpc-message': escapeMessage(details) };
+  if (!stream.headersSent) {
+    stream.once('finish', () => setImmediate(() => refuseRest(stream)));
+    stream.respond({ ...grpcHeaders, ...status }, { endStream: true });
+    // The end of a request that has arrived whole is seen, and it needs no refusal.
+    stream.resume();
+    return;
+  }
+  trailers.set(stream, status);
+  stream.end();
+}
+
+/** A request that is still being sent is not read any more. Sooner, a reset would overtake the answer. */
+function refuseRest(stream: ServerHttp2Stream): void {
+  if (!stream.readableEnded && !stream.closed && !stream.destroyed) {
+    stream.close(constants.NGHTTP2_NO_ERROR);
+  }
+}
+
+function framed(type: MethodInfo<object, object>['response'], message: object): Buffer {
+  try {
+    return frameMessage(type.encode(message));
+  } catch (error) {
+    throw new GrpcError('Internal', `grpc: error while marshaling: ${errorText(error)}`, { cause: error });
+  }
+}
+
+/** Takes the next message only when the connection has room for it. */
+async function sendAll(
+  messages: AsyncIterable<object>,
+  frame: (message: object) => Buffer,
+  stream: ServerHttp2Stream,
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const message of messages) {
+    if (signal.aborted) return;
+    if (!stream.write(frame(message))) await once(stream, 'drain', { signal });
+  }
+}
