@@ -1,4 +1,4 @@
-/** How a gRPC call ended, told from what HTTP/2 showed of it. */
+/** How a gRPC call ended, told from what HTTP/2 showed of it (gRPC over HTTP/2, Responses and Errors). */
 import { type GrpcCodeName, GrpcError, grpcErrorFromStatus } from './errors.js';
 
 /** Headers or trailers of an answer, by lower-case name. */
@@ -22,6 +22,7 @@ export function callError({
   resetCode,
   error,
 }: CallEnd): GrpcError | undefined {
+  // Status is in the trailers or, of a Trailers-Only response, in the headers.
   const said = trailers?.['grpc-status'] ?? headers?.['grpc-status'];
   if (said !== undefined) {
     const code = Number(said);
@@ -55,6 +56,7 @@ const dialWords = new Map([
   ['EPERM', 'operation not permitted'],
 ]);
 
+/** gRPC, doc/http-grpc-status-mapping.md. */
 const codesByHttpStatus = new Map<number, GrpcCodeName>([
   [400, 'Internal'],
   [401, 'Unauthenticated'],
@@ -66,18 +68,22 @@ const codesByHttpStatus = new Map<number, GrpcCodeName>([
   [504, 'Unavailable'],
 ]);
 
+/** By RST_STREAM code (gRPC over HTTP/2, Errors); all others are Internal. */
 const codesByReset = new Map<number, GrpcCodeName>([
-  // That it was not looked at.
+  // REFUSED_STREAM
   [7, 'Unavailable'],
-  // That it was cancelled.
+  // CANCEL
   [8, 'Canceled'],
-  // That there was too much of it.
+  // ENHANCE_YOUR_CALM
   [11, 'ResourceExhausted'],
-  // That the connection is not safe enough.
+  // INADEQUATE_SECURITY
   [12, 'PermissionDenied'],
 ]);
 
-/** The words of a status travel with bytes outside of printable ASCII as `%XX` of their UTF-8. */
+/**
+ * Percent-Encoded (gRPC over HTTP/2, Responses): UTF-8, with `%XX` for what is not printable ASCII. Broken codes stay as
+ * they are.
+ */
 export function unescapeMessage(text: string): string {
   if (!text.includes('%')) return text;
   const bytes: number[] = [];
@@ -108,7 +114,7 @@ const unitsMs: Readonly<Record<string, number>> = {
   n: 1e-6,
 };
 
-/** At most eight digits, so that long deadlines are told in seconds. */
+/** TimeoutValue has at most eight digits, so that long deadlines are told in seconds (gRPC over HTTP/2, Requests). */
 export function timeoutText(timeoutMs: number): string {
   return timeoutMs < 100_000_000 ? `${timeoutMs}m` : `${Math.ceil(timeoutMs / 1000)}S`;
 }

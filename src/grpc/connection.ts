@@ -167,6 +167,7 @@ export class GrpcConnection {
     };
     const fail: EndCall = (error) => {
       if (isOver) return;
+      // RST_STREAM with CANCEL (gRPC over HTTP/2, Client Cancellation).
       stream?.cancel();
       settle(error);
     };
@@ -209,6 +210,7 @@ export class GrpcConnection {
     const key = `${path} ${timeout}`;
     const known = this.#blocks.get(key);
     if (known !== undefined) return known;
+    // Call-Definition (gRPC over HTTP/2, Requests).
     const block = encodeHeaders({
       ':method': 'POST',
       ':scheme': 'http',

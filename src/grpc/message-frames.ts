@@ -1,7 +1,8 @@
-/** gRPC's messages inside the bytes of an HTTP/2 stream: a flag, a length, the message. */
+/** Length-Prefixed-Message, the form of messages inside a stream (gRPC over HTTP/2, Requests). */
 import { ByteReader } from '../async/index.js';
 import { GrpcError } from './errors.js';
 
+/** Compressed-Flag (1 byte) and Message-Length (4 bytes, big endian). */
 const prefixBytes = 5;
 
 export function frameMessage(message: Uint8Array): Buffer {
@@ -12,7 +13,7 @@ export function frameMessage(message: Uint8Array): Buffer {
   return frame;
 }
 
-/** Gathers chunks as they come, of any size, and gives the messages that are whole. */
+/** Gathers chunks and gives the messages that are whole. DATA frames may cut anywhere (gRPC over HTTP/2, Data Frames). */
 export class MessageReader {
   readonly #limitBytes: number;
   readonly #bytes = new ByteReader();
@@ -44,6 +45,7 @@ export class MessageReader {
   #nextLength(): number | undefined {
     const prefix = this.#bytes.take(prefixBytes);
     if (prefix === undefined) return undefined;
+    // Without a Message-Encoding, and we ask for none, the flag must be 0.
     if (prefix[0] !== 0) throw new GrpcError('Unimplemented', 'grpc: a compressed message was not asked for');
     const lengthBytes = prefix.readUInt32BE(1);
     if (lengthBytes > this.#limitBytes) {

@@ -1,7 +1,11 @@
-/** The frames of HTTP/2 (RFC 9113) that a client writes, and how those that it reads are cut out of the bytes. */
+/**
+ * The frames of HTTP/2: writes those that a client sends, and cuts those that it receives out of the bytes. Sections are
+ * those of RFC 9113.
+ */
 import { ByteReader } from '../../async/index.js';
 import { grpcClientLimits } from '../limits.js';
 
+/** Section 6. PRIORITY (2) is missing: it is deprecated (section 5.3.2) and skipped like a type that is not known. */
 export const frameTypes = {
   data: 0,
   headers: 1,
@@ -16,6 +20,7 @@ export const frameTypes = {
 
 export const flags = { endStream: 0x1, ack: 0x1, endHeaders: 0x4, padded: 0x8, priority: 0x20 } as const;
 
+/** Section 6.5.2. */
 export const settingIds = {
   headerTableSize: 1,
   enablePush: 2,
@@ -24,12 +29,15 @@ export const settingIds = {
   maxFrameSize: 5,
 } as const;
 
+/** Section 7. */
 export const errorCodes = { noError: 0, protocolError: 1, refusedStream: 7, cancel: 8 } as const;
 
+/** The first bytes of a client; a SETTINGS frame must follow (section 3.4). */
 export const clientPreface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
+/** The header of a frame: length (24 bits), type (8), flags (8), a reserved bit, stream (31) (section 4.1). */
 const prefixBytes = 9;
-/** Nobody sends larger ones unless he was told that he may. */
+/** The initial SETTINGS_MAX_FRAME_SIZE, which we do not raise: larger frames are refused (section 4.2). */
 export const maxFrameBytes = grpcClientLimits.frameBytes;
 
 export interface Frame {
@@ -53,12 +61,14 @@ export function frame(type: number, flag: number, streamId: number, payload: Uin
   return bytes;
 }
 
+/** A frame of one 32-bit number: RST_STREAM (section 6.4) or WINDOW_UPDATE (section 6.9). */
 export function numberFrame(type: number, streamId: number, value: number): Buffer {
   const payload = Buffer.allocUnsafe(4);
   payload.writeUInt32BE(value, 0);
   return frame(type, 0, streamId, payload);
 }
 
+/** Each setting takes 16 bits for its identifier and 32 for its value (section 6.5.1). */
 export function settingsFrame(settings: ReadonlyArray<readonly [id: number, value: number]>): Buffer {
   const payload = Buffer.allocUnsafe(6 * settings.length);
   settings.forEach(([id, value], index) => {
@@ -98,13 +108,17 @@ export class FrameReader {
     return {
       type: prefix[3] ?? 0,
       flags: prefix[4] ?? 0,
+      // The reserved bit is ignored (section 4.1).
       streamId: prefix.readUInt32BE(5) & 0x7fff_ffff,
       lengthBytes,
     };
   }
 }
 
-/** What a frame of data or headers holds without its padding and, of headers, without a priority. */
+/**
+ * What a DATA (section 6.1) or HEADERS frame (section 6.2) holds, without the padding and the deprecated priority.
+ * Padding that exceeds the payload is a connection error (section 6.1).
+ */
 export function contentOf({ type, flags: flag, payload }: Frame): Buffer {
   const isPadded = (flag & flags.padded) !== 0;
   const hasPriority = type === frameTypes.headers && (flag & flags.priority) !== 0;

@@ -1,13 +1,14 @@
 /**
- * Headers in the form of HTTP/2 (RFC 7541), as far as a client needs it that keeps no table of earlier headers and lets
- * the other side keep none: every block stands for itself, and an equal block is equal headers.
+ * HPACK, the form of headers in HTTP/2, without the dynamic table: we add nothing to it, and our first SETTINGS frame
+ * gives the other side's a size of 0 (RFC 7541, section 4.2). Every block stands for itself, and equal blocks are equal
+ * headers. Sections are those of RFC 7541.
  */
 import { decodeHuffman } from './huffman.js';
 
 /** By lower-case name; of headers that come twice the last. */
 export type Headers = Readonly<Record<string, string>>;
 
-/** The table that both sides know, from index 1 on: names, and values where there is one. */
+/** The static table, from index 1 on: names, and values where there is one (appendix A). */
 const staticTable: readonly (readonly [name: string, value?: string])[] = [
   [':authority'],
   [':method', 'GET'],
@@ -66,7 +67,7 @@ const staticTable: readonly (readonly [name: string, value?: string])[] = [
   ['www-authenticate'],
 ];
 
-/** A number whose first byte has room for some bits only; the others of that byte are `flags`. */
+/** An integer with a prefix of some bits; the other bits of the first byte are `flags` (section 5.1). */
 function encodeInteger(value: number, prefixBits: number, flags = 0): number[] {
   const most = 2 ** prefixBits - 1;
   if (value < most) return [flags | value];
@@ -77,16 +78,17 @@ function encodeInteger(value: number, prefixBits: number, flags = 0): number[] {
   return bytes;
 }
 
+/** A string literal, without Huffman code (section 5.2). */
 function encodeText(text: string): Buffer {
   const bytes = Buffer.from(text, 'latin1');
   return Buffer.concat([Buffer.from(encodeInteger(bytes.length, 7)), bytes]);
 }
 
-/** Each header in full; pseudo headers must come first. */
+/** Each header in full. Pseudo-headers must come first (RFC 9113, section 8.3). */
 export function encodeHeaders(headers: Headers): Buffer {
   return Buffer.concat(
     Object.entries(headers).flatMap(([name, value]) => {
-      // A whole header or, else, a name that the table has makes the block shorter.
+      // An indexed field (section 6.1), else a literal without indexing, its name from the table or not (section 6.2.2).
       const whole = staticTable.findIndex(([known, its]) => known === name && its === value) + 1;
       if (whole > 0) return [Buffer.from(encodeInteger(whole, 7, 0x80))];
       const index = staticTable.findIndex(([known]) => known === name) + 1;
@@ -96,19 +98,21 @@ export function encodeHeaders(headers: Headers): Buffer {
   );
 }
 
-/** Fails on a block that is broken, or that names headers of earlier blocks. */
+/** Fails on a block that is broken, or that names an entry of the dynamic table, which is empty. */
 export function decodeHeaders(block: Uint8Array): Headers {
   const reader = new BlockReader(block);
   const headers: Record<string, string> = {};
   while (!reader.isAtEnd) {
     const first = reader.peek();
     if ((first & 0x80) !== 0) {
+      // An indexed field (section 6.1).
       const [name, value = ''] = entry(reader.integer(7));
       headers[name] = value;
     } else if ((first & 0xe0) === 0x20) {
-      // The size of a table that is not kept.
+      // A dynamic table size update (section 6.3): the table stays empty.
       reader.integer(5);
     } else {
+      // A literal with incremental indexing (section 6.2.1), without it (6.2.2) or never indexed (6.2.3).
       const index = reader.integer((first & 0xc0) === 0x40 ? 6 : 4);
       const name = index === 0 ? reader.text() : entry(index)[0];
       headers[name] = reader.text();
@@ -117,6 +121,7 @@ export function decodeHeaders(block: Uint8Array): Headers {
   return headers;
 }
 
+/** Index 0 and indexes beyond both tables are decoding errors (sections 2.3.3 and 6.1). */
 function entry(index: number): readonly [name: string, value?: string] {
   const found = staticTable[index - 1];
   if (found === undefined) throw new Error(`there is no header ${index}`);
@@ -141,6 +146,7 @@ class BlockReader {
     return byte;
   }
 
+  /** Integers beyond what an implementation takes are decoding errors (section 5.1). */
   integer(prefixBits: number): number {
     const most = 2 ** prefixBits - 1;
     let value = this.#next() & most;

@@ -13,7 +13,7 @@ const bitLengths = [
   25, 24, 24, 26, 23, 26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26,
 ];
 const longestBits = 30;
-/** What is left of the last byte is the beginning of a code that no text holds: ones, fewer than eight. */
+/** Ones, the first bits of the EOS code, fill up the last byte: fewer than eight (RFC 7541, section 5.2). */
 const mostPaddingBits = 7;
 
 /** For each length the first code of it, the place of its first byte in `order`, and how many there are. */
@@ -44,7 +44,7 @@ function lengthsOf(): Length[] {
   return found;
 }
 
-/** Fails on what is not whole or ends with anything but padding. */
+/** Fails on a code that is cut off, on other padding, and on EOS, which no text may hold (RFC 7541, section 5.2). */
 export function decodeHuffman(bytes: Uint8Array): Buffer {
   const text: number[] = [];
   let code = 0;

@@ -1,6 +1,6 @@
 /**
  * One HTTP/2 connection to a unix socket for calls that send a message and read an answer. Node's own costs several times
- * as much for each call, and an agent makes a dozen of them for each pod.
+ * as much for each call, and an agent makes a dozen of them for each pod. Sections are those of RFC 9113.
  */
 import { createConnection, type Socket } from 'node:net';
 import { grpcClientLimits } from '../limits.js';
@@ -42,10 +42,12 @@ export interface SessionOptions {
   readonly connectionWindowBytes: number;
 }
 
-/** What each side may send at first. */
+/** The flow-control window of each side at first (section 6.9.2), and the largest there is (section 6.9.1). */
 const defaultWindowBytes = 65_535;
 const largestWindowBytes = 2 ** 31 - 1;
+/** Section 5.1.1: no id is used twice, so a connection that has used all is replaced. */
 const lastStreamId = 2 ** 31 - 1;
+/** The largest SETTINGS_MAX_FRAME_SIZE (section 6.5.2). */
 const largestFrameBytes = 2 ** 24 - 1;
 const rememberedBlocks = 64;
 /** What a frame of headers counts for besides what it holds, which may be nothing. */
@@ -98,6 +100,7 @@ export class H2Session {
   #sendWindow = defaultWindowBytes;
   #peerWindow = defaultWindowBytes;
   #peerFrameBytes = maxFrameBytes;
+  /** Unlimited until the other side says otherwise (section 6.5.2). */
   #peerStreams = Number.POSITIVE_INFINITY;
   #unacknowledgedBytes = 0;
   #isUsable = true;
@@ -120,6 +123,7 @@ export class H2Session {
     });
     this.#socket.once('close', () => this.#close(failure));
     this.#socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    // Requests may follow at once: the server reads these settings before the first of them (section 3.4).
     this.#socket.write(
       Buffer.concat([
         clientPreface,
@@ -171,6 +175,7 @@ export class H2Session {
   }
 
   #begin(stream: H2Stream): void {
+    // The streams of a client have odd and rising ids (section 5.1.1).
     stream.id = this.#nextId;
     this.#nextId += 2;
     stream.sendWindow = this.#peerWindow;
@@ -190,7 +195,7 @@ export class H2Session {
     this.#send(Buffer.concat([head, frame(frameTypes.data, flags.endStream, id, body)]));
   }
 
-  /** Sends as much of a body as the other side has room for. */
+  /** Sends as much of a body as the windows of the stream and of the connection allow (section 6.9.1). */
   #flush(stream: H2Stream): void {
     while (stream.unsent !== undefined) {
       const mayGo = Math.min(this.#sendWindow, stream.sendWindow, this.#peerFrameBytes);
@@ -208,14 +213,14 @@ export class H2Session {
     for (const stream of this.#streams.values()) this.#flush(stream);
   }
 
-  /** Lets those begin that waited for their turn. */
+  /** Begins waiting calls while the other side takes more streams (section 5.1.2). */
   #turn(): void {
     while (this.#isUsable && this.#streams.size < this.#peerStreams) {
       const next = this.#waiting.shift();
       if (next === undefined) break;
       this.#begin(next);
     }
-    // Said goodbye to, and nothing left to hear.
+    // GOAWAY received and no open streams: close.
     if (!this.#isUsable && this.#streams.size === 0 && !this.#isClosed) this.#socket.destroy();
   }
 
@@ -243,6 +248,7 @@ export class H2Session {
         this.#handle(received);
       }
     } catch (error) {
+      // A connection error: GOAWAY with its code, then the end of the connection (section 5.4.1).
       const goodbye = Buffer.alloc(8);
       goodbye.writeUInt32BE(errorCodes.protocolError, 4);
       this.#send(frame(frameTypes.goAway, 0, 0, goodbye));
@@ -252,6 +258,7 @@ export class H2Session {
   }
 
   #handle(received: Frame): void {
+    // No other frame may come inside a field block (section 4.3).
     if (this.#partial !== undefined && received.type !== frameTypes.continuation) {
       throw new Error('a block of headers was interrupted');
     }
@@ -279,6 +286,7 @@ export class H2Session {
       case frameTypes.ping:
         if ((flag & flags.ack) === 0) {
           this.#countAnswer();
+          // The same eight bytes go back (section 6.7).
           this.#sendLater(frame(frameTypes.ping, flags.ack, 0, payload));
         }
         break;
@@ -289,9 +297,10 @@ export class H2Session {
         this.#moreRoom(streamId, payload.readUInt32BE(0) & largestWindowBytes);
         break;
       case frameTypes.pushPromise:
+        // SETTINGS_ENABLE_PUSH is 0, so that it is a connection error (section 6.6).
         throw new Error('a push was not asked for');
       default:
-        // Kinds that are not known, and priorities, mean nothing here.
+        // Frames of unknown types are discarded (section 4.1).
         break;
     }
   }
@@ -306,7 +315,8 @@ export class H2Session {
 
   #data(received: Frame): void {
     const { streamId, payload } = received;
-    // The connection's room is given back whoever reads: a slow reader is held back by the room of its stream.
+    // The whole payload counts, padding included (section 6.1). The connection's window is given back whoever reads: the
+    // window of its stream holds a slow reader back.
     this.#unacknowledgedBytes += payload.length;
     if (this.#unacknowledgedBytes >= this.#options.connectionWindowBytes / 2) {
       this.#send(numberFrame(frameTypes.windowUpdate, 0, this.#unacknowledgedBytes));
@@ -358,7 +368,7 @@ export class H2Session {
   }
 
   #end(stream: H2Stream): void {
-    // The answer is there before the request was: the rest of it is of no use.
+    // The answer came before the end of the request, whose rest is of no use (section 8.1).
     if (stream.unsent !== undefined) {
       this.#send(numberFrame(frameTypes.resetStream, stream.id, errorCodes.cancel));
     }
@@ -380,19 +390,23 @@ export class H2Session {
           this.#peerStreams = value;
           break;
         case settingIds.initialWindowSize:
+          // A connection error (section 6.5.2).
           if (value > largestWindowBytes) throw new Error(`an initial window of ${value} bytes`);
+          // Open streams change by the difference, and may fall below 0 (section 6.9.2).
           for (const stream of this.#streams.values()) stream.sendWindow += value - this.#peerWindow;
           this.#peerWindow = value;
           break;
         case settingIds.maxFrameSize:
+          // A connection error (section 6.5.2).
           if (value < maxFrameBytes || value > largestFrameBytes) throw new Error(`frames of ${value} bytes`);
           this.#peerFrameBytes = value;
           break;
         default:
-          // The others are about what is not done here.
+          // Unknown settings are ignored (section 6.5.2), and the others bound what this side never does.
           break;
       }
     }
+    // Acknowledged once applied (section 6.5.3).
     this.#send(frame(frameTypes.settings, flags.ack, 0, Buffer.alloc(0)));
     this.#flushAll();
     this.#turn();
@@ -410,7 +424,7 @@ export class H2Session {
     this.#flush(stream);
   }
 
-  /** Streams after the last one that it will answer were not looked at. */
+  /** Streams with a higher id were not processed (section 6.8). */
   #goAway(lastId: number): void {
     this.#isUsable = false;
     const error = new Error('the other side takes no more calls on this connection');

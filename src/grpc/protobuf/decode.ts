@@ -1,4 +1,4 @@
-/** Reads the fields of a message from the wire. */
+/** Reads the fields of a message from the wire. Sections are those of the protobuf encoding guide. */
 import { asFields, type CompiledField, type Fields, scalarDefault, setEntry, wireTypeOf } from './fields.js';
 import { type WireReader, WireType } from './wire.js';
 
@@ -19,7 +19,7 @@ export function readField(
     return true;
   }
   if (shape === 'repeated') {
-    // defaults() made this an array.
+    // Packed or not, either is read (Packed Repeated Fields). defaults() made this an array.
     const elements = target[property] as unknown[];
     if (wireType === expected) {
       elements.push(readValue(reader, end, kind, undefined, depth));
@@ -34,6 +34,7 @@ export function readField(
   return true;
 }
 
+/** Key and value may be missing, and come in any order (Maps). */
 function readMapEntry(
   reader: WireReader,
   end: number,
@@ -52,7 +53,7 @@ function readMapEntry(
   setEntry(entries, key, value);
 }
 
-/** A message that occurs twice is merged into the first occurrence, as protobuf asks. */
+/** A message that occurs twice is merged into the first occurrence; of other values the last stays (Last One Wins). */
 function readValue(
   reader: WireReader,
   end: number,

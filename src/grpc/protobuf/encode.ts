@@ -1,4 +1,4 @@
-/** Writes the fields of a message to the wire. */
+/** Writes the fields of a message to the wire. Sections are those of the protobuf encoding guide. */
 import {
   asArray,
   asBigint,
@@ -19,6 +19,7 @@ export function writeField(writer: WireWriter, field: CompiledField, value: unkn
   const { fieldNumber, kind, shape } = field;
   const wireType = wireTypeOf(kind);
   if (shape === 'map') {
+    // An entry is a message of key (1) and value (2) (Maps).
     for (const [key, entry] of definedEntries(value)) {
       writer.tag(fieldNumber, WireType.BYTES);
       writer.block(() => {
@@ -37,6 +38,7 @@ export function writeField(writer: WireWriter, field: CompiledField, value: unkn
         writeValue(writer, kind, element, depth);
       }
     } else {
+      // Numbers are packed, the default of proto3 (Packed Repeated Fields).
       writer.tag(fieldNumber, WireType.BYTES);
       writer.block(() => {
         for (const element of elements) writeValue(writer, kind, element, depth);

@@ -1,9 +1,13 @@
-/** The protobuf wire format: varints, lengths and raw bytes, with every read checked against the end of its input. */
+/**
+ * The protobuf wire format: varints, lengths and raw bytes, with every read checked against the end of its input.
+ * Sections are those of the encoding guide (protobuf.dev/programming-guides/encoding).
+ */
 
 const TWO_32 = 2 ** 32;
 const TWO_63 = 2 ** 63;
 const TWO_64 = 2 ** 64;
 
+/** Message Structure; BYTES is LEN there. */
 export const WireType = {
   VARINT: 0,
   FIXED64: 1,
@@ -45,7 +49,7 @@ export class WireWriter {
     this.#bytes[this.#length++] = rest;
   }
 
-  /** Negative values take ten bytes: the sign is extended to 64 bits. */
+  /** Negative values take ten bytes: the sign is extended to 64 bits (Signed Integers). */
   int32(value: number): void {
     if (value < 0) this.#varint64(value >>> 0, 0xffffffff);
     else this.uint32(value);
@@ -225,7 +229,7 @@ export class WireReader {
     return this.position + length;
   }
 
-  /** Steps over a field that the reader does not know. */
+  /** Steps over a field that the reader does not know, by its wire type alone (Message Structure). */
   skip(tag: number, end: number): void {
     switch (tag & 7) {
       case WireType.VARINT:
@@ -250,7 +254,7 @@ export class WireReader {
     }
   }
 
-  /** Groups inside groups are walked with a counter, so hostile nesting costs no stack. */
+  /** Groups may nest (Groups); they are walked with a list, so that hostile nesting costs no stack. */
   #skipGroup(fieldNumber: number, end: number): void {
     const open = [fieldNumber];
     while (open.length > 0) {
@@ -268,6 +272,7 @@ export class WireReader {
     return start;
   }
 
+  /** Seven bits a byte, least significant first; ten bytes at most (Base 128 Varints). */
   #varint(end: number): void {
     const bytes = this.#bytes;
     const start = this.position;
