@@ -1,5 +1,5 @@
 /** Follows what containers do through containerd's own event stream, for containerds without CRI events. */
-import { GrpcConnection } from '../grpc/index.js';
+import { GrpcConnection, type Timestamp } from '../grpc/index.js';
 import { socketPathOfEndpoint } from './endpoint.js';
 import {
   type Any,
@@ -11,7 +11,6 @@ import {
   TaskExit,
   TaskOOM,
   TaskStart,
-  type Timestamp,
 } from './gen/containerd-events.js';
 
 export interface ContainerdEvent {

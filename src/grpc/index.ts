@@ -17,6 +17,8 @@ export {
   isUnavailable,
   isUnimplemented,
 } from './errors.js';
+export * from './google/gen/timestamp.js';
+export * from './google/gen/wrappers.js';
 export { grpcClientLimits, grpcServerLimits } from './limits.js';
 export { type FieldRow, type Init, MessageType, type MethodInfo } from './protobuf/codec.js';
 export { WireError } from './protobuf/wire.js';

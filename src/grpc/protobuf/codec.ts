@@ -11,6 +11,7 @@ import {
   type CompiledField,
   definedEntries,
   type Fields,
+  fieldValue,
   MAX_DEPTH,
   type ScalarKind,
   scalarDefault,
@@ -18,12 +19,15 @@ import {
 } from './fields.js';
 import { WireError, WireReader, WireWriter } from './wire.js';
 
-/** One field: number, property name, kind (nested messages by reference, as they may be cyclic), shape. */
+/**
+ * One field: number, property name, kind (nested messages by reference, as they may be cyclic), shape. An `optional` one
+ * is undefined when absent, also a scalar. Of a oneof the property of that name holds the case that is set.
+ */
 export type FieldRow = readonly [
   fieldNumber: number,
   property: string,
   kind: ScalarKind | (() => MessageType<object>),
-  shape?: 'repeated' | 'map',
+  shape?: 'repeated' | 'map' | 'optional' | { readonly oneof: string },
 ];
 
 /** What a message may be built from: every field optional at every depth, absent meaning the proto3 default. */
@@ -33,7 +37,9 @@ export type Init<T> = T extends bigint
     ? T
     : T extends readonly (infer Element)[]
       ? readonly Init<Element>[]
-      : { readonly [Key in keyof T]?: Init<T[Key]> };
+      : T extends { readonly case: infer Case extends string; readonly value: infer Value }
+        ? { readonly case: Case; readonly value: Init<Value> }
+        : { readonly [Key in keyof T]?: Init<T[Key]> };
 
 /** A method of a gRPC service. */
 export interface MethodInfo<Request extends object, Response extends object> {
@@ -45,8 +51,8 @@ export interface MethodInfo<Request extends object, Response extends object> {
 
 /**
  * A message of the wire contract. Decoded objects have every scalar, repeated and map field, with
- * the proto3 default where the wire had none; message fields are `undefined` when absent. Enum
- * values that this build does not know arrive as their plain number.
+ * the proto3 default where the wire had none; message fields, `optional` ones and oneofs are `undefined`
+ * when absent. Enum values that this build does not know arrive as their plain number.
  */
 export class MessageType<T extends object> {
   readonly name: string;
@@ -88,9 +94,11 @@ export class MessageType<T extends object> {
   /** @internal */
   defaults(): Fields {
     const target: Fields = {};
-    for (const { property, kind, shape } of this.#compiled()) {
+    for (const { property, kind, shape, oneof } of this.#compiled()) {
       if (shape === 'repeated') target[property] = [];
       else if (shape === 'map') target[property] = {};
+      else if (shape === 'optional') target[property] = undefined;
+      else if (oneof !== undefined) target[oneof] = undefined;
       else target[property] = typeof kind === 'string' ? scalarDefault(kind) : undefined;
     }
     return target;
@@ -99,15 +107,17 @@ export class MessageType<T extends object> {
   /** @internal */
   fill(init: Fields): Fields {
     const target = this.defaults();
-    for (const { property, kind, shape } of this.#compiled()) {
-      const value = init[property];
+    for (const field of this.#compiled()) {
+      const { property, kind, shape, oneof } = field;
+      const value = fieldValue(init, field);
       if (value === undefined || value === null) continue;
       if (shape === 'repeated') target[property] = asArray(value).map((element) => fillValue(kind, element));
       else if (shape === 'map') {
         const entries: Fields = {};
         for (const [key, entry] of definedEntries(value)) setEntry(entries, key, fillValue(kind, entry));
         target[property] = entries;
-      } else target[property] = fillValue(kind, value);
+      } else if (oneof !== undefined) target[oneof] = { case: property, value: fillValue(kind, value) };
+      else target[property] = fillValue(kind, value);
     }
     return target;
   }
@@ -116,7 +126,7 @@ export class MessageType<T extends object> {
   write(writer: WireWriter, init: Fields, depth: number): void {
     if (depth > MAX_DEPTH) throw new RangeError(`${this.name}: nested deeper than ${MAX_DEPTH} messages`);
     for (const field of this.#compiled()) {
-      const value = init[field.property];
+      const value = fieldValue(init, field);
       if (value === undefined || value === null) continue;
       try {
         writeField(writer, field, value, depth);
@@ -148,7 +158,8 @@ export class MessageType<T extends object> {
         fieldNumber,
         property,
         kind: typeof kind === 'string' ? kind : kind(),
-        shape: shape ?? 'single',
+        shape: typeof shape === 'object' ? 'oneof' : (shape ?? 'single'),
+        oneof: typeof shape === 'object' ? shape.oneof : undefined,
       }),
     );
     const byNumber: (CompiledField | undefined)[] = [];

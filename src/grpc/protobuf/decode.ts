@@ -1,5 +1,13 @@
 /** Reads the fields of a message from the wire. Sections are those of the protobuf encoding guide. */
-import { asFields, type CompiledField, type Fields, scalarDefault, setEntry, wireTypeOf } from './fields.js';
+import {
+  asFields,
+  type CompiledField,
+  type Fields,
+  fieldValue,
+  scalarDefault,
+  setEntry,
+  wireTypeOf,
+} from './fields.js';
 import { type WireReader, WireType } from './wire.js';
 
 /** False when the wire type does not fit the field: then it counts as a field we do not know. */
@@ -11,7 +19,7 @@ export function readField(
   target: Fields,
   depth: number,
 ): boolean {
-  const { property, kind, shape } = field;
+  const { property, kind, shape, oneof } = field;
   const expected = wireTypeOf(kind);
   if (shape === 'map') {
     if (wireType !== WireType.BYTES) return false;
@@ -30,6 +38,12 @@ export function readField(
     return true;
   }
   if (wireType !== expected) return false;
+  if (oneof !== undefined) {
+    // The last case on the wire is the one that is set; of an equal one before it, a message is merged.
+    const value = readValue(reader, end, kind, fieldValue(target, field), depth);
+    target[oneof] = { case: property, value };
+    return true;
+  }
   target[property] = readValue(reader, end, kind, target[property], depth);
   return true;
 }

@@ -44,13 +44,13 @@ export function writeField(writer: WireWriter, field: CompiledField, value: unkn
         for (const element of elements) writeValue(writer, kind, element, depth);
       });
     }
-  } else if (typeof kind !== 'string' || !isDefault(value)) {
+  } else if (typeof kind !== 'string' || shape !== 'single' || !isDefault(value)) {
     writer.tag(fieldNumber, wireType);
     writeValue(writer, kind, value, depth);
   }
 }
 
-/** Proto3 leaves fields with the default value off the wire. -0 is not the default of a double. */
+/** Proto3 leaves fields with the default value off the wire, unless their presence counts. -0 is not the default of a double. */
 function isDefault(value: unknown): boolean {
   if (value instanceof Uint8Array) return value.length === 0;
   return value === '' || value === false || value === 0n || (value === 0 && !Object.is(value, -0));

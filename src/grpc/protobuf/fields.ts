@@ -22,7 +22,9 @@ export interface CompiledField {
   readonly fieldNumber: number;
   readonly property: string;
   readonly kind: ScalarKind | MessageType<object>;
-  readonly shape: 'single' | 'repeated' | 'map';
+  readonly shape: 'single' | 'repeated' | 'map' | 'optional' | 'oneof';
+  /** The property of the oneof that the field is a case of. */
+  readonly oneof: string | undefined;
 }
 
 /** Messages nested deeper are refused in both directions. */
@@ -78,6 +80,15 @@ export function asInteger32(value: unknown, low: number, high: number): number {
 export function asString(value: unknown): string {
   if (typeof value !== 'string') throw new TypeError(`a string is wanted, not ${typeof value}`);
   return value;
+}
+
+/** The value of a field in a message; of a case of a oneof, undefined unless it is the one that is set. */
+export function fieldValue(message: Fields, { property, oneof }: CompiledField): unknown {
+  if (oneof === undefined) return message[property];
+  const chosen = message[oneof];
+  if (chosen === undefined || chosen === null) return undefined;
+  const { case: name, value } = asFields(chosen);
+  return name === property ? value : undefined;
 }
 
 export function definedEntries(value: unknown): [string, unknown][] {

@@ -1,0 +1,24 @@
+/**
+ * `npm run generate`: writes a module for each proto of the table, with one interface and one field table per message,
+ * one constant object per enum and one method table per service. To add a proto, add a row.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { generateModules, type ProtoEntry } from './proto/generate.js';
+
+const protos: readonly ProtoEntry[] = [
+  { proto: 'src/grpc/google/timestamp.proto', importedAs: 'google/protobuf/timestamp.proto' },
+  { proto: 'src/grpc/google/wrappers.proto', importedAs: 'google/protobuf/wrappers.proto' },
+  { proto: 'src/cri/cri.proto' },
+  { proto: 'src/cri/containerd-events.proto' },
+  // What the generator's own test reads: every feature once.
+  { proto: 'scripts/proto/every-feature.proto' },
+];
+
+const root = path.join(import.meta.dirname, '..');
+const read = (proto: string): string => readFileSync(path.join(root, proto), 'utf8');
+for (const { path: output, text } of generateModules(protos, read)) {
+  const file = path.join(root, output);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
