@@ -4,6 +4,7 @@ import { availableParallelism, loadavg } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cluster } from './cluster/cluster.js';
+import { codec } from './codec/codec.js';
 import { exit } from './exit.js';
 import { idle } from './idle.js';
 import { inMemory } from './in-memory.js';
@@ -13,7 +14,7 @@ import { relist } from './relist.js';
 import { start } from './start.js';
 import { formatTable } from './table.js';
 
-const benches: readonly Bench[] = [start, exit, relist, idle, probes, cluster];
+const benches: readonly Bench[] = [start, exit, relist, idle, probes, codec, cluster];
 
 type Outcome =
   | { readonly bench: string; readonly tookSeconds: number; readonly measures: readonly Measure[] }

@@ -169,7 +169,13 @@ export class WireReader {
     return this.#bytes.length;
   }
 
+  /** Tags and lengths of strings are mostly one byte. */
   uint32(end: number): number {
+    const byte = this.#bytes[this.position] ?? 0x80;
+    if (byte < 0x80 && this.position < end) {
+      this.position++;
+      return byte;
+    }
     this.#varint(end);
     return this.#low;
   }
