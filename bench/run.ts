@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { cluster } from './cluster/cluster.js';
 import { codec } from './codec/codec.js';
 import { exit } from './exit.js';
+import { grpc } from './grpc.js';
 import { idle } from './idle.js';
 import { inMemory } from './in-memory.js';
 import { type Bench, type BenchOptions, type Measure, met } from './measure.js';
@@ -13,15 +14,16 @@ import { probes } from './probes.js';
 import { relist } from './relist.js';
 import { start } from './start.js';
 import { formatTable } from './table.js';
+import { websocket } from './websocket.js';
 
-const benches: readonly Bench[] = [start, exit, relist, idle, probes, codec, cluster];
+const benches: readonly Bench[] = [start, exit, relist, idle, probes, grpc, codec, websocket, cluster];
 
 type Outcome =
   | { readonly bench: string; readonly tookSeconds: number; readonly measures: readonly Measure[] }
   | { readonly bench: string; readonly tookSeconds: number; readonly error: string };
 
 function usage(): string {
-  const names = benches.map(({ name, summary }) => `  ${name.padEnd(8)} ${summary}`).join('\n');
+  const names = benches.map(({ name, summary }) => `  ${name.padEnd(9)} ${summary}`).join('\n');
   return `Usage: tsx bench/run.ts [flags] [names…]\n\nBenches, all by default:\n${names}
 \n  --json FILE  also write the results to FILE; a bare name goes below bench/results
   --strict     exit with 1 when a target is missed

@@ -1,13 +1,17 @@
-/** The frames of RFC 6455 as bytes: written whole, read into parts of messages. */
+/** The frames of WebSocket as bytes: written whole, read into parts of messages. Sections are those of RFC 6455. */
+import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
+import { TextDecoder } from 'node:util';
 import { ByteReader } from '../../async/index.js';
 import { webSocketLimits } from '../limits.js';
 
 const nothing: Buffer = Buffer.alloc(0);
 
+/** Section 11.8. */
 export const Opcode = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
-export const CloseCode = { normal: 1000, protocolError: 1002, tooBig: 1009 } as const;
+/** Section 7.4.1. */
+export const CloseCode = { normal: 1000, protocolError: 1002, invalidText: 1007, tooBig: 1009 } as const;
 
 export type WebSocketEvent =
   | MessagePart
@@ -35,8 +39,9 @@ export class WebSocketError extends Error {
   }
 }
 
-/** Clients must mask what they send, servers must not. */
+/** Clients must mask what they send, servers must not (section 5.1). */
 export function encodeFrame(opcode: number, data: Buffer, { fin = true, mask = false } = {}): Buffer[] {
+  // The length takes 7 bits, 7 and 16, or 7 and 64: the shortest form that holds it (section 5.2).
   const long = data.length > 0xffff;
   const medium = !long && data.length > 125;
   const head = Buffer.alloc(2 + (long ? 8 : medium ? 2 : 0) + (mask ? 4 : 0));
@@ -72,6 +77,8 @@ interface Message {
   announcedBytes: number;
   /** Whether the next part is its first. */
   first: boolean;
+  /** Of a text: checks that it is UTF-8, across its parts. */
+  readonly decoder: TextDecoder | undefined;
 }
 
 /**
@@ -130,6 +137,7 @@ export class FrameReader {
     message.first = false;
     if (last) this.#message = undefined;
     const data = this.#part.subarray(0, this.#partBytes);
+    checkText(message.decoder, data, last);
     this.#part = nothing;
     this.#partBytes = 0;
     return { kind: 'message', binary, data, first, last };
@@ -153,6 +161,7 @@ export class FrameReader {
     this.#start ??= this.#bytes.take(2)?.readUInt16BE(0);
     const start = this.#start;
     if (start === undefined) return undefined;
+    // They belong to extensions, of which there are none (section 5.2).
     if ((start & 0x7000) !== 0) throw new WebSocketError('a frame with reserved bits set');
     const short = start & 0x7f;
     const longerBytes = short === 127 ? 8 : short === 126 ? 2 : 0;
@@ -182,16 +191,18 @@ export class FrameReader {
     }
     if (opcode >= Opcode.close) {
       if (opcode > Opcode.pong) throw new WebSocketError(`a frame of the unknown kind ${opcode}`);
+      // Control frames are short and whole, and may come between fragments (section 5.5).
       if (!fin || lengthBytes > webSocketLimits.controlBytes) {
         throw new WebSocketError('a control frame that is too long');
       }
       return;
     }
     if (opcode > Opcode.binary) throw new WebSocketError(`a frame of the unknown kind ${opcode}`);
+    // A message is one frame that is no continuation, then continuations up to FIN (section 5.4).
     if ((opcode === Opcode.continuation) !== (this.#message !== undefined)) {
       throw new WebSocketError('a part of a message out of turn');
     }
-    const message = this.#message ?? { binary: opcode === Opcode.binary, announcedBytes: 0, first: true };
+    const message = this.#message ?? newMessage(opcode === Opcode.binary);
     message.announcedBytes += lengthBytes;
     if (message.announcedBytes > webSocketLimits.messageBytes) {
       throw new WebSocketError(
@@ -210,11 +221,42 @@ function controlOf(opcode: number, data: Buffer): WebSocketEvent {
     case Opcode.pong:
       return { kind: 'pong', data };
     default:
-      return { kind: 'close', code: data.length >= 2 ? data.readUInt16BE(0) : undefined };
+      return { kind: 'close', code: closeCodeOf(data) };
   }
 }
 
-/** Writes the next bytes of a frame without its mask. */
+function newMessage(binary: boolean): Message {
+  const decoder = binary ? undefined : new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  return { binary, announcedBytes: 0, first: true, decoder };
+}
+
+/** A text that is no UTF-8 fails the connection (section 8.1). */
+function checkText(decoder: TextDecoder | undefined, data: Buffer, last: boolean): void {
+  try {
+    decoder?.decode(data, { stream: !last });
+  } catch {
+    throw new WebSocketError('a text that is not UTF-8', CloseCode.invalidText);
+  }
+}
+
+/** A close frame is empty, or a code and a reason in UTF-8 (section 5.5.1). */
+function closeCodeOf(data: Buffer): number | undefined {
+  if (data.length === 0) return undefined;
+  if (data.length === 1) throw new WebSocketError('a close frame of one byte');
+  const code = data.readUInt16BE(0);
+  if (!maySendCloseCode(code)) throw new WebSocketError(`a close frame with the code ${code}`);
+  if (!isUtf8(data.subarray(2)))
+    throw new WebSocketError('a close frame with a reason that is not UTF-8', CloseCode.invalidText);
+  return code;
+}
+
+/** The codes of the protocol, without those that are for its user alone, and those of applications (section 7.4). */
+function maySendCloseCode(code: number): boolean {
+  if (code >= 3000) return code <= 4999;
+  return code >= 1000 && code <= 1014 && code !== 1004 && code !== 1005 && code !== 1006;
+}
+
+/** Writes the next bytes of a frame without its mask (section 5.3). */
 function unmask(data: Buffer, { key, readBytes }: Frame, to: Buffer, at: number): void {
   if (key === undefined) {
     data.copy(to, at);
