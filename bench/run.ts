@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { cluster } from './cluster/cluster.js';
 import { codec } from './codec/codec.js';
 import { exit } from './exit.js';
+import { files } from './files.js';
 import { grpc } from './grpc.js';
 import { idle } from './idle.js';
 import { inMemory } from './in-memory.js';
@@ -16,7 +17,7 @@ import { start } from './start.js';
 import { formatTable } from './table.js';
 import { websocket } from './websocket.js';
 
-const benches: readonly Bench[] = [start, exit, relist, idle, probes, grpc, codec, websocket, cluster];
+const benches: readonly Bench[] = [start, exit, relist, idle, probes, grpc, codec, websocket, files, cluster];
 
 type Outcome =
   | { readonly bench: string; readonly tookSeconds: number; readonly measures: readonly Measure[] }
