@@ -200,7 +200,7 @@ function planCost({ pods, pleg }: SimNode): number {
 }
 
 function statusOf(pleg: Pleg, pod: Pod): ObservedPodStatus {
-  const known = pleg.cache.peek(pod.metadata.uid ?? '');
+  const known = pleg.cache.peek(pod.metadata.uid);
   if ('error' in known) throw known.error;
   return known.status;
 }

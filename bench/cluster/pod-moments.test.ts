@@ -5,7 +5,7 @@ import { PodMoments } from './pod-moments.js';
 function pod(name: string, isReady: boolean): Pod {
   const status = isReady ? 'True' : 'False';
   return {
-    metadata: { name },
+    metadata: { uid: 'u', namespace: 'default', name },
     spec: { containers: [] },
     status: { conditions: [{ type: 'Ready', status }] },
   };

@@ -15,7 +15,7 @@ export class PodMoments {
   readonly #pods = new Map<string, Moments>();
 
   see({ type, object }: ObjectChange<Pod>, nowMs: number): void {
-    const moments = this.#of(object.metadata.name ?? '');
+    const moments = this.#of(object.metadata.name);
     if (type === 'DELETED') moments.goneMs ??= nowMs;
     else if (isReady(object)) moments.readyMs ??= nowMs;
   }

@@ -200,7 +200,7 @@ class NodeVisit {
 /** One container that ends as soon as it is told to, on a node that was chosen already. */
 function idlePod(name: string, nodeName: string): Pod {
   return {
-    metadata: { name, namespace },
+    metadata: { uid: 'u', name, namespace },
     spec: {
       nodeName,
       containers: [{ name: 'main', image: testImages.pause, imagePullPolicy: 'IfNotPresent' }],

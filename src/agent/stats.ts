@@ -40,9 +40,9 @@ export function agentStats(
     periodMs: config.volumeStatsAggPeriod,
     pods: () =>
       kubelet.pods().map((pod) => ({
-        uid: pod.metadata.uid ?? '',
-        name: pod.metadata.name ?? '',
-        namespace: pod.metadata.namespace ?? '',
+        uid: pod.metadata.uid,
+        name: pod.metadata.name,
+        namespace: pod.metadata.namespace,
         volumes: volumeMeasures(pod, (name) => kubelet.volumeDirectory(pod, name)),
       })),
   });

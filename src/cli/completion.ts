@@ -70,7 +70,7 @@ async function wordsAtCursor(words: readonly string[]): Promise<string[]> {
     return await completions(words, {
       commands: commandNames,
       specOf: () => spec,
-      pods: async () => (await pods()).map(({ metadata }) => metadata.name ?? ''),
+      pods: async () => (await pods()).map(({ metadata }) => metadata.name),
       containersOf: async (name) =>
         containersOf(choosePod(await pods(), { name, namespace: undefined })).map(
           (container) => container.name,

@@ -134,7 +134,7 @@ async function once(connection: Connection, request: GetRequest): Promise<number
 
 async function watch(connection: Connection, request: GetRequest): Promise<number> {
   const { names, namespace, format } = request;
-  const chosen = new Set<string | undefined>();
+  const chosen = new Set<string>();
   if (names.length > 0) {
     const all = await listPods(connection);
     for (const name of names) chosen.add(choosePod(all, { name, namespace }).metadata.uid);
@@ -187,7 +187,7 @@ function isWanted({ metadata }: Pod, { namespace, matches }: GetRequest): boolea
 }
 
 function byName(a: Pod, b: Pod): number {
-  const [left, right] = [a, b].map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`);
+  const [left, right] = [a, b].map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
   return (left ?? '') < (right ?? '') ? -1 : 1;
 }
 

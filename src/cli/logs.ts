@@ -132,7 +132,7 @@ function chosen(pod: Pod, wanted: string | undefined): string {
 }
 
 function prefixOf(pod: Pod, container: string): string {
-  return `[pod/${pod.metadata.name ?? ''}/${container}] `;
+  return `[pod/${pod.metadata.name}/${container}] `;
 }
 
 /** One container that cannot be read does not end the others. */

@@ -33,6 +33,7 @@ interface Case {
 }
 const makePod = ({ status, containers = ['a'], init = [], deleted = false }: Case): Pod => ({
   metadata: {
+    uid: 'u',
     name: 'p',
     namespace: 'n',
     creationTimestamp: '2030-01-01T00:00:00Z',

@@ -34,8 +34,8 @@ export function podRow(pod: Pod, nowMs: number): PodRow {
   const { count, lastMs } = progress.restarts;
   const createdMs = createdAtMs(pod);
   return {
-    namespace: pod.metadata.namespace ?? '',
-    name: pod.metadata.name ?? '',
+    namespace: pod.metadata.namespace,
+    name: pod.metadata.name,
     ready: `${progress.ready}/${pod.spec.containers.length + sidecars}`,
     status: deletionStatus(pod) ?? progress.status,
     restarts: count === 0 || lastMs === 0 ? String(count) : `${count} (${formatAge(nowMs - lastMs)} ago)`,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { endpointText, parseAddresses, parsePort } from './port-forward-ports.js';
 
 const pod = {
-  metadata: {},
+  metadata: { uid: 'u', name: 'p', namespace: 'default' },
   spec: { containers: [{ name: 'app', ports: [{ containerPort: 80, name: 'http' }, { containerPort: 9 }] }] },
 };
 

@@ -117,7 +117,7 @@ export function containerLines(run: string, pod: Pod): ContainerLine[] {
     return {
       run,
       pod: podName(pod),
-      namespace: pod.metadata.namespace ?? '',
+      namespace: pod.metadata.namespace,
       container: name,
       kind,
       id: (status?.containerID ?? '').replace(/^.*:\/\//, ''),

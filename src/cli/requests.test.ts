@@ -91,7 +91,7 @@ describe('stop', () => {
 
 describe('ps', () => {
   const pod = {
-    metadata: { name: 'web', namespace: 'x' },
+    metadata: { uid: 'u', name: 'web', namespace: 'x' },
     spec: {
       containers: [
         { name: 'app', image: 'a:1' },

@@ -91,7 +91,7 @@ async function stopPods(
   const pods = await listPods(connection);
   for (const name of names) {
     const { metadata } = choosePod(pods, { name, namespace });
-    query.append('pod', `${metadata.namespace ?? ''}/${metadata.name ?? ''}`);
+    query.append('pod', `${metadata.namespace}/${metadata.name}`);
   }
   let stopped = false;
   for await (const { state, pods: told } of askLines<StopLine>(connection, `/stop?${query}`, {

@@ -4,7 +4,7 @@ import type { ObservedSandboxStatus } from './observed.js';
 import { sandboxVerdict } from './sandbox-verdict.js';
 
 const makePod = (hostNetwork?: boolean): Pod => ({
-  metadata: { name: 'web' },
+  metadata: { uid: 'u', name: 'web', namespace: 'default' },
   spec: { containers: [], ...(hostNetwork === undefined ? {} : { hostNetwork }) },
 });
 const makeSandbox = (extra: Partial<ObservedSandboxStatus>): ObservedSandboxStatus => ({

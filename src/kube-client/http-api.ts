@@ -14,6 +14,7 @@ import type {
   ObjectRef,
   Patch,
   RequestPriority,
+  Unposted,
   WatchEvent,
   WatchOptions,
   WriteOptions,
@@ -92,7 +93,11 @@ export class HttpKubeApi implements KubeApi {
     return this.#json(resource, 'GET', path, { ...options, ...accept });
   }
 
-  create<T extends KubeObject>(resource: Resource<T>, object: T, options: CreateOptions = {}): Promise<T> {
+  create<T extends KubeObject>(
+    resource: Resource<T>,
+    object: Unposted<T>,
+    options: CreateOptions = {},
+  ): Promise<T> {
     const path = collectionPath(resource, options.namespace ?? object.metadata.namespace);
     const query = queryOf({ fieldManager: options.fieldManager });
     return this.#json(resource, 'POST', `${path}${query}`, options, jsonBody(withKind(resource, object)));

@@ -1,5 +1,5 @@
 /** The port to the Kubernetes API: what a node asks of it, typed by resource, whoever answers. */
-import type { KubeList, KubeObject } from '../kube/types/index.js';
+import type { KubeList, KubeObject, ObjectMeta } from '../kube/types/index.js';
 import type { ApiError } from './api-error.js';
 import type { ObjectSubresource, PostedSubresource, Resource } from './resources.js';
 
@@ -85,6 +85,9 @@ export type WatchEvent<T> =
   /** The watch is over; 410 means that the version is too old to go on from. */
   | { readonly type: 'ERROR'; readonly error: ApiError };
 
+/** An object that the server has not seen: it may give it a name and gives it a UID. */
+export type Unposted<T extends KubeObject> = Omit<T, 'metadata'> & { metadata: ObjectMeta };
+
 /**
  * Every call rejects with `ApiError` when the server refused, with `ApiUnreachable` when no (whole) answer came, and
  * with `Cancelled` when its signal was aborted.
@@ -94,7 +97,7 @@ export interface KubeApi {
   list<T extends KubeObject>(resource: Resource<T>, options?: ListOptions): Promise<KubeList<T>>;
   create<T extends KubeObject>(
     resource: Resource<T>,
-    object: NoInfer<T>,
+    object: Unposted<NoInfer<T>>,
     options?: CreateOptions,
   ): Promise<T>;
   update<T extends KubeObject>(resource: Resource<T>, object: NoInfer<T>, options?: WriteOptions): Promise<T>;

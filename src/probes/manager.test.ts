@@ -215,7 +215,7 @@ describe('the workers of pods', () => {
     }));
     for (const { name } of containers) show({ containerID: `containerd://${name}` }, 'u1', name);
     setting.verdict = { result: 'failure', output: '' };
-    manager.add({ metadata: { name: 'a', uid: 'u1' }, spec: { containers } });
+    manager.add({ metadata: { uid: 'u1', name: 'a', namespace: 'default' }, spec: { containers } });
     await clock.advance(500);
     const { updates } = manager.results.readiness;
     expect(updates.size).toBe(20);

@@ -61,13 +61,13 @@ export class ProbeManager {
 
   /** Creates the workers of a pod. A container that already has one has all of its workers. */
   add(pod: Pod): void {
-    const status = this.#options.statusOf(pod.metadata.uid ?? '');
+    const status = this.#options.statusOf(pod.metadata.uid);
     for (const container of probedContainers(pod)) {
       const ended = status && findContainer(status, container.name)?.state?.terminated;
       for (const kind of probeKinds) {
         const probe = probeOf(container, kind);
         if (probe === undefined) continue;
-        const key = keyOf(pod.metadata.uid ?? '', container.name, kind);
+        const key = keyOf(pod.metadata.uid, container.name, kind);
         if (this.#workers.has(key)) return;
         // Its worker has exited; a new one would exit at once.
         if (status !== undefined && isFinished({ pod, container }, ended, status)) continue;
@@ -144,7 +144,7 @@ export class ProbeManager {
   }
 
   #stop(pod: Pod, container: string, kind: ProbeKind): void {
-    this.#workers.get(keyOf(pod.metadata.uid ?? '', container, kind))?.stop();
+    this.#workers.get(keyOf(pod.metadata.uid, container, kind))?.stop();
   }
 }
 

@@ -22,7 +22,7 @@ export function probeMetrics(registry: Registry): CountProbe {
     'Duration in seconds for a probe response.',
     ['probe_type', 'container', 'pod', 'namespace'],
   );
-  return (kind, { metadata: { name = '', namespace = '', uid = '' } }, container) => {
+  return (kind, { metadata: { name, namespace, uid } }, container) => {
     const timed: Labels = { probe_type: kindTitles[kind], container: container.name, pod: name, namespace };
     const successful: Labels = { ...timed, pod_uid: uid, result: 'successful' };
     const failed: Labels = { ...timed, pod_uid: uid, result: 'failed' };

@@ -42,7 +42,7 @@ function factsOf(row: Row): WorkerFacts {
   return {
     kind: row.kind ?? 'liveness',
     pod: {
-      metadata: { name: 'a', uid: 'u', ...row.pod?.metadata },
+      metadata: { uid: 'u', name: 'a', namespace: 'default', ...row.pod?.metadata },
       spec: {
         containers: row.asSidecar ? [{ name: 'main' }] : [container],
         ...(row.asSidecar ? { initContainers: [container] } : {}),

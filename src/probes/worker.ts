@@ -49,7 +49,7 @@ export class ProbeWorker {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    this.podUid = options.facts.pod.metadata.uid ?? '';
+    this.podUid = options.facts.pod.metadata.uid;
     this.#periodMs = options.facts.settings.periodMs;
   }
 

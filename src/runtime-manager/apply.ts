@@ -167,7 +167,7 @@ async function resetPlanned(ports: SyncPorts, run: SyncRun): Promise<void> {
 async function newSandbox(ports: SyncPorts, run: SyncRun): Promise<Sandbox | undefined> {
   const { pod, plan, signal } = run;
   const { timeline, observer } = ports;
-  const uid = pod.metadata.uid ?? '';
+  const uid = pod.metadata.uid;
   observer?.sandboxStarted(pod);
   const step = { action: 'CreatePodSandbox', target: formatPod(pod) } as const;
   let sandbox: Sandbox;

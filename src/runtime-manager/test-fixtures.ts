@@ -78,7 +78,7 @@ export function makeStatus(
       ...instance,
     };
   });
-  const { uid = '', name = '', namespace = '' } = pod.metadata;
+  const { uid, name, namespace } = pod.metadata;
   return {
     uid,
     name,

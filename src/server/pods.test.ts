@@ -54,12 +54,12 @@ describe('podList', () => {
     const pod: Pod = {
       apiVersion: 'v1',
       kind: 'Pod',
-      metadata: { name: 'web' },
+      metadata: { uid: 'u', name: 'web', namespace: 'default' },
       spec: { containers: [] },
       status: { phase: 'Running' },
     };
     expect(JSON.stringify(podList([pod]))).toBe(
-      '{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{"metadata":{"name":"web"},"spec":{"containers":[]},"status":{"phase":"Running"}}]}',
+      '{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{"metadata":{"uid":"u","name":"web","namespace":"default"},"spec":{"containers":[]},"status":{"phase":"Running"}}]}',
     );
   });
 });

@@ -203,7 +203,7 @@ function containerOf(fieldPath: string | undefined): { container?: string } {
 }
 
 /** The reference to a pod object that entries carry. */
-export function podRef(pod: { metadata: { uid?: string; name?: string; namespace?: string } }): PodRef {
-  const { uid = '', name = '', namespace = '' } = pod.metadata;
+export function podRef(pod: { metadata: PodRef }): PodRef {
+  const { uid, name, namespace } = pod.metadata;
   return { uid, name, namespace };
 }

@@ -1,6 +1,6 @@
 /** A control plane with one node for the tests of a file, and the few words they need to speak about its pods. */
 import { connectCri } from '../../src/cri/index.js';
-import type { ContainerStatus, Event, Pod, PodSpec } from '../../src/kube/index.js';
+import type { ContainerStatus, Event, Pod, PodManifest, PodSpec } from '../../src/kube/index.js';
 import { type KubeApi, resources } from '../../src/kube-client/index.js';
 import {
   CleanupStack,
@@ -26,7 +26,7 @@ export const forever = shell("trap 'exit 0' TERM; sleep 1000000 & wait");
 export const thenForever = (script: string): string[] =>
   shell(`${script}; trap 'exit 0' TERM; sleep 1000000 & wait`);
 
-export function podManifest(name: string, spec: Partial<PodSpec> = {}, metadata: object = {}): Pod {
+export function podManifest(name: string, spec: Partial<PodSpec> = {}, metadata: object = {}): PodManifest {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -150,7 +150,7 @@ export class Cluster {
   /** All that the API shows of a pod from now on to its end. */
   async untilDeleted({ metadata }: Pod): Promise<Pod[]> {
     const seen: Pod[] = [];
-    const { name = '', resourceVersion = '' } = metadata;
+    const { name, resourceVersion = '' } = metadata;
     const fieldSelector = `metadata.name=${name}`;
     const watch = this.api.watch(resources.pods, { namespace: 'default', fieldSelector, resourceVersion });
     for await (const event of watch) {

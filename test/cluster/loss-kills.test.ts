@@ -188,7 +188,7 @@ describe('nodelet dies in a rollout', () => {
         container(pod).restartCount,
         `${pod.metadata.name} at the death: ${seen.map(({ id, state }) => `${id} ${state}`)}`,
       ).toBeLessThanOrEqual(isStillborn ? 1 : 0);
-      const now = await lossy.running(pod.metadata.name ?? '');
+      const now = await lossy.running(pod.metadata.name);
       expect(now.map(({ id }) => `containerd://${id}`)).toEqual([container(pod).containerID]);
       // What ran when nodelet died is what runs now.
       const ran = seen.find(({ state }) => state === ContainerState.CONTAINER_RUNNING);

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Pod } from '../../src/kube/index.js';
+import type { Pod, PodManifest } from '../../src/kube/index.js';
 import { resources } from '../../src/kube-client/index.js';
 import { type ControlPlane, createTempDir, pollUntil, type TempDir } from '../env/index.js';
 import { type Cluster, container, phaseIs, podManifest } from './cluster.js';
@@ -37,7 +37,7 @@ afterAll(async () => {
 const newFolder = async (): Promise<string> =>
   (await createTempDir('told', { cleanups: cluster.cleanups })).path;
 const staticName = (name: string): string => `${name}-${cluster.node.name}`;
-const staticPod = (name: string): Pod => podManifest(name, { terminationGracePeriodSeconds: 1 });
+const staticPod = (name: string): PodManifest => podManifest(name, { terminationGracePeriodSeconds: 1 });
 const isRestartedThrice = (pod: Pod): boolean => container(pod).restartCount === 3 && container(pod).ready;
 
 describe('the API server', () => {

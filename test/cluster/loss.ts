@@ -1,7 +1,7 @@
 /** A cluster whose node reaches the API server over a line that the test can cut, and what must outlive every loss. */
 import { expect } from 'vitest';
 import { type Container, ContainerState, type CriClient, connectCri } from '../../src/cri/index.js';
-import type { Pod } from '../../src/kube/index.js';
+import type { Pod, PodManifest } from '../../src/kube/index.js';
 import { resources } from '../../src/kube-client/index.js';
 import { certificateUser } from '../env/control-plane-pki.js';
 import {
@@ -78,7 +78,7 @@ export class LossyCluster {
   }
 
   /** Bound to the node by the test. */
-  async create(...pods: readonly Pod[]): Promise<void> {
+  async create(...pods: readonly PodManifest[]): Promise<void> {
     for (const pod of pods) {
       const spec = { ...pod.spec, nodeName: this.cluster.node.name };
       await this.cluster.api.create(resources.pods, { ...pod, spec });
@@ -179,7 +179,7 @@ function isReadyPod({ status }: Pod): boolean {
 }
 
 /** Ends when a file comes, with this code. */
-export function endsWhenTold(name: string, exitCode: number, folder: string): Pod {
+export function endsWhenTold(name: string, exitCode: number, folder: string): PodManifest {
   return podManifest(name, {
     restartPolicy: 'Never',
     volumes: [{ name: 'told', hostPath: { path: folder } }],
@@ -195,7 +195,7 @@ export function endsWhenTold(name: string, exitCode: number, folder: string): Po
 }
 
 /** Runs, and when a file comes crashes three times, with 1, 2 and 3, and runs on. */
-export function crashesWhenTold(name: string, folder: string): Pod {
+export function crashesWhenTold(name: string, folder: string): PodManifest {
   const script = [
     `until [ -e /told/${name} ]; do sleep 0.1; done`,
     'n=$(cat /told/count 2>/dev/null || echo 0)',

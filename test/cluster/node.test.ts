@@ -200,7 +200,7 @@ describe('a node that is taken out of use', () => {
       '--timeout=60s',
     );
     expect(output).toContain(`node/${cluster.node.name} drained`);
-    await Promise.all(before.map(({ metadata }) => cluster.untilGone(metadata.name ?? '')));
+    await Promise.all(before.map(({ metadata }) => cluster.untilGone(metadata.name)));
     const after = await cluster.pods('app=moves');
     expect(after.map(({ status }) => status?.phase)).toEqual(['Pending', 'Pending']);
     await cluster.kubectl('uncordon', cluster.node.name);

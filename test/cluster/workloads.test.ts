@@ -39,7 +39,7 @@ function template(app: string, spec: object): object {
   return { metadata: { labels: { app } }, spec: { terminationGracePeriodSeconds: 2, ...spec } };
 }
 
-const names = (pods: readonly Pod[]): string[] => pods.map(({ metadata }) => metadata.name ?? '').sort();
+const names = (pods: readonly Pod[]): string[] => pods.map(({ metadata }) => metadata.name).sort();
 
 describe('a Deployment', () => {
   const rolledOut = (timeout = '60s'): Promise<string> =>

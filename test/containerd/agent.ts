@@ -5,7 +5,7 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { type Container, type CriClient, connectCri, type PodSandbox } from '../../src/cri/index.js';
-import type { Pod, PodList, PodSpec, PodStatus } from '../../src/kube/index.js';
+import type { Pod, PodList, PodManifest, PodSpec, PodStatus } from '../../src/kube/index.js';
 import {
   CleanupStack,
   createTempDir,
@@ -47,7 +47,7 @@ export interface SimplePod {
 export function manifest(
   name: string,
   { command = forever, image = busybox, spec = {}, uid }: SimplePod = {},
-): Pod {
+): PodManifest {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -175,7 +175,7 @@ export class TestNode {
   }
 
   /** Puts a manifest in place in one step. */
-  async apply(name: string, content: Pod | string): Promise<void> {
+  async apply(name: string, content: PodManifest | string): Promise<void> {
     const hidden = path.join(this.manifests, `.${name}`);
     await writeFile(hidden, typeof content === 'string' ? content : JSON.stringify(content, undefined, 2));
     await rename(hidden, path.join(this.manifests, name));

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Pod } from '../../src/kube/index.js';
+import type { PodManifest } from '../../src/kube/index.js';
 import { busybox, eventually, forever, manifest, TestNode } from './agent.js';
 
 let node: TestNode;
@@ -11,7 +11,7 @@ let answer: { status: number; body: string } = { status: 200, body: '' };
 let headers: IncomingHttpHeaders = {};
 let requests = 0;
 
-const serve = (...pods: Pod[]): void => {
+const serve = (...pods: PodManifest[]): void => {
   answer = { status: 200, body: JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: pods }) };
 };
 

@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Container, Pod, Volume } from '../../src/kube/index.js';
+import type { Container, PodManifest, Volume } from '../../src/kube/index.js';
 import { mountsBelow } from '../env/mounts.js';
 import { busybox, eventually, forever, manifest } from './agent.js';
 import { configMap, createVolumeNode, podWithVolumes, secret, type VolumeNode } from './volume-node.js';
@@ -19,14 +19,14 @@ beforeAll(async () => {
 });
 afterAll(() => on.node.stop());
 
-async function run(pod: Pod): Promise<void> {
+async function run(pod: PodManifest): Promise<void> {
   const name = pod.metadata.name!;
   await on.node.apply(`${name}.yaml`, pod);
   await on.node.untilReady(name, 30_000);
 }
 
 /** Why the first container that waits for its configuration does so. */
-async function configError(pod: Pod): Promise<string> {
+async function configError(pod: PodManifest): Promise<string> {
   const name = pod.metadata.name!;
   await on.node.apply(`${name}.yaml`, pod);
   const refused = async (): Promise<string | undefined> => {
@@ -38,7 +38,7 @@ async function configError(pod: Pod): Promise<string> {
 }
 
 /** Waits until the pod is told that a mount failed for this reason; objects may be read a moment after the pod. */
-async function failsToMount(pod: Pod, reason: RegExp): Promise<void> {
+async function failsToMount(pod: PodManifest, reason: RegExp): Promise<void> {
   const name = pod.metadata.name!;
   await on.node.apply(`${name}.yaml`, pod);
   const messages = async (): Promise<string[]> =>
@@ -147,7 +147,7 @@ describe('an emptyDir', () => {
 });
 
 describe('a hostPath', () => {
-  const pathOf = (name: string, source: { path: string; type: string }): Pod =>
+  const pathOf = (name: string, source: { path: string; type: string }): PodManifest =>
     podWithVolumes(name, [{ name: 'h', hostPath: source }], { volumeMounts: at('h') });
 
   it('may be a socket or a device', async () => {
@@ -181,7 +181,12 @@ describe('a hostPath', () => {
 
 describe('a subPath', () => {
   /** A pod whose first container changes the volume before the second one is made. */
-  const prepared = (name: string, script: string, mount: object, container: Partial<Container> = {}): Pod =>
+  const prepared = (
+    name: string,
+    script: string,
+    mount: object,
+    container: Partial<Container> = {},
+  ): PodManifest =>
     manifest(name, {
       spec: {
         initContainers: [

@@ -1,7 +1,7 @@
 /** A node of the tests with a folder of objects, and looks into its containers and its mounts. */
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Container, Pod, PodSpec } from '../../src/kube/index.js';
+import type { Container, PodManifest, PodSpec } from '../../src/kube/index.js';
 import { mountsBelow } from '../env/mounts.js';
 import { busybox, eventually, forever, manifest, type NodeOptions, TestNode } from './agent.js';
 
@@ -98,7 +98,7 @@ export function podWithVolumes(
   volumes: PodSpec['volumes'],
   container: Partial<Container>,
   spec: Partial<PodSpec> = {},
-): Pod {
+): PodManifest {
   return manifest(name, {
     spec: {
       containers: [{ name: 'app', image: busybox, command: [...forever], ...container }],

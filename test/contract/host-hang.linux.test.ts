@@ -106,7 +106,7 @@ it('as many as may be left behind are left behind, and no more threads are made'
 describe('wherever a pod may name such a place', () => {
   const signal = new AbortController().signal;
   const pod = {
-    metadata: { uid: 'uid', name: 'p' },
+    metadata: { uid: 'uid', name: 'p', namespace: 'default' },
     spec: { containers: [], securityContext: { fsGroup: 1000 } },
   };
   const inline = (path: string, type: string) => ({

@@ -1,6 +1,6 @@
 /** Pods: their status apart from what is wanted, and their deletion in grace. */
 import { describe, expect, it } from 'vitest';
-import { clone, type Pod } from '../../src/kube/index.js';
+import { clone, type Pod, type PodManifest } from '../../src/kube/index.js';
 import {
   isConflict,
   isNotFound,
@@ -12,7 +12,7 @@ import {
 import type { KubeApiContract } from './kube-api-contract.js';
 import { refusal, uniqueName } from './kube-api-contract-objects.js';
 
-export function newPod(namespace: string, nodeName?: string): Pod {
+export function newPod(namespace: string, nodeName?: string): PodManifest {
   return {
     metadata: { name: uniqueName('pod'), namespace },
     spec: {

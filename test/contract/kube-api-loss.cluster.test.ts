@@ -22,8 +22,7 @@ let admin: KubeApi;
 let line: CuttableLine;
 let snapshots: Snapshot[];
 
-const names = (): string[] =>
-  (snapshots.at(-1)?.pods ?? []).map(({ metadata }) => metadata.name ?? '').sort();
+const names = (): string[] => (snapshots.at(-1)?.pods ?? []).map(({ metadata }) => metadata.name).sort();
 const until = (expected: string[]): Promise<void> =>
   expect.poll(names, { timeout: 100_000, interval: 50 }).toEqual([...expected].sort());
 const create = async (): Promise<string> => {

@@ -45,7 +45,7 @@ results.host = await outcome(targets.host, () =>
 const spec: VolumeSpec = { kind: 'inline', volume: { name: 'v', nfs: { server, path: '/x' } } };
 results.plugin = await outcome(targets.plugin, () =>
   nfsVolumes({ host, rootDir: directory }).setUp({
-    pod: { metadata: { uid: 'b' }, spec: { containers: [] } },
+    pod: { metadata: { uid: 'b', name: 'p', namespace: 'default' }, spec: { containers: [] } },
     spec,
     isRemount: false,
     signal: new AbortController().signal,

@@ -44,9 +44,14 @@ export function describeDirectoryVolumes(contract: VolumeContract): void {
       const { bench } = contract;
       const onDiskInGroup = podOf([{ name: 'cache', emptyDir: {} }], inGroup);
       expect(await bench.owner(await bench.setUp(onDiskInGroup))).toBe('2777 0:123');
-      expect(await bench.owner(await bench.setUp({ ...inMemory({}, inGroup), metadata: { uid: 'm' } }))).toBe(
-        '3777 0:123',
-      );
+      expect(
+        await bench.owner(
+          await bench.setUp({
+            ...inMemory({}, inGroup),
+            metadata: { uid: 'm', name: 'p', namespace: 'default' },
+          }),
+        ),
+      ).toBe('3777 0:123');
     });
 
     it('goes with all that it holds', async () => {

@@ -66,13 +66,13 @@ export class VolumeBench {
     const plugin = this.plugin(spec);
     await plugin.devices?.mountDevice(spec, signal);
     await plugin.setUp({ pod, spec, isRemount, signal });
-    return plugin.hostPath(spec, pod.metadata.uid ?? '') ?? '';
+    return plugin.hostPath(spec, pod.metadata.uid) ?? '';
   }
 
   /** As after a restart: by name and pod alone. */
   async tearDown(pod: Pod, spec = inline(pod)): Promise<void> {
     const plugin = this.plugin(spec);
-    await plugin.tearDown({ podUid: pod.metadata.uid ?? '', innerName: plugin.innerName(spec) });
+    await plugin.tearDown({ podUid: pod.metadata.uid, innerName: plugin.innerName(spec) });
   }
 
   async mode(path: string): Promise<string> {

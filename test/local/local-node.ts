@@ -65,7 +65,7 @@ export async function startLocalNode(): Promise<LocalNode> {
     desired = pods;
     snapshots.trySend(pods);
   };
-  const uids = (): Set<string | undefined> => new Set(kubelet.pods().map(({ metadata }) => metadata.uid));
+  const uids = (): Set<string> => new Set(kubelet.pods().map(({ metadata }) => metadata.uid));
   const stops: StopRequest[] = [];
   const socketPath = path.join(dir, 'run', 's');
   const listener = await startLocalServer(kubelet, {
@@ -74,7 +74,7 @@ export async function startLocalNode(): Promise<LocalNode> {
     async stop(request) {
       stops.push(request);
       const stopped = new Set(request.pods.map(({ uid }) => uid));
-      set(...desired.filter(({ metadata }) => !stopped.has(metadata.uid ?? '')));
+      set(...desired.filter(({ metadata }) => !stopped.has(metadata.uid)));
       await pollUntil(
         'the pods are gone',
         () => ([...stopped].some((uid) => uids().has(uid)) ? undefined : true),

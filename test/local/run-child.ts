@@ -3,13 +3,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Pod } from '../../src/kube/index.js';
+import type { PodManifest } from '../../src/kube/index.js';
 import { type CleanupStack, pollUntil } from '../env/index.js';
 import { cli, runCli } from './local-node.js';
 
 export interface RunChildOptions {
   readonly name: string;
-  readonly pods: readonly Pod[];
+  readonly pods: readonly PodManifest[];
   /** Where the manifest and the state of runs go. */
   readonly dir: string;
   readonly env: NodeJS.ProcessEnv;

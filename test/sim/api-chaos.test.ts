@@ -157,9 +157,9 @@ it.each(Array.from({ length: 8 }, (_, index) => index + 1))(
     const { items } = await on.api.list(resources.pods, { namespace: 'default' });
     const describeAll = (): string => `${story.steps.join(', ')}\n${test.node.describe()}`;
     expect(items.map(({ metadata }) => metadata.name).sort(), describeAll()).toEqual(wanted);
-    const ready = items.filter(isReady).map(({ metadata }) => metadata.name ?? '');
+    const ready = items.filter(isReady).map(({ metadata }) => metadata.name);
     const ended = items.filter(({ metadata, status }) => {
-      return status?.phase === 'Failed' && story.mayHaveEnded(metadata.name ?? '');
+      return status?.phase === 'Failed' && story.mayHaveEnded(metadata.name);
     });
     expect([...ready, ...ended.map(({ metadata }) => metadata.name)].sort(), describeAll()).toEqual(wanted);
     const running = on.machine.running();

@@ -244,7 +244,7 @@ describe('a runtime whose answers fail for a while', () => {
     const node = await startNode();
     const hanging = Array.from({ length: 30 }, (_, index) => apiPod(`stuck${index}`));
     node.set([...hanging, apiPod('other')]);
-    for (const { metadata } of [...hanging, apiPod('other')]) await node.untilReady(metadata.name ?? '');
+    for (const { metadata } of [...hanging, apiPod('other')]) await node.untilReady(metadata.name);
     node.machine.faults.add({ rpc: 'stopPodSandbox', delayMs: 10 * minute, times: hanging.length });
     node.set([apiPod('other')]);
     await node.until('all end', () => node.line.of('stopPodSandbox').length === hanging.length, 20 * second);

@@ -1,5 +1,11 @@
 /** The pods of the scenarios. */
-import { applyPodDefaults, type Container, type Pod, type PodSpec } from '../../src/kube/index.js';
+import {
+  applyPodDefaults,
+  type Container,
+  type Pod,
+  type PodManifest,
+  type PodSpec,
+} from '../../src/kube/index.js';
 import { readManifest } from '../../src/pods/index.js';
 import { simAnnotationPrefix } from '../../src/runtimes/sim/index.js';
 import { nodeName } from './node-name.js';
@@ -18,7 +24,7 @@ export interface PodShape {
   readonly status?: Pod['status'];
 }
 
-function describe(name: string, shape: PodShape): Pod {
+function describe(name: string, shape: PodShape): PodManifest {
   const container = (given: string | Container): Container =>
     typeof given === 'string' ? { name: given, image: shape.image ?? 'app:1' } : given;
   const script = Object.entries(shape.sim ?? {}).map(([key, value]) => [
@@ -48,6 +54,7 @@ export function apiPod(name: string, shape: PodShape = {}): Pod {
     ...pod,
     metadata: {
       ...pod.metadata,
+      name,
       namespace: 'default',
       uid: shape.uid ?? `uid-of-${name}`,
       creationTimestamp: '2026-01-01T00:00:00Z',

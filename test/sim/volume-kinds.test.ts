@@ -27,7 +27,7 @@ const failures = (node: Node, name: string): string[] =>
 
 /** Waits until the first attempt to mount something for the pod failed, and tells how. */
 async function refusal({ node }: VolumeNode, pod: Pod): Promise<string> {
-  const { name = '' } = pod.metadata;
+  const { name } = pod.metadata;
   node.put(pod);
   await node.until('it is refused', () => failures(node, name).length > 0);
   expect(node.status(name)?.phase).toBe('Pending');

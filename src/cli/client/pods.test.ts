@@ -62,7 +62,7 @@ describe('chooseContainer', () => {
   it('takes the one that the pod marks', () => {
     const marked = {
       ...several,
-      metadata: { annotations: { 'kubectl.kubernetes.io/default-container': 'b' } },
+      metadata: { ...several.metadata, annotations: { 'kubectl.kubernetes.io/default-container': 'b' } },
     };
     expect(chooseContainer(marked, undefined)).toEqual({ name: 'b' });
   });

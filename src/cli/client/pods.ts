@@ -33,7 +33,7 @@ export function choosePod(pods: readonly Pod[], wanted: WantedPod): Pod {
   const [pod] = found;
   if (pod === undefined) throw new CommandFailure(notFound(pods, name, namespace));
   if (found.length > 1) {
-    const places = found.map(({ metadata }) => metadata.namespace ?? '').sort();
+    const places = found.map(({ metadata }) => metadata.namespace).sort();
     throw new CommandFailure(
       `pods "${name}" are in several namespaces: choose one with -n: ${places.join(', ')}`,
     );
@@ -59,7 +59,7 @@ function notFound(pods: readonly Pod[], name: string, namespace: string | undefi
   const names = pods.map(podName).sort();
   const near = nearestName(
     name,
-    pods.map(({ metadata }) => metadata.name ?? ''),
+    pods.map(({ metadata }) => metadata.name),
   );
   const meant = near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`;
   return `${subject}${meant}\nThere ${names.length === 1 ? 'is' : 'are'}: ${names.slice(0, 20).join(', ')}${names.length > 20 ? ' …' : ''}`;
@@ -67,7 +67,7 @@ function notFound(pods: readonly Pod[], name: string, namespace: string | undefi
 
 /** With its namespace, unless that is the usual one. */
 export function podName({ metadata }: Pod): string {
-  const { name = '', namespace = 'default' } = metadata;
+  const { name, namespace } = metadata;
   return namespace === 'default' ? name : `${namespace}/${name}`;
 }
 
@@ -115,6 +115,6 @@ export function chooseContainer(pod: Pod, wanted: string | undefined): ChosenCon
 
 /** `/exec/default/web/app` with every part safe in a path. */
 export function podPath(endpoint: string, { metadata }: Pod, ...more: readonly string[]): string {
-  const segments = [endpoint, metadata.namespace ?? '', metadata.name ?? '', ...more];
+  const segments = [endpoint, metadata.namespace, metadata.name, ...more];
   return `/${segments.map(encodeURIComponent).join('/')}`;
 }

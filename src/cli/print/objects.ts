@@ -21,7 +21,7 @@ export async function yamlText(value: unknown): Promise<string> {
 }
 
 export function nameText(pods: readonly Pod[]): string {
-  return pods.map(({ metadata }) => `pod/${metadata.name ?? ''}\n`).join('');
+  return pods.map(({ metadata }) => `pod/${metadata.name}\n`).join('');
 }
 
 function sortKeys(value: unknown): unknown {

@@ -54,6 +54,7 @@ describe('parseSelector', () => {
 describe('pods', () => {
   const pod = {
     metadata: {
+      uid: 'u',
       name: 'web',
       namespace: 'default',
       labels: { b: '2', a: '1' },

@@ -1,5 +1,17 @@
 /** Gives a pod of a manifest its identity on this machine: a UID that is the same for the same pod of the same run. */
-import { configHashAnnotation, configMirrorAnnotation, hashStaticPod, type Pod } from '../../kube/index.js';
+import {
+  configHashAnnotation,
+  configMirrorAnnotation,
+  hashStaticPod,
+  type ObjectMeta,
+  type Pod,
+  type PodManifest,
+} from '../../kube/index.js';
+
+/** A pod of a manifest: what reads it gives it a name, and leaves its UID to the run. */
+export interface NamedPod extends PodManifest {
+  metadata: ObjectMeta & { name: string; namespace: string };
+}
 
 export interface LocalPodContext {
   readonly nodeName: string;
@@ -9,8 +21,8 @@ export interface LocalPodContext {
 }
 
 /** What only an API server writes is dropped, so that a pod that was copied from a cluster can be run. */
-export function localPod(pod: Pod, { nodeName, runName, hostNetwork }: LocalPodContext): Pod {
-  const { name = '', namespace = 'default', labels, annotations, ownerReferences } = pod.metadata;
+export function localPod(pod: NamedPod, { nodeName, runName, hostNetwork }: LocalPodContext): Pod {
+  const { name, namespace, labels, annotations, ownerReferences } = pod.metadata;
   const { [configMirrorAnnotation]: _, ...kept } = annotations ?? {};
   const spec = {
     ...pod.spec,

@@ -5,13 +5,14 @@ import {
   commandLimits,
   decodePods,
   InvalidManifest,
-  type Pod,
+  type PodManifest,
   type Problem,
   parseSource,
   type SourceDocument,
   SyntaxProblem,
   validatePod,
 } from '../../kube/index.js';
+import type { NamedPod } from './local-pod.js';
 import {
   addObject,
   type ManifestObjects,
@@ -36,7 +37,7 @@ import { nameHash, type Turn, type WorkloadKind, workloadPods, workloadVersions 
 
 /** A pod with all defaults, that will get its identity on this machine later. */
 export interface ManifestPod {
-  readonly pod: Pod;
+  readonly pod: NamedPod;
   readonly turn?: Turn;
   /** `web.yaml:3` */
   readonly origin: string;
@@ -150,12 +151,12 @@ function readPod(value: Mapping, place: Place, content: ManifestContent): void {
     const [first] = decoded.pods;
     return { pod: first ?? refuse(place, 'expected a Pod'), warnings: decoded.warnings };
   });
-  if (!pod.metadata.name)
-    refuse(placeAt(place, 'metadata', 'name'), 'a Pod needs a name; add for example "name: web"');
+  const { name } = pod.metadata;
+  if (!name) refuse(placeAt(place, 'metadata', 'name'), 'a Pod needs a name; add for example "name: web"');
   content.warnings.push(...warnings.map((warning) => belowPlace(place, warning)));
-  pod.metadata.namespace = namespaceIn(value, place);
-  checkPod(pod, place);
-  addPod({ pod }, place, content);
+  const whole = { ...pod, metadata: { ...pod.metadata, name, namespace: namespaceIn(value, place) } };
+  checkPod(whole, place);
+  addPod({ pod: whole }, place, content);
 }
 
 /** A pod that leaves its name to the API server gets one that is the same each time. */
@@ -168,7 +169,7 @@ function withGeneratedName(value: Mapping, place: Place): Mapping {
 }
 
 /** Fills in the defaults. Throws InvalidManifest with all that is wrong. */
-function checkPod(pod: Pod, place: Place): void {
+function checkPod(pod: PodManifest, place: Place): void {
   applyPodDefaults(pod);
   const { nodeName: _, ...spec } = pod.spec;
   const errors = validatePod({ ...pod, spec });

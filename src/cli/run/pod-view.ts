@@ -32,7 +32,7 @@ export function viewPod(
       };
     case 'there':
     case 'stopping': {
-      const entries = timeline.ofPod(pod.metadata.uid ?? '');
+      const entries = timeline.ofPod(pod.metadata.uid);
       const hasEnded = isTerminalPhase(pod.status?.phase) && pod.status?.containerStatuses !== undefined;
       const waits =
         entries.length === 0 || hasEnded ? [] : waitsOf(explainPod(entries, timeline.ofNode(), nowMs), nowMs);

@@ -36,7 +36,7 @@ export class RunPods {
 
   constructor(pods: readonly RunPod[]) {
     for (const { pod, turn } of pods) {
-      this.#pods.set(pod.metadata.uid ?? '', {
+      this.#pods.set(pod.metadata.uid, {
         pod,
         ...(turn === undefined ? {} : { turn }),
         state: 'waiting',

@@ -101,7 +101,7 @@ function lineView(options: RunViewOptions, follower: LogFollower | undefined): R
     const nowMs = clock.now();
     for (const shown of pods()) {
       const line = changeLine(viewPod(shown, timeline, nowMs));
-      const uid = shown.pod.metadata.uid ?? '';
+      const uid = shown.pod.metadata.uid;
       if (told.get(uid) === line) continue;
       told.set(uid, line);
       out.write(`${clockTime(nowMs)} ${line}\n`);
@@ -119,7 +119,7 @@ function lineView(options: RunViewOptions, follower: LogFollower | undefined): R
   return {
     changed(pod, status) {
       tellSoon();
-      if (pod !== undefined && status !== undefined) follower?.observe(pod.metadata.name ?? '', status);
+      if (pod !== undefined && status !== undefined) follower?.observe(pod.metadata.name, status);
     },
     note(line) {
       if (!quiet) out.write(`${line}\n`);

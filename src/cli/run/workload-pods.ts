@@ -1,6 +1,7 @@
 /** The pods that a controller would make of a workload's template, under names that are the same each time. */
 import { createHash } from 'node:crypto';
-import { canonicalJson, decodePods, type Pod, type Problem, type Volume } from '../../kube/index.js';
+import { canonicalJson, decodePods, type PodManifest, type Problem, type Volume } from '../../kube/index.js';
+import type { NamedPod } from './local-pod.js';
 import {
   belowPlace,
   countIn,
@@ -24,7 +25,7 @@ export interface Turn {
 }
 
 export interface WorkloadPod {
-  readonly pod: Pod;
+  readonly pod: NamedPod;
   readonly turn?: Turn;
 }
 
@@ -69,7 +70,7 @@ export function workloadPods(kind: WorkloadKind, value: Mapping, place: Place): 
       : { pod, turn: { of: `${kind} ${owner.namespace}/${name}`, atOnce } };
   });
   const claims = pods.flatMap(({ pod }) =>
-    claimTemplates.map((claim) => podClaim(claim, pod.metadata.name ?? '', owner.namespace)),
+    claimTemplates.map((claim) => podClaim(claim, pod.metadata.name, owner.namespace)),
   );
   return { pods, warnings, claims };
 }
@@ -96,7 +97,7 @@ function readTemplate(
   template: Mapping,
   place: Place,
   name: string,
-): { template: Pod; warnings: Problem[] } {
+): { template: PodManifest; warnings: Problem[] } {
   const value = {
     ...template,
     apiVersion: 'v1',
@@ -129,11 +130,10 @@ interface Owner {
 
 const prefix = 'batch.kubernetes.io';
 
-function ownedPod(pod: Pod, owner: Owner, index: number): Pod {
+function ownedPod(pod: PodManifest, owner: Owner, index: number): NamedPod {
   const { kind, name, namespace, templateHash } = owner;
   const suffix = nameHash([templateHash, index]).slice(0, 5);
-  const { metadata } = pod;
-  metadata.namespace = namespace;
+  const metadata: NamedPod['metadata'] = { ...pod.metadata, name, namespace };
   const uid = createHash('sha256').update(`${kind} ${namespace}/${name}`).digest('hex').slice(0, 32);
   const controller = {
     apiVersion: workloadVersions[kind],
@@ -170,11 +170,11 @@ function ownedPod(pod: Pod, owner: Owner, index: number): Pod {
       metadata.annotations = { ...metadata.annotations, [`${prefix}/job-completion-index`]: String(index) };
       break;
   }
-  return pod;
+  return { ...pod, metadata };
 }
 
 /** A StatefulSet's pods have a host name and claims of their own. */
-function makeStateful(pod: Pod, claimTemplates: readonly Mapping[], serviceName: unknown): void {
+function makeStateful(pod: PodManifest, claimTemplates: readonly Mapping[], serviceName: unknown): void {
   const { metadata, spec } = pod;
   spec.hostname ||= metadata.name;
   if (typeof serviceName === 'string' && serviceName !== '') spec.subdomain ||= serviceName;

@@ -11,6 +11,7 @@ import type {
   ListOptions,
   ObjectRef,
   Patch,
+  Unposted,
   WatchEvent,
   WatchOptions,
   WriteOptions,
@@ -118,7 +119,13 @@ export class SimulatedKubeApi implements KubeApi {
     });
   }
 
-  create<T extends KubeObject>(resource: Resource<T>, object: T, options: CreateOptions = {}): Promise<T> {
+  create<T extends KubeObject>(
+    resource: Resource<T>,
+    unposted: Unposted<T>,
+    options: CreateOptions = {},
+  ): Promise<T> {
+    // The server completes the metadata that a new object lacks.
+    const object = unposted as unknown as T;
     const namespace = options.namespace ?? object.metadata.namespace;
     return this.#call('create', resource, object.metadata.name, options, () =>
       isReview(resource)

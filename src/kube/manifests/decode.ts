@@ -2,7 +2,7 @@
 
 import type { ConfigMap, Secret } from '../types/objects.js';
 import type { PersistentVolume, PersistentVolumeClaim } from '../types/persistent-volume.js';
-import type { Pod } from '../types/pod.js';
+import type { PodManifest } from '../types/pod.js';
 import { setOwn } from '../values/deep-equal.js';
 import { parseTimestamp } from '../values/go-format.js';
 import { formatQuantity, InvalidQuantity, parseQuantity } from '../values/quantity.js';
@@ -20,14 +20,14 @@ import {
 } from './schema.js';
 
 export interface DecodedPods {
-  readonly pods: Pod[];
+  readonly pods: PodManifest[];
   /** Unknown fields and keys written twice; the agent works as if they were not there. */
   readonly warnings: Problem[];
 }
 
 /** The objects that manifests may hold. */
 export type ManifestObject =
-  | (Pod & { kind: 'Pod' })
+  | (PodManifest & { kind: 'Pod' })
   | (ConfigMap & { kind: 'ConfigMap' })
   | (Secret & { kind: 'Secret' })
   | (PersistentVolume & { kind: 'PersistentVolume' })

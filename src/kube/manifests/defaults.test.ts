@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { defaultPullPolicy, parseImageName } from '../pods/image-name.js';
 import type { Container } from '../types/container.js';
-import type { Pod, PodSpec } from '../types/pod.js';
+import type { PodManifest, PodSpec } from '../types/pod.js';
 import type { Volume } from '../types/volume.js';
 import { clone } from '../values/deep-equal.js';
 import { applyPodDefaults } from './defaults.js';
 
-function podWith(spec: Partial<PodSpec>): Pod {
+function podWith(spec: Partial<PodSpec>): PodManifest {
   return applyPodDefaults({
     metadata: { name: 'p' },
     spec: { containers: [{ name: 'a', image: 'x:1' }], ...spec },

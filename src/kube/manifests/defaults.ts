@@ -3,13 +3,13 @@
 import { defaultPullPolicy } from '../pods/image-name.js';
 import type { Container, HTTPGetAction, Probe } from '../types/container.js';
 import type { ResourceList } from '../types/meta.js';
-import type { Pod, PodSpec } from '../types/pod.js';
+import type { PodManifest, PodSpec } from '../types/pod.js';
 import { formatQuantity, parseQuantity, quantityMilliValue } from '../values/quantity.js';
 import { applyPodResourceDefaults } from './pod-resource-defaults.js';
 import { applyVolumeDefaults } from './volume-defaults.js';
 
 /** Applies the API defaults to the pod in place and returns it. Applying them twice changes nothing more. */
-export function applyPodDefaults(pod: Pod): Pod {
+export function applyPodDefaults<P extends PodManifest>(pod: P): P {
   const { spec } = pod;
   spec.dnsPolicy ||= 'ClusterFirst';
   spec.restartPolicy ||= 'Always';

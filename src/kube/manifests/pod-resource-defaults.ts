@@ -3,7 +3,7 @@
 import { isSidecar } from '../pods/pod-names.js';
 import type { Container, ResourceRequirements } from '../types/container.js';
 import type { ResourceList } from '../types/meta.js';
-import type { Pod, PodSpec } from '../types/pod.js';
+import type { PodManifest, PodSpec } from '../types/pod.js';
 import {
   addQuantities,
   compareQuantities,
@@ -76,7 +76,7 @@ export function aggregatePod(spec: PodSpec, side: 'limits' | 'requests'): Map<st
 }
 
 /** What the pod asks for in all: its containers together or its own pod-level requests, with overhead. */
-export function podRequests({ spec }: Pod): Map<string, Quantity> {
+export function podRequests({ spec }: PodManifest): Map<string, Quantity> {
   const requests = aggregatePod(spec, 'requests');
   for (const [name, text] of Object.entries(spec.overhead ?? {})) {
     const known = requests.get(name);
@@ -87,7 +87,7 @@ export function podRequests({ spec }: Pod): Map<string, Quantity> {
 }
 
 /** What the pod may take at most, with overhead where there is a limit. */
-export function podLimits({ spec }: Pod): Map<string, Quantity> {
+export function podLimits({ spec }: PodManifest): Map<string, Quantity> {
   const limits = aggregatePod(spec, 'limits');
   for (const [name, text] of Object.entries(spec.overhead ?? {})) {
     const known = limits.get(name);

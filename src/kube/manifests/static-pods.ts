@@ -1,6 +1,6 @@
 /** What a static pod may not use: it must run without an API server, so it cannot refer to API objects. */
 
-import type { Pod } from '../types/pod.js';
+import type { PodManifest } from '../types/pod.js';
 import type { Volume, VolumeProjection } from '../types/volume.js';
 import type { FieldPath } from './document.js';
 
@@ -13,7 +13,7 @@ export interface StaticPodReference {
 }
 
 /** Every reference to an API object in a pod from a file or URL; empty when it may run. */
-export function staticPodReferences(pod: Pod): StaticPodReference[] {
+export function staticPodReferences(pod: PodManifest): StaticPodReference[] {
   const found: StaticPodReference[] = [];
   for (const [what, ...path] of referencesOf(pod)) {
     found.push({ path: ['spec', ...path], what, message: `static pods may not reference ${what}` });
@@ -24,7 +24,7 @@ export function staticPodReferences(pod: Pod): StaticPodReference[] {
 /** What is referred to, followed by the path of the reference below `spec`. */
 type Reference = [what: string, ...path: (string | number)[]];
 
-function* referencesOf({ spec }: Pod): Generator<Reference> {
+function* referencesOf({ spec }: PodManifest): Generator<Reference> {
   if (spec.serviceAccountName) yield ['serviceaccounts', 'serviceAccountName'];
   for (const [index, secret] of (spec.imagePullSecrets ?? []).entries()) {
     if (secret.name) yield ['secrets', 'imagePullSecrets', index];

@@ -1,5 +1,5 @@
 /** Validates a new pod as the API server does, reporting everything that is wrong with it. */
-import type { Pod, PodSpec } from '../types/pod.js';
+import type { PodManifest, PodSpec } from '../types/pod.js';
 import { type PodScope, validateContainers } from './validation/containers.js';
 import { Field, type FieldError, FieldErrors } from './validation/field-errors.js';
 import { validateMetadata } from './validation/metadata.js';
@@ -16,7 +16,7 @@ const searchesLimitBytes = 2048;
 const longestHostname = 64;
 
 /** All errors of a pod that has its defaults; an empty list means that it can be run. */
-export function validatePod(pod: Pod): FieldError[] {
+export function validatePod(pod: PodManifest): FieldError[] {
   const errors = new FieldErrors();
   const { spec } = pod;
   const field = Field.root('spec');

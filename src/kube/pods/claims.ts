@@ -13,7 +13,7 @@ export interface ClaimReference {
 
 /** The claim that a volume of a pod names; undefined when it names none. */
 export function claimReference(pod: Pod, volume: Volume): ClaimReference | undefined {
-  const namespace = pod.metadata.namespace ?? '';
+  const namespace = pod.metadata.namespace;
   if (volume.persistentVolumeClaim !== undefined) {
     const { claimName, readOnly = false } = volume.persistentVolumeClaim;
     return { namespace, name: claimName, readOnly, isEphemeral: false };

@@ -38,11 +38,11 @@ export function metadataFieldValue(pod: Pod, fieldPath: string): string | undefi
   const { metadata } = pod;
   switch (fieldPath) {
     case 'metadata.name':
-      return metadata.name ?? '';
+      return metadata.name;
     case 'metadata.namespace':
-      return metadata.namespace ?? '';
+      return metadata.namespace;
     case 'metadata.uid':
-      return metadata.uid ?? '';
+      return metadata.uid;
     case 'metadata.labels':
       return formatMap(metadata.labels);
     case 'metadata.annotations':

@@ -1,6 +1,6 @@
 /** How a pod is named and marked: full names, annotations of its origin, its containers and their field paths. */
 import type { Container, EphemeralContainer } from '../types/container.js';
-import type { Pod } from '../types/pod.js';
+import type { Pod, PodManifest } from '../types/pod.js';
 
 /** Which source a pod came from: `file`, `http` or `api`. */
 export const configSourceAnnotation = 'kubernetes.io/config.source';
@@ -31,7 +31,7 @@ const listNames = {
 
 /** `<name>_<namespace>` */
 export function podFullName(pod: Pod): string {
-  return buildPodFullName(pod.metadata.name ?? '', pod.metadata.namespace ?? '');
+  return buildPodFullName(pod.metadata.name, pod.metadata.namespace);
 }
 
 export function buildPodFullName(name: string, namespace: string): string {
@@ -50,21 +50,21 @@ export function parsePodFullName(fullName: string): { name: string; namespace: s
 
 /** `<name>_<namespace>(<uid>)`, the way logs and events name a pod. */
 export function formatPod(pod: Pod): string {
-  return `${podFullName(pod)}(${pod.metadata.uid ?? ''})`;
+  return `${podFullName(pod)}(${pod.metadata.uid})`;
 }
 
 /** A pod that came from a file or a URL instead of the API. */
-export function isStaticPod(pod: Pod): boolean {
+export function isStaticPod(pod: PodManifest): boolean {
   const source = pod.metadata.annotations?.[configSourceAnnotation];
   return source !== undefined && source !== 'api';
 }
 
 /** The API's picture of a static pod. */
-export function isMirrorPod(pod: Pod): boolean {
+export function isMirrorPod(pod: PodManifest): boolean {
   return pod.metadata.annotations?.[configMirrorAnnotation] !== undefined;
 }
 
-export function isCriticalPod(pod: Pod): boolean {
+export function isCriticalPod(pod: PodManifest): boolean {
   return isStaticPod(pod) || isMirrorPod(pod) || (pod.spec.priority ?? 0) >= criticalPriority;
 }
 
@@ -73,7 +73,7 @@ export function isTerminalPhase(phase: string | undefined): boolean {
   return phase === 'Succeeded' || phase === 'Failed';
 }
 
-export function isHostNetwork(pod: Pod): boolean {
+export function isHostNetwork(pod: PodManifest): boolean {
   return pod.spec.hostNetwork === true;
 }
 
@@ -88,14 +88,14 @@ export function containerFieldPath(kind: ContainerKind, name: string): string {
 }
 
 /** All containers of a pod in the order init, regular, ephemeral. */
-export function* podContainers(pod: Pod): Generator<PodContainer> {
+export function* podContainers(pod: PodManifest): Generator<PodContainer> {
   yield* ofKind('initContainer', pod.spec.initContainers);
   yield* ofKind('container', pod.spec.containers);
   yield* ofKind('ephemeralContainer', pod.spec.ephemeralContainers);
 }
 
 /** The container of that name, whichever list it stands in. */
-export function findPodContainer(pod: Pod, name: string): PodContainer | undefined {
+export function findPodContainer(pod: PodManifest, name: string): PodContainer | undefined {
   for (const entry of podContainers(pod)) {
     if (entry.container.name === name) return entry;
   }

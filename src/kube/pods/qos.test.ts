@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ResourceRequirements } from '../types/container.js';
-import type { Pod } from '../types/pod.js';
+import type { PodManifest } from '../types/pod.js';
 import { computeQosClass, qosClass } from './qos.js';
 
 const full = { cpu: '1', memory: '1Gi' };
@@ -66,7 +66,7 @@ const rows: Row[] = [
   },
 ];
 
-function podOf(row: Row): Pod {
+function podOf(row: Row): PodManifest {
   return {
     metadata: {},
     spec: {

@@ -1,7 +1,7 @@
 /** The quality-of-service class of a pod, which decides its cgroup, its OOM score and its rank in eviction. */
 import type { ResourceRequirements } from '../types/container.js';
 import type { ResourceList } from '../types/meta.js';
-import type { Pod } from '../types/pod.js';
+import type { PodManifest } from '../types/pod.js';
 import type { PodQOSClass } from '../types/pod-status.js';
 import { parseQuantity } from '../values/quantity.js';
 
@@ -9,12 +9,12 @@ const qosResources = ['cpu', 'memory'] as const;
 type Totals = Map<string, bigint>;
 
 /** The class the API recorded, or else the computed one. */
-export function qosClass(pod: Pod): PodQOSClass {
+export function qosClass(pod: PodManifest): PodQOSClass {
   return pod.status?.qosClass ?? computeQosClass(pod);
 }
 
 /** The class that follows from the resources, whatever the API recorded. */
-export function computeQosClass(pod: Pod): PodQOSClass {
+export function computeQosClass(pod: PodManifest): PodQOSClass {
   const requests: Totals = new Map();
   const limits: Totals = new Map();
   let isEverythingLimited = true;
@@ -32,7 +32,7 @@ export function computeQosClass(pod: Pod): PodQOSClass {
 }
 
 /** Pod-level resources stand for the whole pod when they are given. */
-function consideredResources(pod: Pod): (ResourceRequirements | undefined)[] {
+function consideredResources(pod: PodManifest): (ResourceRequirements | undefined)[] {
   const { spec } = pod;
   if (spec.resources !== undefined) return [spec.resources];
   return [...spec.containers, ...(spec.initContainers ?? [])].map((container) => container.resources);

@@ -1,5 +1,5 @@
 /** The ConfigMaps and Secrets that a pod refers to, by which stores decide what may be read and watched. */
-import type { Pod } from '../types/pod.js';
+import type { PodManifest } from '../types/pod.js';
 import type { Volume } from '../types/volume.js';
 import { podContainers } from './pod-names.js';
 
@@ -9,7 +9,7 @@ export interface PodReferences {
   readonly secrets: ReadonlySet<string>;
 }
 
-export function podReferences(pod: Pod): PodReferences {
+export function podReferences(pod: PodManifest): PodReferences {
   const configMaps = new Set<string>();
   const secrets = new Set<string>();
   for (const { name } of pod.spec.imagePullSecrets ?? []) add(secrets, name);

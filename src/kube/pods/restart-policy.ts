@@ -1,6 +1,6 @@
 /** Whether a container that ended is to be started again, as its own policy, its rules and the pod's policy say. */
 import type { Container, ContainerRestartRule } from '../types/container.js';
-import type { Pod } from '../types/pod.js';
+import type { Pod, PodManifest } from '../types/pod.js';
 
 export type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
 type RestartedContainer = Pick<Container, 'restartPolicy' | 'restartPolicyRules'>;
@@ -75,7 +75,7 @@ export interface NewestInstance {
 
 /** Whether the next sync of the pod would start the container. */
 export function shouldBeRestarted(
-  pod: Pod,
+  pod: PodManifest,
   container: RestartedContainer,
   newest: NewestInstance | undefined,
 ): boolean {

@@ -165,12 +165,24 @@ export interface PodSpec {
   schedulingGroup?: PodSchedulingGroup;
 }
 
-export interface Pod {
+/** A pod as somebody wrote it down: its identity may not be decided yet. */
+export interface PodManifest {
   apiVersion?: string;
   kind?: string;
   metadata: ObjectMeta;
   spec: PodSpec;
   status?: PodStatus;
+}
+
+/** A pod of the node or of the API: whoever brings it in has given it its identity. */
+export interface Pod extends PodManifest {
+  metadata: PodMeta;
+}
+
+export interface PodMeta extends ObjectMeta {
+  uid: string;
+  name: string;
+  namespace: string;
 }
 
 export type PodList = KubeList<Pod>;

@@ -23,7 +23,7 @@ export interface ActiveSources {
 
 export function filterActive(pods: readonly Pod[], { workers, statuses }: ActiveSources): Pod[] {
   return pods.filter((pod) => {
-    const uid = pod.metadata.uid ?? '';
+    const uid = pod.metadata.uid;
     return isActive({
       knownTerminated: workers.isKnownTerminated(uid),
       apiPhase: pod.status?.phase,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Node, Pod, PodSpec } from '../../kube/index.js';
+import type { Node, Pod, PodManifest, PodSpec } from '../../kube/index.js';
 import { admit } from './admission.js';
 import { enoughResources, nodeAffinityHandler, operatingSystemLabel, toleratedTaints } from './node-fit.js';
 
@@ -15,9 +15,13 @@ const node: Node = {
 };
 const untainted: Node = { ...node, spec: {} };
 
-function pod(requests: Record<string, string>, spec: Partial<PodSpec> = {}, more: Partial<Pod> = {}): Pod {
+function pod(
+  requests: Record<string, string>,
+  spec: Partial<PodSpec> = {},
+  { metadata, ...more }: Partial<PodManifest> = {},
+): Pod {
   return {
-    metadata: { name: 'p', uid: Math.random().toString() },
+    metadata: { uid: Math.random().toString(), name: 'p', namespace: 'default', ...metadata },
     spec: { containers: [{ name: 'a', image: 'i', resources: { requests } }], ...spec },
     ...more,
   };

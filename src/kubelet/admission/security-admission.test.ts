@@ -40,6 +40,7 @@ describe('AppArmor', () => {
     metadata: {
       uid: 'u',
       name: 'web',
+      namespace: 'shop',
       annotations: { 'container.apparmor.security.beta.kubernetes.io/app': value },
     },
   });

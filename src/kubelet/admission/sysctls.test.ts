@@ -3,7 +3,7 @@ import type { Pod } from '../../kube/index.js';
 import { allowedSysctls } from './sysctls.js';
 
 const pod = (name: string, spec: Partial<Pod['spec']> = {}): Pod => ({
-  metadata: { name: 'p' },
+  metadata: { uid: 'u', name: 'p', namespace: 'default' },
   spec: { containers: [], securityContext: { sysctls: [{ name, value: '1' }] }, ...spec },
 });
 

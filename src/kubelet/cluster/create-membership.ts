@@ -63,6 +63,6 @@ export function createMembership(
       tasks.start('the trust bundles of the cluster', (signal) => trustBundles.run(signal));
       tasks.start('the runtime classes of the cluster', (signal) => runtimeClasses.run(signal));
     },
-    mirrorSeen: (staticPod) => sync.refresh(staticPod.metadata.uid ?? ''),
+    mirrorSeen: (staticPod) => sync.refresh(staticPod.metadata.uid),
   };
 }

@@ -45,7 +45,7 @@ it('is read anew for a pod that what is known would rule out', async () => {
   connect(nodeOf('API'));
   await api.create(resources.nodes, nodeOf('read anew'));
   const pod: Pod = {
-    metadata: { uid: 'a', name: 'a' },
+    metadata: { namespace: 'default', uid: 'a', name: 'a' },
     spec: { containers: [], nodeSelector: { source: 'read anew' } },
   };
   await current.refreshFor([pod], new AbortController().signal);

@@ -7,7 +7,7 @@ import { FreshNodeReader } from './fresh-node-reader.js';
 const ref = { name: 'n1' };
 const signal = new AbortController().signal;
 const picky = (uid: string): Pod => ({
-  metadata: { name: uid, uid },
+  metadata: { uid, name: uid, namespace: 'default' },
   spec: { containers: [], nodeSelector: { disk: 'ssd' } },
 });
 const labelsOf = (node: Node | undefined) => node?.metadata.labels;

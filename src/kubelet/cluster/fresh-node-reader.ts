@@ -34,14 +34,14 @@ export class FreshNodeReader {
 
   async beforeAdmission(pods: readonly Pod[], known: Node | undefined, signal: AbortSignal): Promise<void> {
     const { api, ref } = this.#options;
-    const present = new Set(pods.map(({ metadata }) => metadata.uid ?? ''));
+    const present = new Set(pods.map(({ metadata }) => metadata.uid));
     for (const uid of this.#judged) if (!present.has(uid)) this.#judged.delete(uid);
     const identity = { name: ref.name, labels: known?.metadata.labels ?? {} };
     const unmeant = pods.filter(
-      (pod) => !this.#judged.has(pod.metadata.uid ?? '') && !matchesNodeAffinity(pod, identity),
+      (pod) => !this.#judged.has(pod.metadata.uid) && !matchesNodeAffinity(pod, identity),
     );
     if (unmeant.length === 0) return;
-    for (const { metadata } of unmeant) this.#judged.add(metadata.uid ?? '');
+    for (const { metadata } of unmeant) this.#judged.add(metadata.uid);
     const instead = this.#followed;
     try {
       this.#read = { node: await api.get(resources.nodes, ref, { timeoutMs: readLimitMs, signal }), instead };

@@ -29,9 +29,9 @@ it('ephemeral containers are counted as they are when the metrics are read', () 
   countEphemeralContainers(registry, metrics, () => pods);
   const debug = { name: 'd', image: 'i' };
   pods.push({
-    metadata: {},
+    metadata: { uid: 'u', name: 'p', namespace: 'default' },
     spec: { containers: [], ephemeralContainers: [debug, { ...debug, name: 'e' }] },
   });
-  pods.push({ metadata: {}, spec: { containers: [] } });
+  pods.push({ metadata: { uid: 'u', name: 'p', namespace: 'default' }, spec: { containers: [] } });
   expect(lines('kubelet_managed_ephemeral_containers')).toEqual(['kubelet_managed_ephemeral_containers 2']);
 });

@@ -7,7 +7,7 @@ const startMs = Date.parse(start);
 const later = '2026-01-01T00:00:30Z';
 
 const podWith = (activeDeadlineSeconds?: number, status?: PodStatus): Pod => ({
-  metadata: { uid: 'p' },
+  metadata: { name: 'p', namespace: 'default', uid: 'p' },
   spec: { containers: [], activeDeadlineSeconds },
   status,
 });

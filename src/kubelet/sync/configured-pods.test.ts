@@ -4,7 +4,7 @@ import { podsWithStatuses } from './configured-pods.js';
 
 it('the status that the kubelet holds stands for the one that the pod came with', () => {
   const pod = (uid: string): Pod => ({
-    metadata: { uid },
+    metadata: { name: 'p', namespace: 'default', uid },
     spec: { containers: [] },
     status: { phase: 'Pending' },
   });

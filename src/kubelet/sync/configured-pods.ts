@@ -7,7 +7,7 @@ export function podsWithStatuses(
   statuses: { get(uid: string): PodStatus | undefined },
 ): Pod[] {
   return pods.map((pod) => {
-    const status = statuses.get(pod.metadata.uid ?? '');
+    const status = statuses.get(pod.metadata.uid);
     return status === undefined ? pod : { ...pod, status };
   });
 }

@@ -64,7 +64,7 @@ export class Housekeeping {
     const all = pods.list();
     const mirrorPods = pods.mirrors();
     const orphanedMirrors = pods.orphanedMirrors();
-    const uids = new Set(all.map((pod) => pod.metadata.uid ?? ''));
+    const uids = new Set(all.map((pod) => pod.metadata.uid));
     const known = workers.syncKnown(uids);
     const possiblyRunning = new Set(
       [...known].filter(([, worker]) => worker.state !== 'terminated').map(([uid]) => uid),
@@ -74,7 +74,7 @@ export class Housekeeping {
     this.#options.keepProbesOf?.(possiblyRunning);
     // A pod that is still being stopped keeps its status until its worker is done with it.
     statuses.removeOrphaned(
-      new Set([...uids, ...known.keys(), ...mirrorPods.map((mirror) => mirror.metadata.uid ?? '')]),
+      new Set([...uids, ...known.keys(), ...mirrorPods.map((mirror) => mirror.metadata.uid)]),
     );
     try {
       await this.#options.cleanPodDirectories(new Set([...uids, ...running.map((pod) => pod.uid)]));
@@ -130,7 +130,7 @@ export class Housekeeping {
   #restart(active: readonly Pod[], known: Map<string, KnownWorker>): void {
     const { workers, pods, observer } = this.#options;
     for (const pod of active) {
-      const uid = pod.metadata.uid ?? '';
+      const uid = pod.metadata.uid;
       if (known.has(uid)) continue;
       const mirror = pods.mirrorOf(pod);
       workers.update({ type: 'create', pod, ...(mirror === undefined ? {} : { mirror }) });
@@ -146,7 +146,7 @@ export class Housekeeping {
     running: readonly ObservedPod[],
   ): void {
     for (const pod of all) {
-      const uid = pod.metadata.uid ?? '';
+      const uid = pod.metadata.uid;
       if (
         pod.metadata.deletionTimestamp === undefined ||
         !isTerminalPhase(pod.status?.phase) ||

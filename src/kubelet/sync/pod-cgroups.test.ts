@@ -18,10 +18,10 @@ class NotedCgroups implements PodCgroups {
     if (this.listError !== undefined) throw this.listError;
     return [...this.present];
   }
-  exists = async (pod: Pod): Promise<boolean> => this.present.has(pod.metadata.uid ?? '');
+  exists = async (pod: Pod): Promise<boolean> => this.present.has(pod.metadata.uid);
   ensure = async (pod: Pod): Promise<void> => {
     this.done.push(`ensure ${pod.metadata.uid}`);
-    this.present.add(pod.metadata.uid ?? '');
+    this.present.add(pod.metadata.uid);
   };
   destroy = async (pod: Pod): Promise<void> => void this.done.push(`destroy ${pod.metadata.uid}`);
   destroyLater = (uid: string): void => void this.done.push(`destroy later ${uid}`);

@@ -105,7 +105,7 @@ export class PodHandlers {
       pods.upsert(given);
       const { pod } = pods.podAndMirror(given);
       if (pod === undefined) continue;
-      const uid = pod.metadata.uid ?? '';
+      const uid = pod.metadata.uid;
       if (needsReadinessReconcile(pod)) this.syncs([uid]);
       if (pod.status?.phase === 'Failed' && pod.status.reason === 'Evicted') removeAllDeadContainers(uid);
     }
@@ -133,7 +133,7 @@ export class PodHandlers {
 
   #admit(pod: Pod): boolean {
     const { workers, pods, statuses, admission, timeline, onRejected } = this.#options;
-    const uid = pod.metadata.uid ?? '';
+    const uid = pod.metadata.uid;
     if (workers.isTerminationRequested(uid) || isTerminalPhase(pod.status?.phase)) return true;
     const answer = admit(admission, pod, filterActive(pods.list(), { workers, statuses }));
     if (answer.admit) {

@@ -25,7 +25,7 @@ export type GenerateStatus = (pod: Pod, observed: ObservedPodStatus, podIsTermin
 export function createPodStatusGenerator(options: PodStatusGeneratorOptions): GenerateStatus {
   const { clock, statuses, reasons, probes, actuated, node, nodeIps, showsStopSignals } = options;
   return (pod, observed, podIsTerminal) => {
-    const uid = pod.metadata.uid ?? '';
+    const uid = pod.metadata.uid;
     const handler = runtimeHandlerInUse(pod, observed);
     return generatePodStatus({
       pod,

@@ -101,7 +101,7 @@ export class KubeletPodSyncer implements PodSyncer {
   async syncPod(request: SyncRequest): Promise<SyncOutcome> {
     const { type, pod, status: observed, signal } = request;
     const { statuses, networkError } = this.#options;
-    const uid = pod.metadata.uid ?? '';
+    const uid = pod.metadata.uid;
     if (type === 'create') this.#observeSince(pod, 'workerStarted');
 
     const status = this.#options.generateStatus(pod, observed, false);
@@ -135,7 +135,7 @@ export class KubeletPodSyncer implements PodSyncer {
     turn?: PatientTurn,
   ): Promise<SyncOutcome> {
     const { runtime, probes, mirrors, requestRelist, requestPodRelist, syncAgain, reasons } = this.#options;
-    const uid = pod.metadata.uid ?? '';
+    const uid = pod.metadata.uid;
     if (!this.#options.isTerminationRequested(uid)) {
       this.#options.objects?.registerPod(pod);
       await this.#ensureCgroup(pod, observed, status);
@@ -175,7 +175,7 @@ export class KubeletPodSyncer implements PodSyncer {
   /** The waiting reasons are known now; users should not have to wait for the next sync to see them. */
   async #reportFailedSync(pod: Pod, observed: ObservedPodStatus | undefined): Promise<void> {
     const { runtime, statuses, generateStatus, timeline } = this.#options;
-    const { uid = '', name = '', namespace = '' } = pod.metadata;
+    const { uid, name, namespace } = pod.metadata;
     try {
       // A sandbox that was made since the last observation belongs into the report.
       const current = observed ?? (await runtime.podStatus(uid, name, namespace));
@@ -200,7 +200,7 @@ export class KubeletPodSyncer implements PodSyncer {
     signal,
   }: TerminatingRequest): Promise<SyncOutcome> {
     const { clock, statuses, observedSince, generateStatus, probes } = this.#options;
-    const { uid = '' } = pod.metadata;
+    const { uid } = pod.metadata;
     const reported = generateStatus(pod, status, false);
     statusOverride?.(reported);
     statuses.set(pod, reported);
@@ -260,7 +260,7 @@ export class KubeletPodSyncer implements PodSyncer {
     signal: AbortSignal;
   }): Promise<SyncOutcome> {
     const { statuses, generateStatus, volumes, objects, cgroups, clock } = this.#options;
-    const uid = pod.metadata.uid ?? '';
+    const uid = pod.metadata.uid;
     statuses.set(pod, generateStatus(pod, status, true));
     await volumes.waitForUnmounts(pod, signal);
     while (volumes.exist(uid)) await sleep(clock, volumesGonePollMs, signal);
@@ -326,7 +326,7 @@ export class KubeletPodSyncer implements PodSyncer {
   /** The sandbox stands: containers may be started, even if their images still have to be pulled. */
   #markReadyToStart(pod: Pod): void {
     const { statuses } = this.#options;
-    const current = statuses.get(pod.metadata.uid ?? '');
+    const current = statuses.get(pod.metadata.uid);
     if (current === undefined) return;
     const conditions = current.conditions?.map((condition) =>
       condition.type === 'PodReadyToStartContainers' ? { ...condition, status: 'True' as const } : condition,

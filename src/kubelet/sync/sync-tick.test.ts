@@ -4,7 +4,7 @@ import { podsDueAtTick } from './sync-tick.js';
 
 const start = '2026-01-01T00:00:00Z';
 const pod = (uid: string, activeDeadlineSeconds?: number): Pod => ({
-  metadata: { uid },
+  metadata: { name: 'p', namespace: 'default', uid },
   spec: { containers: [], activeDeadlineSeconds },
   status: { startTime: start },
 });

@@ -20,7 +20,7 @@ export function podsDueAtTick(options: SyncTickOptions): string[] {
   for (const pod of pods.list()) {
     // Most pods have no deadline, and a tick looks at all of them.
     if (pod.spec.activeDeadlineSeconds === undefined) continue;
-    const { uid = '' } = pod.metadata;
+    const { uid } = pod.metadata;
     const facts = {
       status: statuses.get(uid),
       isTerminationRequested: isTerminationRequested(uid),

@@ -23,24 +23,24 @@ export class PodManager {
 
   /** Adds a pod or takes its newer version. */
   upsert(pod: Pod): void {
-    const uid = pod.metadata.uid ?? '';
+    const uid = pod.metadata.uid;
     const fullName = podFullName(pod);
     if (isMirrorPod(pod)) {
       this.#mirrors.set(uid, pod);
       this.#mirrorsByFullName.set(fullName, pod);
       const owner = this.#podsByFullName.get(fullName);
-      if (owner !== undefined) this.#staticUidOfMirror.set(uid, owner.metadata.uid ?? '');
+      if (owner !== undefined) this.#staticUidOfMirror.set(uid, owner.metadata.uid);
       return;
     }
     this.#pods.set(uid, pod);
     this.#podsByFullName.set(fullName, pod);
     const mirror = this.#mirrorsByFullName.get(fullName);
-    if (mirror !== undefined) this.#staticUidOfMirror.set(mirror.metadata.uid ?? '', uid);
+    if (mirror !== undefined) this.#staticUidOfMirror.set(mirror.metadata.uid, uid);
     for (const listener of this.#listeners) listener();
   }
 
   remove(pod: Pod): void {
-    const uid = pod.metadata.uid ?? '';
+    const uid = pod.metadata.uid;
     const fullName = podFullName(pod);
     if (isMirrorPod(pod)) {
       this.#mirrors.delete(uid);

@@ -52,7 +52,7 @@ export function mergeSnapshot({ known, last, snapshot, first, seen }: MergeSnaps
   const taken = new Map<string, Pod>();
 
   for (const incoming of unique) {
-    const uid = incoming.metadata.uid ?? '';
+    const uid = incoming.metadata.uid;
     const existing = known.get(uid);
     taken.set(uid, incoming);
     if (existing === undefined) {
@@ -144,7 +144,7 @@ function dropDuplicates(pods: readonly Pod[]): { unique: Pod[]; duplicates: Dupl
   const duplicates: DuplicatePod[] = [];
   for (const pod of pods) {
     const fullName = podFullName(pod);
-    const uid = pod.metadata.uid ?? '';
+    const uid = pod.metadata.uid;
     if (names.has(fullName)) duplicates.push({ pod, what: `pod name "${pod.metadata.name}"` });
     else if (uids.has(uid)) duplicates.push({ pod, what: `UID "${uid}"` });
     else unique.push(pod);

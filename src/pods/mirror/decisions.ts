@@ -17,7 +17,7 @@ export type MirrorStep =
 /** What a static pod's mirror needs. */
 export function mirrorStep(pod: Pod, mirror: Pod | undefined): MirrorStep {
   if (mirror === undefined) return { kind: 'create' };
-  const uid = mirror.metadata.uid ?? '';
+  const uid = mirror.metadata.uid;
   if (mirror.metadata.deletionTimestamp !== undefined) {
     return { kind: 'replace', uid, because: 'its deletion was asked for, but the static pod goes on' };
   }

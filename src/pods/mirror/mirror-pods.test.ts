@@ -21,7 +21,7 @@ const staticPod = (hash = 'h1', name = 'web-node'): Pod => ({
   },
   spec: { nodeName: 'node', containers: [{ name: 'a', image: 'a:1' }] },
 });
-const mirrorWith = (hash: string, metadata: Pod['metadata'] = {}): Pod => {
+const mirrorWith = (hash: string, metadata: Partial<Pod['metadata']> = {}): Pod => {
   const pod = staticPod(hash);
   const annotations = { ...pod.metadata.annotations, [configMirrorAnnotation]: hash };
   return { ...pod, metadata: { ...pod.metadata, annotations, uid: 'm-1', ...metadata } };

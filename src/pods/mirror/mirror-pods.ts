@@ -91,7 +91,7 @@ export class ApiMirrorPods {
       await api.create(resources.pods, mirrorOfStaticPod(pod, node), call);
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      const { name = '', namespace = '' } = pod.metadata;
+      const { name, namespace } = pod.metadata;
       const existing = await api.get(resources.pods, { namespace, name }, call);
       const hash = pod.metadata.annotations?.[configHashAnnotation];
       // Created before, and the answer was lost or the watch has not told of it yet.

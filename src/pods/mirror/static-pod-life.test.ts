@@ -92,7 +92,7 @@ beforeEach(async () => {
       for (const pod of informer.list().filter(isMirrorPod)) {
         const annotations = { ...pod.metadata.annotations, [configSourceAnnotation]: 'api' };
         pods.upsert({ ...pod, metadata: { ...pod.metadata, annotations } });
-        sync.refresh(pods.translateUid(pod.metadata.uid ?? ''));
+        sync.refresh(pods.translateUid(pod.metadata.uid));
       }
     },
   });

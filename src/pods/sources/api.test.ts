@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Channel, settle, TaskGroup, VirtualClock } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
 import { ApiError, resources, SimulatedKubeApi } from '../../kube-client/index.js';
@@ -140,6 +140,38 @@ describe('ApiSource', () => {
     expect(await operations()).toEqual(['REMOVE b']);
     await create('c');
     expect(await operations()).toEqual(['ADD c']);
+  });
+  it('leaves out what has no identity, and tells of it until it has', async () => {
+    const { spec } = await create('a');
+    const { metadata } = await api.list(resources.pods);
+    const items = [
+      { metadata: { uid: 'u1', name: 'whole', namespace: 'default' }, spec },
+      { metadata: { name: 'no-uid', namespace: 'default' }, spec },
+      { metadata: { uid: 'u2', name: '' }, spec },
+    ];
+    vi.spyOn(api, 'list').mockResolvedValueOnce({ metadata, items });
+    await start();
+    expect(await operations()).toEqual(['ADD whole']);
+    const problems = timeline.ofNode().filter(({ kind }) => kind === 'problem');
+    expect(problems).toMatchObject([
+      {
+        what: 'pods.api',
+        message: 'pod "default/no-uid" has no uid, pod "/" has no name and no namespace',
+        because: 'such a pod is left out',
+      },
+    ]);
+    await create('b');
+    expect(await operations()).toEqual(['ADD b']);
+    expect(timeline.ofNode().filter(({ kind }) => kind === 'problem')).toHaveLength(1);
+    api.setReachable(false);
+    await settle();
+    api.compact();
+    api.setReachable(true);
+    await clock.advance(10_000);
+    expect(await operations()).toEqual(['REMOVE whole', 'ADD a']);
+    expect(timeline.ofNode().map(({ message }) => message)).toContain(
+      'the identity of the pods of the API is in order again',
+    );
   });
   it('a refused list is tried again', async () => {
     await create('a');

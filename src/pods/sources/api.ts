@@ -1,6 +1,6 @@
 /** The API source: the pods that are bound to this node, followed on the API server. */
 
-import type { Pod } from '../../kube/index.js';
+import type { Pod, PodManifest } from '../../kube/index.js';
 import { Informer, type KubeApi, resources } from '../../kube-client/index.js';
 import { type PodSource, ProblemReports, type SourceContext } from './source.js';
 
@@ -31,14 +31,36 @@ export class ApiSource implements PodSource {
       fieldSelector: `spec.nodeName=${nodeName}`,
       ...(random === undefined ? {} : { random }),
       // Every list and every event says what the pods of this node are now, an empty list too.
-      onUpdate: (_, stop) => deliver({ source: 'api', pods: informer.list() }, stop),
+      onUpdate: (_, stop) => deliver({ source: 'api', pods: this.#withIdentity(informer.list()) }, stop),
       onProblem: (error, then) =>
         this.#problems.report(place, error, `${then}; the pods known before stay as they are`),
       onRecovered: () => this.#problems.clear(place),
     });
     await informer.run(signal);
   }
+
+  /** What the type promises of a pod is here only what the server wrote, and all of the node relies on it. */
+  #withIdentity(pods: readonly Pod[]): readonly Pod[] {
+    const incomplete = pods.flatMap((pod) => missingIdentity(pod) ?? []);
+    if (incomplete.length === 0) {
+      this.#problems.clear(identityPlace);
+      return pods;
+    }
+    this.#problems.report(identityPlace, incomplete.join(', '), 'such a pod is left out');
+    return pods.filter((pod) => missingIdentity(pod) === undefined);
+  }
 }
 
 /** One place for all reports: which of its requests failed is in the message. */
 const place = 'the API server';
+const identityPlace = 'the identity of the pods of the API';
+
+/** Such as `pod "default/web" has no uid`; undefined for a pod that has all. */
+function missingIdentity({ metadata }: PodManifest): string | undefined {
+  const { uid, name, namespace } = metadata;
+  const missing = Object.entries({ uid, name, namespace }).flatMap(([field, value]) =>
+    value ? [] : [field],
+  );
+  if (missing.length === 0) return undefined;
+  return `pod "${namespace ?? ''}/${name ?? ''}" has no ${missing.join(' and no ')}`;
+}

@@ -8,6 +8,7 @@ import {
   hashStaticPod,
   InvalidManifest,
   type Pod,
+  type PodManifest,
   type Problem,
   parseSource,
   problemAt,
@@ -71,7 +72,7 @@ export function readManifest(text: string, origin: Origin, context: StaticPodCon
 }
 
 function staticPod(
-  decoded: Pod,
+  decoded: PodManifest,
   document: SourceDocument,
   index: number | undefined,
   origin: Origin,
@@ -110,7 +111,7 @@ function staticPod(
 const longestUid = 253;
 
 /** Metadata that the API server would never let through and that would mean harm or nothing here. */
-function refusedMetadata({ metadata }: Pod): { path: string[]; message: string } | undefined {
+function refusedMetadata({ metadata }: PodManifest): { path: string[]; message: string } | undefined {
   const { uid, annotations } = metadata;
   // The UID becomes the name of the pod's folder.
   if (uid && (!/^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(uid) || uid.length > longestUid)) {
@@ -129,7 +130,7 @@ function refusedMetadata({ metadata }: Pod): { path: string[]; message: string }
 }
 
 /** What a static pod gets beside the API's own defaults. */
-function applyNodeDefaults(pod: Pod, origin: Origin, nodeName: string): Pod {
+function applyNodeDefaults(pod: PodManifest, origin: Origin, nodeName: string): Pod {
   const { metadata, spec } = pod;
   const uid = metadata.uid || hashStaticPod(pod, originsOf(origin, nodeName));
   return {

@@ -85,7 +85,15 @@ describe('canBeDeletedFromApi', () => {
       true,
       false,
     ],
-    ['mirror pods never', { ...ended, metadata: { deletionTimestamp, annotations: mirror } }, true, false],
+    [
+      'mirror pods never',
+      {
+        ...ended,
+        metadata: { uid: 'u', name: 'p', namespace: 'default', deletionTimestamp, annotations: mirror },
+      },
+      true,
+      false,
+    ],
   ])('%s', (_, pod, isFinished, expected) => {
     expect(canBeDeletedFromApi(pod, isFinished)).toBe(expected);
   });

@@ -41,7 +41,8 @@ const written = (more: Partial<Written> = {}): Written => ({
   isHeldBack: false,
   ...more,
 });
-const shown = (status: PodStatus, metadata: Pod['metadata'] = {}): Pod => makePod({ status, metadata });
+const shown = (status: PodStatus, metadata: Partial<Pod['metadata']> = {}): Pod =>
+  makePod({ status, metadata });
 const staticPod = makePod({ metadata: { annotations: { [configSourceAnnotation]: 'file' } } });
 const mirror = (uid: string): Pod =>
   makePod({ metadata: { uid, annotations: { [configMirrorAnnotation]: 'h' } }, status: running });
@@ -177,14 +178,16 @@ describe('when what nobody waits for is written', () => {
 });
 
 describe('wentBack', () => {
-  it.each<[rule: string, metadata: Pod['metadata'], before: Written | undefined, expected: boolean]>([
-    ['an older version', { resourceVersion: '9' }, written(), true],
-    ['the same version', { resourceVersion: '10' }, written(), false],
-    ['a newer version, as a number', { resourceVersion: '100' }, written({ resourceVersion: '99' }), false],
-    ['another object', { uid: 'other', resourceVersion: '9' }, written(), false],
-    ['never written', { resourceVersion: '9' }, undefined, false],
-    ['a version that is no number', { resourceVersion: 'x' }, written(), false],
-  ])('%s', (_, metadata, before, expected) => {
+  it.each<[rule: string, metadata: Partial<Pod['metadata']>, before: Written | undefined, expected: boolean]>(
+    [
+      ['an older version', { resourceVersion: '9' }, written(), true],
+      ['the same version', { resourceVersion: '10' }, written(), false],
+      ['a newer version, as a number', { resourceVersion: '100' }, written({ resourceVersion: '99' }), false],
+      ['another object', { uid: 'other', resourceVersion: '9' }, written(), false],
+      ['never written', { resourceVersion: '9' }, undefined, false],
+      ['a version that is no number', { resourceVersion: 'x' }, written(), false],
+    ],
+  )('%s', (_, metadata, before, expected) => {
     expect(wentBack(makePod({ metadata }), before)).toBe(expected);
   });
 });

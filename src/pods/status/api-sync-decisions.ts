@@ -174,7 +174,7 @@ export function statusPatch(apiPod: Pod, merged: PodStatus): StatusPatch | undef
   for (const [field, value] of Object.entries(merged)) {
     if (current[field] === undefined && isEmptyMapping(value)) status[field] = {};
   }
-  return { metadata: { uid: apiPod.metadata.uid ?? '' }, status };
+  return { metadata: { uid: apiPod.metadata.uid }, status };
 }
 
 function isEmptyMapping(value: unknown): boolean {

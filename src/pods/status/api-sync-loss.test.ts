@@ -114,7 +114,7 @@ class World {
   /** What workers and housekeeping do. */
   work(round: number, isQuiet = false): void {
     for (const pod of this.pods.list()) {
-      const { uid = '', deletionTimestamp } = pod.metadata;
+      const { uid, deletionTimestamp } = pod.metadata;
       if (deletionTimestamp !== undefined) {
         this.#statuses.set(pod, { phase: 'Failed' });
         if (isQuiet || this.random() < 0.5) this.#statuses.terminate(pod);
@@ -131,7 +131,7 @@ class World {
         containerStatuses: [statusOf('c', 'running', { restartCount: this.#restarts * 1000 + round })],
       });
     }
-    this.#statuses.removeOrphaned(new Set(this.pods.list().map(({ metadata }) => metadata.uid ?? '')));
+    this.#statuses.removeOrphaned(new Set(this.pods.list().map(({ metadata }) => metadata.uid)));
   }
 
   async mishap(): Promise<void> {

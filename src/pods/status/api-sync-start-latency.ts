@@ -82,7 +82,7 @@ export class PodStartLatency {
 
   /** Our write arrived. */
   written(apiPod: Pod): void {
-    const tracked = this.#tracked.get(apiPod.metadata.uid ?? '');
+    const tracked = this.#tracked.get(apiPod.metadata.uid);
     if (tracked !== undefined && isRunningThroughout(apiPod)) tracked.isWritten = true;
   }
 
@@ -101,7 +101,7 @@ export class PodStartLatency {
   }
 
   #sight(pod: Pod, nowMs: number): void {
-    const { uid = '', resourceVersion = '' } = pod.metadata;
+    const { uid, resourceVersion = '' } = pod.metadata;
     const known = this.#tracked.get(uid);
     if (known?.isDone === true || known?.seenVersion === resourceVersion) return;
     const tracked = known ?? this.#begin(pod);
@@ -125,7 +125,7 @@ export class PodStartLatency {
       pulls: [],
       pullingSinceMs: new Map(),
     };
-    this.#tracked.set(pod.metadata.uid ?? '', tracked);
+    this.#tracked.set(pod.metadata.uid, tracked);
     return tracked;
   }
 

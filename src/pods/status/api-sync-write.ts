@@ -109,7 +109,7 @@ function changeOf(
   entry: VersionedStatus,
   apiPod: Pod,
 ): Change {
-  const apiUid = apiPod.metadata.uid ?? '';
+  const apiUid = apiPod.metadata.uid;
   if (pods.translateUid(apiUid) !== entry.uid) {
     const pod = pods.byUid(entry.uid);
     const isUnseenMirror = pod !== undefined && isStaticPod(pod) && isMirrorPod(apiPod);

@@ -83,13 +83,13 @@ async function createPod(name = 'web', more: Partial<Pod['metadata']> = {}): Pro
     spec: { nodeName: 'node', containers: [{ name: 'a', image: 'a:1' }] },
   });
   await settle();
-  const pod = pods.byUid(metadata.uid ?? '');
+  const pod = pods.byUid(metadata.uid);
   if (pod === undefined) throw new Error('the pod did not come through the watch');
   return pod;
 }
 const stored = (name = 'web'): Promise<Pod> => api.get(resources.pods, { namespace: 'default', name });
 const phaseOf = async (name = 'web') => (await stored(name)).status?.phase;
-const current = (pod: Pod): Pod => pods.byUid(pod.metadata.uid ?? '') ?? pod;
+const current = (pod: Pod): Pod => pods.byUid(pod.metadata.uid) ?? pod;
 const isGone = (name = 'web'): Promise<boolean> =>
   stored(name).then(
     () => false,
@@ -260,7 +260,7 @@ describe('writing', () => {
     const pod = await createPod();
     statuses.set(pod, running());
     await settle();
-    couldRun.add(pod.metadata.uid ?? '');
+    couldRun.add(pod.metadata.uid);
     statuses.set(pod, { phase: 'Failed', reason: 'Evicted' });
     await settle();
     expect((await stored()).status).toMatchObject({ phase: 'Running' });
@@ -288,7 +288,7 @@ describe('other pods under the name', () => {
     tasks.start('sync', (signal) => lone.run(signal));
     statuses.set(pod, running());
     await settle();
-    expect(statuses.entry(pod.metadata.uid ?? '')).toBeUndefined();
+    expect(statuses.entry(pod.metadata.uid)).toBeUndefined();
     expect(await phaseOf()).toBe('Pending');
   });
   it('a pod that is gone is left alone', async () => {
@@ -299,7 +299,7 @@ describe('other pods under the name', () => {
     statuses.set(pod, running());
     await settle();
     expect(made('patch', 'status')).toBe(1);
-    expect(timeline.ofPod(pod.metadata.uid ?? '').at(-1)?.what).toBe('status.gone');
+    expect(timeline.ofPod(pod.metadata.uid).at(-1)?.what).toBe('status.gone');
   });
 });
 
@@ -318,14 +318,14 @@ describe('deletion', () => {
     expect(await phaseOf()).toBe('Failed');
     statuses.terminate(current(pod));
     await settle();
-    expect([await isGone(), statuses.entry(pod.metadata.uid ?? '')]).toEqual([true, undefined]);
+    expect([await isGone(), statuses.entry(pod.metadata.uid)]).toEqual([true, undefined]);
   });
   it('the end of a pod is one patch and one delete, whatever it showed on its way there', async () => {
     const pod = await createPod();
     statuses.set(pod, running());
     await settle();
     await askForDeletion();
-    couldRun.add(pod.metadata.uid ?? '');
+    couldRun.add(pod.metadata.uid);
     statuses.set(current(pod), running());
     statuses.set(current(pod), { ...running(false), phase: 'Failed' });
     await clock.advance(1900);

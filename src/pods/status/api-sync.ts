@@ -225,7 +225,7 @@ export class ApiStatusSync {
     signal: AbortSignal,
   ): Promise<void> {
     const { api, clock, statuses, timeline, onSynced } = this.#options;
-    const { uid: apiUid = '', resourceVersion = '' } = apiPod.metadata;
+    const { uid: apiUid, resourceVersion = '' } = apiPod.metadata;
     if (wentBack(apiPod, this.#written.get(entry.uid))) this.#distrust(entry.uid);
     this.#written.set(entry.uid, {
       apiUid,

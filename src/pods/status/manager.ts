@@ -114,7 +114,7 @@ export class StatusManager {
 
   /** Marks a pod as finished: whatever still looked alive in its status has ended. */
   terminate(pod: Pod): UpdateOutcome {
-    const current = this.#entries.get(pod.metadata.uid ?? '')?.status ?? pod.status ?? {};
+    const current = this.#entries.get(pod.metadata.uid)?.status ?? pod.status ?? {};
     return this.#update(pod, terminatedStatus(pod, current), { isForced: true, isFinished: true });
   }
 
@@ -156,7 +156,7 @@ export class StatusManager {
     { isForced, isFinished }: { readonly isForced: boolean; readonly isFinished: boolean },
   ): UpdateOutcome {
     const { clock, timeline, mirrorOf, onTermination } = this.#options;
-    const { uid = '', name = '', namespace = '' } = pod.metadata;
+    const { uid, name, namespace } = pod.metadata;
     const cached = this.#entries.get(uid);
     const isStatic = isStaticPod(pod);
     const mirror = isStatic ? mirrorOf?.(pod) : undefined;

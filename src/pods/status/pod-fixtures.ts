@@ -15,7 +15,7 @@ export interface PodOptions {
   readonly policy?: string;
   readonly containers?: readonly (string | Container)[];
   readonly initContainers?: readonly (string | Container)[];
-  readonly metadata?: Pod['metadata'];
+  readonly metadata?: Partial<Pod['metadata']>;
   readonly spec?: Partial<PodSpec>;
   readonly status?: PodStatus;
 }

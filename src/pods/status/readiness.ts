@@ -82,7 +82,7 @@ function isStarted(pod: Pod, status: ContainerStatus, probes: ProbeView): boolea
   const result = probes.startupResult(runtimeContainerId(status.containerID ?? ''));
   if (result !== undefined) return result === 'success';
   if (status.started === true) return true;
-  return !probes.hasStartupWorker(pod.metadata.uid ?? '', status.name);
+  return !probes.hasStartupWorker(pod.metadata.uid, status.name);
 }
 
 function isReady(
@@ -91,7 +91,7 @@ function isReady(
   status: ContainerStatus,
   probes: ProbeView,
 ): boolean {
-  const uid = pod.metadata.uid ?? '';
+  const uid = pod.metadata.uid;
   const result = probes.readinessResult(runtimeContainerId(status.containerID ?? ''));
   if (result === 'success') return true;
   const isProbed = probes.hasReadinessWorker(uid, status.name);

@@ -3,7 +3,7 @@ import type { Pod, ResourceRequirements } from '../../kube/index.js';
 import { CgroupNames, podUidOf } from './names.js';
 
 const pod = (resources: ResourceRequirements): Pod => ({
-  metadata: { name: 'a', uid: '1234-abcd' },
+  metadata: { uid: '1234-abcd', name: 'a', namespace: 'default' },
   spec: { containers: [{ name: 'c', resources }] },
 });
 const all = { cpu: '1', memory: '1Gi' };

@@ -22,7 +22,7 @@ export class CgroupNames {
   }
 
   ofPod(pod: Pod): string {
-    return podCgroup(this.#parentOf(qosClass(pod)), pod.metadata.uid ?? '');
+    return podCgroup(this.#parentOf(qosClass(pod)), pod.metadata.uid);
   }
 
   /** BestEffort and Burstable pods have a parent cgroup of their own; Guaranteed pods do not. */

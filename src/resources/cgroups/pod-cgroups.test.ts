@@ -80,7 +80,7 @@ beforeEach(() => {
 });
 
 const pod = (uid: string, cpu?: string): Pod => ({
-  metadata: { name: uid, uid },
+  metadata: { uid, name: uid, namespace: 'default' },
   spec: { containers: [{ name: 'c', ...(cpu === undefined ? {} : { resources: { requests: { cpu } } }) }] },
 });
 const burstableShares = (): number | undefined => hierarchy.values.get('/kubepods/burstable')?.cpuShares;
@@ -197,7 +197,7 @@ describe('a resize', () => {
   const sized = (cpu: string, memory: string): Pod => {
     const amounts = { cpu, memory };
     const containers = [{ name: 'c', resources: { requests: { cpu }, limits: amounts } }];
-    return { metadata: { name: 'u1', uid: 'u1' }, spec: { containers } };
+    return { metadata: { uid: 'u1', name: 'u1', namespace: 'default' }, spec: { containers } };
   };
   const name = '/kubepods/burstable/podu1';
   const mebi = 1024 * 1024;

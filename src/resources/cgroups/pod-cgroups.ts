@@ -92,7 +92,7 @@ export class PodCgroups {
   }
 
   destroy(pod: Pod): Promise<void> {
-    return this.#end(pod.metadata.uid ?? '');
+    return this.#end(pod.metadata.uid);
   }
 
   destroyLater(uid: string): void {
@@ -136,7 +136,7 @@ export class PodCgroups {
     const name = names.ofPod(pod);
     const values = resizedValues(podCgroupValues(pod, settings), hierarchy.read(name), resource, direction);
     if (values !== undefined) this.#timed('update', () => hierarchy.write(name, values));
-    const { uid = '' } = pod.metadata;
+    const { uid } = pod.metadata;
     if (resource === 'cpu' && this.#demands.delete(uid)) this.#counts(pod);
   }
 
@@ -148,7 +148,7 @@ export class PodCgroups {
   }
 
   #counts(pod: Pod): void {
-    const { uid = '' } = pod.metadata;
+    const { uid } = pod.metadata;
     if (this.#demands.has(uid) || qosClass(pod) !== 'Burstable') return;
     this.#demands.set(uid, requestedMilliCpu(pod));
     this.#updateBurstable();

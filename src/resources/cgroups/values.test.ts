@@ -10,7 +10,10 @@ const container = (resources: ResourceRequirements, more: Partial<Container> = {
   ...more,
 });
 const values = (spec: Partial<PodSpec>, change: Partial<typeof settings> = {}) => {
-  const pod: Pod = { metadata: { name: 'a' }, spec: { containers: [], ...spec } };
+  const pod: Pod = {
+    metadata: { uid: 'u', name: 'a', namespace: 'default' },
+    spec: { containers: [], ...spec },
+  };
   return podCgroupValues(pod, { ...settings, ...change });
 };
 const amounts = (cpu: string, memory: string) => ({ cpu, memory });

@@ -30,11 +30,10 @@ export function volumeMeasures(
   return (pod.spec.volumes ?? []).flatMap((volume) => {
     const directory = directoryOf(volume.name);
     if (directory === undefined) return [];
-    const by = measures.get(pluginFolder(directory, pod.metadata.uid ?? '') ?? '');
+    const by = measures.get(pluginFolder(directory, pod.metadata.uid) ?? '');
     if (by === undefined) return [];
     const claim = claimName(pod, volume);
-    const pvcRef =
-      claim === undefined ? {} : { pvcRef: { name: claim, namespace: pod.metadata.namespace ?? '' } };
+    const pvcRef = claim === undefined ? {} : { pvcRef: { name: claim, namespace: pod.metadata.namespace } };
     return [{ name: volume.name, directory, by, isEphemeral: isEphemeral(volume), ...pvcRef }];
   });
 }

@@ -73,7 +73,7 @@ function clusterConfig(pod: Pod, host: ResolvConf, { clusterDns, clusterDomain }
   const own =
     clusterDomain === ''
       ? []
-      : [`${pod.metadata.namespace ?? ''}.svc.${clusterDomain}`, `svc.${clusterDomain}`, clusterDomain];
+      : [`${pod.metadata.namespace}.svc.${clusterDomain}`, `svc.${clusterDomain}`, clusterDomain];
   return { servers: clusterDns, searches: unique([...own, ...host.searches]), options: ['ndots:5'] };
 }
 

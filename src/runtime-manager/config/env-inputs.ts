@@ -35,7 +35,7 @@ export async function fetchEnvironmentInputs(
   sources: EnvSources,
 ): Promise<EnvironmentInputs> {
   const needs = environmentNeeds(container);
-  const namespace = pod.metadata.namespace ?? '';
+  const namespace = pod.metadata.namespace;
   const [configMaps, secrets, files] = await Promise.all([
     fetchAll(needs.configMaps, (name) => fetchObject(sources.configMap, 'configMap', namespace, name)),
     fetchAll(needs.secrets, (name) => fetchObject(sources.secret, 'secret', namespace, name)),
@@ -56,7 +56,7 @@ function fetchServices(pod: Pod, services: ServiceSource | undefined): FetchedSe
   return {
     kind: 'read',
     ofDefault: services.list('default'),
-    ofNamespace: services.list(pod.metadata.namespace ?? ''),
+    ofNamespace: services.list(pod.metadata.namespace),
   };
 }
 

@@ -39,7 +39,7 @@ const store = storeOf(
 
 async function environment(container: Omit<Container, 'name'>): Promise<Record<string, unknown>> {
   const pod: Pod = {
-    metadata: { name: 'p', namespace: 'ns' },
+    metadata: { uid: 'u', name: 'p', namespace: 'ns' },
     spec: { containers: [], enableServiceLinks: false },
   };
   const named = { name: 'c', ...container };

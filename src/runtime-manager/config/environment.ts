@@ -111,7 +111,7 @@ function serviceEnvironment(pod: Pod, services: FetchedServices): Map<string, st
     case 'unread':
       throw new Error('services have not yet been read at least once, cannot construct envvars');
     case 'read':
-      return serviceVariables(visibleServices(services, pod.metadata.namespace ?? '', enableServiceLinks));
+      return serviceVariables(visibleServices(services, pod.metadata.namespace, enableServiceLinks));
   }
 }
 
@@ -142,7 +142,7 @@ function variableValue(
 
 function sourceValue(name: string, source: EnvVarSource, request: EnvironmentRequest): EnvValue | undefined {
   const { pod, container, podIps, settings, inputs } = request;
-  const namespace = pod.metadata.namespace ?? '';
+  const namespace = pod.metadata.namespace;
   if (source.fieldRef !== undefined) {
     return fieldRefValue(source.fieldRef, pod, podAddresses(pod, podIps, settings));
   }

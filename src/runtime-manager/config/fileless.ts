@@ -13,7 +13,7 @@ const machineless = runtimeSettings({ nodeName: '' });
 /** Tells who a pod and its containers are and what they should run, and nothing of the machine. */
 export const filelessPodConfigs: PodConfigs = {
   async sandbox(pod: Pod, attempt: number): Promise<Init<PodSandboxConfig>> {
-    const { name = '', namespace = '', uid = '' } = pod.metadata;
+    const { name, namespace, uid } = pod.metadata;
     return {
       metadata: { name, namespace, uid, attempt },
       labels: sandboxLabels(pod),

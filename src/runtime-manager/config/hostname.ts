@@ -26,7 +26,7 @@ export function podHostname(pod: Pod, clusterDomain: string): PodHostname {
     }
     return { hostname: truncate(hostnameOverride, pod), domain: '' };
   }
-  let name = pod.metadata.name ?? '';
+  let name = pod.metadata.name;
   if (hostname !== undefined && hostname !== '') {
     requireLabel('Hostname', hostname);
     name = hostname;
@@ -34,7 +34,7 @@ export function podHostname(pod: Pod, clusterDomain: string): PodHostname {
   let domain = '';
   if (subdomain !== undefined && subdomain !== '') {
     requireLabel('Subdomain', subdomain);
-    domain = `${subdomain}.${pod.metadata.namespace ?? ''}.svc.${clusterDomain}`;
+    domain = `${subdomain}.${pod.metadata.namespace}.svc.${clusterDomain}`;
   }
   return { hostname: truncate(name, pod), domain };
 }

@@ -47,8 +47,8 @@ export function containerAnnotations(
 
 function identityLabels(pod: Pod): Record<string, string> {
   return {
-    [criLabels.podName]: pod.metadata.name ?? '',
-    [criLabels.podNamespace]: pod.metadata.namespace ?? '',
-    [criLabels.podUid]: pod.metadata.uid ?? '',
+    [criLabels.podName]: pod.metadata.name,
+    [criLabels.podNamespace]: pod.metadata.namespace,
+    [criLabels.podUid]: pod.metadata.uid,
   };
 }

@@ -74,7 +74,7 @@ describe('containerOomScoreAdj', () => {
     ],
   ];
   it.each(rows)('%s', (_rule, spec, name, expected) => {
-    const pod: Pod = { metadata: {}, spec };
+    const pod: Pod = { metadata: { uid: 'u', name: 'p', namespace: 'default' }, spec };
     const container = [...spec.containers, ...(spec.initContainers ?? [])].find((c) => c.name === name)!;
     expect(containerOomScoreAdj(pod, container, capacityBytes)).toBe(expected);
   });

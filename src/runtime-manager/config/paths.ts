@@ -4,7 +4,7 @@ import type { Pod } from '../../kube/index.js';
 
 /** `<podLogsDir>/<namespace>_<name>_<uid>` */
 export function podLogDirectory(podLogsDir: string, pod: Pod): string {
-  const { name = '', namespace = '', uid = '' } = pod.metadata;
+  const { name, namespace, uid } = pod.metadata;
   return join(podLogsDir, segment(`${namespace}_${name}_${uid}`));
 }
 
@@ -19,7 +19,7 @@ export function containerLogDirectory(podLogsDir: string, pod: Pod, containerNam
 
 /** `<rootDir>/pods/<uid>` */
 export function podDirectory(rootDir: string, pod: Pod): string {
-  return join(rootDir, 'pods', segment(pod.metadata.uid ?? ''));
+  return join(rootDir, 'pods', segment(pod.metadata.uid));
 }
 
 export function podHostsPath(rootDir: string, pod: Pod): string {

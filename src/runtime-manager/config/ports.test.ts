@@ -55,6 +55,6 @@ describe('portMappings', () => {
       containers: containers.map((ports, index) => ({ name: `c${index}`, ports })),
       initContainers: [{ name: 'init', ports: [{ containerPort: 9 }] }],
     };
-    expect(portMappings({ metadata: {}, spec })).toEqual(expected);
+    expect(portMappings({ metadata: { uid: 'u', name: 'p', namespace: 'default' }, spec })).toEqual(expected);
   });
 });

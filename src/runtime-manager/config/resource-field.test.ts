@@ -12,7 +12,7 @@ const zero: Container = { name: 'zero', resources: { limits: { cpu: '0' } } };
 
 function podWith(resources?: ResourceRequirements): Pod {
   return {
-    metadata: {},
+    metadata: { uid: 'u', name: 'p', namespace: 'default' },
     spec: { containers: [own, bare, zero], initContainers: [{ name: 'init' }], resources },
   };
 }

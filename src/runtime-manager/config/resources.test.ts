@@ -7,7 +7,10 @@ const gi = 1024 ** 3;
 const settings = runtimeSettings({ nodeName: 'n', memoryCapacityBytes: 10 * gi, singleProcessOomKill: true });
 
 function podOf(resources: ResourceRequirements | undefined, spec: Partial<PodSpec> = {}): Pod {
-  return { metadata: { name: 'web' }, spec: { containers: [{ name: 'c', resources }], ...spec } };
+  return {
+    metadata: { uid: 'u', name: 'web', namespace: 'default' },
+    spec: { containers: [{ name: 'c', resources }], ...spec },
+  };
 }
 
 function ofContainer(

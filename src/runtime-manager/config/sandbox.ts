@@ -31,7 +31,7 @@ export interface SandboxRequest {
 
 export function sandboxConfig(request: SandboxRequest): Init<PodSandboxConfig> {
   const { pod, attempt, dns, settings } = request;
-  const { name = '', namespace = '', uid = '' } = pod.metadata;
+  const { name, namespace, uid } = pod.metadata;
   return {
     metadata: { name, namespace, uid, attempt },
     hostname: isHostNetwork(pod)

@@ -45,12 +45,7 @@ export function containerRemover({
         if (containerLogsDir !== undefined) {
           await removeIfThere(
             host.files,
-            logSymlinkPath(
-              containerLogsDir,
-              { metadata: { name: pod, namespace }, spec: { containers: [] } },
-              name,
-              id,
-            ),
+            logSymlinkPath(containerLogsDir, { name: pod, namespace }, name, id),
           );
         }
       }

@@ -5,7 +5,7 @@ import { makePod, makeStatus, running } from '../test-fixtures.js';
 import { mountedImages } from './mounted-images.js';
 
 const withVolume = (reference: string): Pod => ({
-  metadata: { name: 'a', uid: 'a' },
+  metadata: { uid: 'a', name: 'a', namespace: 'default' },
   spec: { containers: [], volumes: [{ name: 'v', image: { reference } }] },
 });
 

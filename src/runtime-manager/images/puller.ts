@@ -47,7 +47,7 @@ export class ImagePuller {
     const { pod, image, signal } = request;
     const credentials = (await this.#options.keyring?.lookup(pod, image, signal)) ?? [];
     if (credentials.length > 0) return await this.#queued(request, credentials, signal);
-    const { namespace = '', annotations = {} } = pod.metadata;
+    const { namespace, annotations = {} } = pod.metadata;
     const key = JSON.stringify([image, namespace, Object.entries(annotations).sort()]);
     return await this.#shared.run(key, signal, (shared) => this.#queued(request, [], shared));
   }

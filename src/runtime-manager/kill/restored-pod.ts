@@ -27,6 +27,7 @@ export function restorePod(status: CriContainerStatus): { readonly pod: Pod; rea
   };
   const pod: Pod = {
     metadata: {
+      // The agent labels all that it makes; what says less of its pod has to be killed all the same.
       name: labels[criLabels.podName] ?? '',
       namespace: labels[criLabels.podNamespace] ?? '',
       uid: labels[criLabels.podUid] ?? '',

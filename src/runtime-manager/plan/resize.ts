@@ -84,7 +84,7 @@ export class ResizePlanner {
   pod(): void {
     const { spec, metadata } = this.#pod;
     const wanted = amountsOf(spec.resources);
-    this.#podLevel = changedResources(wanted, this.#actuated.pod(metadata.uid ?? '')).length > 0;
+    this.#podLevel = changedResources(wanted, this.#actuated.pod(metadata.uid)).length > 0;
   }
 
   /** Undefined when nothing changes. */
@@ -98,7 +98,7 @@ export class ResizePlanner {
   #amounts(container: Container): { readonly wanted: ResourceAmounts; readonly actuated: ResourceAmounts } {
     return {
       wanted: amountsOf(wantedResources(this.#pod, container)),
-      actuated: this.#actuated.container(this.#pod.metadata.uid ?? '', container.name),
+      actuated: this.#actuated.container(this.#pod.metadata.uid, container.name),
     };
   }
 }

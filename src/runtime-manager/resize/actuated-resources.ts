@@ -58,7 +58,7 @@ export class ActuatedResources {
 
   /** A pod that begins has what it asks for, so that its first start is no resize. */
   podBegins(pod: Pod): void {
-    const { uid = '' } = pod.metadata;
+    const { uid } = pod.metadata;
     if (this.#entries.has(uid)) return;
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
       this.setContainer(uid, container.name, wantedResources(pod, container));
@@ -68,7 +68,7 @@ export class ActuatedResources {
 
   /** Of a pod that ran before the file was lost, the runtime is asked; otherwise it would be resized for nothing. */
   podGoesOn(pod: Pod, { containers }: Pick<ObservedPodStatus, 'containers'>): void {
-    const { uid = '' } = pod.metadata;
+    const { uid } = pod.metadata;
     if (!this.#isLost || this.#entries.has(uid)) return;
     const running = containers.filter(({ state }) => state === 'running');
     if (running.length === 0) return;

@@ -22,7 +22,7 @@ export async function resizePod(
   const step = { action: 'ResizePodInPlace', target: formatPod(pod) } as const;
   const done = (failed: boolean): void =>
     observer?.resized?.({ durationMs: clock.monotonic() - startedMs, failed });
-  const uid = pod.metadata.uid ?? '';
+  const uid = pod.metadata.uid;
   const waiting = ports.resizeRetries.waiting(pod, clock.now());
   if (waiting !== undefined) {
     const { message, untilMs } = waiting;
@@ -86,7 +86,7 @@ async function resizeResource(
   for (const update of updates) await updateContainer(ports, run, resource, update, actuated);
   if (shrinks) await tellSandbox();
   ports.podCgroups?.resize(pod, resource, 'down');
-  if (resize.podLevel) actuated.setPod(pod.metadata.uid ?? '', pod.spec.resources ?? {});
+  if (resize.podLevel) actuated.setPod(pod.metadata.uid, pod.spec.resources ?? {});
 }
 
 async function updateContainer(
@@ -99,7 +99,7 @@ async function updateContainer(
   const { cri, configs, timeline, clock } = ports;
   const found = findPodContainer(pod, name);
   if (found === undefined) throw new Error(`pod ${formatPod(pod)} has no container ${name}`);
-  const current = actuated.requirements(pod.metadata.uid ?? '', name);
+  const current = actuated.requirements(pod.metadata.uid, name);
   const resources = withResource(current, wantedResources(pod, found.container), resource);
   const container: AnyContainer = { ...found.container, resources };
   const startedMs = clock.monotonic();
@@ -107,7 +107,7 @@ async function updateContainer(
     { containerId: id, linux: configs.containerResources(withContainer(pod, container), container) },
     { signal },
   );
-  actuated.setContainer(pod.metadata.uid ?? '', name, resources);
+  actuated.setContainer(pod.metadata.uid, name, resources);
   timeline.record({
     kind: 'effect',
     what: 'container.resize',

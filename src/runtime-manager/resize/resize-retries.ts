@@ -19,7 +19,7 @@ export class ResizeRetries {
 
   /** Why and until when the pod's resize has to wait; undefined when it may be tried. */
   waiting(pod: Pod, nowMs: number): { readonly message: string; readonly untilMs: number } | undefined {
-    const failure = this.#failures.get(pod.metadata.uid ?? '');
+    const failure = this.#failures.get(pod.metadata.uid);
     if (failure === undefined || failure.wanted !== wantedBy(pod) || nowMs >= failure.untilMs)
       return undefined;
     return failure;
@@ -27,7 +27,7 @@ export class ResizeRetries {
 
   /** Returns when the next try is due. */
   failed(pod: Pod, nowMs: number, message: string): number {
-    const uid = pod.metadata.uid ?? '';
+    const uid = pod.metadata.uid;
     const wanted = wantedBy(pod);
     const before = this.#failures.get(uid);
     const delayMs = before?.wanted === wanted ? Math.min(before.delayMs * 2, maxMs) : initialMs;

@@ -50,7 +50,7 @@ export async function createSandbox(ports: SandboxPorts, request: SandboxRequest
           throw error;
         });
       observe(false);
-      ports.creations.addSandbox(pod.metadata.uid ?? '', id);
+      ports.creations.addSandbox(pod.metadata.uid, id);
       timeline.record({
         kind: 'effect',
         what: 'sandbox.create',
@@ -84,6 +84,6 @@ export async function readPodIps(
 ): Promise<readonly string[]> {
   const atMs = ports.clock.monotonic();
   const status = checkedSandboxStatus(await ports.cri.podSandboxStatus({ podSandboxId: sandboxId }));
-  ports.creations.noteSandbox(pod.metadata.uid ?? '', sandboxId, { status, atMs });
+  ports.creations.noteSandbox(pod.metadata.uid, sandboxId, { status, atMs });
   return isHostNetwork(pod) ? knownIps : sandboxIps(observeSandboxStatus(status));
 }

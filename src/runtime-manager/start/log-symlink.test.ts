@@ -4,8 +4,8 @@ import { logSymlinkPath } from './log-symlink.js';
 
 describe('log symlink', () => {
   it('the log link is cut to fit into a file name', () => {
-    const path = logSymlinkPath('/logs', makePod({}, { name: 'p'.repeat(300) }), 'c', 'id');
+    const path = logSymlinkPath('/logs', makePod({}, { name: 'p'.repeat(300) }).metadata, 'c', 'id');
     expect(path).toBe(`/logs/${'p'.repeat(251)}.log`);
-    expect(logSymlinkPath('/logs', makePod(), 'app', 'abc')).toBe('/logs/web_shop_app-abc.log');
+    expect(logSymlinkPath('/logs', makePod().metadata, 'app', 'abc')).toBe('/logs/web_shop_app-abc.log');
   });
 });

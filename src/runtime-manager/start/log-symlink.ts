@@ -1,7 +1,7 @@
 /** The link in the flat directory of container logs that log collectors of a node read. */
 import { lstatSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Pod } from '../../kube/index.js';
+import type { PodMeta } from '../../kube/index.js';
 import { isMissing } from '../logs/file-error.js';
 
 /** Leaves room for `.log` and a rotation mark within the 255 bytes of a file name. */
@@ -9,11 +9,10 @@ const longestBaseName = 251;
 
 export function logSymlinkPath(
   containerLogsDir: string,
-  pod: Pod,
+  { name, namespace }: Pick<PodMeta, 'name' | 'namespace'>,
   containerName: string,
   containerId: string,
 ): string {
-  const { name = '', namespace = '' } = pod.metadata;
   const baseName = `${name}_${namespace}_${containerName}-${containerId}`;
   return join(containerLogsDir, `${baseName.slice(0, longestBaseName)}.log`);
 }

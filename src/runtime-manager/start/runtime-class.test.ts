@@ -9,7 +9,7 @@ const classes: RuntimeClassSource = {
   },
 };
 const pod = (runtimeClassName?: string): Pod => ({
-  metadata: {},
+  metadata: { uid: 'u', name: 'p', namespace: 'default' },
   spec: { containers: [], ...(runtimeClassName === undefined ? {} : { runtimeClassName }) },
 });
 

@@ -137,7 +137,7 @@ async function recordResources(
   { kind, pod, container }: ContainerStart,
 ): Promise<void> {
   if (kind === 'ephemeralContainer' || actuated === undefined) return;
-  actuated.setContainer(pod.metadata.uid ?? '', container.name, wantedResources(pod, container));
+  actuated.setContainer(pod.metadata.uid, container.name, wantedResources(pod, container));
   await actuated.written();
 }
 
@@ -168,7 +168,7 @@ async function createAndStart(
         const created = await orLost(ports, start, () =>
           cri.createContainer({ podSandboxId: sandboxId, config, sandboxConfig }),
         );
-        ports.creations.addContainer(pod.metadata.uid ?? '', created.containerId, sandboxId);
+        ports.creations.addContainer(pod.metadata.uid, created.containerId, sandboxId);
         return created.containerId;
       });
       if (internals !== undefined) {
@@ -224,7 +224,7 @@ function linkLog(ports: StartPorts, start: ContainerStart, config: Init<Containe
   const { containerLogsDir } = ports;
   const logPath = logPathOf(start, config);
   if (containerLogsDir === undefined || logPath === '') return;
-  const linkPath = logSymlinkPath(containerLogsDir, start.pod, start.container.name, id);
+  const linkPath = logSymlinkPath(containerLogsDir, start.pod.metadata, start.container.name, id);
   try {
     linkContainerLog(logPath, linkPath);
   } catch (error) {

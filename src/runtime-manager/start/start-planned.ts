@@ -186,7 +186,7 @@ async function startOne(
       podIps: run.podIps,
       imageVolumes: context.volumes.images,
       runtimeHandler: context.runtimeHandler,
-      rank: ports.tickets.of(run.pod.metadata.uid ?? ''),
+      rank: ports.tickets.of(run.pod.metadata.uid),
       because: planned.because,
       signal: run.signal,
     });

@@ -80,7 +80,12 @@ describe('user namespaces of pods', () => {
   it('are for those who ask', async () => {
     const { namespaces } = await open();
     expect(await namespaces.of(pod('a', true), '')).toBeUndefined();
-    expect(await namespaces.of({ metadata: {}, spec: { containers: [] } }, '')).toBeUndefined();
+    expect(
+      await namespaces.of(
+        { metadata: { uid: 'u', name: 'p', namespace: 'default' }, spec: { containers: [] } },
+        '',
+      ),
+    ).toBeUndefined();
   });
 
   it('need a runtime that can', async () => {

@@ -40,7 +40,7 @@ export class UserNamespaces {
   /** The pod's mapping; undefined for a pod that shares the users of the machine. */
   async of(pod: Pod, runtimeHandler: string): Promise<UserNamespaceMapping | undefined> {
     if (pod.spec.hostUsers !== false) return undefined;
-    const { uid = '' } = pod.metadata;
+    const { uid } = pod.metadata;
     if (!this.#options.isSupported(runtimeHandler)) {
       throw new Error(usersUnsupported);
     }

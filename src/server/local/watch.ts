@@ -55,7 +55,7 @@ export function podChanges(told: Map<string, ToldPod>, pods: readonly Pod[]): Wa
   const present = new Set<string>();
   for (const { metadata, spec, status = {} } of pods) {
     const pod: Pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec, status };
-    const uid = metadata.uid ?? '';
+    const uid = metadata.uid;
     const text = JSON.stringify(pod);
     const before = told.get(uid);
     present.add(uid);

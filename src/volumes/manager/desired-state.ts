@@ -70,7 +70,7 @@ export function wantedMount(
   const spec = volumeSpec(volume, claim);
   checkMode(volume.name, spec, volumeUses(pod));
   const plugin = selectPlugin(plugins, spec);
-  const podUid = pod.metadata.uid ?? '';
+  const podUid = pod.metadata.uid;
   const innerName = plugin.innerName(spec);
   return {
     uniqueName: plugin.devices?.uniqueName(spec) ?? uniqueNameInPod(plugin.name, podUid, innerName),

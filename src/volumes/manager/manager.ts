@@ -103,7 +103,7 @@ export class VolumeManager {
 
   /** Resolves once none of the pod's volumes is or may be mounted. Nothing of the pod may be running. */
   async waitForUnmounts(pod: Pod, signal: AbortSignal): Promise<void> {
-    const { uid = '' } = pod.metadata;
+    const { uid } = pod.metadata;
     try {
       await withTimeout(this.#options.clock, volumeWaitMs, signal, async (limit) => {
         await this.start();
@@ -209,7 +209,7 @@ export class VolumeManager {
   /** Updates the desired state from the pod; returns what went wrong. */
   async #process(pod: Pod, signal: AbortSignal): Promise<readonly string[]> {
     const { plugins, claims } = this.#options;
-    const { uid = '' } = pod.metadata;
+    const { uid } = pod.metadata;
     const round = {};
     this.#rounds.set(uid, round);
     const { mounts, problems } = await processPod(pod, plugins, claims, signal);
@@ -242,7 +242,7 @@ export class VolumeManager {
     try {
       return await prepareSubPath({
         host: this.#options.host,
-        podDirectory: this.#podDirectory(pod.metadata.uid ?? ''),
+        podDirectory: this.#podDirectory(pod.metadata.uid),
         innerVolumeName: volume.wanted.innerName,
         containerName: container.name,
         mountIndex,

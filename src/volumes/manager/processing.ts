@@ -40,8 +40,8 @@ async function resolveClaim(
   signal: AbortSignal,
 ): Promise<ResolvedClaim> {
   if (claims !== undefined) return claims.resolve(pod, volume, signal);
-  const claim = volume.persistentVolumeClaim?.claimName ?? `${pod.metadata.name ?? ''}-${volume.name}`;
+  const claim = volume.persistentVolumeClaim?.claimName ?? `${pod.metadata.name}-${volume.name}`;
   throw new Error(
-    `error processing PVC ${pod.metadata.namespace ?? ''}/${claim}: this node has no claims; give it a directory with PersistentVolumes and PersistentVolumeClaims`,
+    `error processing PVC ${pod.metadata.namespace}/${claim}: this node has no claims; give it a directory with PersistentVolumes and PersistentVolumeClaims`,
   );
 }

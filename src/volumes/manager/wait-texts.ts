@@ -16,7 +16,7 @@ export interface MountWait {
 
 /** What is still missing of a pod's volumes. */
 export function mountWait(pod: Pod, desired: DesiredState, actual: ActualState): MountWait {
-  const { uid = '' } = pod.metadata;
+  const { uid } = pod.metadata;
   const wanted = new Set<string>();
   const mounted = new Set<string>();
   for (const mount of desired.values()) {

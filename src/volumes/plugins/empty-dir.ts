@@ -33,7 +33,7 @@ export function emptyDirVolumes(options: EmptyDirOptions): VolumePlugin {
     traits: () => ({ managed: true, readOnly: false, relabel: true }),
     hostPath: ({ volume }, podUid) => pathOf(podUid, volume.name),
     async setUp({ pod, spec, signal }) {
-      const podUid = pod.metadata.uid ?? '';
+      const podUid = pod.metadata.uid;
       const { name } = spec.volume;
       await directories.setUp({
         podUid,

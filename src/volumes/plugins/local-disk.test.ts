@@ -44,7 +44,10 @@ describe('a local volume on a disk', () => {
     persistentVolume: { metadata: { name: 'pv' }, spec: { local: { path: device } } },
     readOnly,
   });
-  const pod: Pod = { metadata: { uid: 'u' }, spec: { containers: [], securityContext: { fsGroup: 5 } } };
+  const pod: Pod = {
+    metadata: { uid: 'u', name: 'p', namespace: 'default' },
+    spec: { containers: [], securityContext: { fsGroup: 5 } },
+  };
 
   it('formats an empty disk once, mounts it once, and releases it', async () => {
     const spec = on(false);

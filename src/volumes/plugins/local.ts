@@ -49,7 +49,7 @@ export function localVolumes(options: LocalVolumesOptions): VolumePlugin {
     hostPath: (spec, podUid) => pathOf(podUid, innerNameOf(spec)),
     async setUp(request) {
       const { pod, spec, signal } = request;
-      const target = pathOf(pod.metadata.uid ?? '', innerNameOf(spec));
+      const target = pathOf(pod.metadata.uid, innerNameOf(spec));
       const bindOptions = localMountOptions(spec);
       const present = await mountAt(host, target);
       if (present !== undefined && hasFlags(present, bindOptions)) return;
@@ -109,7 +109,7 @@ async function own(options: LocalVolumesOptions, request: SetUpRequest, source: 
     host: hostApart(host, source),
     clock,
     directory: source,
-    podUid: pod.metadata.uid ?? '',
+    podUid: pod.metadata.uid,
     fsGroup,
     readOnly: false,
     changePolicy: policy === 'OnRootMismatch' ? policy : 'Always',

@@ -7,7 +7,7 @@ import { nfsVolumes } from './nfs.js';
 const rootDir = '/var/lib/nodelet';
 const path = `${rootDir}/pods/u/volumes/kubernetes.io~nfs/share`;
 const signal = new AbortController().signal;
-const pod: Pod = { metadata: { uid: 'u' }, spec: { containers: [] } };
+const pod: Pod = { metadata: { uid: 'u', name: 'p', namespace: 'default' }, spec: { containers: [] } };
 const spec: VolumeSpec = {
   kind: 'inline',
   volume: { name: 'share', nfs: { server: 'fd00::1', path: '/exports', readOnly: true } },

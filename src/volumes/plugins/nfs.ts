@@ -31,7 +31,7 @@ export function nfsVolumes({
     traits: (spec) => ({ managed: false, readOnly: isReadOnly(spec), relabel: false }),
     hostPath: (spec, podUid) => pathOf(podUid, innerNameOf(spec)),
     async setUp({ pod, spec, signal }) {
-      const target = pathOf(pod.metadata.uid ?? '', innerNameOf(spec));
+      const target = pathOf(pod.metadata.uid, innerNameOf(spec));
       const source = sourceOf(spec);
       if (source === undefined || (await isMountPoint(host, target))) return;
       const request = { source: nfsSource(source), target, fsType: 'nfs', options: nfsOptions(spec) };

@@ -19,7 +19,7 @@ export function configMapVolumes(context: PayloadVolumeContext, objects: ObjectS
     async collect(pod, { configMap = {} }, signal) {
       const { name = '', items, defaultMode, optional = false } = configMap;
       const object = await readObject(optional, emptyObject, () =>
-        objects.configMap(pod.metadata.namespace ?? '', name, signal),
+        objects.configMap(pod.metadata.namespace, name, signal),
       );
       return configMapFiles(object, { items, defaultMode, optional });
     },
@@ -34,7 +34,7 @@ export function secretVolumes(context: PayloadVolumeContext, objects: ObjectStor
     async collect(pod, { secret = {} }, signal) {
       const { secretName = '', items, defaultMode, optional = false } = secret;
       const object = await readObject(optional, emptyObject, () =>
-        objects.secret(pod.metadata.namespace ?? '', secretName, signal),
+        objects.secret(pod.metadata.namespace, secretName, signal),
       );
       return secretFiles(object, { items, defaultMode, optional });
     },

@@ -40,7 +40,7 @@ export function payloadVolumes(context: PayloadVolumeContext, kind: PayloadVolum
   });
 
   async function write(pod: Pod, volume: Volume, payload: Payload, signal: AbortSignal): Promise<void> {
-    const podUid = pod.metadata.uid ?? '';
+    const podUid = pod.metadata.uid;
     const { path } = directoryOf({ podUid, innerName: volume.name });
     for (const nested of nestedMountPoints(pod, volume.name)) {
       // An existing entry, even a link to a file, serves as a mount point, too.
@@ -70,7 +70,7 @@ export function payloadVolumes(context: PayloadVolumeContext, kind: PayloadVolum
     hostPath: ({ volume }, podUid) => directoryOf({ podUid, innerName: volume.name }).path,
     async setUp({ pod, spec: { volume }, signal }) {
       const payload = await kind.collect(pod, volume, signal);
-      const directory = directoryOf({ podUid: pod.metadata.uid ?? '', innerName: volume.name });
+      const directory = directoryOf({ podUid: pod.metadata.uid, innerName: volume.name });
       const wasWritten = await exists(host.ownFiles, join(directory.path, '..data'));
       await directories.setUp({
         ...directory,

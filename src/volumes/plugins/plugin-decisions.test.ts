@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Container, ObjectMeta, Pod, PodSpec, ResourceRequirements } from '../../kube/index.js';
+import type { Container, Pod, PodSpec, ResourceRequirements } from '../../kube/index.js';
 import type { VolumeSpec } from '../contracts.js';
 import { downwardFiles } from './downward-files.js';
 import { hostPathProblem, hostPathVerdict } from './host-path-type.js';
@@ -13,8 +13,11 @@ import { credentialMode, fsUserOf } from './volume-modes.js';
 
 const Mi = 1024n * 1024n;
 
-function podOf(spec: Partial<PodSpec>, metadata: ObjectMeta = {}): Pod {
-  return { metadata, spec: { containers: [], ...spec } };
+function podOf(spec: Partial<PodSpec>, metadata: Partial<Pod['metadata']> = {}): Pod {
+  return {
+    metadata: { uid: 'u', name: 'p', namespace: 'default', ...metadata },
+    spec: { containers: [], ...spec },
+  };
 }
 const limited = (name: string, memory?: string): Container => ({
   name,

@@ -70,7 +70,7 @@ interface SourceRequest {
 
 async function sourceFiles(request: SourceRequest): Promise<Payload> {
   const { pod, defaultMode, projection, sources, signal } = request;
-  const namespace = pod.metadata.namespace ?? '';
+  const namespace = pod.metadata.namespace;
   if (projection.secret !== undefined) {
     const { name = '', items, optional = false } = projection.secret;
     const secret = await readObject(optional, emptyObject, () =>

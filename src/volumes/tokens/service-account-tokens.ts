@@ -93,11 +93,11 @@ export class CachedServiceAccountTokens implements ServiceAccountTokens {
 function tokenRequest(pod: Pod, audience: string | undefined, expirationSeconds: number): TokenRequest {
   const { metadata, spec } = pod;
   return {
-    namespace: metadata.namespace ?? '',
+    namespace: metadata.namespace,
     serviceAccountName: spec.serviceAccountName || 'default',
     audiences: audience === undefined ? [] : [audience],
     expirationSeconds,
-    boundPod: { name: metadata.name ?? '', uid: metadata.uid ?? '' },
+    boundPod: { name: metadata.name, uid: metadata.uid },
   };
 }
 

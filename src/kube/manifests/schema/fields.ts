@@ -3,7 +3,7 @@ import type * as kube from '../../types/index.js';
 
 /** The object types that manifests are made of. */
 export interface ManifestTypes {
-  Pod: kube.Pod;
+  Pod: kube.PodManifest;
   ObjectMeta: kube.ObjectMeta;
   OwnerReference: kube.OwnerReference;
   LabelSelector: kube.LabelSelector;

@@ -68,7 +68,7 @@ export class ApiObjectStore implements ObjectStore {
 
   registerPod(pod: Pod): void {
     this.#registrations.register(pod);
-    const namespace = pod.metadata.namespace ?? '';
+    const namespace = pod.metadata.namespace;
     const { configMaps, secrets } = podReferences(pod);
     for (const name of configMaps) {
       this.#hold('ConfigMap', this.#configMaps, resources.configMaps, namespace, name).registered();

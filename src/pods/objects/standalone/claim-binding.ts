@@ -44,8 +44,8 @@ export function claimFromTemplate(
   const owner = {
     apiVersion: 'v1',
     kind: 'Pod',
-    name: pod.metadata.name ?? '',
-    uid: pod.metadata.uid ?? '',
+    name: pod.metadata.name,
+    uid: pod.metadata.uid,
     controller: true,
   };
   return {

@@ -14,11 +14,11 @@ export class Registrations {
 
   /** Registering a pod again takes what it refers to now. */
   register(pod: Pod): void {
-    this.#replace(pod.metadata.uid ?? '', references(pod));
+    this.#replace(pod.metadata.uid, references(pod));
   }
 
   unregister(pod: Pod): void {
-    this.#replace(pod.metadata.uid ?? '', new Set());
+    this.#replace(pod.metadata.uid, new Set());
   }
 
   has(kind: ObjectKind, namespace: string, name: string): boolean {
@@ -52,7 +52,7 @@ export class Registrations {
 }
 
 function references(pod: Pod): Set<string> {
-  const namespace = pod.metadata.namespace ?? '';
+  const namespace = pod.metadata.namespace;
   const { configMaps, secrets } = podReferences(pod);
   const keys = new Set<string>();
   for (const name of configMaps) keys.add(referenceKey('ConfigMap', namespace, name));

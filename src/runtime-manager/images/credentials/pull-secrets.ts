@@ -30,7 +30,7 @@ export async function readPullSecrets(
   const names = (pod.spec.imagePullSecrets ?? []).flatMap(({ name }) =>
     name === undefined || name === '' ? [] : [name],
   );
-  const namespace = pod.metadata.namespace ?? '';
+  const namespace = pod.metadata.namespace;
   const unread: string[] = [];
   const entries = new Map<string, SecretAuth[]>();
   for (const name of names) {
