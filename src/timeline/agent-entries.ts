@@ -2,7 +2,7 @@
 import type { NoData } from './entry-data.js';
 
 export interface AgentEntries {
-  /** A signal asked the agent to stop. */
+  /** The agent was asked to stop. */
   'agent.stop': { reason: string };
   /** The agent waits for the container runtime. */
   'agent.runtime': NoData;
