@@ -27,7 +27,7 @@ export const unguardedFiles: ReadonlyMap<string, string> = new Map([
     "makes files in the agent's own folders; the hosts file, which pods may write, is opened without links and as a regular file only",
   ],
   ['src/runtime-manager/config/resolver-file.ts', configured],
-  ['src/runtime-manager/config/host-facts.ts', kernel],
+  ['src/runtime-manager/config/machine-facts.ts', kernel],
   ['src/runtime-manager/images/credentials/load-plugins.ts', configured],
   ['src/runtime-manager/images/credentials/node-credentials.ts', configured],
   ['src/runtime-manager/images/image-collector.ts', "asks for the room on the runtime's own disk"],

@@ -13,16 +13,16 @@ import {
   linuxCgroups,
   NodeCgroups,
   type NodeLimits,
-  PodCgroups,
+  PodCgroupManager,
 } from '../resources/cgroups/index.js';
-import type { HostFacts } from '../runtime-manager/config/index.js';
+import type { MachineFacts } from '../runtime-manager/config/index.js';
 import { describeError, type Timeline } from '../timeline/index.js';
 import { StartFailure } from './start-failure.js';
 
 export interface CgroupsOptions {
   readonly configuration: LoadedConfiguration;
   readonly cgroupDriver: string;
-  readonly host: HostFacts;
+  readonly host: MachineFacts;
   readonly nodeName: string;
   readonly timeline: Timeline;
   readonly registry: Registry;
@@ -84,7 +84,7 @@ function qosCgroups({ configuration, host, nodeName, timeline, registry }: Cgrou
     ['operation_type'],
   );
   const shared = { clock: systemClock, timeline, hierarchy, names };
-  const pods = new PodCgroups({
+  const pods = new PodCgroupManager({
     ...shared,
     settings: {
       cpuCfsQuota: config.cpuCFSQuota,
@@ -113,7 +113,7 @@ function qosCgroups({ configuration, host, nodeName, timeline, registry }: Cgrou
   };
 }
 
-function machineLimits(host: HostFacts): NodeLimits {
+function machineLimits(host: MachineFacts): NodeLimits {
   return {
     milliCpu: availableParallelism() * 1000,
     memoryBytes: host.memoryCapacityBytes,

@@ -5,7 +5,7 @@ import type { CriClient } from '../cri/index.js';
 import { detectNodeAddress, type KubeletMetrics, type KubeletOptions } from '../kubelet/index.js';
 import type { Registry } from '../metrics/index.js';
 import type { StandaloneObjects } from '../pods/index.js';
-import type { HostFacts } from '../runtime-manager/config/index.js';
+import type { MachineFacts } from '../runtime-manager/config/index.js';
 import { containerdEvents, criEvents } from '../runtime-manager/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
 import type { AgentCgroups } from './cgroups.js';
@@ -15,7 +15,7 @@ import { kernelTasks } from './kernel-tasks.js';
 export interface AgentNode {
   readonly configuration: LoadedConfiguration;
   readonly nodeName: string;
-  readonly host: HostFacts;
+  readonly host: MachineFacts;
   readonly timeline: Timeline;
   readonly registry: Registry;
   readonly metrics: KubeletMetrics;

@@ -18,9 +18,9 @@ export async function readConfiguration({
   cwd = process.cwd(),
 }: ConfigurationSource): Promise<LoadOutcome> {
   // Loaded here: most of those who import the agent never read a configuration.
-  const { readHostFacts } = await import('../runtime-manager/config/host-facts.js');
+  const { readMachineFacts } = await import('../runtime-manager/config/machine-facts.js');
   const { loadConfiguration } = await import('../config/load.js');
-  const { cgroupVersion } = await readHostFacts();
+  const { cgroupVersion } = await readMachineFacts();
   return await loadConfiguration({
     argv,
     cwd,

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { createMetrics, type Kubelet } from '../kubelet/index.js';
 import { Registry, registerProcessMetrics } from '../metrics/index.js';
-import { readHostFacts } from '../runtime-manager/config/index.js';
+import { readMachineFacts } from '../runtime-manager/config/index.js';
 import type { AgentOptions } from './agent.js';
 import type { OpenCluster } from './cluster.js';
 import type { AgentNode } from './kubelet-options.js';
@@ -23,7 +23,7 @@ export async function runAgent(
   onReady: (kubelet: Kubelet) => void,
 ): Promise<void> {
   const { flags, config, standalone } = configuration;
-  const host = await readHostFacts();
+  const host = await readMachineFacts();
   refuseImpossible(configuration, host);
   const nodeName = chooseNodeName(flags.hostnameOverride);
   const systemd = findSystemd(environment);

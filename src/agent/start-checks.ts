@@ -10,12 +10,15 @@ import {
   type LoadedConfiguration,
 } from '../config/index.js';
 import { actedOnFields, actedOnGates, clusterFlags, inertFlags } from '../kubelet/index.js';
-import type { HostFacts } from '../runtime-manager/config/index.js';
+import type { MachineFacts } from '../runtime-manager/config/index.js';
 import type { Timeline } from '../timeline/index.js';
 import { StartFailure } from './start-failure.js';
 
 /** Throws when this build cannot do what the command line asks for. */
-export function refuseImpossible({ standalone, flags, config }: LoadedConfiguration, host: HostFacts): void {
+export function refuseImpossible(
+  { standalone, flags, config }: LoadedConfiguration,
+  host: MachineFacts,
+): void {
   if (!standalone && flags.objectManifestPath !== '') {
     throw new StartFailure(
       `--object-manifest-path ${flags.objectManifestPath}: the objects of pods come from the API server of --kubeconfig; leave one of the two out`,

@@ -3,7 +3,7 @@ import { access, constants, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { CriError, connectCri, isUnimplemented, PodSandboxState } from '../cri/index.js';
 import { runLabel } from './run/own-pods.js';
-import type { RuntimeFacts, RuntimeSocket, SocketState, WantedRuntime } from './runtime-choice.js';
+import type { RuntimeCandidates, RuntimeSocket, SocketState, WantedRuntime } from './runtime-choice.js';
 
 const usualSockets = [
   { name: 'containerd', path: '/run/containerd/containerd.sock' },
@@ -21,7 +21,7 @@ const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export async function readRuntimeFacts(
   wanted: WantedRuntime,
   endpoint: string | undefined,
-): Promise<RuntimeFacts> {
+): Promise<RuntimeCandidates> {
   const needsSockets = wanted === 'auto' && endpoint === undefined && process.platform === 'linux';
   const found = await Promise.all(programs.map((program) => findProgram(program)));
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chooseRuntime, type RuntimeFacts, type SocketState } from './runtime-choice.js';
+import { chooseRuntime, type RuntimeCandidates, type SocketState } from './runtime-choice.js';
 
 const containerd = (state: SocketState) => ({
   name: 'containerd',
@@ -7,7 +7,7 @@ const containerd = (state: SocketState) => ({
   state,
 });
 const crio = (state: SocketState) => ({ name: 'CRI-O', path: '/run/crio/crio.sock', state });
-const bare: RuntimeFacts = {
+const bare: RuntimeCandidates = {
   wanted: 'auto',
   endpoint: undefined,
   platform: 'linux',
@@ -19,7 +19,7 @@ const bare: RuntimeFacts = {
 const without = { missingPrograms: ['containerd', 'runc'] };
 
 describe('chooseRuntime', () => {
-  it.each<[string, Partial<RuntimeFacts>, string, RegExp]>([
+  it.each<[string, Partial<RuntimeCandidates>, string, RegExp]>([
     [
       'an endpoint that was given counts',
       { endpoint: 'unix:///x.sock', sockets: [containerd('ready')] },

@@ -11,7 +11,7 @@ export interface RuntimeSocket {
   readonly state: SocketState;
 }
 
-export interface RuntimeFacts {
+export interface RuntimeCandidates {
   readonly wanted: WantedRuntime;
   /** As the user gave it. */
   readonly endpoint: string | undefined;
@@ -32,7 +32,7 @@ export type RuntimeChoice =
   /** What was asked for cannot be had. */
   | { readonly kind: 'impossible'; readonly message: string };
 
-export function chooseRuntime(facts: RuntimeFacts): RuntimeChoice {
+export function chooseRuntime(facts: RuntimeCandidates): RuntimeChoice {
   if (facts.endpoint !== undefined) {
     return facts.wanted === 'auto'
       ? endpoint(facts.endpoint, `the container runtime at ${facts.endpoint}, as you asked`)
@@ -54,7 +54,7 @@ export function chooseRuntime(facts: RuntimeFacts): RuntimeChoice {
   }
 }
 
-function automatic(facts: RuntimeFacts): RuntimeChoice {
+function automatic(facts: RuntimeCandidates): RuntimeChoice {
   if (facts.platform !== 'linux')
     return process('containers need Linux', 'run nodelet in a Linux virtual machine');
   const ready = facts.sockets.find(({ state }) => state === 'ready');
@@ -84,7 +84,7 @@ function socketProblem({ name, path, state }: RuntimeSocket): string {
 }
 
 /** What keeps nodelet from starting a containerd, and what to do about it. */
-function privateObstacle(facts: RuntimeFacts): { problem: string; remedy: string } | undefined {
+function privateObstacle(facts: RuntimeCandidates): { problem: string; remedy: string } | undefined {
   if (facts.platform !== 'linux') return { problem: 'containers need Linux', remedy: 'use a Linux machine' };
   const { missingPrograms: missing } = facts;
   const packages = new Set(missing.map((program) => packageOf(program)));
@@ -114,7 +114,7 @@ function endpoint(address: string, what: string): RuntimeChoice {
   return { kind: 'endpoint', endpoint: address, line: `runtime: ${what}` };
 }
 
-function privateContainerd(facts: RuntimeFacts, because: string): RuntimeChoice {
+function privateContainerd(facts: RuntimeCandidates, because: string): RuntimeChoice {
   const line = `runtime: a containerd of its own, ${because}`;
   const missing = facts.missingNetworkPackages;
   if (missing.length === 0) return { kind: 'containerd', podNetwork: true, line };

@@ -16,7 +16,7 @@ export {
   type SecurityFacts,
 } from './insecure-settings.js';
 export { type LoadedConfiguration, type LoadOptions, type LoadOutcome, loadConfiguration } from './load.js';
-export type { HostFacts } from './rule-context.js';
+export type { ConfiguredHost } from './rule-context.js';
 export { maskedValue, maskSecrets, serializeConfiguration } from './serialize.js';
 export * from './types.js';
 export { usage } from './usage.js';

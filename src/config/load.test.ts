@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from './config-error.js';
 import type { DirectoryEntry } from './drop-ins.js';
 import { type LoadedConfiguration, type LoadOutcome, loadConfiguration } from './load.js';
-import type { HostFacts } from './rule-context.js';
+import type { ConfiguredHost } from './rule-context.js';
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 const dropIn = (text: string) => header + text;
@@ -13,7 +13,7 @@ interface Setup {
   /** Whole files by path. */
   files?: Record<string, string>;
   args?: string[];
-  host?: HostFacts;
+  host?: ConfiguredHost;
   standalone?: boolean;
 }
 

@@ -8,7 +8,7 @@ import { type ConfigFiles, mergeDropIns } from './drop-ins.js';
 import { checkFeatureGateNames, type FeatureGates, resolveFeatureGates } from './feature-gates.js';
 import type { KubeletFlags } from './flag-table.js';
 import { applyFlagSettings, type CommandLine, parseCommandLine, validateKubeletFlags } from './flags.js';
-import type { HostFacts, RuleContext } from './rule-context.js';
+import type { ConfiguredHost, RuleContext } from './rule-context.js';
 import { maskSecrets, serializeConfiguration } from './serialize.js';
 import { settleConfiguration } from './settle.js';
 import type { KubeletConfiguration } from './types.js';
@@ -20,7 +20,7 @@ export interface LoadOptions extends ConfigFiles {
   /** Folder that `--config` and `--config-dir` are relative to. */
   readonly cwd: string;
   /** Facts of the machine that some rules depend on. */
-  readonly host?: HostFacts;
+  readonly host?: ConfiguredHost;
 }
 
 export interface LoadedConfiguration {

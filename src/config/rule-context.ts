@@ -4,7 +4,7 @@ import { fieldsByPath } from './fields.js';
 import type { ConfigPath, KubeletConfiguration } from './types.js';
 
 /** Facts of the machine; a fact that is absent leaves its rules out. */
-export interface HostFacts {
+export interface ConfiguredHost {
   readonly cgroupVersion?: 1 | 2;
   readonly onlineCpus?: readonly number[];
 }
@@ -12,7 +12,7 @@ export interface HostFacts {
 export interface RuleContext {
   readonly config: KubeletConfiguration;
   readonly gates: FeatureGates;
-  readonly host: HostFacts;
+  readonly host: ConfiguredHost;
   /** There is no API server to ask. */
   readonly standalone: boolean;
 }

@@ -1,7 +1,7 @@
 /** Works out what a valid configuration means on this machine, where one setting decides over another. */
 import { parseCpuSet } from './cpu-set.js';
 import type { KubeletFlags } from './flag-table.js';
-import type { HostFacts } from './rule-context.js';
+import type { ConfiguredHost } from './rule-context.js';
 import type { KubeletConfiguration } from './types.js';
 
 const defaultIdsPerPod = 65_536;
@@ -10,7 +10,7 @@ const defaultIdsPerPod = 65_536;
 export function settleConfiguration(
   config: KubeletConfiguration,
   flags: KubeletFlags,
-  host: HostFacts,
+  host: ConfiguredHost,
 ): KubeletConfiguration {
   const settled = structuredClone(config);
   if (settled.cgroupsPerQOS && settled.cgroupRoot === '') settled.cgroupRoot = '/';

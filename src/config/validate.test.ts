@@ -4,12 +4,12 @@ import { decodeConfigFile } from './decode.js';
 import { applyDefaults } from './defaults.js';
 import { resolveFeatureGates } from './feature-gates.js';
 import { imagePatternProblem } from './image-pattern.js';
-import type { HostFacts, RuleContext } from './rule-context.js';
+import type { ConfiguredHost, RuleContext } from './rule-context.js';
 import { validateConfiguration } from './validate.js';
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 
-function contextOf(body: string, host: HostFacts = {}, standalone = false): RuleContext {
+function contextOf(body: string, host: ConfiguredHost = {}, standalone = false): RuleContext {
   const { settings } = decodeConfigFile(`${header}${body}\n`, '/etc/k/cfg.yaml', { lenient: false });
   const requested = settings.values.get('featureGates') ?? {};
   const { gates } = resolveFeatureGates(requested as Record<string, boolean>);
@@ -21,7 +21,7 @@ const noShutdownGates =
   'featureGates: {GracefulNodeShutdown: false, GracefulNodeShutdownBasedOnPodPriority: false, WindowsGracefulNodeShutdown: false}';
 
 describe('validateConfiguration refuses', () => {
-  const rows: [body: string, problems: string[], host?: HostFacts][] = [
+  const rows: [body: string, problems: string[], host?: ConfiguredHost][] = [
     ['podLogsDir: /a/', [`${invalid}podLogsDir "/a/" must be normalized, without trailing slash`]],
     ['podLogsDir: /a/../b', [`${invalid}podLogsDir "/a/../b" must be normalized, without trailing slash`]],
     ['podLogsDir: /ä', [`${invalid}podLogsDir "/ä" must have ASCII characters only`]],
@@ -434,7 +434,7 @@ describe('validateConfiguration accepts', () => {
 });
 
 describe('constructionProblems', () => {
-  const rows: [body: string, problems: string[], host?: HostFacts, standalone?: boolean][] = [
+  const rows: [body: string, problems: string[], host?: ConfiguredHost, standalone?: boolean][] = [
     ['', []],
     ['syncFrequency: -1s', ['invalid sync frequency -1s']],
     ['authorization: {mode: Foo}', ['unknown authorization mode Foo']],

@@ -7,7 +7,7 @@ import type { Node } from '../kube/index.js';
 import type { Registry } from '../metrics/index.js';
 import type { PodSource, SourceContext, SourceName } from '../pods/index.js';
 import type { ProbeNetwork } from '../probes/index.js';
-import type { HostFacts, ServiceSource } from '../runtime-manager/config/index.js';
+import type { MachineFacts, ServiceSource } from '../runtime-manager/config/index.js';
 import type { Keyring, LifecycleHooks, PodConfigs, RuntimeClassSource } from '../runtime-manager/index.js';
 import type { EventSource } from '../runtime-manager/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
@@ -72,7 +72,7 @@ export interface KubeletOptions {
    * What the machine is.
    * @default read from this machine
    */
-  readonly host?: HostFacts;
+  readonly host?: MachineFacts;
   /**
    * Streams of runtime events to try in order, made from the runtime as the kubelet calls it.
    * @default the CRI's own

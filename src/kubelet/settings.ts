@@ -12,7 +12,7 @@ import { type DurableFiles, type Host, linuxHost } from '../host/index.js';
 import type { Node } from '../kube/index.js';
 import { Registry } from '../metrics/index.js';
 import { type ProbeNetwork, systemNetwork } from '../probes/index.js';
-import { type HostFacts, readHostFacts } from '../runtime-manager/config/index.js';
+import { type MachineFacts, readMachineFacts } from '../runtime-manager/config/index.js';
 import { criEvents, type EventSource } from '../runtime-manager/pleg/index.js';
 import { Timeline } from '../timeline/index.js';
 import { createMetrics, type KubeletMetrics } from './metrics/metrics.js';
@@ -31,7 +31,7 @@ export interface KubeletSettings extends Omit<KubeletOptions, 'runtime'> {
   readonly timeline: Timeline;
   readonly registry: Registry;
   readonly metrics: KubeletMetrics;
-  readonly host: HostFacts;
+  readonly host: MachineFacts;
   readonly machine: Host;
   /** Whether the machine is the one that this runs on, so that its programs can work on its disks. */
   readonly isOwnMachine: boolean;
@@ -80,7 +80,7 @@ export async function readSettings({ runtime, ...options }: KubeletOptions): Pro
     timeline,
     registry,
     metrics,
-    host: options.host ?? (await readHostFacts()),
+    host: options.host ?? (await readMachineFacts()),
     machine,
     isOwnMachine: options.machine === undefined,
     durable: recordedDurableFiles({ files: machine.files, clock, timeline, nodeName }),

@@ -13,5 +13,5 @@ export {
 export { ProbeManager, type ProbeManagerOptions } from './manager.js';
 export { systemNetwork } from './network.js';
 export { type CountProbe, type ProbeCounts, probeMetrics } from './probe-metrics.js';
-export { Prober, type ProberOptions, type ProbeVerdict } from './prober.js';
+export { type ProbeConclusion, Prober, type ProberOptions } from './prober.js';
 export type { ProbeUpdate } from './results.js';

@@ -6,7 +6,7 @@ import { Timeline } from '../timeline/index.js';
 import type { ProbeKind, ProbeRun } from './contracts.js';
 import { ProbeManager } from './manager.js';
 import { probeMetrics } from './probe-metrics.js';
-import type { ProbeVerdict } from './prober.js';
+import type { ProbeConclusion } from './prober.js';
 
 const managers: { manager: ProbeManager; clock: VirtualClock }[] = [];
 afterEach(async () => {
@@ -19,7 +19,7 @@ afterEach(async () => {
 interface Setting {
   /** How long a run takes. */
   runMs?: number;
-  verdict?: ProbeVerdict | undefined;
+  verdict?: ProbeConclusion | undefined;
   /** Thrown instead of returning a verdict. */
   crash?: Error | undefined;
 }

@@ -11,7 +11,7 @@ import {
   probeSettings,
 } from './contracts.js';
 import type { CountProbe } from './probe-metrics.js';
-import type { ProbeVerdict } from './prober.js';
+import type { ProbeConclusion } from './prober.js';
 import { ResultStore } from './results.js';
 import { firstDelayMs } from './ticker.js';
 import { ProbeWorker } from './worker.js';
@@ -23,7 +23,7 @@ export interface ProbeManagerOptions {
   readonly random: () => number;
   /** The reported status of a pod. */
   readonly statusOf: (podUid: string) => PodStatus | undefined;
-  readonly probe: (run: ProbeRun, signal: AbortSignal) => Promise<ProbeVerdict | undefined>;
+  readonly probe: (run: ProbeRun, signal: AbortSignal) => Promise<ProbeConclusion | undefined>;
   readonly count: CountProbe;
   /** Whether containers older than the agent keep their reported state until a probe changes it. */
   readonly keepsStatusOverRestart: boolean;

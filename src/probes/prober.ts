@@ -39,7 +39,7 @@ export interface ProberOptions {
 }
 
 /** What a run says about the container, with its message. */
-export interface ProbeVerdict {
+export interface ProbeConclusion {
   readonly result: 'success' | 'failure';
   readonly output: string;
 }
@@ -52,7 +52,7 @@ export class Prober {
   }
 
   /** Undefined if the check could not be made, which says nothing about the container. Rejects only with Cancelled. */
-  async run(run: ProbeRun, signal: AbortSignal): Promise<ProbeVerdict | undefined> {
+  async run(run: ProbeRun, signal: AbortSignal): Promise<ProbeConclusion | undefined> {
     let outcome = await this.#attempt(run, signal);
     for (let attempt = 1; outcome.error !== undefined && attempt < maxAttempts; attempt++) {
       throwIfCancelled(signal);

@@ -4,7 +4,7 @@ import type { PodStatus } from '../kube/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
 import type { ProbeRun } from './contracts.js';
 import type { ProbeCounts } from './probe-metrics.js';
-import type { ProbeVerdict } from './prober.js';
+import type { ProbeConclusion } from './prober.js';
 import type { ResultStore } from './results.js';
 import { nextTick } from './ticker.js';
 import {
@@ -24,7 +24,7 @@ export interface WorkerOptions {
   readonly tasks: TaskGroup;
   readonly results: ResultStore;
   readonly statusOf: (podUid: string) => PodStatus | undefined;
-  readonly probe: (run: ProbeRun, signal: AbortSignal) => Promise<ProbeVerdict | undefined>;
+  readonly probe: (run: ProbeRun, signal: AbortSignal) => Promise<ProbeConclusion | undefined>;
   readonly counts: ProbeCounts;
   /** Called once, when the worker exits by itself or by `stop`. */
   readonly onExit: () => void;
@@ -191,7 +191,7 @@ export class ProbeWorker {
 /** A probe's output may be long; its beginning shows the cause. A healthy container's output is not recorded. */
 const maxReasonLength = 256;
 
-function reasonOf({ result, output }: ProbeVerdict): string {
+function reasonOf({ result, output }: ProbeConclusion): string {
   if (result === 'success') return 'the probe succeeded';
   return output === '' ? 'the probe failed' : `the probe failed: ${output.slice(0, maxReasonLength)}`;
 }

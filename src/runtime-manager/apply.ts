@@ -38,7 +38,7 @@ export interface SyncPorts extends SandboxPorts {
   readonly resizeRetries: ResizeRetries;
 }
 
-export interface SyncRequest {
+export interface RuntimeSyncRequest {
   readonly pod: Pod;
   readonly status: ObservedPodStatus;
   readonly plan: PodPlan;
@@ -52,7 +52,7 @@ export interface SyncRequest {
 }
 
 /** A sync under way: the request and what came of it so far. */
-export interface SyncRun extends SyncRequest {
+export interface SyncRun extends RuntimeSyncRequest {
   readonly steps: SyncStepResult[];
   podIps: readonly string[];
   sandboxCreated: boolean;
@@ -61,7 +61,7 @@ export interface SyncRun extends SyncRequest {
 }
 
 /** Never rejects for what the runtime or a hook refuses; the result tells it. */
-export async function applyPlan(ports: SyncPorts, request: SyncRequest): Promise<PodSyncResult> {
+export async function applyPlan(ports: SyncPorts, request: RuntimeSyncRequest): Promise<PodSyncResult> {
   const run: SyncRun = {
     ...request,
     steps: [],

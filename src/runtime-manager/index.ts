@@ -1,5 +1,5 @@
 /** One pod on one CRI runtime: planning, starting, killing and observing it. */
-export type { SyncRequest } from './apply.js';
+export type { RuntimeSyncRequest } from './apply.js';
 export { recordContainerEvent } from './container-events.js';
 export * from './contracts.js';
 export { type GracePeriod, gracePeriod, minimumGracePeriodSeconds } from './kill/grace.js';

@@ -3,7 +3,7 @@ import { type Backoff, type Clock, TaskGroup, YieldingSemaphore } from '../async
 import type { CriRuntime, ObservedContainerStatus, ObservedPod, ObservedPodStatus } from '../cri/index.js';
 import type { Pod } from '../kube/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
-import { applyPlan, type SyncPorts, type SyncRequest } from './apply.js';
+import { applyPlan, type RuntimeSyncRequest, type SyncPorts } from './apply.js';
 import type {
   ContainerRemover,
   ImageEnsurer,
@@ -67,8 +67,8 @@ export interface RuntimeManagerOptions {
 export interface SyncPodOptions {
   /** Whether the pod's condition `AllContainersRestarting` is True. */
   readonly restartingAllContainers: boolean;
-  readonly onSandboxTurn?: SyncRequest['onSandboxTurn'];
-  readonly onSandboxReady?: SyncRequest['onSandboxReady'];
+  readonly onSandboxTurn?: RuntimeSyncRequest['onSandboxTurn'];
+  readonly onSandboxReady?: RuntimeSyncRequest['onSandboxReady'];
   readonly signal?: AbortSignal;
 }
 

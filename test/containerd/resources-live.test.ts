@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../src/async/index.js';
 import type { Container } from '../../src/kube/index.js';
-import { CgroupNames, linuxCgroups, PodCgroups } from '../../src/resources/cgroups/index.js';
+import { CgroupNames, linuxCgroups, PodCgroupManager } from '../../src/resources/cgroups/index.js';
 import { Timeline } from '../../src/timeline/index.js';
 import { busybox, eventually, forever, TestNode } from './agent.js';
 import { apiPod, withKubelet } from './embedded.js';
@@ -64,7 +64,7 @@ it('resources change in place: the same container with other limits', async () =
 it('the cgroup of a pod changes with it: no container is held by what its pod had before', async () => {
   const names = new CgroupNames(node.containerd.cgroupParent);
   const hierarchy = linuxCgroups({ version: 1, hugePageSizes: [] });
-  const cgroups = new PodCgroups({
+  const cgroups = new PodCgroupManager({
     clock: systemClock,
     timeline: new Timeline({ clock: systemClock }),
     hierarchy,

@@ -6,8 +6,8 @@ import { type Node, objectReaders, type ResourceList } from '../../kube/index.js
 import { hostIpsOf } from '../../pods/index.js';
 import {
   FilePodConfigs,
-  type HostFacts,
   imageUserFromRuntime,
+  type MachineFacts,
   type RuntimeSettings,
   runtimeSettings,
 } from '../../runtime-manager/config/index.js';
@@ -137,7 +137,7 @@ function createPodConfigs(
 }
 
 /** What the node offers to pods. */
-export function nodeAllocatable({ memoryCapacityBytes }: HostFacts): ResourceList {
+export function nodeAllocatable({ memoryCapacityBytes }: MachineFacts): ResourceList {
   return { cpu: String(availableParallelism()), memory: String(memoryCapacityBytes) };
 }
 

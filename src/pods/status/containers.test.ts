@@ -3,14 +3,14 @@ import type { ObservedContainerStatus } from '../../cri/index.js';
 import type { Container, ContainerKind, ContainerStatus } from '../../kube/index.js';
 import { containerStatuses } from './containers.js';
 import { instance, makePod, observe, type PodOptions, sidecar, statusOf } from './pod-fixtures.js';
-import type { StartFailure } from './reason-cache.js';
+import type { ContainerStartFailure } from './reason-cache.js';
 
 interface Row {
   pod?: PodOptions;
   kind?: ContainerKind;
   old?: ContainerStatus[];
   seen?: ObservedContainerStatus[];
-  failures?: Record<string, StartFailure>;
+  failures?: Record<string, ContainerStartFailure>;
   restartingAll?: boolean;
   showsStopSignals?: boolean;
   expected: object[];

@@ -20,7 +20,7 @@ import {
   volumeMountStatuses,
 } from './container-fields.js';
 import { containerResources } from './container-resources.js';
-import type { StartFailure } from './reason-cache.js';
+import type { ContainerStartFailure } from './reason-cache.js';
 import { restartingAllReason } from './restartable.js';
 
 const removedForRestartMessage = 'The container is removed because RestartAllContainers in place';
@@ -36,7 +36,7 @@ export interface ContainerStatusContext {
   readonly runtimeName: string;
   readonly isRestartingAll: boolean;
   /** Why the container could not be started last time. */
-  readonly startFailure: (container: string) => StartFailure | undefined;
+  readonly startFailure: (container: string) => ContainerStartFailure | undefined;
   /** Undefined while the runtime handler of the pod is not known. */
   readonly supportsRecursiveReadOnly: boolean | undefined;
   /** Whether statuses tell the signal that stops a container (gate ContainerStopSignals). */

@@ -17,7 +17,7 @@ import { isPastActiveDeadline, overridePhase } from './overrides.js';
 import { podPhase } from './phase.js';
 import { aggregatePodRequests, type PodCgroupResources, podLevelResources } from './pod-resources.js';
 import { type ProbeView, withInitProbeResults, withProbeResults } from './readiness.js';
-import type { StartFailure } from './reason-cache.js';
+import type { ContainerStartFailure } from './reason-cache.js';
 import { isRestartingAll } from './restartable.js';
 import { hasActiveRegularContainer } from './sandbox.js';
 
@@ -33,7 +33,7 @@ export interface GenerateInput {
   /** The scheme of container ids, such as `containerd`. */
   readonly runtimeName: string;
   /** Why the container could not be started last time, from the reason cache. */
-  readonly startFailure?: ((container: string) => StartFailure | undefined) | undefined;
+  readonly startFailure?: ((container: string) => ContainerStartFailure | undefined) | undefined;
   /** Without it containers are started and ready when they run. */
   readonly probes?: ProbeView | undefined;
   /** The addresses the node was configured with; the first one's family comes first in pod addresses. */

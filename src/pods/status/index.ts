@@ -24,5 +24,5 @@ export {
 } from './overrides.js';
 export { aggregatePodLimits, aggregatePodRequests, type PodCgroupResources } from './pod-resources.js';
 export type { ProbeResult, ProbeView } from './readiness.js';
-export { ReasonCache, type StartFailure, type StartResult } from './reason-cache.js';
+export { type ContainerStartFailure, ReasonCache, type StartResult } from './reason-cache.js';
 export { isRestartable, isRestartingAll } from './restartable.js';

@@ -1,7 +1,7 @@
 /** Why containers could not be started last time, so that a status can say it until the next start succeeds. */
 import { BoundedMap, textBytes } from '../../async/index.js';
 
-export interface StartFailure {
+export interface ContainerStartFailure {
   readonly reason: string;
   readonly message: string;
 }
@@ -11,7 +11,7 @@ export interface StartResult {
   readonly action: string;
   /** The container's name. */
   readonly target: string;
-  readonly failure?: StartFailure | undefined;
+  readonly failure?: ContainerStartFailure | undefined;
 }
 
 const defaultCapacity = 1000;
@@ -19,7 +19,7 @@ const maxBytes = 256 * 1024;
 
 interface Kept {
   readonly podUid: string;
-  readonly failure: StartFailure;
+  readonly failure: ContainerStartFailure;
 }
 
 export class ReasonCache {
@@ -38,7 +38,7 @@ export class ReasonCache {
     return this.#failures.size;
   }
 
-  get(podUid: string, container: string): StartFailure | undefined {
+  get(podUid: string, container: string): ContainerStartFailure | undefined {
     return this.#failures.use(keyOf(podUid, container))?.failure;
   }
 
@@ -51,7 +51,7 @@ export class ReasonCache {
     }
   }
 
-  set(podUid: string, container: string, failure: StartFailure): void {
+  set(podUid: string, container: string, failure: ContainerStartFailure): void {
     this.#failures.set(keyOf(podUid, container), { podUid, failure });
   }
 

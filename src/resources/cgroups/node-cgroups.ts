@@ -4,7 +4,7 @@ import { cpuShares } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { CgroupHierarchy } from './hierarchy.js';
 import type { CgroupNames } from './names.js';
-import type { PodCgroups } from './pod-cgroups.js';
+import type { PodCgroupManager } from './pod-cgroups.js';
 
 /** The limits of all pods together. */
 export interface NodeLimits {
@@ -19,7 +19,7 @@ export interface NodeCgroupsOptions {
   readonly nodeName: string;
   readonly hierarchy: CgroupHierarchy;
   readonly names: CgroupNames;
-  readonly pods: Pick<PodCgroups, 'keepParents'>;
+  readonly pods: Pick<PodCgroupManager, 'keepParents'>;
   readonly limits: NodeLimits;
   /** Whether to report that pods are held to the node's allocatable. */
   readonly enforces: boolean;

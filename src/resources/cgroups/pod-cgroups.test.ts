@@ -5,7 +5,7 @@ import { type Entry, Timeline } from '../../timeline/index.js';
 import type { CgroupHierarchy, CgroupState } from './hierarchy.js';
 import { CgroupNames } from './names.js';
 import { cgroupRootProblem, NodeCgroups } from './node-cgroups.js';
-import { PodCgroups } from './pod-cgroups.js';
+import { PodCgroupManager } from './pod-cgroups.js';
 import type { CgroupValues } from './values.js';
 
 /** Cgroups in memory. Killed processes leave at the next look. */
@@ -54,7 +54,7 @@ let timeline: Timeline;
 let told: Entry[];
 let killed: number[];
 let killError: string | undefined;
-let cgroups: PodCgroups;
+let cgroups: PodCgroupManager;
 const names = new CgroupNames('/');
 beforeEach(() => {
   clock = new VirtualClock();
@@ -64,7 +64,7 @@ beforeEach(() => {
   timeline.subscribe((entry) => told.push(entry));
   killed = [];
   killError = undefined;
-  cgroups = new PodCgroups({
+  cgroups = new PodCgroupManager({
     clock,
     timeline,
     hierarchy,

@@ -33,7 +33,7 @@ const firstRemovalWaitMs = 5;
 /** Only this agent creates and removes pod cgroups; changes by others show after this delay. */
 const lookAgainMs = 10_000;
 
-export class PodCgroups {
+export class PodCgroupManager {
   readonly #options: PodCgroupsOptions;
   /** Millicores requested by each Burstable pod. */
   readonly #demands = new Map<string, number>();

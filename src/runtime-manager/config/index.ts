@@ -7,7 +7,7 @@ export type {
 } from './env-inputs.js';
 export { expand } from './expansion.js';
 export { filelessPodConfigs } from './fileless.js';
-export { type HostFacts, readHostFacts } from './host-facts.js';
+export { type MachineFacts, readMachineFacts } from './machine-facts.js';
 export {
   containerDirectory,
   containerLogDirectory,

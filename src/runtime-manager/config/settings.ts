@@ -70,7 +70,7 @@ export interface RuntimeSettings {
 /** What must be said; everything else has a default. */
 export type RuntimeSettingsOptions = Pick<RuntimeSettings, 'nodeName'> & Partial<RuntimeSettings>;
 
-/** The defaults of an unconfigured node. Those about the machine itself come from `readHostFacts`. */
+/** The defaults of an unconfigured node. Those about the machine itself come from `readMachineFacts`. */
 const defaults: Omit<RuntimeSettings, 'nodeName'> = {
   rootDir: '/var/lib/kubelet',
   podLogsDir: '/var/log/pods',

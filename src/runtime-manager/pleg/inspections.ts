@@ -6,7 +6,7 @@ import type { PodCache } from './cache.js';
 import { comparePods, type PodLifecycleEvent } from './compare.js';
 import type { PlegRuntime } from './ports.js';
 import { preservePodIps } from './preserve-pod-ips.js';
-import type { PodRecord, PodRecords } from './records.js';
+import type { PodRecords, RelistedPod } from './records.js';
 
 export interface InspectionsOptions {
   readonly clock: Clock;
@@ -67,7 +67,7 @@ export class Inspections {
   }
 
   /** Acts on a look at the pod. Returns the end of the inspection that it takes, if it takes one. */
-  reconcile(record: PodRecord): Promise<void> | undefined {
+  reconcile(record: RelistedPod): Promise<void> | undefined {
     const { uid, old, current } = record;
     const { records } = this.#options;
     if (current === undefined) {
@@ -94,7 +94,7 @@ export class Inspections {
   }
 
   /** The runtime has the pod no more, so that there is nothing to read. */
-  #end(record: PodRecord): void {
+  #end(record: RelistedPod): void {
     const { uid, old } = record;
     const { records, cache } = this.#options;
     this.#byPod.delete(uid);

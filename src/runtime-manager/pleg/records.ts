@@ -1,7 +1,7 @@
 /** What the PLEG remembers of each pod, and which pod a container or sandbox belongs to. */
 import type { ObservedPod, ObservedPodStatus } from '../../cri/index.js';
 
-export interface PodRecord {
+export interface RelistedPod {
   readonly uid: string;
   /** As of the last delivered events. */
   old: ObservedPod | undefined;
@@ -14,14 +14,14 @@ export interface PodRecord {
 }
 
 export class PodRecords {
-  readonly #records = new Map<string, PodRecord>();
+  readonly #records = new Map<string, RelistedPod>();
   readonly #podOfId = new Map<string, string>();
 
-  get(uid: string): PodRecord | undefined {
+  get(uid: string): RelistedPod | undefined {
     return this.#records.get(uid);
   }
 
-  values(): IterableIterator<PodRecord> {
+  values(): IterableIterator<RelistedPod> {
     return this.#records.values();
   }
 
@@ -40,7 +40,7 @@ export class PodRecords {
   }
 
   /** Notes a look at one pod. */
-  see(uid: string, pod: ObservedPod | undefined, read?: ObservedPodStatus): PodRecord {
+  see(uid: string, pod: ObservedPod | undefined, read?: ObservedPodStatus): RelistedPod {
     const record = this.#recordOf(uid);
     record.current = pod;
     record.read = read;
@@ -48,7 +48,7 @@ export class PodRecords {
   }
 
   /** Notes whose the containers and sandboxes are that the last look showed. */
-  index(record: PodRecord): void {
+  index(record: RelistedPod): void {
     const ids = [...idsOf(record.current)];
     for (const id of record.ids) if (!ids.includes(id)) this.#podOfId.delete(id);
     for (const id of ids) this.#podOfId.set(id, record.uid);
@@ -56,20 +56,20 @@ export class PodRecords {
   }
 
   /** What was seen has been told; it need not be what the last look showed. */
-  advance(record: PodRecord, seen: ObservedPod): void {
+  advance(record: RelistedPod, seen: ObservedPod): void {
     record.old = seen;
   }
 
   /** Forgets a pod that is gone. */
-  forget(record: PodRecord): void {
+  forget(record: RelistedPod): void {
     for (const id of record.ids) this.#podOfId.delete(id);
     if (this.#records.get(record.uid) === record) this.#records.delete(record.uid);
   }
 
-  #recordOf(uid: string): PodRecord {
+  #recordOf(uid: string): RelistedPod {
     const known = this.#records.get(uid);
     if (known !== undefined) return known;
-    const created: PodRecord = { uid, old: undefined, current: undefined, read: undefined, ids: [] };
+    const created: RelistedPod = { uid, old: undefined, current: undefined, read: undefined, ids: [] };
     this.#records.set(uid, created);
     return created;
   }

@@ -3,7 +3,7 @@ import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pageSizeName } from '../../kube/index.js';
 
-export interface HostFacts {
+export interface MachineFacts {
   readonly memoryCapacityBytes: number;
   readonly swapCapacityBytes: number;
   /** Whether the swap of a cgroup can be limited. */
@@ -17,7 +17,7 @@ export interface HostFacts {
 }
 
 /** `root` is where the machine's `/proc` and `/sys` are found. */
-export async function readHostFacts(root = '/'): Promise<HostFacts> {
+export async function readMachineFacts(root = '/'): Promise<MachineFacts> {
   const memory = parseMeminfo(await readFile(join(root, 'proc/meminfo'), 'utf8'));
   const cgroupVersion = (await exists(join(root, 'sys/fs/cgroup/cgroup.controllers'))) ? 2 : 1;
   return {

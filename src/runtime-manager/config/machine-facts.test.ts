@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { parseMeminfo, readHostFacts } from './host-facts.js';
+import { parseMeminfo, readMachineFacts } from './machine-facts.js';
 
 const roots: string[] = [];
 afterEach(async () => {
@@ -10,7 +10,7 @@ afterEach(async () => {
 });
 
 async function machine(files: Record<string, string>): Promise<string> {
-  const root = await mkdtemp(join(tmpdir(), 'host-facts-'));
+  const root = await mkdtemp(join(tmpdir(), 'machine-facts-'));
   roots.push(root);
   for (const [path, content] of Object.entries(files)) {
     await mkdir(join(root, dirname(path)), { recursive: true });
@@ -21,7 +21,7 @@ async function machine(files: Record<string, string>): Promise<string> {
 
 const meminfo = 'MemTotal:        1024 kB\nMemFree: 5 kB\nSwapTotal:       2048 kB\n';
 
-describe('readHostFacts', () => {
+describe('readMachineFacts', () => {
   it('reads a machine with cgroup v2', async () => {
     const root = await machine({
       'proc/meminfo': meminfo,
@@ -37,7 +37,7 @@ describe('readHostFacts', () => {
       'sys/fs/selinux/enforce': '1',
       'sys/module/apparmor/parameters/enabled': 'Y\n',
     });
-    expect(await readHostFacts(root)).toEqual({
+    expect(await readMachineFacts(root)).toEqual({
       memoryCapacityBytes: 1024 * 1024,
       swapCapacityBytes: 2048 * 1024,
       isSwapControllerAvailable: true,
@@ -53,7 +53,7 @@ describe('readHostFacts', () => {
   });
 
   it('reads a machine that has only memory', async () => {
-    expect(await readHostFacts(await machine({ 'proc/meminfo': meminfo }))).toEqual({
+    expect(await readMachineFacts(await machine({ 'proc/meminfo': meminfo }))).toEqual({
       memoryCapacityBytes: 1024 * 1024,
       swapCapacityBytes: 2048 * 1024,
       isSwapControllerAvailable: false,
@@ -70,7 +70,7 @@ describe('readHostFacts', () => {
       'proc/meminfo': meminfo,
       'sys/fs/cgroup/memory/memory.memsw.limit_in_bytes': '1',
     });
-    expect(await readHostFacts(root)).toMatchObject({ cgroupVersion: 1, isSwapControllerAvailable: true });
+    expect(await readMachineFacts(root)).toMatchObject({ cgroupVersion: 1, isSwapControllerAvailable: true });
   });
 
   it('refuses a machine without memory', () => {
