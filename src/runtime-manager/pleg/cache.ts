@@ -1,4 +1,4 @@
-/** The last observation of every pod, and a way to wait for one that is newer than a given moment. */
+/** The last observation of every pod, and a way to wait for one newer than a given time. */
 import { Cancelled } from '../../async/index.js';
 import { absentPodStatus, type ObservedPodStatus } from '../../cri/index.js';
 
@@ -14,15 +14,15 @@ interface Waiter {
   readonly wake: () => void;
 }
 
-/** Times are monotonic milliseconds, taken just before the runtime was asked. */
+/** Times are monotonic milliseconds, taken just before the runtime call. */
 export class PodCache {
   readonly #entries = new Map<string, CacheEntry>();
   readonly #waiters = new Map<string, Set<Waiter>>();
   #globalMs: number | undefined;
-  /** Pods that the last look at everything saw and that were not read yet, with the global time that holds for them. */
+  /** Pods that the last relist saw but did not read yet, with the global time that holds for them. */
   readonly #unread = new Map<string, number | undefined>();
 
-  /** What is known now. A pod without entry has an empty status and no error. */
+  /** What is known now. A pod without an entry has an empty status and no error. */
   peek(uid: string): { readonly status: ObservedPodStatus } | { readonly error: Error } {
     const entry = this.#entries.get(uid);
     if (entry === undefined) return { status: absentPodStatus(uid) };
@@ -40,21 +40,21 @@ export class PodCache {
     this.#wake(uid, observedMs);
   }
 
-  /** Notes that the pod was looked at and had not changed. Wakes those who wait even if there is no entry. */
+  /** Notes that the pod was observed unchanged. Wakes its waiters even if there is no entry. */
   setObserved(uid: string, observedMs: number): void {
     const entry = this.#entries.get(uid);
     if (entry !== undefined) entry.observedMs = observedMs;
     this.#wake(uid, observedMs);
   }
 
-  /** Forgets a pod that the runtime no longer has; nobody is woken. */
+  /** Forgets a pod that the runtime no longer has; wakes nobody. */
   delete(uid: string): void {
     this.#entries.delete(uid);
   }
 
   /**
-   * Notes that all pods were looked at. What the cache has of the `unread` ones is older, and their
-   * observations stand for themselves until a look at everything finds them read.
+   * Notes a relist of all pods. The entries of `unread` pods are older, so each keeps its own time until a
+   * relist finds it read.
    */
   setGlobal(observedMs: number, unread: ReadonlySet<string> = new Set()): void {
     for (const uid of this.#unread.keys()) if (!unread.has(uid)) this.#unread.delete(uid);
@@ -63,7 +63,7 @@ export class PodCache {
     for (const uid of [...this.#waiters.keys()]) if (!unread.has(uid)) this.#wake(uid, observedMs);
   }
 
-  /** Resolves with the first observation after the given moment; rejects with the error of observing. */
+  /** Resolves with the first observation after the given time; rejects if observing failed. */
   async newerThan(uid: string, afterMs: number, signal?: AbortSignal): Promise<ObservedPodStatus> {
     if (!this.isNewer(uid, afterMs)) await this.#wait(uid, afterMs, signal);
     const known = this.peek(uid);
@@ -71,13 +71,13 @@ export class PodCache {
     return known.status;
   }
 
-  /** The last good observation of each pod; undefined before all pods were looked at once. */
+  /** The last good observation of each pod; undefined before the first relist. */
   statuses(): ObservedPodStatus[] | undefined {
     if (this.#globalMs === undefined) return undefined;
     return [...this.#entries.values()].filter(({ error }) => error === undefined).map(({ status }) => status);
   }
 
-  /** How many calls wait now. */
+  /** How many calls are waiting. */
   get waiting(): number {
     let count = 0;
     for (const waiters of this.#waiters.values()) count += waiters.size;
@@ -88,7 +88,7 @@ export class PodCache {
     return this.#entries.size;
   }
 
-  /** Whether the pod was observed after the given moment, so that `newerThan` would answer at once. */
+  /** Whether the pod was observed after the given time, so that `newerThan` would resolve at once. */
   isNewer(uid: string, afterMs: number): boolean {
     const globalMs = this.#unread.has(uid) ? this.#unread.get(uid) : this.#globalMs;
     if (globalMs !== undefined && globalMs > afterMs) return true;

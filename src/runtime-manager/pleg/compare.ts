@@ -1,4 +1,4 @@
-/** What changed between two looks at a pod, as events for the sync loop. */
+/** Compares two observations of a pod and returns the events for the sync loop. */
 import type { ObservedPod } from '../../cri/index.js';
 
 export type PlegState = 'running' | 'exited' | 'unknown' | 'non-existent';
@@ -66,7 +66,7 @@ export function comparePods(
   return changes;
 }
 
-/** Most pods do not change between two looks; this finds that out without building anything. */
+/** Fast path: most pods do not change between two relists. */
 function isUnchanged(before: ObservedPod, after: ObservedPod): boolean {
   return sameStates(before.containers, after.containers) && sameStates(before.sandboxes, after.sandboxes);
 }

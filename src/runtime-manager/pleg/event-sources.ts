@@ -1,4 +1,4 @@
-/** Where runtime events come from, and how soon each runtime lists what it has told of. */
+/** Where runtime events come from, and how soon each runtime lists a change it has reported. */
 import {
   type ContainerdEvent,
   ContainerEventType,
@@ -8,18 +8,18 @@ import {
 
 export type RuntimeEventKind = 'create' | 'start' | 'exit' | 'oom' | 'delete';
 
-/** Something happened to a container or sandbox; whose it is may have to be looked up. */
+/** Something happened to a container or sandbox; its pod may have to be looked up. */
 export interface RuntimeEvent {
   readonly id: string;
   readonly kind: RuntimeEventKind;
   readonly podUid?: string;
-  /** When looking for it is worth while; default 0: the runtime lists it before it tells of it. */
+  /** How long after the event to look for the change; default 0: the runtime lists it before the event. */
   readonly lagMs?: number;
-  /** Wall milliseconds at which it happened. */
+  /** Wall-clock milliseconds at which it happened. */
   readonly happenedAtMs?: number;
 }
 
-/** A stream of events. It throws when it cannot be had or breaks. */
+/** A stream of events. It throws when it cannot connect or breaks. */
 export interface EventSource {
   readonly name: string;
   events(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
@@ -34,7 +34,7 @@ const criKinds: Readonly<Record<ContainerEventType, RuntimeEventKind>> = {
   [ContainerEventType.CONTAINER_DELETED_EVENT]: 'delete',
 };
 
-/** The events that the CRI itself offers; they are sent when the change is in effect. */
+/** The CRI's own events; the runtime sends them when the change is in effect. */
 export function criEvents(runtime: Pick<CriRuntime, 'getContainerEvents'>): EventSource {
   return {
     name: "the runtime's container events",
@@ -53,11 +53,11 @@ export function criEvents(runtime: Pick<CriRuntime, 'getContainerEvents'>): Even
 }
 
 /**
- * containerd's own events come before its CRI plugin has noted what they tell: the plugin waits for a
- * task's exit, deletes the task and only then marks the container as exited, and it forgets a
- * container after having deleted it. So an exit is looked for after the task's deletion, and soon
- * after the exit only in case that the deletion is not told. Starts are nearly always this agent's
- * own, which has the pod looked at when it is done.
+ * containerd sends its own events before its CRI plugin has recorded the change: the plugin waits for a
+ * task's exit, deletes the task and only then marks the container as exited; it forgets a container after
+ * deleting it. So an exit is looked for after the task's deletion, and a little after the exit in case the
+ * deletion event is lost. Starts are nearly always the agent's own, and the agent relists the pod when it is
+ * done.
  */
 const containerdKinds: Readonly<Record<string, Pick<RuntimeEvent, 'kind' | 'lagMs'>>> = {
   '/containers/create': { kind: 'create' },
@@ -68,7 +68,7 @@ const containerdKinds: Readonly<Record<string, Pick<RuntimeEvent, 'kind' | 'lagM
   '/containers/delete': { kind: 'delete', lagMs: 10 },
 };
 
-/** containerd's own events, which are on the same socket. */
+/** containerd's own events, from the same socket. */
 export function containerdEvents(endpoint: string): EventSource {
   return {
     name: "containerd's events",
@@ -81,7 +81,7 @@ export function containerdEvents(endpoint: string): EventSource {
   };
 }
 
-/** `undefined` for what changes no container: processes that are run inside one come and go. */
+/** `undefined` if no container changed, as for exec processes. */
 export function readContainerdEvent(event: ContainerdEvent): RuntimeEvent | undefined {
   const { topic, containerId, execId, timestamp } = event;
   if (execId !== undefined && execId !== '' && execId !== containerId) return undefined;

@@ -1,4 +1,4 @@
-/** Reads in full the pods that changed, each on its own: one that the runtime is slow about holds up no other. */
+/** Reads the full status of changed pods, each on its own: a pod with slow runtime calls delays no other. */
 import { type Clock, Gate, isCancelled, TaskGroup } from '../../async/index.js';
 import type { ObservedPod, ObservedPodStatus } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
@@ -14,18 +14,18 @@ export interface InspectionsOptions {
   readonly runtime: Pick<PlegRuntime, 'podStatus'>;
   readonly records: PodRecords;
   readonly cache: PodCache;
-  /** Takes what changed in a pod, once the cache has it. */
+  /** Receives a pod's change once the cache holds it. */
   readonly deliver: (event: PodLifecycleEvent) => void;
-  /** Told of an inspection that failed; the next look at the pod tries again. */
+  /** Called when an inspection failed; the next relist of the pod retries. */
   readonly onFailure: () => void;
 }
 
-/** How many pods are inspected at a time, not counting those that take long. */
+/** How many pods are inspected in parallel, not counting slow ones. */
 const parallel = 8;
-/** An inspection that takes longer lets the next one go ahead. */
+/** An inspection slower than this gives up its slot. */
 const slowAfterMs = 1_000;
 
-/** An inspection that waits or runs; one that its pod no longer has was overtaken by the pod's end. */
+/** A queued or running inspection. Once its pod no longer holds it, the pod has ended. */
 interface Inspection {
   done: Promise<void>;
 }
@@ -45,7 +45,7 @@ export class Inspections {
     });
   }
 
-  /** Whether the cache has yet to be told what was seen of the pod. */
+  /** Whether the cache lacks the pod's latest observation. */
   isUnread(uid: string): boolean {
     return this.#byPod.has(uid);
   }
@@ -54,12 +54,12 @@ export class Inspections {
     return new Set(this.#byPod.keys());
   }
 
-  /** The next look at the pod has it inspected even if nothing changed. */
+  /** Makes the pod's next relist inspect it even if nothing changed. */
   requestReinspect(uid: string): void {
     this.#reinspect.add(uid);
   }
 
-  /** Forgets what was requested for pods that do not exist. */
+  /** Drops requests for pods that do not exist. */
   forgetStrangers(): void {
     for (const uid of this.#reinspect) {
       if (this.#options.records.get(uid) === undefined) this.#reinspect.delete(uid);
@@ -77,14 +77,14 @@ export class Inspections {
     const underWay = this.#byPod.get(uid);
     const changed = comparePods(uid, old, current).length > 0;
     if (changed) records.index(record);
-    // It compares with what was seen meanwhile when it has ended, or when its turn comes.
+    // The running inspection compares again when it ends; a queued one when it starts.
     if (underWay !== undefined) return underWay.done;
     if (changed || this.#reinspect.has(uid)) return this.#start(uid);
     records.advance(record, current);
     return undefined;
   }
 
-  /** Resolves when nothing is being inspected any more. */
+  /** Resolves when no inspection is queued or running. */
   drained(): Promise<void> {
     return this.#tasks.drained();
   }
@@ -129,7 +129,7 @@ export class Inspections {
     }
   }
 
-  /** Only if it works the events are told, so that a failure is tried again. */
+  /** Emits the events only on success, so that a failed inspection is retried. */
   async #inspect(uid: string, inspection: Inspection): Promise<void> {
     const { records, cache, onFailure } = this.#options;
     const record = records.get(uid);
@@ -138,7 +138,7 @@ export class Inspections {
     const events = comparePods(uid, record.old, listed);
     const requested = this.#reinspect.delete(uid);
     if (events.length > 0 || requested) {
-      // What a look has read serves unless it was asked for a newer reading.
+      // A status read by the relist will do, unless a newer one was requested.
       const read = requested ? undefined : record.read;
       const outcome = read === undefined ? await this.#read(listed) : { status: this.#withIps(uid, read) };
       if (this.#byPod.get(uid) !== inspection) return;

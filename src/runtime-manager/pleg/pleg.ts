@@ -1,4 +1,4 @@
-/** The pod lifecycle event generator: looks at the runtime, keeps the cache fresh and tells what changed. */
+/** The pod lifecycle event generator: relists the runtime, updates the cache and emits what changed. */
 import {
   Channel,
   type Clock,
@@ -30,15 +30,15 @@ export interface PlegOptions {
   readonly timeline: Timeline;
   readonly runtime: PlegRuntime;
   readonly observer?: PlegObserver;
-  /** Streams of runtime events to try in order; with none the runtime is only polled. */
+  /** Runtime event streams to try in order. With none, the PLEG only polls. */
   readonly eventSources?: readonly EventSourceFactory[];
-  /** Told when the stream of runtime events stands or breaks, as that may be the runtime coming or going. */
+  /** Called when the runtime event stream connects or breaks: the runtime may have come or gone. */
   readonly onEventsChanged?: () => void;
-  /** Whether the agent itself has had a container or sandbox removed; default never. */
+  /** Whether the agent itself removed this container or sandbox; default never. */
   readonly isOwnRemoval?: (id: string) => boolean;
-  /** From the end of one look at everything to the start of the next; default 1 s. */
+  /** From the end of one relist to the start of the next; default 1 s. */
   readonly relistPeriodMs?: number;
-  /** The period while runtime events are followed; default 10 s. */
+  /** The relist period while the runtime event stream is up; default 10 s. */
   readonly relaxedRelistPeriodMs?: number;
   /** Default 3 min. */
   readonly unhealthyAfterMs?: number;
@@ -47,13 +47,13 @@ export interface PlegOptions {
 const channelCapacity = 1000;
 const requestCapacity = 200;
 const awaitedCapacity = 1000;
-/** With so many changes to look for, removals are not looked for one by one. */
+/** From this many unconfirmed events on, one relist covers all removals. */
 const manyAwaited = 8;
-/** How many pods are listed at a time. */
+/** How many pod relists run in parallel. */
 const parallelLists = 8;
-/** Relist periods that may pass until a look at what is the agent's own doing, as the start of something unknown may be. */
+/** Relist periods to wait before relisting for changes that the agent probably made itself. */
 const patientPeriods = 5;
-/** A worker that waits for a newer status has its pod looked at this often. */
+/** How often a pod is relisted while a worker waits for a newer status. */
 const impatientMs = 1_000;
 
 type Defaults = Required<
@@ -103,7 +103,7 @@ export class Pleg {
           this.#schedule.want('removals', 0);
           return;
         }
-        // What is gone cannot be read, and an unknown id may not be the only one.
+        // A removed container cannot be inspected, and where one id is unknown others may be, too.
         const isReadable = kind !== 'delete' && this.#records.podOf(id) === uid;
         this.#requests.add(uid, isReadable ? 'own' : 'any');
       },
@@ -151,7 +151,7 @@ export class Pleg {
     });
   }
 
-  /** The text of what is wrong, or undefined. */
+  /** Describes what is wrong; undefined when healthy. */
   health(): string | undefined {
     const last = this.#relister.lastRelist;
     if (last === undefined) return 'pleg has yet to be successful';
@@ -162,40 +162,40 @@ export class Pleg {
     return `pleg was last seen active ${formatDuration(Math.round(ageMs))} ago; threshold is ${formatDuration(unhealthyAfterMs)}`;
   }
 
-  /** Whether changes are told by the runtime, so that relisting is only the safety net. */
+  /** Whether the runtime event stream is up, so that relisting is only the safety net. */
   get followsEvents(): boolean {
     return this.#runtimeEvents.healthy;
   }
 
-  /** The pods as the runtime last listed them. */
+  /** The pods as of the last relist. */
   observedPods(): readonly ObservedPod[] {
     const pods: ObservedPod[] = [];
     for (const { current } of this.#records.values()) if (current !== undefined) pods.push(current);
     return pods;
   }
 
-  /** Looks at one pod as soon as possible, and wakes who waits for it even if nothing changed. */
+  /** Relists one pod as soon as possible and wakes its waiters even if nothing changed. */
   requestRelist(uid: string): void {
     this.#requests.add(uid, 'any');
   }
 
-  /** The same for a pod that the agent has just worked on: what it made need not be searched for. */
+  /** As `requestRelist`, for a pod the agent has just worked on: the ids of what it created are known. */
   requestPodRelist(uid: string): void {
     this.#requests.add(uid, 'own');
   }
 
-  /** Inspects the pod as soon as possible even if nothing seems to have changed, and tells at least one event. */
+  /** Inspects the pod as soon as possible even if it looks unchanged, and emits at least one event. */
   requestReinspect(uid: string): void {
     this.#inspections.requestReinspect(uid);
     this.requestRelist(uid);
   }
 
-  /** Looks at everything as soon as possible. */
+  /** Relists all pods as soon as possible. */
   relistSoon(): void {
     this.#schedule.want('asked', 0);
   }
 
-  /** The pod's first observation after the given moment; has the pod looked at unless there is one already. */
+  /** Resolves with the pod's first observation after the given time; relists the pod unless it has one. */
   async statusNewerThan(uid: string, afterMs: number, signal?: AbortSignal): Promise<ObservedPodStatus> {
     if (this.cache.isNewer(uid, afterMs)) return this.cache.newerThan(uid, afterMs, signal);
     let timer: Timer | undefined;
@@ -211,7 +211,7 @@ export class Pleg {
     }
   }
 
-  /** Runs until stopped; the first look is immediate. */
+  /** Runs until stopped; the first relist is immediate. */
   async run(signal: AbortSignal): Promise<void> {
     const tasks = new TaskGroup({
       signal,
@@ -223,7 +223,7 @@ export class Pleg {
     try {
       for (;;) {
         throwIfCancelled(signal);
-        // Looks are one after another, so that a later one never shows less than an earlier one.
+        // Relists run one at a time, so that a later one never shows an older state.
         if (this.#schedule.isDue) await this.#relist();
         else if (this.#requests.size > 0) await this.#lookAtRequested();
         else {
@@ -238,7 +238,7 @@ export class Pleg {
     }
   }
 
-  /** Looks at everything and inspects what changed. */
+  /** Relists all pods and inspects those that changed. */
   async relist(): Promise<void> {
     await this.#relist();
     await this.#inspections.drained();
@@ -251,11 +251,11 @@ export class Pleg {
   #onRuntimeEvent({ id, kind, podUid, lagMs }: RuntimeEvent): void {
     switch (kind) {
       case 'create':
-        // A container that does not run yet is nothing to act upon; its start is told, too.
+        // A created container needs no action; its start is reported separately.
         return;
       case 'exit': {
         const uid = podUid ?? this.#records.podOf(id);
-        // Nothing is to be done about an end that the agent itself brings about, and who does that looks afterwards.
+        // The agent is stopping this pod: nothing to act on, and the stop relists the pod when it is done.
         const { runtime, relistPeriodMs } = this.#options;
         const isOwn = uid !== undefined && runtime.isEnding?.(uid) === true;
         const ownMs = relistPeriodMs * (runtime.podsWait === true ? patientPeriods : 1);
@@ -267,14 +267,14 @@ export class Pleg {
           this.#schedule.want('own removals', this.#options.relistPeriodMs * patientPeriods);
           return;
         }
-        // Of many, which are mostly the agent's own, one look at everything shows all.
+        // With many removals pending, mostly our own, one relist confirms them all.
         this.#awaited.expect(id, kind, podUid, this.#isAwaitingMany ? this.#options.relistPeriodMs : lagMs);
         return;
       case 'start':
         this.#awaited.expect(id, kind, podUid, lagMs);
         return;
       case 'oom': {
-        // It is the reason of an exit; one that was read already may lack it.
+        // The OOM kill is the reason of an exit; a status read before this event may lack it.
         const uid = podUid ?? this.#records.podOf(id) ?? '';
         const exited = this.#records
           .get(uid)

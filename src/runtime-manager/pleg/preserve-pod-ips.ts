@@ -1,7 +1,7 @@
-/** Which addresses a pod has that the runtime tells none of. */
+/** Keeps a pod's addresses when the runtime reports none. */
 import type { ObservedPodStatus } from '../../cri/index.js';
 
-/** A pod whose sandboxes have all ended keeps the addresses that were seen last. */
+/** A pod whose sandboxes have all ended keeps its last known addresses. */
 export function preservePodIps(
   status: ObservedPodStatus,
   cached: { readonly status: ObservedPodStatus } | { readonly error: Error },

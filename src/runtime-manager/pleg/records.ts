@@ -1,15 +1,15 @@
-/** What the PLEG remembers of each pod, and which pod a container or sandbox belongs to. */
+/** What the PLEG remembers of each pod, and which pod owns a container or sandbox. */
 import type { ObservedPod, ObservedPodStatus } from '../../cri/index.js';
 
 export interface RelistedPod {
   readonly uid: string;
   /** As of the last delivered events. */
   old: ObservedPod | undefined;
-  /** As of the last look. */
+  /** As of the last relist. */
   current: ObservedPod | undefined;
-  /** What the last look read in full; undefined when it only listed. */
+  /** The full status if the last relist read it; undefined when it only listed. */
   read: ObservedPodStatus | undefined;
-  /** The containers and sandboxes that are known to be this pod's. */
+  /** The containers and sandboxes known to belong to this pod. */
   ids: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export class PodRecords {
     return this.#podOfId.get(id);
   }
 
-  /** Notes a look at everything: pods that were not listed have no current state. */
+  /** Notes a relist of all pods: pods that were not listed have no current state. */
   seeAll(pods: readonly ObservedPod[]): void {
     for (const record of this.#records.values()) {
       record.current = undefined;

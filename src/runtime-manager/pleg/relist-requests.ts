@@ -1,18 +1,18 @@
-/** The pods that somebody wants looked at now, each of them once however often it was asked for. */
+/** The queue of pods to relist now; each pod is queued at most once. */
 import type { LookReason } from './relist-decision.js';
 
 export interface RelistRequest {
   readonly uid: string;
-  /** Its place in the order of all requests and relists. */
+  /** The position in the order of all requests and relists. */
   readonly order: number;
   readonly reason: LookReason;
 }
 
 export interface RelistRequestsOptions {
   readonly capacity: number;
-  /** Told that there is something to take. */
+  /** Called when a request was queued. */
   readonly onRequest: () => void;
-  /** Told that a request found no room. */
+  /** Called when the queue is full. */
   readonly onOverflow: () => void;
 }
 
@@ -30,14 +30,14 @@ export class RelistRequests {
   }
 
   /**
-   * A place in the order: requests made before a look at everything began are answered by it. Times
-   * would not do, as two things may happen within one tick of the clock.
+   * A position in the order: a relist serves every request made before it began. Timestamps will not do, as
+   * two things may happen within one clock tick.
    */
   nextOrder(): number {
     return ++this.#order;
   }
 
-  /** What needs a list is not answered by less, whoever asks for that as well. */
+  /** 'any' wins over 'own': a request that needs a list is not served by reading ids. */
   add(uid: string, reason: LookReason): void {
     const waiting = this.#waiting.get(uid);
     if (waiting === undefined && this.#waiting.size >= this.#options.capacity) {
@@ -52,7 +52,7 @@ export class RelistRequests {
     this.#options.onRequest();
   }
 
-  /** Removes and returns what waits. */
+  /** Removes and returns all queued requests. */
   take(): readonly RelistRequest[] {
     const requests = [...this.#waiting.values()];
     this.#waiting.clear();

@@ -1,10 +1,10 @@
-/** When the PLEG next looks at everything: after its period, or sooner while there is a reason to. */
+/** When the PLEG relists next: after its period, or sooner while there is a reason to. */
 import type { Clock, Timer } from '../../async/index.js';
 
 /**
- * asked: somebody wants it at once; failure: a look at a pod failed and is left to it; strangers: something
- * ended that belongs to no known pod; starts: such a thing was started; removals: what was known has been removed,
- * by the agent itself if they are its own; overflow: there were too many events.
+ * asked: a caller wants it now; failure: a pod relist failed and is left to this one; strangers: something of
+ * an unknown pod ended; starts: something of an unknown pod started; removals: something known was removed;
+ * own removals: the agent itself removed it; overflow: there were too many events.
  */
 export type RelistReason =
   | 'asked'
@@ -24,7 +24,7 @@ export class RelistSchedule {
   #timer: Timer | undefined;
   #running = false;
 
-  /** `wake` is called when a relist falls due. The first one is due at once. */
+  /** Calls `wake` when a relist falls due. The first is due at once. */
   constructor(clock: Clock, wake: () => void) {
     this.#clock = clock;
     this.#wake = wake;
@@ -44,7 +44,7 @@ export class RelistSchedule {
     this.#arm();
   }
 
-  /** A relist begins: it answers the reasons of before, those that come up meanwhile stay. */
+  /** A relist begins: it serves the earlier reasons; those that come up meanwhile stay. */
   began(): void {
     this.#reasons.clear();
   }
@@ -56,14 +56,14 @@ export class RelistSchedule {
     this.#arm();
   }
 
-  /** Brings the next relist forward, to `withinMs` after the reason first came up or the last relist ended. */
+  /** Brings the next relist forward, to `withinMs` after the reason came up or the last relist ended. */
   want(reason: RelistReason, withinMs: number): void {
     if (this.#reasons.has(reason)) return;
     this.#reasons.set(reason, { sinceMs: this.#clock.monotonic(), withinMs });
     this.#arm();
   }
 
-  /** The reason is gone without a relist. */
+  /** Drops a reason that no longer needs a relist. */
   forgo(reason: RelistReason): void {
     if (this.#reasons.delete(reason)) this.#arm();
   }
@@ -81,7 +81,7 @@ export class RelistSchedule {
     this.#timer = undefined;
     if (!this.#running) return;
     const delayMs = this.#dueMs - this.#clock.monotonic();
-    // A timer may fire a little early; then what is left is waited for, or nothing would wake anybody again.
+    // A timer may fire a little early. Wait for the rest, or nothing would wake the PLEG again.
     if (delayMs > 0) this.#timer = this.#clock.setTimer(delayMs, () => this.#arm());
     else this.#wake();
   }

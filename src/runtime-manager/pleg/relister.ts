@@ -1,4 +1,4 @@
-/** Looks at one pod or at all of them, and passes on what is seen; what changed is read apart from the look. */
+/** Relists one pod or all of them and passes on what it observed; inspections run separately. */
 import { type Clock, isCancelled, TaskGroup, withTimeout } from '../../async/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { PodCache } from './cache.js';
@@ -17,7 +17,7 @@ export interface RelisterOptions {
   readonly cache: PodCache;
   readonly awaited: UnconfirmedEvents;
   readonly inspections: Inspections;
-  /** A place in the order of all requests, looks and events. */
+  /** A position in the order of all requests, relists and events. */
   readonly nextOrder: () => number;
 }
 
@@ -27,7 +27,7 @@ export interface Relist {
   readonly startWallMs: number;
 }
 
-/** A pod that the runtime is slow about is listed and then read apart, as a look holds up the next ones. */
+/** A relist blocks the next one, so a pod slower than this is listed and then inspected separately. */
 const slowAfterMs = 1_000;
 const nothing: PodParts = { sandboxIds: [], containers: [] };
 
@@ -45,12 +45,12 @@ export class Relister {
     });
   }
 
-  /** The last successful look at everything. */
+  /** The last successful relist of all pods. */
   get lastRelist(): Relist | undefined {
     return this.#lastRelist;
   }
 
-  /** Looks at everything and tells whether that worked. A failed listing changes nothing. */
+  /** Relists all pods; returns whether that worked. A failed list changes nothing. */
   async atAll(): Promise<boolean> {
     const { clock, runtime, observer, nextOrder } = this.#options;
     const relist: Relist = { order: nextOrder(), startMs: clock.monotonic(), startWallMs: clock.now() };
@@ -73,7 +73,7 @@ export class Relister {
     }
   }
 
-  /** Looks at one pod; throws if it cannot be listed. */
+  /** Relists one pod; throws if it cannot be listed. */
   async at(uid: string, reason: LookReason): Promise<void> {
     const { clock, runtime, observer, records, cache, awaited, inspections, nextOrder } = this.#options;
     const order = nextOrder();
@@ -84,7 +84,7 @@ export class Relister {
       const read = await this.#read(uid, reason, created);
       const pod = read === undefined ? await runtime.listPod(uid) : read.pod;
       runtime.byId?.seen(uid, created);
-      // A pod of which nothing is known and nothing is there has been observed, too.
+      // An unknown pod that does not exist counts as observed, too.
       if (pod !== undefined || records.get(uid) !== undefined) {
         const inspection = inspections.reconcile(records.see(uid, pod, read?.status));
         if (inspection !== undefined) inspected.push(inspection);
@@ -100,7 +100,7 @@ export class Relister {
     return this.#tasks.stop();
   }
 
-  /** The pod by what it is known to have; undefined when it has to be listed. */
+  /** Reads the pod by its known ids; undefined when it has to be listed. */
   async #read(uid: string, reason: LookReason, created: PodParts): Promise<ReadPod | undefined> {
     const { clock, runtime, records, timeline } = this.#options;
     const hasRelisted = this.#lastRelist !== undefined;
@@ -125,7 +125,7 @@ export class Relister {
     }
   }
 
-  /** Returns the inspections that a look at everything takes. */
+  /** Returns the inspections that a relist of all pods needs. */
   #passOn(relist: Relist): readonly Promise<void>[] {
     const { records, cache, awaited, inspections } = this.#options;
     const inspected: Promise<void>[] = [];
@@ -140,13 +140,13 @@ export class Relister {
     return inspected;
   }
 
-  /** A look has ended when the inspections have that it caused; nothing but its measure waits for them. */
+  /** A relist is measured until its inspections end; nothing else waits for them. */
   #measure(inspected: readonly Promise<void>[], observe: () => void): void {
     if (inspected.length === 0) observe();
     else this.#tasks.start('measuring a look', () => Promise.allSettled(inspected).then(observe));
   }
 
-  /** Records the first of a row of failures, and its end. */
+  /** Records the first of consecutive failures, and the recovery. */
   #note(error: unknown): void {
     const problem = error === undefined ? '' : error instanceof Error ? error.message : String(error);
     if (problem === this.#problem) return;

@@ -1,4 +1,4 @@
-/** Follows what the runtime tells of its containers, so that changes are seen when they happen. */
+/** Follows the runtime's container events, so that changes are seen when they happen. */
 import { Cancelled, type Clock, isCancelled, sleep } from '../../async/index.js';
 import { isUnimplemented } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
@@ -11,13 +11,13 @@ export interface RuntimeEventsOptions {
   readonly sources: readonly EventSourceFactory[];
   readonly observer: Pick<PlegObserver, 'eventsConnected' | 'eventsFailed' | 'eventReceived'> | undefined;
   readonly onEvent: (event: RuntimeEvent) => void;
-  /** Told when the stream stands or breaks; either way something may have been missed. */
+  /** Called when the stream connects or breaks; either way events may have been missed. */
   readonly onHealthChange: () => void;
 }
 
 const retryInitialMs = 100;
 const retryMaxMs = 5_000;
-/** A stream that did not fail within this time counts as standing. */
+/** A stream that has not failed within this time counts as connected. */
 const settledAfterMs = 50;
 
 export class RuntimeEvents {
@@ -33,7 +33,7 @@ export class RuntimeEvents {
     return this.#healthy;
   }
 
-  /** Follows the first source that the runtime offers; returns when it offers none. */
+  /** Follows the first source that the runtime supports; returns when it supports none. */
   async run(signal: AbortSignal): Promise<void> {
     const sources = this.#options.sources.map((create) => create());
     let delayMs = retryInitialMs;

@@ -1,4 +1,4 @@
-/** A PLEG on a runtime that shows what a test wants, in virtual time. */
+/** A PLEG on a scripted runtime, in virtual time. */
 import { expect } from 'vitest';
 import { TaskGroup, VirtualClock } from '../../async/index.js';
 import { absentPodStatus, type ObservedPod, type ObservedPodStatus } from '../../cri/index.js';
@@ -8,19 +8,19 @@ import type { PodParts, ReadingById } from './ports.js';
 
 export type ListedState = 'created' | 'running' | 'exited' | 'unknown';
 
-/** A runtime whose pods are set by the test; `pod` → container id → state. */
+/** A runtime whose pods the test sets; `pod` → container id → state. */
 export class ScriptedRuntime {
   pods = new Map<string, Record<string, ListedState>>();
-  /** Pods that are listed with a sandbox. */
+  /** Pods listed with a sandbox. */
   sandboxes = new Set<string>();
-  /** What the agent has made and not seen. */
+  /** What the agent created and no relist has shown yet. */
   created = new Map<string, PodParts>();
   readError: Error | undefined;
   ips: string[] = [];
   sandboxReady = true;
   listError: Error | undefined;
   inspectError: Error | undefined;
-  /** Pods whose inspection does not end before the promise does. */
+  /** Pods whose inspection hangs until the promise settles. */
   hangs = new Map<string, Promise<void>>();
   calls: string[] = [];
   isStarting = false;
@@ -104,9 +104,9 @@ export class PlegBench {
   readonly clock = new VirtualClock();
   readonly runtime = new ScriptedRuntime(this.clock);
   discarded = 0;
-  /** What the agent itself has had removed. */
+  /** Ids that the agent itself removed. */
   readonly own = new Set<string>();
-  /** What the observer was told of health and events. */
+  /** Health and event notices that the observer received. */
   told: string[] = [];
   pleg = this.create();
   #tasks = new TaskGroup({ onError: () => {} });
@@ -132,7 +132,7 @@ export class PlegBench {
     return this.pleg;
   }
 
-  /** The events since the last time, each as its type and id. */
+  /** The events since the last call, each as type and id. */
   taken(): string[] {
     const events: string[] = [];
     for (;;) {
@@ -142,7 +142,7 @@ export class PlegBench {
     }
   }
 
-  /** The events of one look at everything while the runtime shows just these pods. */
+  /** The events of one relist while the runtime has exactly these pods. */
   async look(pods: Record<string, Record<string, ListedState>>): Promise<string[]> {
     this.runtime.pods = new Map(Object.entries(pods));
     this.runtime.calls = [];

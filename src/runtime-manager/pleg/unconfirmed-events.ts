@@ -1,49 +1,51 @@
-/** What runtime events have told and no look has shown yet: the pods concerned are looked at until it shows. */
+/** Events not yet confirmed by a relist. Their pods are relisted until the change shows. */
 import type { Clock, Timer } from '../../async/index.js';
 import type { ObservedPod, ObservedState } from '../../cri/index.js';
 
 export type AwaitedKind = 'start' | 'exit' | 'delete';
 
-/** `starts` when nothing else is waited for: some may be the agent's own, shown by the look that follows them. */
+/**
+ * The events of unknown pods. `starts`: starts only; some may be the agent's own and show in its next relist.
+ */
 export type Strangers = 'none' | 'starts' | 'ends';
 
 export interface AwaitedChangesOptions {
   readonly clock: Clock;
   readonly capacity: number;
-  /** The longest time between two looks for a change; the first may be later. */
+  /** The longest time between two relists for a change; the first may be later. */
   readonly maxDelayMs: number;
-  /** A place in the order of all looks and events. */
+  /** A position in the order of all relists and events. */
   readonly nextOrder: () => number;
   /** The pod that a container or sandbox belongs to. */
   readonly podOf: (id: string) => string | undefined;
-  /** Has the pod looked at for what happened to a container or sandbox. */
+  /** Relists the pod for what happened to a container or sandbox. */
   readonly look: (uid: string, change: { readonly id: string; readonly kind: AwaitedKind }) => void;
-  /** Told what there is of unknown pods that only a look at everything can show. */
+  /** Reports which events belong to unknown pods; only a relist of all pods can resolve them. */
   readonly unknownPods: (strangers: Strangers) => void;
-  /** Told that a change found no room. */
+  /** Called when there is no room for another event. */
   readonly onOverflow: () => void;
 }
 
 interface AwaitedChange {
   readonly id: string;
   kind: AwaitedKind;
-  /** Unknown while no look has shown a pod with this id. */
+  /** Undefined until a relist shows which pod has this id. */
   uid: string | undefined;
-  /** A look that began earlier says nothing about it. */
+  /** A relist that began earlier says nothing about this change. */
   order: number;
   delayMs: number;
   looksLeft: number;
-  /** There is one while the next look is not due. */
+  /** Set while the next relist is not due. */
   timer: Timer | undefined;
 }
 
-/** A later event of a container makes up for an earlier one, whatever order they arrive in. */
+/** A container's later event supersedes an earlier one, in whatever order they arrive. */
 const rank: Readonly<Record<AwaitedKind, number>> = { start: 0, exit: 1, delete: 2 };
-/** Nobody acts upon a start that is seen late; ends and removals are looked for until they show. */
+/** Nobody acts on a start seen late; exits and removals are looked for until they show. */
 const looks: Readonly<Record<AwaitedKind, number>> = { start: 2, exit: Infinity, delete: Infinity };
 const firstDelayMs = 10;
 
-/** Whether a container or sandbox that is listed so, or not at all, has done what an event told. */
+/** Whether a container or sandbox in this state (undefined: not listed) confirms the event. */
 export function shows(kind: AwaitedKind, state: ObservedState | undefined): boolean {
   switch (kind) {
     case 'start':
@@ -90,7 +92,7 @@ export class UnconfirmedEvents {
     else this.#lookLater(change, change.uid);
   }
 
-  /** Tells of a look at one pod. */
+  /** Notes a relist of one pod. */
   looked(uid: string, pod: ObservedPod | undefined, order: number): void {
     if (this.#changes.size === 0) return;
     this.#meet((met, change) => met === uid && change.order < order);
@@ -100,7 +102,7 @@ export class UnconfirmedEvents {
     this.#tellOfStrangers();
   }
 
-  /** Tells of a look at everything. */
+  /** Notes a relist of all pods. */
   lookedAtAll(podByUid: (uid: string) => ObservedPod | undefined, order: number): void {
     if (this.#changes.size === 0) return;
     this.#meet((_uid, change) => change.order < order);
@@ -118,7 +120,7 @@ export class UnconfirmedEvents {
     this.#changes.clear();
   }
 
-  /** Finds the pods of strangers; those that the look does not answer, as it began before the event, need one. */
+  /** Finds the pods of unknown ids. A pod is relisted again if this relist began before its event. */
   #meet(isAnswered: (uid: string, change: AwaitedChange) => boolean): void {
     for (const change of this.#changes.values()) {
       if (change.uid !== undefined) continue;
@@ -135,7 +137,7 @@ export class UnconfirmedEvents {
       this.#changes.delete(id);
       return;
     }
-    // A look that came before it was due only puts off the next one.
+    // A relist ahead of its time only delays the next one.
     if (timer === undefined) {
       if (--change.looksLeft <= 0) {
         this.#changes.delete(id);
