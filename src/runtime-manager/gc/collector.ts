@@ -1,4 +1,4 @@
-/** Garbage collection of what pods leave in the runtime and in the log folders. */
+/** Garbage collection of what pods leave in the runtime and in the log directories. */
 import {
   aggregateText,
   Channel,
@@ -42,16 +42,16 @@ export interface CollectorOptions {
   readonly policy: ContainerGcPolicy;
   readonly podStates: PodStates;
   readonly remover: ContainerRemover;
-  /** Stops a container whose pod may be unknown, with all that belongs to a stop. */
+  /** Stops a container whose pod may be unknown, with hooks and events as for any stop. */
   readonly kill: (container: OrphanKill) => Promise<void>;
-  /** Told of pods whose containers were all removed, as nothing of them may stay. */
+  /** Called for pods whose containers were all removed, so that nothing of them stays. */
   readonly forgetPod?: (uid: string) => Promise<void>;
   readonly allSourcesReady: () => boolean;
-  /** Whether pods are being started or stopped, which removals would hold up; default never. */
+  /** Whether pods are being started or stopped, which removals would slow down; default never. */
   readonly isBusy?: () => boolean;
-  /** Whether pods wait for their turn to start or to end; default never. */
+  /** Whether pods are queued to start or stop; default never. */
   readonly podsWait?: () => boolean;
-  /** Told of each sandbox before it is removed. */
+  /** Called before each sandbox is removed. */
   readonly onRemove?: (sandboxId: string) => void;
   /** Empty when pods have no log files. */
   readonly podLogsDir: string;
@@ -59,13 +59,15 @@ export interface CollectorOptions {
 }
 
 const gcPeriodMs = 60_000;
-/** How often to look whether all sources have spoken, before the first pass. */
+/** How often to check whether all sources are ready, before the first pass. */
 const sourceLookMs = 1_000;
-/** After they have, so that the workers know of every pod before anything is taken for an orphan's. */
+/**
+ * Waits after the sources are ready, so that the workers know every pod before anything counts as orphaned.
+ */
 const firstPassDelayMs = 5_000;
 const unknownStateMessage = 'Container is in unknown state, try killing it before removal';
 const queueCapacity = 50;
-/** A single dead container waits so long at most. */
+/** How long a single dead container waits at most. */
 const queuePatienceMs = 20_000;
 const busyLookMs = 1_000;
 
@@ -77,7 +79,7 @@ export class GarbageCollector {
     this.#options = options;
   }
 
-  /** Collects soon after all sources have spoken and every minute from then on, until stopped. */
+  /** Collects soon after all sources are ready and then every minute, until stopped. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, timeline, nodeName } = this.#options;
     await this.#firstPassDue(signal);
@@ -94,7 +96,7 @@ export class GarbageCollector {
     }
   }
 
-  /** What is dead can wait for what lives. */
+  /** Cleanup waits while live pods need the runtime. */
   async #waitWhile(
     isBusy: (() => boolean) | undefined,
     latestMs: number,
@@ -104,7 +106,7 @@ export class GarbageCollector {
     while (isBusy?.() === true && clock.monotonic() < latestMs) await sleep(clock, busyLookMs, signal);
   }
 
-  /** Sources that stay away hold the first pass up for one period at most. */
+  /** Missing sources delay the first pass by one period at most. */
   async #firstPassDue(signal: AbortSignal): Promise<void> {
     const { clock, allSourcesReady } = this.#options;
     const latestMs = clock.monotonic() + gcPeriodMs - firstPassDelayMs;
@@ -123,7 +125,10 @@ export class GarbageCollector {
     }
   }
 
-  /** Queues the dead containers of a pod that need not stay after one of its containers died, or all of them. */
+  /**
+   * Queues the dead containers of a pod that need not be kept after one of its containers died, or all of
+   * them.
+   */
   removeDead(status: ObservedPodStatus, diedId: string | undefined, all = false): void {
     const { clock, policy, podStates, timeline } = this.#options;
     const removeAll = all || podStates.shouldContentBeRemoved(status.uid);
@@ -141,12 +146,12 @@ export class GarbageCollector {
     }
   }
 
-  /** One pass over containers, sandboxes and logs; each is done even when another failed. */
+  /** One pass over containers, sandboxes and logs; a failure of one does not skip the others. */
   async collect(): Promise<void> {
     await this.#pass((uid) => this.#options.podStates.shouldContentBeRemoved(uid));
   }
 
-  /** As `collect`, but also for pods that have ended and are still wanted: for when the disk is full. */
+  /** As `collect`, but also for pods that have ended and are still desired: for when the disk is full. */
   async deleteUnused(): Promise<void> {
     const { podStates } = this.#options;
     await this.#pass((uid) => podStates.shouldContentBeRemoved(uid) || podStates.shouldRuntimeBeRemoved(uid));
@@ -170,8 +175,8 @@ export class GarbageCollector {
   }
 
   /**
-   * Containers, then the sandboxes that are empty with that. Sandboxes are listed first: none of those that
-   * have ended gets a container afterwards, so what the list of containers shows of them is all they have.
+   * Containers first, then the sandboxes that this empties. Sandboxes are listed first: an ended sandbox gets
+   * no more containers, so the container list shows all it has.
    */
   async #collectRuntime(isPodGone: (uid: string) => boolean): Promise<void> {
     const { cri } = this.#options;
@@ -182,7 +187,7 @@ export class GarbageCollector {
     await this.#collectSandboxes(items, new Set(left.map(({ podSandboxId }) => podSandboxId)), isPodGone);
   }
 
-  /** The ids of the containers that are gone. */
+  /** Returns the ids of the removed containers. */
   async #collectContainers(
     containers: readonly Container[],
     isPodGone: (uid: string) => boolean,
@@ -219,7 +224,7 @@ export class GarbageCollector {
     return removed;
   }
 
-  /** What is in an unknown state may still run, so it is stopped before it is removed. */
+  /** A container in an unknown state may still run, so it is stopped before it is removed. */
   async #killUnknown({ id, name, because }: Removal): Promise<boolean> {
     const { timeline, kill } = this.#options;
     try {
@@ -245,7 +250,7 @@ export class GarbageCollector {
     }
   }
 
-  /** Whether the container is gone. */
+  /** Returns whether the container is gone. */
   async #remove({ id, name, because }: Removal): Promise<boolean> {
     const { remover, timeline } = this.#options;
     try {
@@ -320,7 +325,7 @@ export class GarbageCollector {
   }
 }
 
-/** Whether a container is the newest of those that its pod has under its name. */
+/** Tells whether a container is the newest of its pod and name. */
 function newestOfNames(containers: readonly Container[]): (id: string) => boolean {
   const newest = new Map<string, Container>();
   for (const container of containers) {

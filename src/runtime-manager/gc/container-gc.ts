@@ -1,4 +1,4 @@
-/** Which dead containers and sandboxes to remove. */
+/** Decides which dead containers and sandboxes to remove. */
 import { newestFirst } from '../../cri/index.js';
 
 export interface DeadContainer {
@@ -7,7 +7,7 @@ export interface DeadContainer {
   readonly podUid: string;
   readonly createdAtNs: bigint;
   readonly isUnknown: boolean;
-  /** Whether it was made and not started, and is the newest of its name: it may run in a moment. */
+  /** Whether it was created but not started, and is the newest of its name: it may start in a moment. */
   readonly mayStart: boolean;
 }
 
@@ -15,15 +15,15 @@ export interface ContainerGcPolicy {
   readonly minAgeMs: number;
   /** Dead instances kept of each container; negative: no limit. */
   readonly maxPerContainer: number;
-  /** Dead containers kept in all; negative: no limit. */
+  /** Dead containers kept in total; negative: no limit. */
   readonly maxTotal: number;
 }
 
 export interface ContainerGcInput {
-  /** Containers that do not run and are old enough. */
+  /** Containers that are not running and are old enough. */
   readonly dead: readonly DeadContainer[];
   readonly policy: ContainerGcPolicy;
-  /** Without all sources, a pod that is missing may still be configured. */
+  /** Unless all sources are ready, a missing pod may still be desired. */
   readonly allSourcesReady: boolean;
   readonly isPodGone: (uid: string) => boolean;
 }
@@ -32,14 +32,14 @@ const podIsGone = 'the pod is gone';
 const tooManyOfContainer = 'newer instances of the container have ended';
 const tooManyInAll = 'more dead containers are left than may stay';
 
-/** A container that is to go, and why. */
+/** A container to remove, and why. */
 export interface Removal {
   readonly id: string;
   readonly name: string;
   readonly because: string;
 }
 
-/** In the order in which to remove them, the oldest of a group first. */
+/** In removal order, the oldest of a group first. */
 export function containersToRemove({
   dead,
   policy,
@@ -57,7 +57,7 @@ export function containersToRemove({
     for (const group of groups.filter(gone)) remove(group, podIsGone);
     groups = groups.filter((group) => !gone(group));
   }
-  // It is not among the dead ones, of which the newest stay: the end before it is the pod's last.
+  // A container that may start is not dead: the newest dead instance, the pod's last end, must stay.
   groups = groups
     .map((group) => group.filter(({ mayStart }) => !mayStart))
     .filter((group) => group.length > 0);
@@ -82,7 +82,7 @@ export interface DeadSandbox {
   readonly hasContainers: boolean;
 }
 
-/** Sandboxes that ended and own nothing: all of a pod that is gone, all but the newest of others. */
+/** Ended sandboxes without containers: all of a deleted pod, all but the newest of the others. */
 export function sandboxesToRemove(
   sandboxes: readonly DeadSandbox[],
   isPodGone: (uid: string) => boolean,
@@ -106,7 +106,9 @@ export interface ExitedContainer {
   readonly createdAtNs: bigint;
 }
 
-/** The dead instances that may go when a container died: the older ones of its name, or all when nothing must stay. */
+/**
+ * The dead instances to remove when a container died: older ones of its name, or all when nothing must stay.
+ */
 export function deadToRemoveAfter(
   containers: readonly ExitedContainer[],
   diedId: string | undefined,

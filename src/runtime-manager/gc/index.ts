@@ -1,4 +1,4 @@
-/** Garbage collection: dead containers, ended sandboxes, logs and folders of pods that are gone. */
+/** Garbage collection: dead containers, ended sandboxes, and the logs and directories of deleted pods. */
 export { type CollectorOptions, GarbageCollector } from './collector.js';
 export {
   type ContainerGcPolicy,

@@ -1,10 +1,12 @@
-/** Removes logs of pods that are gone, and links to logs that no longer exist. */
+/** Removes the logs of deleted pods, and links to logs that no longer exist. */
 import path from 'node:path';
 import { ContainerState, CriError, type CriRuntime } from '../../cri/index.js';
 import { entriesIn, type Host, isMissing, linuxHost, removeTree } from '../../host/index.js';
 import type { Timeline } from '../../timeline/index.js';
 
-/** What logs are removed through: this machine where nothing else is given, as runtimes write logs to real files. */
+/**
+ * The host through which logs are removed; defaults to this machine, as runtimes write logs to real files.
+ */
 export type CleanedFiles = Pick<Host, 'files' | 'hold' | 'mounts' | 'apart'>;
 
 export interface PodLogCleaning {
@@ -14,7 +16,7 @@ export interface PodLogCleaning {
   readonly isPodGone: (uid: string) => boolean;
 }
 
-/** The part of a folder's name after the last underscore is the pod's UID. */
+/** The pod's UID is the part of a directory's name after the last underscore. */
 export async function cleanPodLogs({
   host = linuxHost(),
   timeline,
@@ -38,7 +40,7 @@ export interface LogLinkCleaning {
   readonly cri: Pick<CriRuntime, 'containerStatus'>;
 }
 
-/** A link stays while the container that it belongs to may still write. */
+/** A link stays while its container may still write. */
 export async function cleanLogLinks({
   host = linuxHost(),
   timeline,
@@ -56,7 +58,7 @@ export async function cleanLogLinks({
   }
 }
 
-/** The folder is the node's own, and may be a link to where the node keeps logs. */
+/** The directory is the node's own, and may be a link to where the node keeps logs. */
 async function* entriesAt(host: CleanedFiles, folder: string): ReturnType<typeof entriesIn> {
   let real: string;
   try {
@@ -68,7 +70,7 @@ async function* entriesAt(host: CleanedFiles, folder: string): ReturnType<typeof
   yield* entriesIn(host, real);
 }
 
-/** A container that the runtime cannot tell of does not write; a call that was cut off tells nothing. */
+/** A container that the runtime does not know does not write; a cancelled call says nothing. */
 async function mayStillWrite(cri: LogLinkCleaning['cri'], id: string): Promise<boolean> {
   try {
     const { status } = await cri.containerStatus({ containerId: id });
@@ -99,9 +101,9 @@ async function remove(
   }
 }
 
-/** Only what surely leads nowhere counts, not what cannot be looked at. */
+/** Only a link that surely leads nowhere counts, not one that cannot be checked. */
 async function isDangling({ apart }: CleanedFiles, link: string): Promise<boolean> {
-  // It may have been made to lead anywhere.
+  // The link's target is untrusted: it may lead anywhere.
   return await apart('links to logs')
     .files.stat(link)
     .then(() => false, isMissing);

@@ -1,13 +1,13 @@
-/** What the agent itself has had removed: nobody has to look for it when the runtime tells that it is gone. */
+/** Remembers what the agent itself removed: its delete events need no relist. */
 import { BoundedMap } from '../../async/index.js';
 
-/** What is forgotten beyond it is looked for like what others removed. */
+/** Removals beyond the limit are forgotten and looked for like anybody else's. */
 const limit = 1_000;
 
 export class RecentlyRemoved {
   readonly #ids = new BoundedMap<string, true>({ maxEntries: limit });
 
-  /** Before the runtime is asked for it, as it may tell of it before it answers. */
+  /** Call before the runtime call: the delete event may arrive before its response. */
   add(id: string): void {
     this.#ids.set(id, true);
   }

@@ -1,4 +1,4 @@
-/** Removes a dead container and what it left on disk. */
+/** Removes a dead container and its files. */
 import path from 'node:path';
 import { type CriRuntime, criLabels, isNotFound } from '../../cri/index.js';
 import { entriesOf, isMissing, linuxHost } from '../../host/index.js';
@@ -11,17 +11,17 @@ import { logSymlinkPath } from '../start/log-symlink.js';
 export interface RemoverOptions {
   readonly cri: Pick<CriRuntime, 'containerStatus' | 'removeContainer'>;
   readonly timeline: Timeline;
-  /** The folder of links to container logs, if there is one. */
+  /** The directory of links to container logs, if there is one. */
   readonly containerLogsDir: string | undefined;
-  /** This machine, as runtimes write logs to real files. */
+  /** Defaults to this machine, as runtimes write logs to real files. */
   readonly host?: LogFiles;
-  /** Told of each container before it is removed. */
+  /** Called before each container is removed. */
   readonly onRemove?: (containerId: string) => void;
-  /** Frees what the node pinned for the container; may be called for one that was freed before. */
+  /** Releases what the node pinned for the container; must be idempotent. */
   readonly postStop?: (containerId: string) => Promise<void>;
 }
 
-/** A log that cannot be deleted fails the removal: once the container is gone nobody would find the log again. */
+/** A log that cannot be deleted fails the removal: without the container nobody would find the log again. */
 export function containerRemover({
   cri,
   timeline,
