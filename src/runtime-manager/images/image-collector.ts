@@ -1,4 +1,4 @@
-/** Keeps track of the images on the machine and removes unused ones when space runs short or they grow old. */
+/** Tracks the images on the machine and removes unused ones when space runs short or they grow old. */
 import { statfs } from 'node:fs/promises';
 import { aggregateText, type Clock, errorText, sleep } from '../../async/index.js';
 import type { CriRuntime } from '../../cri/index.js';
@@ -29,11 +29,11 @@ export interface ImageCollectorOptions {
   readonly policy: ImageGcPolicy;
   readonly usageOf?: (mountpoint: string) => Promise<FileSystemUsage>;
   readonly onRemoved?: (reason: 'age' | 'space') => void;
-  /** Told after images went to make room, with when that began and what is left. */
+  /** Called after images were removed for space, with the start time and the remaining images. */
   readonly onFreed?: (sinceMs: number, leftIds: ReadonlySet<string>) => Promise<void>;
   /**
-   * Ids and names of images that pods have, or are about to have, mounted as volumes; those are in use, too. Undefined
-   * while nobody knows: then every image counts as in use.
+   * Ids and names of images that pods have mounted, or are about to mount, as volumes; those are in use, too.
+   * Undefined while unknown: then every image counts as in use.
    */
   readonly mountedImages?: () => ReadonlySet<string> | undefined;
 }
@@ -70,7 +70,7 @@ export class ImageCollector {
         this.#failed = false;
       } catch (error) {
         const text = errorText(error);
-        // A single failure may only mean that the runtime could not tell its file system yet.
+        // A single failure may only mean that the runtime does not report its file system yet.
         if (this.#failed) timeline.nodeEvent(nodeName, 'Warning', 'ImageGCFailed', text);
         else
           timeline.record({
@@ -86,7 +86,7 @@ export class ImageCollector {
     }
   }
 
-  /** The images on the machine with what is known of their use. */
+  /** The images on the machine and their use. */
   async detect(): Promise<ImageRecord[]> {
     const { cri, clock, mountedImages } = this.#options;
     const nowMs = clock.now();
@@ -113,7 +113,7 @@ export class ImageCollector {
     return result;
   }
 
-  /** One pass: first what is too old, then what the space needs. */
+  /** One pass: first images that are too old, then what the space needs. */
   async collect(): Promise<void> {
     const { clock, policy, timeline, nodeName } = this.#options;
     const aged = tooOld(await this.detect(), policy, clock.now(), this.#startedMs);
@@ -146,12 +146,12 @@ export class ImageCollector {
     throw new Error(message);
   }
 
-  /** Removes every image that nothing uses and that is old enough. */
+  /** Removes every unused image that is old enough. */
   async deleteUnused(): Promise<{ readonly freedBytes: number }> {
     return await this.#free(everything);
   }
 
-  /** Removes unused images until that much is free; what could not be removed fails it in the end. */
+  /** Removes unused images until that much is free; removal failures are thrown at the end. */
   async #free(wantedBytes: number): Promise<{ readonly freedBytes: number }> {
     const { clock, policy, onFreed } = this.#options;
     const sinceMs = clock.now();

@@ -1,11 +1,11 @@
-/** Which images to remove: decisions on their age and on the space that is left. */
+/** Decides which images to remove, by age and by free space. */
 
 export interface ImageRecord {
   readonly id: string;
   readonly sizeBytes: number;
   readonly pinned: boolean;
   readonly firstDetectedMs: number;
-  /** Zero when nothing has used it since it was first seen. */
+  /** Zero when unused since first seen. */
   readonly lastUsedMs: number;
   readonly inUse: boolean;
 }
@@ -14,18 +14,18 @@ export interface ImageGcPolicy {
   readonly highThresholdPercent: number;
   readonly lowThresholdPercent: number;
   readonly minAgeMs: number;
-  /** Zero: images are not removed for their age. */
+  /** Zero: images are not removed by age. */
   readonly maxAgeMs: number;
 }
 
-/** Unused images, the one unused for longest first. */
+/** Unused images, the longest unused first. */
 export function gcCandidates(images: readonly ImageRecord[]): ImageRecord[] {
   return images
     .filter((image) => !image.inUse && !image.pinned)
     .sort((a, b) => a.lastUsedMs - b.lastUsedMs || a.firstDetectedMs - b.firstDetectedMs);
 }
 
-/** Images that nothing used for longer than allowed; none until the collector itself has run for that long. */
+/** Images unused for longer than allowed; none until the collector itself has run for that long. */
 export function tooOld(
   images: readonly ImageRecord[],
   { maxAgeMs }: ImageGcPolicy,
@@ -36,19 +36,19 @@ export function tooOld(
   return gcCandidates(images).filter((image) => nowMs - image.lastUsedMs > maxAgeMs);
 }
 
-/** How full the image file system is, in whole percent. */
+/** Usage of the image file system in whole percent. */
 export function usagePercent(capacityBytes: number, availableBytes: number): number {
   return 100 - Math.floor((Math.min(availableBytes, capacityBytes) * 100) / capacityBytes);
 }
 
-/** How many bytes have to go; zero while the high threshold is not reached. */
+/** How many bytes to free; zero below the high threshold. */
 export function bytesToFree(policy: ImageGcPolicy, capacityBytes: number, availableBytes: number): number {
   if (usagePercent(capacityBytes, availableBytes) < policy.highThresholdPercent) return 0;
   const wanted = Math.floor((capacityBytes * (100 - policy.lowThresholdPercent)) / 100);
   return Math.max(0, wanted - Math.min(availableBytes, capacityBytes));
 }
 
-/** Images that may go for their space, in order; too young ones and those just used are left. */
+/** Images that may be removed for space, in order; skips young ones and those just used. */
 export function removableForSpace(
   images: readonly ImageRecord[],
   minAgeMs: number,
@@ -59,7 +59,7 @@ export function removableForSpace(
   );
 }
 
-/** `14.5Gi`-like text of a size. */
+/** Formats a size like `14.5Gi`. */
 export function formatBytes(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let value = bytes;

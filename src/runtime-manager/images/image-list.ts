@@ -1,4 +1,4 @@
-/** The images on the machine as the node's status shows them, read now and then. */
+/** The images on the machine for the node status, refreshed periodically. */
 import { type Clock, isCancelled, sleep } from '../../async/index.js';
 import type { CriRuntime, Image } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
@@ -19,7 +19,7 @@ export class ImageList {
     this.#options = options;
   }
 
-  /** The largest first. */
+  /** Largest first. */
   get images(): readonly Image[] {
     return this.#images;
   }
@@ -29,7 +29,7 @@ export class ImageList {
     this.#images = [...images].sort(largestFirst);
   }
 
-  /** Refreshes the list until stopped; after a failure the old one stays. */
+  /** Refreshes the list until stopped; a failure keeps the old list. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, timeline } = this.#options;
     for (;;) {

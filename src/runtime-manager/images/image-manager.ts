@@ -1,4 +1,4 @@
-/** Makes sure that a container's image is on the machine, pulling it when it must and may. */
+/** Ensures that a container's image is present, and pulls it where policy and access require or allow it. */
 import { createHash } from 'node:crypto';
 import {
   Backoff,
@@ -30,16 +30,16 @@ export interface ImageObserver {
   pulled(durationMs: number, sizeBytes: number | undefined): void;
 }
 
-/** Whether a pod may use an image that is on the machine, or has to show its credentials to the registry first. */
+/** Decides whether a pod may use a present image, or has to present its credentials to the registry first. */
 export interface ImageAccess {
   mayUse(pod: Pod, image: string, localId: string): Promise<boolean>;
 }
 
-/** Told of every pull, so that it is known later who showed credentials for an image. */
+/** Records every pull, so that it is known later who had credentials for an image. */
 export interface PullRecorder {
-  /** Before a pull; when this fails, nothing is pulled. */
+  /** Called before a pull; if it fails, nothing is pulled. */
   pulling(image: string): Promise<void>;
-  /** With the credentials that the registry took, if it wanted any. */
+  /** Called with the credentials that the registry accepted, if any. */
   pulled(image: string, imageRef: string, credentials: PullCredentials | undefined): Promise<void>;
   failed(image: string): Promise<void>;
 }
@@ -49,12 +49,12 @@ export interface ImageManagerOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly queue: PullQueue;
-  /** Without it images are pulled anonymously. */
+  /** Absent: images are pulled anonymously. */
   readonly keyring?: Keyring;
-  /** Without it every pod may use every image that is on the machine. */
+  /** Absent: every pod may use every present image. */
   readonly access?: ImageAccess;
   readonly recorder?: PullRecorder;
-  /** Whether events say that access was looked at (gate KubeletEnsureSecretPulledImages); on by default. */
+  /** Whether events mention the access check (gate KubeletEnsureSecretPulledImages); on by default. */
   readonly announcesAccess?: boolean;
   readonly observer?: ImageObserver;
 }
@@ -69,10 +69,10 @@ interface EnsureRequest {
 }
 
 const backoffOptions = { initialMs: 10_000, maxMs: 300_000, resetAfterMs: 600_000 };
-/** Pods that come together often want the same image; one that is removed within this time fails to start once. */
+/** Pods that start together often want the same image. An image removed within this time fails one start. */
 const lookLifeMs = 1_000;
 const rememberedLooks = 100;
-/** Why pulls failed last. */
+/** The reasons of recent pull failures. */
 const rememberedFailures = {
   maxEntries: 1000,
   maxBytes: 256 * 1024,
@@ -91,7 +91,7 @@ export class ImageManager implements ImageEnsurer {
     this.#puller = new ImagePuller(options);
   }
 
-  /** Fails with a SyncFailure, or with Cancelled when the signal was aborted. */
+  /** Fails with a SyncFailure, or with Cancelled if the signal was aborted. */
   ensure({
     pod,
     container,
@@ -162,7 +162,7 @@ export class ImageManager implements ImageEnsurer {
     }
   }
 
-  /** The image, if it is there. */
+  /** The image, if present. */
   async #find(request: EnsureRequest, tagged: string): Promise<Image | undefined> {
     try {
       const annotations = request.pod.metadata.annotations ?? {};
@@ -243,7 +243,7 @@ export class ImageManager implements ImageEnsurer {
     return new SyncFailure(reason, message, { cause: error });
   }
 
-  /** Forgets the failures that hold nobody back any more. */
+  /** Forgets failures whose back-off is over. */
   #collect(nowMs: number): void {
     this.#backoff.collect(nowMs);
     for (const key of this.#failures.keys()) if (this.#backoff.delayMs(key) === 0) this.#failures.delete(key);
@@ -254,7 +254,7 @@ export class ImageManager implements ImageEnsurer {
   }
 }
 
-/** Short however long the image's name is. */
+/** Bounded in length, however long the image's name is. */
 function backoffKey({ metadata: { uid } }: Pod, image: string): string {
   return createHash('sha256')
     .update(JSON.stringify([uid, image]))

@@ -1,4 +1,4 @@
-/** Images: pulling them when a container needs them, and removing them when nothing does. */
+/** Images: pulling them when a container needs them, and removing unused ones. */
 export * from './credentials/index.js';
 export { ImageCollector, type ImageCollectorOptions } from './image-collector.js';
 export { ImageList, type ImageListOptions } from './image-list.js';

@@ -1,11 +1,11 @@
-/** Tells which images pods have mounted as volumes, so that nobody removes one of them. */
+/** Finds the images mounted as volumes, so that they are not removed. */
 import type { ObservedPodStatus } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
 import { normalNames } from './reference.js';
 
 /**
- * What containers have mounted, running or not, and what configured pods will mount: their images may be pulled already
- * while their containers do not exist yet.
+ * What containers have mounted, running or not, and what desired pods will mount: their images may be pulled
+ * before their containers exist.
  */
 export function mountedImages(statuses: readonly ObservedPodStatus[], pods: readonly Pod[]): Set<string> {
   const images = new Set<string>();

@@ -1,4 +1,4 @@
-/** Whether an image has to be pulled before a container can start, and what a failed pull is called. */
+/** Decides whether to pull an image before a container starts, and how to report a failed pull. */
 
 export type PullPolicy = 'Always' | 'IfNotPresent' | 'Never';
 
@@ -13,8 +13,8 @@ export function pullPolicyOf(text: string | undefined): PullPolicy {
 }
 
 /**
- * Only a policy other than Always asks whether the image is there. `mayUse` is whether the pod may use
- * an image that is there without showing its credentials to the registry.
+ * `isPresent` matters for every policy but Always. `mayUse`: whether the pod may use a present image without
+ * presenting its credentials to the registry.
  */
 export function decidePull(policy: PullPolicy, isPresent: boolean, mayUse = true): PullDecision {
   switch (policy) {
@@ -26,7 +26,7 @@ export function decidePull(policy: PullPolicy, isPresent: boolean, mayUse = true
         ? { action: 'use', because: 'the image is on the machine' }
         : { action: 'pull', because: 'the pod has yet to show that it may use the image on the machine' };
     case 'Never':
-      // A pod that may not use the image must not learn whether it is there.
+      // A pod that may not use the image must not learn whether it is present.
       return isPresent && mayUse
         ? { action: 'use', because: 'the image is on the machine' }
         : {
@@ -43,7 +43,7 @@ const markedFailures = [
   ['SignatureValidationFailed', 'the signature validation failed'],
 ] as const satisfies readonly (readonly [PullFailureReason, string])[];
 
-/** The reason and message that users see for a failed pull; runtimes mark some failures by how their text begins. */
+/** The reason and message that users see for a failed pull; runtimes mark some failures by a text prefix. */
 export function explainPullError(
   image: string,
   text: string,

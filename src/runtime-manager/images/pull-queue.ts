@@ -1,14 +1,14 @@
-/** Bounds pulls: how many run at the same time, and how many begin per second. */
+/** Limits pulls: how many run in parallel, and how many start per second. */
 import { type Clock, Gate, throwIfCancelled } from '../../async/index.js';
 
 export interface PullQueueOptions {
-  /** 1 pulls one image after the other; undefined or less than 1 sets no bound. */
+  /** 1 pulls one image at a time; undefined or less than 1: no limit. */
   readonly maxParallelPulls?: number | undefined;
-  /** Absent: pulls begin as often as asked for. */
+  /** Absent: no rate limit. */
   readonly rate?: PullRate | undefined;
 }
 
-/** Runs pulls in the order in which they were asked for; callers beyond the bound wait for their turn. */
+/** Runs pulls in request order; callers beyond the limit wait for a slot. */
 export class PullQueue {
   readonly #gate: Gate | undefined;
   readonly #rate: PullRate | undefined;
@@ -23,7 +23,10 @@ export class PullQueue {
     return this.#gate?.waiting ?? 0;
   }
 
-  /** Rejects with `pull QPS exceeded` when the rate is used up, with Cancelled when the signal is aborted before the turn came. */
+  /**
+   * Rejects with `pull QPS exceeded` when the rate is used up, with Cancelled when the signal is aborted
+   * while queued.
+   */
   async run<T>(pull: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     throwIfCancelled(signal);
     const limited = async (): Promise<T> => {
@@ -36,14 +39,14 @@ export class PullQueue {
 }
 
 export interface PullRateOptions {
-  /** Pulls per second in the long run; 0 sets no limit. */
+  /** Pulls per second on average; 0: no limit. */
   readonly qps: number;
-  /** Pulls that may begin at once after a quiet time. */
+  /** Pulls that may start at once after an idle time. */
   readonly burst: number;
   readonly clock: Clock;
 }
 
-/** A token bucket that refuses instead of waiting. */
+/** A token bucket that rejects instead of waiting. */
 export class PullRate {
   readonly #options: PullRateOptions;
   #tokens: number;

@@ -1,4 +1,4 @@
-/** Pulls one image through the runtime: its turn in the queue, each credential in order, and its size afterwards. */
+/** Pulls one image through the runtime: waits for a slot, tries each credential in order, reads the size. */
 import { aggregateText, type Clock, errorText } from '../../async/index.js';
 import { CriError, type CriRuntime, type Init, type PodSandboxConfig } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
@@ -15,7 +15,7 @@ export interface PullerOptions {
 
 export interface PullRequest {
   readonly pod: Pod;
-  /** With tag or digest. */
+  /** Includes a tag or digest. */
   readonly image: string;
   readonly sandboxConfig: Init<PodSandboxConfig>;
   readonly signal: AbortSignal | undefined;
@@ -23,11 +23,11 @@ export interface PullRequest {
 
 export interface Pulled {
   readonly ref: string;
-  /** Undefined when the runtime cannot tell. */
+  /** Undefined when the runtime does not report it. */
   readonly sizeBytes: number | undefined;
-  /** Without the wait for a turn. */
+  /** Excludes the wait in the queue. */
   readonly durationMs: number;
-  /** Those that the registry took; undefined when the pull was anonymous. */
+  /** The credentials that the registry accepted; undefined when the pull was anonymous. */
   readonly credentials: PullCredentials | undefined;
 }
 
@@ -40,8 +40,8 @@ export class ImagePuller {
   }
 
   /**
-   * Anonymous pulls of one image that are asked for by several pods at the same time are one pull, if a
-   * runtime has no reason to treat them differently: same namespace, same annotations.
+   * Pods that pull one image anonymously at the same time share one pull, if the runtime has no reason to
+   * treat them differently: same namespace, same annotations.
    */
   async pull(request: PullRequest): Promise<Pulled> {
     const { pod, image, signal } = request;
@@ -101,7 +101,7 @@ export class ImagePuller {
     try {
       return (await this.#options.cri.imageStatus({ image: { image } }, { signal })).image?.size;
     } catch (error) {
-      // The size is only shown; a runtime that cannot tell it must not fail the pull.
+      // The size is informational; a runtime that does not report it must not fail the pull.
       if (error instanceof CriError) return undefined;
       throw error;
     }

@@ -1,4 +1,4 @@
-/** Remembers for a moment what was just seen, for a bounded number of keys. */
+/** Caches the result of recent image lookups briefly, for a bounded number of keys. */
 
 export interface RecentLooksOptions {
   readonly lifeMs: number;
@@ -24,7 +24,7 @@ export class RecentLooks<T> {
   }
 }
 
-/** Runtimes may choose an image by a pod's annotations; those that say where the pod came from do not count. */
+/** Runtimes may choose an image by a pod's annotations; those about the pod's source do not count. */
 export function lookKey(image: string, annotations: Readonly<Record<string, string>>): string {
   const counting = Object.entries(annotations).filter(([name]) => !name.startsWith('kubernetes.io/config.'));
   return counting.length === 0 ? image : JSON.stringify([image, ...counting]);

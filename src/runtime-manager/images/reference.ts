@@ -1,10 +1,10 @@
-/** Reads image references the way container tools do: short names stand for the default registry. */
+/** Parses image references as container tools do: short names mean the default registry. */
 import { parseImageName } from '../../kube/index.js';
 
-/** The registry that a name without one refers to, and its older spelling. */
+/** The registry of a name without one, and its older spelling. */
 const defaultDomain = 'docker.io';
 const legacyDefaultDomain = 'index.docker.io';
-/** Where the default registry keeps names of a single part. */
+/** Where the default registry keeps single-part names. */
 const officialRepositories = 'library';
 const longestRepositoryName = 255;
 
@@ -33,7 +33,7 @@ export function parseImageReference(image: string): ImageReference {
   return parsed;
 }
 
-/** The name with `:latest` when it has neither tag nor digest; otherwise as it was written. */
+/** Adds `:latest` to a name with neither tag nor digest; otherwise returns it as written. */
 export function withDefaultTag(image: string): string {
   const { tag, digest } = parseImageReference(image);
   return tag === '' && digest === '' ? `${image}:latest` : image;
@@ -58,7 +58,7 @@ export function normalNames(image: string): string[] {
   return names;
 }
 
-/** The reference, or what is wrong with it. */
+/** The parsed reference, or what is wrong with it. */
 function readReference(image: string): ImageReference | string {
   if (/^[a-f0-9]{64}$/.test(image)) {
     return `invalid repository name (${image}), cannot specify 64-byte hexadecimal strings`;

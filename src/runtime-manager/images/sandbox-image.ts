@@ -1,4 +1,4 @@
-/** Finds the images that sandboxes are made from: no container uses them, and not every runtime reports them as pinned. */
+/** Finds the images of sandboxes: no container uses them, and not every runtime reports them as pinned. */
 import { type CriRuntime, type Image, isNotFound, newestFirst, PodSandboxState } from '../../cri/index.js';
 
 export type SandboxImageRuntime = Pick<
@@ -7,9 +7,9 @@ export type SandboxImageRuntime = Pick<
 >;
 
 /**
- * The ids of those of `images` that new sandboxes need. The runtime's own configuration tells, else the
- * sandboxes that are ready; where neither does, whatever is named like such an image is taken for one:
- * a small image too many costs nothing, a missing one keeps every new pod from starting.
+ * The ids of those of `images` that new sandboxes need. The runtime's configuration tells, else the ready
+ * sandboxes; failing both, any image named like a sandbox image counts as one: keeping a small image too many
+ * costs nothing, a missing one keeps every new pod from starting.
  */
 export async function sandboxImageIds(
   cri: SandboxImageRuntime,
@@ -27,17 +27,20 @@ export async function sandboxImageIds(
   return ids;
 }
 
-/** The image's name in the verbose status of containerd, as its configuration has it. */
+/** The image name from containerd's configuration, in its verbose status. */
 export function configuredSandboxImage(info: Readonly<Record<string, string>>): string | undefined {
   return textField(info.config, 'sandboxImage');
 }
 
-/** The image's name in the verbose status of one of containerd's sandboxes. */
+/** The image name in the verbose status of a containerd sandbox. */
 export function imageOfSandbox(info: Readonly<Record<string, string>>): string | undefined {
   return textField(info.info, 'image');
 }
 
-/** Whether the last part of one of the image's names says `pause`, as in `example.com/pause:3.10` or `mirrored-pause`. */
+/**
+ * Whether the last part of one of the image's names contains `pause`, as in `example.com/pause:3.10` or
+ * `mirrored-pause`.
+ */
 export function isNamedLikeSandboxImage({
   repoTags,
   repoDigests,
@@ -47,7 +50,7 @@ export function isNamedLikeSandboxImage({
   );
 }
 
-/** Asks the newest ready sandbox of each runtime handler, as handlers may have images of their own. */
+/** Asks the newest ready sandbox of each runtime handler, as each handler may have its own image. */
 async function imagesOfSandboxes(cri: SandboxImageRuntime): Promise<ReadonlySet<string>> {
   const { items } = await cri.listPodSandbox({
     filter: { state: { state: PodSandboxState.SANDBOX_READY } },
@@ -70,7 +73,7 @@ async function imagesOfSandboxes(cri: SandboxImageRuntime): Promise<ReadonlySet<
   return names;
 }
 
-/** What runtimes put into the verbose parts of their answers is theirs to choose; anything unexpected counts as untold. */
+/** Runtimes choose what is in their verbose responses; anything unexpected counts as absent. */
 function textField(json: string | undefined, field: string): string | undefined {
   if (json === undefined) return undefined;
   try {

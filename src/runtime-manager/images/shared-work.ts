@@ -1,4 +1,4 @@
-/** Lets callers who want the same thing at the same time share one piece of work, which lives as long as one of them waits. */
+/** Shares one piece of work among concurrent callers; it is cancelled when the last of them leaves. */
 import { Cancelled, throwIfCancelled } from '../../async/index.js';
 
 interface Shared<T> {
@@ -15,7 +15,7 @@ export class SharedWork<T> {
   }
 
   /**
-   * Joins the work that runs under the key, or starts it. A caller whose signal is aborted leaves with
+   * Joins the work running under the key, or starts it. A caller whose signal is aborted leaves with
    * Cancelled; the last one to leave stops the work and waits for its end.
    */
   async run(
@@ -53,7 +53,7 @@ export class SharedWork<T> {
   }
 }
 
-/** What became of abandoned work is of no interest: every caller has left with Cancelled. */
+/** Nobody needs the outcome of abandoned work: every caller has left with Cancelled. */
 function ignore(): void {}
 
 function untilAborted<T>(outcome: Promise<T>, signal: AbortSignal | undefined): Promise<T> {

@@ -1,28 +1,28 @@
-/** Reads the files and secrets in which container tools keep the passwords of registries. */
+/** Parses the files and secrets in which container tools keep registry credentials. */
 import { parseJson } from '../../../kube/index.js';
 
 /** One entry of such a file. */
 export interface RegistryAuth {
   readonly username: string;
   readonly password: string;
-  /** Takes part in the identity of the credentials and is sent to nobody. */
+  /** Part of the credentials' identity; never sent. */
   readonly email?: string;
 }
 
-/** By registry as it is written: `https://index.docker.io/v1/`, `registry.example:5000/team`. */
+/** Keyed by registry as written: `https://index.docker.io/v1/`, `registry.example:5000/team`. */
 export type DockerConfig = ReadonlyMap<string, RegistryAuth>;
 
-/** `config.json` and secrets of type `kubernetes.io/dockerconfigjson`: the entries stand below `auths`. */
+/** `config.json` and secrets of type `kubernetes.io/dockerconfigjson`: the entries are below `auths`. */
 export function parseDockerConfigJson(text: string): DockerConfig {
   return parseEntries(member(readJson(text), 'auths') ?? {});
 }
 
-/** `.dockercfg` and secrets of type `kubernetes.io/dockercfg`: the entries are all there is. */
+/** `.dockercfg` and secrets of type `kubernetes.io/dockercfg`: the entries are at the top level. */
 export function parseDockercfg(text: string): DockerConfig {
   return parseEntries(readJson(text));
 }
 
-/** What is wrong must not be quoted: it may be a password. */
+/** Errors must not quote the text: it may hold a password. */
 function readJson(text: string): unknown {
   try {
     return parseJson(text);
@@ -38,7 +38,7 @@ function parseEntries(value: unknown): DockerConfig {
   return new Map(Object.entries(value).map(([registry, entry]) => [registry, parseEntry(registry, entry)]));
 }
 
-/** `auth` is what tools write; username and password are for people, and lose against it. */
+/** `auth` is what tools write; it wins over username and password, which people write. */
 function parseEntry(registry: string, entry: unknown): RegistryAuth {
   const text = (name: string): string => {
     const value = member(entry, name);
@@ -62,7 +62,7 @@ function parseEntry(registry: string, entry: unknown): RegistryAuth {
 
 function member(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? // An object that has the member, whatever that is.
+    ? // An object that has the member, of whatever type.
       (value as Record<string, unknown>)[name]
     : undefined;
 }

@@ -1,4 +1,4 @@
-/** Finds the credentials to pull an image with: those of the pod, then those of the machine, then those of plugins. */
+/** Finds the credentials to pull an image with: the pod's, then the machine's, then those of plugins. */
 import type { Pod } from '../../../kube/index.js';
 import type { Keyring, PullCredentials, PullSecretSource } from '../../contracts.js';
 import { normalRepository } from '../reference.js';
@@ -10,7 +10,7 @@ import { entryKey, lookUp } from './registry-match.js';
 
 export interface ImageKeyringOptions extends PullSecretsOptions {
   readonly node?: Pick<NodeCredentials, 'read'>;
-  /** Asked at every use, since they are loaded after the rest. */
+  /** Read at every use, since plugins are loaded after the rest. */
   readonly plugins?: () => readonly Pick<CredentialPlugin, 'lookup'>[];
 }
 
@@ -30,7 +30,7 @@ export class ImageKeyring implements Keyring {
     return [...ofPod, ...ofNode, ...ofPlugins.flat().map(bare)];
   }
 
-  /** What of the pod's own credentials is for the image, as far as it tells them apart. */
+  /** The sources of the pod's own credentials that match the image. */
   async podSecrets(pod: Pod, image: string): Promise<readonly PullSecretSource[]> {
     const found = await this.#ofSecrets(pod, normalRepository(image));
     return found.flatMap(({ source }) => (source === undefined ? [] : [source]));
@@ -43,7 +43,7 @@ export class ImageKeyring implements Keyring {
   }
 }
 
-/** A runtime is told no more than it needs. */
+/** The runtime gets no more than it needs. */
 function bare({ username, password }: RegistryAuth): PullCredentials {
   return { username, password };
 }

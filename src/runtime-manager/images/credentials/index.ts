@@ -1,4 +1,4 @@
-/** Credentials for pulling images: of pods, of the machine, of plugins. */
+/** Credentials for pulling images: from pods, the machine and plugins. */
 export { ImageKeyring, type ImageKeyringOptions } from './image-keyring.js';
 export { type LoadPluginsOptions, loadCredentialPlugins } from './load-plugins.js';
 export { NodeCredentials, type NodeCredentialsOptions } from './node-credentials.js';

@@ -1,4 +1,4 @@
-/** Loads the credential provider plugins that a node is configured with, before anything runs. */
+/** Loads the node's configured credential provider plugins before anything runs. */
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, readdir, readFile, stat } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { CredentialPlugin, pluginMetrics } from './plugin.js';
 import { type ConfigFile, readProviders } from './plugin-config.js';
 
 export interface LoadPluginsOptions {
-  /** A file, or a folder whose `.json`, `.yaml` and `.yml` files add up. */
+  /** A file, or a directory whose `.json`, `.yaml` and `.yml` files are merged. */
   readonly configPath: string;
   readonly binDir: string;
   readonly clock: Clock;
@@ -18,7 +18,7 @@ export interface LoadPluginsOptions {
   readonly registry: Registry;
 }
 
-/** Fails when the configuration is wrong or a plugin's executable is not there. */
+/** Fails when the configuration is invalid or a plugin's executable is missing. */
 export async function loadCredentialPlugins(
   options: LoadPluginsOptions,
 ): Promise<readonly CredentialPlugin[]> {

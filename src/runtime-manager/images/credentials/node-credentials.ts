@@ -1,4 +1,4 @@
-/** The registry passwords that the machine itself has, from the files in which container tools keep them. */
+/** The machine's own registry credentials, from the files of container tools. */
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { type DockerConfig, parseDockerConfigJson, parseDockercfg } from './dock
 export interface NodeCredentialsOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
-  /** Where the agent keeps its files; looked at first. */
+  /** The agent's root directory, searched first. */
   readonly rootDir: string;
   readonly workingDir?: string;
   readonly homeDir?: string;
@@ -19,7 +19,7 @@ export interface NodeCredentialsOptions {
 
 const cachedForMs = 300_000;
 
-/** The files in the order in which they are looked for; the first good one is all that counts. */
+/** The files in search order; only the first valid one counts. */
 export function nodeCredentialFiles(
   rootDir: string,
   workingDir: string,
@@ -37,7 +37,7 @@ export function nodeCredentialFiles(
   ];
 }
 
-/** Reads anew when what it knows is five minutes old. */
+/** Rereads the files after five minutes. */
 export class NodeCredentials {
   readonly #options: NodeCredentialsOptions;
   #known: { readonly config: DockerConfig; readonly readAtMs: number } | undefined;

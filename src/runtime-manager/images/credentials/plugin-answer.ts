@@ -1,4 +1,4 @@
-/** Reads what a credential provider plugin answers, and for which further images the answer holds. */
+/** Parses a credential provider plugin's response, and tells which other images it applies to. */
 import { parseDuration, parseJson } from '../../../kube/index.js';
 import type { RegistryAuth } from './docker-config.js';
 import { entryKey } from './registry-match.js';
@@ -7,12 +7,12 @@ export type CacheKeyType = 'Image' | 'Registry' | 'Global';
 
 export interface PluginAnswer {
   readonly cacheKeyType: CacheKeyType;
-  /** Undefined leaves it to the plugin's configuration; 0 means that the answer is for this time only. */
+  /** Undefined: the plugin's configured default; 0: do not cache. */
   readonly cacheDurationMs: number | undefined;
   readonly auth: ReadonlyMap<string, readonly RegistryAuth[]>;
 }
 
-/** Fails without quoting anything of the answer, which is full of passwords. */
+/** Errors never quote the response, which is full of passwords. */
 export function parsePluginAnswer(text: string, apiVersion: string): PluginAnswer {
   let value: unknown;
   try {
@@ -44,7 +44,7 @@ export function parsePluginAnswer(text: string, apiVersion: string): PluginAnswe
   return { cacheKeyType, cacheDurationMs: durationOf(answer.cacheDuration), auth };
 }
 
-/** Under what an answer for an image is kept: `image` is a repository with its host. */
+/** The cache key of a response for an image: `image` is a repository with its host. */
 export function cacheKey(type: CacheKeyType, image: string): string {
   switch (type) {
     case 'Image':
@@ -56,7 +56,7 @@ export function cacheKey(type: CacheKeyType, image: string): string {
   }
 }
 
-/** All keys under which an answer for the image may be kept. */
+/** All cache keys under which a response for the image may be found. */
 export function cacheKeysOf(image: string): readonly string[] {
   return [cacheKey('Image', image), cacheKey('Registry', image), cacheKey('Global', image)];
 }
@@ -74,6 +74,6 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new Error('error decoding credential provider plugin response from stdout');
   }
-  // An object that is no list can be read by its names.
+  // A non-array object can be read by field name.
   return value as Record<string, unknown>;
 }

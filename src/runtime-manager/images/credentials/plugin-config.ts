@@ -1,4 +1,4 @@
-/** Reads the configuration of credential provider plugins and says what is wrong with it. */
+/** Parses the configuration of credential provider plugins and reports what is wrong with it. */
 import { parseDuration, parseSource } from '../../../kube/index.js';
 
 export const pluginApiVersions = [
@@ -14,13 +14,13 @@ const configApiVersions: readonly string[] = [
   'kubelet.config.k8s.io/v1alpha1',
 ];
 
-/** One plugin and the images that it is asked about. */
+/** A plugin and the images it serves. */
 export interface CredentialProvider {
   /** Also the name of its executable. */
   readonly name: string;
   readonly apiVersion: PluginApiVersion;
   readonly matchImages: readonly string[];
-  /** How long an answer holds that does not say so itself. */
+  /** How long a response without its own cache duration is kept. */
   readonly defaultCacheDurationMs: number;
   readonly args: readonly string[];
   readonly env: readonly { readonly name: string; readonly value: string }[];
@@ -31,7 +31,7 @@ export interface ConfigFile {
   readonly text: string;
 }
 
-/** The files of a folder add up. Fails with all that is wrong in one message. */
+/** Merges the files of a directory. Fails with all problems in one message. */
 export function readProviders(files: readonly ConfigFile[]): readonly CredentialProvider[] {
   const problems: string[] = [];
   const providers: CredentialProvider[] = [];
@@ -189,7 +189,7 @@ class ProviderReader {
     for (const name of Object.keys(value)) {
       if (!known.includes(name)) this.problem(`${at}: unknown field ${JSON.stringify(name)}`);
     }
-    // An object that is no list can be read by its names.
+    // A non-array object can be read by field name.
     return value as Fields;
   }
 }

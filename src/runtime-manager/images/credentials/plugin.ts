@@ -1,4 +1,4 @@
-/** Asks credential provider plugins, and remembers their answers as long as they allow it. */
+/** Runs credential provider plugins, and caches their responses for as long as they allow. */
 import { join } from 'node:path';
 import { BoundedMap, type Clock, throwIfCancelled, withTimeout } from '../../../async/index.js';
 import type { Registry } from '../../../metrics/index.js';
@@ -10,7 +10,7 @@ import { cacheKey, cacheKeysOf, type PluginAnswer, parsePluginAnswer } from './p
 import type { CredentialProvider } from './plugin-config.js';
 import { lookUp, matchesImage } from './registry-match.js';
 
-/** Runs a program: writes to its input and gives its output; fails when it does not end with 0. */
+/** Runs a program with the given input and returns its output; fails unless it exits with 0. */
 export type RunPlugin = (
   file: string,
   options: {
@@ -50,7 +50,7 @@ export function pluginMetrics(registry: Registry): PluginMetrics {
 }
 
 const timeoutMs = 60_000;
-/** Answers kept of one plugin; the oldest go first. */
+/** Responses cached per plugin; the oldest go first. */
 const rememberedAnswers = 1000;
 
 export class CredentialPlugin {
@@ -125,7 +125,10 @@ export class CredentialPlugin {
 
 const outputLimitBytes = 1024 * 1024;
 
-/** The administrator's programs and arguments; what a pod names is in the input only. What they print is never part of an error. */
+/**
+ * Programs and arguments come from the administrator; what a pod names is only in the input. Output is never
+ * part of an error.
+ */
 function pluginPrograms(clock: Clock): RunPlugin {
   return async (file, { args, env, input, signal }) => {
     const line = CommandLine.given(file, args);

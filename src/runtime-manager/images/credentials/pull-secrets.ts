@@ -1,4 +1,4 @@
-/** The registry passwords that a pod brings along in its image pull secrets. */
+/** The registry credentials in a pod's image pull secrets. */
 import { createHash } from 'node:crypto';
 import { errorText } from '../../../async/index.js';
 import type { ObjectStore, Pod, Secret } from '../../../kube/index.js';
@@ -13,7 +13,7 @@ import {
 import { entryKey } from './registry-match.js';
 
 export interface PullSecretsOptions {
-  /** Absent on a node that has no objects at all: then no secret can be read. */
+  /** Absent on a node without API objects: then no secret can be read. */
   readonly objects?: Pick<ObjectStore, 'secret'> | undefined;
   readonly timeline: Timeline;
 }
@@ -22,7 +22,7 @@ export interface SecretAuth extends RegistryAuth {
   readonly source: PullSecretSource;
 }
 
-/** Secrets that cannot be read are told of and left out; one that makes no sense fails the whole. */
+/** Unreadable secrets are reported and skipped; a malformed one fails the call. */
 export async function readPullSecrets(
   { objects, timeline }: PullSecretsOptions,
   pod: Pod,
@@ -88,7 +88,7 @@ function addEntries(
   }
 }
 
-/** Undefined for secrets of other kinds. */
+/** Undefined for other types of secrets. */
 function secretConfig({ type, data = {} }: Secret): DockerConfig | undefined {
   const text = (key: string): string => Buffer.from(data[key] ?? '', 'base64').toString();
   if (type === 'kubernetes.io/dockerconfigjson' && data['.dockerconfigjson']) {
@@ -98,7 +98,7 @@ function secretConfig({ type, data = {} }: Secret): DockerConfig | undefined {
   return undefined;
 }
 
-/** The identity of credentials, which tells nothing of them. */
+/** Identifies credentials without revealing them. */
 export function credentialHash({ username, password, email = '' }: RegistryAuth): string {
   const known = Object.entries({ username, password, email }).filter(([, value]) => value !== '');
   const json = JSON.stringify(Object.fromEntries(known)).replace(

@@ -1,6 +1,6 @@
-/** Says which entries of a keyring are for an image: by host with globs, port and beginning of the path. */
+/** Matches keyring entries to an image: by host with globs, port and path prefix. */
 
-/** The entry of the default registry, under the name that tools have always written it with. */
+/** The default registry's entry, under the name that tools have always used. */
 const defaultRegistryKey = 'index.docker.io';
 
 interface HostPath {
@@ -9,7 +9,7 @@ interface HostPath {
   readonly path: string;
 }
 
-/** What an entry is looked up by: host and path, without scheme and without the version of the registry's API. */
+/** An entry's lookup key: host and path, without scheme and registry API version. */
 export function entryKey(registry: string): string {
   const [host = '', ...rest] = registry.replace(/^https?:\/\//, '').split(/(?=\/)/);
   const path = rest.join('').replace(/^\/v[12](?=\/)/, '');
@@ -29,8 +29,8 @@ export function matchesImage(pattern: string, image: string): boolean {
 }
 
 /**
- * All that fit, the most specific first; where none does, the entry of the default registry for images of it.
- * `image` is the full name of a repository: `docker.io/library/busybox`.
+ * All matching entries, the most specific first. If none matches, images of the default registry use its
+ * entry. `image` is the full name of a repository: `docker.io/library/busybox`.
  */
 export function lookUp<T>(entries: ReadonlyMap<string, readonly T[]>, image: string): readonly T[] {
   const keys = [...entries.keys()].sort((a, b) => (a < b ? 1 : a > b ? -1 : 0));
@@ -53,7 +53,7 @@ function split(text: string): HostPath {
   return { labels: host.split('.'), port, path: slash < 0 ? '' : text.slice(slash) };
 }
 
-/** `*` stands for any text, `?` for one character, `[a-c]` for one of a set. */
+/** `*` matches any text, `?` one character, `[a-c]` one of a set. */
 function globMatches(glob: string, text: string): boolean {
   if (!/[*?[\\]/.test(glob)) return glob === text;
   const source = glob.replace(/\\(.)|\*|\?|\[\^?[^\]]*\]|[.+^${}()|[\]\\]/g, (token, escaped?: string) => {

@@ -1,4 +1,4 @@
-/** Who may use an image that is on the machine already. */
+/** Who may use an image that is already present. */
 export {
   type MustPullResult,
   PullRecords,

@@ -1,4 +1,4 @@
-/** Remembers which credentials every pulled image was let in with, and judges later pods by it. */
+/** Remembers the credentials each image was pulled with, and checks later pods against them. */
 import { BoundedMap, type Clock } from '../../../async/index.js';
 import type { CriRuntime } from '../../../cri/index.js';
 import type { DurableFiles } from '../../../host/index.js';
@@ -16,7 +16,7 @@ import {
 } from './pulled-record.js';
 import { intentFiles, type PullIntent, pulledFiles, type RecordFiles, recordName } from './record-files.js';
 
-/** Records that are kept in memory beside the disk. */
+/** Records cached in memory. */
 export const rememberedRecords = 1000;
 
 export type MustPullResult =
@@ -37,7 +37,7 @@ export interface PullRecordsOptions {
   readonly timeline: Timeline;
   readonly policy: VerificationPolicy;
   readonly allowlist: readonly string[];
-  /** Which of the pod's own credentials are for the image. */
+  /** The pod's own credentials that match the image. */
   readonly podSecrets: (pod: Pod, image: string) => Promise<readonly PullSecretSource[]>;
   readonly observer?: PullRecordsObserver;
 }
@@ -46,13 +46,13 @@ export class PullRecords implements ImageAccess, PullRecorder {
   readonly #options: PullRecordsOptions;
   readonly #intents: RecordFiles<PullIntent>;
   readonly #pulled: RecordFiles<PulledRecord>;
-  /** The agent is the only one who writes, so that what it has read or written stays true. */
+  /** The agent is the only writer, so the cache never goes stale. */
   readonly #known = new BoundedMap<string, PulledRecord | undefined>({ maxEntries: rememberedRecords });
-  /** How many pulls of an image are under way or may have been when the agent was last here. */
+  /** How many pulls of an image are running, or may have been when the agent last stopped. */
   readonly #pulling = new Map<string, number>();
-  /** Records that replace lost ones and that the disk has not taken yet; the next pruning tries again. */
+  /** Records that replace lost ones and are not on disk yet; the next prune retries. */
   readonly #unwritten = new Map<string, PulledRecord>();
-  /** Changes of records happen one after another. */
+  /** Serializes changes of records. */
   #turn: Promise<unknown> = Promise.resolve();
   #recordCount = 0;
 
@@ -63,8 +63,8 @@ export class PullRecords implements ImageAccess, PullRecorder {
   }
 
   /**
-   * Takes up what an earlier run left. A pull that ended while nobody was here leaves an image without known access, and
-   * so does a record that is lost: pods have to show their credentials for it.
+   * Restores the records of an earlier run. A pull that ended while the agent was down leaves an image
+   * without known access, and so does a lost record: pods have to present their credentials for it.
    */
   async start(cri: Pick<CriRuntime, 'listImages'>): Promise<void> {
     const pulled = await this.#pulled.list();
@@ -106,7 +106,7 @@ export class PullRecords implements ImageAccess, PullRecorder {
     try {
       await this.#inTurn(() => this.#record(image, imageRef, access));
     } catch (error) {
-      // The intent stays, so that the image counts as pulled and pods have to show their credentials.
+      // The intent stays, so the image counts as pulled and pods have to present their credentials.
       this.#problem(`the pull of ${image} could not be recorded`, error);
       return;
     }
@@ -147,7 +147,7 @@ export class PullRecords implements ImageAccess, PullRecorder {
     }
   }
 
-  /** Forgets records that were written before and whose images are not among those kept. */
+  /** Deletes records older than `beforeMs` whose images are not kept. */
   async prune(beforeMs: number, keptIds: ReadonlySet<string>): Promise<void> {
     await this.#inTurn(async () => {
       for (const [imageRef, record] of this.#unwritten) {
@@ -176,7 +176,7 @@ export class PullRecords implements ImageAccess, PullRecorder {
     return record;
   }
 
-  /** The record of an image whose own is lost: without one it would count as preloaded, which everybody may use. */
+  /** The record of an image that lost its own. Without one it would count as preloaded, open to every pod. */
   async #forNobody(image: string, imageRef: string): Promise<PulledRecord> {
     const now = formatTimestamp(this.#options.clock.now());
     const record = withAccess(undefined, { image, imageRef, access: undefined, now });

@@ -1,4 +1,6 @@
-/** What is remembered of how an image came here, and whether that lets a pod use it without asking the registry. */
+/**
+ * What is recorded of an image's pull, and whether it lets a pod use the image without asking the registry.
+ */
 import type { PullSecretSource } from '../../contracts.js';
 import { normalRepository } from '../reference.js';
 
@@ -8,7 +10,7 @@ export interface ServiceAccountSource {
   readonly name: string;
 }
 
-/** Who may use an image of one name: every pod of the node, or those that have one of the credentials. */
+/** Who may use an image of one name: every pod of the node, or those with one of the credentials. */
 export interface RecordedAccess {
   readonly nodePodsAccessible?: boolean;
   readonly kubernetesSecrets?: readonly PullSecretSource[];
@@ -19,16 +21,16 @@ export interface PulledRecord {
   /** RFC 3339. */
   readonly lastUpdatedTime: string;
   readonly imageRef: string;
-  /** By image name without tag and digest. */
+  /** Keyed by image name without tag and digest. */
   readonly credentialMapping: Readonly<Record<string, RecordedAccess>>;
 }
 
-/** How a pull was let in: with a pod's secret, or with what the node has, which may be nothing. */
+/** What a pull was authorized with: a pod's secret, or the node's credentials, which may be none. */
 export type PullAccess =
   | { readonly kind: 'node' }
   | { readonly kind: 'secret'; readonly secret: PullSecretSource };
 
-/** Secrets remembered of one name; further ones have to ask the registry each time. */
+/** Secrets remembered per image name; further ones have to ask the registry each time. */
 const mostSecrets = 100;
 
 export type VerificationPolicy =
@@ -37,7 +39,7 @@ export type VerificationPolicy =
   | 'NeverVerifyAllowlistedImages'
   | 'AlwaysVerify';
 
-/** Whether pods have to show credentials for an image that is on the machine. */
+/** Whether pods have to present credentials for an image that is present. */
 export function needsVerification(
   policy: VerificationPolicy,
   image: string,
@@ -64,10 +66,10 @@ function isAllowlisted(image: string, allowlist: readonly string[]): boolean {
 
 export type AccessVerdict =
   | { readonly kind: 'pull' }
-  /** `learned` is the secret to add to the record, which did not have it like this. */
+  /** `learned` is the secret to add to the record, which lacks this version of it. */
   | { readonly kind: 'use'; readonly learned?: PullSecretSource };
 
-/** Whether one of a pod's secrets is known to be good for the image. */
+/** Whether one of a pod's secrets is known to give access to the image. */
 export function judgeAccess(
   record: PulledRecord | undefined,
   image: string,
@@ -84,14 +86,14 @@ export function judgeAccess(
       const samePlace = isSamePlace(one, secret);
       if (sameHash && samePlace) return { kind: 'use' };
       if (sameHash) return hasRoom ? { kind: 'use', learned: secret } : { kind: 'use' };
-      // Whoever may change the secret was let in before with what it held then.
+      // Same secret, new content: whoever may change the secret had access with its old content.
       if (samePlace && hasRoom) return { kind: 'use', learned: secret };
     }
   }
   return { kind: 'pull' };
 }
 
-/** The record with one more way in; the same object when that says nothing new. */
+/** The record with one more access added; the same object when that adds nothing. */
 export function withAccess(
   record: PulledRecord | undefined,
   {

@@ -1,11 +1,11 @@
-/** Keeps pull records on disk, so that who may use an image is still known after a restart. */
+/** Keeps pull records on disk, so that image access survives a restart. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { DurableFiles, Found } from '../../../host/index.js';
 import type { PulledRecord } from './pulled-record.js';
 
 const apiVersion = 'kubelet.config.k8s.io/v1beta1';
-/** Versions whose files say the same in the same words. */
+/** Versions whose files have the same fields. */
 const readableVersions: readonly unknown[] = [apiVersion, 'kubelet.config.k8s.io/v1alpha1'];
 
 export interface PullIntent {
@@ -14,7 +14,7 @@ export interface PullIntent {
 
 type RecordKind = 'ImagePullIntent' | 'ImagePulledRecord';
 
-/** One folder of records, one file for each key. */
+/** A directory of records, one file per key. */
 export class RecordFiles<T extends object> {
   readonly #store: DurableFiles;
   readonly #dir: string;
@@ -42,7 +42,7 @@ export class RecordFiles<T extends object> {
     await this.#store.remove(join(this.#dir, recordName(key)));
   }
 
-  /** All that can be read, and the names of those that could not be and were set aside. */
+  /** All readable records, and the names of the unreadable ones, which were set aside. */
   async list(): Promise<{ readonly records: readonly T[]; readonly lost: ReadonlySet<string> }> {
     const records: T[] = [];
     const lost = new Set<string>();
@@ -77,7 +77,7 @@ export class RecordFiles<T extends object> {
 
 const namePrefix = 'sha256-';
 
-/** The name of the record with this key. */
+/** The record name for this key. */
 export function recordName(key: string): string {
   return `${namePrefix}${createHash('sha256').update(key).digest('hex')}`;
 }
