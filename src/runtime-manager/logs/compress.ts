@@ -1,4 +1,4 @@
-/** Compresses a rotated log in the folder that it lies in. */
+/** Compresses a rotated log in its own directory. */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -7,7 +7,10 @@ import type { LogFiles } from './open-log.js';
 
 const partBytes = 64 * 1024;
 
-/** `<name>` becomes `<name>.gz`. Both are reached through the held folder, and the new one replaces nothing. */
+/**
+ * `<name>` becomes `<name>.gz`. Both are reached through the held directory, and the new file replaces
+ * nothing.
+ */
 export async function compressLog({ files }: LogFiles, folder: HeldPath, name: string): Promise<void> {
   const at = (entry: string): string => `${folder.procPath}/${entry}`;
   const temporary = `${name}.tmp`;
@@ -16,7 +19,7 @@ export async function compressLog({ files }: LogFiles, folder: HeldPath, name: s
   try {
     const { mode } = await source.stat();
     await removeIfThere(files, at(temporary));
-    // With the mode of the log, so that nobody may read it who could not before.
+    // Keeps the log's mode, so that nobody gains access to it.
     const target = await folder.createFile(temporary, mode & 0o777);
     try {
       await pipeline(Readable.from(parts(source)), createGzip(), (compressed) => write(compressed, target));

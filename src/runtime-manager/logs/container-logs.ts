@@ -1,4 +1,4 @@
-/** Reads the log of a container that the runtime knows. */
+/** Reads the log of a container known to the runtime. */
 import type { Clock } from '../../async/index.js';
 import { ContainerState, type CriRuntime, isNotFound, isUnavailable } from '../../cri/index.js';
 import { runtimeContainerId } from '../../kube/index.js';
@@ -12,11 +12,11 @@ import { readLogs } from './read.js';
 export interface ContainerLogsRequest {
   readonly cri: Pick<CriRuntime, 'containerStatus'>;
   readonly clock: Clock;
-  /** As a pod's status has it: `<runtime>://<id>`. */
+  /** As in a pod's status: `<runtime>://<id>`. */
   readonly containerId: string;
   readonly options: LogOptions;
   readonly sinks: LogSinks;
-  /** Told, once, that logs are followed by looking at them every second. */
+  /** Receives one notice when logs are followed by polling every second. */
   readonly timeline?: Timeline;
   readonly signal?: AbortSignal | undefined;
 }
@@ -38,7 +38,7 @@ export async function readContainerLogs(request: ContainerLogsRequest): Promise<
   });
 }
 
-/** A runtime that cannot be reached for a moment has not ended its containers; one that is removed has ended. */
+/** An unreachable runtime has not stopped its containers; a removed container has ended. */
 async function isRunning(
   cri: Pick<CriRuntime, 'containerStatus'>,
   containerId: string,

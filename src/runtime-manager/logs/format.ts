@@ -1,14 +1,14 @@
-/** Container log records: what a runtime writes to a log file, one line each. */
+/** Container log records: one line each, as a runtime writes them. */
 import { parseTimestampNanos } from '../../kube/index.js';
 
 export type LogStream = 'stdout' | 'stderr';
 
 export interface LogRecord {
   readonly timestampNs: bigint;
-  /** The time as it was written. */
+  /** The time as written. */
   readonly timestamp: string;
   readonly stream: LogStream;
-  /** With its newline, unless the record is only the beginning of a line. Any bytes: logs need not be text. */
+  /** Includes the newline, unless the record is a partial line. Any bytes: logs need not be text. */
   readonly content: Buffer;
 }
 
@@ -17,19 +17,19 @@ export type LogFormat = 'cri' | 'docker';
 const space = 0x20;
 const newline = 0x0a;
 
-/** The format of a file, told by its first line; undefined when it is neither. */
+/** Detects a file's format from its first line; undefined when it is neither. */
 export function detectFormat(line: Buffer): LogFormat | undefined {
   if (parseCriLine(line) !== undefined) return 'cri';
   if (parseDockerLine(line) !== undefined) return 'docker';
   return undefined;
 }
 
-/** `line` has its newline, if the file does; undefined when it is no record of the format. */
+/** `line` includes its newline, if the file has one; undefined when it is not a record of the format. */
 export function parseLogLine(format: LogFormat, line: Buffer): LogRecord | undefined {
   return format === 'cri' ? parseCriLine(line) : parseDockerLine(line);
 }
 
-/** `<time> <stream> <tags> <content>`; the first tag is F for a full line or P for a part of one. */
+/** `<time> <stream> <tags> <content>`; the first tag is F for a full line or P for a partial one. */
 function parseCriLine(line: Buffer): LogRecord | undefined {
   const timeEnd = line.indexOf(space);
   const streamEnd = timeEnd < 0 ? -1 : line.indexOf(space, timeEnd + 1);
@@ -39,7 +39,7 @@ function parseCriLine(line: Buffer): LogRecord | undefined {
   const timestampNs = parseTimestampNanos(timestamp);
   const stream = line.toString('latin1', timeEnd + 1, streamEnd);
   if (timestampNs === undefined || (stream !== 'stdout' && stream !== 'stderr')) return undefined;
-  // Tags after the first are not known today and must not disturb.
+  // Ignore tags after the first: none are defined today.
   const [tag] = line.toString('latin1', streamEnd + 1, tagsEnd).split(':', 1);
   const end = tag === 'P' && line[line.length - 1] === newline ? line.length - 1 : line.length;
   return { timestampNs, timestamp, stream, content: line.subarray(tagsEnd + 1, end) };
@@ -63,7 +63,7 @@ function parseDockerLine(line: Buffer): LogRecord | undefined {
   return { timestampNs, timestamp: time, stream, content: Buffer.from(log) };
 }
 
-/** A record's time with exactly nine fractional digits, in the zone that it was written with. */
+/** A record's time with exactly nine fractional digits, in the zone it was written with. */
 export function formatRecordTime(timestamp: string): string {
   const match = /^(.*?)(?:\.(\d+))?(Z|z|[+-]\d{2}:\d{2})$/.exec(timestamp);
   if (match === null) return timestamp;

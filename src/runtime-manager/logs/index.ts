@@ -1,4 +1,4 @@
-/** Container logs: their format, reading and following them, their rotation, and the last words in them. */
+/** Container logs: format, reading, following, rotation and termination messages. */
 export { type ContainerLogsRequest, readContainerLogs } from './container-logs.js';
 export * from './format.js';
 export { LogRotator, type LogRotatorOptions } from './log-rotator.js';

@@ -3,14 +3,14 @@ import type { OpenedFile } from '../../host/index.js';
 
 const newline = 0x0a;
 const chunkBytes = 64 * 1024;
-/** Far more than runtimes write in one record; a longer line is not a record and must not fill the memory. */
+/** Far more than runtimes write in one record; a longer line is no record and must not fill the memory. */
 const longestLineBytes = 4 * 1024 * 1024;
 
 export class LineReader {
   readonly #file: OpenedFile;
   readonly #buffer = Buffer.alloc(chunkBytes);
   #position: number;
-  /** What was read of a line that has not ended yet. */
+  /** The part read so far of an unfinished line. */
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #skipping = false;
@@ -20,12 +20,12 @@ export class LineReader {
     this.#position = position;
   }
 
-  /** The next lines with their newlines, several at once; undefined at the end of what is written. */
+  /** The next lines with their newlines, several at once; undefined at the current end of the file. */
   async next(): Promise<Buffer[] | undefined> {
     const bytesRead = await this.#file.read(this.#buffer, this.#position);
     if (bytesRead === 0) return undefined;
     this.#position += bytesRead;
-    // Lines are handed out, so they must not share the buffer of the next read.
+    // Callers keep the lines, so they must not share the buffer of the next read.
     const chunk = Buffer.from(this.#buffer.subarray(0, bytesRead));
     const lines: Buffer[] = [];
     let start = 0;
@@ -38,7 +38,7 @@ export class LineReader {
     return lines;
   }
 
-  /** The line at the end of the file that has no newline yet. */
+  /** The last line, if it has no newline yet. */
   unterminated(): Buffer | undefined {
     return this.#pendingBytes === 0 ? undefined : Buffer.concat(this.#pending);
   }

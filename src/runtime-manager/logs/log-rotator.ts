@@ -12,14 +12,14 @@ export interface LogRotatorOptions {
   readonly cri: Pick<CriRuntime, 'listContainers' | 'containerStatus' | 'reopenContainerLog'>;
   readonly clock: Clock;
   readonly timeline: Timeline;
-  /** Negative: logs are never rotated. */
+  /** Negative: never rotate. */
   readonly maxSizeBytes: number;
   readonly maxFiles: number;
   readonly workers: number;
   readonly periodMs: number;
-  /** This machine, as runtimes write logs to real files. */
+  /** Defaults to this machine, as runtimes write logs to real files. */
   readonly host?: LogFiles;
-  /** Where a container of a pod logs, if that was seen already; the runtime is asked otherwise. */
+  /** A container's log path, if already observed; otherwise the runtime is asked. */
   readonly knownPath?: (podUid: string, containerId: string) => string | undefined;
 }
 
@@ -94,11 +94,11 @@ export class LogRotator {
       const name = path.basename(log);
       let facts = await this.#factsOf(folder, name);
       if (facts === undefined) {
-        // A rotation that was cut short leaves no file behind; the runtime makes a new one.
+        // An interrupted rotation leaves no log file; the runtime creates a new one.
         await cri.reopenContainerLog({ containerId: id });
         facts = await this.#factsOf(folder, name);
       }
-      // A link leads to a log that another program keeps and rotates.
+      // A link leads to a log that another program rotates.
       if (facts?.kind === 'file' && facts.sizeBytes >= maxSizeBytes) await this.#rotate(id, log, folder);
     } finally {
       await folder.close();
@@ -114,7 +114,7 @@ export class LogRotator {
     }
   }
 
-  /** A container's log stays where it is, so the runtime is asked once. */
+  /** A container's log path never changes, so the runtime is asked once. */
   async #pathOf(id: string): Promise<string | undefined> {
     const known = this.#paths.get(id);
     if (known !== undefined) return known;
@@ -129,7 +129,7 @@ export class LogRotator {
     }
   }
 
-  /** By the held folder, whatever takes the place of its name meanwhile. */
+  /** Works on the held directory, whatever replaces its name meanwhile. */
   async #rotate(id: string, log: string, folder: HeldPath): Promise<void> {
     const { cri, clock, maxFiles, timeline } = this.#options;
     const { files } = this.#host;
@@ -158,7 +158,10 @@ export class LogRotator {
   }
 }
 
-/** Far more than rotations leave: beyond this somebody else fills the folder, and the rest goes with the next rotations. */
+/**
+ * Far more than rotations leave: beyond this somebody else fills the directory, and later rotations remove
+ * the rest.
+ */
 const mostRotated = 1000;
 
 /** The names of a log's rotated files. */
@@ -166,7 +169,7 @@ async function rotatedFiles(folder: HeldPath, log: string): Promise<string[]> {
   const names: string[] = [];
   for await (const entries of entriesOf(folder)) {
     for (const { name, kind } of entries) {
-      // What is no regular file is not ours.
+      // Only regular files are ours.
       if (name.startsWith(`${log}.`) && kind === 'file') names.push(name);
     }
     if (names.length >= mostRotated) break;

@@ -1,13 +1,13 @@
-/** Finds the file of a container's log, which pods that mount the folder of logs may have exchanged for something else. */
+/** Opens a container's log safely: a pod that mounts the log directory may have replaced the file. */
 import { basename, dirname, relative } from 'node:path';
 import { type HeldPath, type Host, holdBelow, isHostError } from '../../host/index.js';
 
-/** What logs are read through. */
+/** The host through which logs are read. */
 export type LogFiles = Pick<Host, 'hold' | 'files'>;
 
 /**
- * Holds the log. Links are followed as long as they stay among the logs of pods, and to where Docker writes its own: any
- * other could show a file of the node to whoever may read logs.
+ * Holds the log. Follows links only within the pod logs and to where Docker writes its own: any other could
+ * expose a file of the node to whoever may read logs.
  */
 export async function holdLog(host: LogFiles, path: string): Promise<HeldPath> {
   const logs = logsFolder(path);
@@ -21,13 +21,13 @@ export async function holdLog(host: LogFiles, path: string): Promise<HeldPath> {
   }
 }
 
-/** Holds the folder that a log lies in, by the same rule. */
+/** Holds a log's directory, by the same rule. */
 export async function holdLogFolder(host: LogFiles, path: string): Promise<HeldPath> {
   const logs = logsFolder(path);
   return await holdBelow(host, logs, relative(logs, dirname(path)), { absoluteLinks: 'of the machine' });
 }
 
-/** The folder of all pods' logs: those of a container are at `<folder>/<pod>/<container>/<restartCount>.log`. */
+/** The directory of all pod logs: a container's are at `<directory>/<pod>/<container>/<restartCount>.log`. */
 function logsFolder(path: string): string {
   return dirname(dirname(dirname(path)));
 }

@@ -1,6 +1,6 @@
-/** What a reader of a container's log may ask for, and the plain values that reading needs. */
+/** The options of a log request, and the plain values that the reader needs. */
 
-/** As a client of the node asks; the names are those of PodLogOptions. */
+/** A client's request; the names are those of PodLogOptions. */
 export interface LogRequest {
   readonly follow?: boolean;
   readonly tailLines?: number;
@@ -13,16 +13,16 @@ export interface LogRequest {
 
 export interface LogOptions {
   readonly follow: boolean;
-  /** Undefined: from the start. */
+  /** Undefined: from the beginning. */
   readonly tailLines: number | undefined;
-  /** Records strictly before it are dropped; wall-clock milliseconds. */
+  /** Records strictly before this are dropped; wall-clock milliseconds. */
   readonly sinceMs: number | undefined;
   readonly timestamps: boolean;
   /** Over both streams, prefixes included. */
   readonly limitBytes: number | undefined;
 }
 
-/** Negative numbers of lines and bytes set no limit; of two starting times the later one counts. */
+/** Negative counts of lines or bytes mean no limit; the later of two start times counts. */
 export function logOptions(request: LogRequest, nowMs: number): LogOptions {
   const { follow = false, tailLines, sinceSeconds, sinceTimeMs, timestamps = false, limitBytes } = request;
   const sinces = [

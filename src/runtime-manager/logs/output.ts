@@ -1,17 +1,17 @@
-/** Writes log records to those who asked for them: chosen streams, time prefixes, and a limit over all bytes. */
+/** Writes log records to the requested streams, with optional time prefixes and a limit on all bytes. */
 import { formatRecordTime, type LogRecord, type LogStream } from './format.js';
 import type { LogOptions } from './options.js';
 
-/** Takes bytes at its own pace: the next write waits until this one is done. */
+/** Applies back-pressure: the next write waits until this one is done. */
 export interface LogSink {
   write(bytes: Buffer): Promise<void>;
 }
 
-/** A stream without a sink was not asked for. */
+/** A stream without a sink was not requested. */
 export type LogSinks = { readonly [stream in LogStream]?: LogSink | undefined };
 
 const newline = 0x0a;
-/** Small records go out together, up to this many bytes. */
+/** Small records are batched up to this many bytes. */
 const batchBytes = 64 * 1024;
 
 export class LogOutput {
@@ -32,12 +32,12 @@ export class LogOutput {
       options.sinceMs === undefined ? undefined : BigInt(Math.ceil(options.sinceMs * 1e3)) * 1000n;
   }
 
-  /** No byte may be written any more. */
+  /** The byte limit is reached. */
   get isFull(): boolean {
     return this.#remainingBytes <= 0;
   }
 
-  /** May hold the record back until `flush`. */
+  /** May buffer the record until `flush`. */
   async write(record: LogRecord): Promise<void> {
     const { content } = record;
     const startsLine = this.#startsLine;

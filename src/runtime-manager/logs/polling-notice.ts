@@ -1,11 +1,11 @@
-/** Says that logs are followed without the file system's help. */
+/** Reports that logs are followed by polling. */
 import { errorText } from '../../async/index.js';
 import type { Timeline } from '../../timeline/index.js';
 
-/** Timelines that know it already: each of many followers meets the same shortage. */
+/** Timelines already notified: each of many followers meets the same shortage. */
 const told = new WeakSet<Timeline>();
 
-/** What to do when a watch cannot be had: once for a node. */
+/** Reports a failed watch, once per node. */
 export function pollingNotice(timeline: Timeline): (error: unknown) => void {
   return (error) => {
     if (told.has(timeline)) return;

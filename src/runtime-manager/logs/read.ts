@@ -1,4 +1,4 @@
-/** Reads a container's log from its file, to the end or on and on. */
+/** Reads a container's log from its file, to the end or following it. */
 import { Cancelled, type Clock } from '../../async/index.js';
 import { type HeldPath, linuxHost, type OpenedFile } from '../../host/index.js';
 import { describeFileError, isMissing } from './file-error.js';
@@ -12,16 +12,16 @@ import { LogWatch } from './watch.js';
 
 export interface ReadLogsRequest {
   readonly path: string;
-  /** This machine, as runtimes write logs to real files. */
+  /** Defaults to this machine, as runtimes write logs to real files. */
   readonly host?: LogFiles;
   readonly options: LogOptions;
   readonly sinks: LogSinks;
-  /** Whether more may be written; asked only while following. */
+  /** Whether the container may still write; asked only while following. */
   readonly isRunning: () => Promise<boolean>;
   readonly clock: Clock;
-  /** Told when a log that is followed has to be looked at every second, because nobody can tell of its changes. */
+  /** Called when a followed log has to be polled every second, because it cannot be watched. */
   readonly onPolling?: (error: unknown) => void;
-  /** Aborting fails the reading with `context cancelled`. */
+  /** Aborting fails the read with `context cancelled`. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -30,7 +30,7 @@ interface Source {
   reader: LineReader;
 }
 
-/** Only the current file is read, never a rotated one; while following, the file that takes its place. */
+/** Reads only the current file, never a rotated one; while following, also the file that replaces it. */
 export async function readLogs(request: ReadLogsRequest): Promise<void> {
   const host = request.host ?? linuxHost();
   const held = await holdLog(host, request.path).catch((error: unknown) => {
@@ -66,7 +66,7 @@ class LogReading {
   readonly #source: Source;
   readonly #output: LogOutput;
   #format: LogFormat | undefined;
-  /** How many records may still come; those that are dropped count, too. */
+  /** How many records are left to read; dropped ones count, too. */
   #recordsLeft: number;
 
   constructor(request: Reading, path: string, source: Source) {
@@ -95,13 +95,13 @@ class LogReading {
     if (this.#isDone) return;
     const watch = new LogWatch(this.#path, { clock, ...(onPolling === undefined ? {} : { onPolling }) });
     try {
-      // What was written before the watch began is told by nobody.
+      // The watch does not report what was written before it began.
       await this.#drain();
       while (!this.#isDone) {
         const mayGrow = await isRunning();
         if (mayGrow) await watch.wait(signal);
         const replacement = await this.#replacement();
-        // What came last into the old file comes before anything of the new one.
+        // The rest of the old file comes before the new one.
         await this.#drain();
         if (replacement !== undefined) {
           await this.#source.file.close();
@@ -116,7 +116,7 @@ class LogReading {
     }
   }
 
-  /** The file that now has the log's name, if it is another one. */
+  /** The file that now has the log's name, if it is a different one. */
   async #replacement(): Promise<OpenedFile | undefined> {
     const { host, path } = this.#request;
     try {
@@ -129,13 +129,13 @@ class LogReading {
         await held.close();
       }
     } catch (error) {
-      // Between the rename and the new file the name is free.
+      // Between the rename and the new file the name does not exist.
       if (isMissing(error) || (error instanceof Error && isMissing(error.cause))) return undefined;
       throw error;
     }
   }
 
-  /** Writes all that is there, up to the limits. */
+  /** Writes everything available, up to the limits. */
   async #drain(): Promise<void> {
     while (!this.#isDone) {
       if (this.#request.signal?.aborted) throw new Cancelled('context cancelled');
@@ -165,7 +165,7 @@ class LogReading {
   }
 }
 
-/** Opens what is held, and tells where it really lies. */
+/** Opens the held file and resolves its real path. */
 async function opened(
   { files }: LogFiles,
   held: HeldPath,

@@ -1,15 +1,15 @@
-/** What rotating a container's log means for the files beside it. */
+/** Plans what a log rotation does to the files beside the log. */
 
 export interface RotationPlan {
-  /** Files that must go. */
+  /** Files to delete. */
   readonly remove: readonly string[];
-  /** Files to be compressed. */
+  /** Files to compress. */
   readonly compress: readonly string[];
 }
 
 /**
- * `names` are the files in the log's folder. Of the rotated ones, `maxFiles - 2` stay: with the log itself and the
- * one that is about to be rotated that makes `maxFiles`.
+ * `names` are the files in the log's directory. Keeps `maxFiles - 2` rotated ones: with the log itself and
+ * the one about to be rotated that makes `maxFiles`.
  */
 export function planRotation(log: string, names: readonly string[], maxFiles: number): RotationPlan {
   const rotated = names.filter((name) => name.startsWith(`${log}.`)).sort();
@@ -21,7 +21,7 @@ export function planRotation(log: string, names: readonly string[], maxFiles: nu
   return { remove: [...stale, ...surplus], compress: remaining.filter((name) => !name.endsWith('.gz')) };
 }
 
-/** The name that a log gets when it is rotated: with the machine's local time, so that names sort by age. */
+/** The rotated log's name, with the machine's local time, so that names sort by age. */
 export function rotatedName(log: string, nowMs: number): string {
   const at = new Date(nowMs);
   const two = (value: number): string => String(value).padStart(2, '0');

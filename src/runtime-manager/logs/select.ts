@@ -1,8 +1,8 @@
-/** Chooses which instance of a container a request for its log means, or says why there is none. */
+/** Chooses the container instance that a log request means, or says why there is none. */
 import type { ContainerStatus, PodStatus } from '../../kube/index.js';
 
 export type LogSelection =
-  /** The id as the status has it: `<runtime>://<id>`. */
+  /** The id as in the status: `<runtime>://<id>`. */
   | { readonly found: true; readonly containerId: string; readonly because: string }
   | { readonly found: false; readonly message: string };
 
@@ -10,7 +10,7 @@ export interface LogSelectionInput {
   readonly podName: string;
   readonly status: PodStatus;
   readonly containerName: string;
-  /** The instance before the current one is wanted. */
+  /** Selects the instance before the current one. */
   readonly previous: boolean;
 }
 

@@ -6,8 +6,8 @@ const largestBlockBytes = 64 * 1024;
 const newline = 0x0a;
 
 /**
- * The position after which `lines` newlines follow, so an unterminated last line comes on top of them.
- * Undefined means the whole file.
+ * The position followed by `lines` newlines, so an unterminated last line comes on top of them. Undefined
+ * means the whole file.
  */
 export async function tailPosition(file: OpenedFile, lines: number | undefined): Promise<number> {
   if (lines === undefined) return 0;

@@ -1,4 +1,4 @@
-/** A container's last words: from the file that it may write, or from its log. */
+/** A container's termination message: from the file that it may write, or from its log. */
 import { join } from 'node:path';
 import { errorText, systemClock } from '../../async/index.js';
 import { criLabels, type ObservedContainerStatus } from '../../cri/index.js';
@@ -15,11 +15,11 @@ const logLimitLines = 80;
 export interface TerminationMessagePlace {
   /** The agent's root directory. */
   readonly rootDir: string;
-  /** This machine, as the files of containers are real ones. */
+  /** Defaults to this machine, as container files are real ones. */
   readonly host?: LogFiles;
 }
 
-/** Empty when there are none; problems of reading them become the words. */
+/** Empty when there is none; a read error becomes the message. */
 export async function terminationMessage(
   { rootDir, host = linuxHost() }: TerminationMessagePlace,
   status: ObservedContainerStatus,
@@ -43,9 +43,9 @@ export async function terminationMessage(
 }
 
 /**
- * The file that an agent made for the last words of this container: one that lies in the container's own folder,
- * `<root>/pods/<uid>/containers/<name>`. Another mount at the same path is a volume of the pod, which may hold anything, a
- * pipe among it, and a link of the pod's choice.
+ * The termination log that an agent made for this container: one in the container's own directory,
+ * `<root>/pods/<uid>/containers/<name>`. Another mount at the same path is a volume of the pod, which may
+ * hold anything: a pipe, or a link of the pod's choice.
  */
 export function terminationLogPath(
   { terminationMessagePath: path, mounts, labels }: ObservedContainerStatus,
@@ -66,7 +66,7 @@ function isName(text: string): boolean {
   return text !== '' && text !== '.' && text !== '..' && !text.includes('/');
 }
 
-/** Some runtimes tell mounts by their real paths; that is looked at only where the path as it is known does not fit. */
+/** Some runtimes report mounts by their real paths; resolve ours only if the plain path does not match. */
 async function findTerminationLog(
   host: LogFiles,
   rootDir: string,
@@ -111,7 +111,7 @@ async function endOfLog(host: LogFiles, path: string): Promise<string> {
       host,
       options: logOptions({ tailLines: logLimitLines }, 0),
       sinks: { stdout: sink, stderr: sink },
-      // Nothing waits, since the log is not followed.
+      // Nothing waits on this clock, since the log is not followed.
       clock: systemClock,
       isRunning: async () => false,
     });

@@ -1,18 +1,21 @@
-/** Tells a follower of a log when it is worth looking at the file again. */
+/** Tells a follower of a log when to check the file again. */
 import { type FSWatcher, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { Cancelled, type Clock } from '../../async/index.js';
 
-/** Whatever the file system fails to tell is seen after this time. */
+/** Catches whatever the file system does not report. */
 const forcedCheckMs = 1000;
-/** A watcher that failed is opened again this many times; then the forced checks go on alone. */
+/** A failed watcher is reopened this many times; after that only the forced checks remain. */
 const toleratedErrors = 5;
 
 export interface LogWatchOptions {
   readonly clock: Clock;
-  /** Told once when nobody tells of changes any more, such as on a node that has no watches left, and the file is looked at every second. */
+  /**
+   * Called once when watching has failed for good, as on a node without free watches, and the file is polled
+   * every second.
+   */
   readonly onPolling?: (error: unknown) => void;
-  /** Node's own. */
+  /** Defaults to Node's. */
   readonly watch?: typeof watch;
 }
 
@@ -21,7 +24,7 @@ export class LogWatch {
   readonly #options: LogWatchOptions;
   #watcher: FSWatcher | undefined;
   #errors = 0;
-  /** Something happened since the last wait. */
+  /** Something changed since the last wait. */
   #changed = false;
   #wake: (() => void) | undefined;
 
@@ -31,7 +34,7 @@ export class LogWatch {
     this.#open();
   }
 
-  /** Resolves on a change of the file, at the latest after a second. */
+  /** Resolves when the file changes, after a second at the latest. */
   async wait(signal: AbortSignal | undefined): Promise<void> {
     if (!this.#changed) await this.#sleep(signal);
     this.#changed = false;
@@ -46,7 +49,7 @@ export class LogWatch {
     try {
       this.#watcher = this.#watch();
     } catch (error) {
-      // ENOSPC and EMFILE where all watches of the node are taken; ENOENT where the folder is gone.
+      // ENOSPC and EMFILE: the node has no free watches; ENOENT: the directory is gone.
       this.#watcher = undefined;
       this.#options.onPolling?.(error);
     }
@@ -55,7 +58,7 @@ export class LogWatch {
   #watch(): FSWatcher {
     const name = basename(this.#path);
     const open = this.#options.watch ?? watch;
-    // The folder is watched, since a file that takes the log's place has no watch of its own yet.
+    // Watch the directory, since a file that replaces the log has no watch of its own yet.
     const watcher = open(dirname(this.#path), { persistent: false }, (_, changed) => {
       if (changed === null || changed === name) this.#notify();
     });
