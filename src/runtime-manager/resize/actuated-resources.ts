@@ -1,4 +1,4 @@
-/** Remembers what resources the runtime was last told for each container, which it cannot tell back. */
+/** Remembers the resources last applied to each container, since the runtime does not report them all. */
 import { join } from 'node:path';
 import { errorText } from '../../async/index.js';
 import type { ObservedPodStatus } from '../../cri/index.js';
@@ -13,7 +13,7 @@ interface PodEntry {
 }
 
 export interface ActuatedResourcesOptions {
-  /** Absent: nothing outlives this run. */
+  /** Absent: nothing survives a restart. */
   readonly checkpoint?: { readonly rootDir: string; readonly store: DurableFiles } | undefined;
 }
 
@@ -22,7 +22,7 @@ export class ActuatedResources {
   readonly #options: ActuatedResourcesOptions;
   readonly #file: DurableState | undefined;
   #entries = new Map<string, PodEntry>();
-  /** Whether pods may run of which this should know. */
+  /** Whether pods may be running whose entries are lost. */
   #isLost = false;
 
   constructor(options: ActuatedResourcesOptions) {
@@ -34,7 +34,7 @@ export class ActuatedResources {
     );
   }
 
-  /** A file that is not what was written is set aside, and `podGoesOn` finds out what it said. */
+  /** A corrupt file is set aside, and `podGoesOn` reconstructs its content. */
   async start(): Promise<void> {
     const { checkpoint } = this.#options;
     if (checkpoint === undefined) return;
@@ -51,12 +51,12 @@ export class ActuatedResources {
     return amountsOf(this.requirements(uid, name));
   }
 
-  /** What holds for the pod as a whole. */
+  /** The pod-level resources. */
   pod(uid: string): ResourceAmounts {
     return amountsOf(this.#entries.get(uid)?.PodLevelResources);
   }
 
-  /** A pod that begins has what it asks for, so that its first start is no resize. */
+  /** A new pod starts with what it requests, so that its first start is no resize. */
   podBegins(pod: Pod): void {
     const { uid } = pod.metadata;
     if (this.#entries.has(uid)) return;
@@ -66,7 +66,9 @@ export class ActuatedResources {
     if (pod.spec.resources !== undefined) this.setPod(uid, pod.spec.resources);
   }
 
-  /** Of a pod that ran before the file was lost, the runtime is asked; otherwise it would be resized for nothing. */
+  /**
+   * For a pod that ran before the file was lost, asks the runtime; else the pod would be resized for nothing.
+   */
   podGoesOn(pod: Pod, { containers }: Pick<ObservedPodStatus, 'containers'>): void {
     const { uid } = pod.metadata;
     if (!this.#isLost || this.#entries.has(uid)) return;
@@ -81,7 +83,7 @@ export class ActuatedResources {
   }
 
   setContainer(uid: string, name: string, resources: ResourceRequirements): void {
-    // What is not remembered counts as nothing, and most containers ask for nothing.
+    // A missing entry counts as no resources, and most containers request none.
     if (changedResources(amountsOf(resources), this.container(uid, name)).length === 0) return;
     const entry = this.#entryOf(uid);
     entry.ContainerResources = { ...entry.ContainerResources, [name]: resources };
@@ -94,14 +96,14 @@ export class ActuatedResources {
     this.#file?.changed();
   }
 
-  /** Forgets all other pods; the file is not written for that alone. */
+  /** Forgets all other pods; does not write the file for that alone. */
   keepOnly(isKept: (uid: string) => boolean): void {
     for (const uid of this.#entries.keys()) if (!isKept(uid)) this.#entries.delete(uid);
   }
 
   /**
-   * Resolves once all that was set before is on disk; fails when it cannot be written. A container of
-   * which nothing is known after a crash would be changed, or even restarted, for nothing.
+   * Resolves once all earlier changes are on disk; fails if they cannot be written. After a crash, a
+   * container without an entry would be resized, or even restarted, for nothing.
    */
   async written(): Promise<void> {
     try {
@@ -111,7 +113,7 @@ export class ActuatedResources {
     }
   }
 
-  /** Resolves when all is on disk, or cannot be. */
+  /** Resolves when everything is written, or cannot be. */
   async stop(): Promise<void> {
     await this.#file?.stop();
   }
@@ -141,7 +143,7 @@ function parseCheckpoint(text: string): Map<string, PodEntry> {
   if (!isObject(entries) || !Object.values(entries).every(isObject)) {
     throw new Error('its entries are not those of pods');
   }
-  // Agents alone write what has this checksum.
+  // The checksum matches, so an agent wrote this.
   return new Map(Object.entries(entries as Record<string, PodEntry>));
 }
 
@@ -149,7 +151,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** As the reference agent computes it, so that either finds the other's file in order. */
+/** As the reference kubelet computes it, so that either reads the other's file. */
 export function checkpointChecksum(data: string): number {
   return fnv32a(new TextEncoder().encode(`(string)${data}`));
 }

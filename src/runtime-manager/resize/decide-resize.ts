@@ -1,8 +1,8 @@
-/** Decides what a change of requests and limits means for a container that runs. */
+/** Decides what a change of requests and limits means for a running container. */
 import { type Pod, quantityMillis, quantityUnits, type ResourceRequirements } from '../../kube/index.js';
 import type { AnyContainer } from '../contracts.js';
 
-/** CPU in millicores, memory in bytes; 0 where nothing is said. */
+/** CPU in millicores, memory in bytes; 0 where unset. */
 export interface ResourceAmounts {
   readonly cpu: { readonly request: number; readonly limit: number };
   readonly memory: { readonly request: number; readonly limit: number };
@@ -12,13 +12,13 @@ export type ResizedResource = keyof ResourceAmounts;
 
 export type ResizeVerdict =
   | { readonly kind: 'keep' }
-  /** What changed may not change while the container runs. */
+  /** The resize policy requires a restart for this change. */
   | { readonly kind: 'restart'; readonly because: string }
   | { readonly kind: 'update'; readonly resources: readonly ResizedResource[] };
 
 export const resizedResources = ['memory', 'cpu'] as const satisfies readonly ResizedResource[];
 
-/** What a container should have: its own, and the pod's limits where it has none. */
+/** A container's desired resources: its own, and the pod's limits where it has none. */
 export function wantedResources(pod: Pod, container: AnyContainer): ResourceRequirements {
   const { requests = {}, limits = {} } = container.resources ?? {};
   const limitOf = (name: ResizedResource): Record<string, string> => {
@@ -67,7 +67,7 @@ export function decideResize(
   return { kind: 'update', resources };
 }
 
-/** Whether an update gives something back, which has to happen before others take more. */
+/** Whether an update decreases something, which has to happen before others increase. */
 export function isDecrease(
   name: ResizedResource,
   wanted: ResourceAmounts,

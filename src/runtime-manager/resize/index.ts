@@ -1,2 +1,2 @@
-/** In-place resize: other resources for containers that run. */
+/** In-place resize: changes the resources of running containers. */
 export { ActuatedResources, type ActuatedResourcesOptions } from './actuated-resources.js';

@@ -1,4 +1,4 @@
-/** Finds out from the runtime what a container was last given, where the file that remembered it is lost. */
+/** Reconstructs from the runtime what a container was last given, if the checkpoint is lost. */
 import type { ContainerResources } from '../../cri/index.js';
 import {
   cpuQuotaMicros,
@@ -8,13 +8,13 @@ import {
   type ResourceRequirements,
 } from '../../kube/index.js';
 
-/** A container that was given what it asks for, as far as the runtime can tell, has just that. */
+/** A container that has what it requests, as far as the runtime reports, counts as having exactly that. */
 export function requirementsInForce(
   wanted: ResourceRequirements,
   observed: ContainerResources | undefined,
 ): ResourceRequirements {
   const linux = observed?.linux;
-  // The runtime says nothing: to guess what is wanted changes nothing and restarts nothing.
+  // The runtime reports nothing: assuming the desired resources changes and restarts nothing.
   if (linux === undefined) return wanted;
   const { cpuShares: shares, cpuQuota: quota, cpuPeriod: period, memoryLimitInBytes: memory } = linux;
   const wantedCpu = {

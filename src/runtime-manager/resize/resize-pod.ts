@@ -1,4 +1,4 @@
-/** Gives running containers other resources: memory first, then CPU, what is given back before what is taken. */
+/** Resizes running containers: memory first, then CPU; decreases before increases. */
 import { errorText, throwIfCancelled } from '../../async/index.js';
 import type { CriRuntime } from '../../cri/index.js';
 import { findPodContainer, formatPod, type Pod, type ResourceRequirements } from '../../kube/index.js';
@@ -9,7 +9,7 @@ import type { PlannedResize, PlannedUpdate } from '../plan/pod-plan.js';
 import type { ActuatedResources } from './actuated-resources.js';
 import { type ResizedResource, resizedResources, wantedResources } from './decide-resize.js';
 
-/** A failure ends the resize; what was done stays done, and a later sync goes on when the back-off is over. */
+/** A failure ends the resize; completed steps stay, and a later sync goes on after the back-off. */
 export async function resizePod(
   ports: SyncPorts,
   run: SyncRun,
@@ -57,7 +57,7 @@ export async function resizePod(
       error,
     });
   } finally {
-    // A resize does not show as a change of state, so the pod is read anew; a resize that changed nothing is not worth it.
+    // A resize changes no state, so the pod must be reinspected; not if nothing was changed.
     if (isChanged) ports.reinspect?.(uid);
   }
 }
@@ -79,7 +79,7 @@ async function resizeResource(
       { signal },
     );
   };
-  // A sandbox must never be smaller than what is in it.
+  // A sandbox must never be smaller than its containers.
   const shrinks = updates.length > 0 && updates.every(({ decreases }) => decreases);
   if (!shrinks) await tellSandbox();
   ports.podCgroups?.resize(pod, resource, 'up');
@@ -120,7 +120,7 @@ async function updateContainer(
   });
 }
 
-/** One resource as it should be, the other as it is. */
+/** One resource at its new value, the other unchanged. */
 function withResource(
   current: ResourceRequirements,
   wanted: ResourceRequirements,
@@ -151,7 +151,7 @@ function withContainer(pod: Pod, container: AnyContainer): Pod {
   };
 }
 
-/** A limit below what is used would be the container's end. */
+/** A limit below current usage would get the container killed. */
 async function checkMemoryDecrease(
   cri: Pick<CriRuntime, 'containerStats'>,
   updates: readonly PlannedUpdate[],

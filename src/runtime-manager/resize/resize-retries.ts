@@ -1,13 +1,13 @@
-/** When a resize that failed may be tried again: later each time, and at once for other resources. */
+/** Back-off for failed resizes; a change of the desired resources resets it. */
 import { canonicalJson, type Pod } from '../../kube/index.js';
 
 const initialMs = 10_000;
 const maxMs = 300_000;
-/** At most this many pods are remembered; a forgotten one is only tried sooner. */
+/** The oldest pod beyond this limit is forgotten, and only retried sooner. */
 const maxEntries = 10_000;
 
 interface Failure {
-  /** The resources that could not be given. */
+  /** The resources that could not be applied. */
   readonly wanted: string;
   readonly message: string;
   readonly delayMs: number;
@@ -17,7 +17,7 @@ interface Failure {
 export class ResizeRetries {
   readonly #failures = new Map<string, Failure>();
 
-  /** Why and until when the pod's resize has to wait; undefined when it may be tried. */
+  /** Why and until when the pod's resize must wait; undefined when it may be tried. */
   waiting(pod: Pod, nowMs: number): { readonly message: string; readonly untilMs: number } | undefined {
     const failure = this.#failures.get(pod.metadata.uid);
     if (failure === undefined || failure.wanted !== wantedBy(pod) || nowMs >= failure.untilMs)
@@ -25,7 +25,7 @@ export class ResizeRetries {
     return failure;
   }
 
-  /** Returns when the next try is due. */
+  /** Returns the time of the next try. */
   failed(pod: Pod, nowMs: number, message: string): number {
     const uid = pod.metadata.uid;
     const wanted = wantedBy(pod);
@@ -38,7 +38,7 @@ export class ResizeRetries {
     return nowMs + delayMs;
   }
 
-  /** After a success, and when the pod is gone. */
+  /** Call after a success, and when the pod is gone. */
   forget(uid: string): void {
     this.#failures.delete(uid);
   }
