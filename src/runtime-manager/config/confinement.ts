@@ -1,4 +1,4 @@
-/** Seccomp, AppArmor and hidden paths: what a container may see and call in the kernel. */
+/** Seccomp, AppArmor and masked paths: what a container may see and call in the kernel. */
 import { join } from 'node:path';
 import {
   type Init,
@@ -11,7 +11,7 @@ import type { RuntimeSettings } from './settings.js';
 
 export const runtimeDefaultProfile: Init<SecurityProfile> = { profileType: ProfileType.RuntimeDefault };
 
-/** The container's profile, else that of the pod, else what the node is configured to. */
+/** The container's profile, else the pod's, else the node's default. */
 export function seccompProfile(
   pod: Pod,
   container: AnyContainer,
@@ -56,7 +56,7 @@ export interface AppArmor {
   readonly text: string;
 }
 
-/** The container's field, else its annotation, else the pod's field; undefined leaves the choice to the runtime. */
+/** The container's field, else its annotation, else the pod's field; undefined: the runtime chooses. */
 export function appArmorProfile(
   pod: Pod,
   container: AnyContainer,

@@ -21,12 +21,12 @@ export interface ContainerRequest {
   readonly volumeGroups: readonly number[];
   readonly hasExclusiveCpus: boolean;
   readonly targetContainerId: string | undefined;
-  /** The pod's own mapping of users; absent for one that shares those of the machine. */
+  /** The pod's own id mapping; absent for a pod in the host's user namespace. */
   readonly users?: UserNamespaceMapping | undefined;
   readonly settings: RuntimeSettings;
 }
 
-/** All but the mounts, whose files are made only once this is known to work. */
+/** Everything but the mounts, whose files are made only once this has succeeded. */
 export function containerConfig(request: ContainerRequest): Init<ContainerConfig> {
   const { pod, container, restartCount, settings } = request;
   return {

@@ -1,14 +1,14 @@
-/** Composes the DNS settings of a pod from its policy, the cluster's servers and the node's resolver file. */
+/** Composes a pod's DNS settings from its policy, the cluster's servers and the node's resolver file. */
 import { formatPod, isHostNetwork, type Pod, type PodDNSConfigOption } from '../../kube/index.js';
 import { dnsLimits, emptyResolvConf, optionName, type ResolvConf } from './resolv-conf.js';
 import type { RuntimeSettings } from './settings.js';
 
-/** Something to tell the users of the cluster, of type Warning. */
+/** A Warning event for the user. */
 export interface DnsWarning {
   readonly reason: 'DNSConfigForming' | 'MissingClusterDNS';
   /** The event on the pod. */
   readonly message: string;
-  /** The event on the node, when there is one too. */
+  /** The event on the node, if there is one, too. */
   readonly nodeMessage?: string;
 }
 
@@ -22,7 +22,7 @@ export type DnsSettings = Pick<RuntimeSettings, 'clusterDomain' | 'clusterDns' |
 const missingClusterDns =
   'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.';
 
-/** `host` is what the node's resolver file says; nothing when that is disabled. */
+/** `host` is the node's resolver file; empty when that is disabled. */
 export function composeDns(pod: Pod, host: ResolvConf, settings: DnsSettings): PodDns {
   const warnings: DnsWarning[] = [];
   const base = baseConfig(pod, host, settings, warnings);
@@ -31,7 +31,7 @@ export function composeDns(pod: Pod, host: ResolvConf, settings: DnsSettings): P
 
 type DnsSource = 'none' | 'cluster' | 'host';
 
-/** Policies that nobody knows count as ClusterFirst. */
+/** Unknown policies count as ClusterFirst. */
 function sourceOf(pod: Pod): DnsSource {
   switch (pod.spec.dnsPolicy) {
     case 'None':
@@ -62,7 +62,7 @@ function baseConfig(pod: Pod, host: ResolvConf, settings: DnsSettings, warnings:
   }
 }
 
-/** Without a resolver file pods get servers that answer nothing, so that no runtime puts its own ones in. */
+/** Without a resolver file pods get servers that never respond, so that no runtime puts in its own. */
 function hostConfig(host: ResolvConf, settings: DnsSettings): ResolvConf {
   if (settings.resolvConf !== '') return host;
   const servers = settings.nodeIps.map((ip) => (ip.includes(':') ? '::1' : '127.0.0.1'));

@@ -1,8 +1,8 @@
-/** The syntax of env files, from which `fileKeyRef` takes variables. */
+/** Parses env files, from which `fileKeyRef` takes variables. */
 
 /**
- * The value of a variable, undefined when the file has none of that name. Reading stops at the first
- * line with that name, so what is wrong behind it does no harm; anything malformed before it is an error.
+ * A variable's value, undefined when the file does not have it. Reading stops at the first line with that
+ * name, so later errors do not matter; anything malformed before it is an error.
  */
 export function findInEnvFile(text: string, key: string): string | undefined {
   let at = 0;
@@ -26,10 +26,10 @@ export function findInEnvFile(text: string, key: string): string | undefined {
   return undefined;
 }
 
-/** `end` is the end of the line on which the value ends. */
+/** `end` is the end of the value's last line. */
 function readValue(text: string, at: number, line: number): { text: string; end: number } {
   const first = text[at];
-  // A blank where the quote should stand leaves the variable empty, whatever follows.
+  // A blank in place of the quote leaves the variable empty, whatever follows.
   if (first === undefined || /\s/.test(first)) return { text: '', end: endOfLine(text, at) };
   if (first !== "'") throw new Error(`line ${line}: the value must stand in single quotes`);
   const close = text.indexOf("'", at + 1);

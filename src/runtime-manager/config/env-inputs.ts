@@ -1,4 +1,4 @@
-/** Fetches what the environment of a container is made of, before it is computed. */
+/** Fetches the objects and files of a container's environment before it is computed. */
 import { asError } from '../../async/index.js';
 import { type ConfigMap, isStaticPod, type Pod, type Secret, type Service } from '../../kube/index.js';
 import type { AnyContainer } from '../contracts.js';
@@ -11,21 +11,21 @@ import {
 } from './environment.js';
 import { readVolumeFile } from './pod-files.js';
 
-/** Reads objects of the API; undefined means that there is no such object, any other trouble rejects. */
+/** Reads API objects; undefined: no such object. Any other problem rejects. */
 export type ObjectReader<T> = (namespace: string, name: string) => Promise<T | undefined>;
 
 export interface ServiceSource {
-  /** Whether the services were read at least once. */
+  /** Whether the services were listed at least once. */
   hasSynced(): boolean;
   list(namespace: string): readonly Service[];
 }
 
-/** Where the environment of containers comes from. Absent members are those of a node without an API server. */
+/** Where a container's environment comes from. A node without an API server lacks some of these. */
 export interface EnvSources {
   readonly configMap?: ObjectReader<ConfigMap>;
   readonly secret?: ObjectReader<Secret>;
   readonly services?: ServiceSource;
-  /** Where a volume of a pod is mounted on the node; undefined while it is not. */
+  /** Where a pod's volume is mounted on the node; undefined while it is not. */
   readonly volumeDirectory?: (pod: Pod, volumeName: string) => string | undefined;
 }
 
@@ -49,7 +49,7 @@ export async function fetchEnvironmentInputs(
   return { configMaps, secrets, files: new Map(files), services: fetchServices(pod, sources.services) };
 }
 
-/** Static pods do not wait for the API: they may be what makes it run. */
+/** Static pods do not wait for the API: they may be what runs it. */
 function fetchServices(pod: Pod, services: ServiceSource | undefined): FetchedServices {
   if (services === undefined) return { kind: 'standalone' };
   if (!services.hasSynced() && !isStaticPod(pod)) return { kind: 'unread' };

@@ -1,4 +1,4 @@
-/** The environment of a container: computed from its spec and from objects that were fetched before. */
+/** Computes a container's environment from its spec and prefetched objects. */
 import {
   type ConfigMap,
   type EnvVar,
@@ -16,10 +16,10 @@ import { resourceFieldValue } from './resource-field.js';
 import { serviceVariables, visibleServices } from './service-env.js';
 import type { RuntimeSettings } from './settings.js';
 
-/** Bytes when a secret holds something that is not UTF-8; it reaches the container unchanged. */
+/** Bytes when a secret holds something other than UTF-8; they reach the container unchanged. */
 export type EnvValue = string | Uint8Array;
 
-/** What became of fetching something; failures count only if the environment really needs it. */
+/** The result of a fetch; a failure counts only if the environment needs the object. */
 export type Fetched<T> =
   | { readonly kind: 'found'; readonly value: T }
   | { readonly kind: 'missing' }
@@ -35,11 +35,11 @@ export type FetchedServices =
       readonly ofNamespace: readonly Service[];
     };
 
-/** Everything outside the pod that its environment is made of. */
+/** Everything outside the pod that its environment depends on. */
 export interface EnvironmentInputs {
   readonly configMaps: ReadonlyMap<string, Fetched<ConfigMap>>;
   readonly secrets: ReadonlyMap<string, Fetched<Secret>>;
-  /** Texts of env files, by `envFileKey`; missing means that the volume is not there. */
+  /** Texts of env files, by `envFileKey`; missing when the volume is not mounted. */
   readonly files: ReadonlyMap<string, Fetched<string>>;
   readonly services: FetchedServices;
 }
@@ -62,7 +62,7 @@ export function envFileKey(volumeName: string, path: string): string {
   return `${volumeName}:${path}`;
 }
 
-/** The objects that a container's environment names. */
+/** The objects that a container's environment references. */
 export function environmentNeeds(container: AnyContainer): EnvironmentNeeds {
   const configMaps = new Set<string>();
   const secrets = new Set<string>();
@@ -84,7 +84,7 @@ export function environmentNeeds(container: AnyContainer): EnvironmentNeeds {
   return { configMaps, secrets, files: [...files.values()] };
 }
 
-/** Variables in the order in which they were first named; `env` wins over `envFrom`, and both over services. */
+/** Variables in order of first mention; `env` wins over `envFrom`, and both over services. */
 export function computeEnvironment(request: EnvironmentRequest): Map<string, EnvValue> {
   const { pod, container, inputs } = request;
   const services = serviceEnvironment(pod, inputs.services);
@@ -129,7 +129,7 @@ function addEnvFrom(environment: Map<string, EnvValue>, { container, inputs }: E
   }
 }
 
-/** Undefined when the variable is left out. */
+/** Undefined when the variable is omitted. */
 function variableValue(
   { name, value = '', valueFrom }: EnvVar,
   request: EnvironmentRequest,
@@ -166,7 +166,7 @@ function sourceValue(name: string, source: EnvVarSource, request: EnvironmentReq
   );
 }
 
-/** The object; undefined when it is missing and need not be there. */
+/** The object; undefined when it is missing and optional. */
 function resolve<T>(
   objects: ReadonlyMap<string, Fetched<T>>,
   resource: 'configmap' | 'secret',
@@ -223,7 +223,7 @@ function expandValue(text: string, lookup: (name: string) => EnvValue | undefine
   return Buffer.concat(parts.map(envBytes));
 }
 
-/** Secrets are base64 in the API. */
+/** The API encodes secrets in base64. */
 function decodeSecret(base64: string): EnvValue {
   const bytes = Buffer.from(base64, 'base64');
   try {

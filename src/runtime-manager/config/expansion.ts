@@ -1,9 +1,9 @@
 /** Expands `$(NAME)` in commands, arguments and environment values. */
 
-/** A piece of a text: taken as it stands, or the name of a variable with the text that stands in for an unknown one. */
+/** A piece of text: literal, or a variable's name with the text to use if it is unknown. */
 export type Segment = string | { readonly name: string; readonly literal: string };
 
-/** `$$` is an escaped `$`; a `$` before anything else but `(`, and a `$(` that is never closed, stand for themselves. */
+/** `$$` is an escaped `$`; a `$` before anything but `(`, and an unclosed `$(`, are literal. */
 export function parseReferences(text: string): Segment[] {
   const segments: Segment[] = [];
   let plain = '';
@@ -32,7 +32,7 @@ export function parseReferences(text: string): Segment[] {
   return segments;
 }
 
-/** The text with known names replaced; unknown ones stay as they are written, results are not expanded again. */
+/** Replaces known names; unknown ones stay as written, and results are not expanded again. */
 export function expand(text: string, lookup: (name: string) => string | undefined): string {
   return parseReferences(text)
     .map((segment) => (typeof segment === 'string' ? segment : (lookup(segment.name) ?? segment.literal)))

@@ -1,4 +1,4 @@
-/** The values of `fieldRef`: what a container may learn about its own pod. */
+/** The values of `fieldRef`: the fields of its pod that a container may read. */
 import {
   isHostNetwork,
   metadataFieldValue,
@@ -11,12 +11,12 @@ import {
 import type { RuntimeSettings } from './settings.js';
 
 export interface PodAddresses {
-  /** At most one of each family, the node's primary family first. */
+  /** At most one per family, the node's primary family first. */
   readonly podIps: readonly string[];
   readonly hostIps: readonly string[];
 }
 
-/** The pod's own addresses, or the host's for a pod on its network. */
+/** The pod's own addresses, or the host's for a host-network pod. */
 export function podAddresses(
   pod: Pod,
   podIps: readonly string[],

@@ -1,4 +1,4 @@
-/** Configs of sandboxes and containers for runtimes that have no files: simulated ones and virtual nodes. */
+/** Configs for runtimes without files: simulated ones and virtual nodes. */
 import type { ContainerConfig, Init, PodSandboxConfig } from '../../cri/index.js';
 import { NamespaceMode } from '../../cri/index.js';
 import { isHostNetwork, type Pod } from '../../kube/index.js';
@@ -7,10 +7,10 @@ import { containerAnnotations, containerLabels, sandboxAnnotations, sandboxLabel
 import { containerResources, overheadResources, sandboxResources } from './resources.js';
 import { runtimeSettings } from './settings.js';
 
-/** A machine of which nothing is known. */
+/** A machine without known facts. */
 const machineless = runtimeSettings({ nodeName: '' });
 
-/** Tells who a pod and its containers are and what they should run, and nothing of the machine. */
+/** Identifies a pod and its containers and what they run; says nothing about the machine. */
 export const filelessPodConfigs: PodConfigs = {
   async sandbox(pod: Pod, attempt: number): Promise<Init<PodSandboxConfig>> {
     const { name, namespace, uid } = pod.metadata;

@@ -1,4 +1,4 @@
-/** The host name and the domain that a pod has, for its kernel and for its hosts file. */
+/** A pod's host name and domain, for its kernel and its hosts file. */
 import { formatPod, type Pod } from '../../kube/index.js';
 
 export interface PodHostname {
@@ -8,7 +8,7 @@ export interface PodHostname {
 }
 
 const hostnameMaxLength = 63;
-/** What the kernel takes as a host name. */
+/** The kernel's limit for host names. */
 const kernelHostnameMaxLength = 64;
 
 const label = '[a-z0-9](?:[-a-z0-9]*[a-z0-9])?';
@@ -39,7 +39,7 @@ export function podHostname(pod: Pod, clusterDomain: string): PodHostname {
   return { hostname: truncate(name, pod), domain };
 }
 
-/** The name that the kernel of the pod's namespace is given. */
+/** The host name set in the pod's UTS namespace. */
 export function kernelHostname({ hostname, domain }: PodHostname, setHostnameAsFqdn: boolean): string {
   if (!setHostnameAsFqdn || domain === '') return hostname;
   const fqdn = `${hostname}.${domain}`;

@@ -1,4 +1,4 @@
-/** What stands in the hosts file of a pod. */
+/** The content of a pod's hosts file. */
 import type { HostAlias } from '../../kube/index.js';
 import type { PodHostname } from './hostname.js';
 
@@ -11,7 +11,7 @@ const loopbackLines = [
   'fe00::2\tip6-allrouters',
 ];
 
-/** The file of a pod with a network of its own. */
+/** The file of a pod with its own network. */
 export function podHostsFile(
   podIps: readonly string[],
   { hostname, domain }: PodHostname,
@@ -24,7 +24,7 @@ export function podHostsFile(
   return `${lines.join('\n')}\n${aliasLines(aliases)}`;
 }
 
-/** The file of a pod in the node's network: the node's own one and the pod's aliases. */
+/** The file of a host-network pod: the node's own and the pod's aliases. */
 export function hostNetworkHostsFile(nodeFile: string, aliases: readonly HostAlias[]): string {
   return `# Kubernetes-managed hosts file (host network).\n${nodeFile}${aliasLines(aliases)}`;
 }

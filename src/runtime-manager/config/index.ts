@@ -1,4 +1,4 @@
-/** Configs of sandboxes and containers: what the CRI is told of a pod, and the files that go with it. */
+/** Builds the CRI configs of sandboxes and containers, and the files they need. */
 export { appArmorAnnotationPrefix } from './confinement.js';
 export type {
   EnvSources,

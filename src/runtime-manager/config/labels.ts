@@ -1,9 +1,9 @@
-/** The labels and annotations that sandboxes and containers carry, from which a restarted agent learns what runs. */
+/** The labels and annotations of sandboxes and containers, from which a restarted agent learns what runs. */
 import { criAnnotations, criLabels } from '../../cri/index.js';
 import { hashContainer, type Pod } from '../../kube/index.js';
 import type { AnyContainer } from '../contracts.js';
 
-/** The pod's own labels, under which nobody can hide the identity of the pod. */
+/** The pod's labels; the identity labels win over them. */
 export function sandboxLabels(pod: Pod): Record<string, string> {
   return { ...pod.metadata.labels, ...identityLabels(pod) };
 }
@@ -12,12 +12,12 @@ export function sandboxAnnotations(pod: Pod): Record<string, string> {
   return { ...pod.metadata.annotations };
 }
 
-/** Containers carry no labels of their pod. */
+/** Containers do not carry their pod's labels. */
 export function containerLabels(pod: Pod, container: AnyContainer): Record<string, string> {
   return { ...identityLabels(pod), [criLabels.containerName]: container.name };
 }
 
-/** All that is needed to restart, to kill and to explain a container without its pod object. */
+/** All that is needed to restart, kill and explain a container without its pod object. */
 export function containerAnnotations(
   pod: Pod,
   container: AnyContainer,

@@ -1,4 +1,4 @@
-/** Reads what the machine is, as far as the configs of containers depend on it. */
+/** Reads the facts of the machine that container configs depend on. */
 import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pageSizeName } from '../../kube/index.js';
@@ -6,7 +6,7 @@ import { pageSizeName } from '../../kube/index.js';
 export interface MachineFacts {
   readonly memoryCapacityBytes: number;
   readonly swapCapacityBytes: number;
-  /** Whether the swap of a cgroup can be limited. */
+  /** Whether a cgroup's swap can be limited. */
   readonly isSwapControllerAvailable: boolean;
   /** `2MB`, `1GB` … */
   readonly hugePageSizes: readonly string[];
@@ -42,7 +42,7 @@ export function parseMeminfo(text: string): { memoryCapacityBytes: number; swapC
   return { memoryCapacityBytes, swapCapacityBytes: bytesOf('SwapTotal') ?? 0 };
 }
 
-/** The root cgroup of v2 has no swap file, so the one of this process is asked. */
+/** The v2 root cgroup has no swap file, so this process's cgroup is checked. */
 async function swapControllerPath(root: string, cgroupVersion: 1 | 2): Promise<string> {
   if (cgroupVersion === 1) return join(root, 'sys/fs/cgroup/memory/memory.memsw.limit_in_bytes');
   const text = (await readIfPresent(join(root, 'proc/self/cgroup'))) ?? '';
@@ -100,7 +100,7 @@ async function readIfPresent(path: string): Promise<string | undefined> {
   }
 }
 
-/** What the kernel does not have or does not show to us is not there; other errors are errors. */
+/** What the kernel lacks or hides from us is absent; other errors are errors. */
 function falseIfAbsent(error: unknown): false {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES' || code === 'EPERM') return false;

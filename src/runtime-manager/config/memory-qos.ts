@@ -6,7 +6,7 @@ export interface ContainerMemory {
   readonly requestBytes: number;
   /** 0 when there is no limit. */
   readonly limitBytes: number;
-  /** Whether the pod is of class Guaranteed. */
+  /** Whether the pod's QoS class is Guaranteed. */
   readonly isGuaranteed: boolean;
 }
 

@@ -3,7 +3,7 @@ import { type Init, NamespaceMode, type NamespaceOption } from '../../cri/index.
 import type { Pod } from '../../kube/index.js';
 import type { UserNamespaceMapping } from '../userns/index.js';
 
-/** `users` is the pod's own mapping of users, for a pod that has one. */
+/** `users` is the pod's own id mapping, if it has one. */
 export function podNamespaces(pod: Pod, users?: UserNamespaceMapping): Init<NamespaceOption> {
   const { hostNetwork, hostPID, hostIPC, shareProcessNamespace } = pod.spec;
   return {
@@ -22,7 +22,7 @@ export function podNamespaces(pod: Pod, users?: UserNamespaceMapping): Init<Name
   };
 }
 
-/** A debug container sees the processes of its target, unless the whole pod shares them anyway. */
+/** A debug container sees its target's processes, unless the whole pod shares them anyway. */
 export function containerNamespaces(
   pod: Pod,
   targetContainerId?: string,

@@ -1,4 +1,4 @@
-/** Which processes the kernel kills first when the node runs out of memory. */
+/** Decides which processes the kernel kills first when the node runs out of memory. */
 import {
   aggregateContainers,
   isCriticalPod,
@@ -12,10 +12,10 @@ import type { AnyContainer } from '../contracts.js';
 
 const guaranteedScore = -997;
 const bestEffortScore = 1000;
-/** Burstable containers stay above this, since a guaranteed one that uses all memory scores 3 too. */
+/** Burstable containers stay above this, since a guaranteed one that uses all memory scores 3, too. */
 const lowestBurstableScore = 1000 + guaranteedScore;
 
-/** The more of the node's memory a burstable container asked for, the later it is killed. */
+/** The more of the node's memory a burstable container requests, the later it is killed. */
 export function containerOomScoreAdj(pod: Pod, container: AnyContainer, memoryCapacityBytes: number): number {
   if (isCriticalPod(pod) && pod.spec.priorityClassName === 'system-node-critical') return guaranteedScore;
   switch (qosClass(pod)) {
@@ -35,7 +35,7 @@ function burstableScore(pod: Pod, container: AnyContainer, memoryCapacityBytes: 
       ? bestEffortScore
       : 1000 - Math.trunc((1000 * (requestBytes + spareBytes)) / memoryCapacityBytes);
   let score = scoreOf(quantityUnits(container.resources?.requests?.memory));
-  // A sidecar serves the regular containers, so none of them may outlive it.
+  // A sidecar serves the regular containers, so it must not be killed before any of them.
   if (pod.spec.initContainers?.some((init) => init.name === container.name && isSidecar(init)) === true) {
     const smallestRequest = Math.min(
       ...pod.spec.containers.map((regular) => quantityUnits(regular.resources?.requests?.memory)),
@@ -46,7 +46,7 @@ function burstableScore(pod: Pod, container: AnyContainer, memoryCapacityBytes: 
   return score === bestEffortScore ? bestEffortScore - 1 : score;
 }
 
-/** What the pod asks for beyond its containers, spread evenly over them. */
+/** What the pod requests beyond its containers, spread evenly over them. */
 function spareRequestBytes(pod: Pod): number {
   const podRequestBytes = quantityUnits(pod.spec.resources?.requests?.memory);
   if (podRequestBytes === 0) return 0;

@@ -1,4 +1,4 @@
-/** Where the files of a pod lie on the node. */
+/** Where a pod's files are on the node. */
 import { join } from 'node:path';
 import type { Pod } from '../../kube/index.js';
 
@@ -26,12 +26,12 @@ export function podHostsPath(rootDir: string, pod: Pod): string {
   return join(podDirectory(rootDir, pod), 'etc-hosts');
 }
 
-/** Where the termination messages of a container's instances lie. */
+/** The directory of a container's termination messages. */
 export function containerDirectory(rootDir: string, pod: Pod, containerName: string): string {
   return join(podDirectory(rootDir, pod), 'containers', segment(containerName));
 }
 
-/** Names are validated long before; a slip there must not become a write elsewhere on the node. */
+/** Names are validated earlier; a mistake there must not become a write elsewhere on the node. */
 function segment(name: string): string {
   if (name === '' || name === '.' || name === '..' || name.includes('/') || name.includes('\0')) {
     throw new Error(`"${name}" cannot be the name of a directory of a pod`);

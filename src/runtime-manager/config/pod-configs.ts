@@ -36,20 +36,20 @@ import { expandedSubPath } from './subpath-expr.js';
 import { rejectUnsupportedContainer, rejectUnsupportedPod } from './unsupported.js';
 
 export interface PodConfigsOptions {
-  /** Asked at every use, since addresses and allocatable resources of a node change. */
+  /** Read at every use, since a node's addresses and allocatable resources change. */
   readonly settings: () => RuntimeSettings;
   readonly timeline: Timeline;
   readonly volumes: ContainerVolumes;
-  /** The user that an image names, given the image as the spec writes it. */
+  /** The user that an image names; takes the image as written in the spec. */
   readonly imageUser: (image: string) => Promise<ImageUser>;
   readonly env: EnvSources;
-  /** The cgroup of a pod in the notation of the cgroup driver. Absent: the runtime chooses. */
+  /** A pod's cgroup in the cgroup driver's notation. Absent: the runtime chooses. */
   readonly cgroupParent?: (pod: Pod) => string;
-  /** Groups that the persistent volumes of a pod ask for. Absent: none. */
+  /** Groups that a pod's persistent volumes require. Absent: none. */
   readonly volumeGroups?: (pod: Pod) => readonly number[];
-  /** Whether a container, or any of the pod when none is given, owns its CPUs. Absent: none does. */
+  /** Whether a container, or any of the pod if none is given, has exclusive CPUs. Absent: none does. */
   readonly hasExclusiveCpus?: (pod: Pod, container?: AnyContainer) => boolean;
-  /** A pod's own mapping of users, if it has one. Absent: no pod can. */
+  /** A pod's own id mapping, if it has one. Absent: no pod can. */
   readonly users?: (pod: Pod) => Promise<UserNamespaceMapping | undefined>;
 }
 
@@ -98,7 +98,7 @@ export class FilePodConfigs implements PodConfigs {
     return config;
   }
 
-  /** The steps that may fail come first, so that a failure leaves no new file behind. */
+  /** Steps that may fail come first, so that a failure leaves no new file behind. */
   async container(request: ContainerConfigRequest): Promise<{
     config: Init<ContainerConfig>;
     cleanup: () => Promise<void>;
@@ -174,7 +174,7 @@ export class FilePodConfigs implements PodConfigs {
     return await users(pod);
   }
 
-  /** Containers that mount the file themselves keep theirs; without an address there is nothing to write yet. */
+  /** Containers that mount their own file keep it; without an address there is nothing to write yet. */
   async #mountHostsFile(
     pod: Pod,
     container: AnyContainer,
@@ -195,7 +195,7 @@ export class FilePodConfigs implements PodConfigs {
     ];
   }
 
-  /** A container can do without its termination message, so a failure here is only told. */
+  /** A container can do without its termination message, so a failure here is only reported. */
   #mountTerminationLog(pod: Pod, container: AnyContainer, settings: RuntimeSettings): Init<Mount>[] {
     const { terminationMessagePath: containerPath = '' } = container;
     if (containerPath === '') return [];
@@ -218,7 +218,7 @@ export class FilePodConfigs implements PodConfigs {
   }
 }
 
-/** In a pod with users of its own, what is mounted belongs to the pod's users as it does to the machine's outside. */
+/** In a pod with its own user namespace, mounts are id-mapped so that owners look the same inside. */
 function withUsers(mount: Init<Mount>, users: UserNamespaceMapping | undefined): Init<Mount> {
   if (users === undefined) return mount;
   return { ...mount, uidMappings: [...users.uidMappings], gidMappings: [...users.gidMappings] };

@@ -1,8 +1,8 @@
 /**
  * Makes the directories and files of a pod that its containers and their runtime need.
  *
- * What is made in the agent's own folders is made by synchronous calls: they are many for a pod and small, and a trip
- * to Node's threads and back costs several times what the call itself does, on cores that the starting pods need.
+ * Files in the agent's own directories are made by synchronous calls: a pod needs many small ones, and the
+ * thread-pool round trip costs several times the call itself, on cores that the starting pods need.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -24,17 +24,17 @@ import { errorText } from '../../async/index.js';
 import { holdBelow, linuxHost, makeDirectoriesSync, readWhole, temporarySuffix } from '../../host/index.js';
 import { isMissing } from '../logs/file-error.js';
 
-/** Anything longer than this is not the configuration file it should be. */
+/** Anything longer than this is not a configuration file. */
 const configFileMaxBytes = 10 * 1024 * 1024;
 const envFileMaxBytes = 1024 * 1024;
 
-/** A log directory with mode 0755 whatever the umask is: log collectors must be able to enter it. */
+/** Makes a log directory with mode 0755 whatever the umask is: log collectors must be able to enter it. */
 export function makeLogDirectory(path: string): void {
   const firstMade = makeDirectoriesSync(path, 0o755);
   if (firstMade !== undefined && (process.umask() & 0o755) !== 0) chmodSync(path, 0o755);
 }
 
-/** The text of a file of the node, such as its resolver file. */
+/** Reads a file of the node, such as its resolver file. */
 export async function readNodeFile(path: string): Promise<string> {
   const file = await open(path, constants.O_RDONLY);
   try {
@@ -44,17 +44,17 @@ export async function readNodeFile(path: string): Promise<string> {
   }
 }
 
-/** The file system may be full: a test has one that is. */
+/** Lets a test simulate a full disk. */
 export interface HostsFileCalls {
   readonly write: (file: number, content: Buffer, at: number, length: number, position: number) => number;
 }
 
 /**
- * Brings the hosts file of a pod to the given content, or leaves it as it was and says why it could not.
+ * Brings a pod's hosts file to the given content, or leaves it unchanged and says why.
  *
- * A file that is there is rewritten in place: running containers of the pod have this very inode mounted, and
- * one renamed over it would never reach them. What they might see half-written is kept short: equal
- * content is left alone, and the file is cut to its new length after writing, so that it never is empty.
+ * An existing file is rewritten in place: running containers have this inode mounted, and would never see a
+ * file renamed over it. To keep the time in which they see a half-written file short, equal content is left
+ * alone, and the file is truncated after writing, so that it is never empty.
  */
 export function writeHostsFile(
   path: string,
@@ -67,7 +67,7 @@ export function writeHostsFile(
     if (file === undefined) createHostsFile(path, wanted, calls);
     else rewriteHostsFile(file, path, wanted, calls);
   } catch (error) {
-    // What a failed write says of itself does not name the file.
+    // The error of a failed write does not name the file.
     throw new Error(`the hosts file ${path} cannot be written: ${errorText(error)}`, { cause: error });
   }
 }
@@ -81,7 +81,7 @@ function rewriteHostsFile(file: number, path: string, wanted: Buffer, calls: Hos
     const before = readContent(file, Math.min(size, configFileMaxBytes));
     if (wanted.equals(before)) return;
     try {
-      // Empty lines take the room that the longer content needs while the old one is still whole.
+      // Reserve the room for longer content with empty lines, while the old content is still whole.
       const growth = Buffer.alloc(Math.max(0, wanted.length - before.length), '\n');
       writeWhole(file, growth, calls, before.length);
       writeWhole(file, wanted, calls, 0);
@@ -95,17 +95,17 @@ function rewriteHostsFile(file: number, path: string, wanted: Buffer, calls: Hos
   }
 }
 
-/** The room that the old content has is still its own. */
+/** The old content needs no new room on the disk. */
 function restore(file: number, before: Buffer, calls: HostsFileCalls): void {
   try {
     writeWhole(file, before, calls, 0);
   } catch {
-    // The first failure says what is wrong with this disk.
+    // The first failure says what is wrong with the disk.
   }
   ftruncateSync(file, before.length);
 }
 
-/** Nobody has it mounted yet: it appears whole or not at all. */
+/** Not mounted yet, so it can appear whole or not at all. */
 function createHostsFile(path: string, wanted: Buffer, calls: HostsFileCalls): void {
   const temporary = `${path}${temporarySuffix}`;
   rmSync(temporary, { force: true });
@@ -120,7 +120,7 @@ function createHostsFile(path: string, wanted: Buffer, calls: HostsFileCalls): v
     }
     renameSync(temporary, path);
   } catch (error) {
-    // On a full disk the bytes that were written would take room for nothing.
+    // On a full disk the partial file would only waste space.
     rmSync(temporary, { force: true });
     throw error;
   }
@@ -155,7 +155,7 @@ function openIn(path: string, flags: number): number {
   }
 }
 
-/** An empty file that every user of a container may write to; each instance of a container gets its own. */
+/** Creates an empty file that every user of a container may write to; each instance gets its own. */
 export function createTerminationLog(directory: string): string {
   makeDirectoriesSync(directory, 0o750);
   const path = join(directory, randomBytes(4).toString('hex'));
@@ -170,7 +170,7 @@ export function createTerminationLog(directory: string): string {
 }
 
 /**
- * The text of a file in a volume. Links and `..` are followed as if the volume were all there is, and each directory on the
+ * Reads a file in a volume. Links and `..` resolve as if the volume were the root, and each directory on the
  * way is held, as the pod may change its links meanwhile. Pipes and devices are errors.
  */
 export async function readVolumeFile(volumeDirectory: string, path: string): Promise<string> {

@@ -2,12 +2,12 @@
 import { type Init, type PortMapping, Protocol } from '../../cri/index.js';
 import type { Container, ContainerPort, Pod } from '../../kube/index.js';
 
-/** Every port of the regular containers, those without a host port too. */
+/** All ports of the regular containers, also those without a host port. */
 export function portMappings(pod: Pod): Init<PortMapping>[] {
   return pod.spec.containers.flatMap(containerPortMappings);
 }
 
-/** A port listed twice in one container counts once: by its name, or without one by all that it says. */
+/** A port listed twice in one container counts once: by its name, or without one by all its fields. */
 function containerPortMappings(container: Container): Init<PortMapping>[] {
   const seen = new Set<string>();
   const mappings: Init<PortMapping>[] = [];

@@ -1,9 +1,9 @@
-/** Reads the node's resolver file, and tells when it is too large for the pods that will get it. */
+/** Parses the node's resolver file, and reports when it is too large for pods. */
 
 export interface ResolvConf {
   readonly servers: readonly string[];
   readonly searches: readonly string[];
-  /** Each once, as `name` or `name:value`. */
+  /** Unique, as `name` or `name:value`. */
   readonly options: readonly string[];
 }
 
@@ -16,10 +16,10 @@ export const dnsLimits = {
   searchChars: 253,
 } as const;
 
-/** The three searches of the cluster come before those of the node. */
+/** The cluster's three search domains come before the node's. */
 const clusterSearches = 3;
 
-/** Name servers add up, the last search line counts, and of options with one name the last one. */
+/** All name servers count, but only the last search line and the last option of a name. */
 export function parseResolvConf(text: string): ResolvConf {
   const servers: string[] = [];
   let searches: string[] = [];
@@ -49,7 +49,7 @@ export function optionName(option: string): string {
   return colon < 0 ? option : option.slice(0, colon);
 }
 
-/** What is wrong with the node's file for pods, if anything; said once, when the agent starts. */
+/** What is wrong with the node's file for pods, if anything; reported once, when the agent starts. */
 export function resolvConfLimitProblem(
   path: string,
   { searches }: ResolvConf,

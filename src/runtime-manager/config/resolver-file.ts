@@ -1,16 +1,16 @@
-/** The node's resolver file, read again only when it has changed: every sandbox asks for it, many of them at once. */
+/** The node's resolver file, reread only when it changed: every sandbox needs it, many at once. */
 import { type BigIntStats, statSync } from 'node:fs';
 import { errorText } from '../../async/index.js';
 import { readNodeFile } from './pod-files.js';
 import { emptyResolvConf, parseResolvConf, type ResolvConf } from './resolv-conf.js';
 
-/** A file that was written so shortly before it was read may be written again without its times showing it. */
+/** A file written this shortly before it was read may be written again with the same timestamps. */
 const settledAfterMs = 2_000;
 
 export class ResolverFile {
   #known: { readonly path: string; readonly info: BigIntStats; readonly conf: ResolvConf } | undefined;
 
-  /** What the file says now; nothing when there is no path. */
+  /** The file's current content; empty when there is no path. */
   async read(path: string): Promise<ResolvConf> {
     if (path === '') return emptyResolvConf;
     try {
@@ -36,7 +36,7 @@ function isSame(a: BigIntStats, b: BigIntStats): boolean {
   );
 }
 
-/** By the file system's own clock, which is this machine's. */
+/** The file system's clock is this machine's. */
 function isSettled({ ctimeMs }: BigIntStats): boolean {
   return Date.now() - Number(ctimeMs) > settledAfterMs;
 }

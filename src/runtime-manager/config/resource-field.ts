@@ -1,4 +1,4 @@
-/** The values of `resourceFieldRef`: what a container may learn about requests and limits. */
+/** The values of `resourceFieldRef`: a container's requests and limits. */
 import {
   type Pod,
   type ResourceFieldSelector,
@@ -33,7 +33,7 @@ interface SelectedContainer {
   readonly isDefaulted: boolean;
 }
 
-/** The container itself when none is named; a named init container shows only what its spec says. */
+/** The container itself when none is named; a named init container shows only its spec. */
 function selectContainer(
   { containerName = '' }: ResourceFieldSelector,
   pod: Pod,

@@ -1,4 +1,4 @@
-/** Translates requests and limits into what the kernel's cgroups are given. */
+/** Translates requests and limits into cgroup settings. */
 import type { HugepageLimit, Init, LinuxContainerResources } from '../../cri/index.js';
 import {
   aggregatePod,
@@ -20,13 +20,13 @@ import type { RuntimeSettings } from './settings.js';
 import { swapResources } from './swap.js';
 
 export interface Amounts {
-  /** Undefined when no request is given, which is not the same as a request of 0. */
+  /** Undefined when there is no request, which is not the same as a request of 0. */
   readonly cpuRequest: Quantity | undefined;
   readonly cpuLimit: Quantity | undefined;
   readonly memoryLimit: Quantity | undefined;
 }
 
-/** The part that sandboxes, their overhead and containers have in common. */
+/** The settings common to sandboxes, their overhead and containers. */
 export function baseResources(
   { cpuRequest, cpuLimit, memoryLimit }: Amounts,
   settings: RuntimeSettings,
@@ -45,7 +45,7 @@ export function baseResources(
   };
 }
 
-/** All containers of the pod together, without the overhead of the sandbox. */
+/** The sum over the pod's containers, without the sandbox overhead. */
 export function sandboxResources(
   pod: Pod,
   settings: RuntimeSettings,
@@ -60,7 +60,7 @@ export function sandboxResources(
   );
 }
 
-/** What the sandbox takes for itself is request and limit at once. */
+/** The sandbox overhead is both request and limit. */
 export function overheadResources(pod: Pod, settings: RuntimeSettings): Init<LinuxContainerResources> {
   const { overhead } = pod.spec;
   if (overhead === undefined) return {};
@@ -108,7 +108,7 @@ export function containerResources(
   };
 }
 
-/** A container without a limit of its own is held by that of the pod. */
+/** A container without its own limit is bound by the pod's. */
 export function effectiveLimit(
   pod: Pod,
   container: AnyContainer,
@@ -121,7 +121,7 @@ export function effectiveLimit(
   return parseQuantity(podLimit);
 }
 
-/** One entry for each page size that the kernel has: 0 where nothing is said, so that no page is free for all. */
+/** One entry for each page size of the kernel: 0 where unset, so that no huge pages are unlimited. */
 export function hugepageLimits(
   pod: Pod,
   container: AnyContainer,
@@ -146,7 +146,7 @@ function bytesOf(quantity: Quantity | undefined): number {
   return quantity === undefined ? 0 : safeInteger(quantityValue(quantity));
 }
 
-/** More than 2^53 of anything is no limit that a machine could feel. */
+/** More than 2^53 of anything is beyond any machine's limit. */
 function safeInteger(value: bigint): number {
   return Math.min(Number(value), Number.MAX_SAFE_INTEGER);
 }

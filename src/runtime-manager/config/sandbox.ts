@@ -19,13 +19,13 @@ export interface SandboxRequest {
   readonly attempt: number;
   readonly dns: ResolvConf;
   readonly settings: RuntimeSettings;
-  /** The pod's cgroup in the notation of the cgroup driver; empty lets the runtime choose. */
+  /** The pod's cgroup in the cgroup driver's notation; empty: the runtime chooses. */
   readonly cgroupParent: string;
-  /** Groups that the pod's persistent volumes ask for. */
+  /** Groups that the pod's persistent volumes require. */
   readonly volumeGroups: readonly number[];
-  /** Whether CPUs belong to containers of this pod alone, so that no quota may slow them. */
+  /** Whether a container of this pod has exclusive CPUs, so that no quota may throttle them. */
   readonly hasExclusiveCpus: boolean;
-  /** The pod's own mapping of users; absent for one that shares those of the machine. */
+  /** The pod's own id mapping; absent for a pod in the host's user namespace. */
   readonly users?: UserNamespaceMapping | undefined;
 }
 
@@ -73,7 +73,10 @@ function linuxConfig(request: SandboxRequest): Init<LinuxPodSandboxConfig> {
   };
 }
 
-/** `net/ipv4/conf/eth0.1/forwarding` and `net.ipv4.conf.eth0/1.forwarding` are one sysctl; the second is sent. */
+/**
+ * `net/ipv4/conf/eth0.1/forwarding` and `net.ipv4.conf.eth0/1.forwarding` are the same sysctl; returns the
+ * second form.
+ */
 export function normalizeSysctl(name: string): string {
   const separator = /[./]/.exec(name)?.[0];
   if (separator !== '/') return name;

@@ -1,4 +1,4 @@
-/** As whom and with which rights a container runs. */
+/** The user and privileges of a container. */
 import type { Init, LinuxContainerSecurityContext, SELinuxOption } from '../../cri/index.js';
 import { formatPod, type Pod, type SELinuxOptions, type SecurityContext } from '../../kube/index.js';
 import type { AnyContainer, ImageUser } from '../contracts.js';
@@ -10,7 +10,7 @@ import { containerGroups, supplementalGroupsPolicy } from './supplemental-groups
 
 const largestUserId = 2_147_483_647;
 
-/** What the pod says about all its containers, under what the container says itself. */
+/** The container's security context over the pod's. */
 export function effectiveSecurityContext(pod: Pod, container: AnyContainer): SecurityContext {
   const podContext = pod.spec.securityContext ?? {};
   const own = container.securityContext ?? {};
@@ -23,7 +23,7 @@ export function effectiveSecurityContext(pod: Pod, container: AnyContainer): Sec
   };
 }
 
-/** Fails when a container that must not run as root would, or might. */
+/** Throws if a container that must not run as root would, or might. */
 export function verifyRunAsNonRoot(pod: Pod, container: AnyContainer, imageUser: ImageUser): void {
   const { runAsNonRoot, runAsUser } = effectiveSecurityContext(pod, container);
   if (runAsNonRoot !== true) return;
@@ -50,10 +50,10 @@ export interface SecurityRequest {
   readonly pod: Pod;
   readonly container: AnyContainer;
   readonly imageUser: ImageUser;
-  /** Groups that the pod's persistent volumes ask for. */
+  /** Groups that the pod's persistent volumes require. */
   readonly volumeGroups: readonly number[];
   readonly targetContainerId: string | undefined;
-  /** The pod's own mapping of users; absent for one that shares those of the machine. */
+  /** The pod's own id mapping; absent for a pod in the host's user namespace. */
   readonly users?: UserNamespaceMapping | undefined;
   readonly settings: RuntimeSettings;
 }

@@ -1,9 +1,9 @@
-/** The environment variables that tell a container where the services of its namespace are. */
+/** The environment variables that tell a container where its namespace's services are. */
 import type { Service } from '../../kube/index.js';
 
 /**
- * The services whose variables a pod gets: the API server always, the others of its namespace when
- * it wants links. A `kubernetes` service in the pod's own namespace stands before that of `default`.
+ * The services whose variables a pod gets: always the API server, and the others of its namespace if it
+ * enables service links. A `kubernetes` service in the pod's own namespace wins over that of `default`.
  */
 export function visibleServices(
   services: { readonly ofDefault: readonly Service[]; readonly ofNamespace: readonly Service[] },

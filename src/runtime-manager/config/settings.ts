@@ -1,35 +1,37 @@
-/** What a node is and how it is configured, as far as the configs of sandboxes and containers depend on it. */
+/** The node's facts and settings that the configs of sandboxes and containers depend on. */
 import type { ResourceList } from '../../kube/index.js';
 
 export type SwapBehavior = 'NoSwap' | 'LimitedSwap';
 
 export interface SwapSettings {
-  /** LimitedSwap gives burstable containers a share of the node's swap; NoSwap gives none to anybody. */
+  /** LimitedSwap gives burstable containers a share of the node's swap; NoSwap gives none. */
   readonly behavior: SwapBehavior;
-  /** All swap of the node. */
+  /** The node's total swap. */
   readonly capacityBytes: number;
-  /** False when the kernel has no swap controller; then nothing is said about swap. */
+  /** False when the kernel has no swap controller; then the config does not set swap. */
   readonly isControllerAvailable: boolean;
 }
 
 export interface MemoryQosSettings {
   /** The feature gate MemoryQoS; it has an effect on cgroup v2 only. */
   readonly enabled: boolean;
-  /** Where between request and limit `memory.high` lies, from 0 to 1. */
+  /** Where `memory.high` lies between request and limit, from 0 to 1. */
   readonly throttlingFactor: number;
-  /** TieredReservation protects the request by `memory.min` or `memory.low`. */
+  /** TieredReservation protects the request with `memory.min` or `memory.low`. */
   readonly reservationPolicy: 'None' | 'TieredReservation';
 }
 
-/** Plain values; whoever hands them out gives a new object when one of them changes. */
+/** Plain values; a change of one of them needs a new object. */
 export interface RuntimeSettings {
   /** The name of the node object. */
   readonly nodeName: string;
-  /** Where the agent keeps its files; pods live below `<rootDir>/pods`, seccomp profiles in `<rootDir>/seccomp`. */
+  /**
+   * The agent's root directory; pods live below `<rootDir>/pods`, seccomp profiles in `<rootDir>/seccomp`.
+   */
   readonly rootDir: string;
   /** Where the runtime writes container logs. */
   readonly podLogsDir: string;
-  /** The addresses given by `--node-ip`; the first one decides the family that comes first. */
+  /** The addresses given by `--node-ip`; the first one sets the primary family. */
   readonly nodeIps: readonly string[];
   /** The addresses of the node as pods see them (`status.hostIPs`), primary first. */
   readonly hostIps: readonly string[];
@@ -37,18 +39,18 @@ export interface RuntimeSettings {
   readonly clusterDomain: string;
   /** The name servers of the cluster. */
   readonly clusterDns: readonly string[];
-  /** The node's resolver file; empty means that pods get no DNS from the node. */
+  /** The node's resolver file; empty: pods get no DNS from the node. */
   readonly resolvConf: string;
   /** The node's hosts file, which host-network pods see. */
   readonly hostsFile: string;
   /** Whether CPU limits are enforced by quota. */
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
-  /** Whether containers without a seccomp profile get that of the runtime instead of none. */
+  /** Whether containers without a seccomp profile get the runtime's default instead of none. */
   readonly seccompDefault: boolean;
-  /** All memory of the node; the scale of OOM scores. */
+  /** The node's total memory; the scale of OOM scores. */
   readonly memoryCapacityBytes: number;
-  /** What the node offers to pods; the value that `limits.*` of unlimited containers show. */
+  /** What the node offers to pods; `limits.*` of unlimited containers show this value. */
   readonly nodeAllocatable: ResourceList;
   readonly swap: SwapSettings;
   readonly cgroupVersion: 1 | 2;
@@ -61,13 +63,13 @@ export interface RuntimeSettings {
   readonly hugePageSizes: readonly string[];
   readonly isSelinuxEnabled: boolean;
   readonly isAppArmorEnabled: boolean;
-  /** Those files of the CPUs that would tell one container about others; masked with the other paths. */
+  /** CPU files that would tell one container about others; masked like the other paths. */
   readonly thermalThrottlePaths: readonly string[];
-  /** The feature gate ContainerStopSignals: whether `lifecycle.stopSignal` counts. */
+  /** The feature gate ContainerStopSignals: whether `lifecycle.stopSignal` is honoured. */
   readonly containerStopSignals: boolean;
 }
 
-/** What must be said; everything else has a default. */
+/** The required settings; everything else has a default. */
 export type RuntimeSettingsOptions = Pick<RuntimeSettings, 'nodeName'> & Partial<RuntimeSettings>;
 
 /** The defaults of an unconfigured node. Those about the machine itself come from `readMachineFacts`. */

@@ -1,9 +1,9 @@
-/** The subPath of a volumeMount with the variables of its container filled in. */
+/** Expands the variables in a volumeMount's subPath. */
 import type { VolumeMount } from '../../kube/index.js';
 import type { EnvValue } from './environment.js';
 import { parseReferences } from './expansion.js';
 
-/** Empty for none. Variables that are not set or empty would make another path of it, so they are an error. */
+/** Empty for none. A variable that is unset or empty would change the path, so it is an error. */
 export function expandedSubPath(
   { subPath = '', subPathExpr = '' }: Pick<VolumeMount, 'subPath' | 'subPathExpr'>,
   environment: ReadonlyMap<string, EnvValue>,

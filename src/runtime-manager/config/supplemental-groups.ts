@@ -1,4 +1,4 @@
-/** The groups that the processes of a pod have beside their own. */
+/** The supplemental groups of a pod's processes. */
 import { SupplementalGroupsPolicy } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
 
@@ -15,13 +15,13 @@ export function supplementalGroupsPolicy(pod: Pod): SupplementalGroupsPolicy {
   }
 }
 
-/** `volumeGroups` are the groups that persistent volumes ask for. */
+/** `volumeGroups` are the groups that persistent volumes require. */
 export function sandboxGroups(pod: Pod, volumeGroups: readonly number[]): number[] {
   const { fsGroup, supplementalGroups = [] } = pod.spec.securityContext ?? {};
   return [...(fsGroup === undefined ? [] : [fsGroup]), ...volumeGroups, ...supplementalGroups];
 }
 
-/** As those of the sandbox, with the groups of volumes at the end. */
+/** The sandbox's groups, followed by those of volumes. */
 export function containerGroups(pod: Pod, volumeGroups: readonly number[]): number[] {
   return [...sandboxGroups(pod, []), ...volumeGroups];
 }

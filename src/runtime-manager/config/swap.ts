@@ -24,14 +24,14 @@ export function swapResources(
   return { unified: { 'memory.swap.max': String(swapLimitBytes(pod, container, settings)) } };
 }
 
-/** The container's share of the node's memory, taken of the node's swap; 0 for all who may not swap. */
+/** The node's swap in proportion to the container's share of memory; 0 for those that may not swap. */
 function swapLimitBytes(pod: Pod, container: AnyContainer, settings: SwapNode): number {
   const { swap, memoryCapacityBytes } = settings;
   if (swap.behavior !== 'LimitedSwap') return 0;
   if (qosClass(pod) !== 'Burstable' || isCriticalPod(pod)) return 0;
   const requestBytes = quantityUnits(container.resources?.requests?.memory);
   const limitBytes = quantityUnits(container.resources?.limits?.memory);
-  // Equal amounts include both being absent.
+  // Also equal when both are absent.
   if (requestBytes === limitBytes) return 0;
   if (memoryCapacityBytes <= 0 || requestBytes > memoryCapacityBytes) return 0;
   return Math.floor((requestBytes / memoryCapacityBytes) * swap.capacityBytes);

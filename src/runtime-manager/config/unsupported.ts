@@ -1,8 +1,8 @@
-/** Says plainly which fields of a pod this build cannot honour, instead of running the pod without them. */
+/** Rejects pods with fields that this build cannot honour, instead of running them without those fields. */
 import { formatPod, type Pod } from '../../kube/index.js';
 import type { AnyContainer } from '../contracts.js';
 
-/** Fails when the pod as a whole asks for something that is not there. */
+/** Throws if the pod asks for something unsupported. */
 export function rejectUnsupportedPod(pod: Pod): void {
   if ((pod.spec.resourceClaims ?? []).length > 0) {
     throw new Error(
@@ -11,7 +11,7 @@ export function rejectUnsupportedPod(pod: Pod): void {
   }
 }
 
-/** Fails when one container asks for something that is not there. */
+/** Throws if a container asks for something unsupported. */
 export function rejectUnsupportedContainer(pod: Pod, container: AnyContainer): void {
   const where = `pod "${formatPod(pod)}", container ${container.name}`;
   if ((container.volumeDevices ?? []).length > 0) {
