@@ -1,6 +1,6 @@
-/** Hands out blocks of user ids of the machine, one to each pod that has a user namespace, so that no two pods share an id. */
+/** Allocates blocks of host user ids, one per pod with a user namespace, so that no two pods share an id. */
 
-/** A mapping as the CRI and the pod's file have it. */
+/** A mapping as in the CRI and the pod's file. */
 export interface IdMapping {
   readonly hostId: number;
   readonly containerId: number;
@@ -13,7 +13,7 @@ export interface UserNamespaceMapping {
 }
 
 export interface IdBlocksOptions {
-  /** Ids of one block; the first block of the machine is left to the machine. */
+  /** Ids per block; the first block belongs to the machine. */
   readonly idsPerPod: number;
   readonly blocks: number;
 }
@@ -50,7 +50,7 @@ export class IdBlocks {
     throw new Error(`could not find an empty slot to allocate a user namespace: all ${blocks} are in use`);
   }
 
-  /** Takes up a block that an earlier run gave to the pod; fails when it cannot be such a block. */
+  /** Restores a block that an earlier run gave to the pod; throws if it is not a valid block. */
   restore(uid: string, { uidMappings, gidMappings }: UserNamespaceMapping): void {
     const { idsPerPod, blocks } = this.#options;
     const [first] = uidMappings;

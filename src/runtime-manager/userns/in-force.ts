@@ -1,8 +1,8 @@
-/** Asks the runtime which user ids a pod has, where the file that remembered them is lost. */
+/** Asks the runtime for a pod's user ids, if the file that remembered them is lost. */
 import { type CriRuntime, criLabels, NamespaceMode } from '../../cri/index.js';
 import type { UserNamespaceMapping } from './id-blocks.js';
 
-/** Those of the pod's newest sandbox with a user namespace; undefined when it has none. */
+/** The mappings of the pod's newest sandbox with a user namespace; undefined when it has none. */
 export async function idMappingsInForce(
   cri: Pick<CriRuntime, 'listPodSandbox' | 'podSandboxStatus'>,
   uid: string,

@@ -1,4 +1,4 @@
-/** Gives pods their user ids and remembers them in the pods' folders, so that running pods keep theirs. */
+/** Allocates user ids to pods and stores them in the pods' directories, so that running pods keep theirs. */
 import { join } from 'node:path';
 import { errorText } from '../../async/index.js';
 import type { DurableFiles } from '../../host/index.js';
@@ -12,16 +12,16 @@ export interface UserNamespacesOptions extends IdBlocksOptions {
   readonly rootDir: string;
   readonly store: DurableFiles;
   readonly timeline: Timeline;
-  /** Whether pods of the handler can have a user namespace. */
+  /** Whether pods of the runtime handler can have a user namespace. */
   readonly isSupported: (runtimeHandler: string) => boolean;
-  /** What the runtime knows of the ids of a pod that it has; undefined when it has none. */
+  /** The ids that the runtime reports for a pod; undefined when it has none. */
   readonly inForce: (uid: string) => Promise<UserNamespaceMapping | undefined>;
 }
 
 export class UserNamespaces {
   readonly #options: UserNamespacesOptions;
   readonly #blocks: IdBlocks;
-  /** Pods whose files were lost; until the runtime has told what they use, no other pod may be given ids. */
+  /** Pods whose files were lost; no other pod may get ids until the runtime has reported theirs. */
   readonly #lost = new Set<string>();
 
   constructor(options: UserNamespacesOptions) {
@@ -29,7 +29,10 @@ export class UserNamespaces {
     this.#blocks = new IdBlocks(options);
   }
 
-  /** Takes up what pods were given before; a pod whose file makes no sense is told, and its next sandbox fails. */
+  /**
+   * Restores the allocations of earlier runs; a pod with a corrupt file is reported, and its next sandbox
+   * fails.
+   */
   async start(): Promise<void> {
     const { rootDir, store } = this.#options;
     for (const uid of await store.names(join(rootDir, 'pods'))) {
@@ -37,7 +40,7 @@ export class UserNamespaces {
     }
   }
 
-  /** The pod's mapping; undefined for a pod that shares the users of the machine. */
+  /** The pod's mapping; undefined for a pod in the host's user namespace. */
   async of(pod: Pod, runtimeHandler: string): Promise<UserNamespaceMapping | undefined> {
     if (pod.spec.hostUsers !== false) return undefined;
     const { uid } = pod.metadata;
@@ -63,7 +66,9 @@ export class UserNamespaces {
     return mapping;
   }
 
-  /** Frees the ids of a pod that has ended, before anybody deletes it: finished pods may stay for as long as they like. */
+  /**
+   * Frees a pod's ids when it ends, not when it is deleted: finished pods may stay for as long as they like.
+   */
   async release(uid: string): Promise<void> {
     this.#lost.delete(uid);
     if (!this.#blocks.has(uid)) return;
@@ -71,7 +76,7 @@ export class UserNamespaces {
     this.#blocks.release(uid);
   }
 
-  /** Frees the ids of all other pods; their folders are gone or on their way. */
+  /** Frees the ids of all other pods; their directories are gone or about to be. */
   keepOnly(uids: ReadonlySet<string>): void {
     for (const uid of this.#blocks.pods()) if (!uids.has(uid)) this.#blocks.release(uid);
     for (const uid of this.#lost) if (!uids.has(uid)) this.#lost.delete(uid);
