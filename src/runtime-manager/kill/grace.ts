@@ -1,9 +1,9 @@
-/** Decides how long a container is given to end by itself. */
+/** Decides a container's grace period. */
 import type { Pod } from '../../kube/index.js';
 import type { AnyContainer } from '../contracts.js';
 import type { KillReason } from '../plan/pod-plan.js';
 
-/** No container is given less than this to react to the stop signal. */
+/** Every container gets at least this long to react to the stop signal. */
 export const minimumGracePeriodSeconds = 2;
 
 export interface GracePeriod {

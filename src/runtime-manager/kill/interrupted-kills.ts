@@ -1,10 +1,10 @@
-/** How far kills of containers had come when they were cancelled, so that the next kill goes on from there. */
+/** The progress of cancelled container kills, so that the next kill goes on from there. */
 
-/** At most this many are remembered; a forgotten one only runs its hook again. */
+/** The oldest entry beyond this limit is forgotten, and only runs its hook again. */
 const maxEntries = 10_000;
 
 export interface KillProgress {
-  /** Whether the `Killing` event was told. */
+  /** Whether the `Killing` event was recorded. */
   isAnnounced?: boolean;
   /** Resolves when the preStop hook, once started, has ended. */
   preStop?: Promise<void>;
@@ -13,7 +13,7 @@ export interface KillProgress {
 export class InterruptedKills {
   readonly #byContainer = new Map<string, KillProgress>();
 
-  /** The progress of the last, cancelled kill of the container, which is forgotten by this. */
+  /** Removes and returns the progress of the container's last, cancelled kill. */
   take(containerId: string): KillProgress | undefined {
     const progress = this.#byContainer.get(containerId);
     this.#byContainer.delete(containerId);
@@ -27,7 +27,7 @@ export class InterruptedKills {
     if (oldest !== undefined) this.#byContainer.delete(oldest);
   }
 
-  /** Forgets containers that are gone. */
+  /** Forgets removed containers. */
   forget(containerIds: Iterable<string>): void {
     for (const id of containerIds) this.#byContainer.delete(id);
   }

@@ -1,4 +1,7 @@
-/** Stops one container: its preStop hook, its turn among the pod's containers, then the runtime. */
+/**
+ * Stops one container: runs its preStop hook, waits for its place in the termination order, calls the
+ * runtime.
+ */
 import { type Clock, type TaskGroup, throwIfCancelled } from '../../async/index.js';
 import { type CriRuntime, isNotFound } from '../../cri/index.js';
 import { findPodContainer, formatPod, type Pod } from '../../kube/index.js';
@@ -20,24 +23,24 @@ export interface KillPorts {
   readonly hooks: LifecycleHooks | undefined;
   /** Owns preStop hooks that outlive the wait for them. */
   readonly background: TaskGroup;
-  /** The order of pods that end at once; without it they have none. */
+  /** Limits how many pods end at once; absent: no limit. */
   readonly ends?: TerminationLimiter | undefined;
-  /** Kills that a shorter grace period or the pod's own end cut off; the next kill goes on from there. */
+  /** Kills cancelled by a shorter grace period or the pod's own termination; the next kill goes on from there. */
   readonly interrupted?: InterruptedKills | undefined;
 }
 
 export interface ContainerKill {
-  /** Undefined when the object is unknown: then the container's own annotations tell what is needed. */
+  /** Undefined when the object is unknown: then the container's annotations are used. */
   readonly pod: Pod | undefined;
   readonly id: string;
   readonly name: string;
-  /** The text of the `Killing` event; absent or empty for the usual one. */
+  /** The `Killing` event's message; absent or empty for the default. */
   readonly message?: string;
   readonly reason: KillReason;
   readonly because: string;
   readonly graceOverrideSeconds?: number | undefined;
   readonly turns?: TerminationOrdering | undefined;
-  /** With all of its pod, and so in the order of those. */
+  /** Killed with its whole pod, and so in termination order. */
   readonly isWithPod?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
@@ -48,8 +51,8 @@ interface Target {
 }
 
 /**
- * Rejects when the runtime could not stop the container; a container that is gone counts as stopped. Cancelled, it can be
- * repeated with another grace period: the preStop hook runs once and the event is told once.
+ * Rejects when the runtime could not stop the container; a missing container counts as stopped. When
+ * cancelled, it can be repeated with another grace period: hook and event happen only once.
  */
 export async function killContainer(ports: KillPorts, kill: ContainerKill): Promise<void> {
   const progress = ports.interrupted?.take(kill.id) ?? {};
@@ -142,7 +145,7 @@ async function resolveTarget(ports: KillPorts, kill: ContainerKill): Promise<Tar
   }
 }
 
-/** Runs the hook and waits for the container's turn; returns the whole seconds of grace that are left. */
+/** Runs the hook and waits for the termination order; returns the whole seconds of grace left. */
 async function spendGrace(
   ports: KillPorts,
   kill: ContainerKill,
@@ -171,7 +174,7 @@ async function spendGrace(
   return leftSeconds;
 }
 
-/** Resolves when the hook has ended; it runs on when nobody waits for it any more. */
+/** Resolves when the hook has ended; the hook goes on even if nobody waits for it. */
 async function startPreStop(
   ports: KillPorts,
   kill: ContainerKill,
@@ -198,7 +201,7 @@ async function startPreStop(
     try {
       await hooks.preStop(pod, container, kill.id, signal);
     } catch (error) {
-      // A hook that ends with the agent has not failed.
+      // A hook that ends with the agent was cancelled, it has not failed.
       throwIfCancelled(signal);
       recordContainerEvent(timeline, pod, container.name, {
         type: 'Warning',
@@ -222,7 +225,7 @@ async function startPreStop(
   };
   await new Promise<void>((resolve) => {
     background.start(`preStop ${formatPod(pod)}/${container.name}`, (signal) => run(signal).finally(resolve));
-    // A stopped group starts nothing, and nobody would ever resolve.
+    // A stopped group starts nothing, so nothing else would resolve this.
     if (background.signal.aborted) resolve();
   });
 }

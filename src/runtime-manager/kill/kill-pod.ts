@@ -1,4 +1,6 @@
-/** Ends a pod in the runtime: all running containers at once, in their order, then every sandbox. */
+/**
+ * Kills a pod in the runtime: all running containers in parallel, in termination order, then every sandbox.
+ */
 import { errorText, throwIfCancelled } from '../../async/index.js';
 import { isNotFound, type ObservedPod, type ObservedPodStatus } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
@@ -16,8 +18,8 @@ export interface PodKill {
 }
 
 /**
- * One result for each container that ran and one for each sandbox that could not be stopped, or one for all. Rejects with
- * Cancelled when the signal is aborted.
+ * One result for each container that ran and one for each sandbox that could not be stopped, or one for all.
+ * Rejects with Cancelled when the signal is aborted.
  */
 export async function killPod(ports: KillPorts, kill: PodKill): Promise<SyncStepResult[]> {
   const running: { readonly id: string; readonly name: string }[] = [];

@@ -1,4 +1,4 @@
-/** What can be known of a pod whose object is gone: rebuilt from what its containers carry. */
+/** Rebuilds a pod whose object is gone from the labels and annotations of its containers. */
 import {
   type ContainerStatus as CriContainerStatus,
   criAnnotations,
@@ -13,7 +13,9 @@ import {
   parseJson,
 } from '../../kube/index.js';
 
-/** The pod and the container, as far as killing the container needs them. The pod's spec names no container. */
+/**
+ * The pod and the container, as far as killing the container needs them. The pod's spec names no container.
+ */
 export function restorePod(status: CriContainerStatus): { readonly pod: Pod; readonly container: Container } {
   const { labels, annotations } = status;
   const preStop = readAnnotation<LifecycleHandler>(annotations[criAnnotations.preStopHandler]);
@@ -41,7 +43,7 @@ export function restorePod(status: CriContainerStatus): { readonly pod: Pod; rea
   return { pod, container };
 }
 
-/** A pod that has only names and images: what runs in the runtime but is wanted by nobody. */
+/** A pod with only names and images: for one that runs in the runtime but is not desired. */
 export function stubPod(observed: ObservedPod): Pod {
   const names = new Set<string>();
   const containers: Container[] = [];
@@ -54,7 +56,7 @@ export function stubPod(observed: ObservedPod): Pod {
   return { metadata: { uid, name, namespace }, spec: { containers } };
 }
 
-/** The annotations were written from objects of this shape; text that is none of theirs counts as absent. */
+/** The agent wrote these annotations from objects of this shape; any other text counts as absent. */
 function readAnnotation<T extends object>(text: string | undefined): T | undefined {
   if (text === undefined) return undefined;
   try {

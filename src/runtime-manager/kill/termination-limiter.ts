@@ -1,19 +1,19 @@
 /**
- * The order in which pods end when many are to end at once: some early instead of all late, as the runtime takes the same
- * time for all of them either way. Nothing that takes its time to end holds up the others.
+ * Limits how many pods end at once: some end early instead of all late, as the runtime takes the same total
+ * time either way. A slow one gives up its slot and delays no other.
  */
 import { type Clock, YieldingSemaphore } from '../../async/index.js';
 
-/** A container that ends when it is told to is gone by then, however busy the runtime is. */
+/** A container that obeys its stop signal is gone by then, however busy the runtime is. */
 const patienceMs = 1_000;
-/** Where many pods take their time, each would hold up the others for that long, so a pod must be quick to be waited for. */
+/** Only a stop this quick restores the patience: with many slow pods, each would delay the others by it. */
 const usualMs = 25;
 /** A sandbox is gone by then, unless its network hangs. */
 const sandboxPatienceMs = 5_000;
-/** Those that have begun to end come first. */
+/** Sandboxes first: their pods have already begun to end. */
 const ranks = { sandbox: 0, container: 1 } as const;
 
-/** An end is more waiting than a start (for processes to go, for the kernel), so there are more at a time. */
+/** A stop mostly waits (for processes, for the kernel), so more of them run in parallel than starts. */
 export function endsAtOnce(startsAtOnce: number): number {
   return startsAtOnce + 2;
 }
@@ -29,12 +29,12 @@ export class TerminationLimiter {
     return this.#gate.waiting;
   }
 
-  /** Those whose turn has not passed on. */
+  /** The holders of a slot. */
   get inside(): number {
     return this.#gate.inside;
   }
 
-  /** Stops a container in its turn, which passes on when the container takes longer than others. */
+  /** Stops a container in a slot, which it gives up if it takes longer than usual. */
   container<T>(stop: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     return this.#gate.run(stop, { rank: ranks.container, ...(signal === undefined ? {} : { signal }) });
   }

@@ -1,9 +1,9 @@
-/** Decides whom a container waits for when its pod ends: sidecars outlive those they serve. */
+/** Decides the termination order: sidecars outlive the containers they serve. */
 import { isSidecar, type Pod } from '../../kube/index.js';
 
 /**
- * For each running sidecar the running containers that must have ended before it is stopped: all
- * regular ones and the next later sidecar. Containers without an entry wait for nobody.
+ * For each running sidecar, the running containers that must have ended before it is stopped: all regular
+ * ones and the next later sidecar. Containers without an entry wait for nothing.
  */
 export function terminationOrder(
   pod: Pod,

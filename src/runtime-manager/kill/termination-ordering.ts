@@ -1,4 +1,4 @@
-/** Lets containers of an ending pod wait for those that have to end before them. */
+/** Makes the containers of a terminating pod wait for those that have to end before them. */
 import { type Clock, TimedOut, withTimeout } from '../../async/index.js';
 
 export class TerminationOrdering {
@@ -19,17 +19,17 @@ export class TerminationOrdering {
     }
   }
 
-  /** Whom the container waits for. */
+  /** The containers that this one waits for. */
   waitsFor(name: string): readonly string[] {
     return this.#order.get(name) ?? [];
   }
 
-  /** Says that the container has ended. */
+  /** Notes that the container has ended. */
   ended(name: string): void {
     this.#ended.get(name)?.resolve();
   }
 
-  /** Returns when all that the container waits for have ended, or after the limit. */
+  /** Returns when all containers that this one waits for have ended, or after the limit. */
   async wait(clock: Clock, name: string, limitMs: number, signal?: AbortSignal): Promise<void> {
     const others = this.waitsFor(name).map((other) => this.#ended.get(other)?.promise);
     if (others.length === 0) return;
@@ -37,7 +37,7 @@ export class TerminationOrdering {
   }
 }
 
-/** Waits for the work, but no longer than the limit; the work goes on. */
+/** Waits for the work at most this long; the work goes on. */
 export async function atMost(
   clock: Clock,
   limitMs: number,
