@@ -1,4 +1,4 @@
-/** Reads what a runtime has: all pods as it lists them, or one pod in full. */
+/** Reads the runtime's state: lists all pods, or reads one pod's full status. */
 import { type Clock, Gate } from '../../async/index.js';
 import {
   ContainerState,
@@ -24,17 +24,17 @@ import { checkedContainerStatus, checkedSandboxStatus } from './response-checks.
 export interface ObservePorts {
   readonly cri: CriRuntime;
   readonly clock: Clock;
-  /** What an exited container left as its last words; empty for nothing. */
+  /** An exited container's termination message; empty for none. */
   readonly terminationMessage: ((status: ObservedContainerStatus) => Promise<string>) | undefined;
 }
 
-/** What was read of a pod's sandbox a moment ago and need not be read again. */
+/** A sandbox status read a moment ago, which need not be read again. */
 export type KnownSandbox = (sandboxId: string) => PodSandboxStatus | undefined;
 
-/** Status calls for one pod that are under way at the same time. */
+/** Parallel status calls per pod. */
 const parallelStatusCalls = 8;
 
-/** Pods that the runtime knows; `runningOnly` leaves out what is not running and pods without any of it. */
+/** The runtime's pods; `runningOnly` leaves out what is not running, and pods without anything that is. */
 export async function listPods(
   { cri, clock }: ObservePorts,
   { runningOnly }: { readonly runningOnly: boolean },
@@ -59,8 +59,8 @@ export async function listPod({ cri, clock }: ObservePorts, uid: string): Promis
 }
 
 /**
- * One pod in full; with what was listed of it a moment ago it is not listed again. What vanishes between
- * listing and asking is left out; any other error fails the reading.
+ * One pod's full status; with a recent list of the pod it is not listed again. What vanishes between listing
+ * and reading is left out; any other error fails the read.
  */
 export async function podStatus(
   ports: ObservePorts,
@@ -89,8 +89,8 @@ export async function podStatus(
 }
 
 /**
- * One pod by the ids of all that it has, which costs the runtime less than finding them among all others.
- * Undefined when one of them is not there or belongs to another pod: then only a list can tell what the pod has.
+ * Reads one pod by its known ids, which is cheaper for the runtime than a list. Undefined when one of them is
+ * missing or belongs to another pod: then only a list can tell what the pod has.
  */
 export async function readPod(
   ports: ObservePorts,
@@ -147,7 +147,7 @@ export async function readPod(
   };
 }
 
-/** What is there of a pod's parts; what is not found is left out, any other error fails the reading. */
+/** Reads a pod's parts; those not found are left out, any other error fails the read. */
 async function readAll(
   ports: ObservePorts,
   { sandboxIds, containers }: PodParts,
@@ -164,7 +164,7 @@ async function readAll(
   return [present(readSandboxes), present(readContainers)];
 }
 
-/** What a pod's status tells of its sandboxes and containers, given the sandbox of each container. */
+/** The pod status of these sandboxes and containers, given each container's sandbox. */
 function described(
   unsortedSandboxes: readonly ObservedSandboxStatus[],
   unsortedContainers: readonly ObservedContainerStatus[],
@@ -215,7 +215,7 @@ async function containerStatus(
   return { ...status, message };
 }
 
-/** The readings that found something, all of which have ended; the first that failed fails them all. */
+/** The results that found something; throws the first failure. */
 function present<T>(readings: readonly PromiseSettledResult<T | undefined>[]): T[] {
   const found: T[] = [];
   for (const reading of readings) {

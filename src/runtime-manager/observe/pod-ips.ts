@@ -1,8 +1,8 @@
-/** The IP addresses that a sandbox gives to its pod. */
+/** The IP addresses of a sandbox. */
 import { isIP } from 'node:net';
 import type { ObservedSandboxStatus } from '../../cri/index.js';
 
-/** The primary address first; one that cannot be read makes the whole answer untrustworthy. */
+/** The primary address first. One invalid address makes the whole response untrustworthy. */
 export function sandboxIps({ network }: Pick<ObservedSandboxStatus, 'network'>): readonly string[] {
   if (network === undefined) return [];
   const ips = network.ip === '' ? network.additionalIps : [network.ip, ...network.additionalIps];

@@ -1,4 +1,6 @@
-/** What the answers of a runtime are about; calls that went well without it are the runtime's fault. */
+/**
+ * Checks for the required part of a runtime's response; a successful call without it is the runtime's fault.
+ */
 import type {
   ContainerStatus as CriContainerStatus,
   ContainerStatusResponse as CriContainerStatusResponse,

@@ -1,4 +1,4 @@
-/** Asks a runtime who it is and refuses one that speaks another version of the contract. */
+/** Asks a runtime for its version and rejects one with another CRI version. */
 import type { CriRuntime } from '../../cri/index.js';
 
 export const supportedVersion = '0.1.0';
