@@ -1,4 +1,4 @@
-/** Does what a plan says: kills, resets, the sandbox, then the containers, in this order. */
+/** Executes a plan: kills, resets, the sandbox, then the containers, in this order. */
 import { asError, type Backoff, Cancelled, errorText, throwIfCancelled } from '../async/index.js';
 import type { ObservedPodStatus } from '../cri/index.js';
 import { formatPod, goQuote, type Pod } from '../kube/index.js';
@@ -32,7 +32,7 @@ export interface SyncPorts extends SandboxPorts {
   readonly remover: ContainerRemover;
   readonly crashLoop: Backoff;
   readonly tickets: StartOrder;
-  /** Has the pod read anew although its state is the same. */
+  /** Reinspects the pod although its state is unchanged. */
   readonly reinspect: ((uid: string) => void) | undefined;
   readonly podCgroups: PodCgroupResizing | undefined;
   readonly resizeRetries: ResizeRetries;
@@ -42,7 +42,7 @@ export interface RuntimeSyncRequest {
   readonly pod: Pod;
   readonly status: ObservedPodStatus;
   readonly plan: PodPlan;
-  /** Called when it is the pod's turn to have a new sandbox made. */
+  /** Called when the pod gets a slot to create its sandbox. */
   readonly onSandboxTurn?: (() => void) | undefined;
   /** Called once a new sandbox is ready, before any image is pulled. */
   readonly onSandboxReady?:
@@ -129,7 +129,7 @@ async function killPlanned(ports: SyncPorts, run: SyncRun): Promise<void> {
   }
 }
 
-/** Logs stay, so that the count of restarts goes on. */
+/** Logs stay, so that the restart count goes on. */
 async function resetPlanned(ports: SyncPorts, run: SyncRun): Promise<void> {
   for (const { id, name, kill, because } of run.plan.containersToReset) {
     if (kill) {
@@ -179,7 +179,7 @@ async function newSandbox(ports: SyncPorts, run: SyncRun): Promise<Sandbox | und
   } catch (error) {
     observer?.sandboxFailed(pod);
     const failure = sandboxFailure(pod, error);
-    // The network of a pod that is on its way out may be gone already; its termination says all there is to say.
+    // The network of a terminating pod may be gone already; its termination reports what matters.
     if (ports.podStates.isTerminationRequested(uid)) {
       timeline.record({
         kind: 'notice',

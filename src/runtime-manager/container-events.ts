@@ -6,11 +6,11 @@ export interface ContainerEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
-  /** Its occurrences in the message give way to the name: events with differing ids would never be merged. */
+  /** Replaced by the name in the message: events with different ids would never be merged. */
   readonly containerId?: string;
 }
 
-/** Records the event; about a container that the pod's spec does not name there is none. */
+/** Records the event, unless the pod's spec does not name the container. */
 export function recordContainerEvent(
   timeline: Timeline,
   pod: Pod,

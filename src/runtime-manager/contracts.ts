@@ -1,4 +1,4 @@
-/** The interfaces at which the parts of the runtime room meet each other and the rooms around it. */
+/** The interfaces between the parts of the runtime manager, and to the rooms around it. */
 import type {
   ContainerConfig,
   CriRuntime,
@@ -14,7 +14,7 @@ import { firstRetry, type Retry, retryOf } from './retry.js';
 /** A container of any kind in a pod's spec. */
 export type AnyContainer = Container | EphemeralContainer;
 
-/** Reasons that users see as the waiting reason of a container or in the text of a failed sync. */
+/** Reasons that users see as a container's waiting reason or in the text of a failed sync. */
 export type StartFailureReason =
   | 'CrashLoopBackOff'
   | 'ImagePullBackOff'
@@ -41,7 +41,7 @@ export type SyncFailureReason =
   | 'RemoveContainerError'
   | 'ResizePodInPlaceError';
 
-/** A step of a sync that failed, with the reason a user will see. */
+/** A failed step of a sync, with the reason that users see. */
 export class SyncFailure extends Error {
   override readonly name = 'SyncFailure';
   readonly reason: SyncFailureReason;
@@ -74,7 +74,7 @@ export type SyncAction =
   | 'ResizePodInPlace';
 
 /**
- * What became of one step of a sync. `target` is a container's name; for sandboxes the pod as
+ * The result of one step of a sync. `target` is a container's name; for sandboxes the pod as
  * `name_namespace(uid)` (create), the pod's UID (kill) or the sandbox id (config).
  */
 export interface SyncStepResult {
@@ -91,11 +91,11 @@ export interface PullSecretSource {
   readonly credentialHash: string;
 }
 
-/** What the credentials of a pull are found with; who pulls decides nothing about them. */
+/** Credentials for a pull; the puller does not choose them. */
 export interface PullCredentials {
   readonly username: string;
   readonly password: string;
-  /** Absent for credentials of the node, which every pod may use. */
+  /** Absent for the node's credentials, which every pod may use. */
   readonly source?: PullSecretSource;
 }
 
@@ -105,19 +105,19 @@ export interface Keyring {
 }
 
 export interface EnsuredImage {
-  /** What CreateContainer is given: the local id, or the reference that the pull returned. */
+  /** What CreateContainer gets: the local id, or the reference that the pull returned. */
   readonly ref: string;
-  /** The user that the image names, where the look for the image has shown it. */
+  /** The user that the image names, if looking up the image has shown it. */
   readonly user?: ImageUser;
 }
 
-/** The user that an image names: by number, by name, or not at all, which is root. */
+/** The user that an image names: by number, by name, or not at all, which means root. */
 export interface ImageUser {
   readonly uid?: number;
   readonly username?: string;
 }
 
-/** Makes sure that an image is on the machine; fails with a SyncFailure. */
+/** Ensures that an image is present; fails with a SyncFailure. */
 export interface ImageEnsurer {
   ensure(request: {
     readonly pod: Pod;
@@ -128,18 +128,20 @@ export interface ImageEnsurer {
   }): Promise<EnsuredImage>;
 }
 
-/** Builds the CRI's view of a pod and its containers, and prepares the files that it names. */
+/** Builds the CRI configs of a pod and its containers, and prepares the files that they name. */
 export interface PodConfigs {
   /** Fails with an Error whose message goes into `Failed to create pod sandbox: …`. */
   sandbox(pod: Pod, attempt: number): Promise<Init<PodSandboxConfig>>;
-  /** Fails with an Error whose message becomes that of CreateContainerConfigError. `cleanup` is always called. */
+  /**
+   * Fails with an Error whose message becomes that of CreateContainerConfigError. `cleanup` is always called.
+   */
   container(request: ContainerConfigRequest): Promise<{
     readonly config: Init<ContainerConfig>;
     readonly cleanup: () => Promise<void>;
   }>;
-  /** What a running container is given in place of what it has. */
+  /** The new resources for a running container. */
   containerResources(pod: Pod, container: AnyContainer): Init<LinuxContainerResources>;
-  /** What the containers of a pod have together, and what its sandbox takes for itself. */
+  /** The sum over a pod's containers, and its sandbox overhead. */
   podResources(pod: Pod): {
     readonly resources: Init<LinuxContainerResources>;
     readonly overhead: Init<LinuxContainerResources>;
@@ -152,30 +154,30 @@ export interface ContainerConfigRequest {
   readonly restartCount: number;
   readonly podIps: readonly string[];
   readonly image: EnsuredImage;
-  /** For ephemeral containers: the container whose process namespace is joined. */
+  /** For ephemeral containers: the container whose process namespace it joins. */
   readonly targetContainerId?: string;
-  /** What the images of the pod's image volumes resolved to, by volume name; those that failed are absent. */
+  /** The resolved images of the pod's image volumes, by volume name; failed ones are absent. */
   readonly imageVolumes?: ReadonlyMap<string, EnsuredImage>;
-  /** The runtime handler of the pod's runtime class; empty for the runtime's default. */
+  /** The handler of the pod's runtime class; empty for the runtime's default. */
   readonly runtimeHandler?: string;
 }
 
-/** What of a container's mounts only its config knows. */
+/** What only a container's config knows about its mounts. */
 export interface MountSurroundings {
-  /** The subPath of a mount with its variables expanded; empty for none. Throws with what users see. */
+  /** A mount's subPath with its variables expanded; empty for none. Throws with the user-visible message. */
   readonly subPath: (mount: VolumeMount) => string;
-  /** What the image of an image volume resolved to, by the volume's name. */
+  /** The resolved image of an image volume, by volume name. */
   readonly imageOf: (volumeName: string) => string | undefined;
   /** Empty for the runtime's default. */
   readonly runtimeHandler: string;
 }
 
-/** The mounts that a container's volumes become; the volumes room answers it. */
+/** Turns a container's volumes into mounts; implemented by the volumes room. */
 export interface ContainerVolumes {
   mounts(pod: Pod, container: AnyContainer, surroundings: MountSurroundings): Promise<readonly Init<Mount>[]>;
 }
 
-/** What hooks around containers need; the runtime manager calls it, another room may answer. */
+/** Runs lifecycle hooks for the runtime manager; another room may implement it. */
 export interface LifecycleHooks {
   /** Runs postStart; rejects with the handler's message when it failed. */
   postStart(pod: Pod, container: AnyContainer, containerId: string, signal?: AbortSignal): Promise<void>;
@@ -183,9 +185,9 @@ export interface LifecycleHooks {
   preStop(pod: Pod, container: AnyContainer, containerId: string, signal?: AbortSignal): Promise<void>;
 }
 
-/** What the node's own resource managers do around a container: pin it before it runs, free it afterwards. */
+/** The node's resource managers around a container: pin it before it runs, release it afterwards. */
 export interface InternalLifecycle {
-  /** Gives the config with what was assigned to the container added to it. */
+  /** Adds the container's assigned resources to its config. */
   preCreate(pod: Pod, container: AnyContainer, config: Init<ContainerConfig>): Promise<Init<ContainerConfig>>;
   preStart(pod: Pod, container: AnyContainer, containerId: string): Promise<void>;
   /** May be called more than once for the same container. */
@@ -199,66 +201,66 @@ export interface SandboxRun {
   readonly failed: boolean;
 }
 
-/** Told of what the runtime manager tries and what fails, so that someone can count it. */
+/** Receives attempts and failures of the runtime manager, for metrics. */
 export interface RuntimeObserver {
   /** A sandbox is about to be created. */
   sandboxStarted(pod: Pod): void;
   sandboxFailed(pod: Pod): void;
-  /** The runtime was asked for a sandbox and has answered. */
+  /** The runtime responded to a request for a sandbox. */
   sandboxRun(run: SandboxRun): void;
-  /** A container is about to be started; those still in back-off are not. */
+  /** A container is about to be started; not called during back-off. */
   containerStarted(kind: ContainerKind): void;
   startFailed(kind: ContainerKind, reason: SyncFailureReason): void;
-  /** Images were asked for as volumes of a pod. */
+  /** A pod's image volumes were requested. */
   imageVolumesRequested?(count: number): void;
-  /** A container with volumes from images was created, or refused because of one. */
+  /** A container with image volumes was created, or rejected because of one. */
   imageVolumesMounted?(mounts: { readonly count: number; readonly failed: boolean }): void;
-  /** The resources of a running pod were changed, or could not be. */
+  /** A running pod was resized, or could not be. */
   resized?(resize: { readonly durationMs: number; readonly failed: boolean }): void;
 }
 
 export type ProbeVerdict = 'success' | 'failure' | 'unknown';
 
-/** What probes last said of a container; undefined when they said nothing yet. */
+/** The last probe results of a container; undefined when there are none yet. */
 export interface ProbeVerdicts {
   liveness(containerId: string): ProbeVerdict | undefined;
   startup(containerId: string): ProbeVerdict | undefined;
 }
 
-/** Questions to the pod workers about what may still run. */
+/** Asks the pod workers what may still run. */
 export interface PodStates {
   isTerminationRequested(uid: string): boolean;
   shouldContentBeRemoved(uid: string): boolean;
   shouldRuntimeBeRemoved(uid: string): boolean;
 }
 
-/** A container of a pod whose object nobody has, to be killed. */
+/** A container to kill whose pod object is unknown. */
 export interface OrphanKill {
   readonly id: string;
   readonly name: string;
-  /** The text of the `Killing` event; there is none where the pod's object does not name the container. */
+  /** The `Killing` event's message; no event if the pod's object does not name the container. */
   readonly message: string;
-  /** Why it ends, for the timeline. */
+  /** Why it is killed, for the timeline. */
   readonly because: string;
 }
 
 export interface RemovalOptions {
   readonly keepLogs: boolean;
-  /** Why it goes, for the timeline. */
+  /** Why it is removed, for the timeline. */
   readonly because: string;
 }
 
-/** Removes one dead container and records that; one that the runtime no longer knows counts as removed. */
+/** Removes one dead container and records that; one unknown to the runtime counts as removed. */
 export interface ContainerRemover {
   remove(container: Pick<ObservedContainerStatus, 'id' | 'name'>, options: RemovalOptions): Promise<void>;
 }
 
 export type { CriRuntime };
 
-/** The bounds of a pod as a whole, as far as they change while it runs. */
+/** The pod-level cgroup limits, as far as they change while the pod runs. */
 export interface PodCgroupResizing {
-  /** Why the pod's memory cannot be bounded as it should be; undefined when it can. */
+  /** Why the pod's memory limit cannot be applied; undefined when it can. */
   memoryProblem(pod: Pod): string | undefined;
-  /** Brings the bounds of one resource towards what they should be, those that grow or those that shrink. */
+  /** Moves one resource's limits towards the desired ones, only those that grow or only those that shrink. */
   resize(pod: Pod, resource: 'cpu' | 'memory', direction: 'up' | 'down'): void;
 }

@@ -1,4 +1,4 @@
-/** The runtime manager: one pod on one CRI runtime, from observing it over planning to doing. */
+/** The runtime manager: observes, plans and syncs one pod on one CRI runtime. */
 import { type Backoff, type Clock, TaskGroup, YieldingSemaphore } from '../async/index.js';
 import type { CriRuntime, ObservedContainerStatus, ObservedPod, ObservedPodStatus } from '../cri/index.js';
 import type { Pod } from '../kube/index.js';
@@ -40,27 +40,27 @@ export interface RuntimeManagerOptions {
   readonly configs: PodConfigs;
   readonly podStates: PodStates;
   readonly remover: ContainerRemover;
-  /** Sandboxes and containers that are started at a time, those of earlier pods first. */
+  /** Sandboxes and containers started in parallel, those of earlier pods first. */
   readonly startsAtOnce: number;
   readonly crashLoop: Backoff;
-  /** Where the logs of pods are, a directory for each pod; empty when pods have no log files. */
+  /** The directory of pod logs, with one directory per pod; empty when pods have no log files. */
   readonly podLogsDir: string;
-  /** The flat directory of links to container logs; without it none are made. */
+  /** The flat directory of links to container logs; absent: no links are made. */
   readonly containerLogsDir?: string;
-  /** Without it, hooks are not run and each that would have been is recorded as a problem. */
+  /** Absent: hooks are not run, and each skipped hook is recorded as a problem. */
   readonly hooks?: LifecycleHooks;
-  /** Without it nobody probes, and no container waits for a verdict. */
+  /** Absent: nothing is probed, and no container waits for a probe. */
   readonly probes?: ProbeVerdicts;
   readonly internals?: InternalLifecycle;
   readonly observer?: RuntimeObserver;
-  /** What containers were last given; without it nothing is changed while it runs. */
+  /** The resources last applied to containers; absent: no in-place resize. */
   readonly actuated?: ActuatedResources;
-  /** Has a pod read anew although its state is the same; asked for after every resize. */
+  /** Reinspects a pod although its state is unchanged; called after every resize. */
   readonly reinspect?: (uid: string) => void;
   readonly podCgroups?: PodCgroupResizing;
-  /** The handler of a pod's runtime class; without it always the runtime's default. */
+  /** The handler of a pod's runtime class; absent: always the runtime's default. */
   readonly runtimeHandler?: (pod: Pod) => Promise<string>;
-  /** What an exited container left as its last words; empty for nothing. */
+  /** An exited container's termination message; empty for none. */
   readonly terminationMessage?: (status: ObservedContainerStatus) => Promise<string>;
 }
 
@@ -73,14 +73,16 @@ export interface SyncPodOptions {
 }
 
 export interface KillPodOptions {
-  /** Why the pod ends, for the timeline. */
+  /** Why the pod is killed, for the timeline. */
   readonly because?: string;
-  /** What ends the waits of the kill; the manager's own end by default. */
+  /** Cancels the waits of the kill; default: the manager's own stop. */
   readonly signal?: AbortSignal;
 }
 
 const versionLifeMs = 60_000;
-/** A start that takes longer waits for something else than the machine, as for a network that hangs, and holds up no other. */
+/**
+ * A slower start waits for something other than the machine, such as a hung network, and gives up its slot.
+ */
 const startPatienceMs = 5_000;
 
 const nobodyProbes: ProbeVerdicts = { liveness: () => 'success', startup: () => 'success' };
@@ -88,11 +90,11 @@ const nobodyProbes: ProbeVerdicts = { liveness: () => 'success', startup: () => 
 export class RuntimeManager {
   readonly #ports: SyncPorts & ObservePorts;
   readonly #probes: ProbeVerdicts;
-  /** For looks that need not list. */
+  /** For relists that need no list. */
   readonly byId: ReadingById;
   #version: { readonly value: RuntimeVersion; readonly readAtMs: number } | undefined;
 
-  /** A pod has one worker, which stops it once at a time. */
+  /** The pods being killed. A pod has one worker, which kills it once at a time. */
   readonly #ending = new Set<string>();
 
   constructor(options: RuntimeManagerOptions) {
@@ -139,7 +141,7 @@ export class RuntimeManager {
     };
   }
 
-  /** Who the runtime is; asked at most once a minute. */
+  /** The runtime's version; asked at most once a minute. */
   async version(): Promise<RuntimeVersion> {
     const nowMs = this.#ports.clock.monotonic();
     if (this.#version !== undefined && nowMs - this.#version.readAtMs < versionLifeMs) {
@@ -150,22 +152,22 @@ export class RuntimeManager {
     return value;
   }
 
-  /** Whether pods are being started or stopped right now. */
+  /** Whether pods are being started or stopped. */
   get isBusy(): boolean {
     return this.isStarting || this.#ending.size > 0;
   }
 
-  /** Whether pods wait for their turn to start or to end. */
+  /** Whether pods are queued to start or stop. */
   get podsWait(): boolean {
     return this.#ports.gate.waiting > 0 || (this.#ports.ends?.waiting ?? 0) > 0;
   }
 
-  /** Whether it is some pod's turn to start or to end. */
+  /** Whether a pod holds a slot to start or stop. */
   get podsMove(): boolean {
     return this.isStarting || (this.#ports.ends?.inside ?? 0) > 0;
   }
 
-  /** Whether a sandbox or a container is being started right now. */
+  /** Whether a sandbox or a container is being started. */
   get isStarting(): boolean {
     return this.#ports.gate.inside > 0;
   }
@@ -178,7 +180,7 @@ export class RuntimeManager {
     return listPod(this.#ports, uid);
   }
 
-  /** With what was listed of the pod a moment ago it is not listed again. */
+  /** With a recent list of the pod, it is not listed again. */
   podStatus(uid: string, name: string, namespace: string, listed?: ObservedPod): Promise<ObservedPodStatus> {
     return podStatus(this.#ports, uid, name, namespace, listed);
   }
@@ -198,7 +200,7 @@ export class RuntimeManager {
     });
   }
 
-  /** Brings the pod one step nearer to what it should be; `syncError` tells whether something failed. */
+  /** Brings the pod one step closer to its desired state; `syncError` tells whether something failed. */
   async syncPod(pod: Pod, status: ObservedPodStatus, options: SyncPodOptions): Promise<PodSyncResult> {
     const plan = this.plan(pod, status, options.restartingAllContainers);
     if (hasActions(plan)) this.#recordPlan(pod, plan);
@@ -207,8 +209,8 @@ export class RuntimeManager {
   }
 
   /**
-   * Kills all running containers and stops all sandboxes. Without the pod's object, hooks and grace
-   * periods are read back from the containers. The override replaces every other grace period.
+   * Kills all running containers and stops all sandboxes. Without the pod's object, hooks and grace periods
+   * are read back from the containers. The override replaces every other grace period.
    */
   async killPod(
     pod: Pod | undefined,
@@ -230,26 +232,26 @@ export class RuntimeManager {
     }
   }
 
-  /** Whether the whole pod is being stopped right now. */
+  /** Whether the whole pod is being killed. */
   isEnding(podUid: string): boolean {
     return this.#ending.has(podUid);
   }
 
   /**
-   * Kills one container of a pod whose object nobody has: what its hook and its grace period were is read
-   * back from the container. Rejects when the runtime could not stop it.
+   * Kills one container whose pod object is unknown: its hook and grace period are read back from the
+   * container. Rejects when the runtime could not stop it.
    */
   async killOrphan(container: OrphanKill): Promise<void> {
     const { signal } = this.#ports.background;
     await killContainer(this.#ports, { ...container, pod: undefined, reason: 'Unknown', signal });
   }
 
-  /** Forgets back-offs that have run out; meant for housekeeping. */
+  /** Forgets expired back-offs; for housekeeping. */
   collectBackoff(): void {
     this.#ports.crashLoop.collect(this.#ports.clock.now());
   }
 
-  /** Cancels kills under way with their preStop hooks, and waits for the end of the hooks. */
+  /** Cancels running kills with their preStop hooks, and waits for the hooks to end. */
   async stop(): Promise<void> {
     await this.#ports.background.stop();
   }

@@ -1,4 +1,4 @@
-/** What one sync of a pod did, and the one error that its failures add up to. */
+/** The result of a pod sync, and the single error that its failures add up to. */
 import { goQuote } from '../kube/index.js';
 import type { SyncStepResult } from './contracts.js';
 import type { PodPlan } from './plan/pod-plan.js';
@@ -9,9 +9,9 @@ export interface PodSyncResult {
   readonly plan: PodPlan;
   readonly sandboxCreated: boolean;
   readonly podIps: readonly string[];
-  /** Whether the pod has to be synced again without waiting for anything. */
+  /** Whether to sync the pod again immediately. */
   readonly resyncAtOnce: boolean;
-  /** What ended the sync outside any step. */
+  /** An error outside any step that ended the sync. */
   readonly error?: Error;
 }
 
@@ -32,7 +32,7 @@ export class PodSyncError extends Error {
   }
 }
 
-/** Undefined when everything that was tried succeeded. */
+/** Undefined when every step succeeded. */
 export function syncError(
   result: Pick<PodSyncResult, 'steps'> & { readonly error?: Error },
 ): PodSyncError | undefined {

@@ -1,4 +1,4 @@
-/** For tests: a store on this machine that keeps what it would tell. */
+/** For tests: a store on this machine that keeps its reports. */
 import type { Clock } from '../async/index.js';
 import { DurableFiles, linuxHost, type UnusableFile } from '../host/index.js';
 

@@ -1,4 +1,4 @@
-/** Pods, statuses and a scripted runtime from which this room's tests are built; no part of the product. */
+/** Pods, statuses and a scripted runtime for this room's tests; not part of the product. */
 import { Backoff, type Clock, sleep, VirtualClock } from '../async/index.js';
 import {
   ContainerStatusResponse,
@@ -45,7 +45,7 @@ export function makeSandbox(extra: Partial<ObservedSandboxStatus> = {}): Observe
 
 export type Instance = Partial<ObservedContainerStatus> & { readonly name: string };
 
-/** The instances in the order given, newest first; hashes are those of the pod's spec unless told. */
+/** The instances in the order given, newest first; hashes default to those of the pod's spec. */
 export function makeStatus(
   pod: Pod,
   instances: readonly Instance[],
@@ -115,7 +115,7 @@ export interface ScriptedRuntime {
   readonly calls: Call[];
 }
 
-/** A runtime that says yes to everything and remembers it; `overrides` change single answers. */
+/** A runtime that accepts and records every call; `overrides` change single responses. */
 export function scriptedRuntime(
   clock: Clock,
   script: {
@@ -180,7 +180,7 @@ export interface Bench {
   events(): string[];
 }
 
-/** Everything that a manager needs, answered in the plainest way. */
+/** Everything that a manager needs, with the simplest implementations. */
 export function bench(
   script: Parameters<typeof scriptedRuntime>[1] & {
     readonly options?: Partial<RuntimeManagerOptions>;
