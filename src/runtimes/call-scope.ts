@@ -1,4 +1,4 @@
-/** How a call into a runtime of this process ends early: its deadline and its cancellation, told as gRPC tells them. */
+/** Deadlines and cancellation of calls into an in-process runtime, reported as gRPC does. */
 import { setMaxListeners } from 'node:events';
 import { type Clock, errorText, isCancelled, linkedController } from '../async/index.js';
 import { type CallOptions, CriError } from '../cri/index.js';
@@ -10,7 +10,7 @@ export interface CallScope {
   readonly close: () => void;
 }
 
-/** `connection` is aborted when the runtime goes away under its callers. */
+/** `connection` is aborted when the runtime goes away. */
 export function callScope(
   clock: Clock,
   options: CallOptions | undefined,
@@ -38,7 +38,7 @@ export function callScope(
   };
 }
 
-/** Runs the work and answers its caller at once when the call ends before the work does. */
+/** Runs the work, and responds at once if the call ends before the work does. */
 export async function withinScope<T>(
   scope: CallScope,
   work: (signal: AbortSignal) => Promise<T>,
@@ -64,7 +64,7 @@ export function canceled(): CriError {
   return new CriError('Canceled', 'context canceled');
 }
 
-/** What the caller gets for an error of the work: calls reject with `CriError` only. */
+/** Maps an error of the work for the caller: calls reject with `CriError` only. */
 export function callError(error: unknown, signal?: AbortSignal): CriError {
   if (error instanceof CriError) return error;
   if (isCancelled(error) && signal?.reason instanceof CriError) return signal.reason;

@@ -1,4 +1,4 @@
-/** Lists as streams of messages that are each small enough for any receiver. */
+/** Splits lists into messages small enough for any receiver. */
 
 /** Entries in one message of a list stream. */
 const chunkLength = 1000;

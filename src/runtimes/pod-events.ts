@@ -1,4 +1,4 @@
-/** The container events of a runtime of this process, handed to every open stream. */
+/** The container events of an in-process runtime, sent to every open stream. */
 import { Channel } from '../async/index.js';
 import {
   type ContainerEventResponse,

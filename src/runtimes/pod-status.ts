@@ -1,4 +1,4 @@
-/** The status messages of sandboxes and containers as the runtimes of this process answer them. */
+/** The status messages of sandboxes and containers of in-process runtimes. */
 import { join } from 'node:path';
 import {
   type ContainerStatus,
@@ -70,7 +70,7 @@ export function containerStatus(
   };
 }
 
-/** Where a container's log is: empty when it has none. */
+/** The path of a container's log; empty when it has none. */
 export function containerLogPath(logDirectory: string, logPath: string): string {
   return logDirectory === '' || logPath === '' ? '' : join(logDirectory, logPath);
 }

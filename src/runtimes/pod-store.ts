@@ -1,4 +1,4 @@
-/** What a runtime of this process remembers: sandboxes and containers with the indexes that make one pod cheap to list. */
+/** The store of an in-process runtime: sandboxes and containers, indexed so that one pod is cheap to list. */
 import {
   type Container,
   type ContainerConfig,
@@ -16,7 +16,7 @@ import {
 
 export interface StoredSandbox {
   readonly id: string;
-  /** The name that is reserved while it exists. */
+  /** The name reserved while it exists. */
   readonly name: string;
   readonly config: PodSandboxConfig;
   readonly runtimeHandler: string;
@@ -112,7 +112,7 @@ export class PodStore<
     return items;
   }
 
-  /** By all of the filter but the state. */
+  /** Applies all of the filter but the state. */
   *selectContainers(filter: ContainerChoice | undefined): Iterable<ContainerRecord> {
     for (const container of this.#containerCandidates(filter)) {
       if (filter !== undefined) {
@@ -123,7 +123,7 @@ export class PodStore<
     }
   }
 
-  /** Those that are ready. */
+  /** Only ready ones. */
   selectSandboxes(
     filter: { readonly id: string; readonly labelSelector: Record<string, string> } | undefined,
   ): SandboxRecord[] {
@@ -149,12 +149,12 @@ export class PodStore<
   }
 }
 
-/** The name that only one sandbox may have. */
+/** A sandbox's unique name. */
 export function sandboxName({ name, namespace, uid, attempt }: PodSandboxMetadata): string {
   return [name, namespace, uid, attempt].join('_');
 }
 
-/** The name that only one container may have. */
+/** A container's unique name. */
 export function containerName(
   { name, attempt }: ContainerMetadata,
   pod: PodSandboxMetadata | undefined,

@@ -1,7 +1,7 @@
-/** What UpdateContainerResources makes of the resources that a container has. */
+/** Merges UpdateContainerResources into a container's resources. */
 import type { LinuxContainerResources } from '../cri/index.js';
 
-/** An update sets the fields that it has and keeps the others. */
+/** An update sets its own fields and keeps the others. */
 export function mergeResources(
   current: LinuxContainerResources | undefined,
   update: LinuxContainerResources,

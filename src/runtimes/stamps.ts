@@ -1,6 +1,6 @@
-/** Times that never repeat, so that the order of all that a runtime tells is strict. */
+/** Timestamps that never repeat, so that everything a runtime reports has a strict order. */
 
-/** Nanoseconds since the epoch, each later than the one before, from a clock in milliseconds. */
+/** Nanoseconds since the epoch, strictly increasing, from a millisecond clock. */
 export function createStamps(nowMs: () => number): () => bigint {
   let lastNs = 0n;
   return () => {

@@ -1,4 +1,4 @@
-/** Exec, Attach and PortForward of the runtimes in this process: what is checked, and the address that is answered. */
+/** Exec, Attach and PortForward of in-process runtimes: checks the request and returns the URL. */
 import {
   type AttachRequest,
   type AttachResponse,
@@ -12,9 +12,9 @@ import type { LoopbackStreaming, StreamRequest, WantedStreams } from '../streami
 
 export interface StreamRequestsOptions {
   readonly streaming: LoopbackStreaming;
-  /** Fails when no command can be run in the container, or nobody can attach to it. */
+  /** Throws when no command can run in the container, or nobody can attach to it. */
   readonly checkContainer: (id: string) => void;
-  /** Fails when no port of the sandbox can be reached. */
+  /** Throws when no port of the sandbox can be reached. */
   readonly checkSandbox: (id: string) => void;
 }
 

@@ -1,4 +1,4 @@
-/** Runs a program of the machine to its end and turns a failure into an error that shows what it said. */
+/** Runs a program of the machine to its end; a failure becomes an error with its output. */
 import { systemClock } from '../../async/index.js';
 import {
   type CommandLine,
@@ -16,11 +16,11 @@ export interface CommandResult {
 }
 
 export interface CommandOptions {
-  /** Added to the environment of programs of the system. */
+  /** Added to the environment of system programs. */
   readonly env?: ProgramEnvironment;
   /** The program is killed after this time. Default: one minute. */
   readonly timeoutMs?: number;
-  /** Written to standard input, which is then closed. */
+  /** Written to stdin, which is then closed. */
   readonly input?: string | Buffer;
   /** Aborting kills the program. */
   readonly signal?: AbortSignal;
@@ -48,7 +48,7 @@ export function lastLines(text: string, count: number): string {
   return text.trim().split('\n').slice(-count).join('\n');
 }
 
-/** All that the agent was started with, for programs that themselves call others from the system directories. */
+/** The agent's whole environment, for programs that call others from the system directories. */
 export function systemEnvironment(extra: ProgramEnvironment = {}): ProgramEnvironment {
   return inheritedEnvironment({ LC_ALL: 'C.UTF-8', PATH: programPath(), ...extra });
 }
@@ -56,7 +56,7 @@ export function systemEnvironment(extra: ProgramEnvironment = {}): ProgramEnviro
 export async function runCommand(line: CommandLine, options: CommandOptions = {}): Promise<CommandResult> {
   const { env, timeoutMs = 60_000, input, signal } = options;
   const end = await runProgram(line, {
-    // What runs outside runs in real time.
+    // External programs run in real time.
     clock: systemClock,
     limitMs: timeoutMs,
     env: plainEnvironment({ LC_ALL: 'C.UTF-8', ...env }),

@@ -3,27 +3,27 @@ import path from 'node:path';
 import type { TomlTable } from './toml.js';
 
 export interface ContainerdPlaces {
-  /** For what has no place of its own. */
+  /** For everything without a more specific directory. */
   readonly dir: string;
-  /** What a reboot keeps: images, snapshots, metadata. */
+  /** Survives a reboot: images, snapshots, metadata. */
   readonly root: string;
-  /** What a reboot loses: bundles, sockets, mounts, network namespaces. */
+  /** Lost at a reboot: bundles, sockets, mounts, network namespaces. */
   readonly state: string;
   readonly runcRoot: string;
   readonly socket: string;
   readonly cniConfDir: string;
-  /** `<host>/hosts.toml` for each registry that is not reached by https under its own name. */
+  /** Holds `<host>/hosts.toml` for each registry not reached by https under its own name. */
   readonly registryHostsDir: string;
 }
 
 export interface ContainerdSettings {
   readonly sandboxImage: string;
   readonly cniBinDir: string;
-  /** Where no process may become less likely to be killed than the one that started it. */
+  /** Set where no process may get a lower OOM score than its parent. */
   readonly restrictOomScore: boolean;
 }
 
-/** Storage that needs a disk prepared for it; looking for it costs time at every start. */
+/** Storage that needs a prepared disk; probing for it slows every start. */
 const disabledPlugins = [
   'io.containerd.snapshotter.v1.aufs',
   'io.containerd.snapshotter.v1.btrfs',

@@ -1,6 +1,6 @@
 /**
- * An image of this machine's own programs: node, a shell and what goes with it. It is made when a pod asks for it, so
- * that a pod can run in a container on a machine that cannot pull anything.
+ * An image of this machine's own programs: node, a shell and common tools. It is built on demand, so that a
+ * pod can run in a container on a machine that cannot pull anything.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -24,11 +24,11 @@ import { runCommand } from './command.js';
 import { imageDocuments, sha256Digest } from './oci.js';
 import { sharedLibraries } from './shared-libraries.js';
 
-/** A host that nobody can reach: it is never pulled. */
+/** An unreachable host: the image is never pulled. */
 export const hostImageName = 'nodelet.local/host';
 const reference = `${hostImageName}:1`;
 
-/** Programs that are put into the image where the machine has them. */
+/** Programs that go into the image if the machine has them. */
 const programs = [
   ...['sh', 'bash', 'busybox', 'node', 'wget', 'curl', 'hostname', 'ps'],
   ...[
@@ -50,7 +50,7 @@ const programs = [
   ...['printf', 'rm', 'sed', 'seq', 'sleep', 'sort', 'tail', 'test', 'touch', 'tr', 'true', 'uname', 'wc'],
 ];
 const searchPath = '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin';
-/** Where containers find node; a link unless the machine has it there itself. */
+/** Where containers find node; a link unless the machine has node there. */
 const linkedNode = '/usr/local/bin/node';
 const knownTimeoutMs = 30_000;
 const pollMs = 50;
@@ -63,14 +63,14 @@ export function isHostImage(image: string): boolean {
 }
 
 export interface HostImageOptions {
-  /** Where the archive is put together. */
+  /** Where the archive is built. */
   readonly dir: string;
   readonly clock: Clock;
-  /** Puts an archive's images into the runtime. */
+  /** Imports an archive's images into the runtime. */
   readonly importArchive: (archive: string, signal: AbortSignal) => Promise<void>;
 }
 
-/** Makes the image once, whoever asks how often. */
+/** Builds the image once, however often it is requested. */
 export class HostImage {
   readonly #options: HostImageOptions;
   readonly #closing = new AbortController();
@@ -80,7 +80,7 @@ export class HostImage {
     this.#options = options;
   }
 
-  /** Resolves when the runtime knows the image, with its id. */
+  /** Resolves with the image's id once the runtime knows it. */
   async provide(runtime: Pick<CriRuntime, 'imageStatus'>): Promise<string> {
     this.#made ??= this.#make();
     try {
@@ -106,14 +106,14 @@ export class HostImage {
     }
   }
 
-  /** Gives up what is under way. */
+  /** Cancels a running build. */
   async close(): Promise<void> {
     this.#closing.abort();
-    // Its failure was told to whoever asked for the image.
+    // The caller that requested the image got its failure.
     await this.#made?.catch(() => {});
   }
 
-  /** Takes the image away again, if it was made. */
+  /** Removes the image, if it was built. */
   async remove(runtime: Pick<CriRuntime, 'removeImage'>): Promise<void> {
     if (this.#made === undefined) return;
     await runtime.removeImage({ image: { image: reference } }, { timeoutMs: knownTimeoutMs });
@@ -130,7 +130,7 @@ export class HostImage {
   }
 }
 
-/** A runtime that makes the image of this machine instead of pulling it. */
+/** Wraps a runtime so that it builds this machine's image instead of pulling it. */
 export function withHostImage(runtime: CriRuntime, hostImage: HostImage): CriRuntime {
   return {
     ...runtime,
@@ -141,7 +141,7 @@ export function withHostImage(runtime: CriRuntime, hostImage: HostImage): CriRun
   };
 }
 
-/** The path of an archive as `ctr images import` reads it. Its files are the machine's: tar copies them. */
+/** The path of an archive for `ctr images import`. tar copies the machine's own files into it. */
 async function buildArchive(dir: string, signal: AbortSignal): Promise<string> {
   const root = path.join(dir, 'root');
   const blobs = path.join(dir, 'image/blobs/sha256');
@@ -149,7 +149,7 @@ async function buildArchive(dir: string, signal: AbortSignal): Promise<string> {
   const layer = path.join(dir, 'layer.tar');
   await makeSkeleton(root, process.execPath);
   const files = await machineFiles(process.execPath);
-  // Links are followed: what counts is what the machine runs under that name.
+  // Follow links: the image needs what the machine runs under that name.
   const names = files.map((file) => file.slice(1)).join('\0');
   const owned = (line: CommandLine<'--'>): CommandLine<'--'> =>
     line.literal('--owner=0', '--group=0', '--numeric-owner', '--mtime=@0');
@@ -183,21 +183,21 @@ async function buildArchive(dir: string, signal: AbortSignal): Promise<string> {
   return archive;
 }
 
-/** What every image has beside programs. */
+/** What every image has besides programs. */
 async function makeSkeleton(root: string, execPath: string): Promise<void> {
   for (const name of ['bin', 'dev', 'etc', 'proc', 'root', 'run', 'sys', 'usr/local/bin', 'var'])
     await mkdir(path.join(root, name), { recursive: true, mode: 0o755 });
   await mkdir(path.join(root, 'tmp'));
-  // The umask takes from the mode of mkdir.
+  // The umask applies to mkdir.
   await chmod(path.join(root, 'tmp'), 0o1777);
   await writeFile(path.join(root, 'etc/passwd'), passwd);
   await writeFile(path.join(root, 'etc/group'), group);
-  // This very program, wherever the machine has it.
+  // The node that runs this agent, wherever the machine has it.
   const node = await realpath(execPath);
   if (node !== linkedNode) await symlink(node, path.join(root, linkedNode));
 }
 
-/** Programs and their libraries, with the node that runs this at its real place. */
+/** Programs and their libraries, with the running node at its real path. */
 export async function machineFiles(execPath: string, link = linkedNode): Promise<string[]> {
   const found = new Set<string>();
   for (const program of programs) {
@@ -206,7 +206,7 @@ export async function machineFiles(execPath: string, link = linkedNode): Promise
       if (await isExecutable(file)) found.add(file);
     }
   }
-  // A shell must be where scripts look for it, and node where the link points to.
+  // A shell must be where scripts expect it, and node where the link points.
   if (await isExecutable('/bin/sh')) found.add('/bin/sh');
   found.delete(link);
   found.add(await realpath(execPath));

@@ -1,3 +1,3 @@
-/** A containerd that nodelet brings along: its process, its configuration, its network and its first images. */
+/** A bundled containerd: its process, configuration, network and first images. */
 export { HostImage, hostImageName, withHostImage } from './host-image.js';
 export { importImages, PrivateContainerd, type PrivateContainerdOptions } from './private-containerd.js';

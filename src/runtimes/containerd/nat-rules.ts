@@ -1,4 +1,4 @@
-/** The packet rules of one pod network: the one that hides its pods' addresses outside, and how all of them go with it. */
+/** The packet rules of a pod network: the masquerade rule, and the removal of all its rules. */
 
 export interface MasqueradedNetwork {
   readonly networkName: string;
@@ -6,8 +6,8 @@ export interface MasqueradedNetwork {
 }
 
 /**
- * The commands that let all pods of a network reach the world outside as this machine, in place of earlier such commands.
- * One rule for the network does what the bridge plugin would otherwise do with a chain for each pod, in nine programs.
+ * The commands that masquerade all pods of a network, replacing earlier such commands. One rule for the
+ * network does what the bridge plugin would otherwise do with a chain for each pod, in nine programs.
  */
 export function masqueradeCommands(
   rules: readonly string[],
@@ -21,7 +21,10 @@ export function masqueradeCommands(
   return [...earlier.map(deletion), `-A POSTROUTING ${added} -m comment --comment ${comment} -j MASQUERADE`];
 }
 
-/** The commands that delete the rules made for a pod network, by CNI plugins or here, and the chains that only they jumped to. */
+/**
+ * The commands that delete the rules made for a pod network, by CNI plugins or here, and the chains that only
+ * they jumped to.
+ */
 export function natRulesToRemove(rules: readonly string[], networkName: string): string[] {
   const ours = rules.filter((rule) => rule.startsWith('-A ') && rule.includes(`\\"${networkName}\\"`));
   const chains = new Set<string>();
@@ -38,7 +41,7 @@ export function natRulesToRemove(rules: readonly string[], networkName: string):
   ];
 }
 
-/** The commands that delete the chains for host ports, if no pod of the machine has a host port. */
+/** The commands that delete the host-port chains, if no pod of the machine has a host port. */
 export function unusedHostPortChains(rules: readonly string[]): string[] {
   const chains = ['CNI-HOSTPORT-DNAT', 'CNI-HOSTPORT-SETMARK', 'CNI-HOSTPORT-MASQ'].filter((chain) =>
     rules.some((rule) => rule.startsWith(`:${chain} `)),

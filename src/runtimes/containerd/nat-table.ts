@@ -1,8 +1,8 @@
-/** The machine's table of address translations, changed in one step. */
+/** Changes the machine's NAT table in one step. */
 import { CommandLine } from '../../programs/index.js';
 import { runCommand } from './command.js';
 
-/** `choose` sees the rules as they are saved, and tells the commands. */
+/** `choose` gets the saved rules and returns the commands. */
 export async function changeNatRules(choose: (rules: readonly string[]) => readonly string[]): Promise<void> {
   const { stdout } = await runCommand(CommandLine.of('iptables-save').literal('--table', 'nat'));
   const commands = choose(stdout.split('\n'));

@@ -1,4 +1,7 @@
-/** Makes container images from lists of files: the blobs of the OCI image format, and the archive that `ctr images import` reads. */
+/**
+ * Builds container images from lists of files: the blobs of the OCI image format, and the archive that `ctr
+ * images import` reads.
+ */
 import { createHash } from 'node:crypto';
 import { arch } from 'node:process';
 import { gzipSync } from 'node:zlib';
@@ -26,7 +29,7 @@ export interface ImageSpec {
   /** Lowest first. */
   readonly layers: readonly (readonly TarEntry[])[];
   readonly config: ImageConfig;
-  /** Compress the layers with gzip, as images from outside are. Default: no, which is quicker. */
+  /** Compress the layers with gzip, like images from outside. Default: no, which is faster. */
   readonly gzip?: boolean;
 }
 
@@ -52,7 +55,7 @@ const mediaTypes = {
   gzipLayer: 'application/vnd.oci.image.layer.v1.tar+gzip',
 } as const;
 
-/** The machine's processor as images name it. */
+/** The machine's architecture as images name it. */
 const architecture = arch === 'x64' ? 'amd64' : arch;
 
 export function sha256Digest(content: Buffer | string): string {
@@ -71,7 +74,7 @@ function descriptor({ mediaType, digest, content }: Blob) {
   return { mediaType, digest, size: content.length };
 }
 
-/** The parts of a full reference; throws when the host or the tag is left to a default. */
+/** Splits a full reference; throws when the host or the tag is missing. */
 export function splitReference(name: string): { host: string; repository: string; tag: string } {
   const parts = /^([^/]*[.:][^/]*|localhost)\/([^:@]+):([\w.-]+)$/.exec(name);
   const [, host, repository, tag] = parts ?? [];
@@ -106,22 +109,22 @@ export function buildImage(spec: ImageSpec): OciImage {
 }
 
 export interface LayerDescription {
-  /** Default: a tar that is not compressed. */
+  /** Default: an uncompressed tar. */
   readonly mediaType?: string;
   readonly digest: string;
   readonly sizeBytes: number;
-  /** The digest of the tar itself. */
+  /** The digest of the uncompressed tar. */
   readonly diffId: string;
 }
 
 export interface ImageDocuments {
   readonly manifest: Buffer;
   readonly config: Buffer;
-  /** Names this one image. */
+  /** Lists this one image. */
   readonly index: Buffer;
 }
 
-/** What is said about layers, whoever keeps them. */
+/** The documents that describe layers, wherever those are stored. */
 export function imageDocuments(spec: {
   readonly name: string;
   readonly layers: readonly LayerDescription[];
@@ -175,7 +178,7 @@ function imageIndex(images: readonly Pick<OciImage, 'name' | 'manifest'>[]): obj
   };
 }
 
-/** One archive with all the images, in which a blob that several share is there once. */
+/** One archive with all images; a shared blob is in it once. */
 export function writeArchive(images: readonly OciImage[]): Buffer {
   const blobs = new Map<string, Blob>();
   for (const image of images) {

@@ -1,10 +1,10 @@
-/** Whether this machine lets us make a process less likely to be killed when memory runs out. */
+/** Whether this machine lets us lower a process's OOM score. */
 import { readFile, writeFile } from 'node:fs/promises';
 
 const file = '/proc/self/oom_score_adj';
 const lowest = -1000;
 
-/** Where it does not, as in many containers, runc must not be asked to. */
+/** If not, as in many containers, runc must not be asked to. */
 export async function mayLowerOomScore(): Promise<boolean> {
   try {
     const current = Number(await readFile(file, 'utf8'));

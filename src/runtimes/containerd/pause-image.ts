@@ -1,8 +1,8 @@
-/** The image of pod sandboxes, made here, so that nothing need be pulled for one. */
+/** The image of pod sandboxes, built here, so that none has to be pulled. */
 import { buildImage, type OciImage } from './oci.js';
 import { isPauseArchitecture, pauseProgram } from './pause-program.js';
 
-/** A host that nobody can reach: it is never pulled. */
+/** An unreachable host: the image is never pulled. */
 export const pauseImageName = 'nodelet.local/pause:1';
 
 export function buildPauseImage(): OciImage {

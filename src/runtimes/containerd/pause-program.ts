@@ -1,13 +1,14 @@
 /**
- * The program of a pod sandbox: it holds the pod's namespaces, lets the kernel reap orphans, and ends on SIGTERM.
+ * The program of a pod sandbox: it holds the pod's namespaces, lets the kernel reap orphans, and ends on
+ * SIGTERM.
  *
- * It is an ELF file of some two hundred bytes that is put together here, so that a sandbox needs no image from
- * outside and no program of the machine.
+ * It is an ELF file of some two hundred bytes, assembled here, so that a sandbox needs no image from outside
+ * and no program of the machine.
  */
 
 const signals = { interrupt: 2, terminate: 15, child: 17 };
 const ignore = 1n;
-/** Tells the kernel that the action names where a handler returns to; ours never does. */
+/** Tells the kernel that the action names a return address; our handler never returns. */
 const hasRestorer = 0x0400_0000n;
 const loadAddress = 0x40_0000;
 const headersBytes = 64 + 56;
@@ -26,7 +27,7 @@ export function pauseProgram(arch: PauseArchitecture): Buffer {
   return Buffer.concat([headers(machine, headersBytes + program.length), program]);
 }
 
-/** As the kernel takes it: handler, flags, restorer, mask. */
+/** The kernel's struct: handler, flags, restorer, mask. */
 function action(handler: bigint, flags: bigint, restorer: bigint): Buffer {
   const bytes = Buffer.alloc(actionBytes);
   bytes.writeBigUInt64LE(handler, 0);
@@ -58,10 +59,10 @@ function headers(machine: number, fileBytes: number): Buffer {
 }
 
 interface Code {
-  /** The processor's number in ELF. */
+  /** The ELF machine number. */
   readonly machine: number;
   readonly code: Buffer;
-  /** Where the handler of SIGTERM and SIGINT stands in the code; the two actions follow the code. */
+  /** Offset of the SIGTERM and SIGINT handler in the code; the two actions follow the code. */
   readonly handlerOffset: number;
 }
 
@@ -99,7 +100,7 @@ function x64Code(): Code {
 function arm64Code(): Code {
   const svc = 0xd400_0001;
   const move = (register: number, value: number): number => (0xd280_0000 | (value << 5) | register) >>> 0;
-  /** The address so many bytes from this instruction. */
+  /** The address this many bytes from this instruction. */
   const address = (register: number, distance: number): number =>
     (0x1000_0000 | ((distance & 3) << 29) | (((distance >> 2) & 0x7_ffff) << 5) | register) >>> 0;
   const branch = (words: number): number => (0x1400_0000 | (words & 0x3ff_ffff)) >>> 0;

@@ -1,14 +1,14 @@
 /** The CNI configuration of a pod network: a bridge on this machine, with host ports. */
 
 export interface PodNetwork {
-  /** Also in the comments of the packet rules made for it. */
+  /** Also in the comments of the network's packet rules. */
   readonly networkName: string;
   /** At most 15 bytes. */
   readonly bridge: string;
   readonly subnet: string;
-  /** Where addresses given to pods are noted. */
+  /** Where the plugin keeps the pods' addresses. */
   readonly cniDataDir: string;
-  /** Whether the plugin lets each pod out by rules of its own. Default: no; one rule may do it for all. */
+  /** Whether the plugin adds masquerade rules for each pod. Default: no; one rule can serve them all. */
   readonly masqueradePods?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** A containerd that belongs to one nodelet: started, configured, watched over and taken away again. */
+/** A containerd owned by one nodelet: configured, started, supervised and removed again. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
@@ -25,12 +25,12 @@ import { formatToml } from './toml.js';
 export interface PrivateContainerdOptions {
   /** For images, snapshots and the log: on a disk. */
   readonly dataDir: string;
-  /** For sockets and mounts; a socket's path has little room. */
+  /** For sockets and mounts; must be short, as socket paths are limited. */
   readonly runtimeDir: string;
-  /** The folder of the CNI plugins; without it pods have only the machine's network. */
+  /** The directory of the CNI plugins; absent: pods have only the host network. */
   readonly cniBinDir: string | undefined;
   readonly clock: Clock;
-  /** Told when containerd ended and is started again. */
+  /** Called when containerd exited and is restarted. */
   readonly onProblem: (message: string, error: unknown) => void;
 }
 
@@ -40,11 +40,11 @@ const pollMs = 50;
 const longestSocketPath = 100;
 const firstRestartMs = 250;
 const slowestRestartMs = 10_000;
-/** After so long without an end the next one is no part of a series. */
+/** An exit after running this long does not count as part of a series. */
 const stableMs = 60_000;
-/** What the CRI plugin keeps everything under. */
+/** The namespace of the CRI plugin. */
 const namespace = 'k8s.io';
-/** Where sandboxes of a caller that names no cgroup are put. */
+/** The cgroup of sandboxes whose caller names none. */
 const defaultCgroup = 'k8s.io';
 const cgroupRoot = '/sys/fs/cgroup';
 
@@ -68,7 +68,10 @@ export class PrivateContainerd {
     this.#tasks = new TaskGroup({ onError: (task, error) => options.onProblem(`${task} failed`, error) });
   }
 
-  /** Resolves when it answers CRI calls and can make sandboxes. What an earlier one left in the folders is kept. */
+  /**
+   * Resolves when it serves CRI calls and can create sandboxes. Keeps what an earlier one left in the
+   * directories.
+   */
   static async start(options: PrivateContainerdOptions): Promise<PrivateContainerd> {
     const containerd = new PrivateContainerd(options);
     try {
@@ -83,12 +86,12 @@ export class PrivateContainerd {
     return containerd;
   }
 
-  /** Puts the images of an archive where the CRI finds them. */
+  /** Imports an archive's images where the CRI finds them. */
   async importImages(archive: string, signal?: AbortSignal): Promise<void> {
     await importImages(this.endpoint, archive, signal);
   }
 
-  /** Ends it and removes its network. All pods must be gone; the folders are the caller's to remove. */
+  /** Stops it and removes its network. All pods must be gone; the caller removes the directories. */
   async stop(): Promise<void> {
     await this.#tasks.stop();
     const child = this.#child;
@@ -139,8 +142,8 @@ export class PrivateContainerd {
   }
 
   /**
-   * A nodelet that was killed leaves its containerd behind; two must not use the same folders. It is found by what it was
-   * started with: whatever is written down of it could be missing when nodelet was killed in between.
+   * A killed nodelet leaves its containerd behind; two must not share the directories. It is found by its
+   * command line: any record of it could be missing if nodelet was killed in between.
    */
   async #endOrphans(): Promise<void> {
     const { clock } = this.#options;
@@ -158,7 +161,7 @@ export class PrivateContainerd {
   async #launch(): Promise<void> {
     const log = openSync(this.#logFile, 'a', 0o600);
     const config = checkedWord(absolutePath, 'the configuration of containerd', this.#configFile);
-    // Two words: by them the orphan of a nodelet that was killed is found.
+    // As two words: a killed nodelet's orphan is found by them.
     const child = startProgram(CommandLine.of('containerd').optionWord('--config', config), {
       stdio: ['ignore', log, log],
       env: systemEnvironment(),
@@ -179,7 +182,7 @@ export class PrivateContainerd {
     const giveUpMs = clock.monotonic() + startTimeoutMs;
     try {
       for (;;) {
-        // Unlike the version, the status is answered only when all that was there before has been loaded.
+        // Unlike the version, the status responds only once everything from before is loaded.
         const error = await client.status({}).then(
           () => undefined,
           (reason: unknown) => reason,
@@ -199,7 +202,7 @@ export class PrivateContainerd {
     return lastLines(await readFile(this.#logFile, 'utf8').catch(() => ''), 10);
   }
 
-  /** Containers run on while containerd is away, and it finds them again. */
+  /** Containers keep running while containerd is down, and it finds them again. */
   async #supervise(signal: AbortSignal): Promise<void> {
     const { clock, onProblem } = this.#options;
     let delayMs = firstRestartMs;
@@ -247,7 +250,7 @@ export class PrivateContainerd {
   }
 }
 
-/** Puts the images of an archive into a containerd, where its CRI finds them. */
+/** Imports an archive's images into a containerd, where its CRI finds them. */
 export async function importImages(endpoint: string, archive: string, signal?: AbortSignal): Promise<void> {
   const address = endpoint.replace(/^unix:\/\//, '');
   const line = CommandLine.of('ctr').option('--address', address).option('--namespace', namespace);
@@ -257,7 +260,7 @@ export async function importImages(endpoint: string, archive: string, signal?: A
   });
 }
 
-/** The containerds that were started with this configuration. */
+/** The containerd processes started with this configuration. */
 async function processesOf(configFile: string): Promise<ReturnType<typeof identify>[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   return pids.filter((pid) => isStartedWith(pid, configFile)).map(identify);
@@ -268,7 +271,7 @@ function isStartedWith(pid: number, configFile: string): boolean {
     const [program = '', flag, file] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
     return path.basename(program) === 'containerd' && flag === '--config' && file === configFile;
   } catch {
-    // It has ended meanwhile.
+    // It has exited meanwhile.
     return false;
   }
 }
@@ -277,7 +280,7 @@ function end(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    // It has ended by itself.
+    // It has exited by itself.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }
@@ -286,7 +289,9 @@ function isRunning(child: ChildProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }
 
-/** Folders at fixed places that containerd makes and leaves; another one that uses them keeps them from going. */
+/**
+ * Directories at fixed places that containerd creates and leaves; they stay if another containerd uses them.
+ */
 async function removeSharedLeftovers(): Promise<void> {
   const controllers = await readdir(cgroupRoot).catch((): string[] => []);
   const folders = [
@@ -297,7 +302,7 @@ async function removeSharedLeftovers(): Promise<void> {
     ...controllers.map((controller) => path.join(cgroupRoot, controller, defaultCgroup)),
   ];
   for (const folder of folders) {
-    // Whatever keeps it is in use or not ours.
+    // If it is not empty, it is in use or not ours.
     await rmdir(folder).catch(() => undefined);
   }
 }

@@ -1,4 +1,4 @@
-/** The pod network of a private containerd: a bridge of its own, and its removal from the machine. */
+/** The pod network of a private containerd: its own bridge, and its removal from the machine. */
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -16,7 +16,7 @@ export interface PrivateNetwork {
   readonly dataDir: string;
 }
 
-/** Makes the network that containerd picks up; the same one as before when there was one. */
+/** Writes the network configuration for containerd; reuses an existing one. */
 export async function configureNetwork({ id, confDir, dataDir }: PrivateNetwork): Promise<void> {
   await mkdir(confDir, { recursive: true });
   const file = path.join(confDir, '10-nodelet.conflist');
@@ -47,7 +47,7 @@ function subnetOf(configuration: string, file: string): string {
   return formatSubnet(parseSubnet(subnet));
 }
 
-/** Removes the bridge and what packet rules are left; the pods' network namespaces must be gone. */
+/** Removes the bridge and leftover packet rules; the pods' network namespaces must be gone. */
 export async function removeNetwork({ id }: Pick<PrivateNetwork, 'id'>): Promise<void> {
   const bridge = checkedWord(linkName, 'the bridge of the pod network', networkName(id));
   if (existsSync(`/sys/class/net/${bridge}`))

@@ -1,12 +1,12 @@
 /** Chooses a pod subnet that no route of the machine and no other pod network uses. */
 
 export interface Subnet {
-  /** As an unsigned 32 bit number, host bits zero. */
+  /** An unsigned 32-bit number, host bits zero. */
   readonly address: number;
   readonly prefixLength: number;
 }
 
-/** The range that /24 subnets are taken from. */
+/** The range of the /24 subnets. */
 const pool: Subnet = { address: addressFromText('10.88.0.0'), prefixLength: 16 };
 const subnetPrefixLength = 24;
 const subnetCount = 2 ** (subnetPrefixLength - pool.prefixLength);
@@ -32,7 +32,7 @@ export function overlaps(a: Subnet, b: Subnet): boolean {
   return Math.floor(a.address / sizeOfWider) === Math.floor(b.address / sizeOfWider);
 }
 
-/** The destinations in the text of /proc/net/route, whose numbers are hexadecimal in the machine's (little) byte order. */
+/** Parses the destinations in /proc/net/route, hexadecimal in the machine's (little-endian) byte order. */
 export function parseRoutes(text: string): Subnet[] {
   return text
     .split('\n')
@@ -48,8 +48,8 @@ export function parseRoutes(text: string): Subnet[] {
 }
 
 /**
- * The first subnet of the pool, looking from the `start`th on, that touches none of `taken`. A route wider than
- * the pool does not count: ours is more specific and wins.
+ * The first subnet of the pool, from the `start`th on, that overlaps none of `taken`. A route wider than the
+ * pool does not count: ours is more specific and wins.
  */
 export function chooseSubnet(taken: readonly Subnet[], start: number): Subnet {
   const inTheWay = taken.filter(({ prefixLength }) => prefixLength >= pool.prefixLength);

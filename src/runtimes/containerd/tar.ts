@@ -1,4 +1,4 @@
-/** Writes tar archives whose bytes depend on nothing but what is put in, so that image digests are stable. */
+/** Writes tar archives whose bytes depend only on their content, so that image digests are stable. */
 
 interface Ownership {
   readonly uid?: number;
@@ -25,7 +25,7 @@ export type TarEntry =
 const blockBytes = 512;
 const nameBytes = 100;
 const prefixBytes = 155;
-/** What eleven octal digits of the size field can say. */
+/** The largest value of the size field's eleven octal digits. */
 const maxFileBytes = 8 ** 11 - 1;
 
 export function writeTar(entries: readonly TarEntry[]): Buffer {
@@ -71,7 +71,7 @@ interface RawEntry {
   readonly content: Buffer;
 }
 
-/** The entry, after a record with its long names if the plain header has no room for them. */
+/** The entry, preceded by a record with its long names if the plain header has no room for them. */
 function encodeParts(entry: RawEntry): Buffer[] {
   const split = splitPath(entry.path);
   const records: string[] = [];
@@ -92,7 +92,7 @@ function encodeParts(entry: RawEntry): Buffer[] {
   return [...extended, header({ ...entry, target: truncate(entry.target) }, short), padded(entry.content)];
 }
 
-/** How ustar holds a path of up to 255 bytes in two fields that meet at a slash; `undefined` when it cannot. */
+/** Splits a path of up to 255 bytes at a slash into the two fields of ustar; `undefined` if impossible. */
 function splitPath(path: string): { name: string; prefix: string } | undefined {
   if (Buffer.byteLength(path) !== path.length) {
     return undefined;
@@ -108,7 +108,7 @@ function splitPath(path: string): { name: string; prefix: string } | undefined {
   return { name, prefix: path.slice(0, slash) };
 }
 
-/** `length key=value\n`, where the length counts itself too. */
+/** `length key=value\n`, where the length includes itself. */
 function paxRecord(key: string, value: string): string {
   const restBytes = Buffer.byteLength(` ${key}=${value}\n`);
   let length = restBytes + String(restBytes).length;
@@ -131,7 +131,7 @@ function header(entry: RawEntry, { name, prefix }: { name: string; prefix: strin
   block.write(octal(entry.uid, 7), 108);
   block.write(octal(entry.gid, 7), 116);
   block.write(octal(entry.content.length, 11), 124);
-  block.write(octal(0, 11), 136); // Every file is from 1970: a time would change the digest.
+  block.write(octal(0, 11), 136); // Every file dates from 1970: a time would change the digest.
   block.write(' '.repeat(8), 148);
   block.write(entry.typeflag, 156);
   block.write(entry.target, 157, 'latin1');

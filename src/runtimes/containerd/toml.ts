@@ -1,4 +1,4 @@
-/** Writes containerd's configuration, kept as plain data so that a test can override any part of it. */
+/** Writes containerd's configuration from plain data, so that a test can override any part of it. */
 
 export type TomlValue = string | number | boolean | readonly string[] | TomlTable;
 export interface TomlTable {
@@ -9,7 +9,7 @@ function isTable(value: TomlValue): value is TomlTable {
   return typeof value === 'object' && !Array.isArray(value);
 }
 
-/** `overrides` laid over `base`: tables merge key by key, everything else is replaced. */
+/** `overrides` over `base`: tables merge key by key, everything else is replaced. */
 export function mergeToml(base: TomlTable, overrides: TomlTable): TomlTable {
   const merged: Record<string, TomlValue> = { ...base };
   for (const [key, value] of Object.entries(overrides)) {
@@ -25,7 +25,7 @@ export function formatToml(table: TomlTable, path: readonly string[] = []): stri
   const lines = path.length === 0 ? [] : [`[${path.map(formatKey).join('.')}]`];
   for (const [key, value] of entries) {
     if (!isTable(value)) {
-      // A JSON string, number, boolean or list of strings is written the same way in TOML.
+      // JSON strings, numbers, booleans and string lists are valid TOML.
       lines.push(`${formatKey(key)} = ${JSON.stringify(value)}`);
     }
   }

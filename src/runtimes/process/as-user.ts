@@ -1,6 +1,7 @@
 /**
- * Starts commands as the user of their container. Programs of the machine lead there as root: they get nothing of the
- * environment of the container, which could make them load code or run commands of the pod (LD_PRELOAD, BASH_ENV).
+ * Starts commands as their container's user. The programs that switch the user run as root: they get nothing
+ * of the container's environment, which could make them load code or run commands of the pod (LD_PRELOAD,
+ * BASH_ENV).
  */
 import { systemClock } from '../../async/clock.js';
 import { CommandLine } from '../../programs/command-line.js';
@@ -18,13 +19,13 @@ export interface UserCommand {
   readonly path: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** What Node is to change the user to; it clears all other groups then. */
+  /** The user that Node switches to; it then clears all other groups. */
   readonly user: { readonly uid: number; readonly gid: number } | undefined;
-  /** Whether it is the command itself that is started. */
+  /** Whether the command itself is started, without a wrapper. */
   readonly isDirect: boolean;
 }
 
-/** What to start, and as whom. Throws when the machine lacks the tools. */
+/** What to start, and as which user. Throws when the machine lacks the tools. */
 export function asUser(
   command: { readonly path: string; readonly args: readonly string[] },
   surroundings: CommandSurroundings,
@@ -32,7 +33,7 @@ export function asUser(
   const { env, workingDir, user, covers = [], noNewPrivileges = false } = surroundings;
   if (user === undefined) {
     if (!noNewPrivileges) return { ...command, env, user, isDirect: true };
-    // It is and stays the user of the agent, so that its environment steers nothing that it may not do itself.
+    // It keeps the agent's user, so its environment gives it no additional power.
     const args = ['--no-new-privs', '--', command.path, ...command.args];
     return { path: toolPath('setpriv'), args, env, user, isDirect: false };
   }
@@ -69,14 +70,14 @@ function privilegeOptions(
 
 const pairVariable = 'NODELET_ENV_';
 const wordVariable = 'NODELET_WORD_';
-/** Names that a shell takes as its own, or refuses. */
+/** Names that a shell uses itself, or rejects. */
 const shellName =
   /^(IFS|PPID|UID|EUID|GROUPS|PWD|OLDPWD|SHLVL|_|OPT\w*|LINENO|SHELLOPTS|BASH\w*|nodelet_\w*|NODELET_(ENV|WORD)\w*)$/;
 const plainName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
- * The environment under names that no program knows. Only the mark by which the processes of a container are found
- * keeps its own.
+ * The environment under names that no program knows. Only the variable that identifies the container's
+ * processes keeps its name.
  */
 function packEnvironment(env: Readonly<Record<string, string>>): Record<string, string> {
   const packed: Record<string, string> = { PATH: searchPath() };
@@ -92,8 +93,8 @@ function packEnvironment(env: Readonly<Record<string, string>>): Record<string, 
 }
 
 /**
- * Runs as the user: `env-program command args…` with the packed environment in place. Variables that a shell cannot
- * have become arguments of `env`, which others may see until it has started the command, a moment later.
+ * Runs as the user: `env-program command args…` with the unpacked environment. Variables that a shell cannot
+ * hold become arguments of `env`, which others may see until it starts the command, a moment later.
  */
 const unpackScript = `nodelet_env=$1
 shift
@@ -124,9 +125,9 @@ function toolPath(name: string): string {
   return lookup.path;
 }
 
-/** What this machine lets the agent do for the user of a container. */
+/** What this machine lets the agent do for a container's user. */
 export interface UserTools {
-  /** Groups beside the first, and no new privileges. */
+  /** Supplemental groups, and no new privileges. */
   readonly privileges: boolean;
   readonly covers: boolean;
 }
@@ -153,7 +154,7 @@ async function works(how: Omit<CommandSurroundings, 'env' | 'workingDir'>): Prom
     const end = await runProgram(CommandLine.given(path, args), { ...limits, env });
     return end.kind === 'exited' && end.exitCode === 0;
   } catch {
-    // No such tools; without the rights it fails above.
+    // The tools are missing; without the privileges it fails above.
     return false;
   }
 }

@@ -1,8 +1,7 @@
 /**
- * What goes over the socket between the agent and a supervisor while somebody is attached to a
- * container: first a line of JSON from the agent that says what it wants, then the container's input
- * as it is; the other way, output in frames of stream number, length and bytes. The agent closing its
- * side means the end of the input, closing the socket means that nobody is attached any more.
+ * The protocol between the agent and a supervisor while a client is attached: the agent first sends a line of
+ * JSON with its request, then the container's raw input; the supervisor sends output in frames of stream
+ * number, length and bytes. Closing the agent's side ends the input, closing the socket detaches.
  */
 import { ByteReader } from '../../async/index.js';
 import type { OutputStream } from './log-writer.js';
@@ -16,7 +15,7 @@ export interface AttachWish {
 }
 
 const headBytes = 5;
-/** A supervisor hands on what one read of a pipe gave. */
+/** A supervisor forwards at most what one read of a pipe returned. */
 const longestFrameBytes = 1024 * 1024;
 const longestWishBytes = 1024;
 const newline = 0x0a;
@@ -35,13 +34,13 @@ export interface OutputPart {
   readonly bytes: Buffer;
 }
 
-/** Cuts what comes from a supervisor into the output it stands for. */
+/** Parses a supervisor's frames into output. */
 export class OutputFrameReader {
   readonly #bytes = new ByteReader();
-  /** The head of a frame whose bytes have not all come yet. */
+  /** The head of an incomplete frame. */
   #head: { readonly stream: OutputStream; readonly size: number } | undefined;
 
-  /** Throws for what no supervisor sends. */
+  /** Throws on anything that no supervisor sends. */
   *read(chunk: Buffer): Generator<OutputPart, void, undefined> {
     this.#bytes.push(chunk);
     for (;;) {
@@ -71,7 +70,7 @@ export function formatWish(wish: AttachWish): string {
   return `${JSON.stringify(wish)}\n`;
 }
 
-/** The wish at the beginning of what the agent sent, and what came after it; undefined: not all of it is there. */
+/** The request at the start of what the agent sent, and the rest; undefined: incomplete. */
 export function parseWish(bytes: Buffer): { readonly wish: AttachWish; readonly rest: Buffer } | undefined {
   const end = bytes.indexOf(newline);
   if (end < 0) {

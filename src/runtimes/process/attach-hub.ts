@@ -1,11 +1,11 @@
-/** A supervisor's side of attach: gives the container's output to all who are attached, and takes their input. */
+/** The supervisor's side of attach: sends the container's output to all clients, and takes their input. */
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { type AttachWish, attachSocketName, outputFrame, parseWish } from './attach-frames.js';
 import type { OutputStream } from './log-writer.js';
 
 const mostClients = 32;
-/** A client that takes nothing for so long is cut off, for it holds up the container. */
+/** A client that reads nothing for this long is cut off, since it blocks the container. */
 const patienceMs = 10_000;
 /** How long clients may take to read the last output. */
 const farewellMs = 2_000;
@@ -14,7 +14,7 @@ export interface AttachHubOptions {
   /** The container's directory. */
   readonly directory: string;
   readonly input: Writable | undefined;
-  /** Whether the first client that ends its input ends the container's, too. */
+  /** Whether the first client that ends its input also ends the container's. */
   readonly inputOnce: boolean;
   readonly outputs: readonly Readable[];
   readonly onProblem: (error: unknown) => void;
@@ -30,16 +30,16 @@ export class AttachHub {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #clients = new Set<Client>();
-  /** Clients that have no room for more output; while there are any, the container waits. */
+  /** Clients without room for more output; while there are any, the container waits. */
   readonly #slow = new Set<Client>();
 
   constructor(options: AttachHubOptions) {
     this.#options = options;
     this.#server = createServer({ allowHalfOpen: true }, (socket) => this.#welcome(socket));
     this.#server.maxConnections = mostClients;
-    // The container runs all the same, only that nobody can be attached to it.
+    // The container runs all the same, but nobody can attach to it.
     this.#server.on('error', options.onProblem);
-    // The path of a socket must be short; from within its directory, it is.
+    // Socket paths must be short; relative to its directory, this one is.
     const before = process.cwd();
     process.chdir(options.directory);
     try {
@@ -57,7 +57,7 @@ export class AttachHub {
     }
   }
 
-  /** Resolves when all clients have got the last output, or have had the time for it. */
+  /** Resolves when all clients have the last output, or ran out of time. */
   async close(): Promise<void> {
     this.#server.close();
     const leaving = [...this.#sockets].map(
@@ -76,7 +76,7 @@ export class AttachHub {
 
   #welcome(socket: Socket): void {
     this.#sockets.add(socket);
-    // Its close follows.
+    // The close event follows.
     socket.on('error', () => {});
     let heard: Buffer = Buffer.alloc(0);
     const onData = (chunk: Buffer): void => {

@@ -1,4 +1,4 @@
-/** Attach of the process runtime: the agent's side of the socket at which the supervisor gives a container's streams. */
+/** Attach of the process runtime: the agent's side of the supervisor's attach socket. */
 import { mkdtemp, open, rm, symlink } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { isFileError, readTerminal } from './container-files.js';
 import type { ProcessContainer } from './records.js';
 import { resizeTerminal } from './terminal.js';
 
-/** Resolves when the container has ended, or the signal aborts: the container does not notice. */
+/** Resolves when the container has ended, or the signal aborts, which the container does not notice. */
 export async function attachStreams(
   container: ProcessContainer,
   request: AttachStreamRequest,
@@ -21,7 +21,7 @@ export async function attachStreams(
   const detach = (): void => void socket.destroy();
   signal.addEventListener('abort', detach, { once: true });
   if (signal.aborted) detach();
-  // A session ends its sizes; nothing is left waiting for the next.
+  // The stream of sizes ends with the session, so this does not leak.
   void followSizes(container, streams.resize);
   const { stdin } = streams;
   socket.write(
@@ -60,7 +60,7 @@ async function receive(socket: Socket, { stdout, stderr }: CommandStreams): Prom
 async function followSizes(container: ProcessContainer, sizes: CommandStreams['resize']): Promise<void> {
   for await (const size of sizes) {
     const terminal = await readTerminal(container.files).catch(() => undefined);
-    // A terminal that went with its container has no size.
+    // The terminal is gone with its container.
     if (terminal !== undefined) await resizeTerminal(terminal, size).catch(() => {});
   }
 }
@@ -78,7 +78,7 @@ async function connectTo({ id, files }: ProcessContainer): Promise<Socket> {
   }
 }
 
-/** The path of a socket has room for some hundred characters, which those of containers exceed. */
+/** A socket path is limited to some hundred characters, which containers' paths exceed. */
 async function withShortPath<T>(directory: string, use: (path: string) => Promise<T>): Promise<T> {
   if (process.platform === 'linux') {
     const handle = await open(directory, 'r');

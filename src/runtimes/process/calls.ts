@@ -1,4 +1,4 @@
-/** The way into the process runtime: honours deadlines and cancellation, and knows what is under way. */
+/** The entry to the process runtime: enforces deadlines and cancellation, and tracks running calls. */
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../async/index.js';
 import {
@@ -17,7 +17,7 @@ export class ProcessCalls {
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    // Every call under way listens on this signal; many listeners are what it is for.
+    // Every running call listens on this signal, so many listeners are fine.
     setMaxListeners(0, this.#open.signal);
   }
 
@@ -44,7 +44,7 @@ export class ProcessCalls {
     return (init, options) => this.#stream(method.request.create(init), options, open);
   }
 
-  /** Ends all calls with Unavailable and resolves when none is under way any more. */
+  /** Ends all calls with Unavailable and resolves when none is running. */
   async close(): Promise<void> {
     this.#open.abort(closed());
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
@@ -75,7 +75,7 @@ export class ProcessCalls {
     if (this.#open.signal.aborted) throw closed();
   }
 
-  /** A call that was given up goes on for as long as it takes to undo its work. */
+  /** An abandoned call goes on until its work is undone. */
   async #track<T>(work: () => Promise<T>): Promise<T> {
     const running = work();
     this.#underWay.add(running);

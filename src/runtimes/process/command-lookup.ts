@@ -1,4 +1,4 @@
-/** Finds the program that a command names, and says what is wrong the way that container runtimes do. */
+/** Finds the program that a command names; its errors are worded like those of container runtimes. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 
@@ -6,7 +6,7 @@ export type CommandLookup =
   | { readonly found: true; readonly path: string }
   | { readonly found: false; readonly problem: string };
 
-/** A name with a slash is a path from the working directory; any other is looked up in `searchPath`. */
+/** A name with a slash is a path relative to the working directory; others are looked up in `searchPath`. */
 export function findCommand(command: string, searchPath: string, workingDir: string): CommandLookup {
   if (command.includes('/')) {
     const path = isAbsolute(command) ? command : resolve(workingDir, command);
@@ -14,7 +14,7 @@ export function findCommand(command: string, searchPath: string, workingDir: str
     return problem === undefined ? { found: true, path } : missing(command, problem);
   }
   for (const directory of searchPath.split(delimiter)) {
-    // An empty entry means the working directory in a shell; here it must not.
+    // In a shell an empty entry means the working directory; here it must not.
     if (command === '' || !isAbsolute(directory)) continue;
     const path = join(directory, command);
     if (whyNotExecutable(path) === undefined) return { found: true, path };

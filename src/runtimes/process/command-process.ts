@@ -8,22 +8,22 @@ import { findCommand } from './command-lookup.js';
 import { onTerminal, type TerminalSession, terminalSession } from './terminal.js';
 
 export interface CommandProcess {
-  /** Runs the command, or the terminal that the command is on. */
+  /** The command itself, or the terminal program it runs under. */
   readonly child: ChildProcess;
-  /** The number of the child, which is also that of its group and session. */
+  /** The child's pid, which is also its group and session id. */
   readonly pid: number;
   /**
-   * The command on its terminal, where it has one that can be seen. Output that nobody listens to is
-   * lost when the command ends, so listen before waiting for this.
+   * The command on its terminal, if it has one and it can be seen. Output without a listener is lost when the
+   * command ends, so listen before awaiting this.
    */
   readonly session: Promise<TerminalSession | undefined>;
-  /** The exit code, 128 and its number for a signal; the output may still be coming. */
+  /** The exit code, or 128 plus the number of the signal; output may still follow. */
   readonly exited: Promise<number>;
 }
 
 export interface CommandWish {
   readonly argv: readonly string[];
-  /** Whether somebody may write to its input, which then ends only when it is ended. */
+  /** Whether a client may write to its input, which then stays open until it is ended. */
   readonly stdin: boolean;
   readonly tty: boolean;
 }
@@ -50,7 +50,7 @@ export async function startCommand(
       cwd: launch.workingDir,
       env,
       ...user,
-      // A terminal whose input nobody has stays open; a pipe that nobody has is at its end at once.
+      // A terminal without a writer stays open; a pipe without one ends at once.
       stdio: [stdin || tty ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     });
     let ended = false;
@@ -62,7 +62,7 @@ export async function startCommand(
     });
     if (child.pid === undefined) throw (await once(child, 'error'))[0];
     child.on('error', () => {});
-    // One that ends without reading its input is no error.
+    // A command that exits without reading its input is no error.
     child.stdin?.on('error', () => {});
     const session = tty ? terminalSession(child.pid, () => ended) : Promise.resolve(undefined);
     return { child, pid: child.pid, session, exited };

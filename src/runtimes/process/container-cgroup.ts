@@ -1,19 +1,21 @@
 /**
- * A cgroup for all that a container starts. A process leaves its session, its group and its environment as it likes, but
- * no cgroup without the right to write to another: so even a daemon that cleaned up all traces is found and killed.
+ * A cgroup for everything that a container starts. A process can leave its session, its group and its
+ * environment, but not its cgroup without the right to write to another: so even a daemon that hid all traces
+ * is found and killed.
  *
- * It needs Linux with cgroup v2, also beside v1, and the right to make a cgroup below the agent's own, which root has. It is
- * used for nothing else: limits are not enforced. Without it only the marks that a process has not removed tell whose it
- * is, see `strays.ts`. Root in a container can leave its cgroup, as it can do anything else on the machine.
+ * It needs Linux with cgroup v2, also beside v1, and the right to create a cgroup below the agent's own,
+ * which root has. It is used for nothing else: limits are not enforced. Without it only the marks that a
+ * process has not removed identify it, see `strays.ts`. Root in a container can leave its cgroup, as it can
+ * do anything else on the machine.
  */
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
-/** Processes that fork while they are killed are killed the next time. */
+/** Processes that fork during a pass are killed in the next. */
 const mostPasses = 100;
 const passPauseMs = 10;
 
-/** Makes this process the first one of a new cgroup, and so all that it starts; undefined where that cannot be had. */
+/** Moves this process, and so all that it starts, into a new cgroup; undefined where that is impossible. */
 export function enterContainerCgroup(containerId: string): string | undefined {
   const parent = ownCgroup();
   if (parent === undefined) return undefined;
@@ -21,7 +23,7 @@ export function enterContainerCgroup(containerId: string): string | undefined {
   try {
     mkdirSync(directory);
   } catch {
-    // No right to, a read-only view of cgroups, or one left of a start before: then by marks alone.
+    // No permission, a read-only cgroup mount, or a leftover of an earlier start: fall back to marks.
     return undefined;
   }
   try {
@@ -37,13 +39,16 @@ function cgroupName(containerId: string): string {
   return `nodelet-${containerId.slice(0, 32)}`;
 }
 
-/** Kills everything in the cgroup of a container but this process, which leaves it, and removes it as soon as it is empty. */
+/**
+ * Moves this process out of the container's cgroup, kills everything else in it and removes it once it is
+ * empty.
+ */
 export async function endContainerCgroup(
   containerId: string,
   directory: string,
   pause: (ms: number) => Promise<unknown>,
 ): Promise<void> {
-  // The place is on record; nothing but a cgroup of this container may be ended by it.
+  // The path is on record; it must not end anything but this container's cgroup.
   if (basename(directory) !== cgroupName(containerId)) return;
   leave(directory);
   for (let pass = 0; pass < mostPasses; pass++) {
@@ -51,9 +56,9 @@ export async function endContainerCgroup(
     if (members === undefined) return;
     const others = members.filter((pid) => pid !== process.pid);
     for (const pid of others) kill(pid);
-    // Where this process cannot leave, the agent removes it with the container.
+    // If this process cannot leave, the agent removes the cgroup with the container.
     if (others.length === 0 && (members.length > 0 || removeCgroup(directory))) return;
-    // What was killed is a member until it was waited for.
+    // A killed process stays a member until it is reaped.
     await pause(passPauseMs);
   }
 }
@@ -63,7 +68,7 @@ function leave(directory: string): void {
   try {
     writeFileSync(join(directory, '../cgroup.procs'), String(process.pid));
   } catch {
-    // A cgroup that controls its children takes no processes of its own.
+    // A cgroup that controls its children accepts no processes of its own.
   }
 }
 
@@ -93,14 +98,14 @@ function kill(pid: number): void {
   }
 }
 
-/** The folder of the cgroup v2 that this process is in. */
+/** The cgroup v2 directory of this process. */
 function ownCgroup(): string | undefined {
   if (process.platform !== 'linux') return undefined;
   try {
     const path = ownCgroupPath(readFileSync('/proc/self/cgroup', 'utf8'));
     const mount = cgroupMount(readFileSync('/proc/self/mountinfo', 'utf8'));
     if (path === undefined || mount === undefined) return undefined;
-    // In a container of its own the mount may show a part of the hierarchy only.
+    // Inside a container the mount may show only a part of the hierarchy.
     const { target, root } = mount;
     if (root !== '/' && path !== root && !path.startsWith(`${root}/`)) return undefined;
     return join(target, root === '/' ? path : path.slice(root.length));
@@ -109,7 +114,7 @@ function ownCgroup(): string | undefined {
   }
 }
 
-/** From `0::/system.slice/nodelet.service`. */
+/** Parses `0::/system.slice/nodelet.service`. */
 export function ownCgroupPath(text: string): string | undefined {
   return /^0::(\/.*)$/m.exec(text)?.[1];
 }

@@ -1,4 +1,4 @@
-/** The files of one container and how they change: whole or not at all, whoever dies in between. */
+/** The files of one container. They change atomically, whoever dies in between. */
 import {
   closeSync,
   fsyncSync,
@@ -21,7 +21,7 @@ import {
   type StartClaim,
 } from './container-state.js';
 
-/** Configurations hold the values of secrets. */
+/** Configurations contain secrets. */
 const fileMode = 0o600;
 
 export const stateFileName = 'state.json';
@@ -30,19 +30,19 @@ export interface ContainerFiles {
   readonly directory: string;
   /** The private root: mounts are linked below it. */
   readonly root: string;
-  /** What the container was made from. */
+  /** The container's configuration. */
   readonly record: string;
   readonly launch: string;
   readonly state: string;
-  /** What the supervisor itself has to say when it fails. */
+  /** The supervisor's own error output. */
   readonly supervisorLog: string;
-  /** How many times the agent asked for the log to be opened again … */
+  /** How many times the agent asked to reopen the log … */
   readonly reopenRequest: string;
-  /** … and how far the supervisor has followed. */
+  /** … and how many times the supervisor has done so. */
   readonly reopenAnswer: string;
-  /** Names the file of the container's terminal, if it has one. */
+  /** Names the container's terminal device, if it has one. */
   readonly terminal: string;
-  /** Names the cgroup of the container, if it has one. */
+  /** Names the container's cgroup, if it has one. */
   readonly cgroup: string;
   readonly claim: (token: string) => string;
 }
@@ -63,7 +63,7 @@ export function containerFiles(directory: string): ContainerFiles {
   };
 }
 
-// The agent's side, which must not block its other pods.
+// For the agent, which must not block its other pods.
 
 export async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = temporaryName(path);
@@ -84,7 +84,7 @@ export async function writeState(files: ContainerFiles, state: RecordedState): P
   await replaceFile(files.state, formatState(state));
 }
 
-/** Whether the start is now the claimant's to make or to take back; false when another was first. */
+/** Whether the claimant may now start or take back the start; false when another was first. */
 export async function claimStart(files: ContainerFiles, token: string, claim: StartClaim): Promise<boolean> {
   const path = files.claim(token);
   const temporary = temporaryName(path);
@@ -109,7 +109,7 @@ export async function readClaim(files: ContainerFiles, token: string): Promise<S
   }
 }
 
-/** 0 when nothing was ever written. */
+/** 0 when nothing was written yet. */
 export async function readGeneration(path: string): Promise<number> {
   try {
     return Number.parseInt(await readFile(path, 'utf8'), 10) || 0;
@@ -119,12 +119,12 @@ export async function readGeneration(path: string): Promise<number> {
   }
 }
 
-/** The file of the container's terminal; undefined when it has none. */
+/** The container's terminal device; undefined when it has none. */
 export async function readTerminal(files: ContainerFiles): Promise<string | undefined> {
   return await readIfThere(files.terminal);
 }
 
-/** The folder of the container's cgroup; undefined when it has none. */
+/** The directory of the container's cgroup; undefined when it has none. */
 export async function readCgroup(files: ContainerFiles): Promise<string | undefined> {
   return await readIfThere(files.cgroup);
 }
@@ -138,14 +138,14 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-// The supervisor's side, which has nothing else to do meanwhile.
+// For the supervisor, which has nothing else to do meanwhile.
 
 export function readLaunchSync(files: ContainerFiles): LaunchSpec {
-  // Written by the agent of the same build or an earlier one, in a directory of its own.
+  // Written by an agent of this build or an earlier one, in its own directory.
   return JSON.parse(readFileSync(files.launch, 'utf8')) as LaunchSpec;
 }
 
-/** How a container ended is nowhere else: it is on the disk before its supervisor goes. */
+/** Nothing else records how a container ended: it is on disk before its supervisor exits. */
 export function writeStateSync(files: ContainerFiles, state: RecordedState): void {
   replaceFileSync(files.state, formatState(state), state.kind === 'exited');
 }
@@ -165,7 +165,7 @@ export function claimStartSync(files: ContainerFiles, token: string, claim: Star
   }
 }
 
-/** Copies the number of the request that was followed. */
+/** Copies the number of the request that was served. */
 export function answerReopenSync(files: ContainerFiles, request: string): void {
   replaceFileSync(files.reopenAnswer, request);
 }
@@ -217,7 +217,7 @@ function syncDirectorySync(path: string): void {
   }
 }
 
-/** The agent and the supervisor may write the same file; each writing has a name of its own until it is whole. */
+/** Agent and supervisor may write the same file; each write has its own name until it is whole. */
 function temporaryName(path: string): string {
   return `${path}.${process.pid}-${process.hrtime.bigint()}.tmp`;
 }

@@ -1,27 +1,27 @@
-/** The state of a container as it is kept in its `state.json`, by whoever comes to know it first. */
+/** The state of a container in its `state.json`, written by whoever learns it first. */
 import type { ContainerExit } from '../pod-store.js';
 import type { Cover } from './covers.js';
 
-/** A process that cannot be mistaken for a later one that got the same number. */
+/** A process, distinguishable from a later one with the same pid. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** As the operating system tells it; empty when it could not be told, which matches no process. */
+  /** As the operating system reports it; empty if unknown, which matches no process. */
   readonly startTime: string;
 }
 
 /**
  *     created ─► starting ─► running ─► exited
  *        ▲          │                     ▲
- *        └──────────┴─────────────────────┘  a start that nobody claimed is taken back, one that fails ends
+ *        └──────────┴─────────────────────┘  an unclaimed start is taken back, a failed one ends
  *
- * The agent writes `created` and `starting`, the supervisor `running` and `exited`. For a supervisor
- * that is gone, and only then, the agent writes `exited`.
+ * The agent writes `created` and `starting`, the supervisor `running` and `exited`. Only when
+ * the supervisor is gone does the agent write `exited`.
  */
 export type RecordedState =
   | { readonly kind: 'created' }
   | {
       readonly kind: 'starting';
-      /** Names the claim file; whoever makes that file first decides whether the container starts. */
+      /** Names the claim file; whoever creates that file first decides whether the container starts. */
       readonly token: string;
       readonly bootId: string;
     }
@@ -29,7 +29,7 @@ export type RecordedState =
       readonly kind: 'running';
       readonly bootId: string;
       readonly supervisor: ProcessIdentity;
-      /** The container's first process; its number is also that of its process group and session. */
+      /** The container's first process; its pid is also its process group and session id. */
       readonly process: ProcessIdentity;
       readonly startedAt: bigint;
     }
@@ -37,27 +37,27 @@ export type RecordedState =
 
 export type RecordedExit = {
   readonly kind: 'exited';
-  /** Log records that could not be written, for example because the disk was full. */
+  /** Log records that could not be written, such as on a full disk. */
   readonly lostLogRecords?: number;
 } & ContainerExit;
 
-/** What the supervisor needs to know to run a container. */
+/** What the supervisor needs to run a container. */
 export interface LaunchSpec {
   readonly containerId: string;
-  /** The command as the pod names it, and its arguments. */
+  /** The command as in the pod, and its arguments. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly workingDir: string;
-  /** Absent: the user that the agent runs as. */
+  /** Absent: the agent's user. */
   readonly user?: {
     readonly uid: number;
     readonly gid: number;
-    /** All others that it is in. */
+    /** Supplemental groups. */
     readonly groups?: readonly number[];
   };
-  /** Whether programs with more rights than their user (setuid) are to give none. */
+  /** Whether setuid programs must not gain privileges. */
   readonly noNewPrivileges?: boolean;
-  /** Directories that are closed to that user, with what it gets to see of them. */
+  /** Directories closed to that user, with what it gets to see of them. */
   readonly covers?: readonly Cover[];
   /** Empty: output is dropped. */
   readonly logPath: string;
@@ -67,13 +67,13 @@ export interface LaunchSpec {
   readonly tty?: boolean;
 }
 
-/** The variable by which every process of a container is known, wherever it went. */
+/** The variable that identifies every process of a container, wherever it went. */
 export const containerIdVariable = 'NODELET_CONTAINER_ID';
 
-/** What is told of a container whose end nobody saw. */
+/** Reported for a container whose exit nobody saw. */
 export const unknownExit = { exitCode: 255, reason: 'Unknown' } as const;
 
-/** The end of a container whose first process never ran. */
+/** The exit of a container whose first process never ran. */
 export function failedStart(message: string, finishedAt: bigint): RecordedExit {
   return { kind: 'exited', startedAt: 0n, finishedAt, exitCode: 128, reason: 'StartError', message };
 }
@@ -118,10 +118,10 @@ export function parseState(text: string): RecordedState {
   }
 }
 
-/** Who was first to decide about a start. */
+/** Who decided first about a start. */
 export type StartClaim =
   | { readonly by: 'supervisor'; readonly supervisor: ProcessIdentity }
-  /** The agent: nobody will start the container by this token. */
+  /** The agent: no supervisor will start the container with this token. */
   | { readonly by: 'agent' };
 
 export function parseClaim(text: string): StartClaim {
@@ -130,7 +130,7 @@ export function parseClaim(text: string): StartClaim {
   return { by: 'supervisor', supervisor: identity(fields.supervisor) };
 }
 
-/** An agent that is alone in its own container may be process 1. */
+/** An agent alone in its own container may be pid 1. */
 export function parseAgentIdentity(text: string): ProcessIdentity {
   return identity(JSON.parse(text), 1);
 }
@@ -138,7 +138,7 @@ export function parseAgentIdentity(text: string): ProcessIdentity {
 function identity(value: unknown, lowestPid = 2): ProcessIdentity {
   const { pid, startTime } = record(value);
   const checked = number(pid);
-  // To kill(2), -1 means every process there is, and 0 its own group.
+  // To kill(2), -1 means all processes, and 0 its own group.
   if (!Number.isInteger(checked) || checked < lowestPid) throw new TypeError(`${checked} is no such process`);
   return { pid: checked, startTime: string(startTime) };
 }

@@ -34,9 +34,9 @@ import { stateReached } from './state-waits.js';
 import { stopSignalNumber } from './stop-signal.js';
 import { killGroup, type Supervision } from './supervision.js';
 
-/** A supervisor that has not told anything after this time will not come. */
+/** A supervisor that has written nothing after this time will not come. */
 const startLimitMs = 60_000;
-/** How long the end of a container that was sent SIGKILL is waited for. */
+/** How long to wait for a container's exit after SIGKILL. */
 const killLimitMs = 15_000;
 
 export interface ProcessContainersOptions {
@@ -81,7 +81,7 @@ export class ProcessContainers {
     }
     const id = randomBytes(32).toString('hex');
     const files = directory.filesOf(id);
-    // Fails now for a signal that could not be sent then.
+    // Throws now for a signal that could not be sent later.
     stopSignalNumber(config.stopSignal);
     const { launch, mounts, account } = await launches.plan({ id, config, sandbox, root: files.root });
     const container: ProcessContainer = {
@@ -142,7 +142,7 @@ export class ProcessContainers {
       await writeState(container.files, { kind: 'starting', token, bootId });
       await this.#options.supervision().start(container, token);
     } catch (error) {
-      // No supervisor knows the token, so that nobody starts what the next start replaces.
+      // No supervisor has the token, so nothing starts what the next start replaces.
       this.observe(container, { kind: 'created' });
       throw error;
     }
@@ -162,7 +162,10 @@ export class ProcessContainers {
     if (problem !== undefined) throw new CriError('Unknown', problem);
   }
 
-  /** The stop signal, then SIGKILL once the timeout is over. Stopping what does not run or is gone is no error. */
+  /**
+   * Sends the stop signal, then SIGKILL at the timeout. A container that is missing or not running is no
+   * error.
+   */
   async stop({ containerId, timeout }: StopContainerRequest, signal: AbortSignal): Promise<void> {
     const container = this.#options.store.containers.get(containerId);
     if (container === undefined) return;
@@ -174,7 +177,7 @@ export class ProcessContainers {
     await this.kill(container, signal);
   }
 
-  /** SIGKILL; resolves when its end is on record. */
+  /** Sends SIGKILL; resolves when the exit is recorded. */
   async kill(container: ProcessContainer, signal: AbortSignal): Promise<void> {
     await this.#started(container, signal);
     if (container.state.kind !== 'running') return;
@@ -188,7 +191,7 @@ export class ProcessContainers {
     }
   }
 
-  /** Kills it first if it runs; removing what is gone is no error. */
+  /** Kills it first if it is running; a missing container is no error. */
   async remove(id: string, signal: AbortSignal): Promise<void> {
     const { store, directory, events } = this.#options;
     const container = store.containers.get(id);
@@ -202,7 +205,7 @@ export class ProcessContainers {
     await this.kill(container, signal);
     container.removed = true;
     this.#options.supervision().unfollow(container);
-    // Its supervisor has removed it unless it was killed, or could not leave it.
+    // Its supervisor has removed the cgroup unless it was killed, or could not leave it.
     const cgroup = await readCgroup(container.files);
     if (cgroup !== undefined) {
       const { clock } = this.#options;
@@ -214,7 +217,7 @@ export class ProcessContainers {
     events.emit(ContainerEventType.CONTAINER_DELETED_EVENT, id, container.sandbox);
   }
 
-  /** Resources are kept and told; there is nothing here that would enforce them. */
+  /** Stores and reports the resources; nothing here enforces them. */
   async update(id: string, resources: LinuxContainerResources | undefined): Promise<void> {
     const container = this.find(id, 'failed to find container: not found');
     if (resources === undefined) return;
@@ -237,7 +240,7 @@ export class ProcessContainers {
     );
   }
 
-  /** Takes over what is on record. */
+  /** Takes over the recorded state. */
   observe(container: ProcessContainer, recorded: RecordedState): void {
     const { events } = this.#options;
     const before = container.state.kind;
@@ -268,7 +271,7 @@ export class ProcessContainers {
     await this.#until(container, () => container.state.kind !== 'starting', startLimitMs, signal);
   }
 
-  /** A start that its caller gave up is undone if that is still possible; else it goes its way. */
+  /** Undoes an abandoned start if that is still possible; else the start goes on. */
   async #takeBack(container: ProcessContainer, token: string): Promise<void> {
     if (container.state.kind !== 'starting') return;
     if (!(await this.#options.supervision().takeBack(container, token))) return;
@@ -288,7 +291,7 @@ export class ProcessContainers {
   async #signal(container: ProcessContainer, signal: number | NodeJS.Signals): Promise<void> {
     if (container.state.kind !== 'running') return;
     const { process: first } = container.state;
-    // Without its first process the group is being ended by the supervisor, and its number may be anybody's.
+    // Once the first process is gone, the supervisor ends the group, and its id may be anybody's.
     if (await isAlive(first)) killGroup(first.pid, signal);
   }
 
@@ -306,7 +309,7 @@ export function processContainerStatus(container: ProcessContainer): ContainerSt
     user: { ...account, supplementalGroups: [...(launch.user?.groups ?? [])] },
   });
   const { image } = status;
-  // People know the image by the name in the pod; the caller may have used its id.
+  // Users know the image by its name in the pod; the caller may have used its id.
   return image === undefined || image.userSpecifiedImage === ''
     ? status
     : { ...status, image: { ...image, image: image.userSpecifiedImage } };
@@ -317,7 +320,7 @@ function startProblem({ state }: ProcessContainer): string | undefined {
   return state.kind === 'exited' && state.startedAt === 0n ? state.message : undefined;
 }
 
-/** Whether containers may be made and started in it. */
+/** Whether containers may be created and started in it. */
 function isReady({ ready, stopping }: ProcessSandbox): boolean {
   return ready && !stopping;
 }

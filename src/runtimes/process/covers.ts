@@ -1,25 +1,24 @@
 /**
- * Ways for the user of a container to what the container mounts, where only root may go.
+ * Gives a container's user access to its mounts below directories that only root may enter.
  *
- * The folders of the agent and of its pods are closed to others, and links do not open them. So a
- * command that runs as another user gets a view of its own: each closed directory is covered, for
- * that command alone, by one that holds nothing but what the container mounts. The user could not
- * have seen anything else there.
+ * The directories of the agent and its pods are closed to others, and links do not open them. So a command
+ * that runs as another user gets its own view: each closed directory is covered, for that command alone, by
+ * one that holds nothing but what the container mounts. The user could not have seen anything else there.
  */
 import { dirname, sep } from 'node:path';
 import { absolutePath, checkedWord } from '../../programs/checked-word.js';
 
 export interface Cover {
-  /** The directory that is closed to the user. */
+  /** The directory closed to the user. */
   readonly directory: string;
-  /** What lies below it and is shown nevertheless. */
+  /** The paths below it that the cover shows. */
   readonly shows: readonly string[];
 }
 
 export interface User {
   readonly uid: number;
   readonly gid: number;
-  /** Beside the first. */
+  /** Supplemental groups. */
   readonly groups?: readonly number[];
 }
 
@@ -36,7 +35,7 @@ export function mayPass({ uid, gid, groups = [] }: User, directory: DirectoryAcc
   return (directory.mode & 0o001) !== 0;
 }
 
-/** Paths are real ones. Nothing can be covered when even the root is closed. */
+/** Takes real paths. Nothing can be covered when even the root is closed. */
 export function planCovers(paths: readonly string[], isClosed: (directory: string) => boolean): Cover[] {
   const covers = new Map<string, Set<string>>();
   for (const path of paths) {
@@ -57,10 +56,10 @@ export function directoriesAbove(path: string): string[] {
   return above;
 }
 
-/** Where a cover is put together; nothing that a container mounts lies below it. */
+/** Where a cover is assembled; no container mounts anything below it. */
 const stage = '/sys';
 
-/** Run by root in a mount namespace of its own: `sh <working directory> <words of the covers> run <command …>`. */
+/** Run by root in its own mount namespace: `sh <working directory> <words of the covers> run <command …>`. */
 export const coversScript = `set -e
 cwd=$1 dir=
 shift

@@ -1,4 +1,4 @@
-/** Exec of the process runtime: a command beside the container's own, on the streams of a client. */
+/** Exec of the process runtime: runs a command in the container's environment on a client's streams. */
 import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../../async/index.js';
 import type { CommandStreams, ExecStreamRequest } from '../../streaming/index.js';
@@ -7,10 +7,10 @@ import type { ProcessContainer } from './records.js';
 import { killGroup } from './supervision.js';
 import { resizeTerminal } from './terminal.js';
 
-/** Output that has not come for so long after the command's end is held by something that it started. */
+/** Output that stays away this long after the command's exit is held open by something it started. */
 const drainLimitMs = 1_000;
 
-/** Resolves with the exit code when the output was written. The command is killed when the signal aborts. */
+/** Resolves with the exit code when the output is written. Kills the command when the signal aborts. */
 export async function execStreams(
   clock: Clock,
   container: ProcessContainer,
@@ -32,7 +32,7 @@ export async function execStreams(
   let ended = false;
   let leader: number | undefined;
   const kill = (): void => {
-    // Until its end was told it has not been waited for, so that its number is still its own.
+    // The process is not reaped until its exit is reported, so its pid is still its own.
     if (ended) return;
     if (leader !== undefined) killGroup(leader);
     killGroup(started.pid);
@@ -43,7 +43,7 @@ export async function execStreams(
   container.changeWaiters.add(onChange);
   signal.addEventListener('abort', kill, { once: true });
   if (signal.aborted) kill();
-  // A session ends its sizes; nothing is left waiting for the next.
+  // The stream of sizes ends with the session, so this does not leak.
   void followSizes(started, streams.resize);
   if (child.stdin !== null) streams.stdin?.pipe(child.stdin);
   try {
@@ -64,17 +64,17 @@ export async function execStreams(
 async function followSizes({ session }: CommandProcess, sizes: CommandStreams['resize']): Promise<void> {
   for await (const size of sizes) {
     const terminal = (await session)?.device;
-    // A terminal that went with its command has no size.
+    // The terminal is gone with its command.
     if (terminal !== undefined) await resizeTerminal(terminal, size).catch(() => {});
   }
 }
 
 interface Copying {
-  /** Resolves when the output has ended, or nothing of it comes though there is room for more. */
+  /** Resolves when the output has ended, or none arrives though there is room for more. */
   drained(clock: Clock): Promise<void>;
 }
 
-/** Copies with back-pressure; what nobody wants is read and dropped. */
+/** Copies with back-pressure; unwanted output is read and dropped. */
 function copy(from: Readable | null, to: Writable | undefined): Copying {
   if (from === null) return { drained: () => Promise.resolve() };
   let seen = 0;

@@ -1,4 +1,4 @@
-/** ExecSync of the process runtime: a command beside the container's own, with its environment and user. */
+/** ExecSync of the process runtime: runs a command with the container's environment and user. */
 import { constants } from 'node:os';
 import { ByteReader, type Clock, errorText } from '../../async/index.js';
 import { CriError, type ExecSyncRequest, type ExecSyncResponse } from '../../cri/index.js';
@@ -9,9 +9,9 @@ import { findCommand } from './command-lookup.js';
 import type { ProcessContainer } from './records.js';
 import { killGroup } from './supervision.js';
 
-/** Output beyond this, of each stream, is dropped. */
+/** Output beyond this, per stream, is dropped. */
 export const execOutputLimitBytes = 16 * 1024 * 1024;
-/** How long output is waited for after the command's end, should something that it started hold its pipes. */
+/** How long to wait for output after the command's exit, in case something it started holds its pipes. */
 const drainLimitMs = 1_000;
 
 export async function execSync(
@@ -55,7 +55,7 @@ function started(start: () => ChildProcess): ChildProcess {
   }
 }
 
-/** Fails unless the container runs. */
+/** Throws unless the container is running. */
 export function requireRunning({ state }: ProcessContainer, during = ''): void {
   if (state.kind === 'running') return;
   const name = state.kind === 'exited' ? 'CONTAINER_EXITED' : 'CONTAINER_CREATED';
@@ -76,7 +76,7 @@ class ExecRun {
     }
   }
 
-  /** Rejects when the time is over (0: never) or the signal aborts; the command is then killed. */
+  /** Rejects at the timeout (0: never) or when the signal aborts, and kills the command. */
   result(timeoutMs: number, signal: AbortSignal): Promise<ExecSyncResponse> {
     const child = this.#child;
     return new Promise((resolve, reject) => {
@@ -129,9 +129,9 @@ class ExecRun {
     });
   }
 
-  /** Ends the command with all that it started, unless it has ended by itself. */
+  /** Kills the command with all that it started, unless it has exited by itself. */
   kill(): void {
-    // Until its end was told it has not been waited for, so that its number is still its own.
+    // The process is not reaped until its exit is reported, so its pid is still its own.
     if (!this.#ended && this.#child.pid !== undefined) killGroup(this.#child.pid);
   }
 }

@@ -1,4 +1,4 @@
-/** Finds which directories are closed to a container's user; the agent's side of covers, as supervisors need no host. */
+/** Finds the directories closed to a container's user. Runs in the agent; supervisors need no host. */
 import { basename, dirname, join } from 'node:path';
 import { type HostFiles, isMissing, linuxHost } from '../../host/index.js';
 import {
@@ -10,12 +10,12 @@ import {
   type User,
 } from './covers.js';
 
-/** The covers that a user needs to get at these paths; what is not there yet will be made open to all. */
+/** The covers that a user needs to reach these paths; missing paths will be created open to all. */
 export async function findCovers(paths: readonly string[], user: User): Promise<Cover[]> {
   const access = new Map<string, DirectoryAccess>();
   const reals: string[] = [];
   for (const path of paths) {
-    // What a container mounts may lie on anything, a server that does not answer among it.
+    // A mount may be on anything, even on a server that does not respond.
     const { files } = linuxHost().apart(path);
     const { real, existing } = await realPath(files, path);
     reals.push(real);
@@ -29,7 +29,7 @@ export async function findCovers(paths: readonly string[], user: User): Promise<
   });
 }
 
-/** The path without links as far as it exists, and how far that is. */
+/** Resolves the links of the path's existing part, and returns that part. */
 async function realPath(
   files: HostFiles,
   path: string,

@@ -1,4 +1,4 @@
-/** Tells whether a process is still the one that was written down, and which boot of the machine this is. */
+/** Tells whether a process is still the recorded one, and which boot this is. */
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../../async/clock.js';
 import { checkedWord, processIds } from '../../programs/checked-word.js';
@@ -8,11 +8,11 @@ import type { ProcessIdentity } from './container-state.js';
 import { isDeadState, parseProcStat } from './proc-stat.js';
 
 const hasProc = process.platform === 'linux';
-/** The locale decides how `ps` writes a time. */
+/** The locale determines how `ps` prints times. */
 const psEnv = { PATH: '/bin:/usr/bin:/sbin:/usr/sbin', LC_ALL: 'C', TZ: 'UTC' };
 const limits = { clock: systemClock, limitMs: 10_000, outputLimitBytes: 4 << 20, env: psEnv };
 
-/** The identity of a process right now; without a start time when it is gone already. */
+/** The current identity of a process; without a start time if it is gone already. */
 export function identify(pid: number): ProcessIdentity {
   if (hasProc) return { pid, startTime: procStartTime(pid) ?? '' };
   // ps fails when there is no such process.
@@ -24,7 +24,7 @@ export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
   return (await living([identity])).has(identity);
 }
 
-/** Those of the processes that still run and are the same ones. */
+/** Those of the processes that are still running and the same. */
 export async function living(identities: readonly ProcessIdentity[]): Promise<ReadonlySet<ProcessIdentity>> {
   const wanted = identities.filter(({ startTime }) => startTime !== '');
   if (hasProc) return new Set(wanted.filter(({ pid, startTime }) => procStartTime(pid) === startTime));
@@ -33,7 +33,7 @@ export async function living(identities: readonly ProcessIdentity[]): Promise<Re
   return new Set(wanted.filter(({ pid, startTime }) => startTimes.get(pid) === startTime));
 }
 
-/** A text that is another one after every boot. */
+/** A text that changes with every boot. */
 export async function currentBootId(): Promise<string> {
   if (hasProc) return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   const end = await runProgram(CommandLine.of('sysctl').literal('-n', 'kern.bootsessionuuid'), limits);
@@ -42,7 +42,7 @@ export async function currentBootId(): Promise<string> {
   return end.stdout.trim();
 }
 
-/** One read of a file without a disk behind it: not worth a trip through the thread pool. */
+/** A file without a disk behind it: not worth a thread-pool round trip. */
 function procStartTime(pid: number): string | undefined {
   let text: string;
   try {
@@ -56,7 +56,7 @@ function procStartTime(pid: number): string | undefined {
 
 async function psStartTimes(pids: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const end = await runProgram(psCommand(pids), limits);
-  // ps exits with 1 when one of the processes is gone, and still tells of the others.
+  // ps exits with 1 when one of the processes is gone, but still prints the others.
   if (end.kind === 'exited' && end.exitCode <= 1) return parsePs(end.stdout);
   throw new Error(`ps does not tell which processes run: ${endText(end)}`);
 }
@@ -66,7 +66,7 @@ function psCommand(pids: readonly number[]): CommandLine {
   return CommandLine.of('ps').literal('-o', 'pid=,stat=,lstart=').optionWord('-p', ids);
 }
 
-/** Lines of process number, state and start time, as `ps -o pid=,stat=,lstart=` writes them. */
+/** Parses lines of pid, state and start time, as `ps -o pid=,stat=,lstart=` prints them. */
 export function parsePs(text: string): ReadonlyMap<number, string> {
   const startTimes = new Map<number, string>();
   for (const line of text.split('\n')) {

@@ -1,18 +1,18 @@
-/** The images of the process runtime: names that every reference has at once, with nothing behind them. */
+/** The images of the process runtime: every valid reference exists, with nothing behind it. */
 import { createHash } from 'node:crypto';
 import { BoundedMap } from '../../async/index.js';
 import { CriError, type Image, type ImageFilter } from '../../cri/index.js';
 import { parseImageName } from '../../kube/index.js';
 
-/** Names that nobody asked for the longest are forgotten first; asking for one brings it back. */
+/** The names least recently requested are forgotten first; requesting one brings it back. */
 const mostNames = 1_000;
 
 export class ProcessImages {
   readonly #uid: number;
-  /** By normal name, those asked for last at the end. */
+  /** By normal name, the most recently requested last. */
   readonly #known = new BoundedMap<string, Image>({ maxEntries: mostNames });
 
-  /** `uid`: whom a container runs as that does not say. */
+  /** `uid`: the user of containers that name none. */
   constructor(uid: number) {
     this.#uid = uid;
   }
@@ -24,7 +24,7 @@ export class ProcessImages {
     return image === undefined ? [] : [image];
   }
 
-  /** By id among the names that were asked for; any valid name is an image. */
+  /** Finds ids among the requested names; any valid name is an image. */
   find(reference: string): Image | undefined {
     if (/^sha256:[0-9a-f]{64}$/.test(reference)) {
       for (const [, image] of this.#known) if (image.id === reference) return image;
@@ -46,7 +46,7 @@ export class ProcessImages {
     );
   }
 
-  /** Removing what is not there is no error. */
+  /** A missing image is no error. */
   remove(reference: string): void {
     for (const [name, image] of this.#known) {
       if (image.id === reference || name === normalName(reference)) this.#known.delete(name);
@@ -54,7 +54,7 @@ export class ProcessImages {
   }
 }
 
-/** With its tag or digest; undefined when it is no reference. */
+/** With its tag or digest; undefined when it is not a reference. */
 function normalName(reference: string): string | undefined {
   const parsed = parseImageName(reference);
   if (parsed === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The process runtime: containers as processes of the host. */
+/** The process runtime: containers as host processes. */
 export { containerIdVariable } from './container-state.js';
 export { rootVariable } from './launch.js';
 export type { ProcessRuntimeOptions } from './machine.js';

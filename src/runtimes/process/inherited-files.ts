@@ -1,9 +1,9 @@
-/** Closes what this process got from whoever started it, so that no program it starts gets it in turn. */
+/** Closes the files that this process inherited, so that no program it starts inherits them in turn. */
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 
 const closedOnExec = 0o2000000;
 
-/** Node sees to the first sixteen. What it opened itself is never handed down. */
+/** Node closes the first sixteen, and never passes on the files it opened itself. */
 export function closeInheritedFiles(): void {
   if (process.platform !== 'linux') return;
   for (const name of readdirSync('/proc/self/fd')) {
@@ -17,7 +17,7 @@ function isHandedDown(fd: number): boolean {
     const flags = /^flags:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1];
     return flags !== undefined && (Number.parseInt(flags, 8) & closedOnExec) === 0;
   } catch {
-    // The listing's own.
+    // The directory listing's own.
     return false;
   }
 }

@@ -1,4 +1,4 @@
-/** Gathers from the machine what the decision about a launch needs. */
+/** Collects the facts of the machine that a launch depends on. */
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { type ContainerConfig, CriError } from '../../cri/index.js';
@@ -40,7 +40,7 @@ export class LaunchPlanner {
     this.#agent = agent;
   }
 
-  /** Fails with InvalidArgument when the container cannot be run as it asks to be. */
+  /** Throws InvalidArgument when the container cannot run as requested. */
   async plan({ id, config, sandbox, root }: LaunchWish): Promise<PlannedLaunch> {
     const mounts = planMounts(config.mounts);
     const account = chooseAccount(config.linux?.securityContext, this.#agent, await readUsers());
@@ -61,7 +61,7 @@ export class LaunchPlanner {
       sandboxConfig: sandbox.config,
       mounts,
       account,
-      // Where it cannot be had, as on macOS, a container has the walls of its user and no others.
+      // Where it is unavailable, as on macOS, only the user's own permissions confine a container.
       noNewPrivileges: wantsNoNewPrivileges && (await this.#findTools()).privileges,
       root,
       hostSearchPath: process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin',
@@ -85,7 +85,7 @@ export class LaunchPlanner {
   }
 }
 
-/** Read anew each time: users come and go while the agent runs. */
+/** Read every time: users come and go while the agent runs. */
 async function readUsers(): Promise<PasswdEntry[]> {
   try {
     return parsePasswd(await readFile('/etc/passwd', 'utf8'));

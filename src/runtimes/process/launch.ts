@@ -1,4 +1,4 @@
-/** Decides what is run for a container: command, environment, working directory and user. */
+/** Decides what a container runs: command, environment, working directory and user. */
 import { type ContainerConfig, CriError, type PodSandboxConfig } from '../../cri/index.js';
 import { parseImageName } from '../../kube/index.js';
 import { containerLogPath } from '../pod-status.js';
@@ -19,13 +19,13 @@ export interface LaunchInputs {
   readonly noNewPrivileges?: boolean;
   /** The private root. */
   readonly root: string;
-  /** The agent's own search path, for containers that bring none. */
+  /** The agent's own search path, for containers without one. */
   readonly hostSearchPath: string;
   readonly hostName: string;
   readonly findCommand: (command: string, searchPath: string, workingDir: string) => CommandLookup;
 }
 
-/** Fails with InvalidArgument when there is nothing to run. */
+/** Throws InvalidArgument when there is nothing to run. */
 export function planLaunch(inputs: LaunchInputs): LaunchSpec {
   const { containerId, config, sandboxConfig, account } = inputs;
   const env = environment(inputs);
@@ -43,7 +43,7 @@ export function planLaunch(inputs: LaunchInputs): LaunchSpec {
   };
 }
 
-/** Nothing of the agent's own environment but the search path. */
+/** Takes nothing but the search path from the agent's own environment. */
 function environment(inputs: LaunchInputs): Record<string, string> {
   const { containerId, config, sandboxConfig, account, root, hostSearchPath, hostName } = inputs;
   const own = config.envs.map(({ key, value }) => [key, Buffer.from(value).toString('utf8')] as const);
@@ -57,12 +57,12 @@ function environment(inputs: LaunchInputs): Record<string, string> {
   };
 }
 
-/** Without one in the pod it is the private root, where a container may leave files until it is removed. */
+/** Defaults to the private root, where a container may leave files until it is removed. */
 function workingDirectory({ config, mounts, root }: LaunchInputs): string {
   return config.workingDir === '' ? root : hostPathOf(config.workingDir, mounts, root);
 }
 
-/** An image is but a name here; without a command in the pod, that name must be one of the host's commands. */
+/** An image is only a name here; without a command in the pod, that name must be a host command. */
 function command(inputs: LaunchInputs, searchPath: string, workingDir: string): string[] {
   const { config, mounts, root, findCommand } = inputs;
   const [first, ...rest] = config.command;

@@ -1,21 +1,21 @@
-/** Cuts the output of a container into the records of the CRI log format. */
+/** Splits a container's output into records of the CRI log format. */
 import { ByteReader } from '../../async/index.js';
 
 export interface LogLine {
-  /** `F`: the line ends here. `P`: it goes on in the next record. */
+  /** `F`: the line ends here. `P`: it continues in the next record. */
   readonly tag: 'F' | 'P';
   readonly content: Buffer;
 }
 
-/** The longest content of a record; longer lines are written in parts. */
+/** The longest content of a record; longer lines are split. */
 export const longestRecordBytes = 16 * 1024;
 
 const newline = 0x0a;
 const nothing: Buffer = Buffer.alloc(0);
 
-/** The records of one stream; it never holds more than one record's content besides the chunk it is given. */
+/** The records of one stream; buffers at most one record's content besides the current chunk. */
 export class LogLines {
-  /** What came of a record that is not whole yet. */
+  /** The incomplete record. */
   readonly #begun = new ByteReader();
 
   *add(chunk: Buffer): Generator<LogLine, void, undefined> {
@@ -29,12 +29,12 @@ export class LogLines {
         line = line.subarray(roomBytes);
       }
       if (end >= 0) yield { tag: 'F', content: this.#whole(line) };
-      // A copy, so that the rest of a line does not hold on to the whole chunk.
+      // A copy, so that the rest of a line does not keep the whole chunk alive.
       else this.#begun.push(Buffer.from(line));
     }
   }
 
-  /** What is left when the output ends without a newline. */
+  /** The rest when the output ends without a newline. */
   *end(): Generator<LogLine, void, undefined> {
     const content = this.#begun.takeAll();
     if (content.length > 0) yield { tag: 'F', content };

@@ -1,4 +1,4 @@
-/** Asks a supervisor to open the log by its path again, and waits until it has. */
+/** Asks a supervisor to reopen the log by its path, and waits until it has. */
 import { type Clock, sleep } from '../../async/index.js';
 import { CriError } from '../../cri/index.js';
 import { isFileError, readGeneration, replaceFile } from './container-files.js';
@@ -9,8 +9,8 @@ const pollMs = 10;
 const limitMs = 10_000;
 
 /**
- * The request is a number in a file and SIGHUP; the answer is the same number in another file. Only
- * then is the old file complete, so that it can be compressed and removed.
+ * The request is a number in a file and SIGHUP; the response is the same number in another file. Only then is
+ * the old file complete, and can be compressed and removed.
  */
 export async function reopenLog(
   clock: Clock,

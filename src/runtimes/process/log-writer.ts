@@ -1,11 +1,11 @@
-/** Writes a container's log file: `<RFC 3339 time> <stream> <tag> <content>`, one record a line. */
+/** Writes a container's log file: `<RFC 3339 time> <stream> <tag> <content>`, one record per line. */
 import { closeSync, fstatSync, ftruncateSync, mkdirSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openToAppendSync } from '../../host/linux/append-file.js';
 import { formatNanoTimestamp } from '../../kube/values/go-format.js';
 import { LogLines } from './log-lines.js';
 
-/** Has room for the longest record. */
+/** Fits the longest record. */
 const batchBytes = 64 * 1024;
 const newline = 0x0a;
 const nothing: Buffer = Buffer.alloc(0);
@@ -14,30 +14,30 @@ export type OutputStream = 'stdout' | 'stderr';
 
 export interface LogFiles {
   readonly open: (path: string, mode: number) => number;
-  /** Writes bytes from a place of theirs on; how many were written. */
+  /** Writes the bytes from `at` on; returns how many were written. */
   readonly write: (file: number, bytes: Buffer, at: number) => number;
 }
 
 const realFiles: LogFiles = { open: openToAppendSync, write: writeSync };
 
 /**
- * Writes synchronously: a slow disk then slows the container down through its pipe, and nothing
- * piles up in memory. What cannot be written is counted and dropped, for a full disk must not end
- * the container; the log itself says so once it can be written again.
+ * Writes synchronously: a slow disk then slows the container down through its pipe, and nothing piles up in
+ * memory. What cannot be written is counted and dropped, since a full disk must not end the container; the
+ * log says so once it can be written again.
  */
 export class LogWriter {
   readonly #path: string;
   readonly #files: LogFiles;
   readonly #stamp: () => bigint;
   readonly #lines = { stdout: new LogLines(), stderr: new LogLines() };
-  /** Records that are on their way into the file, always the same memory. */
+  /** Records on their way into the file, in the same reused memory. */
   readonly #batch = Buffer.allocUnsafe(batchBytes);
   #filled = 0;
   #file: number | undefined;
   #lost = 0;
-  /** What was lost since the log last said so. */
+  /** Losses that the log has not reported yet. */
   #untold: { records: number; bytes: number; cause: string } | undefined;
-  /** Whether the file ends with a part of a record that could not be taken back. */
+  /** Whether the file ends with a partial record that could not be removed. */
   #endsCut = false;
 
   /** An empty path drops everything. */
@@ -52,7 +52,7 @@ export class LogWriter {
     return this.#lost;
   }
 
-  /** Opens the file by its path; again after a rotation has moved the one that was open. */
+  /** Opens the file by its path; again after a rotation moved the open one. */
   open(): void {
     if (this.#path === '') return;
     mkdirSync(dirname(this.#path), { recursive: true });
@@ -83,7 +83,7 @@ export class LogWriter {
     this.#file = undefined;
   }
 
-  /** All records of a chunk came at the same time. */
+  /** All records of a chunk get the same time. */
   #record(stream: OutputStream, lines: ReturnType<LogLines['add']>): void {
     if (this.#path === '') return;
     const time = formatNanoTimestamp(this.#stamp());
@@ -106,7 +106,7 @@ export class LogWriter {
       if (kept < records.length) this.#drop(records.subarray(kept));
       return;
     }
-    // Together, so that a disk which has room for the notice alone is not filled with notices.
+    // Written together, so that a disk with room for the notice alone is not filled with notices.
     const all = Buffer.concat([this.#notice(), records]);
     const kept = this.#append(all);
     if (kept === all.length) {
@@ -117,7 +117,7 @@ export class LogWriter {
     }
   }
 
-  /** How many of the bytes are in the file now; always whole records. */
+  /** Returns how many bytes are in the file now; always whole records. */
   #append(bytes: Buffer): number {
     let written = 0;
     try {
@@ -133,7 +133,7 @@ export class LogWriter {
     }
   }
 
-  /** A part of a record would be taken for a whole one, or for the beginning of the next. */
+  /** A partial record would be read as a whole one, or as the beginning of the next. */
   #takeBack(bytes: number): void {
     if (bytes === 0 || this.#file === undefined) return;
     try {

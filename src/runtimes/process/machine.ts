@@ -1,4 +1,4 @@
-/** The parts of a process runtime, put together and filled with what earlier agents left. */
+/** Assembles the parts of a process runtime and restores what earlier agents left. */
 import { homedir } from 'node:os';
 import { type Clock, errorText, Gate, sleep, systemClock, TaskGroup } from '../../async/index.js';
 import { type LoopbackStreaming, loopbackStreaming } from '../../streaming/index.js';
@@ -26,29 +26,31 @@ import { Supervision } from './supervision.js';
 import { defaultSupervisorEntry } from './supervisor-entry.js';
 
 export interface ProcessRuntimeOptions {
-  /** Everything that must outlive the agent is kept here; only one agent at a time may use it. */
+  /** Holds everything that must outlive the agent; only one agent at a time may use it. */
   readonly stateDir: string;
   readonly clock?: Clock;
-  /** The JavaScript file that supervisors are started from; default `supervisor.js` of the bundle. */
+  /** The JavaScript file of supervisors; default `supervisor.js` of the bundle. */
   readonly supervisorEntry?: string;
   /** Arguments for Node before the entry. */
   readonly supervisorExecArgv?: readonly string[];
-  /** The address of pods that do not ask for the host network; default the machine's own. */
+  /** The address of pods without host network; default the machine's own. */
   readonly address?: string;
-  /** Default what the machine says. Containers of another boot do not run any more. */
+  /** Default: the machine's. Containers of another boot are no longer running. */
   readonly bootId?: string;
-  /** Told of what went wrong beside the calls; default: nobody is. */
+  /** Called for problems outside of calls; default: none. */
   readonly onProblem?: (message: string, error: unknown) => void;
 }
 
-/** A supervisor has little to do; without helper threads and room for garbage it is small. */
+/** A supervisor does little; without helper threads and with a small heap it is small. */
 const smallExecArgv = ['--v8-pool-size=0', '--max-semi-space-size=1'];
-/** Where Node has it. Without it, the signal opens the inspector until the supervisor has a handler. */
+/**
+ * Where Node has this flag. Without it, the signal opens the inspector until the supervisor has a handler.
+ */
 const noInspector = '--disable-sigusr1';
 const defaultExecArgv = process.allowedNodeEnvironmentFlags.has(noInspector)
   ? [...smallExecArgv, noInspector]
   : smallExecArgv;
-/** Containers that are adopted at the same time. */
+/** Containers adopted in parallel. */
 const adoptionWidth = 16;
 
 export interface ProcessMachine {
@@ -92,7 +94,7 @@ export async function openMachine(options: ProcessRuntimeOptions): Promise<Proce
     launches: new LaunchPlanner(agent),
     bootId,
     stamp,
-    // Each needs the other: what supervisors tell goes to the containers, which start supervisors.
+    // A cycle: supervision reports to the containers, which start supervisors.
     supervision: () => supervision,
   });
   const supervision: Supervision = new Supervision({
@@ -149,7 +151,7 @@ export async function openMachine(options: ProcessRuntimeOptions): Promise<Proce
   return machine;
 }
 
-/** Containers run on; the next agent finds them. */
+/** Containers keep running; the next agent finds them. */
 export async function closeMachine(machine: ProcessMachine): Promise<void> {
   machine.supervision.close();
   machine.events.breakStreams();
@@ -183,7 +185,7 @@ async function adoptAll(machine: ProcessMachine, bootId: string, onProblem: OnPr
   );
 }
 
-/** The containers of sandboxes that could not be read are left alone, too. */
+/** Also leaves the containers of unreadable sandboxes alone. */
 async function adopt(
   machine: ProcessMachine,
   id: string,
@@ -207,7 +209,7 @@ async function adopt(
     const { image } = container.config;
     images.find(image?.userSpecifiedImage || image?.image || '');
   } catch (error) {
-    // Not knowing what became of it, nobody may start it a second time.
+    // Its fate is unknown, so it must not be started a second time.
     if (container !== undefined && store.containers.has(id)) store.removeContainer(container);
     if (!isBroken(error)) {
       onProblem(leftAloneText(`container ${id}`), error);
@@ -218,14 +220,14 @@ async function adopt(
   }
 }
 
-/** Nobody could stop them by a container that is not known, and another one takes its place. */
+/** No call can stop the processes of an unknown container, and another container will replace it. */
 async function endProcesses({ clock }: ProcessMachine, id: string, files: ContainerFiles): Promise<void> {
   const cgroup = await readRecord(files.cgroup).catch(() => undefined);
   if (cgroup !== undefined) await endContainerCgroup(id, cgroup, (ms) => sleep(clock, ms));
   killStrays(id);
 }
 
-/** Whether it is a file that is wrong. A failed call of the system says nothing of the file that it was about. */
+/** Whether the file is broken. A failed system call says nothing about the file. */
 function isBroken(error: unknown): boolean {
   return !(error instanceof Error && 'code' in error);
 }
@@ -235,7 +237,7 @@ function leftAloneText(what: string): string {
 }
 
 function tellSetAside(onProblem: OnProblem, what: string, error: unknown, movedTo: string | undefined): void {
-  // What the parser says of JSON quotes the content, which may be secret.
+  // The JSON parser's message quotes the content, which may be secret.
   const reason = error instanceof SyntaxError ? new Error('it is not whole JSON') : error;
   const place = movedTo === undefined ? 'could not be moved away' : `is kept as ${movedTo}`;
   onProblem(`${what} cannot be used and ${place}: ${errorText(reason)}`, reason);

@@ -1,10 +1,9 @@
 /**
  * The mounts of a container below its private root.
  *
- * Without a file system of its own a container sees that of the host, so a mount is a link at
- * `$NODELET_ROOT/<container path>`, and programs must look for it there. Links do not nest, cannot
- * be read-only, and give a user no right that the host path does not give: where the way to that is
- * closed to the container's user, see `covers.ts`.
+ * A container without its own file system sees the host's, so a mount is a link at `$NODELET_ROOT/<container
+ * path>`, and programs must look for it there. Links do not nest, cannot be read-only, and give a user no
+ * access that the host path does not give: for paths closed to the container's user, see `covers.ts`.
  */
 import { mkdir, symlink } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
@@ -12,12 +11,12 @@ import { CriError, type Mount } from '../../cri/index.js';
 import { isMissing, linuxHost } from '../../host/index.js';
 
 export interface MountLink {
-  /** Absolute and without `..`, as the container is told it. */
+  /** Absolute and without `..`, as the container sees it. */
   readonly containerPath: string;
   readonly hostPath: string;
 }
 
-/** Fails with InvalidArgument on what cannot be had by links. */
+/** Throws InvalidArgument for what links cannot do. */
 export function planMounts(
   mounts: readonly Pick<Mount, 'containerPath' | 'hostPath' | 'image'>[],
 ): MountLink[] {
@@ -33,7 +32,7 @@ export function planMounts(
       throw new CriError('InvalidArgument', `mount "${containerPath}": the root cannot be mounted`);
     return { containerPath: normal, hostPath };
   });
-  // A later mount at the same place hides the earlier one.
+  // A later mount at the same path hides the earlier one.
   const byPath = new Map(links.map((link) => [link.containerPath, link]));
   for (const { containerPath } of byPath.values()) {
     const outer = parents(containerPath).find((parent) => byPath.has(parent));
@@ -48,7 +47,7 @@ export function planMounts(
   return [...byPath.values()];
 }
 
-/** Where a path of the container is on the host: behind a mount if one holds it, else the same path. */
+/** Where a container path is on the host: behind a mount if one holds it, else the same path. */
 export function hostPathOf(path: string, links: readonly MountLink[], root: string): string {
   const normal = posix.join('/', path);
   const mounted = links.some(
@@ -66,9 +65,9 @@ export async function linkMounts(links: readonly MountLink[], root: string): Pro
   }
 }
 
-/** Container runtimes make a directory of a source that is not there. */
+/** Container runtimes create a missing source as a directory. */
 async function ensureSource(hostPath: string): Promise<void> {
-  // A path of the machine may lie on anything, a server that does not answer among it.
+  // A host path may be on anything, even on a server that does not respond.
   const { files } = linuxHost().apart(hostPath);
   try {
     await files.stat(hostPath);

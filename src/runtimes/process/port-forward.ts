@@ -1,20 +1,20 @@
-/** PortForward of the process runtime: a connection to a port of this machine, where all its pods listen. */
+/** PortForward of the process runtime: connects to a port of this machine, where all its pods listen. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { isFileError } from './container-files.js';
 
-/** Programs listen on either, and on both. */
+/** Programs listen on one of them, or on both. */
 const loopbacks = ['127.0.0.1', '::1'];
 
-/** Resolves when both directions are over. */
+/** Resolves when both directions have ended. */
 export async function forwardPort(port: number, stream: Duplex, signal: AbortSignal): Promise<void> {
   const socket = await connectToAny(port);
   const cut = (): void => void socket.destroy();
   signal.addEventListener('abort', cut, { once: true });
   if (signal.aborted) cut();
-  // The one side that is cut takes the other along.
+  // If one side is cut, cut the other, too.
   stream.once('close', cut);
   stream.pipe(socket);
   socket.pipe(stream);

@@ -1,19 +1,19 @@
-/** Reads `/proc/<pid>/stat`, the kernel's line about one process. */
+/** Parses `/proc/<pid>/stat`, the kernel's line about one process. */
 
 export interface ProcStat {
   /** One letter; `Z` and `X` are dead. */
   readonly state: string;
   readonly processGroup: number;
   readonly session: number;
-  /** CPU time of the process and of the children that it waited for, in clock ticks. */
+  /** CPU time of the process and its reaped children, in clock ticks. */
   readonly cpuTicks: number;
-  /** In clock ticks after the boot. */
+  /** In clock ticks since boot. */
   readonly startTime: string;
 }
 
 /** Undefined when the text is not such a line. */
 export function parseProcStat(text: string): ProcStat | undefined {
-  // The name of the command stands in parentheses and may itself hold spaces and parentheses.
+  // The command name is in parentheses and may itself contain spaces and parentheses.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const startTime = fields[19];
   if (startTime === undefined) return undefined;

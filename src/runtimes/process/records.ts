@@ -1,4 +1,4 @@
-/** Sandboxes and containers of the process runtime, in memory and as the files that outlive the agent. */
+/** Sandboxes and containers of the process runtime, in memory and as files that outlive the agent. */
 import {
   ContainerConfig,
   type LinuxContainerResources,
@@ -18,7 +18,7 @@ import type { LaunchSpec, ProcessIdentity } from './container-state.js';
 export interface ProcessSandbox extends StoredSandbox {
   readonly bootId: string;
   readonly containers: Set<ProcessContainer>;
-  /** Set while it is being stopped: nothing may be started in it any more. */
+  /** Set while it is being stopped: nothing may start in it. */
   stopping: boolean;
 }
 
@@ -92,7 +92,7 @@ export function formatContainer(container: ProcessContainer): string {
   })}\n`;
 }
 
-/** A container as it was written down; the sandbox it belongs to may be gone. */
+/** A container as read from disk; its sandbox may be gone. */
 export interface ReadContainer {
   readonly sandboxId: string;
   readonly with: (sandbox: ProcessSandbox) => ProcessContainer;
@@ -122,7 +122,7 @@ export function parseContainer(
     imageId: string(fields.imageId),
     imageRef: string(fields.imageRef),
     createdAt: BigInt(string(fields.createdAt)),
-    // Written beside the record by `planLaunch` and read by nobody else but the supervisor.
+    // Written beside the record by `planLaunch`; only the supervisor reads it.
     launch: JSON.parse(launch) as LaunchSpec,
   };
   return {

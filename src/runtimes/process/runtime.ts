@@ -1,19 +1,19 @@
 /**
- * The process runtime: a `CriRuntime` whose containers are processes of the host, for machines
- * without a container runtime, also without root and on macOS.
+ * The process runtime: a `CriRuntime` whose containers are host processes, for machines without a
+ * container runtime, also without root and on macOS.
  *
- * - A container is a process in a session of its own, with the pod's command, arguments, environment
+ * - A container is a process in its own session, with the pod's command, arguments, environment
  *   and working directory, and its user if the agent is root. It sees the host's file system, network
  *   and processes: there is no isolation.
  * - Mounts are links below a private root, `$NODELET_ROOT/<mount path>`. A command or working
- *   directory that lies below a mount is taken from there; every other path is the host's.
- * - An image is a name. Without a command in the pod, its last part must be a command of the host.
- * - Stopping sends the stop signal to the process group, and SIGKILL when the grace is over. When a
- *   container's first process ends, all that it started is killed.
- * - Ports of a pod are ports of the machine; a terminal is had from the host's `script`.
- * - Limits, capabilities and profiles are not enforced; supplemental groups are not given.
- * - A supervisor process for each container writes its log and its end. It does not depend on the
- *   agent: containers run on when the agent ends in whatever way, and the next one takes them over.
+ *   directory below a mount resolves there; every other path is the host's.
+ * - An image is a name. Without a command in the pod, its last part must be a host command.
+ * - Stopping sends the stop signal to the process group, and SIGKILL after the grace period. When a
+ *   container's first process exits, everything it started is killed.
+ * - A pod's ports are the machine's ports; terminals come from the host's `script`.
+ * - Limits, capabilities and profiles are not enforced; supplemental groups are not set.
+ * - A supervisor process for each container writes its log and its exit. It does not depend on the
+ *   agent: containers keep running however the agent ends, and the next agent adopts them.
  */
 import { CriError, type CriRuntime, criMethods as cri, unimplementedCriRuntime } from '../../cri/index.js';
 import { listChunks } from '../list-chunks.js';
@@ -37,7 +37,7 @@ export class ProcessRuntime implements CriRuntime {
       checkSandbox: (id) => sandboxes.requireReady(id),
     });
 
-    // the runtime itself
+    // The runtime itself.
     this.version = calls.unary(cri.version, () => ({
       version: '0.1.0',
       runtimeName: 'nodelet-process',
@@ -57,7 +57,7 @@ export class ProcessRuntime implements CriRuntime {
       runtimeHandlers: [{ name: '', features: { recursiveReadOnlyMounts: false, userNamespaces: false } }],
       features: { supplementalGroupsPolicy: false, userNamespacesHostNetwork: false },
     }));
-    // There are no cgroups, and so no driver of them.
+    // Containers have no cgroup limits, so there is no cgroup driver.
     this.runtimeConfig = calls.unary(cri.runtimeConfig, () => ({ linux: undefined }));
     this.updateRuntimeConfig = calls.unary(cri.updateRuntimeConfig, () => ({}));
 
@@ -204,12 +204,12 @@ export class ProcessRuntime implements CriRuntime {
     }));
   }
 
-  /** Takes over what an earlier agent left in the state directory. */
+  /** Restores what an earlier agent left in the state directory. */
   static async open(options: ProcessRuntimeOptions): Promise<ProcessRuntime> {
     return new ProcessRuntime(await openMachine(options));
   }
 
-  /** Ends open calls; containers run on and the next runtime on the directory finds them. */
+  /** Ends open calls; containers keep running and the next runtime on the directory finds them. */
   close(): Promise<void> {
     return closeMachine(this.#machine);
   }

@@ -1,4 +1,4 @@
-/** The pod sandboxes of the process runtime: records of pods, with nothing of the machine behind them. */
+/** The pod sandboxes of the process runtime: records only, with nothing on the machine behind them. */
 import { randomBytes } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import {
@@ -22,7 +22,7 @@ export interface ProcessSandboxesOptions {
   readonly events: PodEvents<ProcessSandbox>;
   readonly bootId: string;
   readonly stamp: () => bigint;
-  /** The address of pods, which all have the machine's. */
+  /** The address of all pods: the machine's. */
   readonly address: () => string;
 }
 
@@ -71,7 +71,7 @@ export class ProcessSandboxes {
     return sandbox.id;
   }
 
-  /** Kills its containers. Stopping what is stopped or gone is no error. */
+  /** Kills its containers. A stopped or missing sandbox is no error. */
   async stop(id: string, signal: AbortSignal): Promise<void> {
     const sandbox = this.#options.store.sandboxes.get(id);
     if (sandbox !== undefined) await this.#stop(sandbox, signal);
@@ -79,7 +79,7 @@ export class ProcessSandboxes {
 
   async #stop(sandbox: ProcessSandbox, signal: AbortSignal): Promise<void> {
     const { containers, directory, events } = this.#options;
-    // Nothing starts any more from here on, so that all who are killed now are all there are.
+    // From here on nothing can start, so this kills everything.
     sandbox.stopping = true;
     try {
       await Promise.all([...sandbox.containers].map((container) => containers.kill(container, signal)));
@@ -98,7 +98,7 @@ export class ProcessSandboxes {
     }
   }
 
-  /** With its containers; removing what is gone is no error. */
+  /** Also removes its containers; a missing sandbox is no error. */
   async remove(id: string, signal: AbortSignal): Promise<void> {
     const { store, containers, directory, events } = this.#options;
     const sandbox = store.sandboxes.get(id);
@@ -111,7 +111,7 @@ export class ProcessSandboxes {
     events.emit(ContainerEventType.CONTAINER_DELETED_EVENT, id, sandbox);
   }
 
-  /** Fails unless the sandbox is there and runs. */
+  /** Throws unless the sandbox exists and is ready. */
   requireReady(id: string): void {
     const sandbox = this.#options.store.sandboxes.get(id);
     if (sandbox === undefined) {
@@ -129,7 +129,7 @@ export class ProcessSandboxes {
   }
 }
 
-/** The first address of this machine that others can reach, IPv4 before IPv6; else that of itself. */
+/** The first address of this machine that others can reach, IPv4 before IPv6; else loopback. */
 export function primaryAddress(interfaces = networkInterfaces()): string {
   const addresses = Object.values(interfaces).flatMap((entries) => entries ?? []);
   const reachable = addresses.filter(({ internal, address }) => !internal && !address.startsWith('fe80:'));

@@ -1,29 +1,29 @@
-/** Judges what the files of a container and the processes of the machine say together. */
+/** Derives a container's state from its files and the machine's processes. */
 import type { ProcessIdentity, RecordedState, StartClaim } from './container-state.js';
 
 export interface Sighting {
   readonly state: RecordedState;
-  /** Of the start that is under way. */
+  /** The claim of the running start. */
   readonly claim: StartClaim | undefined;
-  /** Which boot this is. */
+  /** The current boot. */
   readonly bootId: string;
-  /** Whether the supervisor that `supervisorOf` names runs and is the same process. */
+  /** Whether the supervisor named by `supervisorOf` is running and is the same process. */
   readonly supervisorLives: boolean;
 }
 
 export type Verdict =
-  /** It is as the file says. */
+  /** The file is right. */
   | 'as-recorded'
-  /** A supervisor is about to tell more. */
+  /** A supervisor is about to write more. */
   | 'starting'
-  /** It was to be started, but no supervisor has come yet. */
+  /** A start was requested, but no supervisor has claimed it yet. */
   | 'unclaimed'
-  /** It was to be started and never will be: it is created as before. */
+  /** The start was taken back and will never happen: the container is created as before. */
   | 'taken-back'
-  /** Its supervisor is gone and so is the knowledge of its end. */
+  /** Its supervisor is gone, and how it ended is unknown. */
   | 'lost';
 
-/** The supervisor on whose life the state depends. */
+/** The supervisor on which the state depends. */
 export function supervisorOf(
   state: RecordedState,
   claim: StartClaim | undefined,
@@ -38,7 +38,7 @@ export function judge({ state, claim, bootId, supervisorLives }: Sighting): Verd
     case 'exited':
       return 'as-recorded';
     case 'running':
-      // Process numbers begin anew with a boot, and so may start times.
+      // A boot restarts process numbers, and maybe start times.
       return state.bootId === bootId && supervisorLives ? 'as-recorded' : 'lost';
     case 'starting': {
       if (claim?.by === 'agent') return 'taken-back';

@@ -1,13 +1,13 @@
 /**
  * The directory in which the process runtime keeps everything that must outlive the agent:
  *
- *     owner.json                  the agent that works in it
- *     sandboxes/<id>.json         one file a sandbox
- *     containers/<id>/            one directory a container, see `ContainerFiles`
+ *     owner.json                  the agent that uses it
+ *     sandboxes/<id>.json         one file per sandbox
+ *     containers/<id>/            one directory per container, see `ContainerFiles`
  *
  * A container's directory appears and disappears by a rename, so that a half-made or half-removed
- * one is never taken for a container. Records are on the disk before a call that made them ends, and what
- * cannot be read is set aside as <name>.corrupt-<time>.
+ * one is never taken for a container. Records are on disk before the call that made them returns; unreadable
+ * ones are set aside as <name>.corrupt-<time>.
  */
 import { chmod, link, lstat, mkdir, readdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -26,10 +26,10 @@ import { type ProcessIdentity, parseAgentIdentity } from './container-state.js';
 import { identify, isAlive } from './identity.js';
 
 const idPattern = /^[0-9a-f]{64}$/;
-/** What was being made or removed when an agent died. */
+/** Left half-made or half-removed by an agent that died. */
 const leftoverPattern = /^[0-9a-f]{64}\.(?:new|removed)$/;
 const ownerTries = 3;
-/** Of sandboxes, and of containers, that were set aside: the newest are kept. */
+/** How many of the newest set-aside sandboxes, and containers, are kept. */
 const keptAside = 8;
 const { files } = linuxHost();
 
@@ -44,7 +44,7 @@ export class StateDirectory {
   private constructor(path: string, clock: Clock) {
     this.path = path;
     this.#clock = clock;
-    // Whoever asked for a write is told of its failure, and what is broken is set aside by `setAside…`.
+    // The writer gets its failure, and `setAside…` handles broken files.
     const observer = { setAside: () => {}, failing: () => {}, recovered: () => {} };
     this.#store = new DurableFiles({ files, clock, observer });
     this.#sandboxes = join(path, 'sandboxes');
@@ -52,7 +52,7 @@ export class StateDirectory {
     this.#owner = join(path, 'owner.json');
   }
 
-  /** Makes the directory and takes it for this process; fails when another agent that lives has it. */
+  /** Creates the directory and takes it for this process; throws if another running agent has it. */
   static async open(path: string, clock: Clock = systemClock): Promise<StateDirectory> {
     const directory = new StateDirectory(resolve(path), clock);
     await mkdir(directory.path, { recursive: true, mode: 0o700 });
@@ -68,7 +68,7 @@ export class StateDirectory {
     return directory;
   }
 
-  /** Leaves the directory to the next agent. */
+  /** Releases the directory for the next agent. */
   async release(): Promise<void> {
     const owner = await this.#readOwner();
     if (owner !== 'broken' && owner?.pid === process.pid) await unlink(this.#owner);
@@ -97,7 +97,7 @@ export class StateDirectory {
     await this.#store.remove(this.#sandboxPath(id));
   }
 
-  /** Moves a sandbox that cannot be read out of the way; undefined when it cannot be moved. */
+  /** Sets an unreadable sandbox aside; undefined when it cannot be moved. */
   setAsideSandbox(id: string): Promise<string | undefined> {
     return this.#setAside(this.#sandboxPath(id), this.#sandboxes);
   }
@@ -125,7 +125,7 @@ export class StateDirectory {
     await this.#store.write(this.filesOf(id).record, text);
   }
 
-  /** The same for a container with all its files. */
+  /** As `setAsideSandbox`, for a container with all its files. */
   setAsideContainer(id: string): Promise<string | undefined> {
     return this.#setAside(this.#containerPath(id), this.#containers);
   }
@@ -140,7 +140,7 @@ export class StateDirectory {
     await removeTreeHere(condemned);
   }
 
-  /** Removes what agents that died left half-made or half-removed. */
+  /** Removes what dead agents left half-made or half-removed. */
   async removeLeftovers(): Promise<void> {
     for (const name of await readdir(this.#containers)) {
       if (leftoverPattern.test(name)) await removeTreeHere(join(this.#containers, name));
@@ -184,7 +184,7 @@ export class StateDirectory {
     }
   }
 
-  /** A file appears whole: one that is broken was cut by a power failure, which its agent did not survive. */
+  /** Files appear whole: a broken one was cut by a power failure, which its agent did not survive. */
   async #readOwner(): Promise<ProcessIdentity | 'broken' | undefined> {
     try {
       const text = await readWholeFile(files, this.#owner);
@@ -204,7 +204,7 @@ export class StateDirectory {
   }
 }
 
-/** A file of the directory that must be there; what is no file, such as a pipe, is never opened. */
+/** Reads a required file of the directory; never opens anything but a file, such as a pipe. */
 export async function readRecord(path: string): Promise<string> {
   const text = await readWholeFile(files, path).catch((error: unknown) => {
     if (isShortage(error)) throw error;
@@ -214,7 +214,7 @@ export async function readRecord(path: string): Promise<string> {
   return text;
 }
 
-/** A file of a container that is being made: its name is synced with the directory's. */
+/** Writes a file of a container being created: its name is synced with the directory's. */
 export async function writeNewRecord(path: string, text: string): Promise<void> {
   await files.writeFile(path, text, { mode: 0o600, exclusive: true, sync: true });
 }
@@ -236,7 +236,7 @@ async function lstatDirectory(path: string): Promise<{ readonly uid: number; rea
   return found;
 }
 
-/** Ids become names of files: one that is not of our making must never leave the directory. */
+/** Ids become file names: a foreign one must never escape the directory. */
 function checkedId(id: string): string {
   if (!idPattern.test(id)) throw new Error(`"${id}" is not the id of a sandbox or container`);
   return id;

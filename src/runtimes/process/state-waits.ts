@@ -3,13 +3,13 @@ import type { Clock } from '../../async/index.js';
 import type { ProcessContainer } from './records.js';
 
 export interface StateWait {
-  /** Asked again at every change of the container's state. */
+  /** Checked again at every change of the container's state. */
   readonly condition: () => boolean;
   readonly limitMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Resolves when the condition holds (true) or the limit is over (false); rejects when the signal aborts. */
+/** Resolves with true when the condition holds, with false at the limit; rejects when the signal aborts. */
 export async function stateReached(
   clock: Clock,
   container: ProcessContainer,

@@ -1,11 +1,11 @@
-/** CPU and memory of containers, from what Linux tells of the processes in their sessions. */
+/** CPU and memory of containers, from Linux's view of the processes in their sessions. */
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { type ContainerStats, CriError, type PodSandboxStats } from '../../cri/index.js';
 import { parseProcStat } from './proc-stat.js';
 import type { ProcessContainer, ProcessSandbox } from './records.js';
 
-/** Clock ticks are hundredths of a second to every program on Linux. */
+/** Linux reports clock ticks as hundredths of a second to every program. */
 const nanosPerTick = 10_000_000;
 
 export interface SessionUsage {
@@ -14,15 +14,15 @@ export interface SessionUsage {
   readonly processes: number;
 }
 
-/** A rate over less than this says more about the clock's ticks than about the container. */
+/** A rate over less than this measures the clock's ticks, not the container. */
 const rateWindowNs = 500_000_000n;
 
 interface CpuSample {
-  /** Where the window began that the rate is measured over. */
+  /** The start of the rate's window. */
   readonly windowAtNs: bigint;
   readonly windowCpuNanos: number;
   readonly nanoCores: number;
-  /** The most that was ever told. */
+  /** The highest value ever reported. */
   readonly cpuNanos: number;
 }
 
@@ -38,7 +38,7 @@ export class ProcessStats {
     this.#mountpoint = mountpoint;
   }
 
-  /** One look at the process table serves all containers. */
+  /** One scan of the process table serves all containers. */
   async ofContainers(containers: readonly ProcessContainer[]): Promise<ContainerStats[]> {
     const usage = await readSessions(new Set(containers.flatMap(sessionOf)));
     const atNs = this.#stamp();
@@ -117,7 +117,7 @@ export class ProcessStats {
 
   #cpu(container: ProcessContainer, measuredNanos: number, atNs: bigint): ContainerStats['cpu'] {
     const before = this.#samples.get(container);
-    // The time of a process that nobody waited for is gone with it; a counter must not go back.
+    // The CPU time of an unreaped process vanishes with it; a counter must not go back.
     const cpuNanos = Math.max(measuredNanos, before?.cpuNanos ?? 0);
     const sample = nextSample(before, cpuNanos, atNs);
     this.#samples.set(container, sample);
@@ -133,7 +133,7 @@ function nextSample(before: CpuSample | undefined, cpuNanos: number, atNs: bigin
   return { windowAtNs: atNs, windowCpuNanos: cpuNanos, nanoCores, cpuNanos };
 }
 
-/** CPU time and resident memory of the processes in each of the sessions. */
+/** CPU time and resident memory of the processes in each session. */
 async function readSessions(sessions: ReadonlySet<number>): Promise<ReadonlyMap<number, SessionUsage>> {
   if (process.platform !== 'linux') {
     throw new CriError('Unimplemented', 'the process runtime has statistics on Linux only');
@@ -154,12 +154,14 @@ async function readSessions(sessions: ReadonlySet<number>): Promise<ReadonlyMap<
   return usage;
 }
 
-/** From `/proc/<pid>/status`, which knows no page size; 0 for a process without memory, as dead ones are. */
+/**
+ * From `/proc/<pid>/status`, which needs no page size; 0 for a process without memory, such as a dead one.
+ */
 export function residentBytes(status: string): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
 }
 
-/** These files have no disk behind them: reading one is quicker than asking the thread pool for it. */
+/** These files have no disk behind them: reading one is faster than a thread-pool round trip. */
 function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -2,13 +2,13 @@
 import { constants } from 'node:os';
 import { CriError, Signal } from '../../cri/index.js';
 
-/** The lowest and highest real-time signals of Linux as programs see them; other systems have none. */
+/** Linux's lowest and highest real-time signals as programs see them; other systems have none. */
 const lowestRealTime = 34;
 const highestRealTime = 64;
 
 const names = new Map<number, string>(Object.entries(Signal).map(([name, value]) => [value, name]));
 
-/** The number of a signal of the CRI on this machine; SIGTERM when none was chosen. */
+/** This machine's number of a CRI signal; SIGTERM when none was chosen. */
 export function stopSignalNumber(signal: Signal): number {
   const name = names.get(signal) ?? '';
   if (name === 'RUNTIME_DEFAULT') return constants.signals.SIGTERM;

@@ -1,15 +1,15 @@
 /**
- * Ends what a container left behind outside of its process group: daemons that made a session of
- * their own, and commands that were run in it. They carry the container's id in their environment,
- * which only Linux shows to others; elsewhere such processes outlive their container.
+ * Kills what a container left outside of its process group: daemons with their own session, and exec
+ * commands. They carry the container's id in their environment, which only Linux shows to others; elsewhere
+ * such processes outlive their container.
  *
- * A process that cleans its environment (`env -i setsid …`) is not found by this. As root on Linux
- * the container's cgroup holds it, see `container-cgroup.ts`; without root it outlives its container.
+ * A process that cleans its environment (`env -i setsid …`) is not found this way. As root on Linux the
+ * container's cgroup holds it, see `container-cgroup.ts`; without root it outlives its container.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { containerIdVariable } from './container-state.js';
 
-/** Processes that fork while they are looked for are found the next time. */
+/** Processes that fork during a pass are found in the next. */
 const mostPasses = 5;
 
 /** Returns how many processes were killed. */
@@ -31,7 +31,7 @@ function carries(pid: string, mark: Buffer): boolean {
   try {
     environment = readFileSync(`/proc/${pid}/environ`);
   } catch {
-    // Gone, or of another user and so not ours.
+    // Gone, or another user's and so not ours.
     return false;
   }
   const at = environment.indexOf(mark);

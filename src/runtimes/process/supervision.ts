@@ -1,4 +1,4 @@
-/** The agent's side of the supervisors: starts them, follows what they write, and sees when one is gone. */
+/** The agent's side of the supervisors: starts them, follows their files, and notices when one is gone. */
 import { type FSWatcher, watch } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import { type Clock, sleep, type TaskGroup } from '../../async/index.js';
@@ -19,12 +19,12 @@ import type { ProcessContainer } from './records.js';
 import { judge, supervisorOf } from './sighting.js';
 import { killStrays } from './strays.js';
 
-/** How often supervisors are looked at that nobody tells about: one that was killed writes nothing. */
+/** How often to check supervisors that cannot be watched: a killed one writes nothing. */
 const sweepPeriodMs = 1_000;
-/** How long the death of a process that was sent SIGKILL is waited for. */
+/** How long to wait for a process to die after SIGKILL. */
 const deathLimitMs = 5_000;
 const deathPollMs = 20;
-/** The part of a supervisor's own complaint that fits into a message. */
+/** How much of a supervisor's error output goes into a message. */
 const longestComplaint = 1_000;
 
 export interface SupervisionOptions {
@@ -34,17 +34,17 @@ export interface SupervisionOptions {
   readonly stamp: () => bigint;
   readonly supervisorEntry: string;
   readonly supervisorExecArgv: readonly string[];
-  /** The recorded state of a container, which may be the one that is known already. */
+  /** Receives a container's recorded state, which may be known already. */
   readonly onState: (container: ProcessContainer, state: RecordedState) => void;
 }
 
-/** Why a container is looked at. */
+/** Why a container is checked. */
 type Occasion =
   /** Something may have changed. */
   | 'change'
-  /** The agent that wanted it to start is gone, so that a start that nobody claimed is taken back. */
+  /** The agent that requested the start is gone, so an unclaimed start is taken back. */
   | 'adoption'
-  /** The supervisor ended; one that had not even claimed the start has failed. */
+  /** The supervisor exited; if it had not even claimed the start, it failed. */
   | 'supervisor-ended';
 
 interface Followed {
@@ -54,9 +54,9 @@ interface Followed {
 export class Supervision {
   readonly #options: SupervisionOptions;
   readonly #followed = new Map<ProcessContainer, Followed>();
-  /** Containers whose supervisor has ended, whatever it left on record. */
+  /** Containers whose supervisor has exited, whatever it left on record. */
   readonly #unsupervised = new WeakSet<ProcessContainer>();
-  /** Containers that are being looked at, with the occasions for the next look. */
+  /** Containers being checked, with the reasons for the next check. */
   readonly #looking = new Map<ProcessContainer, Occasion[]>();
 
   constructor(options: SupervisionOptions) {
@@ -65,8 +65,8 @@ export class Supervision {
   }
 
   /**
-   * Starts the supervisor of a container whose recorded state is `starting` with the token. When this
-   * fails there is no supervisor.
+   * Starts the supervisor of a container whose recorded state is `starting` with the token. If this fails
+   * there is no supervisor.
    */
   async start(container: ProcessContainer, token: string): Promise<void> {
     const { supervisorEntry, supervisorExecArgv, bootId } = this.#options;
@@ -87,7 +87,7 @@ export class Supervision {
         this.look(container, 'supervisor-ended');
       };
       supervisor.once('exit', onEnd).once('error', onEnd);
-      // Neither its life nor its end may keep the agent from ending.
+      // A supervisor must not keep the agent from exiting.
       supervisor.unref();
     } finally {
       await complaints.close();
@@ -99,7 +99,7 @@ export class Supervision {
     return claimStart(container.files, token, { by: 'agent' });
   }
 
-  /** Looks at the container whenever its supervisor writes something. */
+  /** Checks the container whenever its supervisor writes something. */
   follow(container: ProcessContainer): void {
     if (this.#followed.has(container)) return;
     let watcher: FSWatcher | undefined;
@@ -109,11 +109,11 @@ export class Supervision {
       });
       watcher.on('error', () => watcher?.close());
     } catch {
-      // Too many watches on this machine: the sweep sees it, only later.
+      // Out of watches on this machine: the sweep sees changes, only later.
       watcher = undefined;
     }
     this.#followed.set(container, { watcher });
-    // What was written before the watch stood is seen now.
+    // Catches what was written before the watch was up.
     this.look(container, 'change');
   }
 
@@ -122,7 +122,7 @@ export class Supervision {
     this.#followed.delete(container);
   }
 
-  /** Reads the container's state, at once or after the look that is under way. */
+  /** Reads the container's state, now or after the running check. */
   look(container: ProcessContainer, occasion: Occasion): void {
     const waiting = this.#looking.get(container);
     if (waiting !== undefined) {
@@ -137,7 +137,7 @@ export class Supervision {
           await this.#look(container, next);
         }
       } catch (error) {
-        // Its files go away under a look when it is removed.
+        // A removed container's files may vanish during a check.
         if (!container.removed) throw error;
       } finally {
         this.#looking.delete(container);
@@ -145,7 +145,7 @@ export class Supervision {
     });
   }
 
-  /** The same for a container of an agent that is gone; resolves when the state is known. */
+  /** As `look`, for a container of an earlier agent; resolves when the state is known. */
   adopt(container: ProcessContainer): Promise<void> {
     return this.#look(container, 'adoption');
   }
@@ -175,7 +175,7 @@ export class Supervision {
           return;
         case 'unclaimed': {
           if (occasion === 'change' || state.kind !== 'starting') return;
-          // Whoever loses the claim sees what the winner makes of it.
+          // The loser of the claim follows what the winner does.
           if (!(await this.takeBack(container, state.token))) continue;
           await this.#record(
             container,
@@ -184,7 +184,7 @@ export class Supervision {
           return;
         }
         case 'lost':
-          // The supervisor may have written the end between the two looks, and then ended itself.
+          // The supervisor may have written the exit between the two checks, and then exited itself.
           if (formatState(await readState(files)) !== formatState(state)) continue;
           await this.#bury(container, state);
           return;
@@ -192,7 +192,7 @@ export class Supervision {
     }
   }
 
-  /** Ends what a supervisor that is gone left running, and records that nobody knows how it ended. */
+  /** Kills what a dead supervisor left running, and records an unknown exit. */
   async #bury(container: ProcessContainer, state: RecordedState): Promise<void> {
     const { bootId, clock, tasks, stamp } = this.#options;
     const sameBoot = 'bootId' in state && state.bootId === bootId;
@@ -244,7 +244,7 @@ export class Supervision {
         if (!alive.has(supervisor)) this.look(container, 'change');
       }
       for (const [container, { watcher }] of this.#followed) {
-        // Only Linux tells of every change in a watched directory.
+        // Only Linux reports every change in a watched directory.
         const told = watcher !== undefined && process.platform === 'linux';
         if (container.state.kind !== 'starting' && told) continue;
         this.look(container, this.#unsupervised.has(container) ? 'supervisor-ended' : 'change');
@@ -253,12 +253,12 @@ export class Supervision {
   }
 }
 
-/** Only for a group whose first process was just seen to be the right one. */
+/** Call only after the group's leader was verified to be the right process. */
 export function killGroup(processGroup: number, signal: number | NodeJS.Signals = 'SIGKILL'): void {
   try {
     process.kill(-processGroup, signal);
   } catch (error) {
-    // Gone, or (on macOS) dead and not yet waited for.
+    // Gone, or (on macOS) dead and not yet reaped.
     if (!isFileError(error, 'ESRCH', 'EPERM')) throw error;
   }
 }

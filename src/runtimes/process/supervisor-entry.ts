@@ -1,14 +1,14 @@
-/** Finds the file that supervisors are started from. */
+/** Finds the file from which supervisors are started. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Beside this file in a bundle, above it when the bundler put this code into a chunk, and in dist/
- * when the sources themselves are run.
+ * Beside this file in a bundle, above it when the bundler put this code into a chunk, and in dist/ when
+ * running from source.
  */
 const candidates = ['./supervisor.js', '../supervisor.js', '../../../dist/supervisor.js'];
 
-/** Fails when there is none. */
+/** Throws when there is none. */
 export function defaultSupervisorEntry(base: string = import.meta.url): string {
   const paths = candidates.map((candidate) => fileURLToPath(new URL(candidate, base)));
   const entry = paths.find((path) => existsSync(path));

@@ -1,11 +1,10 @@
 /**
- * The process that stands between the agent and one container, so that the container and its log
- * live on when the agent does not: it owns the container's output, waits for its end and writes
- * both down. Started as `node supervisor.js <container directory> <start token> <boot id>`.
+ * The process between the agent and one container, so that the container and its log outlive the agent: it
+ * owns the container's output, waits for its exit and records both. Started as `node supervisor.js <container
+ * directory> <start token> <boot id>`.
  *
- * There is one for every container, so it uses Node's own modules only and does nothing while
- * nothing happens. Of other rooms it and what it uses import single files: an index would bring the
- * whole room into its memory.
+ * There is one per container, so it uses only Node's own modules and does nothing while nothing happens. It
+ * imports single files from other rooms, as do the files it imports: an index would load the whole room.
  */
 import { statSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,10 +31,10 @@ import { closeInheritedFiles } from './inherited-files.js';
 import { LogWriter } from './log-writer.js';
 import { killStrays } from './strays.js';
 
-/** How long output is waited for after the container's end, should somebody else hold its pipes. */
+/** How long to wait for output after the container's exit, in case somebody else holds its pipes. */
 const drainLimitMs = 2_000;
 const recordRetryMs = 1_000;
-/** A full disk is given this many tries to have room again for the exit code. */
+/** How often to retry recording the exit code on a full disk. */
 const mostRecordTries = 600;
 
 const stamp = createStamps(Date.now);
@@ -43,15 +42,15 @@ const stamp = createStamps(Date.now);
 async function main(): Promise<void> {
   const [directory = '', token = '', bootId = ''] = process.argv.slice(2);
   const files = containerFiles(directory);
-  // The container is stopped by signals to its own process group. One that means the supervisor comes
-  // from a machine that goes down; it ends by itself once the container has.
+  // The container is stopped by signals to its own process group. A signal to the supervisor comes from a
+  // machine that shuts down; the supervisor exits by itself once the container has.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
-  // Without a handler this one opens Node's inspector to every user of the machine.
+  // Without a handler SIGUSR1 opens Node's inspector to every user of the machine.
   process.on('SIGUSR1', () => {});
   closeInheritedFiles();
   process.umask(0o022);
   const self = identify(process.pid);
-  // Another claim means that the agent has taken the start back.
+  // Another claim means that the agent has taken back the start.
   if (!claimStartSync(files, token, { by: 'supervisor', supervisor: self })) return;
   const launch = readLaunchSync(files);
   const log = new LogWriter(launch.logPath, stamp);
@@ -132,7 +131,7 @@ function openHub({ directory }: ContainerFiles, launch: LaunchSpec, child: Child
   });
 }
 
-/** Logs the output and shows it to who is attached; what it returns resolves when the output is over. */
+/** Logs the output and sends it to attached clients; the returned function resolves when the output ends. */
 function follow({ child }: CommandProcess, log: LogWriter, hub: AttachHub): () => Promise<void> {
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   for (const stream of ['stdout', 'stderr'] as const) {
@@ -156,14 +155,14 @@ async function killAll(launch: LaunchSpec, processGroup: number, cgroup: string 
   try {
     process.kill(-processGroup, 'SIGKILL');
   } catch {
-    // Nobody is left in the group.
+    // The group is empty.
   }
   await endCgroup(launch, cgroup);
-  // Commands that were run in the container by others are not in its cgroup.
+  // Exec commands are not in its cgroup.
   killStrays(launch.containerId);
 }
 
-/** On record before anything runs in it, so that whoever comes after this process finds it. */
+/** Recorded before anything runs in it, so that a later process finds it. */
 function enterCgroup(files: ContainerFiles, { containerId }: LaunchSpec): string | undefined {
   const cgroup = enterContainerCgroup(containerId);
   if (cgroup !== undefined) writeCgroupSync(files, cgroup);
@@ -184,7 +183,7 @@ function reopenLog(files: ContainerFiles, log: LogWriter): void {
   }
 }
 
-/** The last thing to do; without it nobody would ever know how the container ended. */
+/** The last step; without it nobody would ever know how the container ended. */
 function record(files: ContainerFiles, exit: RecordedExit, hub: AttachHub | undefined, tries = 1): void {
   try {
     writeStateSync(files, exit);
@@ -195,7 +194,7 @@ function record(files: ContainerFiles, exit: RecordedExit, hub: AttachHub | unde
     setTimeout(() => record(files, exit, hub, tries + 1), recordRetryMs);
     return;
   }
-  // Those who are attached read the last output before the socket goes with this process.
+  // Attached clients read the last output before the socket goes with this process.
   void (hub?.close() ?? Promise.resolve()).finally(() => process.exit(0));
 }
 
@@ -203,7 +202,7 @@ function note(error: unknown): void {
   try {
     writeSync(process.stderr.fd, `${new Date().toISOString()} ${describe(error)}\n`);
   } catch {
-    // The file may be on the disk that is full, which must not end the container.
+    // The file may be on the full disk, which must not end the container.
   }
 }
 

@@ -1,7 +1,6 @@
 /**
- * Terminals for commands. Node has none of its own, so the host's `script` makes one: it runs the
- * command as the first process of a session on a new terminal and copies between that and its own
- * input and output.
+ * Terminals for commands. Node cannot create one, so the host's `script` does: it runs the command as the
+ * leader of a session on a new terminal and copies between that and its own input and output.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,7 +23,7 @@ export interface TerminalCommand {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What to run so that the command gets a terminal. Throws when there is none to be had. */
+/** Wraps the command so that it gets a terminal. Throws when none is available. */
 export function onTerminal(command: TerminalCommand): TerminalCommand {
   const script = findCommand('script', hostSearchPath(), '/');
   if (!script.found) {
@@ -44,19 +43,19 @@ export function onTerminal(command: TerminalCommand): TerminalCommand {
   return { path: script.path, args: ['-qefc', text, '/dev/null'], env: { ...env, SHELL: '/bin/sh' } };
 }
 
-/** As one word of a shell. */
+/** Quotes a word for the shell. */
 export function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 export interface TerminalSession {
-  /** The command itself; its number is also that of its process group and session. */
+  /** The command's pid, which is also its process group and session id. */
   readonly leader: number;
-  /** The terminal's file, as in `/dev/pts/3`. */
+  /** The terminal's device, as in `/dev/pts/3`. */
   readonly device: string;
 }
 
-/** The session that `script` has made; undefined when it ended before it was seen, or cannot be seen here. */
+/** The session that `script` created; undefined when it ended before it was seen, or cannot be seen here. */
 export async function terminalSession(
   scriptPid: number,
   hasEnded: () => boolean,
@@ -72,7 +71,7 @@ export async function terminalSession(
   return undefined;
 }
 
-/** Programs on the terminal are told by the kernel. */
+/** The kernel notifies the programs on the terminal. */
 export async function resizeTerminal(
   device: string,
   { width, height }: { readonly width: number; readonly height: number },
@@ -101,7 +100,7 @@ function terminalOf(pid: number): string | undefined {
     const input = readlinkSync(`/proc/${pid}/fd/0`);
     return input.startsWith('/dev/pts/') ? input : undefined;
   } catch {
-    // Gone, or not yet what it will be.
+    // Gone, or not set up yet.
     return undefined;
   }
 }
@@ -111,7 +110,7 @@ function childrenOf(pid: number): number[] {
     const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
     return text.trim().split(' ').filter(Boolean).map(Number);
   } catch {
-    // A kernel without this file: look at everybody.
+    // A kernel without this file: scan all processes.
     return readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
       .map(Number);

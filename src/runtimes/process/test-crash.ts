@@ -1,8 +1,7 @@
 /**
- * For tests: an agent that takes one pod through its life and is killed by SIGKILL right after the
- * n-th of its steps, a step being anything that it does to files or processes. Started as
- * `node test-crash.js <state directory> <supervisor> <file of marks> <n>`; without a kill it prints
- * its steps.
+ * For tests: an agent that takes one pod through its life and is killed by SIGKILL right after its n-th step,
+ * a step being any operation on files or processes. Started as `node test-crash.js <state directory>
+ * <supervisor> <file of marks> <n>`; without a kill it prints its steps.
  */
 import childProcess from 'node:child_process';
 import fs from 'node:fs/promises';
@@ -20,7 +19,7 @@ function step(name: string): void {
 }
 
 type FileOperation = (...args: unknown[]) => Promise<unknown>;
-// The table of functions that this module exports; each is called with the arguments it was given.
+// The functions that this module exports; each is called with the arguments it was given.
 const files = fs as unknown as Record<string, FileOperation>;
 for (const name of ['writeFile', 'rename', 'link', 'unlink', 'mkdir', 'rmdir', 'symlink', 'chmod']) {
   const operation = files[name];

@@ -1,4 +1,4 @@
-/** For tests: pods on a process runtime in directories of their own, and what the machine shows of them. */
+/** For tests: pods on a process runtime in their own directories, and what the machine shows of them. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -110,7 +110,7 @@ export function exited(runtime: ProcessRuntime, containerId: string): Promise<Co
   });
 }
 
-/** What a container printed, without times. */
+/** A container's output, without times. */
 export async function output(runtime: ProcessRuntime, containerId: string): Promise<string[]> {
   const { logPath } = await exited(runtime, containerId);
   return readFileSync(logPath, 'utf8')
@@ -133,7 +133,7 @@ export async function until<T>(
   }
 }
 
-/** Processes whose command line or environment holds the text, from /proc; zombies are not counted. */
+/** Processes whose command line or environment contains the text, from /proc; excludes zombies. */
 export function processesWith(text: string, where: 'cmdline' | 'environ'): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -1,11 +1,11 @@
-/** For tests: the supervisor bundled as it ships, so that starting one costs what it costs in production. */
+/** For tests: the supervisor bundled as it ships, so that starting one costs as much as in production. */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-/** The file to start supervisors from, in a new directory that the caller removes. */
+/** The supervisor entry, in a new directory that the caller removes. */
 export async function buildSupervisor(): Promise<{ readonly entry: string; readonly directory: string }> {
   const directory = mkdtempSync(join(tmpdir(), 'nodelet-supervisor-'));
   const entry = join(directory, 'supervisor.mjs');

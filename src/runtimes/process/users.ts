@@ -1,4 +1,4 @@
-/** Which user a container runs as: the one it asks for if the agent may become it, else the agent's own. */
+/** Which user a container runs as: the requested one if the agent may switch to it, else the agent's own. */
 import type { LinuxContainerSecurityContext } from '../../cri/index.js';
 
 export interface PasswdEntry {
@@ -11,10 +11,10 @@ export interface PasswdEntry {
 export interface ContainerAccount {
   readonly uid: number;
   readonly gid: number;
-  /** All others that it is in: those of its pod, and none of the machine's. */
+  /** Supplemental groups: those of its pod, and none of the machine's. */
   readonly groups: readonly number[];
   readonly home: string;
-  /** Whether the process must be given this user; only root can. */
+  /** Whether the process must switch to this user; only root can. */
   readonly change: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface AgentAccount {
   readonly home: string;
 }
 
-/** The lines of /etc/passwd that make sense. */
+/** The valid lines of /etc/passwd. */
 export function parsePasswd(text: string): PasswdEntry[] {
   return text.split('\n').flatMap((line) => {
     const [name = '', , uid = '', gid = '', , home = ''] = line.split(':');
@@ -39,8 +39,8 @@ type Wish = Pick<
 >;
 
 /**
- * `nogroup`. Other runtimes give group 0 to a user that the image does not know, which owns the files of the image; here
- * it owns the files of the machine, those of other pods among them.
+ * `nogroup`. Other runtimes give group 0 to a user unknown to the image, as it owns the image's files; here
+ * it would own the machine's files, including those of other pods.
  */
 const noGroup = 65_534;
 
@@ -59,7 +59,7 @@ export function chooseAccount(
   const known = users.find((user) => user.uid === uid);
   const wantedGid = wish?.runAsGroup?.value;
   const gid = wantedGid ?? (uid === agent.uid ? agent.gid : ownGroup(uid, known));
-  // Not every system has its users in that file.
+  // Not every system keeps its users in that file.
   const home = known?.home || (uid === agent.uid ? agent.home : '/');
   if (uid === agent.uid && gid === agent.gid) return { uid, gid, groups: [], home, change: false };
   if (agent.uid !== 0) {

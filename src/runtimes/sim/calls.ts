@@ -1,4 +1,7 @@
-/** The way into a simulated runtime: counts calls, plays the fault plan, and honours deadlines and cancellation. */
+/**
+ * The entry to a simulated runtime: counts calls, applies the fault plan, and enforces deadlines and
+ * cancellation.
+ */
 import { setMaxListeners } from 'node:events';
 import { type Clock, sleep } from '../../async/index.js';
 import {
@@ -17,7 +20,7 @@ import { FaultPlan } from './faults.js';
 type Handler<Request, Response> = (request: Request) => Response;
 type WaitingHandler<Request, Response> = (request: Request, signal: AbortSignal) => Promise<Response>;
 
-/** Every call under way listens to it. */
+/** Every running call listens to it. */
 function newConnection(): AbortController {
   const connection = new AbortController();
   setMaxListeners(0, connection.signal);
@@ -26,7 +29,7 @@ function newConnection(): AbortController {
 
 export class SimCalls {
   readonly faults = new FaultPlan();
-  /** Calls so far by method, whatever became of them. */
+  /** Calls so far by method, whatever their outcome. */
   readonly counts: Record<CriMethodName, number>;
   readonly #clock: Clock;
   #away = false;
@@ -50,7 +53,7 @@ export class SimCalls {
     return this.#away;
   }
 
-  /** Calls fail until `comeBack`; those under way lose their answer. */
+  /** Calls fail until `comeBack`; running ones lose their response. */
   goAway(): void {
     this.#away = true;
     this.#connection.abort(new CriError('Unavailable', 'error reading from server: EOF'));
@@ -61,7 +64,7 @@ export class SimCalls {
     if (this.#connection.signal.aborted) this.#connection = newConnection();
   }
 
-  /** A call that is answered at once. */
+  /** A call with an immediate response. */
   unary<Request extends object, Response extends object>(
     method: MethodInfo<Request, Response>,
     handle: Handler<Request, Response>,
@@ -100,7 +103,7 @@ export class SimCalls {
     };
   }
 
-  /** A stream; faults hit its opening. */
+  /** A stream; faults apply to its opening. */
   stream<Request extends object, Response extends object>(
     method: MethodInfo<Request, Response>,
     open: (request: Request, signal: AbortSignal) => AsyncIterable<Response> | Iterable<Response>,

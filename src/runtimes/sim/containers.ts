@@ -132,7 +132,7 @@ export class SimContainers {
     process.start();
   }
 
-  /** SIGTERM, then SIGKILL once the timeout is over. Stopping what does not run is no error. */
+  /** SIGTERM, then SIGKILL at the timeout. A container that is not running is no error. */
   async stop({ containerId, timeout }: StopContainerRequest, signal: AbortSignal): Promise<void> {
     const container = this.find(containerId);
     if (container.state.kind !== 'running') return;
@@ -148,7 +148,7 @@ export class SimContainers {
     if (container.state.kind === 'running') container.state.process.kill();
   }
 
-  /** Stops it first if it runs; removing what is gone is no error. */
+  /** Stops it first if it is running; a missing container is no error. */
   remove(id: string): void {
     const { store, events } = this.#options;
     const container = store.containers.get(id);
@@ -164,7 +164,7 @@ export class SimContainers {
     events.emit(ContainerEventType.CONTAINER_DELETED_EVENT, id, container.sandbox);
   }
 
-  /** Ends a running container by itself, as a script would. */
+  /** Makes a running container exit by itself, as a script would. */
   exit(id: string, exitCode: number, reason?: string): void {
     const container = this.find(id);
     if (container.state.kind !== 'running') throw new Error(`container ${id} is not running`);
@@ -192,7 +192,7 @@ export class SimContainers {
     );
   }
 
-  /** What a reboot leaves of it: a running one has exited, nobody knows how. */
+  /** After a reboot a running container has exited, in an unknown way. */
   lose(container: SimContainer): void {
     if (container.state.kind !== 'running') return;
     container.state.process.abandon();
@@ -216,7 +216,7 @@ export class SimContainers {
     container.view = undefined;
   }
 
-  /** Waits until it has exited or the limit is over. */
+  /** Waits until it has exited or the limit is reached. */
   #exited(container: SimContainer, limitMs: number, signal: AbortSignal): Promise<void> {
     if (container.state.kind !== 'running') return Promise.resolve();
     return new Promise((resolve, reject) => {

@@ -1,4 +1,7 @@
-/** ExecSync and Exec of a simulated runtime: scripted by annotation or by the test, else the command is played. */
+/**
+ * ExecSync and Exec of a simulated runtime: scripted by annotation or by the test, else the command is
+ * simulated.
+ */
 import type { Clock } from '../../async/index.js';
 import { CriError, type ExecSyncRequest, type ExecSyncResponse } from '../../cri/index.js';
 import { formatDuration } from '../../kube/index.js';
@@ -25,7 +28,7 @@ export interface SimExecCall {
   readonly command: readonly string[];
 }
 
-/** Answers an ExecSync or Exec, or leaves it to the simulation with `undefined`. */
+/** Handles an ExecSync or Exec, or leaves it to the simulation with `undefined`. */
 export type SimExec = (call: SimExecCall) => SimExecResult | undefined;
 
 export function execSync(
@@ -79,7 +82,7 @@ export function execSync(
   });
 }
 
-/** Resolves with the exit code when the output was written. */
+/** Resolves with the exit code when the output is written. */
 export async function execStreams(
   clock: Clock,
   container: SimContainer,
@@ -125,7 +128,7 @@ export async function execStreams(
   }
 }
 
-/** Fails unless the container runs. */
+/** Throws unless the container is running. */
 export function requireRunning({ state }: SimContainer, during = ''): void {
   if (state.kind === 'running') return;
   const name = state.kind === 'exited' ? 'CONTAINER_EXITED' : 'CONTAINER_CREATED';

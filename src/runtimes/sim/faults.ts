@@ -1,11 +1,11 @@
-/** The plan of what goes wrong in a simulated runtime: which call fails, waits, or loses its answer. */
+/** The fault plan of a simulated runtime: which calls fail, wait, or lose their response. */
 import { type CriCodeName, CriError, type CriMethodName } from '../../cri/index.js';
 
 interface FaultAim {
   readonly rpc: CriMethodName;
-  /** The first call that is hit, counted from when the fault was added; default 1. */
+  /** The first affected call, counted from when the fault was added; default 1. */
   readonly nth?: number;
-  /** How many calls in a row are hit; default 1, `Infinity` for all. */
+  /** How many consecutive calls are affected; default 1, `Infinity` for all. */
   readonly times?: number;
 }
 
@@ -13,11 +13,11 @@ export type Fault = FaultAim &
   (
     | { readonly error: CriError }
     | { readonly delayMs: number }
-    /** The effect happens but the caller is told Unavailable, or the given code. */
+    /** The effect happens but the caller gets Unavailable, or the given code. */
     | { readonly loseAnswer: true; readonly code?: Extract<CriCodeName, 'Unavailable' | 'DeadlineExceeded'> }
   );
 
-/** What the plan has for one call. */
+/** The planned faults of one call. */
 export interface FaultVerdict {
   readonly delayMs: number;
   readonly error: CriError | undefined;
@@ -27,7 +27,7 @@ export interface FaultVerdict {
 export class FaultPlan {
   readonly #byRpc = new Map<CriMethodName, { readonly fault: Fault; calls: number }[]>();
 
-  /** Adds a fault; returns how to take it back. */
+  /** Adds a fault; returns a function that removes it. */
   add(fault: Fault): () => void {
     const nth = fault.nth ?? 1;
     const times = fault.times ?? 1;
@@ -44,14 +44,14 @@ export class FaultPlan {
     this.#byRpc.clear();
   }
 
-  /** How many faults were not used up yet. */
+  /** How many faults are not used up yet. */
   get size(): number {
     let size = 0;
     for (const entries of this.#byRpc.values()) size += entries.length;
     return size;
   }
 
-  /** Counts a call; undefined when nothing is planned for it. */
+  /** Counts a call; undefined when no fault applies. */
   take(rpc: CriMethodName): FaultVerdict | undefined {
     const entries = this.#byRpc.get(rpc);
     if (entries === undefined) return undefined;

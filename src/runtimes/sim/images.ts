@@ -1,4 +1,4 @@
-/** The images of a simulated runtime: those on the node, and those that a pull would find. */
+/** The images of a simulated runtime: those on the node, and those in the registry. */
 import { createHash } from 'node:crypto';
 import { type Clock, sleep } from '../../async/index.js';
 import {
@@ -12,7 +12,7 @@ import {
 import { scriptedPullMs } from './script.js';
 
 export interface SimImage {
-  /** With or without a tag; `latest` is the default. */
+  /** With or without a tag; default `latest`. */
   readonly name: string;
   /** Already on the node; default no. */
   readonly present?: boolean;
@@ -45,14 +45,14 @@ export class SimImages {
     if (options.known !== 'any') for (const image of options.known) this.add(image);
   }
 
-  /** Makes an image known; replaces one of the same name. */
+  /** Adds an image to the registry; replaces one of the same name. */
   add(image: SimImage): void {
     const name = normalName(image.name);
     this.#known.set(name, image);
     if (image.present) this.#present.set(name, describe(name, image));
   }
 
-  /** Makes an image unknown to later pulls; one that is on the node stays there. */
+  /** Removes an image from the registry; one on the node stays there. */
   forget(name: string): void {
     this.#known.delete(normalName(name));
   }
@@ -96,7 +96,7 @@ export class SimImages {
     return image.id;
   }
 
-  /** Removing what is not there is no error. */
+  /** A missing image is no error. */
   remove(reference: string): void {
     const image = this.find(reference);
     if (image === undefined) return;

@@ -1,4 +1,4 @@
-/** Container log files in the CRI format, written only below a directory that the simulation was given. */
+/** Container log files in the CRI format, written only below the given log root. */
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
 import { formatNanoTimestamp } from '../../kube/index.js';
@@ -14,14 +14,14 @@ export class SimContainerLog {
     this.#stamp = stamp;
   }
 
-  /** A log at the path if that is below the root, else none. */
+  /** A log if the path is below the root, else none. */
   static at(path: string, root: string | undefined, stamp: () => bigint): SimContainerLog | undefined {
     if (root === undefined || path === '') return undefined;
     const below = relative(root, path);
     return below === '' || below.startsWith('..') ? undefined : new SimContainerLog(path, stamp);
   }
 
-  /** Opens the file by its path, again if a rotation moved the one that was open. */
+  /** Opens the file by its path, again after a rotation moved the open one. */
   open(): void {
     this.close();
     mkdirSync(dirname(this.#path), { recursive: true });
@@ -39,10 +39,10 @@ export class SimContainerLog {
   }
 }
 
-/** The output of a container: to its log and to those who are attached. */
+/** A container's output: to its log and to attached clients. */
 export class SimContainerOutput {
   readonly #container: Pick<SimContainer, 'log' | 'outputListeners'>;
-  /** The beginning of a line that has no end yet. */
+  /** The unfinished line. */
   #rest = '';
 
   constructor(container: Pick<SimContainer, 'log' | 'outputListeners'>) {
@@ -55,7 +55,7 @@ export class SimContainerOutput {
     for (const listener of outputListeners) listener(stream, Buffer.from(`${line}\n`));
   }
 
-  /** Output that is not in lines. */
+  /** Output without line splitting. */
   copy(bytes: Buffer): void {
     const { log, outputListeners } = this.#container;
     for (const listener of outputListeners) listener('stdout', bytes);

@@ -1,4 +1,4 @@
-/** The machine under a simulated runtime: what it holds, and the levers that tests pull on it. */
+/** The machine under a simulated runtime: its state, and the levers for tests. */
 import { type Clock, systemClock } from '../../async/index.js';
 import { CriError, type CriMethodName } from '../../cri/index.js';
 import { type LoopbackStreaming, loopbackStreaming, type StreamRequest } from '../../streaming/index.js';
@@ -17,23 +17,23 @@ import { attachStreams, forwardPort, type SimPortForward } from './streams.js';
 
 export interface SimRuntimeOptions {
   readonly clock?: Clock;
-  /** What can be pulled, and what is on the node from the start; default: `any` image can be pulled. */
+  /** What can be pulled, and what is present from the start; default: `any` image can be pulled. */
   readonly images?: 'any' | readonly SimImage[];
-  /** Where pods get their addresses from; default 10.88.0.0/16. */
+  /** The range of pod addresses; default 10.88.0.0/16. */
   readonly podCidr?: string;
-  /** Whether GetContainerEvents is there, as in containerd from 1.7 on; default yes. */
+  /** Whether GetContainerEvents is implemented, as in containerd from 1.7 on; default yes. */
   readonly containerEvents?: boolean;
-  /** Log files are written for sandboxes whose log directory is below this one; default: none are. */
+  /** Log files are written for sandboxes whose log directory is below this one; default: none. */
   readonly logRoot?: string;
-  /** Answers ExecSync and Exec before annotations and commands do. */
+  /** Serves ExecSync and Exec before annotations and commands do. */
   readonly exec?: SimExec;
-  /** Serves the ports of pods before annotations do. */
+  /** Serves pods' ports before annotations do. */
   readonly portForward?: SimPortForward;
-  /** Runtime handlers beside the default one. */
+  /** Runtime handlers besides the default one. */
   readonly runtimeHandlers?: readonly string[];
   /** Default cgroupfs. */
   readonly cgroupDriver?: 'systemd' | 'cgroupfs';
-  /** Goes into ids, so that those of two runtimes differ. */
+  /** Part of all ids, so that those of two runtimes differ. */
   readonly seed?: string;
 }
 
@@ -49,9 +49,9 @@ const ready: SimCondition = { status: true, reason: '', message: '' };
 
 export class SimMachine {
   readonly images: SimImages;
-  /** The plan of what goes wrong. */
+  /** The fault plan. */
   readonly faults: FaultPlan;
-  /** Calls so far by method, whatever became of them. */
+  /** Calls so far by method, whatever their outcome. */
   readonly calls: Record<CriMethodName, number>;
   protected readonly options: SimRuntimeOptions;
   protected readonly stamp: () => bigint;
@@ -109,17 +109,17 @@ export class SimMachine {
     return this.events.readers;
   }
 
-  /** Sandboxes and containers that exist, in whatever state. */
+  /** Existing sandboxes and containers, in whatever state. */
   get size(): { readonly sandboxes: number; readonly containers: number } {
     return { sandboxes: this.store.sandboxes.size, containers: this.store.containers.size };
   }
 
-  /** Without a network, sandboxes that want one of their own cannot be run. */
+  /** Without a network, sandboxes that need their own cannot run. */
   setCondition(name: SimConditionName, status: boolean, reason = '', message = ''): void {
     this.conditions.set(name, { status, reason, message });
   }
 
-  /** The runtime's process is gone: calls fail with Unavailable, containers run on. */
+  /** The runtime's process is gone: calls fail with Unavailable, containers keep running. */
   goAway(): void {
     this.front.goAway();
     this.events.breakStreams();
@@ -131,24 +131,24 @@ export class SimMachine {
     this.front.comeBack();
   }
 
-  /** Ends the open event streams with an error; new ones can be opened. */
+  /** Breaks the open event streams; new ones can be opened. */
   breakEventStreams(): void {
     this.events.breakStreams();
   }
 
-  /** A running container ends by itself. */
+  /** Makes a running container exit by itself. */
   exitContainer(containerId: string, exitCode: number, reason?: string): void {
     this.containers.exit(containerId, exitCode, reason);
   }
 
-  /** The sandbox's own process dies; its containers run on until somebody stops them. */
+  /** Kills the sandbox's own process; its containers run until they are stopped. */
   killSandbox(sandboxId: string): void {
     this.sandboxes.die(sandboxId);
   }
 
   /**
-   * The machine goes down and comes up: what ran is known as exited with 255 (`Unknown`), sandboxes as
-   * not ready, containers that were only created stay so. Calls under way lose their answer.
+   * Reboots the machine: running containers become exited with 255 (`Unknown`), sandboxes not ready, created
+   * containers stay created. Running calls lose their response.
    */
   reboot(): void {
     this.goAway();
@@ -156,14 +156,14 @@ export class SimMachine {
     this.comeBack();
   }
 
-  /** Leaves no timer and no open stream behind; no socket either once the promise resolves. */
+  /** Leaves no timer and no open stream behind, and no socket once the promise resolves. */
   async close(): Promise<void> {
     this.goAway();
     for (const sandbox of this.store.sandboxes.values()) this.sandboxes.lose(sandbox);
     await Promise.all(this.#closing);
   }
 
-  /** Sockets are had from the machine when the first stream is asked for, and given back when the runtime goes. */
+  /** Sockets are opened for the first stream request, and closed with the runtime. */
   #streamingUrl(request: StreamRequest): Promise<string | undefined> {
     this.#streaming ??= loopbackStreaming({
       clock: this.clock,

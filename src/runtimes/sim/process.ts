@@ -1,4 +1,4 @@
-/** A simulated process: a program on a clock, with no timer unless a step waits for a finite time. */
+/** A simulated process: a program on a clock, with a timer only while a step waits for a finite time. */
 import type { Clock, Timer } from '../../async/index.js';
 import type { Program, Step } from './program.js';
 
@@ -6,9 +6,9 @@ export interface SimProcessOptions {
   readonly clock: Clock;
   readonly program: Program;
   readonly print: (stream: 'stdout' | 'stderr', line: string) => void;
-  /** Gives back input. */
+  /** Echoes input. */
   readonly copy?: (bytes: Buffer) => void;
-  /** Called when it begins to read its input; without it, the input is at its end from the start. */
+  /** Called when it starts to read its input; absent: the input is at its end from the start. */
   readonly onReading?: () => void;
   /** Called once; `killed` when SIGKILL ended it. */
   readonly onExit: (exitCode: number, killed: boolean) => void;
@@ -45,12 +45,12 @@ export class SimProcess {
     this.#run();
   }
 
-  /** Whether input would be read now. */
+  /** Whether it would read input now. */
   get reading(): boolean {
     return this.#reading;
   }
 
-  /** Only while it reads; there is nothing here to keep it in. */
+  /** Only while it reads; input is not buffered. */
   input(bytes: Buffer): void {
     if (this.#reading) this.#copy?.(bytes);
   }
@@ -60,7 +60,7 @@ export class SimProcess {
     if (this.#reading) this.#run();
   }
 
-  /** SIGTERM; a handler that already runs is not started again. */
+  /** SIGTERM; a running handler is not started again. */
   terminate(): void {
     if (this.#exited || this.#term !== 'none' || this.#program.onTerm === 'ignore') return;
     this.#term = 'pending';
@@ -78,7 +78,7 @@ export class SimProcess {
     this.#onExit(code, killed);
   }
 
-  /** Ends it without telling anybody, as when the machine goes down. */
+  /** Ends it without notice, as when the machine goes down. */
   abandon(): void {
     this.#exited = true;
     this.#reading = false;

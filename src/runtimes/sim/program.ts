@@ -1,21 +1,21 @@
-/** What a command does in the simulation: the few shell words that test pods use, as steps that need no process. */
+/** What a command does in the simulation: the few shell words of test pods, as steps without a process. */
 
 export type Step =
   | { readonly do: 'print'; readonly stream: 'stdout' | 'stderr'; readonly line: string }
   /** `interruptible`: a signal handler runs at once (`sleep 5 & wait`) instead of after the step. */
   | { readonly do: 'sleep'; readonly durationMs: number; readonly interruptible: boolean }
-  /** Gives back what comes as input until that ends. */
+  /** Echoes input until it ends. */
   | { readonly do: 'copy-input' }
   | { readonly do: 'exit'; readonly code: number };
 
-/** A program runs its steps in order and exits with 0 after the last one unless a step exits before. */
+/** A program runs its steps in order and exits with 0 after the last one, unless a step exits before. */
 export interface Program {
   readonly steps: readonly Step[];
-  /** What SIGTERM makes it do; a first process without a handler is not reached by the signal. */
+  /** The reaction to SIGTERM; the signal does not reach a first process without a handler. */
   readonly onTerm: 'ignore' | readonly Step[];
 }
 
-/** A program that runs until it is told to end, then exits with the code. */
+/** A program that runs until SIGTERM, then exits with the code. */
 export function untilTerminated(termExitCode = 143, stopDelayMs = 0): Program {
   return { steps: [forever], onTerm: termSteps(termExitCode, stopDelayMs) };
 }
@@ -28,7 +28,7 @@ export function termSteps(exitCode: number, stopDelayMs: number): readonly Step[
 export const forever: Step = { do: 'sleep', durationMs: Number.POSITIVE_INFINITY, interruptible: true };
 
 /**
- * Reads `cat`, `echo`, `sleep`, `exit`, `true`, `false`, `:`, `wait`, `exec` and `trap … TERM`, alone or as
+ * Parses `cat`, `echo`, `sleep`, `exit`, `true`, `false`, `:`, `wait`, `exec` and `trap … TERM`, alone or as
  * `sh -c "…"` with `;`, newlines, `&&`, `>&2` and `sleep N & wait`. Undefined: not understood.
  */
 export function parseProgram(argv: readonly string[]): Program | undefined {

@@ -1,4 +1,7 @@
-/** The simulated runtime: a `CriRuntime` in memory on any clock, for thousands of pods and for what can go wrong. */
+/**
+ * The simulated runtime: a `CriRuntime` in memory on any clock, for thousands of pods and for fault
+ * injection.
+ */
 import {
   CgroupDriver,
   CriError,

@@ -72,7 +72,7 @@ export class SimSandboxes {
     return sandbox.id;
   }
 
-  /** Stopping what is stopped is no error. */
+  /** A stopped sandbox is no error. */
   stop(id: string): void {
     const sandbox = this.#options.store.sandboxes.get(id);
     if (sandbox === undefined) {
@@ -105,13 +105,13 @@ export class SimSandboxes {
     return sandboxStatus(sandbox);
   }
 
-  /** Its own process ends while its containers run on; the network is theirs until it is stopped. */
+  /** Its own process ends while its containers keep running, with the network until it is stopped. */
   die(id: string): void {
     const sandbox = this.#options.store.sandboxes.get(id);
     if (sandbox !== undefined) this.#putDown(sandbox);
   }
 
-  /** What a reboot leaves of it: its metadata, not ready. */
+  /** After a reboot only its metadata is left, not ready. */
   lose(sandbox: SimSandbox): void {
     for (const container of sandbox.containers) this.#options.containers.lose(container);
     sandbox.ready = false;
@@ -132,7 +132,7 @@ export class SimSandboxes {
   }
 }
 
-/** The addresses of an IPv4 range, in turn: one that was given back is taken again after all others. */
+/** The addresses of an IPv4 range, in turn: a released one is reused after all others. */
 export class SimPodIps {
   readonly #base: number;
   readonly #size: number;

@@ -16,10 +16,10 @@
  * | stop-exit-code | 0–255               | exit code after SIGTERM (143)                                         |
  * | ignores-term   | true, false         | only SIGKILL ends it, with 137 (false)                                |
  * | log            | text                | lines printed at the start                                            |
- * | exec-exit-code | 0–255               | what ExecSync and Exec answer, whatever the command (runs the command) |
+ * | exec-exit-code | 0–255               | the result of ExecSync and Exec for any command (runs the command)     |
  * | exec-output    | text                | standard output of ExecSync                                           |
  * | exec-time      | duration            | how long ExecSync takes (0s)                                          |
- * | ports          | list                | `8080=echo` gives back what is sent to the port, `80=http` answers    |
+ * | ports          | list                | `8080=echo` echoes what is sent to the port, `80=http` serves HTTP    |
  * | pull-time      | duration            | how long PullImage for this pod takes; names no container (the image's own) |
  *
  * `run-time` and `exit-code` may be lists such as `1s,1s,forever`: the n-th value holds for the n-th
@@ -69,7 +69,7 @@ const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['pull-time', durationMs],
 ]);
 
-/** Fails with InvalidArgument on the first annotation of the simulation that makes no sense. */
+/** Throws InvalidArgument on the first invalid simulation annotation. */
 export function validateSimAnnotations(annotations: Annotations): void {
   for (const [key, value] of Object.entries(annotations)) {
     if (!key.startsWith(simAnnotationPrefix)) continue;
@@ -91,7 +91,7 @@ export function validateSimAnnotations(annotations: Annotations): void {
   }
 }
 
-/** The time a pull takes by the annotations of the pod it is for. */
+/** The pull time from the annotations of the pulling pod. */
 export function scriptedPullMs(sandboxAnnotations: Annotations): number | undefined {
   const text = sandboxAnnotations[`${simAnnotationPrefix}pull-time`];
   return text === undefined ? undefined : durationMs(text);
@@ -104,7 +104,7 @@ export interface ScriptedContainer {
   readonly annotations: Annotations;
 }
 
-/** The script of one container; both sets of annotations must be valid. */
+/** One container's script; both sets of annotations must be valid. */
 export function scriptOf(container: ScriptedContainer, sandboxAnnotations: Annotations): ContainerScript {
   const read = <T>(setting: string, parse: (text: string) => T): T | undefined => {
     const named = `${simAnnotationPrefix}${container.name}.${setting}`;

@@ -1,4 +1,4 @@
-/** The statistics of a simulated runtime: valid messages of containers that use next to nothing. */
+/** The statistics of a simulated runtime: valid messages of nearly idle containers. */
 import type { ContainerStats, PodSandboxStats } from '../../cri/index.js';
 import type { SimContainer, SimSandbox } from './store.js';
 

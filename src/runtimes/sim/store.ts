@@ -1,4 +1,4 @@
-/** What a simulated runtime remembers of each sandbox and container. */
+/** A simulated runtime's record of each sandbox and container. */
 import { createHash } from 'node:crypto';
 import type { LinuxContainerResources } from '../../cri/index.js';
 import { type ContainerExit, PodStore, type StoredContainer, type StoredSandbox } from '../pod-store.js';
@@ -20,7 +20,7 @@ export type SimContainerState =
 export interface SimContainer extends StoredContainer<SimSandbox> {
   readonly script: ContainerScript;
   readonly exitWaiters: Set<() => void>;
-  /** Those who are attached. */
+  /** The attached clients. */
   readonly outputListeners: Set<(stream: 'stdout' | 'stderr', bytes: Buffer) => void>;
   readonly log: SimContainerLog | undefined;
   resources: LinuxContainerResources | undefined;
@@ -36,7 +36,7 @@ export class SimStore extends PodStore<SimSandbox, SimContainer> {
     this.#seed = seed;
   }
 
-  /** 64 hexadecimal digits, the same ones in every run with the same seed. */
+  /** 64 hexadecimal digits, the same in every run with the same seed. */
   newId(): string {
     return createHash('sha256')
       .update(`${this.#seed}/${this.#made++}`)

@@ -1,4 +1,4 @@
-/** The streams of simulated processes: output to a client with back-pressure on its input, attach, and ports. */
+/** The streams of simulated processes: output with back-pressure on the client's input, attach, and ports. */
 import type { Duplex, Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { AttachStreamRequest, CommandStreams } from '../../streaming/index.js';
@@ -6,12 +6,12 @@ import type { SimContainer, SimSandbox } from './store.js';
 
 type OutputName = 'stdout' | 'stderr';
 
-/** A terminal turns every newline into a return and a newline. */
+/** A terminal turns every newline into a carriage return and a newline. */
 export function onTerminalOutput(text: string): string {
   return text.replaceAll('\n', '\r\n');
 }
 
-/** Writes output; a client that does not read it is not asked for more input. */
+/** Writes output; while a client does not read it, no more of its input is read. */
 export class StreamsWriter {
   readonly #streams: CommandStreams;
   readonly #input: Readable | undefined;
@@ -29,7 +29,7 @@ export class StreamsWriter {
   }
 }
 
-/** Resolves when the container has ended, or the signal aborts: the container does not notice. */
+/** Resolves when the container has ended, or the signal aborts, which the container does not notice. */
 export async function attachStreams(
   container: SimContainer,
   _request: AttachStreamRequest,
@@ -73,10 +73,10 @@ export interface SimPortCall {
   readonly port: number;
 }
 
-/** Serves one connection to a port of a pod, or leaves it to the simulation with `undefined`. */
+/** Serves one connection to a pod's port, or leaves it to the simulation with `undefined`. */
 export type SimPortForward = (call: SimPortCall) => ((connection: Duplex) => Promise<void>) | undefined;
 
-/** Resolves when the connection is over; fails where nobody listens. */
+/** Resolves when the connection has ended; fails where nothing listens. */
 export async function forwardPort(
   sandbox: SimSandbox,
   port: number,
@@ -102,7 +102,7 @@ export async function forwardPort(
   await finished(stream, { readable: false }).catch(() => {});
 }
 
-/** What the containers that run in the sandbox are scripted to do on the port. */
+/** The scripted behaviour of the sandbox's running containers on the port. */
 function behaviourOf(sandbox: SimSandbox, port: number): SimPortBehaviour | undefined {
   for (const { state, script } of sandbox.containers) {
     const behaviour = state.kind === 'running' ? script.ports.get(port) : undefined;
