@@ -1,4 +1,7 @@
-/** Brings requests to their handlers and the answers to the clients: whole, as a stream, or by handing the connection over. */
+/**
+ * Dispatches requests to handlers and sends the responses: whole, streamed, or by handing over the
+ * connection.
+ */
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -20,14 +23,14 @@ export interface AnsweringOptions {
   readonly clock: Clock;
   readonly limits: Pick<ListenLimits, 'bodyBytes' | 'headers' | 'pathChars' | 'stalledMs' | 'inactivityMs'>;
   readonly sessions: Sessions;
-  /** Aborted when the listener begins to close. */
+  /** Aborted when the listener starts to close. */
   readonly closing: AbortSignal;
   readonly report: (request: IncomingMessage, error: unknown) => void;
-  /** Asked before anything that exists is answered; absent where everybody may do everything. */
+  /** Checked before any existing route responds; absent where everybody may do everything. */
   readonly gate?: Gate | undefined;
 }
 
-/** Never rejects: what goes wrong becomes the answer and is reported. */
+/** Never rejects: a failure becomes the response and is reported. */
 export async function answerRequest(
   request: IncomingMessage,
   response: ServerResponse,
@@ -45,7 +48,7 @@ export async function answerRequest(
   await send(request, response, answer, left.signal, options);
 }
 
-/** Never rejects. The connection is closed when this resolves, or is about to be. */
+/** Never rejects. When this resolves the connection is closed, or about to be. */
 export async function answerUpgrade(
   request: IncomingMessage,
   socket: Duplex,
@@ -54,14 +57,14 @@ export async function answerUpgrade(
 ): Promise<void> {
   const left = new AbortController();
   socket.once('close', () => left.abort());
-  // An error is followed by the close, and that is what everybody waits for.
+  // The close event follows an error, and everything waits for that.
   socket.on('error', () => {});
-  // Asked before the runtime is, which would begin what nobody can follow.
+  // Check before asking the runtime, which would start something that nobody can follow.
   const answer =
     options.sessions.refusal() ?? (await handle(request, { signal: left.signal, upgradable: true }, options));
   if (socket.destroyed) return;
   if (isTakenOver(answer.body)) {
-    // The limits of requests do not fit what may be open for hours without a byte.
+    // Request limits do not fit a session that may be silent for hours.
     if (socket instanceof Socket) socket.setTimeout(0);
     const { body } = answer;
     try {
@@ -75,9 +78,9 @@ export async function answerUpgrade(
   }
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
-  // HTTP servers hand out the sockets that they accepted, under a wider type.
+  // HTTP servers pass the accepted sockets under a wider type.
   const accepted = socket as Socket;
-  // The server has let go of the connection, and its limits with it.
+  // The server has released the connection, and its limits with it.
   accepted.setTimeout(options.limits.inactivityMs, () => accepted.destroy());
   response.assignSocket(accepted);
   response.once('finish', () => {
@@ -105,7 +108,7 @@ async function handle(
     const served: ServerRequest = {
       method: request.method ?? '',
       path,
-      // Taken apart for those only who are let in: it may have many thousands of values.
+      // Parsed lazily, only for admitted requests: it may have many thousands of values.
       get query() {
         query ??= new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
         return query;
@@ -123,7 +126,9 @@ async function handle(
   }
 }
 
-/** Never rejects: an answer that cannot be sent, as with a character that no header may have, ends the connection. */
+/**
+ * Never rejects: a response that cannot be sent, as with an invalid header character, ends the connection.
+ */
 async function send(
   request: IncomingMessage,
   response: ServerResponse,
@@ -149,7 +154,7 @@ async function sendAnswer(
 ): Promise<void> {
   const { body } = answer;
   if (isTakenOver(body)) {
-    // Only requests for an upgrade are told that they can be taken over.
+    // Only upgrade requests can be taken over.
     sendWhole(response, plainError(500, 'Upgrade request required'));
   } else if (isStreamed(body)) {
     request.socket.setTimeout(0);
@@ -216,7 +221,9 @@ async function sendStream(
   response.end();
 }
 
-/** Resolves when the client has taken what waits for it; a client that takes nothing for too long is cut off. */
+/**
+ * Resolves when the client has read its pending bytes; a client that reads nothing for too long is cut off.
+ */
 function drained(response: ServerResponse, clock: Clock, stalledMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const stalled = clock.setTimer(stalledMs, () => response.destroy());
@@ -234,9 +241,9 @@ function drained(response: ServerResponse, clock: Clock, stalledMs: number): Pro
   });
 }
 
-/** Keeps a body for a handler that asks for it. The length of a chunked one is only known by counting it. */
+/** Buffers a body for a handler that wants it. The length of a chunked one is only known by counting. */
 function takeBody(request: IncomingMessage, limitBytes: number): () => Promise<Buffer> {
-  // Chunks may have one byte each.
+  // Chunks may be one byte each.
   const body = new ByteReader();
   request.on('data', (chunk: Buffer) => {
     if (body.length + chunk.length > limitBytes) request.destroy();
@@ -252,7 +259,7 @@ function takeBody(request: IncomingMessage, limitBytes: number): () => Promise<B
     });
 }
 
-/** The path of a request target, which may be a whole URL when the client thinks it talks to a proxy. */
+/** The path of a request target, which may be a whole URL when the client takes us for a proxy. */
 export function pathOf(target: string): string {
   return target.replace(/^https?:\/\/[^/?]*/i, '').replace(/[?#].*$/s, '');
 }

@@ -1,4 +1,4 @@
-/** The answers that handlers give, in the forms that clients of the kubelet API know. */
+/** The responses of handlers, in the forms that clients of the kubelet API know. */
 import type { Duplex } from 'node:stream';
 
 export interface Answer {
@@ -7,24 +7,29 @@ export interface Answer {
   readonly body: string | Uint8Array | StreamedBody | TakenOver;
 }
 
-/** Takes bytes at the client's pace: the next write waits until this one is done. */
+/** Applies back-pressure: the next write waits until this one is done. */
 export interface BodySink {
   write(bytes: Buffer): Promise<void>;
 }
 
-/** A body of unknown length that is sent as it comes. */
+/** A body of unknown length, sent as it comes. */
 export interface StreamedBody {
   /** The signal is aborted when the client has left or the listener closes. */
   readonly stream: (sink: BodySink, signal: AbortSignal) => Promise<void>;
-  /** Whether the head leaves before the first byte of the body is there. */
+  /** Whether to send the head before the first byte of the body. */
   readonly headAtOnce: boolean;
-  /** What a failure becomes: the whole answer as long as the head was not sent, else its text ends the body. */
+  /**
+   * Turns a failure into a response: sent whole if the head was not sent yet, else its text ends the body.
+   */
   readonly failed: (error: unknown) => Answer;
 }
 
-/** The handler speaks with the client itself from here on; status and headers of the answer say nothing then. */
+/** The handler talks to the client itself from here on; the response's status and headers are ignored. */
 export interface TakenOver {
-  /** `head` is what the client sent behind its request. Resolves when the connection is over; closes it in any case. */
+  /**
+   * `head` is what the client sent after its request. Resolves when the connection has ended; always closes
+   * it.
+   */
   readonly takeOver: (client: Duplex, head: Buffer) => Promise<void>;
 }
 
@@ -42,7 +47,7 @@ export function text(status: number, body: string): Answer {
   return { status, headers: { 'Content-Type': textType }, body };
 }
 
-/** Text whose type browsers must not guess anew. */
+/** Text whose type browsers must not sniff. */
 export function plain(status: number, body: string): Answer {
   return { status, headers: { 'Content-Type': textType, 'X-Content-Type-Options': 'nosniff' }, body };
 }

@@ -1,4 +1,7 @@
-/** Closes a server whole and in time: `Server.close` alone would wait for connections that never send a request. */
+/**
+ * Closes a server completely and in time: `Server.close` alone would wait for connections that never send a
+ * request.
+ */
 import type { Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '../async/index.js';
@@ -8,7 +11,7 @@ export class Closer {
   readonly #clock: Clock;
   readonly #graceMs: number;
   readonly #endMore: () => void;
-  /** Connections that speak another protocol now; the server itself has forgotten them. */
+  /** Upgraded connections; the server itself no longer tracks them. */
   readonly #upgraded = new Set<Duplex>();
   readonly #abort = new AbortController();
   #inFlight = 0;
@@ -22,7 +25,7 @@ export class Closer {
     this.#endMore = endMore;
   }
 
-  /** Aborted when the listener begins to close: what is streamed without end must end then. */
+  /** Aborted when the listener starts to close: open-ended streams must end then. */
   get closing(): AbortSignal {
     return this.#abort.signal;
   }

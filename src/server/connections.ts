@@ -1,4 +1,4 @@
-/** Bounds what the connections of a listener may hold, so that one client's leave room for those of others. */
+/** Limits the connections of a listener, so that one client leaves room for others. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -11,7 +11,7 @@ import { UnreadRequests } from './unread-requests.js';
 
 export interface ConnectionsOptions {
   readonly limits: Pick<ListenLimits, 'connections' | 'strangersPerAddress' | 'pipelined' | 'unreadBytes'>;
-  /** Whether connections speak TLS. */
+  /** Whether connections use TLS. */
   readonly secure: boolean;
   /** Of the listener, in the timeline. */
   readonly name: ServerName;
@@ -20,28 +20,31 @@ export interface ConnectionsOptions {
 }
 
 export interface Connections {
-  /** Whether the request may be answered; the connection is over otherwise. */
+  /** Whether to serve the request; otherwise the connection is closed. */
   begin(request: IncomingMessage, response: ServerResponse): boolean;
-  /** Whether the connection may be handed over: answers that are still to come would go into what it then carries. */
+  /**
+   * Whether the connection may be upgraded: not while responses are pending, which would end up in the new
+   * protocol.
+   */
   mayUpgrade(socket: Duplex): boolean;
-  /** Told of a request that was let in: its connection keeps its place until the answer has gone. */
+  /** Called for an admitted request: its connection keeps its place until the response is sent. */
   letIn(socket: Duplex): void;
 }
 
 const tellAgainMs = 60_000;
 
-/** A connection from its acceptance on. */
+/** A connection, from its acceptance on. */
 class OpenConnection implements Place {
   isStranger = true;
   isUpgraded = false;
-  /** Requests that wait for their answers, and whether one of them was let in. */
+  /** Pending requests, and whether one of them was admitted. */
   unanswered = 0;
   wasLetIn = false;
-  /** Whether a request on it was answered. */
+  /** Whether a request on it got its response. */
   wasAnswered = false;
 
   readonly client: string;
-  /** Asked for now: a connection that has ended does not know it. */
+  /** Read now: a closed connection no longer knows it. */
   readonly endpoint: string;
 
   constructor(readonly accepted: Socket) {
@@ -49,7 +52,7 @@ class OpenConnection implements Place {
     this.endpoint = endpointOf(accepted);
   }
 
-  /** Whether it has had its answers and is kept for a request that may come. */
+  /** Whether it is idle, kept open for a later request. */
   get isKept(): boolean {
     return this.wasAnswered && this.unanswered === 0 && !this.isUpgraded;
   }
@@ -61,7 +64,7 @@ class OpenConnection implements Place {
 
 export function boundedConnections(server: Server, options: ConnectionsOptions): Connections {
   const { limits, secure, name, clock, timeline } = options;
-  /** Oldest first: a connection that is kept after its answer counts as a new one. */
+  /** Oldest first: a connection kept open after its response counts as new. */
   const open = new Set<OpenConnection>();
   const byEndpoint = new Map<string, OpenConnection>();
   const bySocket = new WeakMap<Duplex, OpenConnection>();
@@ -100,7 +103,7 @@ export function boundedConnections(server: Server, options: ConnectionsOptions):
     else onEvict(1);
   };
 
-  /** Not `closeIdleConnections`: since Node 26 that closes connections whose first request is still to come, too. */
+  /** Not `closeIdleConnections`: since Node 26 that also closes connections before their first request. */
   const closeKept = (): void => {
     for (const connection of open) {
       if (!connection.isKept) continue;
@@ -109,7 +112,7 @@ export function boundedConnections(server: Server, options: ConnectionsOptions):
     }
   };
 
-  // Places are given here; this is what Node accepts in one burst before they are.
+  // We assign the places; this bounds what Node accepts in one burst before we do.
   server.maxConnections = 2 * limits.connections;
   server.on('drop', () => onDrop(1));
   server.on('connection', (accepted: Socket) => {
@@ -118,7 +121,7 @@ export function boundedConnections(server: Server, options: ConnectionsOptions):
     byEndpoint.set(connection.endpoint, connection);
     if (!secure) bySocket.set(accepted, connection);
     accepted.once('close', () => forget(connection));
-    // A connection that is kept for a request that may come must not stand in the way of one that has come.
+    // An idle connection must not block a new one.
     if (open.size >= limits.connections) closeKept();
     makeRoom(connection);
   });
@@ -145,7 +148,7 @@ export function boundedConnections(server: Server, options: ConnectionsOptions):
         connection.wasAnswered = true;
         if (connection.unanswered > 0) return;
         connection.wasLetIn = false;
-        // It waits from now on.
+        // It is idle from now on.
         if (open.delete(connection)) open.add(connection);
       });
       return true;
@@ -158,7 +161,7 @@ export function boundedConnections(server: Server, options: ConnectionsOptions):
         return false;
       }
       connection.isUpgraded = true;
-      // Servers hand out the sockets that they accepted, under a wider type.
+      // Servers pass the accepted sockets under a wider type.
       unread.leave(socket as Socket);
       return true;
     },
@@ -171,12 +174,12 @@ export function boundedConnections(server: Server, options: ConnectionsOptions):
   };
 }
 
-/** What a connection and what speaks TLS on it have in common; those of unix sockets have none and speak no TLS. */
+/** Identifies a connection and the TLS socket on it; unix sockets have neither address nor TLS. */
 function endpointOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** Tells a number at once, and what comes within a while after it as one sum with the next. */
+/** Reports a count at once, and sums up those within the next window. */
 function counted(clock: Clock, tell: (count: number) => void): (count: number) => void {
   let untold = 0;
   let toldMs = Number.NEGATIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** What the HTTP servers need of the kubelet. */
+/** What the HTTP servers need from the kubelet. */
 import type { ObservedPod } from '../cri/index.js';
 import type { Pod } from '../kube/index.js';
 import type { StatsProvider } from '../resources/stats/index.js';
@@ -8,20 +8,20 @@ export type ServerName = 'main' | 'readonly' | 'healthz' | 'local';
 
 export interface HealthCheck {
   readonly name: string;
-  /** Why it is unhealthy; undefined while it is well. */
+  /** Why it is unhealthy; undefined while it is healthy. */
   check(): string | undefined;
 }
 
 export interface ServerKubelet {
-  /** The pods of this node with their current status; mirror pods are left out, their static pods stand for them. */
+  /** The pods of this node with their current status; static pods stand for their mirror pods. */
   pods(): readonly Pod[];
-  /** What the runtime lists; entries that do not run are left out of the answer. */
+  /** What the runtime lists; the response leaves out what is not running. */
   runningPods(): Promise<readonly ObservedPod[]>;
   metricsText(): string;
-  /** The metrics of probes, of which there are some for each. */
+  /** The metrics of probes, which have some for each probe. */
   probeMetricsText(): string;
-  /** In the order in which `/healthz` shows them, after `ping` and `log`, which the server has itself. */
+  /** In the order of `/healthz`, after the server's own `ping` and `log`. */
   readonly healthChecks: readonly HealthCheck[];
-  /** What the node and its pods use; without it nothing tells of that. */
+  /** What the node and its pods use; absent: no statistics are served. */
   readonly stats?: StatsProvider | undefined;
 }

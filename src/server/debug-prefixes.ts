@@ -1,4 +1,4 @@
-/** The debugging endpoints that answer that they are disabled, instead of not being there, where nobody may use them. */
+/** Debugging endpoints that respond "disabled" instead of 404 where they are off. */
 import { plainError } from './answers.js';
 import type { Route } from './routes.js';
 

@@ -1,12 +1,12 @@
-/** Decides which connection gives its place to a new one. */
+/** Decides which connection gives up its place for a new one. */
 import { isIPv6 } from 'node:net';
 
 export interface Place {
-  /** Whom the connection counts for. */
+  /** The client that the connection counts for. */
   readonly client: string;
-  /** Whether no request on it has been let in. */
+  /** Whether no request on it was admitted yet. */
   readonly isStranger: boolean;
-  /** Whether a request that was let in is under way, or what it became. */
+  /** Whether an admitted request, or its upgraded session, is running. */
   readonly isBusy: boolean;
 }
 
@@ -16,9 +16,10 @@ export interface PlaceLimits {
 }
 
 /**
- * Undefined: there is room. The places come oldest first; the newcomer is one of them and gives its own place where
- * all others are busy. Strangers go before clients that were let in once, those of the client that has most of them
- * before others, and the oldest of these first: who opens many connections to say nothing on them loses his own.
+ * Undefined: there is room. The places come oldest first; the newcomer is one of them and gives up its own
+ * place if all others are busy. Strangers go before clients that were admitted once, those of the client that
+ * has most of them before others, and the oldest of these first: a client that opens many silent connections
+ * loses its own.
  */
 export function placeToGive<P extends Place>(
   places: readonly P[],
@@ -40,7 +41,7 @@ function oldestOfGreediest<P extends Place>(places: readonly P[]): P | undefined
   return places.find(({ client }) => counts.get(client) === most);
 }
 
-/** Whom an address counts for: in IPv6 each client has a whole network of 64 bits. */
+/** The client of an address: in IPv6 each client has a whole /64 network. */
 export function clientOf(address: string | undefined): string {
   if (address === undefined) return '';
   if (!isIPv6(address) || address.startsWith('::ffff:')) return address;

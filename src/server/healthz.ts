@@ -1,10 +1,10 @@
-/** The health endpoints: one that sums all checks up, and one for each check. */
+/** The health endpoints: one for all checks, and one for each. */
 import { errorText } from '../async/index.js';
 import { type Answer, plain, plainError, text } from './answers.js';
 import type { HealthCheck } from './contracts.js';
 import type { Route } from './routes.js';
 
-/** Answers as soon as the process can answer at all. */
+/** Passes as soon as the process can respond at all. */
 export const pingCheck: HealthCheck = { name: 'ping', check: () => undefined };
 
 /** `/healthz` over all checks and `/healthz/<name>` for each. */
@@ -32,7 +32,7 @@ function summary(checks: readonly HealthCheck[], query: URLSearchParams): Answer
     } else if (failureOf(check) === undefined) {
       lines.push(`[+]${check.name} ok`);
     } else {
-      // The reason is for the log and the check's own path: this one may be open to everybody.
+      // The reason is for the log and the check's own path: this one may be public.
       lines.push(`[-]${check.name} failed: reason withheld`);
       failed = true;
     }
@@ -45,7 +45,7 @@ function summary(checks: readonly HealthCheck[], query: URLSearchParams): Answer
   return plain(200, query.has('verbose') ? `${[...lines, 'healthz check passed'].join('\n')}\n` : 'ok');
 }
 
-/** A check that throws counts as failed, so that it cannot take the others with it. */
+/** A check that throws counts as failed, so that it does not affect the others. */
 function failureOf(check: HealthCheck): string | undefined {
   try {
     return check.check();

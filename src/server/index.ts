@@ -1,4 +1,7 @@
-/** The kubelet's HTTP API: the main port, the read-only port, the health port, the local socket, and the pod routes for any. */
+/**
+ * The kubelet's HTTP API: the main port, the read-only port, the health port, the local socket, and their pod
+ * routes.
+ */
 export { type ApiKubelet, type ApiOptions, podRoutes } from './api/index.js';
 export type { HealthCheck, ServerKubelet } from './contracts.js';
 export { defaultLimits, type ListenLimits } from './limits.js';

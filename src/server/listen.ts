@@ -1,4 +1,7 @@
-/** An HTTP listener that no client can hold open, fill up or slow down without end, and that closes without a rest. */
+/**
+ * An HTTP listener that no client can hold open, fill up or slow down without end, and that closes
+ * completely.
+ */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http';
 import type { AddressInfo, Server as NetServer } from 'node:net';
@@ -20,15 +23,17 @@ export interface ServeOptions {
   readonly timeline: Timeline;
   readonly clock?: Clock;
   readonly limits?: Partial<ListenLimits>;
-  /** Asked before anything that exists is answered. Default: everybody may do everything. */
+  /** Checked before any existing route responds. Default: everybody may do everything. */
   readonly gate?: Gate;
   /** Makes the server speak TLS. */
   readonly secure?: SecureServing;
-  /** Told of each request; what it returns is called when the connection to its client is free or gone. */
+  /**
+   * Called for each request; the returned function is called when the client's connection is free or gone.
+   */
   readonly onRequest?: (request: IncomingMessage) => () => void;
 }
 
-/** How a server that speaks TLS is made, and how connections are ended that are not yet secured. */
+/** Creates a TLS server, and closes connections that have not finished their handshake. */
 export interface SecureServing {
   createServer(options: ServerOptions): Server;
   endHandshakes(): void;
@@ -36,7 +41,7 @@ export interface SecureServing {
 
 export interface ListenOptions extends ServeOptions {
   readonly address: string;
-  /** 0 takes any free port. */
+  /** 0: any free port. */
   readonly port: number;
 }
 
@@ -44,14 +49,17 @@ export interface ListenOptions extends ServeOptions {
 export interface Place {
   /** For messages. */
   readonly text: string;
-  /** Makes the server listen; rejects when the place cannot be had. */
+  /** Makes the server listen; rejects when that is impossible. */
   bind(server: NetServer): Promise<void>;
 }
 
 export interface Listener {
-  /** Undefined while it does not listen. */
+  /** Undefined while it is not listening. */
   address(): AddressInfo | undefined;
-  /** Takes no new connection, ends idle ones at once and the others after their answer or the grace; once is enough. */
+  /**
+   * Accepts no new connection, closes idle ones at once and the others after their response or the grace;
+   * idempotent.
+   */
   close(): Promise<void>;
 }
 
@@ -60,7 +68,7 @@ interface OpenListener extends Listener {
   readonly closed: Promise<void>;
 }
 
-/** Rejects when the address cannot be had. */
+/** Rejects when it cannot listen on the address. */
 export function listen(routes: readonly Route[], options: ListenOptions): Promise<OpenListener> {
   const { address, port } = options;
   return serve(routes, options, {
@@ -72,7 +80,7 @@ export function listen(routes: readonly Route[], options: ListenOptions): Promis
   });
 }
 
-/** Serves routes at any place, with the limits and the orderly end that every listener has. */
+/** Serves routes at any place, with the limits and the orderly close of every listener. */
 export async function serve(
   routes: readonly Route[],
   options: ServeOptions,
@@ -88,12 +96,12 @@ export async function serve(
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.idleMs,
     connectionsCheckingInterval: Math.ceil(limits.headersMs / 2),
-    // Nothing else notices that the machine at the other end of a stream without bytes has gone.
+    // The only way to notice that the peer of a silent stream is gone.
     keepAlive: true,
     keepAliveInitialDelay: keepAliveProbeMs,
   });
   server.timeout = limits.inactivityMs;
-  // One more, by which those are known that send too many.
+  // One more, to detect requests with too many.
   server.maxHeadersCount = limits.headers + 1;
   const connections = boundedConnections(server, {
     limits,
@@ -131,7 +139,7 @@ export async function serve(
     if (options.onRequest !== undefined) response.once('close', options.onRequest(request));
     void answerRequest(request, response, answering);
   });
-  // Without a listener the server answers such requests as if they asked for no upgrade.
+  // Without a listener the server treats upgrade requests as plain ones.
   if (routes.some(({ kind }) => kind === 'template')) {
     server.on('upgrade', (request, socket, head) => {
       if (!connections.mayUpgrade(socket)) return;
@@ -171,7 +179,7 @@ export async function serve(
 
 const relistenDelayMs = 5_000;
 
-/** Keeps a listener open until it is closed: one that fails is opened again later. Resolves after the first try. */
+/** Keeps a listener open until closed, and reopens it when it fails. Resolves after the first try. */
 export async function keepListening(routes: readonly Route[], options: ListenOptions): Promise<Listener> {
   const { timeline, clock = systemClock } = options;
   const stopping = new AbortController();

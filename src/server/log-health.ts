@@ -1,4 +1,4 @@
-/** The `log` health check: a log that cannot be written to makes everything else invisible, so it is tried regularly. */
+/** The `log` health check: an unwritable log hides everything else, so it is flushed regularly. */
 import { type Clock, errorText, type Timer } from '../async/index.js';
 import type { HealthCheck } from './contracts.js';
 
@@ -31,7 +31,7 @@ export class LogHealth implements HealthCheck {
     this.#flushOnce();
   }
 
-  /** Leaves no timer; a flush that hangs is not waited for, since nothing could end it. */
+  /** Leaves no timer; does not wait for a hung flush, since nothing could end it. */
   stop(): void {
     this.#state = 'stopped';
     this.#timer?.cancel();
@@ -55,7 +55,7 @@ export class LogHealth implements HealthCheck {
   }
 }
 
-/** Resolves when everything written to standard error so far was handed to the system. */
+/** Resolves when everything written to stderr so far was handed to the system. */
 export function flushStderr(): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stderr.write('', (error) => (error ? reject(error) : resolve()));

@@ -1,4 +1,4 @@
-/** `/metrics` and what lies below it: registries in Prometheus text form. */
+/** `/metrics` and below: registries in Prometheus text format. */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { errorText } from '../async/index.js';
@@ -8,7 +8,7 @@ import type { Route } from './routes.js';
 const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 const compress = promisify(gzip);
 
-/** Where `reset` is given, DELETE lets the counting begin anew. */
+/** If `reset` is given, DELETE restarts the counts. */
 export function metricsRoute(path: string, text: () => string | Promise<string>, reset?: () => void): Route {
   return {
     kind: 'plain',

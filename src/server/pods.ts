@@ -1,4 +1,4 @@
-/** The pod lists: what this node should run with its status, and what the runtime shows running. */
+/** The pod lists: the desired pods with their status, and the running pods of the runtime. */
 import { errorText } from '../async/index.js';
 import type { ObservedPod } from '../cri/index.js';
 import type { Pod, PodList } from '../kube/index.js';
@@ -16,7 +16,7 @@ export function podsRoute(kubelet: Pick<ServerKubelet, 'pods'>): Route {
   };
 }
 
-/** A debugging endpoint: only for servers that ask who is calling. */
+/** A debugging endpoint: only for servers with authentication. */
 export function runningPodsRoute(kubelet: Pick<ServerKubelet, 'runningPods'>): Route {
   return {
     kind: 'resource',
@@ -43,7 +43,7 @@ export function podList(pods: readonly Pod[]): PodList {
   };
 }
 
-/** What runs, as pods that only say who they are and which containers with which images run in them. */
+/** The running pods, with only their names, containers and images. */
 export function runningPods(observed: readonly ObservedPod[]): Pod[] {
   return observed.flatMap(({ uid, name, namespace, sandboxes, containers }) => {
     const running = containers.filter(({ state }) => state === 'running');

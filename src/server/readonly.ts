@@ -1,4 +1,4 @@
-/** The two listeners that ask nobody who they are: the read-only port and the health port, with the routes each of them has. */
+/** The two listeners without authentication, the read-only port and the health port, and their routes. */
 import { systemClock } from '../async/index.js';
 import type { HealthCheck, ServerKubelet } from './contracts.js';
 import { disabledDebugRoutes } from './debug-prefixes.js';
@@ -12,13 +12,13 @@ import { podsRoute } from './pods.js';
 import type { Route } from './routes.js';
 
 export interface StartOptions extends Omit<ListenOptions, 'name'> {
-  /** Resolves when the log took everything so far; tried regularly for the `log` health check. */
+  /** Resolves when the log has taken everything so far; called regularly for the `log` health check. */
   readonly flushLog?: () => Promise<void>;
-  /** Of the agent, as metrics tell it. */
+  /** The agent's version, for metrics. */
   readonly version?: string;
 }
 
-/** Rejects when the port cannot be had: an agent that looks up but cannot be read must not start. */
+/** Rejects when the port is taken: an agent that seems up but cannot be read must not start. */
 export async function startReadOnly(kubelet: ServerKubelet, options: StartOptions): Promise<Listener> {
   const { flushLog = flushStderr, ...listenOptions } = options;
   const logHealth = new LogHealth(options.clock ?? systemClock, flushLog);
@@ -36,7 +36,7 @@ export async function startReadOnly(kubelet: ServerKubelet, options: StartOption
   };
 }
 
-/** Says whether the process and its sync loop are alive; a slow runtime alone does not make it fail. */
+/** Reports whether the process and its sync loop are alive; a slow runtime alone does not fail it. */
 export function startHealthz(
   kubelet: Pick<ServerKubelet, 'healthChecks'>,
   options: Omit<ListenOptions, 'name'>,
@@ -60,7 +60,7 @@ function readOnlyRoutes(
     metricsRoute('/metrics', () => kubelet.metricsText()),
     metricsRoute('/metrics/probes', () => kubelet.probeMetricsText()),
     ...(kubelet.stats === undefined ? [] : statsRoutes({ stats: kubelet.stats, version, nowMs, timeline })),
-    // They would tell or do too much for callers that nobody asked who they are.
+    // They would reveal or do too much for unauthenticated callers.
     ...disabledDebugRoutes(),
   ];
 }

@@ -1,4 +1,7 @@
-/** Finds the handler of a request: exact paths and prefixes first, then methods and media types, with the answers for misses. */
+/**
+ * Finds a request's handler: by exact path and prefix, then by method and media type; defines the responses
+ * for misses.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type Answer, plainError, redirect, text } from './answers.js';
@@ -9,21 +12,21 @@ export interface ServerRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
-  /** Names and values in turn, as they came. */
+  /** Names and values alternating, as received. */
   readonly rawHeaders?: readonly string[];
-  /** The client's IP address; a unix socket has none. */
+  /** The client's IP address; absent for a unix socket. */
   readonly remoteAddress?: string;
-  /** Whether the client asked for another protocol, so that the answer may take its connection over. */
+  /** Whether the client asked for an upgrade, so that the response may take over its connection. */
   readonly upgradable?: boolean;
-  /** Aborted when the client leaves before it has its answer. */
+  /** Aborted when the client leaves before it has its response. */
   readonly signal?: AbortSignal;
-  /** The client's connection, for what it shows of the client: a certificate. */
+  /** The client's connection, for its certificate. */
   readonly connection?: Duplex;
-  /** The whole body, which the listener bounds; rejects when the client does not send all of it. */
+  /** The whole body, limited by the listener; rejects when the client does not send all of it. */
   readonly readBody?: () => Promise<Buffer>;
 }
 
-/** Lets a request for something that exists pass, perhaps without its secrets, or answers it. */
+/** Admits a request for an existing route, perhaps without its secrets, or refuses it. */
 export type Gate = (request: ServerRequest) => Promise<Admitted | Refused>;
 export interface Admitted {
   readonly kind: 'admitted';
@@ -36,34 +39,34 @@ export interface Refused {
 
 export type Handler = (request: ServerRequest) => Answer | Promise<Answer>;
 
-/** Values of the path's variable segments, decoded. */
+/** The decoded values of the path's variable segments. */
 export type PathValues = Readonly<Record<string, string>>;
 
-/** A path that ends with a slash stands for everything below it, too. */
+/** A path that ends with a slash also covers everything below it. */
 export type Route =
-  /** Every method reaches the handler. */
+  /** The handler gets every method. */
   | { readonly kind: 'plain'; readonly path: string; readonly handle: Handler }
-  /** Owns everything below its path, of which only the path itself is served. */
+  /** Owns everything below its path, but serves only the path itself. */
   | {
       readonly kind: 'resource';
       readonly path: string;
-      /** What it owns where that is more than its path. */
+      /** What it owns, if more than its path. */
       readonly root?: string;
       readonly methods: readonly string[];
       readonly produces: string;
       readonly handle: Handler;
     }
-  /** Owns everything below its path, of which paths with as many segments as one of the templates has names are served. */
+  /** Owns everything below its path, and serves paths whose segments match one of the templates. */
   | {
       readonly kind: 'template';
       readonly path: string;
       readonly templates: readonly (readonly string[])[];
       readonly methods: readonly string[];
-      /** Any, when it is left out. */
+      /** Absent: any. */
       readonly produces?: string;
       readonly handle: (request: ServerRequest, values: PathValues) => Answer | Promise<Answer>;
     }
-  /** Serves everything below its path, which ends with a slash; the handler gets what comes after it, decoded. */
+  /** Serves everything below its path, which ends with a slash; the handler gets the rest, decoded. */
   | {
       readonly kind: 'tree';
       readonly path: string;
@@ -80,7 +83,7 @@ export type Routing =
   | { readonly kind: 'wrong-method'; readonly allow: readonly string[] }
   | { readonly kind: 'not-acceptable'; readonly produces: string };
 
-/** What nobody registered is answered without the gate: there is nothing to be asked for. */
+/** An unknown route gets its response without the gate: there is nothing to protect. */
 export async function dispatch(
   routes: readonly Route[],
   request: ServerRequest,
@@ -131,7 +134,7 @@ export function findRoute(
   if (wanted === undefined) return { kind: 'malformed' };
   const route = longestMatch(routes, wanted);
   const slashMissing = route === undefined && routes.some(({ path }) => path === `${wanted}/`);
-  // The canonical spelling: one with a backslash in it would lead browsers to another host.
+  // The canonical spelling: one with a backslash would send browsers to another host.
   if (slashMissing) return { kind: 'redirect', path: `${wanted}/` };
   if (clean !== request.path) return { kind: 'redirect', path: wanted };
   if (route === undefined) return { kind: 'unregistered' };
@@ -194,7 +197,7 @@ export function cleanPath(path: string): string {
   return `/${kept.join('/')}${slash}`;
 }
 
-/** One spelling for each path; an encoded slash stays part of its segment. Undefined when it is not valid. */
+/** The one spelling of each path; an encoded slash stays part of its segment. Undefined when invalid. */
 export function canonicalPath(path: string): string | undefined {
   try {
     return path
@@ -210,7 +213,7 @@ function withoutTrailingSlash(path: string): string {
   return path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
-/** Whether an `Accept` header names the media type itself or everything; weights are not looked at. */
+/** Whether an `Accept` header names the media type or everything; ignores weights. */
 export function accepts(header: string | undefined, mediaType: string): boolean {
   if (header === undefined || header.trim() === '') return true;
   return header.split(',').some((item) => {

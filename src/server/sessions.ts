@@ -1,4 +1,4 @@
-/** Counts the answers without a foreseeable end, so that they leave room for the others. */
+/** Limits open-ended responses, so that they leave room for the others. */
 import { type Answer, text } from './answers.js';
 
 export class Sessions {
@@ -9,7 +9,7 @@ export class Sessions {
     this.#limit = limit;
   }
 
-  /** The answer to a request for one more; undefined while there is room. */
+  /** The refusal for one session too many; undefined while there is room. */
   refusal(): Answer | undefined {
     if (this.#open < this.#limit) return undefined;
     const { headers, ...answer } = text(429, `too many streams: ${this.#limit} are open`);

@@ -1,22 +1,22 @@
-/** Bounds what clients together may have sent of requests that are not whole yet: one alone may send much, many may not. */
+/** Limits the bytes of incomplete requests on all connections: one client may send much, many may not. */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock, Timer } from '../async/index.js';
 
 export interface UnreadRequestsOptions {
   readonly clock: Clock;
-  /** Of all connections together. */
+  /** For all connections together. */
   readonly limitBytes: number;
   readonly onCut: (connections: number) => void;
 }
 
-/** So few cannot have sent too much, as each is bounded by itself. */
+/** So few connections cannot have sent too much, as each has its own limit. */
 const harmlessConnections = 64;
 const lookPeriodMs = 250;
 
 export class UnreadRequests {
   readonly #options: UnreadRequestsOptions;
-  /** What each connection had sent when its last request was whole. */
+  /** The bytes each connection had sent when its last request was complete. */
   readonly #wholeBytes = new Map<Socket, number>();
   #timer: Timer | undefined;
 
@@ -30,12 +30,12 @@ export class UnreadRequests {
     server.on('close', () => this.#timer?.cancel());
   }
 
-  /** Told of each request whose headers have come. */
+  /** Called for each request whose headers are complete. */
   headWhole(socket: Socket): void {
     if (this.#wholeBytes.has(socket)) this.#wholeBytes.set(socket, socket.bytesRead);
   }
 
-  /** Told of a connection that carries something else from now on. */
+  /** Called for a connection that was upgraded. */
   leave(socket: Socket): void {
     this.#wholeBytes.delete(socket);
   }

@@ -64,7 +64,8 @@ function containerLogs(
           sinks: sinksFor(stream, sink),
           signal,
         }),
-      // Whoever reads errors only may wait long for the first one, and still be told of a failure by the status.
+      // The first error may be long in coming, so a reader of stderr alone still gets a failure as the
+      // status.
       headAtOnce: stream !== 'Stderr',
       failed: (error) => text(400, errorText(error)),
     },

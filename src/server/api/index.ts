@@ -8,7 +8,9 @@ import { streamRoutes } from './streams.js';
 
 export type { ApiKubelet, ApiOptions } from './contracts.js';
 
-/** Those that everybody who may read the node may use, and those for debugging that change it or show what pods say. */
+/**
+ * The routes for everybody who may read the node, and the debugging ones that change it or show pods' output.
+ */
 export function podRoutes(kubelet: ApiKubelet, options: ApiOptions = {}): Route[] {
   return [
     podsRoute(kubelet),

@@ -1,4 +1,4 @@
-/** Reads what a request for a container's log asks for: decoding, then validation. */
+/** Parses a log request: decoding, then validation. */
 import { parseTimestampNanos } from '../../kube/index.js';
 import type { LogRequest } from '../../runtime-manager/logs/index.js';
 
@@ -7,18 +7,18 @@ export type StreamChoice = 'All' | 'Stdout' | 'Stderr';
 export interface LogQuery {
   readonly request: LogRequest;
   readonly previous: boolean;
-  /** Undefined when the request does not say; all streams then. */
+  /** Undefined when unset, which means all streams. */
   readonly stream: StreamChoice | undefined;
 }
 
 export type DecodedLogQuery =
   | { readonly kind: 'query'; readonly query: LogQuery }
-  /** A value is not of its type. */
+  /** A value has the wrong type. */
   | { readonly kind: 'undecodable' }
-  /** The values are, but may not be what they are. */
+  /** The types are right, but a value is not allowed. */
   | { readonly kind: 'invalid' };
 
-/** What an unset time is written as: the first moment of the year 1. */
+/** How an unset time is written: the first moment of the year 1. */
 const zeroTimeMs = -62_135_596_800_000;
 
 export function decodeLogQuery(parameters: URLSearchParams): DecodedLogQuery {
@@ -37,7 +37,7 @@ export function decodeLogQuery(parameters: URLSearchParams): DecodedLogQuery {
     kind: 'query',
     query: {
       previous: flag(parameters, 'previous'),
-      // Other values were refused as invalid.
+      // Other values were rejected as invalid.
       stream: stream as StreamChoice | undefined,
       request: {
         follow: flag(parameters, 'follow'),
@@ -51,14 +51,14 @@ export function decodeLogQuery(parameters: URLSearchParams): DecodedLogQuery {
   };
 }
 
-/** The older name `tail` counts for more, and knows `all`. */
+/** The older name `tail` wins, and accepts `all`. */
 function tailLines(parameters: URLSearchParams): string | null {
   const tail = parameters.get('tail');
   if (tail === null || tail === '') return parameters.get('tailLines');
   return tail === 'all' ? null : tail;
 }
 
-/** Whatever is not a clear no is a yes, an empty value too. */
+/** Anything but a clear no is a yes, including an empty value. */
 function flag(parameters: URLSearchParams, name: string): boolean {
   const value = parameters.get(name)?.toLowerCase();
   return value !== undefined && value !== '0' && value !== 'false';

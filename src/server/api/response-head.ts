@@ -1,13 +1,13 @@
-/** Reads as much of a raw HTTP response as an upgrade needs: its status, and where its head and body end. */
+/** Parses as much of a raw HTTP response as an upgrade needs: its status, and where its head and body end. */
 
 export interface ResponseHead {
   readonly statusCode: number;
   /** Including the blank line. */
   readonly headBytes: number;
-  /** Undefined: to the end of the connection, unless it is chunked. */
+  /** Undefined: until the end of the connection, unless it is chunked. */
   readonly contentLength: number | undefined;
   readonly chunked: boolean;
-  /** By name in lower case; of one that repeats, the first. */
+  /** By lower-case name; the first value of a repeated one. */
   readonly headers: ReadonlyMap<string, string>;
 }
 
@@ -15,7 +15,7 @@ export type ParsedHead = ResponseHead | 'incomplete' | 'malformed';
 
 const blankLine = Buffer.from('\r\n\r\n');
 
-/** Whether the head is there, if it was not in the first `knownBytes`. */
+/** Whether the head is complete, given that it was not in the first `knownBytes`. */
 export function hasHead(bytes: Buffer, knownBytes: number): boolean {
   return bytes.indexOf(blankLine, Math.max(0, knownBytes - blankLine.length)) >= 0;
 }
@@ -41,7 +41,7 @@ export function parseResponseHead(bytes: Buffer): ParsedHead {
   return { statusCode: Number(code), headBytes: end + blankLine.length, contentLength, chunked, headers };
 }
 
-/** Whether a response of which this much is there has come to its end. */
+/** Whether the response is complete. */
 export function isWhole(head: ResponseHead, bytes: Buffer): boolean {
   if (head.chunked) return bytes.subarray(-5).toString('latin1') === '0\r\n\r\n';
   return head.contentLength !== undefined && bytes.length >= head.headBytes + head.contentLength;

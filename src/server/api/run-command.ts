@@ -1,4 +1,4 @@
-/** `/run`: a command in a container to its end, its output as the answer. */
+/** `/run`: runs a command in a container to its end and responds with its output. */
 import { errorText } from '../../async/index.js';
 import { commandOutcome } from '../../cri/index.js';
 import { type Answer, text } from '../answers.js';

@@ -18,7 +18,7 @@ export function runningContainer(pod: ObservedPod | undefined, name: string): Ob
   return pod?.containers.find((container) => container.name === name && container.state === 'running');
 }
 
-/** The newest one, which is where the pod's network is now. */
+/** The newest one, which has the pod's current network. */
 export function runningSandbox(pod: ObservedPod | undefined): ObservedSandbox | undefined {
   return pod?.sandboxes.find(({ state }) => state === 'running');
 }

@@ -1,4 +1,4 @@
-/** Reads what requests for streams ask for, and what kind of upgrade they want. */
+/** Parses stream requests and the kind of upgrade they want. */
 import type { IncomingHttpHeaders } from 'node:http';
 
 export interface CommandStreams {
@@ -8,7 +8,7 @@ export interface CommandStreams {
   readonly tty: boolean;
 }
 
-/** Undefined when no stream is wanted at all. A terminal has one output, so its errors are not asked for apart. */
+/** Undefined when no stream is requested. A terminal has one output, so it has no separate stderr. */
 export function decodeStreams(query: URLSearchParams): CommandStreams | undefined {
   const isSet = (name: string): boolean => query.get(name) === '1';
   const tty = isSet('tty');
@@ -19,7 +19,7 @@ export function decodeStreams(query: URLSearchParams): CommandStreams | undefine
 
 export type UpgradeKind =
   | 'none'
-  /** Whatever the runtime's own server understands. */
+  /** Passed through to the runtime's own server. */
   | 'transparent'
   | 'websocket'
   /** SPDY inside a WebSocket. */
@@ -34,7 +34,7 @@ export function upgradeKind(headers: IncomingHttpHeaders): UpgradeKind {
     : 'websocket';
 }
 
-/** Whether a WebSocket client can close its input apart from the rest, which runtimes do not understand. */
+/** Whether a WebSocket client can close its input separately, which runtimes do not support. */
 export function offersClosing(headers: IncomingHttpHeaders): boolean {
   if (upgradeKind(headers) !== 'websocket') return false;
   const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((item) => item.trim());
@@ -47,7 +47,7 @@ export type DecodedPorts =
   | { readonly kind: 'ports'; readonly ports: readonly number[] }
   | { readonly kind: 'invalid'; readonly message: string };
 
-/** Only WebSocket clients name their ports in advance; others name one with each stream. */
+/** Only WebSocket clients name their ports in advance; others name one per stream. */
 export function decodePorts(query: URLSearchParams, headers: IncomingHttpHeaders): DecodedPorts {
   if (upgradeKind(headers) !== 'websocket') return { kind: 'ports', ports: [] };
   const invalid = (message: string): DecodedPorts => ({ kind: 'invalid', message });

@@ -1,4 +1,7 @@
-/** `/exec`, `/attach` and `/portForward`: the runtime says where its streaming server takes the request, and it is proxied there. */
+/**
+ * `/exec`, `/attach` and `/portForward`: asks the runtime for its streaming URL and proxies the request
+ * there.
+ */
 import { type Clock, errorText } from '../../async/index.js';
 import { CriError } from '../../cri/index.js';
 import { buildPodFullName, findPodContainer } from '../../kube/index.js';
@@ -52,7 +55,7 @@ export function streamRoutes(kubelet: ApiKubelet, options: ApiOptions): Route[] 
 const noStreams = text(400, 'you must specify at least 1 of stdin, stdout, stderr');
 const noPod = text(404, 'pod does not exist');
 
-/** Which instance of the pod is meant does not matter here: the container's name in the running one does. */
+/** The pod's instance does not matter here: the container's name in the running one does. */
 const exec: Endpoint = async (
   kubelet,
   request,
@@ -84,7 +87,7 @@ const attach: Endpoint = async (
   if (streams === undefined) return noStreams;
   const pod = findPod(kubelet.pods(), namespace, name);
   if (pod === undefined) return noPod;
-  // Whether the container has a terminal was settled when it was made, whatever the client thinks.
+  // The container's spec decides about its terminal, not the client.
   const tty = findPodContainer(pod, container)?.container.tty ?? false;
   const translated = commandTranslation('attach', { ...streams, tty }, request, options);
   return proxied(kubelet, request, translated, async () => {
@@ -127,7 +130,7 @@ function translation(
   };
 }
 
-/** Undefined for clients that the runtime understands itself. */
+/** Undefined for clients that the runtime supports itself. */
 function commandTranslation(
   kind: 'exec' | 'attach',
   streams: CommandStreams,

@@ -1,4 +1,4 @@
-/** For tests: a kubelet with one pod `web` of a container `app`, served on a port of this machine. */
+/** For tests: a kubelet with one pod `web` of a container `app`, served on a local port. */
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -116,7 +116,7 @@ export interface RawServer {
   close(): Promise<void>;
 }
 
-/** A server of bytes: the runtime's streaming server, as far as the proxy can tell. */
+/** A raw byte server that plays the runtime's streaming server. */
 export async function rawServer(onSocket: (socket: Socket) => void): Promise<RawServer> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {

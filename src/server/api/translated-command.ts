@@ -1,4 +1,7 @@
-/** Exec and attach for WebSocket clients of the newest protocol: their channels become streams of a SPDY connection to the runtime. */
+/**
+ * Exec and attach for WebSocket clients of the newest protocol: their channels become streams of a SPDY
+ * connection to the runtime.
+ */
 import type { Clock } from '../../async/index.js';
 import { asError, errorText, isCancelled } from '../../async/index.js';
 import { switchProtocols } from '../../streaming/http-answers.js';
@@ -18,7 +21,7 @@ import { takenOver } from './upgrade-proxy.js';
 import { acceptWebSocket } from './websocket-accept.js';
 
 export interface TranslatedCommand {
-  /** Where the runtime's streaming server has the command. */
+  /** The command's URL on the runtime's streaming server. */
   readonly url: string;
   readonly kind: 'exec' | 'attach';
   readonly streams: CommandStreams;
@@ -35,7 +38,7 @@ export function translateCommand({ url, kind, streams, request, clock }: Transla
     switchProtocols(client, handshake.headers);
     const { done } = serveWebSocketCommand({
       backend: runtimeBackend(target),
-      // Which container and command it is, the URL tells.
+      // The URL already identifies the container and command.
       request:
         kind === 'exec'
           ? { kind, containerId: '', command: [], ...streams }
@@ -79,7 +82,7 @@ function runtimeBackend(url: string): StreamingBackend {
   };
 }
 
-/** The runtime has said already what kind of failure it is; saying it twice helps nobody. */
+/** Strips the prefix: the runtime's own message already names the kind of failure. */
 export function withoutWrapping(message: string, kind: 'exec' | 'attach'): string {
   const what = kind === 'exec' ? 'error executing command in container' : 'error attaching to container';
   const prefix = `Internal error occurred: ${what}: `;

@@ -1,4 +1,7 @@
-/** Port-forward for clients that carry SPDY inside a WebSocket: the messages are unpacked for the runtime and packed for the client. */
+/**
+ * Port-forward for clients that carry SPDY inside a WebSocket: unpacks messages for the runtime and packs
+ * them for the client.
+ */
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../async/index.js';
@@ -16,7 +19,7 @@ const tunnelPrefix = 'SPDY/3.1+';
 const spdyUpgrade = 'SPDY/3.1';
 const protocolHeader = 'X-Stream-Protocol-Version';
 
-/** The protocols to speak inside, of those that the client offers. */
+/** The tunneled protocols among those that the client offers. */
 export function tunneledProtocols(offered: string | undefined): string[] {
   return (offered ?? '')
     .split(',')
@@ -64,7 +67,7 @@ export async function tunnelPortForward(url: string, request: ServerRequest, clo
   });
 }
 
-/** Resolves when both ends are gone. Whoever is slow is waited for by the other. */
+/** Resolves when both ends are gone, with back-pressure both ways. */
 async function tunnel(
   client: Duplex,
   first: Buffer,
@@ -88,7 +91,7 @@ async function tunnel(
       if (early.length > 0) await connection.send(early, true);
       for await (const chunk of backend) await connection.send(chunk as Buffer, true);
     } catch {
-      // A backend that breaks off has ended; the client is told by the close below.
+      // A broken backend has ended; the close below tells the client.
     }
     await connection.close();
   };
@@ -102,5 +105,5 @@ async function tunnel(
   backend.destroy();
 }
 
-/** What the runtime gets to end its side after the client has gone. */
+/** How long the runtime may take to end its side after the client has gone. */
 const lingerMs = 1_000;

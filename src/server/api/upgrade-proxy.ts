@@ -1,4 +1,7 @@
-/** Hands a client through to the runtime's streaming server: after the upgrade every byte passes as it is, both ways. */
+/**
+ * Proxies a client to the runtime's streaming server: after the upgrade every byte passes unchanged, both
+ * ways.
+ */
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
@@ -9,25 +12,25 @@ import { upgradeProxyLimits as limits } from '../limits.js';
 import type { ServerRequest } from '../routes.js';
 import { hasHead, isWhole, parseResponseHead, type ResponseHead } from './response-head.js';
 
-/** Neither asks the runtime for anything that it should see, nor may be said twice. */
+/** Headers that are not for the runtime, or that must not be sent twice. */
 const ownHeaders = new Set(['authorization', 'content-length', 'transfer-encoding', 'x-forwarded-for']);
 
 /** A backend that has switched protocols. */
 export interface SwitchedBackend {
   readonly backend: Socket;
   readonly head: ResponseHead;
-  /** All that came so far, with the head. */
+  /** Everything received so far, including the head. */
   readonly bytes: Buffer;
 }
 
-/** Answers with the backend's own answer to the client's request, which goes to `url` instead of where it was sent. */
+/** Sends the client's request to `url` and returns the backend's response. */
 export function proxyUpgrade(url: string, request: ServerRequest, clock: Clock): Promise<Answer> {
   return upgradeBackend(url, request, clock, ({ backend, bytes }) =>
     takenOver((client, first) => relay(client, first, backend, bytes, clock)),
   );
 }
 
-/** The backend's refusal as the answer, or what becomes of a backend that has switched protocols. */
+/** Returns the backend's refusal, or what `switched` makes of a backend that switched protocols. */
 export async function upgradeBackend(
   url: string,
   request: ServerRequest,
@@ -42,7 +45,7 @@ export async function upgradeBackend(
   } catch (error) {
     return plainError(500, `error dialing backend: ${errorText(error)}`);
   }
-  // Until somebody takes it over, the backend has no other owner than a client that may leave.
+  // Until it is taken over, the backend's only owner is a client that may leave.
   const onLeft = (): void => void backend.destroy();
   request.signal?.addEventListener('abort', onLeft, { once: true });
   const owned = (answer: Answer): Answer => {
@@ -94,7 +97,7 @@ function dial(target: URL, clock: Clock, signal: AbortSignal | undefined): Promi
     const onAbort = (): void => fail(new Error('the client has left'));
     const timer = clock.setTimer(limits.dialMs, () => fail(new Error('i/o timeout')));
     signal?.addEventListener('abort', onAbort, { once: true });
-    // Stays for the socket's life: after the dial, its close tells the same.
+    // Stays for the socket's life: after the dial, the close event reports the same.
     socket.on('error', fail);
     socket.once(secure ? 'secureConnect' : 'connect', () => {
       end();
@@ -164,7 +167,7 @@ function readUntil<T>(
 
 function readHead(backend: Socket, clock: Clock): Promise<{ head: ResponseHead; bytes: Buffer }> {
   return readUntil(backend, clock, limits.headMs, Buffer.alloc(0), (bytes, ended, knownBytes) => {
-    // What was looked at is not looked at again with every byte.
+    // Avoids rescanning the known part with every byte.
     const head = hasHead(bytes, knownBytes) ? parseResponseHead(bytes) : 'incomplete';
     if (head === 'malformed') throw new Error('malformed HTTP response');
     if (head !== 'incomplete') return { head, bytes };
@@ -188,7 +191,10 @@ function endWith(client: Duplex, bytes: Buffer): Promise<void> {
   });
 }
 
-/** When one side ends, the other is ended after its last byte and both are closed: half-closing is a matter of the protocols above. */
+/**
+ * When one side ends, the other is ended after its last byte and both are closed: half-closing is up to the
+ * protocols above.
+ */
 function relay(
   client: Duplex,
   fromClient: Buffer,
@@ -209,7 +215,7 @@ function relay(
     };
     let clientEnded = false;
     let backendEnded = false;
-    /** Closes both when all is said, or soon after one has ended and the other has its last bytes. */
+    /** Closes both sides when all is sent, or soon after one has ended and the other has its last bytes. */
     const settle = (): void => {
       limit?.cancel();
       const waiting =
@@ -221,7 +227,7 @@ function relay(
     const onBackendEnd = (): void => {
       if (backendEnded) return;
       backendEnded = true;
-      // Whoever is closed while it still sends is told of an error, and misses what it was sent before.
+      // Closing a client that still sends gives it an error, and it loses what it was sent before.
       client.unpipe(backend).resume();
       client.end(settle);
       settle();

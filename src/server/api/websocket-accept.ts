@@ -1,11 +1,11 @@
-/** Answers the handshake of WebSocket clients that are served here instead of by the runtime. */
+/** Does the handshake with WebSocket clients that are served here instead of by the runtime. */
 import { decideHandshake, type Handshake } from '../../streaming/handshake.js';
 import type { Answer } from '../answers.js';
 import type { ServerRequest } from '../routes.js';
 
 export type Accepted = Extract<Handshake, { readonly kind: 'websocket' }>;
 
-/** The handshake of a client that offers just this protocol, or none where it is undefined. */
+/** The handshake for exactly this protocol, or for none if undefined. */
 export function acceptWebSocket(
   { method, headers }: ServerRequest,
   purpose: 'command' | 'portforward',

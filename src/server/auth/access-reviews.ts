@@ -1,4 +1,4 @@
-/** Asks the API server whether somebody may do something to this node, and remembers the answer for a while. */
+/** Asks the API server whether a user may access this node, and caches the decision. */
 import type { Clock } from '../../async/index.js';
 import type { KubeApi, SubjectAccessReview } from '../../kube-client/index.js';
 import { resources } from '../../kube-client/resources.js';
@@ -17,7 +17,7 @@ export interface AccessReviewsOptions {
 }
 
 const mostAnswers = 8192;
-/** What a client can make long is not worth the memory. */
+/** Longer attributes come from the client and are not worth caching. */
 const cachedAttributesBytes = 10_000;
 const callTimeoutMs = 10_000;
 
@@ -30,7 +30,7 @@ export class AccessReviews {
     this.#cache = new ExpiringCache(options.clock, mostAnswers);
   }
 
-  /** Rejects when nobody could say. */
+  /** Rejects when there is no decision. */
   async isAllowed(
     identity: Identity,
     attributes: NodeAttributes,

@@ -1,7 +1,7 @@
-/** What a request asks to be allowed, as the API server's authorizers understand it: verbs and subresources of the node. */
+/** Maps a request to the attributes that the API server authorizes: verbs and subresources of the node. */
 
 export interface NodeAttributes {
-  /** Empty for methods that stand for none. */
+  /** Empty for methods without a verb. */
   readonly verb: string;
   readonly subresource: string;
 }
@@ -14,7 +14,7 @@ const verbs: ReadonlyMap<string, string> = new Map([
   ['DELETE', 'delete'],
 ]);
 
-/** The first that is under one of the paths names the subresources to ask for, in order; one is enough. */
+/** The first entry whose path matches gives the subresources to check, in order; one is enough. */
 const subresourceTable: readonly (readonly [path: string, subresources: readonly string[]])[] = [
   ['/pods', ['pods', 'proxy']],
   ['/runningpods', ['pods', 'proxy']],

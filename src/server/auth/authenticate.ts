@@ -1,4 +1,4 @@
-/** Finds out who sent a request: certificate first, then tokens, then nobody in particular. */
+/** Authenticates a request: by certificate first, then by token, else as anonymous. */
 import { errorText } from '../../async/index.js';
 import type { ServerRequest } from '../routes.js';
 import { bearerToken, type FoundToken, webSocketToken, withoutTokens } from './bearer.js';
@@ -16,13 +16,13 @@ export type Authentication =
   | {
       readonly kind: 'identity';
       readonly identity: Identity;
-      /** Without the token that was shown. */
+      /** Without its token. */
       readonly request: ServerRequest;
     }
-  /** No reason holds a secret. */
+  /** The reason contains no secret. */
   | { readonly kind: 'unknown'; readonly because: string };
 
-/** A credential that does not hold is worse than none: its bearer does not become anonymous. */
+/** An invalid credential is worse than none: its bearer does not become anonymous. */
 export async function authenticate(
   { certificates, tokens, anonymous }: Authenticators,
   request: ServerRequest,
@@ -46,7 +46,7 @@ export async function authenticate(
   return { kind: 'unknown', because: 'no credential was presented' };
 }
 
-/** Undefined where there is no token, and the problem in words where it does not hold. */
+/** Undefined without a token; the problem as text if it is invalid. */
 async function review(
   tokens: Pick<TokenReviews, 'identityOf'>,
   found: FoundToken,

@@ -1,4 +1,4 @@
-/** Finds the token that a request carries, and takes it out once it has served. */
+/** Finds a request's bearer token, and strips it after authentication. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ServerRequest } from '../routes.js';
 
@@ -7,7 +7,7 @@ export type FoundToken =
   | { readonly kind: 'token'; readonly token: string }
   | { readonly kind: 'invalid'; readonly why: string };
 
-/** `Authorization: Bearer <token>`; anything else there is somebody else's. */
+/** `Authorization: Bearer <token>`; any other scheme is not ours. */
 export function bearerToken(headers: IncomingHttpHeaders): FoundToken {
   const [scheme = '', token = ''] = (headers.authorization ?? '').trim().split(' ');
   if (scheme.toLowerCase() !== 'bearer' || token === '') return { kind: 'none' };
@@ -16,7 +16,7 @@ export function bearerToken(headers: IncomingHttpHeaders): FoundToken {
 
 const protocolPrefix = 'base64url.bearer.authorization.k8s.io.';
 
-/** For browsers, which cannot set headers on a WebSocket: an item among the offered protocols. */
+/** For browsers, which cannot set headers on a WebSocket: an item in the list of protocols. */
 export function webSocketToken(headers: IncomingHttpHeaders): FoundToken {
   if (!isWebSocket(headers)) return { kind: 'none' };
   const offered = protocolsOf(headers['sec-websocket-protocol']);
@@ -51,7 +51,7 @@ function protocolsOf(header: string | undefined): string[] {
     .filter((item) => item !== '');
 }
 
-/** The same request without what only its authentication needed. */
+/** The request without what only its authentication needed. */
 export function withoutTokens(request: ServerRequest): ServerRequest {
   const { authorization: _, ...headers } = request.headers;
   const protocols = headers['sec-websocket-protocol'];

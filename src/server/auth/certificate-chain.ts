@@ -1,9 +1,9 @@
-/** Decides whether a client's certificate was issued by one of the trusted authorities, now, for clients. */
+/** Decides whether a client's certificate chains to a trusted authority, is valid now and is for clients. */
 import type { X509Certificate } from 'node:crypto';
 
 export interface ChainInput {
   readonly leaf: X509Certificate;
-  /** What the client sent besides. */
+  /** The other certificates that the client sent. */
   readonly intermediates: readonly X509Certificate[];
   readonly roots: readonly X509Certificate[];
   readonly nowMs: number;
@@ -16,7 +16,7 @@ export type ChainVerdict =
     }
   | {
       readonly kind: 'untrusted';
-      /** `no-way`: the certificate itself is good, and leads nowhere. */
+      /** `no-way`: the certificate itself is valid, but chains to no root. */
       readonly reason: 'leaf' | 'no-way';
       readonly why: string;
     };
@@ -25,8 +25,8 @@ const clientAuth = '1.3.6.1.5.5.7.3.2';
 const anyUsage = '2.5.29.37.0';
 const longestChain = 8;
 /**
- * Signatures looked at for one client. Certificates that could all have issued each other make more chains than anyone
- * could check, and whoever sends them is not known yet.
+ * Signature checks per client. Certificates that could all have issued each other form more chains than
+ * anyone could check, and their sender is not authenticated yet.
  */
 const mostSignatures = 32;
 
@@ -56,7 +56,7 @@ function chainTo(
 ): number | undefined {
   const { roots, nowMs } = search;
   const ownMs = Date.parse(certificate.validTo);
-  // A certificate that stands in the bundle itself is trusted as it is.
+  // A certificate in the bundle itself is trusted as it is.
   if (roots.some((root) => root.raw.equals(certificate.raw))) return ownMs;
   for (const root of roots) {
     if (isValidAt(root, nowMs) && isIssuedBy(certificate, root, search)) {
@@ -84,7 +84,7 @@ function isValidAt({ validFrom, validTo }: X509Certificate, nowMs: number): bool
   return Date.parse(validFrom) <= nowMs && nowMs <= Date.parse(validTo);
 }
 
-/** A certificate that names no purpose is good for all. */
+/** A certificate without a key usage is valid for all purposes. */
 function isForClients({ keyUsage }: X509Certificate): boolean {
   // The declared type promises a list; a certificate without the extension has none.
   const usages = keyUsage as string[] | undefined;

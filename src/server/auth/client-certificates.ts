@@ -1,4 +1,7 @@
-/** Who a TLS client is by its certificate, checked with each request against the authorities that are trusted now. */
+/**
+ * Identifies a TLS client by its certificate, checked on each request against the currently trusted
+ * authorities.
+ */
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { Clock } from '../../async/index.js';
@@ -22,7 +25,7 @@ export interface ClientCertificatesOptions {
   readonly clock: Clock;
   /** Undefined while no authority is trusted. */
   readonly bundle: () => CaBundle | undefined;
-  /** Undefined for a connection whose client showed no certificate. */
+  /** Undefined for a connection without a client certificate. */
   readonly handshakeOf: (connection: TLSSocket) => Handshake | undefined;
 }
 
@@ -53,7 +56,7 @@ export class ClientCertificates {
     });
     const handshake = this.#options.handshakeOf(connection);
     if (handshake === undefined) return settled({ kind: 'none' });
-    // Only the TLS library looks at everything in a chain, and only in the handshake.
+    // Only the TLS library checks everything in a chain, and only in the handshake.
     if (handshake.bundle !== bundle) {
       return settled({ kind: 'invalid', why: 'the authorities changed since the handshake; connect again' });
     }
@@ -63,14 +66,15 @@ export class ClientCertificates {
     const { peer } = handshake;
     const nowMs = this.#options.clock.now();
     const chain = verifyClientChain({ ...peer, roots: bundle.certificates, nowMs });
-    // Node 24 does not tell which intermediates a client sent: the library has seen them, and the way cannot be repeated.
+    // Node 24 does not expose the intermediates that a client sent: the library has seen them, and we cannot
+    // rebuild the chain.
     const isUnseen =
       chain.kind === 'untrusted' && chain.reason === 'no-way' && peer.intermediates.length === 0;
     if (chain.kind === 'untrusted' && !isUnseen) return settled({ kind: 'invalid', why: chain.why });
     const untilMs = chain.kind === 'trusted' ? chain.untilMs : Date.parse(peer.leaf.validTo);
     const { subject } = peer.leaf.toLegacyObject();
     const found = identityOfSubject(
-      // Names of attributes with one value or several, although the declared type knows only the common ones.
+      // Attributes may have one value or several, although the declared type knows only the common ones.
       subject as unknown as SubjectAttributes,
       peer.leaf.fingerprint256.replaceAll(':', '').toLowerCase(),
     );
@@ -78,7 +82,7 @@ export class ClientCertificates {
   }
 }
 
-/** Whether the client's certificate leads to one of the bundle; the TLS library may still find fault with the way. */
+/** Whether the client's certificate chains to the bundle; the TLS library may still reject the chain. */
 export function leadsTo(peer: PeerChain, { certificates }: CaBundle, nowMs: number): boolean {
   return verifyClientChain({ ...peer, roots: certificates, nowMs }).kind === 'trusted';
 }

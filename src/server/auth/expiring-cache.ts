@@ -1,4 +1,4 @@
-/** Answers that stay true for a while: bounded, the one that was used least recently goes first. */
+/** A bounded cache with expiry; the least recently used entry goes first. */
 import { BoundedMap, type Clock } from '../../async/index.js';
 
 interface Kept<V> {

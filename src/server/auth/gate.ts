@@ -1,4 +1,4 @@
-/** Lets only those to the kubelet's API who are known and allowed, and writes down everyone who is not. */
+/** Admits only authenticated and authorized requests to the kubelet's API, and records the others. */
 import { type Clock, errorText } from '../../async/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { text } from '../answers.js';
@@ -11,7 +11,7 @@ import { RefusalLog } from './refusal-log.js';
 
 export interface GateOptions {
   readonly authenticators: Authenticators;
-  /** Absent where everybody who is known is allowed everything. */
+  /** Absent where every authenticated user may do everything. */
   readonly access?: Pick<AccessReviews, 'isAllowed'> | undefined;
   readonly clock: Clock;
   readonly timeline: Timeline;
@@ -45,7 +45,7 @@ export function apiGate({ authenticators, access, clock, timeline }: GateOptions
     }
     const { identity, request } = authentication;
     if (access === undefined) return { kind: 'admitted', request };
-    // The spelling by which the route was found: another one must not ask for another permission.
+    // The canonical path, as for routing: another spelling must not need another permission.
     const wanted = attributesOf(request.method, canonicalPath(request.path) ?? request.path);
     const { user } = identity;
     for (const attributes of wanted) {

@@ -1,4 +1,4 @@
-/** Who is asking: users as credentials name them, and the groups that follow from having been recognized. */
+/** Users as credentials name them, and the groups of authenticated users. */
 
 export interface Identity {
   readonly user: string;
@@ -12,7 +12,7 @@ const unauthenticatedGroup = 'system:unauthenticated';
 
 export const anonymousIdentity: Identity = { user: 'system:anonymous', groups: [unauthenticatedGroup] };
 
-/** Whoever showed a credential that holds is in the group of all who did, unless it says of itself where it belongs. */
+/** Adds the group of all authenticated users, unless the identity names such a group itself. */
 export function recognized(identity: Identity): Identity {
   const { groups } = identity;
   if (groups.includes(authenticatedGroup) || groups.includes(unauthenticatedGroup)) return identity;
@@ -24,7 +24,7 @@ export type SubjectAttributes = Readonly<Record<string, string | readonly string
 
 export type SubjectIdentity =
   | { readonly kind: 'identity'; readonly identity: Identity }
-  /** The certificate names nobody. */
+  /** The certificate names no user. */
   | { readonly kind: 'nobody' }
   | { readonly kind: 'invalid'; readonly why: string };
 

@@ -1,9 +1,9 @@
-/** Writes refused requests down, without letting one client push everything else out of what is written. */
+/** Records refused requests, without letting one client crowd out everything else. */
 import type { Clock } from '../../async/index.js';
 import type { EntryInit, Timeline } from '../../timeline/index.js';
 
 const windowMs = 60_000;
-/** Of one address within a window; the others are counted. */
+/** Recorded per address and window; the others are only counted. */
 const toldEach = 20;
 const mostAddresses = 256;
 
@@ -16,7 +16,7 @@ interface Window {
 export class RefusalLog {
   readonly #clock: Clock;
   readonly #timeline: Timeline;
-  /** In the order of their beginning. */
+  /** In order of their start. */
   readonly #windows = new Map<string, Window>();
 
   constructor(clock: Clock, timeline: Timeline) {

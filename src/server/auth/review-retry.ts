@@ -1,4 +1,4 @@
-/** Reviews are asked for more than once only when the API server did not decide them. */
+/** Retries a review only when the API server did not decide it. */
 import { type Clock, sleep } from '../../async/index.js';
 import { isApiError, isUnreachable } from '../../kube-client/api-error.js';
 
@@ -11,7 +11,7 @@ export function isWorthAnother(error: unknown): boolean {
   if (isApiError(error)) {
     return error.code === 429 || error.code === 500 || error.retryAfterSeconds !== undefined;
   }
-  // Where nobody listens, asking at once again is no use; a connection that was lost may have been a stale one.
+  // If nothing listens, an immediate retry is no use; a lost connection may have been a stale one.
   return isUnreachable(error) && error.unanswered === 'unknown';
 }
 

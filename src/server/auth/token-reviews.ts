@@ -1,4 +1,4 @@
-/** Asks the API server whose token it is, once for all who show the same one within a while. */
+/** Asks the API server who owns a token, once for concurrent and repeated uses of it. */
 import { createHmac, randomBytes } from 'node:crypto';
 import { type Clock, withTimeout } from '../../async/index.js';
 import type { KubeApi, TokenReview } from '../../kube-client/index.js';
@@ -17,7 +17,9 @@ export interface TokenReviewsOptions {
 const mostTokens = 4096;
 const reviewLimitMs = 30_000;
 const callTimeoutMs = 10_000;
-/** Whoever shows a token is not known yet, and must not keep the agent from the API by showing many. */
+/**
+ * A client with a token is not yet authenticated, and must not block the agent's API access with many tokens.
+ */
 const mostUnderway = 64;
 
 type Verdict = { readonly identity: Identity } | { readonly why: string };
@@ -26,7 +28,7 @@ export class TokenReviews {
   readonly #options: TokenReviewsOptions;
   readonly #cache: ExpiringCache<Verdict>;
   readonly #underway = new Map<string, Promise<Verdict>>();
-  /** So that what memory shows of the cache tells nothing of tokens. */
+  /** Keyed hashes, so that a memory dump of the cache reveals no tokens. */
   readonly #key = randomBytes(32);
 
   constructor(options: TokenReviewsOptions) {
@@ -34,7 +36,7 @@ export class TokenReviews {
     this.#cache = new ExpiringCache(options.clock, mostTokens);
   }
 
-  /** Rejects when the token is not valid, or nobody could say. */
+  /** Rejects when the token is invalid, or there is no decision. */
   async identityOf(token: string): Promise<Identity> {
     const key = createHmac('sha256', this.#key).update(token).digest('base64');
     const verdict = this.#cache.get(key) ?? (await this.#shared(key, token));
@@ -66,7 +68,7 @@ export class TokenReviews {
       spec: { token },
     };
     const { status } = await askForReview(clock, random, signal, () =>
-      // Not before the agent's own requests, for the same reason.
+      // After the agent's own requests, for the same reason.
       api.create(resources.tokenReviews, review, { signal, timeoutMs: callTimeoutMs, priority: 'normal' }),
     );
     if (status?.error !== undefined && status.error !== '') throw new Error(status.error);

@@ -1,31 +1,31 @@
-/** What the local socket serves besides the kubelet API, and who does it. */
+/** What the local socket serves besides the kubelet API, and its dependencies. */
 import type { Clock } from '../../async/index.js';
 import type { PodRef, Timeline } from '../../timeline/index.js';
 import type { ListenLimits } from '../limits.js';
 
 export interface StopRequest {
-  /** Empty: all pods, and with them whoever runs them. */
+  /** Empty: all pods, and the process that runs them. */
   readonly pods: readonly PodRef[];
-  /** Instead of what each pod says; 0 kills at once. */
+  /** Overrides each pod's own; 0 kills at once. */
   readonly gracePeriodSeconds?: number;
 }
 
 export interface LocalServerOptions {
-  /** Its folder is made if it is missing, for this user alone. */
+  /** A missing directory is created, for this user alone. */
   readonly socketPath: string;
   readonly timeline: Timeline;
   /**
-   * Resolves when what was asked to stop has stopped. When everything stops, the listener may be closed before:
-   * clients see the end of the connection and wait for the socket to go.
+   * Resolves when the requested stop is done. When everything stops, the listener may close before: clients
+   * see the connection end and wait for the socket to disappear.
    */
   readonly stop: (request: StopRequest, signal: AbortSignal) => Promise<void>;
-  /** Shown by `GET /api/info` besides what the server knows itself. */
+  /** Added to the server's own values in `GET /api/info`. */
   readonly info?: Readonly<Record<string, string | number | boolean>>;
   readonly clock?: Clock;
   readonly limits?: Partial<ListenLimits>;
 }
 
-/** What `GET /api/info` answers. */
+/** The response of `GET /api/info`. */
 export interface LocalInfo {
   readonly pid: number;
   readonly nodeName: string;

@@ -1,11 +1,11 @@
-/** The timeline for `nodelet explain`: which pods it knows, and the entries of one of them, now or as they come. */
+/** The timeline for `nodelet explain`: the known pods, and one pod's entries, now or followed. */
 import { Channel } from '../../async/index.js';
 import type { Entry, PodRef, Timeline } from '../../timeline/index.js';
 import { type Answer, json, text } from '../answers.js';
 import type { Route, ServerRequest } from '../routes.js';
 import { jsonLines } from './lines.js';
 
-/** A reader that is so far behind has missed the point of following. */
+/** A reader this far behind is no longer following. */
 const heldEntries = 1000;
 
 export function explainRoutes(timeline: Timeline): Route[] {
@@ -27,7 +27,7 @@ export function explainRoutes(timeline: Timeline): Route[] {
   ];
 }
 
-/** Pods that are gone are told of, too, as long as their entries are kept; the one that was touched last comes last. */
+/** Includes deleted pods as long as their entries are kept; the most recently touched pod comes last. */
 function knownPods(timeline: Timeline): { readonly pod: PodRef }[] {
   return timeline.pods().flatMap((uid) => {
     const pod = timeline.ofPod(uid).at(-1)?.pod;
@@ -35,7 +35,7 @@ function knownPods(timeline: Timeline): { readonly pod: PodRef }[] {
   });
 }
 
-/** Entries about the node come first: they tell why nothing moves. */
+/** Entries about the node come first: they explain why nothing moves. */
 function explain(timeline: Timeline, { query }: ServerRequest): Answer {
   const uid = query.get('uid') ?? '';
   const known = timeline.ofPod(uid);

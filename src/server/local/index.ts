@@ -1,4 +1,4 @@
-/** What commands of the same user talk to. */
+/** The server for commands of the same user. */
 export type { LocalInfo, LocalServerOptions, StopRequest } from './contracts.js';
 export { type LocalKubelet, startLocalServer } from './server.js';
 export { SocketInUse } from './socket.js';

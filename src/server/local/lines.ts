@@ -1,10 +1,10 @@
-/** Answers of JSON lines, for what goes on and on. */
+/** Open-ended responses of JSON lines. */
 import { errorText } from '../../async/index.js';
 import { type Answer, text } from '../answers.js';
 
 export type WriteLine = (value: unknown) => Promise<void>;
 
-/** Each value becomes one line; the head leaves at once, so that the client knows that it is heard. */
+/** Each value becomes one line; the head is sent at once, so that the client knows it was heard. */
 export function jsonLines(produce: (write: WriteLine, signal: AbortSignal) => Promise<void>): Answer {
   return {
     status: 200,

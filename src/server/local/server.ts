@@ -1,4 +1,4 @@
-/** The local server: the kubelet API and what commands of the same user need besides, on a unix socket. */
+/** The local server: the kubelet API and more for commands of the same user, on a unix socket. */
 import { lstat } from 'node:fs/promises';
 import { systemClock } from '../../async/index.js';
 import type { Kubelet } from '../../kubelet/index.js';
@@ -17,7 +17,7 @@ export type LocalKubelet = Pick<
   'nodeName' | 'pods' | 'runningPods' | 'onStatus' | 'onPods' | 'runtime' | 'clock' | 'timeline' | 'blockers'
 >;
 
-/** Rejects when another process listens at the socket. Whoever can open the socket may do everything. */
+/** Rejects when another process listens on the socket. Whoever can open the socket may do everything. */
 export async function startLocalServer(
   kubelet: LocalKubelet,
   options: LocalServerOptions,
@@ -33,7 +33,7 @@ export async function startLocalServer(
   return {
     address: () => listener.address(),
     async close() {
-      // The name goes first, so that a new server may take it while old answers end.
+      // Unlink first, so that a new server may take the name while old responses finish.
       await unlinkSocket(socketPath, ino);
       await listener.close();
     },

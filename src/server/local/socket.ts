@@ -1,23 +1,23 @@
-/** A unix socket that only its user may open, from the first moment it can be seen. */
+/** A unix socket that only its user may open, from the first moment it is visible. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, link, lstat, mkdir, rm, stat, unlink } from 'node:fs/promises';
 import { connect, type Server } from 'node:net';
 import path from 'node:path';
 
-/** What the address of a unix socket holds on all systems, without the byte that ends it. */
+/** The limit of a unix socket's path on all systems, without the terminating byte. */
 const longestPathBytes = 103;
 
 export class SocketInUse extends Error {
   override readonly name = 'SocketInUse';
 }
 
-/** Makes the server listen there. A socket that nobody answers at is replaced; one that somebody does is left alone. */
+/** Makes the server listen there. Replaces a dead socket; leaves one that somebody serves alone. */
 export async function bindSocket(server: Server, socketPath: string): Promise<void> {
   const folder = path.dirname(socketPath);
   await makePrivateFolder(folder);
   await refuseOrRemove(socketPath);
-  // It is made where nobody else can enter and gets its name when its mode is right.
+  // Created where nobody else can enter, and renamed once its mode is right.
   const birthplace = path.join(folder, `.${randomBytes(3).toString('hex')}`);
   const bornAt = path.join(birthplace, 's');
   for (const name of [socketPath, bornAt]) {
@@ -40,13 +40,13 @@ export async function bindSocket(server: Server, socketPath: string): Promise<vo
   }
 }
 
-/** Takes the socket's name away if it still is the one that was made then. */
+/** Unlinks the socket if it is still the one that was created then. */
 export async function unlinkSocket(socketPath: string, inode: number): Promise<void> {
   const found = await lstat(socketPath).catch(ifMissing);
   if (found?.ino === inode) await unlink(socketPath).catch(ifMissing);
 }
 
-/** Unlike a rename this never takes the place of what another process has put there meanwhile. */
+/** Unlike a rename this never replaces what another process has put there meanwhile. */
 async function place(from: string, to: string): Promise<void> {
   try {
     await link(from, to);
@@ -85,7 +85,7 @@ function isAnswered(socketPath: string): Promise<boolean> {
     socket.once('error', (error) => {
       const code = codeOf(error);
       if (code === 'ECONNREFUSED' || code === 'ENOENT') resolve(false);
-      // Its queue is full, so there is somebody.
+      // Its queue is full, so somebody serves it.
       else if (code === 'EAGAIN') resolve(true);
       else reject(error);
     });

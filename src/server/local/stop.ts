@@ -1,4 +1,4 @@
-/** `POST /stop`: ends some pods, or everything. */
+/** `POST /stop`: stops some pods, or everything. */
 import type { Pod } from '../../kube/index.js';
 import { podRef } from '../../timeline/index.js';
 import { type Answer, text } from '../answers.js';
@@ -30,7 +30,7 @@ export function stopRoute(kubelet: { pods(): readonly Pod[] }, stop: LocalServer
   };
 }
 
-/** `pod=<namespace>/<name>`, as often as there are pods, or `all=1`: nothing stops by mistake. */
+/** `pod=<namespace>/<name>`, repeated for each pod, or `all=1`: nothing stops by mistake. */
 export function decideStop(pods: readonly Pod[], query: ServerRequest['query']): StopDecision {
   const refuse = (status: number, message: string): StopDecision => ({
     kind: 'refuse',

@@ -1,4 +1,4 @@
-/** `/watch`: pods as they are, then each change of them, as watch events of the Kubernetes API. */
+/** `/watch`: the current pods, then each change, as watch events of the Kubernetes API. */
 import { type Clock, isCancelled, sleep } from '../../async/index.js';
 import type { Pod, PodStatus } from '../../kube/index.js';
 import type { Route } from '../routes.js';
@@ -16,7 +16,7 @@ export interface WatchEvent {
   readonly object: Pod;
 }
 
-/** Changes that come together are told together. */
+/** Changes within this time are sent together. */
 const collectMs = 50;
 /** A change that rings no bell, such as a status that was forgotten, is seen after this. */
 const lookAgainMs = 1_000;
@@ -49,7 +49,7 @@ interface ToldPod {
   readonly text: string;
 }
 
-/** What is new against what was told; notes it as told. */
+/** The changes since the last call; marks them as sent. */
 export function podChanges(told: Map<string, ToldPod>, pods: readonly Pod[]): WatchEvent[] {
   const events: WatchEvent[] = [];
   const present = new Set<string>();
@@ -71,7 +71,7 @@ export function podChanges(told: Map<string, ToldPod>, pods: readonly Pod[]): Wa
   return events;
 }
 
-/** Rings when pods may have changed since it was last waited for. */
+/** Rings when pods may have changed since the last wait. */
 class ChangeBell {
   readonly #clock: Clock;
   readonly #unsubscribe: (() => void)[];

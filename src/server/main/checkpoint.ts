@@ -1,4 +1,4 @@
-/** `/checkpoint`: has the runtime write a running container down into an archive. */
+/** `/checkpoint`: makes the runtime write a running container into an archive. */
 import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { type Clock, errorText } from '../../async/index.js';
@@ -55,7 +55,7 @@ async function checkpoint(
       { containerId: running.id, location, timeout: timeoutSeconds },
       signal === undefined ? {} : { signal },
     );
-    // The memory of a process is in it.
+    // It contains the memory of a process.
     await chmod(location, 0o600);
     return {
       status: 200,
@@ -67,7 +67,7 @@ async function checkpoint(
   }
 }
 
-/** The last value wins; 0 leaves it to the runtime. Undefined: it is no number. */
+/** The last value wins; 0 leaves it to the runtime. Undefined: not a number. */
 function timeoutOf(query: URLSearchParams): number | undefined {
   const given = query.getAll('timeout').at(-1);
   if (given === undefined) return 0;

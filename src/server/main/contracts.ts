@@ -1,4 +1,4 @@
-/** What the main port needs of the kubelet and of whoever starts it. */
+/** What the main port needs from the kubelet and from its caller. */
 import type { FeatureGates, KubeletConfiguration } from '../../config/index.js';
 import type { CriRuntime } from '../../cri/index.js';
 import type { KubeApi } from '../../kube-client/index.js';
@@ -8,36 +8,38 @@ import type { ServerKubelet } from '../contracts.js';
 import type { ListenOptions } from '../listen.js';
 import type { ServingCertificate } from '../tls/secure-serving.js';
 
-/** A `Kubelet` with statistics and a runtime that may be asked for checkpoints, too. */
+/** A `Kubelet` with statistics and a runtime that can make checkpoints. */
 export interface MainKubelet extends ServerKubelet, ApiKubelet {
   readonly nodeName: string;
-  /** Gets the metrics of the requests to this port. */
+  /** Receives the metrics of the requests to this port. */
   readonly registry: Registry;
   readonly runtime: ApiKubelet['runtime'] & Partial<Pick<CriRuntime, 'checkpointContainer'>>;
 }
 
 export interface KubeletApiOptions extends Pick<ListenOptions, 'timeline' | 'clock' | 'limits'> {
-  /** Effective and validated; address, port, TLS, authentication, authorization and the switches of handlers are used. */
+  /**
+   * Effective and validated; uses address, port, TLS, authentication, authorization and the handler switches.
+   */
   readonly config: KubeletConfiguration;
-  /** What `/configz` shows instead of `config`: as it was given, before anything of the machine was worked in. */
+  /** What `/configz` shows instead of `config`: as given, before facts of the machine were added. */
   readonly publishedConfig?: KubeletConfiguration;
   readonly gates: FeatureGates;
   /**
-   * Asked with each connection: the certificate to show now, the same object while it is the same one. Undefined
-   * refuses the handshake; the port stays open.
+   * Called for each connection: the current serving certificate, the same object while it does not change.
+   * Undefined refuses the handshake; the port stays open.
    */
   readonly servingCertificate: () => ServingCertificate | undefined;
-  /** For reviews of tokens and of access; needed for webhook authentication and authorization. */
+  /** For token and access reviews; required for webhook authentication and authorization. */
   readonly api?: Pick<KubeApi, 'create'> | undefined;
-  /** Below which checkpoints are kept. */
+  /** Checkpoints are kept below this directory. */
   readonly rootDir: string;
   readonly version: string;
   /** Command-line flags by name, for `/flagz`; no value may be secret. */
   readonly flags?: Readonly<Record<string, string>>;
-  /** Changes how much is logged from now on; without it `/debug/flags/v` answers that it is disabled. */
+  /** Changes the log verbosity; absent: `/debug/flags/v` responds that it is disabled. */
   readonly setVerbosity?: (verbosity: number) => void;
-  /** Where `/logs/` reads. Default: `/var/log`. */
+  /** The directory of `/logs/`. Default: `/var/log`. */
   readonly nodeLogsDir?: string;
-  /** Resolves when the log took everything so far; tried regularly for the `log` health check. */
+  /** Resolves when the log has taken everything so far; called regularly for the `log` health check. */
   readonly flushLog?: () => Promise<void>;
 }

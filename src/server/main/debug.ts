@@ -1,4 +1,4 @@
-/** The debugging endpoints of the process itself: its configuration, its verbosity and its profiles. */
+/** The debugging endpoints of the process itself: its configuration, verbosity and profiles. */
 import { type KubeletConfiguration, maskSecrets, serializeConfiguration } from '../../config/index.js';
 import { type Answer, plain, plainError } from '../answers.js';
 import type { Route, ServerRequest } from '../routes.js';
@@ -15,7 +15,7 @@ export function configzRoute(config: KubeletConfiguration): Route {
   };
 }
 
-/** Undefined: the handler is switched off. */
+/** Undefined: the handler is disabled. */
 export function verbosityRoute(setVerbosity: ((verbosity: number) => void) | undefined): Route {
   return {
     kind: 'plain',
@@ -48,7 +48,7 @@ async function changeVerbosity(
   return plain(200, `successfully set klog.logging.verbosity to ${given}\n`);
 }
 
-/** Of the profiles only what this process can tell: how it was called. */
+/** Of the profiles, serves only what this process can tell: its command line. */
 export function profilesRoute(enabled: boolean): Route {
   if (!enabled) {
     return {

@@ -1,11 +1,11 @@
-/** `/metrics/slis`: what the health checks said each time somebody asked, as metrics. */
+/** `/metrics/slis`: the results of the health checks, as metrics. */
 import { Registry, registerStartTime } from '../../metrics/index.js';
 import type { HealthCheck } from '../contracts.js';
 import { metricsRoute } from '../metrics.js';
 import type { Route } from '../routes.js';
 
 export interface HealthSlis {
-  /** The checks with their outcomes counted. */
+  /** The checks with their results counted. */
   readonly checks: readonly HealthCheck[];
   readonly route: Route;
 }

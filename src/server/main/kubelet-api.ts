@@ -1,4 +1,4 @@
-/** The kubelet's main port: its whole API over TLS, for those who are known and allowed. */
+/** The kubelet's main port: its whole API over TLS, for authenticated and authorized clients. */
 import { systemClock } from '../../async/index.js';
 import { AccessReviews } from '../auth/access-reviews.js';
 import type { Authenticators } from '../auth/authenticate.js';
@@ -17,7 +17,7 @@ import { mainRoutes } from './main-routes.js';
 import { requestMetrics } from './request-metrics.js';
 
 /**
- * Rejects when the configuration asks for what cannot be had, or the port is taken. The listener is on
+ * Rejects when the configuration is impossible, or the port is taken. Listens on
  * `config.address`:`config.port` and nowhere else.
  */
 export async function startKubeletApi(kubelet: MainKubelet, options: KubeletApiOptions): Promise<Listener> {

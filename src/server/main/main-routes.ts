@@ -1,4 +1,4 @@
-/** The routes of the main port, by what the configuration switches on. */
+/** The routes of the main port, as enabled by the configuration. */
 import { systemClock } from '../../async/index.js';
 import { Registry, registerStartTime } from '../../metrics/index.js';
 import { podRoutes } from '../api/index.js';

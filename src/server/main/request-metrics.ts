@@ -1,4 +1,4 @@
-/** Counts the requests of a port and how long they take, with few enough labels to stay readable. */
+/** Counts the requests of a port and their durations, with few enough labels to stay readable. */
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../async/index.js';
 import type { Registry } from '../../metrics/index.js';
@@ -12,7 +12,7 @@ const buckets = new Set(
     ' ',
   ),
 );
-/** Only counted by name where they are served. */
+/** Counted by name only where they are served. */
 const debugBuckets = new Set('configz checkpoint debug flagz statusz'.split(' '));
 const longRunning = new Set(['exec', 'attach', 'debug']);
 
@@ -40,7 +40,7 @@ export function requestLabels(
   };
 }
 
-/** One observer for each port; the metrics themselves are registered once. */
+/** One observer per port; the metrics themselves are registered once. */
 export function requestMetrics(
   registry: Registry,
   clock: Clock,

@@ -1,4 +1,4 @@
-/** `/stats/summary` and the metrics that are made of the same statistics. */
+/** `/stats/summary` and the metrics derived from the same statistics. */
 import { cpus, release, totalmem } from 'node:os';
 import { errorText } from '../../async/index.js';
 import { cadvisorMetricsText, resourceMetricsText, type StatsProvider } from '../../resources/stats/index.js';
@@ -20,7 +20,7 @@ export interface StatsRoutesOptions {
 }
 
 export function statsRoutes({ stats = noStats, version, nowMs, timeline }: StatsRoutesOptions): Route[] {
-  /** The scrape says that it failed; why is told here. */
+  /** The scrape only shows that it failed; the reason is recorded here. */
   const orTold = <T>(measured: Promise<T>): Promise<T | undefined> =>
     measured.catch((error: unknown) => {
       const message = 'statistics could not be read for a scrape';
@@ -73,7 +73,7 @@ function published(key: string, value: unknown): unknown {
 
 const mediaType = /^[^\s/;]+\/[^\s/;]+\s*(;.*)?$/;
 
-/** What a form says, before what the query does. */
+/** Form values come before those of the query. */
 async function formValues({ method, query, headers, readBody }: ServerRequest): Promise<URLSearchParams> {
   if (method !== 'POST') return query;
   const type = headers['content-type'] ?? 'application/octet-stream';

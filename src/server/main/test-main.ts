@@ -1,4 +1,4 @@
-/** For tests: the main port on this machine, and a client that shows certificates or tokens. */
+/** For tests: the main port on this machine, and a client with certificates or tokens. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
@@ -31,7 +31,7 @@ export interface TestApi {
   readonly accessReviews: SubjectAccessReview[];
 }
 
-/** Knows the token `good` as bob; `allows` decides about access. */
+/** Authenticates the token `good` as bob; `allows` decides about access. */
 export function testApi(allows: (spec: SubjectAccessReview['spec']) => boolean = () => true): TestApi {
   const tokenReviews: TokenReview[] = [];
   const accessReviews: SubjectAccessReview[] = [];

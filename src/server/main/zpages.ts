@@ -1,4 +1,7 @@
-/** `/flagz` and `/statusz`: what the process was started with and how it is, for people and, when named exactly, for programs. */
+/**
+ * `/flagz` and `/statusz`: the flags and the status of the process, for people and, on exact request, for
+ * programs.
+ */
 import { stringify } from 'yaml';
 import type { Answer } from '../answers.js';
 import type { Route } from '../routes.js';
@@ -14,7 +17,7 @@ export interface ZPagesOptions {
 type Kind = 'Flagz' | 'Statusz';
 const group = 'config.k8s.io';
 const separators = [':', ': ', '=', ' '];
-/** The first segments of the paths that are no resources. */
+/** The first segments of the paths that are not resources. */
 const paths = ['/configz', '/debug', '/flagz', '/healthz', '/metrics'];
 
 export function flagzRoute(options: ZPagesOptions): Route {
@@ -35,7 +38,7 @@ export function statuszRoute(options: ZPagesOptions): Route {
     () => ({
       startTime: `${new Date(startedAtMs).toISOString().slice(0, 19)}Z`,
       uptimeSeconds: uptimeSeconds(),
-      // The field's name is that of the reference's language; the value says what really runs.
+      // The field is named after Go, the reference kubelet's language; the value says what really runs.
       goVersion: `node${process.version}`,
       binaryVersion: version,
       emulationVersion: version,
@@ -103,7 +106,10 @@ type Form =
   | { readonly kind: 'text' }
   | { readonly kind: 'structured'; readonly type: string; readonly version: string };
 
-/** The first item of the header that can be served. Programs must name the object, its group and version in full. */
+/**
+ * The first item of the header that can be served. Programs must name the object, its group and version in
+ * full.
+ */
 export function chosenForm(accept: string | undefined, kind: Kind): Form | undefined {
   if (accept === undefined || accept.trim() === '') return { kind: 'text' };
   for (const item of accept.split(',')) {

@@ -1,4 +1,4 @@
-/** Serves the files below one folder: lists, whole files and parts of them, and nothing outside of it. */
+/** Serves the files below one directory: listings, whole files and ranges, and nothing outside of it. */
 import path from 'node:path';
 import { errorText, throwIfCancelled } from '../../async/index.js';
 import { type HeldPath, type Host, holdBelow, isHostError, type OpenedFile } from '../../host/index.js';
@@ -8,10 +8,10 @@ import type { ServerRequest } from '../routes.js';
 const notFound = plainError(404, '404 page not found');
 const mostEntries = 10_000;
 
-/** What the node's logs are read through. */
+/** The host through which the node's logs are read. */
 export type NodeLogFiles = Pick<Host, 'hold' | 'files'>;
 
-/** `below` is relative to the folder, decoded. Links are followed as long as they lead to places below it. */
+/** `below` is relative to the directory, decoded. Follows links only to places below it. */
 export async function serveFile(
   host: NodeLogFiles,
   root: string,
@@ -40,7 +40,7 @@ export async function serveFile(
   }
 }
 
-/** Held on the way down, so that nothing that is exchanged meanwhile leads out of the folder. */
+/** Holds every directory on the way down, so that nothing replaced meanwhile leads out of it. */
 export async function holdLogFile(host: NodeLogFiles, root: string, below: string): Promise<HeldPath> {
   const normal = path.posix.join('/', below).slice(1);
   return await holdBelow(host, root, normal, { absoluteLinks: 'of the machine' });
@@ -76,7 +76,7 @@ function escapeHtml(name: string): string {
     .replaceAll('"', '&#34;');
 }
 
-/** Takes over the file. */
+/** Takes ownership of the file. */
 async function content(file: OpenedFile, name: string, request: ServerRequest): Promise<Answer> {
   try {
     const answer = await contentAnswer(file, name, request);
@@ -103,7 +103,7 @@ async function contentAnswer(file: OpenedFile, name: string, request: ServerRequ
   const { start, end } = range ?? { start: 0, end: sizeBytes - 1 };
   const type = await contentType(file, name);
   let streaming = false;
-  // A client that has left is sent nothing, and so nobody else would close the file.
+  // A client that has left is sent nothing, so nothing else would close the file.
   const onLeft = (): void => {
     if (!streaming) file.close().catch(() => {});
   };
@@ -129,7 +129,7 @@ async function contentAnswer(file: OpenedFile, name: string, request: ServerRequ
 
 const partBytes = 64 * 1024;
 
-/** Writes a part of the file, ends included, and closes the file. What a file has lost since is left out. */
+/** Writes a part of the file, ends included, and closes the file. Omits what the file has lost since. */
 export async function writeFileTo(
   file: OpenedFile,
   { start, end }: { readonly start: number; readonly end: number },
@@ -150,7 +150,7 @@ export async function writeFileTo(
   }
 }
 
-/** One range is served; of several, or of a kind that is not known, the whole file. */
+/** Serves a single range; for several, or of an unknown kind, the whole file. */
 export function requestedRange(
   header: string | undefined,
   sizeBytes: number,
@@ -179,6 +179,6 @@ async function contentType(file: OpenedFile, name: string): Promise<string> {
   if (known !== undefined) return known;
   const begin = Buffer.alloc(512);
   const count = await file.read(begin, 0);
-  // Never as a page: logs hold what anybody wrote.
+  // Never as HTML: logs contain what anybody wrote.
   return begin.subarray(0, count).includes(0) ? 'application/octet-stream' : 'text/plain; charset=utf-8';
 }

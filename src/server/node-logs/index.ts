@@ -1,4 +1,4 @@
-/** `/logs/`: the files of the node's log folder and, where it is switched on, the logs of its services. */
+/** `/logs/`: the files of the node's log directory and, if enabled, the logs of its services. */
 import { createGzip } from 'node:zlib';
 import type { Clock } from '../../async/index.js';
 import { linuxHost } from '../../host/index.js';
@@ -10,15 +10,18 @@ import { type Journal, serviceLogs, systemJournal } from './services.js';
 
 export interface NodeLogsOptions {
   readonly root: string;
-  /** Whether queries are answered, or their parameters mean nothing. */
+  /** Whether queries are served; otherwise their parameters are ignored. */
   readonly query: boolean;
   readonly clock: Clock;
   readonly journal?: Journal;
-  /** This machine. */
+  /** Default: this machine. */
   readonly host?: NodeLogFiles;
 }
 
-/** Apart, as anything may be mounted below the folder of logs, and whoever may read logs may ask for it. */
+/**
+ * Isolated file calls, as anything may be mounted below the log directory, and any log reader may request
+ * it.
+ */
 const nodeLogFiles = linuxHost().apart('the logs of the node');
 
 export function nodeLogsRoute(options: NodeLogsOptions): Route {

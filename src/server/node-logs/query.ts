@@ -1,4 +1,4 @@
-/** Reads what a query for the node's logs asks for, and decides whether it may be answered. */
+/** Parses a query for the node's logs, and decides whether to serve it. */
 import { CommandLine, wordProblem } from '../../programs/index.js';
 
 export interface NodeLogQuery {
@@ -12,7 +12,7 @@ export interface NodeLogQuery {
 }
 
 export type DecodedNodeLogQuery =
-  /** Nothing of a query is there: a plain request for a file. */
+  /** Not a query: a plain request for a file. */
   | { readonly kind: 'none' }
   | { readonly kind: 'query'; readonly query: NodeLogQuery }
   | { readonly kind: 'undecodable' | 'invalid'; readonly message: string };
@@ -112,7 +112,7 @@ function queryProblems(query: NodeLogQuery): string[] {
   return problems;
 }
 
-/** Names are relative, and stay below where they begin. */
+/** Names are relative, and must stay below their directory. */
 function escapes(file: string): boolean {
   return file.startsWith('/') || file.includes('\\') || file.split('/').includes('..');
 }
@@ -130,7 +130,7 @@ function aggregate(problems: readonly string[]): string {
   return problems.length === 1 ? (problems[0] ?? '') : `[${problems.join(', ')}]`;
 }
 
-/** Asks the journal for services that it knows. Every value is joined to its option. */
+/** Asks the journal for the services it knows. Every value is joined to its option. */
 export function journalCommand(query: NodeLogQuery, services: readonly string[]): CommandLine {
   const { sinceMs, untilMs, tailLines, pattern, boot } = query;
   let line = CommandLine.of('journalctl').literal('--utc', '--no-pager', '--output=short-precise');

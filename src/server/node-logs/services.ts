@@ -1,4 +1,4 @@
-/** The logs of services of this node: those that the journal has, and those that write files. */
+/** The logs of this node's services: those in the journal, and those in files. */
 import path from 'node:path';
 import { type Clock, withTimeout } from '../../async/index.js';
 import { isHostError, type OpenedFile } from '../../host/index.js';
@@ -9,9 +9,9 @@ import { hasOptions, journalCommand, type NodeLogQuery } from './query.js';
 
 /** The port to the journal's own command. */
 export interface Journal {
-  /** Names of units that have entries. */
+  /** Names of units with entries. */
   units(signal: AbortSignal): Promise<ReadonlySet<string>>;
-  /** What the command prints, to its end; rejects when it cannot be run. */
+  /** Writes the command's output, to its end; rejects when it cannot be run. */
   read(command: CommandLine, write: (bytes: Buffer) => Promise<void>, signal: AbortSignal): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ async function writeServices(
   sink: BodySink,
   signal: AbortSignal,
 ): Promise<void> {
-  // Where there is no journal every service has to have a file.
+  // Without a journal every service must have a file.
   const units = await journal.units(signal).catch(() => new Set<string>());
   const isNative = (service: string): boolean => units.has(`${service}.service`);
   const native = query.services.filter(isNative);
@@ -80,7 +80,7 @@ async function logFileOf(host: NodeLogFiles, root: string, service: string): Pro
       const held = await holdLogFile(host, root, name);
       return await held.openFile().finally(() => held.close());
     } catch (error) {
-      // Not there, or no file: the next name may be one.
+      // Missing, or not a file: the next name may be one.
       if (!isHostError(error)) throw error;
     }
   }

@@ -1,4 +1,4 @@
-/** The authorities that clients' certificates may come from, read from PEM. */
+/** The authorities for client certificates, parsed from PEM. */
 import { X509Certificate } from 'node:crypto';
 import { pemBlocks } from '../../x509/pem.js';
 
@@ -7,7 +7,7 @@ export interface CaBundle {
   readonly certificates: readonly X509Certificate[];
 }
 
-/** Throws when there is no certificate in the text, or one that cannot be read. */
+/** Throws when the text contains no certificate, or an unreadable one. */
 export function readCaBundle(pem: string): CaBundle {
   const blocks = pemBlocks(pem, 'CERTIFICATE').map(({ whole }) => whole);
   if (blocks.length === 0) throw new Error('data does not contain any valid RSA or ECDSA certificates');

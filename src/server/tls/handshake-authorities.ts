@@ -1,7 +1,8 @@
 /**
- * Remembers which authorities the certificate of each connection was judged by, and ends connections whose authorities
- * are no longer the current ones. The TLS library judges a chain once, in the handshake, with all of its rules (length
- * of the path, constraints of names, purposes); nothing here repeats them, so a judgement counts for its bundle alone.
+ * Remembers which authorities verified each connection's certificate, and closes connections whose
+ * authorities are no longer current. The TLS library verifies a chain once, in the handshake, with all of its
+ * rules (path length, name constraints, purposes); nothing here repeats them, so a verdict counts for its
+ * bundle alone.
  */
 import { X509Certificate } from 'node:crypto';
 import type { Server, ServerResponse } from 'node:http';
@@ -16,9 +17,9 @@ export interface PeerChain {
   readonly intermediates: readonly X509Certificate[];
 }
 
-/** A handshake in which the client showed a certificate. */
+/** A handshake with a client certificate. */
 export interface Handshake {
-  /** What it was judged by. */
+  /** The authorities that verified it. */
   readonly bundle: CaBundle;
   readonly peer: PeerChain;
 }
@@ -27,15 +28,15 @@ export interface Handshake {
 export type LeadsTo = (peer: PeerChain, bundle: CaBundle) => boolean;
 
 interface Secured extends Handshake {
-  /** Answers that are still to be given. */
+  /** Pending responses. */
   readonly responses: Set<ServerResponse>;
   upgraded: boolean;
-  /** Ends with its last answer. */
+  /** Closes after its last response. */
   retired: boolean;
 }
 
 export class HandshakeAuthorities {
-  /** By the client's end, which is the same for a connection and for the TLS in it. */
+  /** By the client's endpoint, which is the same for a connection and for the TLS in it. */
   readonly #handshakes = new Map<string, CaBundle>();
   readonly #secured = new Map<TLSSocket, Secured>();
   readonly #current: () => CaBundle | undefined;
@@ -44,7 +45,7 @@ export class HandshakeAuthorities {
     this.#current = current;
   }
 
-  /** The connection's handshake begins, and is done with this bundle whenever it ends. */
+  /** The connection's handshake starts, and uses this bundle whenever it ends. */
   begins(socket: Socket, bundle: CaBundle): void {
     const end = clientEnd(socket);
     this.#handshakes.set(end, bundle);
@@ -56,7 +57,7 @@ export class HandshakeAuthorities {
   follow(server: Server): void {
     server.on('secureConnection', (connection: TLSSocket) => this.#secure(connection));
     server.on('request', ({ socket }, response) => {
-      // Servers of TLS hand out TLS sockets, under a wider type.
+      // TLS servers pass TLS sockets under a wider type.
       const secured = this.#secured.get(socket as TLSSocket);
       if (secured === undefined) return;
       secured.responses.add(response);
@@ -66,7 +67,7 @@ export class HandshakeAuthorities {
         if (secured.retired && secured.responses.size === 0) socket.destroySoon();
       });
     });
-    // A listener where there is no other would take the place of an answer.
+    // If it were the only listener, it would keep the server from responding.
     server.once('listening', () => {
       if (server.listenerCount('upgrade') === 0) return;
       server.prependListener('upgrade', (_, socket: Duplex) => {
@@ -81,8 +82,8 @@ export class HandshakeAuthorities {
   }
 
   /**
-   * The current authorities are others now. A client whose certificate leads to none of them is cut off, in the middle
-   * of a stream, too. Others have to connect again, after the answers that they wait for; their streams go on.
+   * The current authorities changed. A client whose certificate leads to none of them is cut off, even in the
+   * middle of a stream. Others have to reconnect after their pending responses; their streams go on.
    */
   changed(leadsTo: LeadsTo): void {
     const bundle = this.#current();
@@ -98,7 +99,7 @@ export class HandshakeAuthorities {
     const bundle = this.#handshakes.get(end);
     this.#handshakes.delete(end);
     const peer = bundle === undefined ? undefined : peerChain(connection);
-    // Without a certificate there is no judgement that could become old.
+    // Without a certificate there is no verdict that could become stale.
     if (bundle === undefined || peer === undefined) return;
     if (bundle !== this.#current()) {
       connection.destroy();
@@ -118,7 +119,9 @@ export class HandshakeAuthorities {
 
 const mostIntermediates = 8;
 
-/** `getPeerX509Certificate` is left alone: by version of Node it tells no issuers, or only the first time. */
+/**
+ * Not `getPeerX509Certificate`: depending on the Node version it gives no issuers, or only the first time.
+ */
 function peerChain(connection: TLSSocket): PeerChain | undefined {
   let current: PeerCertificate & { issuerCertificate?: PeerCertificate } =
     connection.getPeerCertificate(true);
@@ -128,7 +131,7 @@ function peerChain(connection: TLSSocket): PeerChain | undefined {
   const intermediates: X509Certificate[] = [];
   while (intermediates.length < mostIntermediates) {
     const issuer = current.issuerCertificate;
-    // A root names itself as its issuer.
+    // A root is its own issuer.
     if (issuer?.raw === undefined || issuer.raw.equals(current.raw)) break;
     intermediates.push(new X509Certificate(issuer.raw));
     current = issuer;

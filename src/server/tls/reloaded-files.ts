@@ -1,4 +1,4 @@
-/** Values read from files that others replace while we run: the newest good one is at hand at any moment. */
+/** Values read from files that others replace while we run; always has the newest valid one. */
 import { type FSWatcher, watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,25 +9,25 @@ export interface ReloadedFilesOptions<T> {
   readonly paths: readonly string[];
   /** For messages: `the client CA bundle`. */
   readonly what: string;
-  /** Throws when the contents, in the order of the paths, are no good. */
+  /** Throws when the contents, in the order of the paths, are invalid. */
   readonly parse: (contents: readonly string[]) => T;
-  /** Told of every new value, when it is the current one. */
+  /** Called for every new value, once it is current. */
   readonly onChange?: () => void;
   readonly clock: Clock;
   readonly timeline: Timeline;
 }
 
 const reloadPeriodMs = 60_000;
-/** Files of a pair are replaced one after the other. */
+/** The files of a pair are replaced one after the other. */
 const settleMs = 200;
 
 export interface Reloaded<T> {
-  /** The newest good value; changes only when the contents do. */
+  /** The newest valid value; changes only when the contents do. */
   current(): T;
   close(): void;
 }
 
-/** Rejects when the files are no good to begin with. Later ones that are not leave the value as it was. */
+/** Rejects when the files are invalid at first. Later invalid contents keep the old value. */
 export async function reloadedFiles<T>(options: ReloadedFilesOptions<T>): Promise<Reloaded<T>> {
   const { paths, what, parse, onChange: tell = () => {}, clock, timeline } = options;
   const read = (): Promise<string[]> => Promise.all(paths.map((file) => readFile(file, 'utf8')));
@@ -68,7 +68,7 @@ export async function reloadedFiles<T>(options: ReloadedFilesOptions<T>): Promis
       });
     });
   };
-  /** A folder in which something happens all the time must not put the reading off for ever. */
+  /** A directory with constant changes must not delay the read for ever. */
   const onChange = (): void => {
     if (state === 'reading') state = 'changed-meanwhile';
     if (state !== 'waiting') return;
@@ -89,7 +89,7 @@ export async function reloadedFiles<T>(options: ReloadedFilesOptions<T>): Promis
   };
 }
 
-/** None where the system cannot watch: the period alone finds changes then. */
+/** None where the system cannot watch: then only the period finds changes. */
 function watchFolder(folder: string, onChange: () => void): FSWatcher[] {
   try {
     const watcher = watch(folder, { persistent: false }, onChange);

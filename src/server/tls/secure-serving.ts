@@ -1,4 +1,4 @@
-/** TLS for a listener: the certificate is asked for with each connection, so that it may be replaced at any time. */
+/** TLS for a listener: reads the certificate for each connection, so that it may be replaced at any time. */
 import { constants } from 'node:crypto';
 import { createServer, type Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
@@ -9,30 +9,32 @@ import type { CaBundle } from './ca-bundle.js';
 import { type Handshake, HandshakeAuthorities, type LeadsTo } from './handshake-authorities.js';
 import type { TlsSettings } from './settings.js';
 
-/** In PEM: the certificate followed by those of its issuers, and its key. */
+/** PEM: the certificate followed by its issuers, and its key. */
 export interface ServingCertificate {
   readonly certificatePem: string;
   readonly keyPem: string;
 }
 
 export interface SecureServingOptions {
-  /** The certificate to show now; the same object as long as it is the same one. Undefined while there is none. */
+  /**
+   * The current serving certificate; the same object while it does not change. Undefined while there is none.
+   */
   readonly certificate: () => ServingCertificate | undefined;
-  /** Clients are asked for a certificate only where there are authorities to judge it by. */
+  /** Clients are asked for a certificate only if there are authorities to verify it. */
   readonly clientCa?: (() => CaBundle) | undefined;
   readonly settings: TlsSettings;
   readonly timeline: Timeline;
 }
 
 export interface TlsServing extends SecureServing {
-  /** Undefined for a connection whose client showed no certificate. */
+  /** Undefined for a connection without a client certificate. */
   handshakeOf(connection: TLSSocket): Handshake | undefined;
-  /** To be called when `clientCa` returns others than before. */
+  /** Call when `clientCa` returns a new bundle. */
   authoritiesChanged(leadsTo: LeadsTo): void;
 }
 
 const handshakeTimeoutMs = 10_000;
-/** A fatal alert, `internal_error`: all that can be said to a client without a certificate. */
+/** A fatal alert, `internal_error`: all that a server without a certificate can send. */
 const internalErrorAlert = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x50]);
 
 export function secureServing(options: SecureServingOptions): TlsServing {
@@ -44,8 +46,8 @@ export function secureServing(options: SecureServingOptions): TlsServing {
     minVersion,
     ciphers,
     ...(ecdhCurve === undefined ? {} : { ecdhCurve }),
-    // A resumed session would bring the judgement of its certificate from a time with other authorities. Another
-    // handshake on an open connection costs the server far more than the client.
+    // A resumed session would keep a verdict by older authorities. A renegotiation costs the server far more
+    // than the client.
     secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
   };
 
@@ -62,7 +64,7 @@ export function secureServing(options: SecureServingOptions): TlsServing {
     presented.ca = ca;
   };
   const presented: { pair?: ServingCertificate; ca?: CaBundle | undefined } = {};
-  /** Told once for each time without a certificate: clients try again and again. */
+  /** Reported once per period without a certificate: clients retry again and again. */
   let refusalTold = false;
   const onRefusal = (): void => {
     if (refusalTold) return;
@@ -87,10 +89,10 @@ export function secureServing(options: SecureServingOptions): TlsServing {
         ...serverOptions,
         ...fixed,
         handshakeTimeout: handshakeTimeoutMs,
-        // Clients without a certificate, or with one that does not hold, may have a token.
+        // Clients without a certificate, or with an invalid one, may have a token.
         requestCert: clientCa !== undefined,
         rejectUnauthorized: false,
-        // Upgrades need HTTP/1.1, and so nothing else is on offer.
+        // Upgrades need HTTP/1.1, so nothing else is offered.
         ALPNProtocols: ['http/1.1'],
       });
       const secure = server.listeners('connection');
@@ -112,14 +114,14 @@ export function secureServing(options: SecureServingOptions): TlsServing {
         for (const listener of secure) listener.call(server, socket);
       });
       authorities.follow(server);
-      // A client that gives up or does not speak TLS is no trouble of ours; Node closes its connection.
+      // A client that gives up or does not speak TLS is not our problem; Node closes its connection.
       server.on('tlsClientError', (_, connection) => connection.destroy());
       return server;
     },
   };
 }
 
-/** Waits for what the client says first: closing with bytes unread would cost it the alert. */
+/** Waits for the client's first bytes: closing with bytes unread would lose the alert. */
 function refuseHandshake(socket: Socket, onRefusal: () => void): void {
   socket.on('error', () => socket.destroy());
   socket.setTimeout(handshakeTimeoutMs, () => socket.destroy());

@@ -1,4 +1,4 @@
-/** The TLS settings of a configuration in the words of the TLS library. */
+/** Maps a configuration's TLS settings to those of the TLS library. */
 import { createSecureContext, getCiphers, type SecureVersion } from 'node:tls';
 import { tls12Suites, tls13Suites } from '../../kube-client/tls-suites.js';
 
@@ -10,11 +10,11 @@ export interface TlsConfiguration {
 
 export interface TlsSettings {
   readonly minVersion: SecureVersion;
-  /** OpenSSL names, with colons between them. */
+  /** OpenSSL names, separated by colons. */
   readonly ciphers: string;
-  /** OpenSSL names, with colons between them; absent: the library's own choice. */
+  /** OpenSSL names, separated by colons; absent: the library's own choice. */
   readonly ecdhCurve?: string;
-  /** What a person should know of them. */
+  /** Warnings about them for the administrator. */
   readonly warnings: readonly string[];
 }
 
@@ -26,7 +26,7 @@ const versions: ReadonlyMap<string, SecureVersion> = new Map([
   ['VersionTLS13', 'TLSv1.3'],
 ]);
 
-/** IANA names and OpenSSL's; `insecure` are those that have known weaknesses. */
+/** IANA names and OpenSSL's; `insecure` ones have known weaknesses. */
 const suites: ReadonlyMap<string, { readonly openssl: string; readonly insecure?: true }> = new Map([
   ['TLS_AES_128_GCM_SHA256', { openssl: 'TLS_AES_128_GCM_SHA256' }],
   ['TLS_AES_256_GCM_SHA384', { openssl: 'TLS_AES_256_GCM_SHA384' }],
@@ -57,7 +57,7 @@ const suites: ReadonlyMap<string, { readonly openssl: string; readonly insecure?
   ['TLS_RSA_WITH_RC4_128_SHA', { openssl: 'RC4-SHA', insecure: true }],
 ]);
 
-/** By the number that IANA registered: those that the reference accepts, and X448. */
+/** By IANA number: those that the reference kubelet accepts, and X448. */
 const groups: ReadonlyMap<number, string> = new Map([
   [23, 'P-256'],
   [24, 'P-384'],
@@ -70,8 +70,8 @@ const groups: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * For a least version below 1.2, which the defaults would make a promise without effect: what such clients have that is
- * nearest to them. OpenSSL's level 0 is what lets it speak the older versions at all.
+ * For a minimum version below 1.2, which the default suites would make ineffective: the nearest suites that
+ * such clients have. OpenSSL needs level 0 to speak the older versions at all.
  */
 const beforeTls12 = [
   'ECDHE-ECDSA-AES128-SHA',
@@ -81,10 +81,10 @@ const beforeTls12 = [
 ];
 const oldVersions = '@SECLEVEL=0';
 
-/** Whether the TLS library can do key exchange in a group. */
+/** Whether the TLS library supports key exchange in a group. */
 export type KnowsGroup = (name: string) => boolean;
 
-/** Throws for what nobody knows, and where nothing is left to choose from. */
+/** Throws on unknown names, and when nothing is left to choose from. */
 export function tlsSettings(
   configuration: TlsConfiguration,
   knowsGroup: KnowsGroup = libraryKnowsGroup,
@@ -98,7 +98,7 @@ export function tlsSettings(
   return { minVersion, ciphers, ...(ecdhCurve === undefined ? {} : { ecdhCurve }), warnings };
 }
 
-/** The suites of TLS 1.3 stand in every list: they cannot be chosen, and OpenSSL's list is of both kinds. */
+/** The suites of TLS 1.3 are in every list: they cannot be chosen, and OpenSSL's list is of both kinds. */
 function cipherList(names: readonly string[], minVersion: SecureVersion, warnings: string[]): string {
   const old = minVersion === 'TLSv1' || minVersion === 'TLSv1.1';
   const chosen = chosenSuites(names, warnings);
