@@ -1,4 +1,4 @@
-/** Kubernetes objects: their types, how to read them from text, default and validate them. */
+/** Kubernetes objects: their types, parsing, defaults and validation. */
 
 export * from './manifests/decode.js';
 export * from './manifests/defaults.js';

@@ -1,4 +1,4 @@
-/** Reads of an object store in which a missing object is a value, for those who decide by its absence. */
+/** Reads of an object store that return undefined for a missing object. */
 import { ObjectNotFound, type ObjectStore } from './object-store.js';
 import type { ConfigMap, Secret } from './types/objects.js';
 

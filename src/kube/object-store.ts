@@ -1,9 +1,12 @@
-/** Where pods' ConfigMaps, Secrets and other named objects come from: the API in a cluster, manifests without one. */
+/**
+ * The source of pods' ConfigMaps, Secrets and other named objects: the API in a cluster, manifests without
+ * one.
+ */
 
 import type { Pod } from './types/index.js';
 import type { ConfigMap, Secret } from './types/objects.js';
 
-/** Thrown when an object is not there; the message is what users see: `configmap "x" not found`. */
+/** Thrown when an object does not exist; users see the message: `configmap "x" not found`. */
 export class ObjectNotFound extends Error {
   override readonly name = 'ObjectNotFound';
   readonly kind: string;
@@ -17,8 +20,9 @@ export class ObjectNotFound extends Error {
 }
 
 /**
- * Objects by reference. A pod is registered while it may read; reading an object that no registered pod refers to fails
- * with `object "ns"/"name" not registered`. Reads give the freshest known object and may wait shortly for the first one.
+ * Objects by reference. A pod is registered while it may read; reading an object that no registered pod
+ * refers to fails with `object "ns"/"name" not registered`. Reads give the freshest known object and may wait
+ * briefly for the first one.
  */
 export interface ObjectStore {
   registerPod(pod: Pod): void;

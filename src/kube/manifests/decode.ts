@@ -1,4 +1,6 @@
-/** Turns a parsed document into objects, reporting every wrongly typed field at once and every unknown one. */
+/**
+ * Decodes a parsed document into objects, and reports every wrongly typed and every unknown field at once.
+ */
 
 import type { ConfigMap, Secret } from '../types/objects.js';
 import type { PersistentVolume, PersistentVolumeClaim } from '../types/persistent-volume.js';
@@ -37,7 +39,7 @@ export type ManifestKind = ManifestObject['kind'];
 
 export interface PlacedObject {
   readonly object: ManifestObject;
-  /** Where the object stands in its document: empty, or `['items', 2]` in a list. */
+  /** The object's place in its document: empty, or `['items', 2]` in a list. */
   readonly path: FieldPath;
 }
 
@@ -52,7 +54,7 @@ export function decodePods(document: SourceDocument): DecodedPods {
   return { pods: objects.flatMap(({ object }) => (object.kind === 'Pod' ? [object] : [])), warnings };
 }
 
-/** The objects of a `v1` document or list that are of these kinds. Throws `InvalidManifest` with all problems. */
+/** The objects of these kinds in a `v1` document or list. Throws `InvalidManifest` with all problems. */
 export function decodeObjects(document: SourceDocument, kinds: readonly ManifestKind[]): DecodedObjects {
   return decode(document, {
     kinds,
@@ -83,7 +85,7 @@ function decode(document: SourceDocument, accepted: AcceptedKinds): DecodedObjec
 
 type Mapping = Readonly<Record<string, unknown>>;
 
-/** Walks one document; `path` always is the field being read. */
+/** Walks one document; `path` is always the field being read. */
 class Decoder {
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
@@ -108,7 +110,7 @@ class Decoder {
     return listed === undefined ? this.one(value, undefined) : this.list(value, listed);
   }
 
-  /** The members of a list, which need not say their kind when the list does. */
+  /** The members of a list, which may omit their kind if the list has it. */
   private list(value: Mapping, kind: ManifestKind | undefined): PlacedObject[] {
     this.checkVersion(value);
     const { items } = value;
@@ -144,7 +146,7 @@ class Decoder {
       return [];
     }
     const object = this.object(value, objectSchema(kind));
-    // The schema tables are checked against the interfaces by the compiler, and the walk enforces them.
+    // The compiler checks the schema tables against the interfaces, and the walk enforces them.
     return [
       { object: { ...object, apiVersion: 'v1', kind } as unknown as ManifestObject, path: [...this.path] },
     ];
@@ -294,12 +296,12 @@ function isMapping(value: unknown): value is Mapping {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A kind or version as it was written; these are no secrets. */
+/** A kind or version as written; these are not secret. */
 function named(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : describe(value);
 }
 
-/** What kind of value it is; never the value itself, which may be a secret. */
+/** The kind of a value; never the value itself, which may be secret. */
 function describe(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';
   if (Array.isArray(value)) return 'a list';

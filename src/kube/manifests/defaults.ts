@@ -1,4 +1,4 @@
-/** Fills in what the API server would fill in when it reads a pod. */
+/** Applies the API server's defaults to a pod. */
 
 import { defaultPullPolicy } from '../pods/image-name.js';
 import type { Container, HTTPGetAction, Probe } from '../types/container.js';
@@ -84,7 +84,7 @@ function applyHttpDefaults(action: HTTPGetAction | undefined): void {
   action.scheme ||= 'HTTP';
 }
 
-/** Amounts finer than a thousandth are not stored by the API. */
+/** The API does not store amounts finer than a thousandth. */
 function roundUpToMilli(list: ResourceList | undefined): void {
   if (list === undefined) return;
   for (const [name, text] of Object.entries(list)) {

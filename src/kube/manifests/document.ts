@@ -1,4 +1,6 @@
-/** Reads YAML or JSON text into plain values and remembers where each field stands, so that errors can point at it. */
+/**
+ * Parses YAML or JSON into plain values and remembers each field's position, so that errors can point at it.
+ */
 import { LineCounter } from 'yaml';
 import {
   agentLimits,
@@ -23,17 +25,17 @@ export interface DuplicateKey extends Position {
   readonly key: string;
 }
 
-/** One object of a file, with the place of each of its fields. */
+/** One object of a file, with the positions of its fields. */
 export interface SourceDocument {
   readonly file: string;
   readonly value: unknown;
-  /** Keys written more than once in one mapping, the first hundred; the last one is in `value`. */
+  /** Keys that appear more than once in one mapping, the first hundred; `value` has the last one. */
   readonly duplicateKeys: readonly DuplicateKey[];
-  /** Where a field stands, or its nearest existing ancestor when it is missing. */
+  /** A field's position, or that of its nearest existing ancestor when it is missing. */
   locate(path: FieldPath): Position | undefined;
 }
 
-/** Fields whose members are free keys; those stand in brackets in a field path. */
+/** Fields whose members are free keys; a field path puts those in brackets. */
 const keyedFields: ReadonlySet<string> = new Set([
   'labels',
   'annotations',
@@ -43,7 +45,7 @@ const keyedFields: ReadonlySet<string> = new Set([
   'requests',
 ]);
 
-/** `spec.containers[0].resources.limits[cpu]`, as Kubernetes writes a field path. */
+/** `spec.containers[0].resources.limits[cpu]`, the form of a Kubernetes field path. */
 export function formatFieldPath(path: FieldPath): string {
   let text = '';
   let previous: string | number | undefined;
@@ -56,7 +58,7 @@ export function formatFieldPath(path: FieldPath): string {
   return text;
 }
 
-/** Splits a text at `---` and parses every non-empty document in it. Throws SyntaxProblem. */
+/** Splits a text at `---` and parses every non-empty document. Throws SyntaxProblem. */
 export function parseSource(
   text: string,
   file: string,
@@ -68,8 +70,8 @@ export function parseSource(
 }
 
 /**
- * JSON is YAML, but read many times faster for what it is; where a field stands is found out when somebody
- * asks. Undefined for what is no JSON object.
+ * JSON is YAML, but a JSON parser is many times faster; field positions are found on demand. Undefined for
+ * anything but a JSON object.
  */
 function parseJsonSource(text: string, file: string, limits: DocumentLimits): SourceDocument | undefined {
   if (!text.trimStart().startsWith('{')) return undefined;
@@ -79,7 +81,7 @@ function parseJsonSource(text: string, file: string, limits: DocumentLimits): So
   try {
     value = JSON.parse(text);
   } catch {
-    // It may be a mapping in YAML's own way; if it is not, the other parser knows better what is wrong.
+    // It may be a YAML flow mapping; if not, the YAML parser reports better what is wrong.
     return undefined;
   }
   const positionOf = linesOf(text);

@@ -1,7 +1,9 @@
-/** Reads JSON from outside: bounded in length and depth, with the places of its fields and the keys written twice. */
+/** Parses untrusted JSON: bounded in length and depth, with field positions and duplicate keys. */
 import { maxDepth } from './document-limits.js';
 
-/** Text that is no JSON, or more of it than allowed. The message never quotes the text, which may hold secrets. */
+/**
+ * Text that is not JSON, or exceeds a limit. The message never quotes the text, which may contain secrets.
+ */
 export class JsonProblem extends Error {
   override readonly name = 'JsonProblem';
 }
@@ -11,7 +13,7 @@ export interface JsonTextLimits {
   readonly maxDepth?: number;
 }
 
-/** As `JSON.parse`, for text that somebody else wrote: whoever walks the value may recurse. Throws JsonProblem. */
+/** As `JSON.parse`, for untrusted text: bounds the depth, so that callers may recurse. Throws JsonProblem. */
 export function parseJson(text: string, limits: JsonTextLimits = {}): unknown {
   const { maxLength = Number.POSITIVE_INFINITY, maxDepth: deepest = maxDepth } = limits;
   if (text.length > maxLength) throw new JsonProblem(`has more than ${maxLength} characters`);
@@ -28,9 +30,9 @@ export function parseJson(text: string, limits: JsonTextLimits = {}): unknown {
 
 export interface JsonMeasure {
   readonly values: number;
-  /** Strings that a colon follows. */
+  /** Strings followed by a colon. */
   readonly keys: number;
-  /** Where a level too deep begins; nothing after it is measured. */
+  /** Where the first level beyond the limit begins; nothing after it is measured. */
   readonly tooDeepAt: number | undefined;
 }
 
@@ -42,7 +44,7 @@ const closeList = 0x5d;
 const openObject = 0x7b;
 const closeObject = 0x7d;
 
-/** Measures a text without reading it, be it JSON or not. */
+/** Measures a text, JSON or not, without parsing it. */
 export function measureJson(text: string, deepest: number): JsonMeasure {
   let depth = 0;
   let values = 1;
@@ -73,7 +75,7 @@ export function measureJson(text: string, deepest: number): JsonMeasure {
   return { values, keys, tooDeepAt: undefined };
 }
 
-/** The fields around a place, outermost first. */
+/** The fields around an offset, outermost first. */
 export function jsonPathAt(text: string, offset: number): (string | number)[] {
   const path: (string | number)[] = [];
   let key: string | undefined;
@@ -112,7 +114,10 @@ export function jsonPathAt(text: string, offset: number): (string | number)[] {
   return path;
 }
 
-/** Where the fields of a JSON text stand, or their nearest ancestors. Each object and list is walked once. */
+/**
+ * Finds the positions of fields in a JSON text, or of their nearest ancestors. Walks each object and list
+ * once.
+ */
 export function jsonPlaces(text: string): (path: readonly (string | number)[]) => number {
   const members = remembered((object) => membersOf(text, object));
   const items = remembered((list) => itemsOf(text, list));
@@ -135,7 +140,7 @@ export function jsonPlaces(text: string): (path: readonly (string | number)[]) =
 }
 
 interface Place {
-  /** Of the key, or of the item. */
+  /** The offset of the key, or of the item. */
   readonly offset: number;
   readonly value: number;
 }
@@ -151,7 +156,7 @@ function remembered<T>(read: (offset: number) => T): (offset: number) => T {
   };
 }
 
-/** Of two members of one name the last counts. */
+/** The last of two equal names counts. */
 function membersOf(text: string, object: number): ReadonlyMap<string, Place> {
   const found = new Map<string, Place>();
   for (let at = skipSpace(text, object + 1); text.charCodeAt(at) === quote; ) {
@@ -172,7 +177,7 @@ function itemsOf(text: string, list: number): readonly Place[] {
   return found;
 }
 
-/** What follows the value and the comma behind it. */
+/** The offset after the value and its comma. */
 function afterComma(text: string, value: number): number {
   const end = skipSpace(text, endOfValue(text, value));
   return text.charCodeAt(end) === comma ? skipSpace(text, end + 1) : end;
@@ -203,7 +208,7 @@ function endOfValue(text: string, start: number): number {
   return text.length;
 }
 
-/** The keys that stand twice in one object, at their second place. The text is JSON. */
+/** The keys that appear twice in one object, at their second position. The text must be JSON. */
 export function duplicateJsonKeys(text: string, limit: number): { key: string; offset: number }[] {
   const found: { key: string; offset: number }[] = [];
   const open: Set<string>[] = [];
@@ -233,7 +238,7 @@ export function duplicateJsonKeys(text: string, limit: number): { key: string; o
   return found;
 }
 
-/** Behind the closing quote, or the end of the text when there is none. */
+/** The offset after the closing quote, or the end of the text when there is none. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     if (!isEscaped(text, end)) return end + 1;

@@ -1,4 +1,4 @@
-/** Completes pod-level resources from those of the containers, where a pod gives the first only in part. */
+/** Completes a pod's partial pod-level resources from those of its containers. */
 
 import { isSidecar } from '../pods/pod-names.js';
 import type { Container, ResourceRequirements } from '../types/container.js';
@@ -15,7 +15,7 @@ import {
 
 type Amounts = Map<string, Quantity>;
 
-/** Pod-level resources exist for these only. */
+/** Pod-level resources exist only for these. */
 export function isPodLevelResource(name: string): boolean {
   return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
 }
@@ -43,8 +43,8 @@ export function applyPodResourceDefaults(spec: PodSpec): void {
 }
 
 /**
- * What all containers together take at their peak: regular ones and sidecars run at once, other init
- * containers one after another beside the sidecars started before them.
+ * The peak of all containers together: regular ones and sidecars run at once, other init containers one after
+ * another beside the sidecars started before them.
  */
 export function aggregateContainers(spec: PodSpec, side: 'limits' | 'requests'): Map<string, Quantity> {
   const running: Amounts = new Map();
@@ -66,7 +66,7 @@ export function aggregateContainers(spec: PodSpec, side: 'limits' | 'requests'):
   return running;
 }
 
-/** What the pod as a whole takes: its containers together; pod-level amounts stand for them where they are given. */
+/** The pod's total: its containers together, replaced by pod-level amounts where given. */
 export function aggregatePod(spec: PodSpec, side: 'limits' | 'requests'): Map<string, Quantity> {
   const amounts = aggregateContainers(spec, side);
   for (const [name, text] of Object.entries(spec.resources?.[side] ?? {})) {

@@ -1,11 +1,11 @@
-/** What is wrong with a manifest, and where: the form in which decoding reports errors and warnings. */
+/** Problems of a manifest with their positions: the form of decoding errors and warnings. */
 import type { FieldPath, Position, SourceDocument } from './document.js';
 import { formatFieldPath } from './document.js';
 import { firstProblems } from './document-limits.js';
 
 export interface Problem {
   readonly file: string;
-  /** From 1; 0 when it is the file as a whole, with no place in it. */
+  /** From 1; 0 for the file as a whole. */
   readonly line: number;
   readonly column: number;
   /** `spec.containers[0].image`; empty for the document itself. */
@@ -13,7 +13,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** A manifest that cannot be used, with everything that is wrong with it, or the first hundred problems. */
+/** An unusable manifest, with all of its problems, or the first hundred. */
 export class InvalidManifest extends Error {
   override readonly name = 'InvalidManifest';
   readonly problems: readonly Problem[];
@@ -25,7 +25,7 @@ export class InvalidManifest extends Error {
   }
 }
 
-/** The first hundred, and whether there are others. */
+/** The first hundred, and whether there are more. */
 export function someProblems(problems: readonly Problem[]): readonly Problem[] {
   return firstProblems(problems, ({ file }) => ({
     file,
@@ -43,7 +43,7 @@ export function formatProblem(problem: Problem): string {
   return problem.field === '' ? place + problem.message : `${place}${problem.field}: ${problem.message}`;
 }
 
-/** A problem of a field, placed at the field or its nearest ancestor in the text. */
+/** A problem of a field, at the position of the field or its nearest ancestor. */
 export function problemAt(document: SourceDocument, path: FieldPath, message: string): Problem {
   const position: Position = document.locate(path) ?? { line: 1, column: 1 };
   return { file: document.file, ...position, field: formatFieldPath(path), message };

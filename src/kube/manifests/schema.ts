@@ -1,4 +1,4 @@
-/** The shape of manifests as data: which fields each object has and what kind of value each one holds. */
+/** The schema of manifests as data: each object's fields and their kinds of values. */
 import { containerTables } from './schema/container-tables.js';
 import type { ManifestTypeName, ScalarKind } from './schema/fields.js';
 import { objectTables } from './schema/object-tables.js';
@@ -14,7 +14,7 @@ export type ValueSchema =
 export interface ObjectSchema {
   readonly name: ManifestTypeName;
   readonly fields: ReadonlyMap<string, ValueSchema>;
-  /** Fields that are always present; a missing one becomes its zero value. */
+  /** Fields that are always present; a missing one gets its zero value. */
   readonly required: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export function objectSchema(name: ManifestTypeName): ObjectSchema {
   return schema;
 }
 
-/** What a required field holds when the manifest leaves it out. */
+/** The value of a required field that the manifest omits. */
 export function zeroValue(schema: ValueSchema): unknown {
   switch (schema.kind) {
     case 'list':
@@ -73,7 +73,9 @@ export function zeroValue(schema: ValueSchema): unknown {
   }
 }
 
-/** The field names of a type that looks like what was meant, nearest first: other letter case, then few edits. */
+/**
+ * The field that was probably meant, if any: one in other letter case, else the nearest within a few edits.
+ */
 export function nearestField(schema: ObjectSchema, written: string): string | undefined {
   const folded = written.toLowerCase();
   let nearest: string | undefined;
@@ -130,7 +132,7 @@ function zeroScalar(scalar: ScalarKind): unknown {
   }
 }
 
-/** Levenshtein distance, given up as soon as it cannot be below `limit`. */
+/** Levenshtein distance; stops as soon as it cannot be below `limit`. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit;
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column);

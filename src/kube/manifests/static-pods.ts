@@ -21,7 +21,7 @@ export function staticPodReferences(pod: PodManifest): StaticPodReference[] {
   return found;
 }
 
-/** What is referred to, followed by the path of the reference below `spec`. */
+/** What is referenced, followed by the path of the reference below `spec`. */
 type Reference = [what: string, ...path: (string | number)[]];
 
 function* referencesOf({ spec }: PodManifest): Generator<Reference> {

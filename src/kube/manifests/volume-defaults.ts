@@ -1,4 +1,4 @@
-/** Fills in what the API server would fill in for each kind of volume. */
+/** Applies the API server's defaults to each kind of volume. */
 import { defaultPullPolicy } from '../pods/image-name.js';
 import type { Volume, VolumeProjection } from '../types/volume.js';
 

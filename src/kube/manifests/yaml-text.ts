@@ -1,4 +1,6 @@
-/** Reads YAML from outside within limits, and remembers the syntax tree so that each field can be found in the text. */
+/**
+ * Parses untrusted YAML within limits, and keeps the syntax tree so that each field can be found in the text.
+ */
 import {
   Composer,
   type CST,
@@ -28,7 +30,7 @@ export interface YamlPart {
   locate(path: FieldPath): Position | undefined;
 }
 
-/** The documents of a text that hold something. Throws SyntaxProblem. */
+/** The non-empty documents of a text. Throws SyntaxProblem. */
 export function parseYaml(text: string, file: string, limits: DocumentLimits): YamlPart[] {
   const lines = new LineCounter();
   const fail = (offset: number, message: string): never => {
@@ -48,7 +50,7 @@ export function parseYaml(text: string, file: string, limits: DocumentLimits): Y
     const problem = document.errors[0];
     if (problem !== undefined) {
       const [firstLine = problem.message] = problem.message.split('\n');
-      // The parser's own error is not kept as the cause: it quotes the text, which may hold secrets.
+      // The parser's own error is not kept as the cause: it quotes the text, which may contain secrets.
       fail(problem.pos[0], withoutQuotes(firstLine.replace(/ at line \d+, column \d+:?$/, '')));
     }
     const root = document.contents;
@@ -73,7 +75,7 @@ interface Tree {
 
 type Fail = (offset: number, message: string) => never;
 
-/** The syntax tree, given up as soon as it grows beyond a limit: composing it recurses once a level. */
+/** The syntax tree; stops as soon as it exceeds a limit: composing it recurses once per level. */
 function readTree(text: string, lines: LineCounter, limits: DocumentLimits, fail: Fail): Tree {
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);
@@ -84,14 +86,14 @@ function readTree(text: string, lines: LineCounter, limits: DocumentLimits, fail
     if (++lexemes > limits.maxTokens) fail(parser.offset, tooManyTokens(limits.maxTokens));
     if (lexeme.startsWith('*')) aliases++;
     for (const token of parser.next(lexeme)) tokens.push(token);
-    // The stack holds the document, then one entry a level, then a scalar.
+    // The stack holds the document, then one entry per level, then a scalar.
     if (parser.stack.length > limits.maxDepth + 2) {
       const field = fieldOf(parser.stack);
       fail(parser.offset, `${field === '' ? '' : `${field}: `}${tooDeep(limits.maxDepth)}`);
     }
   }
   for (const token of parser.end()) tokens.push(token);
-  // A merge copies what it names: so much of the text may be copied in all.
+  // A merge copies what it names, so limit how much of the text can be copied in total.
   if (aliases * lexemes > maxCopies) {
     fail(0, `its ${aliases} aliases repeat too much of it; write the values out or split it`);
   }
@@ -101,7 +103,7 @@ function readTree(text: string, lines: LineCounter, limits: DocumentLimits, fail
 
 const maxCopies = 10_000_000;
 
-/** The documents one after another; one with errors is the last, as nobody looks behind it. */
+/** The documents in order; stops after the first with errors. */
 function* composed(
   composer: Composer,
   tokens: readonly CST.Token[],
@@ -111,7 +113,7 @@ function* composed(
   yield* composer.end(false, length);
 }
 
-/** A text with thousands of errors costs a trace for each otherwise, which is most of its time. */
+/** A text with thousands of errors would otherwise spend most of its time on stack traces. */
 function withoutTraces<T>(compose: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -122,7 +124,7 @@ function withoutTraces<T>(compose: () => T): T {
   }
 }
 
-/** The outermost three names of where the parser stands: those say where to look. */
+/** The outermost three names on the parser's stack: enough to say where to look. */
 function fieldOf(stack: readonly CST.Token[]): string {
   const names: string[] = [];
   for (const token of stack) {
@@ -138,7 +140,7 @@ function fieldOf(stack: readonly CST.Token[]): string {
   return names.join('').replace(/^\./, '');
 }
 
-/** A list or mapping as a key would be written out as text, and one inside another doubles it with each level. */
+/** A list or mapping as a key would be written out as text, and nesting doubles that with each level. */
 function checkKeys(document: CST.Document, fail: Fail): void {
   const left: (CST.Token | null | undefined)[] = [document.value];
   while (left.length > 0) {
@@ -153,7 +155,7 @@ function checkKeys(document: CST.Document, fail: Fail): void {
   }
 }
 
-/** Aliases name values again, also ones that hold aliases: what they stand for must fit the limits too. */
+/** Aliases repeat values, also ones with aliases: the expansion must fit the limits, too. */
 function checkExpanded(root: unknown, limits: DocumentLimits, fail: (message: string) => never): void {
   let size = 0;
   const left: { readonly value: unknown; readonly depth: number }[] = [{ value: root, depth: 0 }];
@@ -170,7 +172,7 @@ function checkExpanded(root: unknown, limits: DocumentLimits, fail: (message: st
   }
 }
 
-/** Anchors that multiply ("billion laughs") end as an error instead of filling the memory. */
+/** Anchors that multiply ("billion laughs") become an error instead of filling the memory. */
 function plainValue(document: YamlDocument.Parsed<ParsedNode>, file: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });
@@ -182,14 +184,17 @@ function plainValue(document: YamlDocument.Parsed<ParsedNode>, file: string): un
   }
 }
 
-/** The parser tells after a colon what it stumbled over; a password with a leading `*` would be told as an alias. */
+/**
+ * The parser names the offending text after a colon; a password with a leading `*` would be quoted as an
+ * alias.
+ */
 function withoutQuotes(message: string): string {
   return message.replace(/(?<=[\w)]): .*$/s, '').replace(/^(Invalid escape sequence) .*$/s, '$1');
 }
 
 /**
- * Kubernetes reads YAML 1.1, so `0644` is octal and `yes` is true, but dates stay text and `1:30` is
- * no number; `0o644` of YAML 1.2 is read as well.
+ * Kubernetes reads YAML 1.1, so `0644` is octal and `yes` is true, but dates stay text and `1:30` is not a
+ * number; it also reads `0o644` of YAML 1.2.
  */
 function kubernetesTags(tags: Tags): Tags {
   return [...tags.filter((tag) => !isUnwantedTag(tag)), newStyleOctal];
@@ -214,7 +219,7 @@ interface Member {
 
 type PlacesOf = (mapping: object, items: readonly Member[]) => ReadonlyMap<string, Member>;
 
-/** The members of each mapping by name, found once: every problem of a large mapping asks for them. */
+/** The members of each mapping by name, indexed once: every problem of a large mapping needs them. */
 function mappingPlaces(): PlacesOf {
   const known = new WeakMap<object, ReadonlyMap<string, Member>>();
   return (mapping, items) => {
@@ -252,7 +257,7 @@ function locate(
   return { line: at.line, column: at.col };
 }
 
-/** Recurses once a level, of which there are few. */
+/** Recurses once per level, of which there are few. */
 function findDuplicateKeys(root: ParsedNode, lines: LineCounter): (Position & { readonly key: string })[] {
   const found: (Position & { readonly key: string })[] = [];
   const visit = (current: unknown): void => {

@@ -1,4 +1,4 @@
-/** The rules by which a pod may use a claim and the volume behind it, wherever the two objects come from. */
+/** The rules by which a pod may use a claim and its volume, wherever the two objects come from. */
 import type { PersistentVolume, PersistentVolumeClaim } from '../types/persistent-volume.js';
 import type { Pod } from '../types/pod.js';
 import type { Volume } from '../types/volume.js';
@@ -7,11 +7,11 @@ export interface ClaimReference {
   readonly namespace: string;
   readonly name: string;
   readonly readOnly: boolean;
-  /** The claim was made for this pod alone and must say so. */
+  /** The claim was made for this pod alone and must be owned by it. */
   readonly isEphemeral: boolean;
 }
 
-/** The claim that a volume of a pod names; undefined when it names none. */
+/** The claim that a pod's volume names; undefined when it names none. */
 export function claimReference(pod: Pod, volume: Volume): ClaimReference | undefined {
   const namespace = pod.metadata.namespace;
   if (volume.persistentVolumeClaim !== undefined) {
@@ -22,7 +22,7 @@ export function claimReference(pod: Pod, volume: Volume): ClaimReference | undef
   return { namespace, name: `${pod.metadata.name}-${volume.name}`, readOnly: false, isEphemeral: true };
 }
 
-/** Wraps what went wrong with a claim as users see it. */
+/** Wraps a claim's problem as users see it. */
 export function claimError({ namespace, name }: ClaimReference, message: string, cause?: unknown): Error {
   return new Error(
     `error processing PVC ${namespace}/${name}: ${message}`,
@@ -30,7 +30,7 @@ export function claimError({ namespace, name }: ClaimReference, message: string,
   );
 }
 
-/** What keeps the pod from using the claim; undefined when nothing does. */
+/** Why the pod cannot use the claim; undefined when it can. */
 export function claimProblem(
   claim: PersistentVolumeClaim,
   pod: Pod,
@@ -48,7 +48,7 @@ export function claimProblem(
   return undefined;
 }
 
-/** What is wrong between a claim and the volume that it names; undefined when they belong together. */
+/** What is wrong between a claim and the volume that it names; undefined when they match. */
 export function bindingProblem(
   claim: PersistentVolumeClaim,
   { metadata, spec }: PersistentVolume,
@@ -62,7 +62,7 @@ export function bindingProblem(
   return `${found} but its pv.Spec.ClaimRef.UID ${claimed} does not point to claim.UID ${own}`;
 }
 
-/** The group that containers get for a volume, by its annotation; undefined when that is no number. */
+/** The group for containers from a volume's annotation; undefined when that is not a number. */
 export function volumeGroup({ metadata }: PersistentVolume): number | undefined {
   const text = metadata.annotations?.['pv.beta.kubernetes.io/gid'];
   return text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : undefined;

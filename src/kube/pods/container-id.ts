@@ -1,10 +1,10 @@
-/** Container ids as the API writes them: `<runtime>://<id>`. */
+/** Container ids in the API: `<runtime>://<id>`. */
 
 export function apiContainerId(runtimeName: string, id: string): string {
   return `${runtimeName}://${id}`;
 }
 
-/** The runtime's id of a container that the API or the runtime names. */
+/** The runtime's id, from an id of the API or of the runtime. */
 export function runtimeContainerId(containerId: string): string {
   const separator = containerId.indexOf('://');
   return separator < 0 ? containerId : containerId.slice(separator + 3);

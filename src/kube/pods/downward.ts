@@ -1,4 +1,4 @@
-/** What a pod may learn about itself, the part that environment variables and volume files share. */
+/** The downward API, as far as environment variables and volume files share it. */
 import type { ResourceFieldSelector } from '../types/container.js';
 import type { ResourceList } from '../types/meta.js';
 import type { Pod } from '../types/pod.js';
@@ -15,7 +15,7 @@ export function splitSubscript(fieldPath: string): { path: string; key: string }
   return match === null ? undefined : { path: match[1] ?? '', key: match[2] ?? '' };
 }
 
-/** One label or annotation, empty when there is none; undefined for paths that have no keys. */
+/** One label or annotation, empty when there is none; undefined for paths without keys. */
 export function subscriptedMetadata(
   pod: Pod,
   fieldPath: string,
@@ -23,7 +23,7 @@ export function subscriptedMetadata(
 ): string | undefined {
   const isAnnotation = path === 'metadata.annotations';
   if (!isAnnotation && path !== 'metadata.labels') return undefined;
-  // Keys of annotations may have capitals in their prefix.
+  // Annotation keys may have capitals in their prefix.
   if (!qualifiedName.test(isAnnotation ? key.toLowerCase() : key)) {
     throw new Error(
       `invalid key subscript in ${fieldPath}: name the key as it stands in ${path}, for example ['app.kubernetes.io/name']`,
@@ -60,7 +60,7 @@ export function formatMap(map: Readonly<Record<string, string>> | undefined): st
     .join('\n');
 }
 
-/** Resources whose missing limit means "all that there is". */
+/** Resources whose missing limit means "everything". */
 const defaultedLimits = new Set(['cpu', 'memory', 'ephemeral-storage']);
 
 export interface SelectedResource {
@@ -68,7 +68,7 @@ export interface SelectedResource {
   readonly name: string;
 }
 
-/** Splits `limits.cpu`. */
+/** Parses `limits.cpu`. */
 export function parseResourceField(resource: string): SelectedResource {
   const match = /^(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.*)$/.exec(resource);
   const [, list, name] = match ?? [];
@@ -78,7 +78,7 @@ export function parseResourceField(resource: string): SelectedResource {
   return { list, name };
 }
 
-/** The amount that a container has of a resource, in whole divisors; `limitDefaults` stand for missing limits. */
+/** A container's amount of a resource, in whole divisors; `limitDefaults` replace missing limits. */
 export function resourceFieldText(
   selector: ResourceFieldSelector,
   resources: { readonly limits?: ResourceList; readonly requests?: ResourceList } | undefined,
@@ -96,7 +96,7 @@ function isZeroAmount(amount: string | undefined): boolean {
   return amount === undefined || parseQuantity(amount).nanos === 0n;
 }
 
-/** Rounded up to a whole number of divisors; cpu is counted in thousandths on both sides. */
+/** Rounds up to a whole number of divisors; cpu is counted in thousandths on both sides. */
 function divide(amount: string, name: string, divisor: string | undefined): string {
   const measure = name === 'cpu' ? quantityMilliValue : quantityValue;
   const whole = measure(parseQuantity(amount));

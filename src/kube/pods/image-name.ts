@@ -1,4 +1,4 @@
-/** Image references such as `example/app:v1@sha256:…`, taken apart as far as a pod needs it. */
+/** Parses image references such as `example/app:v1@sha256:…`, as far as a pod needs it. */
 
 export interface ImageName {
   /** The reference without tag and digest. */

@@ -6,7 +6,7 @@ export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);
   const members: string[] = [];
-  // The value is an object and not a list, so its members can be read by name.
+  // A non-array object, so its members can be read by name.
   const object = value as Record<string, unknown>;
   for (const key of Object.keys(object).sort()) {
     if (object[key] !== undefined) members.push(`${JSON.stringify(key)}:${canonicalJson(object[key])}`);
@@ -35,7 +35,7 @@ export function fnv128a(bytes: Uint8Array): string {
     .join('');
 }
 
-/** Modulo 2^128 times the prime 2^88 + 0x13b. */
+/** Times the prime 2^88 + 0x13b, modulo 2^128. */
 function timesPrime(limbs: readonly number[]): number[] {
   const product: number[] = [];
   let carry = 0;
@@ -50,17 +50,17 @@ function timesPrime(limbs: readonly number[]): number[] {
   return product;
 }
 
-/** The UID of a static pod: its content followed by where it came from (`host:…`, `file:…` or `url:…`). */
+/** The UID of a static pod: hashes its content and its origin (`host:…`, `file:…` or `url:…`). */
 export function hashStaticPod(pod: unknown, origins: readonly string[]): string {
   return fnv128a(new TextEncoder().encode(canonicalJson(pod) + origins.join('')));
 }
 
 /**
- * The hash that decides whether a running container still is the wanted one, in hex.
- * Containers started by the reference agent carry the same value, so the text that is hashed is fixed.
+ * The hash that decides whether a running container matches its spec, in hex. The reference kubelet labels
+ * its containers with the same value, so the hashed text is fixed.
  */
 export function hashContainer(container: Pick<Container, 'name' | 'image'>): string {
-  // Asked with every plan of every pod, while a spec's container objects stay what they are.
+  // Needed for every plan of every pod, while a spec's container objects stay the same.
   const known = hashes.get(container);
   if (known !== undefined && known.name === container.name && known.image === container.image)
     return known.hash;

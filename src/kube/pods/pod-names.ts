@@ -1,17 +1,17 @@
-/** How a pod is named and marked: full names, annotations of its origin, its containers and their field paths. */
+/** Names and annotations of pods: full names, sources, containers and their field paths. */
 import type { Container, EphemeralContainer } from '../types/container.js';
 import type { Pod, PodManifest } from '../types/pod.js';
 
-/** Which source a pod came from: `file`, `http` or `api`. */
+/** The source of a pod: `file`, `http` or `api`. */
 export const configSourceAnnotation = 'kubernetes.io/config.source';
-/** Identity of a static pod's content; its mirror carries the same value. */
+/** Identifies a static pod's content; its mirror has the same value. */
 export const configHashAnnotation = 'kubernetes.io/config.hash';
-/** When this agent saw the pod first. */
+/** When this agent first saw the pod. */
 export const configSeenAnnotation = 'kubernetes.io/config.seen';
 /** Marks a mirror pod; the value is the static pod's hash. */
 export const configMirrorAnnotation = 'kubernetes.io/config.mirror';
 
-/** Pods at or above this priority are never preempted by ordinary ones (`system-cluster-critical`). */
+/** Ordinary pods never preempt pods of this priority or higher (`system-cluster-critical`). */
 export const criticalPriority = 2_000_000_000;
 
 export type ContainerKind = 'container' | 'initContainer' | 'ephemeralContainer';
@@ -19,7 +19,7 @@ export type ContainerKind = 'container' | 'initContainer' | 'ephemeralContainer'
 export interface PodContainer {
   readonly kind: ContainerKind;
   readonly container: Container | EphemeralContainer;
-  /** `spec.containers{name}`, as events refer to a container. */
+  /** `spec.containers{name}`, the form in events. */
   readonly fieldPath: string;
 }
 
@@ -48,7 +48,7 @@ export function parsePodFullName(fullName: string): { name: string; namespace: s
   return { name, namespace };
 }
 
-/** `<name>_<namespace>(<uid>)`, the way logs and events name a pod. */
+/** `<name>_<namespace>(<uid>)`, the form in logs and events. */
 export function formatPod(pod: Pod): string {
   return `${podFullName(pod)}(${pod.metadata.uid})`;
 }
@@ -82,7 +82,7 @@ export function isSidecar(initContainer: Container): boolean {
   return initContainer.restartPolicy === 'Always';
 }
 
-/** `spec.initContainers{name}`, as events refer to a container. */
+/** `spec.initContainers{name}`, the form in events. */
 export function containerFieldPath(kind: ContainerKind, name: string): string {
   return `spec.${listNames[kind]}{${name}}`;
 }

@@ -1,4 +1,4 @@
-/** The quality-of-service class of a pod, which decides its cgroup, its OOM score and its rank in eviction. */
+/** A pod's QoS class, which decides its cgroup, its OOM score and its eviction rank. */
 import type { ResourceRequirements } from '../types/container.js';
 import type { ResourceList } from '../types/meta.js';
 import type { PodManifest } from '../types/pod.js';

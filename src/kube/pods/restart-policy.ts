@@ -1,16 +1,16 @@
-/** Whether a container that ended is to be started again, as its own policy, its rules and the pod's policy say. */
+/** Decides whether an exited container restarts, by its own policy, its rules and the pod's policy. */
 import type { Container, ContainerRestartRule } from '../types/container.js';
 import type { Pod, PodManifest } from '../types/pod.js';
 
 export type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
 type RestartedContainer = Pick<Container, 'restartPolicy' | 'restartPolicyRules'>;
 
-/** The policy of the pod; one that is absent or unknown counts as Always. */
+/** The pod's policy; absent or unknown counts as Always. */
 export function podRestartPolicy(pod: Pick<Pod, 'spec'>): RestartPolicy {
   return toPolicy(pod.spec.restartPolicy);
 }
 
-/** The container's own policy where it has one, else that of the pod. */
+/** The container's own policy if it has one, else the pod's. */
 export function effectiveRestartPolicy(
   pod: Pick<Pod, 'spec'>,
   container: Pick<Container, 'restartPolicy'>,
@@ -22,7 +22,7 @@ export function hasOwnRestartPolicy({ restartPolicy }: Pick<Container, 'restartP
   return restartPolicy !== undefined && restartPolicy !== '';
 }
 
-/** The first rule of the container that speaks about the exit code; rules only count beside an own policy. */
+/** The container's first rule that matches the exit code; rules only count with a policy of its own. */
 export function matchingRestartRule(
   container: RestartedContainer,
   exitCode: number,
@@ -41,7 +41,7 @@ export function matchingRestartRule(
   });
 }
 
-/** Whether a rule of the container decides that it starts again after this exit, whatever its policy. */
+/** Whether a rule restarts the container after this exit, whatever its policy. */
 export function restartingRule(
   container: RestartedContainer,
   exitCode: number,
@@ -50,7 +50,7 @@ export function restartingRule(
   return rule?.action === 'Restart' || rule?.action === 'RestartAllContainers' ? rule : undefined;
 }
 
-/** Whether a container of a pod that goes on is started again after this exit. */
+/** Whether a container of a running pod restarts after this exit. */
 export function isContainerRestartable(
   pod: Pick<Pod, 'spec'>,
   container: RestartedContainer,
@@ -67,7 +67,7 @@ export function isContainerRestartable(
   }
 }
 
-/** The newest instance of a container, as far as its restart depends on it. */
+/** What a restart depends on in a container's newest instance. */
 export interface NewestInstance {
   readonly state: 'created' | 'running' | 'exited' | 'unknown';
   readonly exitCode: number;
@@ -92,12 +92,12 @@ export function shouldBeRestarted(
   }
 }
 
-/** Whether this exit of the container asks that every container of the pod be restarted. */
+/** Whether this exit requests a restart of all containers of the pod. */
 export function requestsRestartOfAll(container: RestartedContainer, exitCode: number): boolean {
   return matchingRestartRule(container, exitCode)?.action === 'RestartAllContainers';
 }
 
-/** Whether some init or regular container has a rule that could restart every container of the pod. */
+/** Whether an init or regular container has a rule that could restart all containers of the pod. */
 export function couldRestartAllContainers(pod: Pick<Pod, 'spec'>): boolean {
   return [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some((container) =>
     container.restartPolicyRules?.some((rule) => rule.action === 'RestartAllContainers'),

@@ -1,4 +1,4 @@
-/** Containers as a pod spec describes them: what to run, its environment, mounts, probes and hooks. */
+/** Containers in a pod spec: what to run, environment, mounts, probes and hooks. */
 import type { IntOrString, LocalObjectReference, QuantityText, ResourceList } from './meta.js';
 import type { SecurityContext } from './security-context.js';
 

@@ -1,4 +1,4 @@
-/** All Kubernetes object types in one place, so that a reader needs one import. */
+/** All Kubernetes object types. */
 export type * from './container.js';
 export type * from './meta.js';
 export type * from './node.js';

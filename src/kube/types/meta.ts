@@ -1,6 +1,6 @@
 /** The parts that every Kubernetes object shares: metadata, references and small scalar kinds. */
 
-/** A quantity as JSON carries it, for example `100m` or `1Gi`. */
+/** A quantity as in JSON, for example `100m` or `1Gi`. */
 export type QuantityText = string;
 /** An RFC 3339 instant. */
 export type Timestamp = string;
@@ -51,7 +51,7 @@ export interface ListMeta {
   remainingItemCount?: number;
 }
 
-/** An object of the Kubernetes API as a list, a watch or a patch sees it. */
+/** An object of the Kubernetes API, as lists, watches and patches see it. */
 export interface KubeObject {
   apiVersion?: string;
   kind?: string;

@@ -1,4 +1,4 @@
-/** What a node reports about a pod. */
+/** A pod's status, as reported by its node. */
 import type { ResourceRequirements } from './container.js';
 import type { ResourceList, Timestamp } from './meta.js';
 

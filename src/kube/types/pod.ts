@@ -1,4 +1,4 @@
-/** The pod: what should run together on a node. */
+/** The pod. */
 import type { Container, EphemeralContainer, ResourceRequirements } from './container.js';
 import type { KubeList, LabelSelector, LocalObjectReference, ObjectMeta, ResourceList } from './meta.js';
 import type { PodStatus } from './pod-status.js';
@@ -25,7 +25,7 @@ export interface WeightedPodAffinityTerm {
   podAffinityTerm: PodAffinityTerm;
 }
 
-/** Attraction or, in `podAntiAffinity`, repulsion. */
+/** Affinity or, in `podAntiAffinity`, anti-affinity. */
 export interface PodAffinity {
   requiredDuringSchedulingIgnoredDuringExecution?: PodAffinityTerm[];
   preferredDuringSchedulingIgnoredDuringExecution?: WeightedPodAffinityTerm[];

@@ -1,4 +1,4 @@
-/** What a pod and its containers may do: users, groups, capabilities and confinement profiles. */
+/** Security contexts: users, groups, capabilities and confinement profiles. */
 
 export interface SELinuxOptions {
   user?: string;
@@ -34,7 +34,7 @@ export interface Sysctl {
   value: string;
 }
 
-/** The security settings of one container; they win over those of the pod. */
+/** The security settings of one container; they win over the pod's. */
 export interface SecurityContext {
   capabilities?: Capabilities;
   privileged?: boolean;

@@ -1,4 +1,4 @@
-/** Every kind of volume that a pod spec can name. */
+/** Every kind of volume in a pod spec. */
 import type { ObjectFieldSelector, ResourceFieldSelector } from './container.js';
 import type { LabelSelector, LocalObjectReference, ObjectMeta, QuantityText, ResourceList } from './meta.js';
 
@@ -250,7 +250,7 @@ export interface StorageOSVolumeSource {
   secretRef?: LocalObjectReference;
 }
 
-/** A volume source of a kind whose driver lives in a cluster; the node only passes it on. */
+/** A volume source of a driver in the cluster; the node only passes it on. */
 export interface CloudDiskVolumeSource {
   volumeID?: string;
   pdName?: string;

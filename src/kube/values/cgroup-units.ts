@@ -1,29 +1,29 @@
-/** Translates amounts of resources into the notation of the kernel's cgroups. */
+/** Converts amounts of resources into cgroup values. */
 
 export const minShares = 2;
 const maxShares = 262_144;
 const minQuotaMicros = 1000;
 const maxWeight = 10_000;
 
-/** Millicores as the weight of cgroup v1, which runtimes convert for v2. */
+/** Millicores as cgroup v1 shares, which runtimes convert for v2. */
 export function cpuShares(milliCpu: number): number {
   if (milliCpu === 0) return minShares;
   return Math.min(Math.max(Math.floor((milliCpu * 1024) / 1000), minShares), maxShares);
 }
 
-/** Millicores as microseconds of each period; 0 means no limit. */
+/** Millicores as microseconds per period; 0 means no limit. */
 export function cpuQuotaMicros(milliCpu: number, periodMicros: number): number {
   if (milliCpu === 0) return 0;
   return Math.max(Math.floor((milliCpu * periodMicros) / 1000), minQuotaMicros);
 }
 
-/** Shares as the weight of cgroup v2. */
+/** Shares as a cgroup v2 weight. */
 export function cpuWeight(shares: number): number {
   if (shares >= maxShares) return maxWeight;
   return 1 + Math.floor(((shares - minShares) * (maxWeight - 1)) / (maxShares - minShares));
 }
 
-/** The other way round; some shares have the same weight. */
+/** The inverse of `cpuWeight`; several shares have the same weight. */
 export function sharesOfWeight(weight: number): number {
   return Math.floor(((weight - 1) * (maxShares - minShares)) / (maxWeight - 1)) + minShares;
 }

@@ -1,6 +1,6 @@
-/** Comparing and copying Kubernetes objects by meaning: an absent field equals an empty one. */
+/** Compares and copies Kubernetes objects by meaning: an absent field equals an empty one. */
 
-/** Equal as Kubernetes sees it: missing, null, empty list and empty mapping are the same. */
+/** Equal to Kubernetes: missing, null, empty list and empty mapping are the same. */
 export function semanticEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) return equalLists(a, b);
@@ -10,7 +10,7 @@ export function semanticEqual(a: unknown, b: unknown): boolean {
 
 /** A deep copy of a JSON value. */
 export function clone<T>(value: T): T {
-  // The copy has the shape of the original, which the compiler cannot follow through the generic walk.
+  // The copy has the original's shape, which the compiler cannot follow through the generic walk.
   return cloneValue(value) as T;
 }
 
@@ -26,7 +26,7 @@ function cloneValue(value: unknown): unknown {
   return copy;
 }
 
-/** Sets a member whose name somebody else chose: `__proto__`, assigned plainly, would replace the prototype. */
+/** Sets a member with an untrusted name: a plain assignment to `__proto__` would replace the prototype. */
 export function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
   if (key !== '__proto__') target[key] = value;
   else Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });

@@ -1,4 +1,4 @@
-/** Texts in the forms that Kubernetes uses: Go durations, Go string literals and RFC 3339 instants. */
+/** Go and Kubernetes text formats: durations, string literals and RFC 3339 instants. */
 
 const nanosPerMs = 1_000_000n;
 const nanosPerSecond = 1_000_000_000n;
@@ -64,12 +64,12 @@ export function parseDuration(text: string): number {
   return text.startsWith('-') ? -totalMs : totalMs;
 }
 
-/** `2006-01-02T15:04:05Z`, as object timestamps are written; fractions of a second are cut. */
+/** `2006-01-02T15:04:05Z`, the form of object timestamps; fractions of a second are cut. */
 export function formatTimestamp(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, -5)}Z`;
 }
 
-/** `2006-01-02T15:04:05.000000Z`, as leases and event times are written. */
+/** `2006-01-02T15:04:05.000000Z`, the form of leases and event times. */
 export function formatMicroTimestamp(epochMs: number): string {
   const micros = Math.floor((epochMs - Math.floor(epochMs)) * 1000);
   return `${new Date(Math.floor(epochMs)).toISOString().slice(0, -1)}${String(micros).padStart(3, '0')}Z`;
@@ -92,7 +92,7 @@ export function formatNanoTimestampOfMs(epochMs: number): string {
 const timestampGrammar =
   /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}:\d{2})(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d{2}:\d{2})$/;
 
-/** An RFC 3339 instant in nanoseconds since the epoch, or undefined when the text is none. */
+/** Parses an RFC 3339 instant into nanoseconds since the epoch; undefined if it is not one. */
 export function parseTimestampNanos(text: string): bigint | undefined {
   const match = timestampGrammar.exec(text);
   if (match === null) return undefined;
@@ -102,7 +102,7 @@ export function parseTimestampNanos(text: string): bigint | undefined {
   return BigInt(epochMs) * nanosPerMs + BigInt(fraction.padEnd(9, '0'));
 }
 
-/** An RFC 3339 instant in milliseconds since the epoch, or undefined when the text is none. */
+/** Parses an RFC 3339 instant into milliseconds since the epoch; undefined if it is not one. */
 export function parseTimestamp(text: string): number | undefined {
   const nanos = parseTimestampNanos(text);
   if (nanos === undefined) return undefined;
@@ -122,7 +122,7 @@ const escapes: ReadonlyMap<string, string> = new Map([
   ['"', '\\"'],
 ]);
 
-/** A Go string literal: printable characters as they are, the rest escaped. */
+/** A Go string literal: printable characters unchanged, the rest escaped. */
 export function goQuote(text: string): string {
   let quoted = '"';
   for (const character of text) {
@@ -135,7 +135,7 @@ export function goQuote(text: string): string {
 
 function hex(character: string): string {
   const code = character.codePointAt(0) ?? 0;
-  // Half of a surrogate pair is no character; Unicode has one that stands for such.
+  // An unpaired surrogate is no character; use Unicode's replacement character.
   if (code >= 0xd800 && code <= 0xdfff) return '\ufffd';
   if (code < 0x80) return `\\x${code.toString(16).padStart(2, '0')}`;
   if (code < 0x10000) return `\\u${code.toString(16).padStart(4, '0')}`;

@@ -1,4 +1,4 @@
-/** IP addresses as texts: reading them, and which of a pod's addresses count. */
+/** Parses IP addresses, and orders those of a pod. */
 import { isIPv4, isIPv6, SocketAddress } from 'node:net';
 
 export type IpFamily = 4 | 6;
@@ -8,10 +8,10 @@ export interface Ip {
   readonly family: IpFamily;
 }
 
-/** Longer than any address that somebody writes, also with leading zeros. */
+/** Longer than any real address, even with leading zeros. */
 const longestText = 64;
 
-/** The address in its canonical text, or undefined when it is none. Leading zeros of IPv4 parts are dropped. */
+/** The address in canonical form; undefined when it is not one. Leading zeros of IPv4 parts are dropped. */
 export function parseIp(text: string): Ip | undefined {
   // The pattern below takes quadratic time for a long row of zeros, which is no address anyway.
   if (text.length > longestText) return undefined;
@@ -26,7 +26,9 @@ export function parseIp(text: string): Ip | undefined {
   return mapped === undefined ? { text: canonical, family: 6 } : { text: mapped, family: 4 };
 }
 
-/** At most one address of each family, that of the node's first configured address first (IPv4 without one). */
+/**
+ * At most one address per family; the family of the node's first configured address comes first, else IPv4.
+ */
 export function orderPodIps(runtimeIps: readonly string[], nodeIps: readonly string[]): string[] {
   const ips: Ip[] = [];
   for (const text of runtimeIps) {

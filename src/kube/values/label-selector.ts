@@ -1,4 +1,4 @@
-/** Whether labels are what a label selector asks for. */
+/** Matches labels against a label selector. */
 import type { LabelSelector, LabelSelectorRequirement } from '../types/meta.js';
 
 /** A missing selector matches nothing, an empty one everything. */

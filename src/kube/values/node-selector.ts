@@ -1,4 +1,4 @@
-/** Whether a node is one of those that selectors and tolerations ask for. */
+/** Matches a node against selectors and tolerations. */
 import type { Taint } from '../types/node.js';
 import type { NodeSelectorRequirement, NodeSelectorTerm, Pod, Toleration } from '../types/pod.js';
 
@@ -12,7 +12,7 @@ export function matchesNodeSelectorTerms(terms: readonly NodeSelectorTerm[], nod
   return terms.some((term) => matchesTerm(term, node));
 }
 
-/** Whether the pod's node selector and its required node affinity, both where given, mean this node. */
+/** Whether the node matches the pod's node selector and its required node affinity, where given. */
 export function matchesNodeAffinity({ spec }: Pod, node: NodeIdentity): boolean {
   for (const [key, value] of Object.entries(spec.nodeSelector ?? {})) {
     if (!Object.hasOwn(node.labels, key) || node.labels[key] !== value) return false;
@@ -26,12 +26,12 @@ export function toleratesTaint(tolerations: readonly Toleration[], taint: Taint)
     if (effect !== '' && effect !== taint.effect) return false;
     if (key !== '' && key !== taint.key) return false;
     if (operator === 'Exists') return true;
-    // Without a key only "Exists" means every taint.
+    // Without a key only "Exists" matches every taint.
     return key !== '' && operator === 'Equal' && value === (taint.value ?? '');
   });
 }
 
-/** All requirements of a term have to hold; a term without any matches nothing. */
+/** All requirements of a term must hold; an empty term matches nothing. */
 function matchesTerm(
   { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
   node: NodeIdentity,

@@ -1,23 +1,23 @@
-/** Kubernetes quantities such as `250m` or `1.5Gi`, held exactly so that sums and comparisons never drift. */
+/** Kubernetes quantities such as `250m` or `1.5Gi`, exact so that sums and comparisons never drift. */
 
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 
-/** An amount in billionths of its unit, and the family of suffixes it is written with. */
+/** An amount in billionths of its unit, and its suffix family. */
 export interface Quantity {
   readonly nanos: bigint;
   readonly format: QuantityFormat;
 }
 
-/** A text that is not a quantity; the message repeats it. */
+/** A text that is not a quantity; the message quotes it. */
 export class InvalidQuantity extends Error {
   override readonly name = 'InvalidQuantity';
 }
 
 const nanosPerUnit = 1_000_000_000n;
 const nanosPerMilli = 1_000_000n;
-/** Kubernetes caps every amount at what a signed 64-bit integer holds. */
+/** Kubernetes caps every amount at a signed 64-bit integer. */
 const largestNanos = (2n ** 63n - 1n) * nanosPerUnit;
-/** Longer texts carry no more information than the cap allows, and would only cost time. */
+/** Longer texts say nothing more below the cap, and would only cost time. */
 const longestText = 256;
 
 const grammar = /^([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[+-]?\d*)$/;
@@ -41,7 +41,7 @@ const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
 export const zeroQuantity: Quantity = { nanos: 0n, format: 'DecimalSI' };
 
-/** Reads a quantity; a bare number counts as its decimal text. */
+/** Parses a quantity; a bare number counts as its decimal text. */
 export function parseQuantity(input: string | number): Quantity {
   const text = String(input);
   if (text.length > longestText)
@@ -83,12 +83,12 @@ export function compareQuantities(a: Quantity, b: Quantity): number {
   return a.nanos < b.nanos ? -1 : 1;
 }
 
-/** The sum, written like the first operand unless that is zero. */
+/** The sum, in the format of the first operand unless that is zero. */
 export function addQuantities(a: Quantity, b: Quantity): Quantity {
   return { nanos: a.nanos + b.nanos, format: a.nanos === 0n ? b.format : a.format };
 }
 
-/** The difference, written like the first operand unless that is zero. */
+/** The difference, in the format of the first operand unless that is zero. */
 export function subtractQuantities(a: Quantity, b: Quantity): Quantity {
   return { nanos: a.nanos - b.nanos, format: a.nanos === 0n ? b.format : a.format };
 }
@@ -118,12 +118,12 @@ export function quantityMillis(text: string | number | undefined): number {
   return text === undefined ? 0 : Number(quantityMilliValue(parseQuantity(text)));
 }
 
-/** A whole number as a quantity; bytes are written in binary suffixes, counts in decimal ones. */
+/** A whole number as a quantity; use binary suffixes for bytes, decimal ones for counts. */
 export function quantityOf(units: bigint | number, format: QuantityFormat = 'DecimalSI'): Quantity {
   return { nanos: BigInt(units) * nanosPerUnit, format };
 }
 
-/** Thousandths as a quantity, `milliQuantityOf(250)` being `250m`. */
+/** Thousandths as a quantity: `milliQuantityOf(250)` is `250m`. */
 export function milliQuantityOf(millis: bigint | number, format: QuantityFormat = 'DecimalSI'): Quantity {
   return { nanos: BigInt(millis) * nanosPerMilli, format };
 }

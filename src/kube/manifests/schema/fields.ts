@@ -1,7 +1,7 @@
-/** The notation of the schema tables: each field of an object type and the kind of value it holds. */
+/** The notation of the schema tables: each field of an object type and its kind of value. */
 import type * as kube from '../../types/index.js';
 
-/** The object types that manifests are made of. */
+/** The object types of manifests. */
 export interface ManifestTypes {
   Pod: kube.PodManifest;
   ObjectMeta: kube.ObjectMeta;
@@ -124,13 +124,13 @@ export type ScalarKind =
   | 'quantity'
   | 'time'
   | 'intOrString'
-  /** Kept as it is, unchecked. */
+  /** Kept unchecked. */
   | 'any';
 
-/** `string`, `[]Container` (a list), `{}string` (a mapping by free keys). */
+/** `string`, `[]Container` (a list), `{}string` (a mapping with free keys). */
 export type Kind = `${'' | '[]' | '{}'}${ScalarKind | ManifestTypeName}`;
 
-/** Every field of the type, once; `!` marks those that are always present and start out as their zero value. */
+/** Every field of the type; `!` marks those that are always present and default to their zero value. */
 export type Fields<T> = { readonly [K in keyof Required<T>]: undefined extends T[K] ? Kind : `${Kind}!` };
 
 export type Tables<N extends ManifestTypeName> = { readonly [K in N]: Fields<ManifestTypes[K]> };

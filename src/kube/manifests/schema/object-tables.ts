@@ -1,4 +1,4 @@
-/** The fields of the objects beside pods that a node without an API server reads from manifests. */
+/** The fields of the objects besides pods that a node without an API server reads from manifests. */
 import type { Tables } from './fields.js';
 
 export const objectTables = {

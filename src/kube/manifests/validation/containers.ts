@@ -12,7 +12,7 @@ import { validateLifecycle, validateProbes } from './probes.js';
 import { validateResizePolicy, validateResources } from './resources.js';
 import { validateSecurityContext } from './security.js';
 
-/** What the containers of one pod share while they are validated. */
+/** Shared state for validating the containers of one pod. */
 export interface PodScope {
   readonly spec: PodSpec;
   readonly volumes: ReadonlyMap<string, Volume>;
@@ -77,7 +77,7 @@ function validateContainer(container: Container, scope: PodScope, field: Field, 
   validateRestartRules(container, field, errors);
 }
 
-/** Only init containers that keep running can be probed or have hooks. */
+/** Only sidecars can have probes or hooks. */
 function validateInitContainer(container: Container, field: Field, errors: FieldErrors): void {
   if (isSidecar(container)) return;
   for (const name of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {

@@ -125,7 +125,7 @@ function validateFileKeyRef(
     errors.invalid(at, ref.volumeName, 'must be a volume of kind emptyDir');
 }
 
-/** A field of the pod itself; files may also show all labels or annotations at once. */
+/** A field of the pod itself; files may also contain all labels or annotations at once. */
 export function validateFieldRef(
   ref: ObjectFieldSelector,
   use: 'env' | 'volume',

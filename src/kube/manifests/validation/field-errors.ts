@@ -1,4 +1,4 @@
-/** Validation errors in the words of the Kubernetes API, each tied to the field it is about. */
+/** Validation errors as the Kubernetes API words them, each tied to its field. */
 import { type FieldPath, formatFieldPath } from '../document.js';
 import { maxProblems } from '../document-limits.js';
 
@@ -19,7 +19,7 @@ export function formatFieldErrors(errors: readonly FieldError[]): string {
   return texts.length === 1 ? texts.join() : `[${texts.join(', ')}]`;
 }
 
-/** A place in the object; the full path is only built when there is an error to report. */
+/** A place in the object; the full path is only built when there is an error. */
 export class Field {
   private constructor(
     private readonly parent: Field | undefined,
@@ -79,18 +79,18 @@ export class FieldErrors {
     this.add(field, `Too many: ${count}: must have at most ${limit} items`);
   }
 
-  /** One of a closed list; an absent value is left to the caller. */
+  /** One of a closed list; the caller handles an absent value. */
   oneOf(field: Field, value: string | undefined, supported: readonly string[]): void {
     if (value !== undefined && !supported.includes(value)) this.unsupported(field, value, supported);
   }
 
-  /** Like `oneOf`, and the value must be there. */
+  /** Like `oneOf`, and the value is required. */
   requiredOneOf(field: Field, value: string | undefined, supported: readonly string[]): void {
     if (value === undefined || value === '') this.required(field);
     else this.oneOf(field, value, supported);
   }
 
-  /** Reports what a name rule says against the value, if anything. */
+  /** Reports a violation of a name rule. */
   check(field: Field, value: string, rule: (value: string) => string | undefined): void {
     const detail = rule(value);
     if (detail !== undefined) this.invalid(field, value, detail);
@@ -119,7 +119,7 @@ export class FieldErrors {
   }
 }
 
-/** A value that is wrong may be long, too. */
+/** An invalid value may also be long. */
 const longestShown = 1024;
 
 function show(value: unknown): string {

@@ -1,4 +1,4 @@
-/** The naming rules of Kubernetes: each returns what is wrong with a text, or undefined when it fits. */
+/** The naming rules of Kubernetes: each returns what is wrong with a text, or undefined when it is valid. */
 import { isIP } from 'node:net';
 import { absolutePath, hostNameOrAddress, mountOption, wordProblem } from '../../../programs/index.js';
 
@@ -19,14 +19,14 @@ export const dnsSubdomain: Rule = (value) =>
     ? undefined
     : 'must be lower-case letters, digits, "-" and ".", and each part between dots must begin and end with a letter or digit');
 
-/** Search domains may also hold underscores. */
+/** Search domains may also contain underscores. */
 export const dnsSearchDomain: Rule = (value) =>
   tooLong(value, longestSubdomain) ??
   (/^[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?(\.[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?)*$/.test(value)
     ? undefined
     : 'must be a domain of lower-case letters, digits, "-", "_" and "."');
 
-/** `[prefix/]name`, as label keys and resource names are. */
+/** `[prefix/]name`, the form of label keys and resource names. */
 export const qualifiedName: Rule = (value) => {
   const slash = value.indexOf('/');
   if (slash !== value.lastIndexOf('/')) return 'must be a name with at most one "/" after an optional domain';
@@ -78,7 +78,7 @@ export const httpHeaderName: Rule = (value) =>
 export const ipAddress: Rule = (value) =>
   isIP(value) === 0 ? 'must be an IP address, for example 10.9.8.7 or 2001:db8::ffff' : undefined;
 
-/** What `mount` is given; a name that begins with "-" would be an option. */
+/** An argument of `mount`; a name that begins with "-" would be an option. */
 export const nfsServer: Rule = hostNameOrAddress.problem;
 
 export const nfsPath: Rule = (value) => wordProblem(value) ?? absolutePath.problem(value);
@@ -93,13 +93,13 @@ export const sysctlName: Rule = (value) =>
     ? undefined
     : 'must be lower-case words of letters, digits, "-" and "_", separated by "." or "/"');
 
-/** Relative, and never climbing out of its directory. */
+/** Relative, and never leaves its directory. */
 export const localPath: Rule = (value) => {
   if (value.startsWith('/')) return 'must be a relative path';
   return noBacksteps(value);
 };
 
-/** Like `localPath`; names that begin with two dots are kept for the atomic writer. */
+/** Like `localPath`; names that begin with two dots are reserved for the atomic writer. */
 export const localNonReservedPath: Rule = (value) => {
   const detail = localPath(value);
   if (detail !== undefined) return detail;

@@ -1,4 +1,7 @@
-/** What must hold of the objects beside pods that a node reads from manifests; values are never repeated, as they may be secret. */
+/**
+ * Validates the objects besides pods that a node reads from manifests; errors never quote values, which may
+ * be secret.
+ */
 import type { ManifestObject } from '../decode.js';
 import type { FieldError } from './field-errors.js';
 import { configMapKey, dnsLabel, dnsSubdomain, mountOptions, nfsPath, nfsServer } from './names.js';
@@ -9,7 +12,7 @@ export const objectDataLimitBytes = 1024 * 1024;
 /** An object other than a pod. */
 export type StandaloneObject = Exclude<ManifestObject, { kind: 'Pod' }>;
 
-/** Empty when the object can be used. */
+/** Empty when the object is valid. */
 export function validateObject(object: StandaloneObject): FieldError[] {
   return [...metadataErrors(object), ...contentErrors(object)];
 }
@@ -75,7 +78,7 @@ function* base64Errors(
   }
 }
 
-/** With padding and without any other alphabet; line breaks do not count. */
+/** Padded, in the standard alphabet; line breaks are ignored. */
 function isBase64(text: string): boolean {
   const joined = text.replace(/[\r\n]/g, '');
   return joined.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(joined);

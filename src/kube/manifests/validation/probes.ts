@@ -1,4 +1,4 @@
-/** Validates probes, lifecycle hooks and the actions both are made of. */
+/** Validates probes, lifecycle hooks and their actions. */
 import type {
   Container,
   ExecAction,
@@ -59,7 +59,7 @@ export function validateLifecycle(
     errors.invalid(at, lifecycle.stopSignal, 'must be the name of a signal, for example SIGTERM');
 }
 
-/** Probes that end a container count one success as enough. */
+/** Probes that end a container need exactly one success. */
 function validateOnceProbe(probe: Probe, field: Field, errors: FieldErrors): void {
   validateProbe(probe, field, errors);
   if (probe.successThreshold !== undefined && probe.successThreshold > 1) {

@@ -1,4 +1,4 @@
-/** Validates requests and limits: known resources, sane amounts, requests within limits. */
+/** Validates requests and limits: known resources, valid amounts, requests within limits. */
 import type { ContainerResizePolicy, ResourceRequirements } from '../../types/container.js';
 import type { ResourceList } from '../../types/meta.js';
 import type { PodSpec } from '../../types/pod.js';
@@ -28,7 +28,7 @@ export function validateResources(
   validateClaims(resources, podClaims, field.child('claims'), errors);
 }
 
-/** Pod-level resources: only cpu, memory and huge pages, and never below what the containers ask for. */
+/** Pod-level resources: only cpu, memory and huge pages, and never below the sum of the containers. */
 export function validatePodResources(spec: PodSpec, field: Field, errors: FieldErrors): void {
   const { resources } = spec;
   if (resources === undefined) return;
@@ -97,7 +97,7 @@ export function validateResizePolicy(
   }
 }
 
-/** Overhead of a runtime class is given like limits. */
+/** The overhead of a runtime class has the form of limits. */
 export function validateOverhead(
   overhead: ResourceList | undefined,
   field: Field,
@@ -188,7 +188,7 @@ function validateClaims(
   }
 }
 
-/** A resource of a device or a vendor, counted in whole units. */
+/** A device or vendor resource, counted in whole units. */
 function isExtended(name: string): boolean {
   return name.includes('/') && !/(^|\.)kubernetes\.io\//.test(name);
 }

@@ -36,7 +36,7 @@ const hostPathTypes = [
 const shortestTokenSeconds = 600;
 const longestTokenSeconds = 2 ** 32;
 
-/** Fields without which a volume of that kind cannot be found; other kinds have rules of their own below. */
+/** Required fields by kind of volume; other kinds have their own rules below. */
 const requiredFields: { readonly [kind in VolumeKind]?: readonly string[] } = {
   awsElasticBlockStore: ['volumeID'],
   azureDisk: ['diskName', 'diskURI'],
@@ -113,7 +113,7 @@ function validateRequired(
   }
 }
 
-/** Volumes that the agent fills with files itself. */
+/** Volumes that the agent itself fills with files. */
 function validateFilesOf(volume: Volume, field: Field, errors: FieldErrors): void {
   const { secret, configMap, downwardAPI, projected } = volume;
   for (const [kind, source] of [
