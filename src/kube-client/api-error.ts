@@ -1,4 +1,4 @@
-/** What the API answers when it refuses, and what is known when it does not answer. */
+/** The API's error responses, and what is known when there is no response. */
 import { parseJson } from '../kube/manifests/json-text.js';
 import type { Status } from '../kube/types/index.js';
 
@@ -12,12 +12,12 @@ export interface ApiErrorFields {
   readonly retryAfterSeconds?: number;
 }
 
-/** The server understood and refused; the message is the server's own. */
+/** The server rejected the request; the message is the server's own. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
-  /** The HTTP status. */
+  /** The HTTP status code. */
   readonly code: number;
-  /** Such as `NotFound`; told by the code when the server named none. */
+  /** Such as `NotFound`; derived from the code when the server gave none. */
   readonly reason: string;
   readonly details: StatusDetails | undefined;
   readonly retryAfterSeconds: number | undefined;
@@ -30,7 +30,7 @@ export class ApiError extends Error {
     this.retryAfterSeconds = fields.retryAfterSeconds ?? fields.details?.retryAfterSeconds;
   }
 
-  /** The same as the API's own object, for those who pass it on. */
+  /** As the API's Status object, for passing it on. */
   get status(): Status {
     return {
       apiVersion: 'v1',
@@ -44,14 +44,14 @@ export class ApiError extends Error {
   }
 }
 
-/** What is known of a request without a whole answer. */
+/** What is known of a request without a complete response. */
 export type Unanswered =
   /** Nothing reached the server. */
   | 'not-sent'
   /** The server may have acted on it. */
   | 'unknown';
 
-/** No answer, or not all of it: the connection was refused, cut, or too slow. */
+/** No response, or not all of it: the connection was refused, cut, or too slow. */
 export class ApiUnreachable extends Error {
   override readonly name = 'ApiUnreachable';
 
@@ -88,7 +88,7 @@ function reasonOf(code: number): string {
 
 const shownBodyChars = 1024;
 
-/** The error of an answer with this status and body, which a proxy may have written instead of the API. */
+/** The error of a response with this status and body, which a proxy may have written instead of the API. */
 export function apiErrorOf(code: number, body: string, retryAfterSeconds?: number): ApiError {
   const status = readStatus(body);
   const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
@@ -100,7 +100,7 @@ export function apiErrorOf(code: number, body: string, retryAfterSeconds?: numbe
   return new ApiError({ ...fieldsOf(status, code), ...retry });
 }
 
-/** The error that a Status object, as in the last event of a watch, stands for. */
+/** The error of a Status object, as in the last event of a watch. */
 export function apiErrorOfStatus(status: Status): ApiError {
   return new ApiError(fieldsOf(status, status.code ?? 500));
 }
@@ -119,11 +119,11 @@ function readStatus(body: string): Status | undefined {
   try {
     value = parseJson(body);
   } catch {
-    // Not JSON: written by somebody else than the API; its text is shown instead.
+    // Not JSON, so not from the API; its text is shown instead.
     return undefined;
   }
   const isStatus = typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Status';
-  // The kind says so, and each field is optional.
+  // The kind matches, and each field is optional.
   return isStatus ? (value as Status) : undefined;
 }
 
@@ -158,11 +158,11 @@ export function isInvalid(error: unknown): boolean {
 export function isTooManyRequests(error: unknown): boolean {
   return error instanceof ApiError && error.code === 429;
 }
-/** The version asked for is too old to be listed or watched from. */
+/** The requested version is too old to be listed or watched from. */
 export function isGone(error: unknown): boolean {
   return error instanceof ApiError && (error.code === 410 || error.reason === 'Expired');
 }
-/** The version asked for is one that the server does not have yet, or has no more. */
+/** The server does not have the requested version yet, or no longer. */
 export function isResourceVersionTooLarge(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false;
   return error.details?.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge') ?? false;

@@ -1,4 +1,4 @@
-/** Objects that only those who talk to the API server use: reviews, token requests, certificate requests and the like. */
+/** Objects that only API clients use: reviews, token requests, certificate requests and the like. */
 import type {
   KubeObject,
   LocalObjectReference,

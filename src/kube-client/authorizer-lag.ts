@@ -1,23 +1,26 @@
-/** Rights that the server learns of a moment after the node: what it refuses at first is asked for again soon. */
+/** Retries 403s while the node authorizer catches up. */
 import { type Clock, sleep } from '../async/index.js';
 import { isApiError, isForbidden, isNotFound } from './api-error.js';
 import type { KubeApi } from './port.js';
 
 /**
- * A node may read what its pods refer to, and the server sees who refers to what in its own time: often after the node
- * has heard of the pod. Short enough that who waits a second for an answer gets one.
+ * A node may read what its pods refer to, and the authorizer learns of the references in its own time, often
+ * after the node has seen the pod. Short enough to succeed for callers that wait a second.
  */
 const waitsMs: readonly number[] = [50, 100, 200, 400];
 
 /**
- * The pod that a token is asked for is looked up in the server's own copy of all pods, which may be behind the node, too.
- * That copy calls it `pod` where the API itself says `pods`, whose no is final.
+ * For a token request the server looks up the pod in its own cache, which may also be behind the node. That
+ * cache says `pod` in its error where the API itself says `pods`, whose 404 is final.
  */
 function isUnheardOf(error: unknown): boolean {
   return isNotFound(error) && isApiError(error) && error.details?.kind === 'pod';
 }
 
-/** The same API, except that it does not take the first no of a question for the last. Writes are not questions. */
+/**
+ * The same API, with reads and posts such as token requests retried while the authorizer lags. Other
+ * writes are not retried.
+ */
 export function withAuthorizerLagRetry(api: KubeApi, clock: Clock): KubeApi {
   const patiently = async <T>(signal: AbortSignal | undefined, ask: () => Promise<T>): Promise<T> => {
     for (const waitMs of waitsMs) {

@@ -1,4 +1,4 @@
-/** Opens the way to an API server and gives out clients that share its connections and differ in their limits. */
+/** Connects to an API server and creates clients that share its connections and differ in their limits. */
 import type { Clock } from '../async/index.js';
 import { type Credentials, credentialsOf } from './credentials.js';
 import { HttpKubeApi, type RequestObserver } from './http-api.js';
@@ -10,16 +10,16 @@ import { Transport } from './transport.js';
 export interface KubeConnectionOptions {
   readonly clock: Clock;
   readonly access: ClusterAccess;
-  /** Instead of the kubeconfig's own, for one whose certificate is managed here. */
+  /** Replaces the kubeconfig's own, for a certificate that is managed here. */
   readonly credentials?: Credentials;
   readonly userAgent: string;
   readonly observer?: RequestObserver;
-  /** Told of files that cannot be used any more while older content still is. */
+  /** Called for files that became unusable while older content is still in use. */
   readonly onProblem?: (message: string) => void;
 }
 
 export interface KubeClientLimits {
-  /** Left out: no limit. */
+  /** Absent: no limit. */
   readonly rate?: { readonly qps: number; readonly burst: number };
   readonly timeoutMs?: number;
 }
@@ -27,7 +27,10 @@ export interface KubeClientLimits {
 export interface KubeConnection {
   readonly host: string;
   client(limits?: KubeClientLimits): KubeApi;
-  /** For when the server seems dead or our identity changed: new connections from now on, watches are cut. */
+  /**
+   * For when the server seems dead or our identity changed: uses new connections from now on and cuts
+   * watches.
+   */
   resetConnections(): void;
   close(): void;
 }

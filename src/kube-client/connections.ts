@@ -1,4 +1,4 @@
-/** Connections to the API server: kept open while the identity they were made with is the current one. */
+/** Connections to the API server: kept open while the identity they were made with is current. */
 import { type ClientRequest, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
@@ -14,17 +14,19 @@ export interface TlsIdentity {
 }
 
 const mostCallConnections = 24;
-/** As many as are used at once when many pods change, so that none has to be made anew for each call. */
+/** As many as are in use when many pods change, so that calls rarely need a new one. */
 const mostIdleConnections = 12;
-/** Less than the 90 s after which the server closes an idle connection, so that a request rarely meets that moment. */
+/**
+ * Below the 90 s after which the server closes an idle connection, so that requests rarely hit that moment.
+ */
 const idleTimeoutMs = 45_000;
-/** Much less than the time after which a call without an answer is given up. */
+/** Much less than the timeout of a call. */
 const sharedLookMs = 100;
 
 interface Generation {
   readonly identity: TlsIdentity;
   readonly calls: HttpAgent;
-  /** Apart from the calls, as they hold their connections for minutes. */
+  /** Separate from the calls, as watches hold their connections for minutes. */
   readonly watches: HttpAgent;
   readonly openWatches: Set<ClientRequest>;
 }
@@ -41,7 +43,7 @@ export class Connections {
     this.#endpoint = endpoint;
   }
 
-  /** The agent for a request under this identity; another identity than before retires the connections of that one. */
+  /** The agent for a request with this identity; a new identity retires the old one's connections. */
   agent(identity: TlsIdentity, purpose: 'call' | 'watch'): HttpAgent {
     if (this.#current === undefined || !isSame(this.#current.identity, identity)) {
       this.retire();
@@ -50,7 +52,7 @@ export class Connections {
     return purpose === 'watch' ? this.#current.watches : this.#current.calls;
   }
 
-  /** Keeps the watch with the identity it was opened under, to be cut when that is retired. */
+  /** Ties the watch to its identity, to be cut when that is retired. */
   trackWatch(request: ClientRequest): void {
     const open = this.#current?.openWatches;
     open?.add(request);
@@ -58,8 +60,8 @@ export class Connections {
   }
 
   /**
-   * No new request uses the connections of now: idle ones are closed, calls under way end in peace, watches are cut,
-   * as they would go on for minutes under an identity that is no longer ours.
+   * Stops using the current connections: idle ones are closed, running calls finish, watches are cut, as they
+   * would go on for minutes with a stale identity.
    */
   retire(): void {
     const old = this.#current;
@@ -68,7 +70,7 @@ export class Connections {
     for (const watch of old.openWatches)
       watch.destroy(new Error('the connection was given up for a new one'));
     old.watches.destroy();
-    // A connection that ends its call finds no place among the idle ones and is closed.
+    // A connection that finishes its call finds no room among the idle ones and is closed.
     old.calls.maxFreeSockets = 0;
     for (const sockets of Object.values(old.calls.freeSockets)) {
       for (const socket of sockets ?? []) socket.destroy();
@@ -76,8 +78,8 @@ export class Connections {
   }
 
   /**
-   * Returns what to do when the call that begins now gets no answer in its time: a connection that was silent all the
-   * while is as dead as that of the call. Nothing else would tell a watch, which may be silent for minutes.
+   * Returns what to do if the call that starts now times out: a connection that was silent all the while is
+   * as dead as that of the call. Nothing else would tell a watch, which may be silent for minutes.
    */
   suspectSilent(): () => void {
     const received = this.#receivedSoFar();
@@ -90,7 +92,7 @@ export class Connections {
     };
   }
 
-  /** What each connection has received; calls that begin at about the same time share one look at them. */
+  /** The bytes received on each connection; calls that start at about the same time share one snapshot. */
   #receivedSoFar(): ReadonlyMap<Socket, number> {
     const nowMs = performance.now();
     if (nowMs - this.#lastLook.atMs < sharedLookMs) return this.#lastLook.received;
@@ -105,7 +107,7 @@ export class Connections {
     return received;
   }
 
-  /** Closes everything at once, calls under way included. */
+  /** Closes everything at once, including running calls. */
   close(): void {
     const old = this.#current;
     this.retire();
@@ -140,7 +142,7 @@ export class Connections {
       ALPNProtocols: ['http/1.1'],
       rejectUnauthorized: !insecureSkipTlsVerify,
       ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
-      // Read once for all connections of this identity.
+      // Parsed once for all connections of this identity.
       secureContext: createSecureContext({
         ...strongClientTls,
         ca: authorityPem ?? [...rootCertificates],
@@ -152,7 +154,10 @@ export class Connections {
   }
 }
 
-/** All its connections are to one server under one identity; by default each call would spell them out to tell them apart. */
+/**
+ * All its connections are to one server with one identity; by default Node would build a key from all options
+ * for each call.
+ */
 class OneServerAgent extends HttpsAgent {
   override getName(): string {
     return 'api';

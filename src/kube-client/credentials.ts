@@ -1,4 +1,4 @@
-/** Who we are to the API server: a certificate, a token, or both, always in their newest form. */
+/** Our credentials for the API server: a certificate, a token, or both, always the newest. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Clock } from '../async/index.js';
 import { ExecCredentials } from './exec-credential.js';
@@ -16,9 +16,9 @@ export interface Credential {
 }
 
 export interface Credentials {
-  /** Asked before each request; gives the same object as long as nothing changed. */
+  /** Called before each request; returns the same object as long as nothing changed. */
   current(signal?: AbortSignal): Promise<Credential>;
-  /** The server did not accept it; what is cached of it should be asked for anew. */
+  /** The server rejected it; cached values should be renewed. */
   refused(credential: Credential): void;
 }
 
@@ -31,7 +31,7 @@ export interface CredentialsOptions {
   readonly onProblem?: (message: string) => void;
 }
 
-/** How often files are looked at; certificates are replaced by an own rotation and wanted soon. */
+/** How often to check files; rotated certificates should be used soon. */
 const certificateCheckMs = 10_000;
 const tokenCheckMs = 60_000;
 
@@ -91,7 +91,7 @@ function fileToken(clock: Clock, path: string, onProblem: CredentialsOptions['on
   };
 }
 
-/** Reads a PEM source again when its file changed; undefined when there is none. */
+/** Rereads a PEM source when its file changed; undefined when there is none. */
 export function pemReader(
   clock: Clock,
   source: PemSource | undefined,
@@ -119,7 +119,7 @@ function certificateCredentials(
   const readKey = pemReader(clock, sources.key, onProblem);
   let held: ClientCertificate | undefined;
   let credential = none;
-  /** Remembered, so that a pair that does not fit is looked at and told of once. */
+  /** Remembered, so that a mismatched pair is checked and reported once. */
   let misfit: ClientCertificate | undefined;
   const isSame = (a: ClientCertificate | undefined, b: ClientCertificate): boolean =>
     a?.certificatePem === b.certificatePem && a.keyPem === b.keyPem;
@@ -129,7 +129,7 @@ function certificateCredentials(
       if (isSame(held, read) || isSame(misfit, read)) return credential;
       const problem = pairProblem(read);
       if (problem !== undefined) {
-        // The two files of a pair are replaced one after the other; until both are there the old pair is in use.
+        // The two files of a pair are replaced one after the other; until both are, the old pair is used.
         const message = `the client certificate and its key cannot be used: ${problem}`;
         if (held === undefined) throw new Error(message);
         misfit = read;
@@ -145,7 +145,7 @@ function certificateCredentials(
   };
 }
 
-/** Why the two are no pair; undefined when they are. */
+/** Why the two are not a pair; undefined when they are. */
 export function pairProblem({ certificatePem, keyPem }: ClientCertificate): string | undefined {
   try {
     const fits = new X509Certificate(certificatePem).checkPrivateKey(createPrivateKey(keyPem));
@@ -155,7 +155,7 @@ export function pairProblem({ certificatePem, keyPem }: ClientCertificate): stri
   }
 }
 
-/** A certificate and a token together; the plugin's or file's part wins where both have one. */
+/** A certificate and a token together; where both parts have one, that of the plugin or file wins. */
 function combined(parts: readonly Credentials[]): Credentials {
   let held: Credential = none;
   let from: readonly Credential[] = [];

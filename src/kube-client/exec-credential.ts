@@ -1,4 +1,7 @@
-/** Asks a program for credentials (`client.authentication.k8s.io`) and remembers them until they expire or are refused. */
+/**
+ * Runs a credential program (`client.authentication.k8s.io`) and caches its credentials until they expire or
+ * are rejected.
+ */
 import { type Clock, errorText, throwIfCancelled } from '../async/index.js';
 import { parseJson } from '../kube/manifests/json-text.js';
 import { parseTimestamp } from '../kube/values/go-format.js';
@@ -31,7 +34,7 @@ interface Held {
 export class ExecCredentials implements Credentials {
   readonly #options: ExecCredentialsOptions;
   #held: Held | undefined;
-  /** One run serves all who ask meanwhile. */
+  /** One run serves all concurrent callers. */
   #asking: Promise<Held> | undefined;
 
   constructor(options: ExecCredentialsOptions) {
@@ -78,7 +81,7 @@ export class ExecCredentials implements Credentials {
     };
   }
 
-  /** Neither output is shown: the one holds the credentials, the other may. */
+  /** Neither output is shown: stdout holds the credentials, stderr may. */
   async #run(execInfo: string): Promise<string> {
     const { plugin, clock } = this.#options;
     const env = inheritedEnvironment({
@@ -107,7 +110,7 @@ function failureText(plugin: ExecPlugin, end: ProgramEnd): string {
   return `exec: executable ${plugin.command} failed with ${how}`;
 }
 
-/** What a plugin printed, as a credential and the time until which it is good. */
+/** Parses a plugin's output into a credential and its expiry. */
 export function readExecCredential(output: string, plugin: ExecPlugin): Held {
   const fail = (what: string): never => {
     throw new Error(`exec: what ${plugin.command} printed ${what}`);

@@ -1,4 +1,4 @@
-/** The real side of the port: the Kubernetes API over HTTP. */
+/** The Kubernetes API over HTTP: the real implementation of the port. */
 import { type Clock, errorText, sleep } from '../async/index.js';
 import { parseJson } from '../kube/manifests/json-text.js';
 import type { KubeList, KubeObject } from '../kube/types/index.js';
@@ -26,20 +26,20 @@ import { decideRetry, type RequestMethod, type RequestOutcome, readRetryAfter } 
 import { type Answer, StaleConnection, type Transport, type TransportRequest } from './transport.js';
 import { parseWatchEvent, readLines } from './watch-stream.js';
 
-/** What is told of a request to those who count. */
+/** A request, as metrics see it. */
 export interface RequestInfo {
   readonly method: RequestMethod;
   readonly host: string;
-  /** Plural of the resource, empty for a bare path. */
+  /** Plural of the resource; empty for a bare path. */
   readonly resource: string;
   readonly watch: boolean;
 }
 
 export interface RequestObserver {
-  /** The rate limit or the server's wish made it wait. */
+  /** The request was delayed by the rate limit or by the server's Retry-After. */
   waited?(info: RequestInfo, waitMs: number, why: 'rate-limit' | 'retry'): void;
   started?(info: RequestInfo): void;
-  /** Once for each `started`; without a code there was no answer. */
+  /** Called once for each `started`; without a code there was no response. */
   finished?(
     info: RequestInfo,
     result: { readonly code: number | undefined; readonly durationMs: number },
@@ -50,13 +50,13 @@ export interface HttpKubeApiOptions {
   readonly clock: Clock;
   readonly transport: Transport;
   readonly limiter?: RateLimiter;
-  /** For calls that name none. */
+  /** For calls without their own. */
   readonly timeoutMs?: number;
   readonly observer?: RequestObserver;
 }
 
-/** The server itself gives up after a minute; its answer should still reach us. */
-/** A server that forgot to end a watch. */
+/** The server itself gives up after a minute; its response should still reach us. */
+/** For a server that forgot to end a watch. */
 const watchGraceMs = 30_000;
 const watchDefaultSeconds = 600;
 
@@ -205,7 +205,7 @@ export class HttpKubeApi implements KubeApi {
     });
     const text = await answer.text(apiClientLimits.answerBytes);
     try {
-      // The API's own answer to a request for this kind is trusted to be of this kind.
+      // The API's response to a request for this kind is trusted to be of this kind.
       return parseJson(text) as Out;
     } catch (error) {
       throw new ApiUnreachable(`${method} ${path}: the answer ${errorText(error)}`, 'unknown', {
@@ -214,7 +214,7 @@ export class HttpKubeApi implements KubeApi {
     }
   }
 
-  /** The answer of a request that succeeded, sent again as often as it makes sense; its body is not read. */
+  /** The response of a successful request, with retries where they make sense; its body is unread. */
   async #send(call: Call): Promise<Answer> {
     for (let attempts = 1; ; attempts++) {
       await this.#await('rate-limit', call, () => this.#limiter.acquire(call.priority, call.signal));
@@ -283,7 +283,7 @@ function jsonBody(value: unknown): { contentType: string; text: string } {
   return { contentType: 'application/json', text: JSON.stringify(value) };
 }
 
-/** Objects out of lists do not say what they are, and the server wants to know. */
+/** Objects from lists lack their kind and version, which the server requires. */
 function withKind<T extends KubeObject>(resource: Resource<T>, object: T): T {
   return { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind };
 }

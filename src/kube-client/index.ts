@@ -1,4 +1,4 @@
-/** The Kubernetes API and those who speak it; apart from the objects, so that a node without an API never loads it. */
+/** The Kubernetes API client; separate from the objects, so that a node without an API never loads it. */
 
 export * from '../x509/certificate.js';
 export * from './api-error.js';

@@ -1,4 +1,4 @@
-/** Reads a kubeconfig file into the one cluster and user that it names, refusing clearly what cannot be used. */
+/** Parses a kubeconfig file into its current cluster and user, and rejects what is unsupported. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { errorText } from '../async/index.js';
@@ -9,7 +9,7 @@ import {
   type SourceDocument,
 } from '../kube/manifests/document.js';
 
-/** PEM text, given in the file itself or read from another one, again whenever that changes. */
+/** PEM text, inline or from another file, which is reread when it changes. */
 export type PemSource =
   | { readonly kind: 'data'; readonly pem: string }
   | { readonly kind: 'file'; readonly path: string };
@@ -32,7 +32,7 @@ export interface ClusterEndpoint {
   readonly server: URL;
   readonly certificateAuthority: PemSource | undefined;
   readonly insecureSkipTlsVerify: boolean;
-  /** The name that the server's certificate must have, when it is not that of the address. */
+  /** The expected name in the server's certificate, when it differs from the address. */
   readonly tlsServerName: string | undefined;
 }
 
@@ -44,11 +44,11 @@ export interface UserAccess {
 export interface ClusterAccess {
   readonly endpoint: ClusterEndpoint;
   readonly user: UserAccess;
-  /** Where things go that name no namespace. */
+  /** The default namespace. */
   readonly namespace: string;
 }
 
-/** A kubeconfig that cannot be used; the message names the file and the field, never a value that may be secret. */
+/** An unusable kubeconfig; the message names the file and the field, never a value that may be secret. */
 export class KubeconfigError extends Error {
   override readonly name = 'KubeconfigError';
 }
@@ -67,7 +67,7 @@ export async function loadKubeconfig(file: string, contextName?: string): Promis
   return parseKubeconfig(text, file, contextName);
 }
 
-/** Relative paths in it are taken from the directory of the file. */
+/** Relative paths are resolved from the file's directory. */
 export function parseKubeconfig(text: string, file: string, contextName?: string): ClusterAccess {
   return new KubeconfigReader(text, file).read(contextName);
 }
@@ -97,7 +97,7 @@ class KubeconfigReader {
     if (clusterName === undefined) this.#fail([...context.at, 'cluster'], 'is missing; name one of clusters');
     const cluster = this.#named(root, 'clusters', 'cluster', clusterName, [...context.at, 'cluster']);
     const userName = this.#text(context.value, [...context.at, 'user']);
-    // A context without a user is how one talks to a server that asks for none.
+    // A context without a user is for a server without authentication.
     const user =
       userName === undefined || userName === ''
         ? undefined
@@ -206,7 +206,7 @@ class KubeconfigReader {
     }
     return {
       apiVersion,
-      // A bare name is looked up in PATH, a path is the file's neighbour.
+      // A bare name is looked up in PATH, a path is relative to the file.
       command: command.includes('/') ? this.#resolve(command) : command,
       args: this.#list(exec.args, [...at, 'args']).map((arg, index) =>
         this.#string(arg, [...at, 'args', index]),

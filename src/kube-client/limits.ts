@@ -1,20 +1,20 @@
-/** Every bound that an API server, and a program that gives credentials, meets as the agent's peer. */
+/** Every limit for API servers and credential programs as the agent's peers. */
 
 const MiB = 1024 * 1024;
 const secondMs = 1000;
 
 export const apiClientLimits = {
-  /** Of an answer's body. Answers are asked for and taken uncompressed, and redirects are not followed. */
+  /** A response's body. Responses are requested and accepted uncompressed, and redirects are not followed. */
   answerBytes: 256 * MiB,
-  /** Of the body of an answer that is an error. */
+  /** The body of an error response. */
   errorBytes: MiB,
-  /** Of one event of a watch. */
+  /** One event of a watch. */
   watchLineBytes: 16 * MiB,
-  /** From the beginning of a call to the end of its answer, unless the caller says otherwise. */
+  /** From the start of a call to the end of its response, unless the caller says otherwise. */
   callMs: 75 * secondMs,
-  /** Until a connection is there, with its handshake. */
+  /** Until connected, including the handshake. */
   connectMs: 30 * secondMs,
-  /** What a credential program may print. */
+  /** The output of a credential program. */
   credentialBytes: MiB,
   /** How long a credential program may run. */
   credentialMs: 60 * secondMs,

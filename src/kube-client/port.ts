@@ -3,38 +3,38 @@ import type { KubeList, KubeObject, ObjectMeta } from '../kube/types/index.js';
 import type { ApiError } from './api-error.js';
 import type { ObjectSubresource, PostedSubresource, Resource } from './resources.js';
 
-/** Requests of a more urgent class pass those that wait for the rate limit. */
+/** More urgent requests overtake those that wait for the rate limit. */
 export type RequestPriority = 'urgent' | 'normal' | 'background';
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  /** From the moment the rate limit lets it pass to the whole answer. Default: the client's own limit. */
+  /** From passing the rate limit to the complete response. Default: the client's own limit. */
   readonly timeoutMs?: number;
   /** Default: `urgent` for leases and the status of nodes and pods, `normal` otherwise. */
   readonly priority?: RequestPriority;
 }
 
 export interface ObjectRef {
-  /** Left out for objects that are in no namespace. */
+  /** Absent for cluster-scoped objects. */
   readonly namespace?: string;
   readonly name: string;
 }
 
 export interface GetOptions extends CallOptions {
-  /** `0` takes what the server's cache has; left out, the answer is the newest. */
+  /** `0` accepts what the server's cache has; absent: the newest. */
   readonly resourceVersion?: string;
   readonly subresource?: ObjectSubresource;
 }
 
 export interface Selection {
-  /** Left out for all namespaces. */
+  /** Absent: all namespaces. */
   readonly namespace?: string;
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
 }
 
 export interface ListOptions extends CallOptions, Selection {
-  /** The objects come without anything but their metadata. */
+  /** The objects have only their metadata. */
   readonly metadataOnly?: boolean;
   readonly resourceVersion?: string;
   readonly limit?: number;
@@ -47,7 +47,7 @@ export interface WriteOptions extends CallOptions {
 }
 
 export interface CreateOptions extends CallOptions {
-  /** Default: that of the object. */
+  /** Default: the object's. */
   readonly namespace?: string;
   readonly fieldManager?: string;
 }
@@ -63,7 +63,7 @@ export type JsonPatchOperation =
   | { readonly op: 'move' | 'copy'; readonly path: string; readonly from: string };
 
 export interface DeleteOptions extends CallOptions {
-  /** Default: that of the object. */
+  /** Default: the object's. */
   readonly gracePeriodSeconds?: number;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
   readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
@@ -71,7 +71,7 @@ export interface DeleteOptions extends CallOptions {
 
 export interface WatchOptions extends Selection {
   readonly signal?: AbortSignal;
-  /** Events after this version. Left out or `0`: first an ADDED for each object that is there. */
+  /** Sends events after this version. Absent or `0`: first an ADDED for each existing object. */
   readonly resourceVersion?: string;
   /** The server ends the watch after this time. */
   readonly timeoutSeconds?: number;
@@ -80,17 +80,17 @@ export interface WatchOptions extends Selection {
 
 export type WatchEvent<T> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
-  /** Everything up to this version has been told. */
+  /** Everything up to this version has been sent. */
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
-  /** The watch is over; 410 means that the version is too old to go on from. */
+  /** The watch has ended; 410 means that the version is too old to continue from. */
   | { readonly type: 'ERROR'; readonly error: ApiError };
 
 /** An object that the server has not seen: it may give it a name and gives it a UID. */
 export type Unposted<T extends KubeObject> = Omit<T, 'metadata'> & { metadata: ObjectMeta };
 
 /**
- * Every call rejects with `ApiError` when the server refused, with `ApiUnreachable` when no (whole) answer came, and
- * with `Cancelled` when its signal was aborted.
+ * Every call rejects with `ApiError` when the server rejected it, with `ApiUnreachable` when there was no
+ * complete response, and with `Cancelled` when its signal was aborted.
  */
 export interface KubeApi {
   get<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, options?: GetOptions): Promise<T>;
@@ -107,7 +107,10 @@ export interface KubeApi {
     patch: Patch,
     options?: WriteOptions,
   ): Promise<T>;
-  /** The object as it was when it went, or as it is while its deletion waits; undefined when the server says neither. */
+  /**
+   * The deleted object, or the current one while its deletion waits; undefined when the server returns
+   * neither.
+   */
   delete<T extends KubeObject>(
     resource: Resource<T>,
     ref: ObjectRef,

@@ -1,10 +1,10 @@
-/** A token bucket for requests, in which urgent ones pass those that wait. */
+/** A token bucket for requests, in which urgent ones overtake queued ones. */
 import { Cancelled, type Clock, type Timer } from '../async/index.js';
 import { ApiUnreachable } from './api-error.js';
 import type { RequestPriority } from './port.js';
 
 export interface RateLimiter {
-  /** Resolves when the request may go. */
+  /** Resolves when the request may be sent. */
   acquire(priority: RequestPriority, signal?: AbortSignal): Promise<void>;
 }
 
@@ -12,13 +12,13 @@ export const unlimited: RateLimiter = { acquire: async () => undefined };
 
 export interface TokenBucketOptions {
   readonly clock: Clock;
-  /** Requests that go in a second for long. */
+  /** Requests per second on average. */
   readonly qps: number;
-  /** Requests that go at once after a quiet time. */
+  /** Requests that may be sent at once after an idle time. */
   readonly burst: number;
 }
 
-/** More than any node has a reason for; who comes then is told at once. */
+/** More than any node needs; further requests fail at once. */
 const mostWaiting = 10_000;
 const ranks: Readonly<Record<RequestPriority, number>> = { urgent: 0, normal: 1, background: 2 };
 

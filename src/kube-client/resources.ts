@@ -1,4 +1,4 @@
-/** The resources that a node reads and writes, each named once with the type of its objects. */
+/** The resources that a node reads and writes, with the types of their objects. */
 import type {
   ConfigMap,
   Event,
@@ -28,7 +28,7 @@ import type {
   VolumeAttachment,
 } from './api-objects.js';
 
-/** How a kind of object is named on the wire; `T` is the type of its objects. */
+/** A kind's names on the wire; `T` is the type of its objects. */
 export interface Resource<T extends KubeObject = KubeObject> {
   /** Empty for the core group. */
   readonly group: string;
@@ -36,11 +36,11 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Never set: it only ties the type of the objects to the name. */
+  /** Never set: only ties the object type to the name. */
   readonly objects?: T;
 }
 
-/** A subresource to which something else than the object itself is posted. */
+/** A subresource to which something other than the object itself is posted. */
 export interface PostedSubresource<In, Out> {
   readonly of: Resource;
   readonly name: string;
@@ -115,7 +115,7 @@ export const resources = {
   ),
 } as const;
 
-/** What the API answers to a request that has nothing to show. */
+/** The API's response to a request with nothing to return. */
 export interface PostedStatus {
   apiVersion?: string;
   kind?: string;
@@ -164,7 +164,7 @@ export function apiVersionOf({
   return group === '' ? version : `${group}/${version}`;
 }
 
-/** As messages name it: `pods`, `leases.coordination.k8s.io`. */
+/** The form in messages: `pods`, `leases.coordination.k8s.io`. */
 export function qualifiedPlural({ group, plural }: Resource): string {
   return group === '' ? plural : `${plural}.${group}`;
 }

@@ -1,4 +1,4 @@
-/** The addresses of the REST API: paths and queries from resources and options. */
+/** Builds the paths and queries of the REST API from resources and options. */
 import type { ListOptions, ObjectRef, RequestPriority, WatchOptions } from './port.js';
 import type { ObjectSubresource, Resource } from './resources.js';
 
@@ -22,7 +22,7 @@ export function objectPath(resource: Resource, ref: ObjectRef, subresource?: str
   return subresource === undefined ? path : `${path}/${subresource}`;
 }
 
-/** With the leading `?`; parameters that are left out are not there. */
+/** With the leading `?`; omits undefined parameters. */
 export function queryOf(parameters: Readonly<Record<string, string | number | boolean | undefined>>): string {
   const given = Object.entries(parameters).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
@@ -34,7 +34,7 @@ export function listQuery(options: ListOptions): string {
   return queryOf({
     fieldSelector: options.fieldSelector,
     labelSelector: options.labelSelector,
-    // A continued list is of the version that it began with.
+    // A continued list keeps the version that it began with.
     resourceVersion: options.continue === undefined ? options.resourceVersion : undefined,
     limit: options.limit,
     continue: options.continue,
@@ -52,7 +52,7 @@ export function watchQuery(options: WatchOptions): string {
   });
 }
 
-/** What keeps the node alive in the eyes of the cluster must not wait behind a burst of everything else. */
+/** The requests that keep the node alive in the cluster must not wait behind a burst of others. */
 export function defaultPriority(
   resource: Resource,
   subresource: ObjectSubresource | undefined,

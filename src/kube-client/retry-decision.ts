@@ -1,12 +1,12 @@
-/** The decision whether a request is sent once more, and when. */
+/** Decides whether and when to retry a request. */
 
 export type RequestMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export type RequestOutcome =
   | { readonly kind: 'refused'; readonly code: number; readonly retryAfterSeconds: number | undefined }
-  /** The connection, one that had been used before, was closed before the first byte of an answer. */
+  /** A reused connection was closed before the first byte of the response. */
   | { readonly kind: 'stale-connection' }
-  /** The server does not know the credentials, and newer ones are there now. */
+  /** The server rejected the credentials, and there are newer ones now. */
   | { readonly kind: 'credentials-renewed' };
 
 export interface RetryInput {
@@ -28,15 +28,15 @@ export function decideRetry({ method, attempts, outcome }: RetryInput): RetryDec
   switch (outcome.kind) {
     case 'refused': {
       const { code, retryAfterSeconds } = outcome;
-      // The server says when only if it did nothing; an error without that may come after half the work. A timeout
-      // (504) is also how it says that it does not have a version, which the caller must know at once.
+      // With a Retry-After the server did nothing; an error without one may come after half the work. A
+      // timeout (504) also means that the server does not have a version, which the caller must know at once.
       const comesBack = code === 429 || (code >= 500 && code !== 504);
       if (retryAfterSeconds === undefined || !comesBack) return { retry: false };
       const waitSeconds = Math.min(Math.max(retryAfterSeconds, 0), longestWaitSeconds);
       return { retry: true, waitMs: waitSeconds * 1000, because: `the server asked to come back (${code})` };
     }
     case 'stale-connection':
-      // Only a read may be sent twice without knowing whether the first one was received.
+      // Only a read may be repeated without knowing whether the first one was received.
       if (method !== 'GET') return { retry: false };
       return { retry: true, waitMs: 0, because: 'the server had closed the kept connection' };
     case 'credentials-renewed':
@@ -45,7 +45,7 @@ export function decideRetry({ method, attempts, outcome }: RetryInput): RetryDec
   }
 }
 
-/** Seconds of a Retry-After header; the form with a date is not used by the API. */
+/** The seconds of a Retry-After header; the API does not use the date form. */
 export function readRetryAfter(header: string | undefined): number | undefined {
   if (header === undefined || !/^\d{1,9}$/.test(header.trim())) return undefined;
   return Number(header);

@@ -1,4 +1,4 @@
-/** One HTTP request to the API server with its limits: who waits for what, how long, and how much comes back. */
+/** Sends one HTTP request to the API server, with limits on time and size. */
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { ByteReader, Cancelled, type Clock, errorText, throwIfCancelled } from '../async/index.js';
@@ -19,31 +19,31 @@ export interface TransportOptions {
 
 export interface TransportRequest {
   readonly method: RequestMethod;
-  /** With the query. */
+  /** Includes the query. */
   readonly path: string;
   readonly body?: { readonly contentType: string; readonly text: string };
   readonly accept?: string;
-  /** From now to the end of the answer's body. */
+  /** From now to the end of the response body. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   readonly purpose: 'call' | 'watch';
 }
 
-/** An answer whose body has not been read. `close` must be called in the end, and stops a body that still comes. */
+/** A response with an unread body. The caller must call `close`, which also stops an unfinished body. */
 export interface Answer {
   readonly code: number;
   readonly headers: IncomingMessage['headers'];
   readonly body: AsyncIterable<Buffer>;
   readonly credential: Credential;
-  /** The whole body, instead of `body`; one that reaches the limit is an error. Closes it. */
+  /** The whole body, instead of `body`; one that reaches the limit is an error. Closes the response. */
   text(limitBytes: number): Promise<string>;
   close(): void;
 }
 
-/** The connection had been used before and was closed before the first byte came back. */
+/** A reused connection was closed before the first byte of the response. */
 export class StaleConnection extends ApiUnreachable {}
 
-/** Watches are silent for minutes; what lies between must not forget them. */
+/** Watches are silent for minutes; middleboxes must not drop them. */
 const tcpKeepAliveMs = 30_000;
 
 export class Transport {
@@ -63,7 +63,7 @@ export class Transport {
     return this.#options.endpoint.server.host;
   }
 
-  /** Gives up all connections but those of calls under way; watches are cut and found anew by their owners. */
+  /** Retires all connections but those of running calls; watches are cut and reopened by their owners. */
   resetConnections(): void {
     this.#connections.retire();
   }
@@ -72,7 +72,7 @@ export class Transport {
     this.#connections.close();
   }
 
-  /** Whether there are newer credentials than the refused ones. */
+  /** Whether there are newer credentials than the rejected ones. */
   async renewedCredential(refused: Credential, signal?: AbortSignal): Promise<boolean> {
     const { credentials, onProblem } = this.#options;
     credentials.refused(refused);
@@ -85,7 +85,7 @@ export class Transport {
     }
   }
 
-  /** Resolves with the head of the answer. */
+  /** Resolves with the response head. */
   async send(request: TransportRequest): Promise<Answer> {
     throwIfCancelled(request.signal);
     const credential = await this.#credential(request);
@@ -152,7 +152,7 @@ export class Transport {
       outgoing.destroy(why);
     };
     const onAbort = (): void => stop(new Cancelled());
-    // The end of a watch's time says nothing: it may have been silent because nothing changed.
+    // A watch's timeout says nothing: it may have been silent because nothing changed.
     const suspectSilent = request.purpose === 'call' ? this.#connections.suspectSilent() : undefined;
     const deadline = clock.setTimer(request.timeoutMs, () => {
       stop(this.#failure(request, `no answer within ${request.timeoutMs / 1000} s`, 'unknown'));
@@ -171,7 +171,7 @@ export class Transport {
         reject(state.stop ?? this.#requestError(request, error, outgoing, state.connected));
       });
       outgoing.once('response', (response) => {
-        // From here on errors come out of the body.
+        // From here on errors surface through the body.
         outgoing.on('error', () => undefined);
         const close = (): void => {
           release();
@@ -197,7 +197,7 @@ export class Transport {
     });
   }
 
-  /** A connection that does not come about is given up earlier than a slow answer. */
+  /** Connecting has a shorter limit than a slow response. */
   #limitConnecting(
     request: TransportRequest,
     outgoing: ClientRequest,
@@ -269,7 +269,7 @@ interface Exchange {
   stop: Error | undefined;
 }
 
-/** Listens for the pieces, as most answers come in one. */
+/** Collects the chunks, as most responses come in one. */
 function wholeText(response: IncomingMessage, limitBytes: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const whole = new ByteReader();
@@ -280,7 +280,7 @@ function wholeText(response: IncomingMessage, limitBytes: number): Promise<strin
     });
     response.once('end', () => resolve(whole.takeAll().toString('utf8')));
     response.once('error', reject);
-    // Cut off before its end, which is an error of its own to some and none to others.
+    // Cut off before its end, which some versions report as an error and some do not.
     response.once('close', () => reject(new Error('aborted')));
   });
 }

@@ -1,4 +1,4 @@
-/** Watch events from the bytes of an answer: one JSON object a line, of bounded length. */
+/** Parses watch events from a response body: one JSON object per line, of bounded length. */
 import { ByteReader, errorText } from '../async/index.js';
 import { parseJson } from '../kube/manifests/json-text.js';
 import type { KubeObject, Status } from '../kube/types/index.js';
@@ -7,12 +7,12 @@ import type { WatchEvent } from './port.js';
 
 const newline = 0x0a;
 
-/** Lines of a byte stream, read only as fast as they are taken; a line beyond the limit is an error. */
+/** Lines of a byte stream, read only as fast as they are consumed; a line beyond the limit is an error. */
 export async function* readLines(
   chunks: AsyncIterable<Uint8Array>,
   limitBytes: number,
 ): AsyncGenerator<string, void, undefined> {
-  /** Of a line whose end has not come; chunks may be as small as a byte. */
+  /** An unfinished line; chunks may be as small as a byte. */
   const held = new ByteReader();
   const take = (rest: Buffer): string => {
     if (held.length === 0) return rest.toString('utf8');
@@ -39,11 +39,13 @@ export async function* readLines(
       held.push(rest);
     }
   }
-  // What follows the last newline is half an event of a connection that was cut.
+  // Bytes after the last newline are half an event of a broken connection.
   if (held.length > 0) throw new ApiUnreachable('the watch ended in the middle of an event', 'unknown');
 }
 
-/** The event on a line. Objects of the API are trusted to have the shape of their kind, as in every other answer. */
+/**
+ * The event on a line. Objects of the API are trusted to have the shape of their kind, as in every response.
+ */
 export function parseWatchEvent<T extends KubeObject>(line: string): WatchEvent<T> {
   let event: unknown;
   try {
@@ -51,7 +53,7 @@ export function parseWatchEvent<T extends KubeObject>(line: string): WatchEvent<
   } catch (error) {
     throw new ApiUnreachable(`a watch event ${errorText(error)}`, 'unknown', { cause: error });
   }
-  // Of any JSON value but null these two can be asked for.
+  // Any JSON value but null can be asked for these two members.
   const { type, object } = (event ?? {}) as { type?: unknown; object?: unknown };
   if (typeof object !== 'object' || object === null) {
     throw new ApiUnreachable('a watch event has no object', 'unknown');

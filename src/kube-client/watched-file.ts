@@ -1,13 +1,15 @@
-/** The content of a file that others replace while we run: read again when it changed, looked at no more than so often. */
+/**
+ * The content of a file that others replace while we run: reread when it changed, checked at a limited rate.
+ */
 import { readFile, stat } from 'node:fs/promises';
 import { type Clock, errorText } from '../async/index.js';
 
 export interface WatchedFileOptions {
   readonly clock: Clock;
   readonly path: string;
-  /** Within this time the last content is given without looking. */
+  /** Within this time the last content is returned without a check. */
   readonly checkPeriodMs: number;
-  /** A content that is no good leaves the one before in use; throws to say so. */
+  /** Throws on invalid content, which keeps the old one in use. */
   readonly check?: (text: string) => void;
   readonly onProblem?: (message: string) => void;
 }
@@ -24,7 +26,7 @@ export class WatchedFile {
     this.#options = options;
   }
 
-  /** The newest good content; rejects only while there has never been one. */
+  /** The newest valid content; rejects only if there has never been one. */
   async read(): Promise<string> {
     const { clock, path, checkPeriodMs, check, onProblem } = this.#options;
     const nowMs = clock.monotonic();
@@ -52,7 +54,7 @@ export class WatchedFile {
     }
   }
 
-  /** The next read looks at the file. */
+  /** Makes the next read check the file. */
   expire(): void {
     this.#lookedMs = Number.NEGATIVE_INFINITY;
   }

@@ -1,4 +1,4 @@
-/** JSON patch (RFC 6902): a list of operations, all or none of which take place. */
+/** JSON patch (RFC 6902): a list of operations, applied all or none. */
 import { clone } from '../../kube/values/deep-equal.js';
 import type { JsonPatchOperation } from '../port.js';
 import { isMapping, jsonEqual, PatchRefused } from './json.js';

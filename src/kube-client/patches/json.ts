@@ -1,4 +1,4 @@
-/** What all patches share: reading and comparing plain JSON. */
+/** Reads and compares plain JSON, for all patches. */
 
 export type JsonMapping = Readonly<Record<string, unknown>>;
 
@@ -6,12 +6,12 @@ export function isMapping(value: unknown): value is JsonMapping {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A member that is the mapping's own, not one of every object's. */
+/** The mapping's own member, never an inherited one. */
 export function member(of: unknown, key: string): unknown {
   return isMapping(of) && Object.hasOwn(of, key) ? of[key] : undefined;
 }
 
-/** Equal as JSON text would be: a member that is undefined is not there. */
+/** Equal as JSON text: an undefined member is absent. */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) {
@@ -22,7 +22,7 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   return [...keys].every((key) => jsonEqual(member(a, key), member(b, key)));
 }
 
-/** A patch that the object it is for cannot take; the API answers 422 or 400. */
+/** A patch that cannot be applied to its object; the API responds with 422 or 400. */
 export class PatchRefused extends Error {
   override readonly name = 'PatchRefused';
 }

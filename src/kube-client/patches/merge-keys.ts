@@ -1,7 +1,9 @@
-/** Which lists of which objects a strategic merge patch merges, and by what: the facts that the API's types carry. */
+/**
+ * Which lists of which objects a strategic merge patch merges, and by which key: facts from the API's types.
+ */
 import type { Resource } from '../resources.js';
 
-/** A list that is merged: by a key of its members, or, without one, as a set of plain values. */
+/** A merged list: by a key of its members, or, without one, as a set of plain values. */
 export interface MergedList {
   readonly key?: string;
   readonly members?: MergeSchema;
@@ -13,12 +15,15 @@ export interface MergeSchema {
   readonly fields?: Readonly<Record<string, MergeSchema>>;
 }
 
-/** How a list is merged; undefined for one that is replaced. The key may be any text, also the name of a method. */
+/**
+ * How a list is merged; undefined for one that is replaced. The key may be any text, even the name of a
+ * method.
+ */
 export function listSchema({ lists = {} }: MergeSchema, key: string): MergedList | undefined {
   return Object.hasOwn(lists, key) ? lists[key] : undefined;
 }
 
-/** What is known of a field; nothing for most. */
+/** The schema of a field; empty for most. */
 export function fieldSchema({ fields = {} }: MergeSchema, key: string): MergeSchema {
   return (Object.hasOwn(fields, key) ? fields[key] : undefined) ?? {};
 }

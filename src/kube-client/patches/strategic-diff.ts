@@ -1,4 +1,7 @@
-/** The strategic merge patch that makes one object of another: only what differs, in the form that the API merges. */
+/**
+ * The strategic merge patch that turns one object into another: only the differences, in the form that the
+ * API merges.
+ */
 import { setOwn } from '../../kube/values/deep-equal.js';
 import { isMapping, type JsonMapping, jsonEqual, member } from './json.js';
 import { fieldSchema, listSchema, type MergedList, type MergeSchema } from './merge-keys.js';
@@ -22,7 +25,7 @@ export function strategicMergeDiff(
   return patch;
 }
 
-/** The API leaves empty lists out, so to send one would be a difference for ever. */
+/** The API omits empty lists, so sending one would remain a difference for ever. */
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 }

@@ -1,4 +1,7 @@
-/** Applies a strategic merge patch: like a merge patch, but lists with a merge key are merged member by member. */
+/**
+ * Applies a strategic merge patch: like a merge patch, but lists with a merge key are merged member by
+ * member.
+ */
 import { setOwn } from '../../kube/values/deep-equal.js';
 import { isMapping, type JsonMapping, member, PatchRefused } from './json.js';
 import { fieldSchema, listSchema, type MergedList, type MergeSchema } from './merge-keys.js';
@@ -46,7 +49,7 @@ function applyMember(
   return applyStrategicMergePatch(fieldSchema(schema, key), original, value);
 }
 
-/** Order and deletions of lists that the patch says nothing else of. */
+/** Order and deletions for lists that the patch otherwise leaves alone. */
 function applyBareDirectives(schema: MergeSchema, patch: JsonMapping, result: Record<string, unknown>): void {
   for (const [name, list] of Object.entries(schema.lists ?? {})) {
     if (patch[name] !== undefined) continue;
@@ -95,8 +98,8 @@ function mergeByKey(
 }
 
 /**
- * The members that the order names stand in that order; those that only the object has keep their place relative to
- * their old neighbours.
+ * Named members get the given order; those that only the object has keep their place relative to their old
+ * neighbours.
  */
 function ordered(
   list: MergedList,

@@ -1,17 +1,20 @@
-/** The decision what a reflector does after each outcome: list, watch on, or first see whether what it knows is still so. */
+/**
+ * Decides what a reflector does after each outcome: list, watch on, or first check whether its state is still
+ * valid.
+ */
 import { isGone, isResourceVersionTooLarge } from '../api-error.js';
 
-/** What the failure says about the version that was asked for. */
+/** What the failure says about the requested version. */
 export type Failure = 'version-gone' | 'version-unknown' | 'other';
 
 export type ReflectorOutcome =
   | { readonly kind: 'started' }
   | { readonly kind: 'listed'; readonly resourceVersion: string }
   | { readonly kind: 'list-failed'; readonly asked: string; readonly failure: Failure }
-  /** The server ended it in order, as it does after its time. */
+  /** The server ended it normally, as it does after its time. */
   | { readonly kind: 'watch-ended'; readonly livedMs: number; readonly events: number }
   | { readonly kind: 'watch-failed'; readonly failure: Failure }
-  /** Whether the server has exactly the objects that are known, at this version of its own. */
+  /** Whether the server has exactly the known objects, at this version of its own. */
   | { readonly kind: 'checked'; readonly same: boolean; readonly resourceVersion: string }
   | { readonly kind: 'check-failed'; readonly failure: Failure };
 
@@ -21,13 +24,13 @@ export type ReflectorStep = {
 } & (
   | { readonly do: 'list'; readonly resourceVersion: string }
   | { readonly do: 'watch'; readonly resourceVersion: string }
-  /** Compare the identities of what is known with the server's: it may have gone back to an older state meanwhile. */
+  /** Compare the known objects with the server's: it may have gone back to an older state meanwhile. */
   | { readonly do: 'check'; readonly resourceVersion: string }
 );
 
-/** From whatever the server has at hand. */
+/** Whatever the server's cache has. */
 const anyVersion = '0';
-/** The newest, whatever it costs. */
+/** The newest, at any cost. */
 const newestVersion = '';
 const shortestWatchMs = 1000;
 
@@ -36,7 +39,7 @@ export function failureOf(error: unknown): Failure {
   return isResourceVersionTooLarge(error) ? 'version-unknown' : 'other';
 }
 
-/** `seen` is the last version that was told; undefined before the first list. */
+/** `seen` is the last delivered version; undefined before the first list. */
 export function nextStep(outcome: ReflectorOutcome, seen: string | undefined): ReflectorStep {
   switch (outcome.kind) {
     case 'started':
@@ -67,7 +70,8 @@ export function nextStep(outcome: ReflectorOutcome, seen: string | undefined): R
     case 'watch-failed':
       return afterFailedWatch(outcome.failure, seen);
     case 'checked':
-      // The two versions may be of different histories, in which a comparison means nothing; the server's own counts.
+      // The two versions may be of different histories, so comparing them means nothing; the server's own
+      // counts.
       return outcome.same
         ? {
             do: 'watch',
@@ -110,7 +114,7 @@ function afterFailedList(asked: string, failure: Failure): ReflectorStep {
   return {
     do: 'list',
     resourceVersion: newestVersion,
-    // Only the step away from a version is free; the same question again has to wait.
+    // Only moving away from a version needs no wait; the same request again does.
     wait: asked === newestVersion ? 'back-off' : 'none',
     because: 'the server does not have the version that was asked for',
   };
@@ -123,7 +127,7 @@ function afterFailedWatch(failure: Failure, seen: string | undefined): Reflector
         do: 'list',
         // Not older than what was seen, so that nothing goes back in time.
         resourceVersion: seen ?? anyVersion,
-        // All watchers of a restarted server find themselves here together.
+        // All watchers of a restarted server get here together.
         wait: 'back-off',
         because: 'the changes since our version are forgotten',
       };
@@ -154,7 +158,10 @@ const firstDelayMs = 800;
 const longestDelayMs = 30_000;
 const resetAfterMs = 120_000;
 
-/** Twice the last delay, anew after two quiet minutes; spread over one to two times its length, so that nodes do not march in step. */
+/**
+ * Doubles the last delay, resets after two quiet minutes, and adds up to 100 % jitter, so that nodes do not
+ * act in step.
+ */
 export function nextBackoff(
   state: BackoffState | undefined,
   nowMs: number,

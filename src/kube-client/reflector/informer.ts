@@ -1,13 +1,13 @@
-/** A local copy of all objects of a selection, kept up to date; readers read it instead of the server. */
+/** A local copy of all objects of a selection, kept up to date; readers use it instead of the server. */
 import { Cancelled } from '../../async/index.js';
 import type { KubeObject } from '../../kube/types/index.js';
 import type { ObjectRef } from '../port.js';
 import { type ObjectChange, Reflector, type ReflectorOptions } from './reflector.js';
 
 export interface InformerOptions<T extends KubeObject> extends Omit<ReflectorOptions<T>, 'sink'> {
-  /** What is kept of an object. Default: all but the managed fields, which nobody here reads. */
+  /** The part of an object to keep. Default: all but the managed fields, which nothing here reads. */
   readonly keep?: (object: T) => T;
-  /** Called after the copy took up a list or a change; nothing more is read until it returns. */
+  /** Called after the copy took a list or a change; nothing more is read until it returns. */
   readonly onUpdate?: (update: InformerUpdate<T>, signal: AbortSignal) => void | Promise<void>;
 }
 
@@ -15,7 +15,7 @@ export type InformerUpdate<T> =
   | { readonly kind: 'listed' }
   | { readonly kind: 'changed'; readonly change: ObjectChange<T> };
 
-/** What readers see. */
+/** The readers' view. */
 export interface ObjectCache<T> {
   readonly hasSynced: boolean;
   get(ref: ObjectRef): T | undefined;
@@ -50,7 +50,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     return [...this.#objects.values()];
   }
 
-  /** Resolves when the first list is there. */
+  /** Resolves when the first list has arrived. */
   synced(signal?: AbortSignal): Promise<void> {
     if (this.#hasSynced) return Promise.resolve();
     return new Promise((resolve, reject) => {

@@ -1,4 +1,6 @@
-/** Follows all objects of a selection: a list, then a watch from there on, whatever happens to the connection. */
+/**
+ * Follows all objects of a selection: a list, then a watch from there on, whatever happens to the connection.
+ */
 import { type Clock, isCancelled, sleep, throwIfCancelled } from '../../async/index.js';
 import type { KubeObject } from '../../kube/types/index.js';
 import type { KubeApi, Selection } from '../port.js';
@@ -10,9 +12,9 @@ export interface ObjectChange<T> {
   readonly object: T;
 }
 
-/** Who is told. Nothing more is read from the server until it returns. */
+/** Receives the objects. Nothing more is read from the server until it returns. */
 export interface ReflectorSink<T> {
-  /** All objects there are. */
+  /** All existing objects. */
   replace(objects: readonly T[]): void | Promise<void>;
   change(change: ObjectChange<T>): void | Promise<void>;
 }
@@ -23,9 +25,9 @@ export interface ReflectorOptions<T extends KubeObject> extends Selection {
   readonly clock: Clock;
   readonly sink: ReflectorSink<T>;
   readonly random?: () => number;
-  /** Told of each failure, and with what it goes on. */
+  /** Called for each failure, with the next step. */
   readonly onProblem?: (error: unknown, then: string) => void;
-  /** Told when a list or watch works again after failures. */
+  /** Called when a list or watch works again after failures. */
   readonly onRecovered?: () => void;
 }
 
@@ -34,9 +36,9 @@ const shortestWatchSeconds = 300;
 
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
-  /** The last version told. */
+  /** The last delivered version. */
   #seen: string | undefined;
-  /** Which objects were told of, and in which version: what a check compares. */
+  /** The delivered objects and their versions: a check compares them. */
   #known = new Map<string, string>();
   #listed = false;
   #failing = false;
@@ -46,7 +48,7 @@ export class Reflector<T extends KubeObject> {
     this.#options = options;
   }
 
-  /** Whether the first list has been handed over. */
+  /** Whether the first list was delivered. */
   get hasSynced(): boolean {
     return this.#listed;
   }
@@ -118,7 +120,7 @@ export class Reflector<T extends KubeObject> {
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<ReflectorOutcome> {
     const { api, resource, clock, sink, random = Math.random } = this.#options;
     const startMs = clock.monotonic();
-    // Spread, so that the watches that began together do not end together.
+    // Spread, so that watches that began together do not end together.
     const timeoutSeconds = Math.floor(shortestWatchSeconds * (1 + random()));
     let events = 0;
     let sinkFailed = false;
@@ -146,7 +148,7 @@ export class Reflector<T extends KubeObject> {
       throwIfCancelled(signal);
       return { kind: 'watch-ended', livedMs: clock.monotonic() - startMs, events };
     } catch (error) {
-      // An owner that cannot take a change is broken; to go on would lose the change.
+      // A sink that cannot take a change is broken; going on would lose the change.
       if (sinkFailed) throw error;
       return this.#failed(error, { kind: 'watch-failed', failure: failureOf(error) });
     }

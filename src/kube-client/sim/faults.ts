@@ -1,4 +1,4 @@
-/** What goes wrong between a client and the simulated server, when a test says so. */
+/** Scripted faults between a client and the simulated server. */
 import { type Clock, sleep } from '../../async/index.js';
 import { type ApiError, ApiUnreachable } from '../api-error.js';
 import type { Resource } from '../resources.js';
@@ -23,11 +23,11 @@ export interface ApiCall {
 }
 
 export type Fault =
-  /** The server answers with the error and does nothing. */
+  /** The server returns the error and does nothing. */
   | { readonly kind: 'refuse'; readonly error: ApiError }
   /** The request never arrives. */
   | { readonly kind: 'unreachable' }
-  /** The server does it, and the answer is lost. */
+  /** The server acts, and the response is lost. */
   | { readonly kind: 'lose-answer' }
   | { readonly kind: 'delay'; readonly delayMs: number };
 
@@ -37,9 +37,9 @@ export interface FaultRule {
   readonly subresource?: string;
   readonly name?: string;
   readonly fault: Fault;
-  /** Matching calls that pass before. Default 0. */
+  /** Matching calls that pass first. Default 0. */
   readonly skip?: number;
-  /** Matching calls that are hit then. Default 1. */
+  /** Matching calls affected after that. Default 1. */
   readonly times?: number;
 }
 
@@ -60,7 +60,7 @@ export class Faults {
     this.#reachable = reachable;
   }
 
-  /** Returns how to take the rule back. */
+  /** Returns a function that removes the rule. */
   add(rule: FaultRule): () => void {
     const entry = { rule, matched: 0 };
     this.#rules.push(entry);
@@ -70,7 +70,7 @@ export class Faults {
     };
   }
 
-  /** Runs the server's work of a call under the rules that hit it. */
+  /** Runs the server's work for a call under the matching rules. */
   async around<T>(call: ApiCall, signal: AbortSignal | undefined, work: () => T): Promise<T> {
     const faults = this.#hits(call);
     for (const fault of faults) {

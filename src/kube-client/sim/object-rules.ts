@@ -1,4 +1,4 @@
-/** What the API server does to objects on their way in: the decisions of create, update and delete, without storage. */
+/** How the API server processes objects: the decisions of create, update and delete, without storage. */
 
 import { applyPodDefaults } from '../../kube/manifests/defaults.js';
 import { computeQosClass } from '../../kube/pods/qos.js';
@@ -42,7 +42,7 @@ export function prepareForCreate<T extends KubeObject>(
     const pod = applyPodDefaults(object);
     pod.metadata.generation = 1;
     pod.status = { phase: 'Pending', qosClass: computeQosClass(pod) };
-    // The resource is that of pods, so what was given is one, which the compiler cannot see through the generic.
+    // The resource is that of pods, so this is one, which the compiler cannot see through the generic.
     return pod as unknown as T;
   }
   if (resource.kind === 'CertificateSigningRequest') Reflect.set(object, 'status', {});
@@ -53,7 +53,7 @@ export function prepareForCreate<T extends KubeObject>(
   return object;
 }
 
-/** The object that is stored when `given` is written over `current`. */
+/** The object to store when `given` is written over `current`. */
 export function prepareForUpdate<T extends KubeObject>(
   resource: Resource<T>,
   current: T,
@@ -111,7 +111,7 @@ function copyMember(from: KubeObject, to: KubeObject, key: 'spec' | 'status'): v
   else Reflect.set(to, key, clone(value));
 }
 
-/** Approval is not for those who only write the status. */
+/** The status subresource does not change approval. */
 function keepConditions(current: KubeObject, next: KubeObject, types: readonly string[]): void {
   const listOf = (object: KubeObject): unknown[] => {
     const conditions = member(member(object, 'status'), 'conditions');
@@ -162,7 +162,7 @@ export function decideDeletion({ resource, object, gracePeriodSeconds, nowMs }: 
   };
 }
 
-/** A pod that no node runs, or that has ended, needs no grace. */
+/** A pod without a node, or that has ended, needs no grace. */
 function podGraceSeconds(pod: Pod, asked: number | undefined): number {
   const phase = pod.status?.phase;
   if (!pod.spec.nodeName || phase === 'Succeeded' || phase === 'Failed') return 0;
@@ -170,7 +170,7 @@ function podGraceSeconds(pod: Pod, asked: number | undefined): number {
   return seconds < 0 ? 1 : seconds;
 }
 
-/** Whether an update took away the last thing that a deleted object waited for. */
+/** Whether an update removed the last thing that a deleted object waited for. */
 export function isFullyDeleted({ metadata }: KubeObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = metadata;
   return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0;

@@ -1,4 +1,4 @@
-/** What the simulated server does with one request, at once and without faults: read, create, write, delete. */
+/** The simulated server's work for one request, immediate and without faults: read, create, write, delete. */
 import type { Clock } from '../../async/index.js';
 import type { KubeObject } from '../../kube/types/index.js';
 import { ApiError } from '../api-error.js';
@@ -30,7 +30,7 @@ export class ObjectServer {
     this.#storage = storage;
   }
 
-  /** A number that no other object or token was made with. */
+  /** A number unique among objects and tokens. */
   nextSerial(): number {
     return ++this.#made;
   }
@@ -88,7 +88,7 @@ export class ObjectServer {
     return this.replace(resource, current, patched, subresource);
   }
 
-  /** Writes over an object that was just read. */
+  /** Overwrites an object that was just read. */
   replace<T extends KubeObject>(
     resource: Resource<T>,
     current: T,
@@ -154,7 +154,7 @@ function applyPatch<T extends KubeObject>(resource: Resource<T>, current: T, pat
   };
   try {
     switch (patch.type) {
-      // A patched object is one of the same kind, as far as the server looks.
+      // The server does not check that a patched object still is of its kind.
       case 'merge':
         return applyMergePatch(current, patch.body) as T;
       case 'strategic':
@@ -181,7 +181,7 @@ function versioned<T extends KubeObject>(object: T, resourceVersion: string): T 
   return { ...object, metadata: { ...object.metadata, resourceVersion } };
 }
 
-/** As it arrives over the wire: what is undefined is not there. */
+/** As sent over the wire: undefined members are absent. */
 function asSent<T extends KubeObject>(object: T): T {
   return JSON.parse(JSON.stringify(object));
 }
@@ -197,7 +197,7 @@ function sortedKeys(_key: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The same in each run, so that a failed test can be run again. */
+/** The same in each run, so that a failed test can be repeated. */
 function uidOf(serial: number): string {
   return `00000000-0000-4000-8000-${serial.toString(16).padStart(12, '0')}`;
 }

@@ -1,4 +1,4 @@
-/** The simulated server's answers to what is posted and not kept: reviews, tokens, evictions, bindings. */
+/** The simulated server's responses to posts that are not stored: reviews, tokens, evictions, bindings. */
 
 import type { KubeObject, Pod } from '../../kube/types/index.js';
 import { clone } from '../../kube/values/deep-equal.js';
@@ -11,7 +11,7 @@ import type { ObjectServer } from './object-server.js';
 import { conflict } from './server-errors.js';
 
 export interface Reviewers {
-  /** Default: nobody is known. */
+  /** Default: no token is valid. */
   readonly reviewToken?: (spec: TokenReview['spec']) => NonNullable<TokenReview['status']>;
   /** Default: nothing is allowed. */
   readonly reviewAccess?: (spec: SubjectAccessReview['spec']) => NonNullable<SubjectAccessReview['status']>;

@@ -1,4 +1,4 @@
-/** Field and label selectors as the API reads them. */
+/** Field and label selectors as the API parses them. */
 
 import type { KubeObject, LabelSelectorRequirement } from '../../kube/types/index.js';
 import { selectorMatches } from '../../kube/values/label-selector.js';
@@ -95,7 +95,7 @@ function labelRequirement(term: string): LabelSelectorRequirement {
   return { key: bare, operator: not === '!' ? 'DoesNotExist' : 'Exists' };
 }
 
-/** Kinds that have fields of their own say it differently from those that have none. */
+/** Kinds with fields of their own word it differently from those without. */
 function unknownField({ kind }: Resource, path: string): ApiError {
   if (byKind.has(kind)) return badRequest(`field label not supported: ${path}`);
   const known = everywhere.map((field) => JSON.stringify(field)).join(', ');

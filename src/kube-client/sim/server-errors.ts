@@ -1,4 +1,4 @@
-/** The server's refusals in its own words. */
+/** The server's errors in its own words. */
 import { ApiError } from '../api-error.js';
 import { qualifiedPlural, type Resource } from '../resources.js';
 
@@ -28,7 +28,7 @@ export function conflict(
   return new ApiError({ code: 409, reason: 'Conflict', message, details: detailsOf(resource, name) });
 }
 
-/** An update under the UID of another object. */
+/** An update with the UID of another object. */
 export function uidMismatch(
   resource: Resource,
   name: string,
@@ -39,7 +39,7 @@ export function uidMismatch(
   return conflict(resource, name, why);
 }
 
-/** A deletion of another object than the one that is there. */
+/** A deletion of an object other than the existing one. */
 export function deletePreconditionFailed(
   resource: Resource,
   name: string,

@@ -1,4 +1,7 @@
-/** The simulated side of the port: an API server in memory, on a clock of the test's own, that fails on demand. */
+/**
+ * The simulated implementation of the port: an API server in memory, on the test's clock, with faults on
+ * demand.
+ */
 import { type Clock, throwIfCancelled } from '../../async/index.js';
 import type { KubeList, KubeObject } from '../../kube/types/index.js';
 import { clone } from '../../kube/values/deep-equal.js';
@@ -27,7 +30,7 @@ import { Watches } from './watches.js';
 
 export interface SimulatedKubeApiOptions extends Reviewers {
   readonly clock: Clock;
-  /** How many of the last calls are kept. Default 10 000. */
+  /** How many recent calls are kept. Default 10 000. */
   readonly rememberedCalls?: number;
 }
 
@@ -46,7 +49,7 @@ export class SimulatedKubeApi implements KubeApi {
     this.#watches = new Watches(options.clock, this.#storage);
   }
 
-  /** The last calls, oldest first. */
+  /** The recent calls, oldest first. */
   get calls(): readonly ApiCall[] {
     return this.#calls;
   }
@@ -55,7 +58,7 @@ export class SimulatedKubeApi implements KubeApi {
     return this.#watches.open;
   }
 
-  /** Takes the server away from all clients, or gives it back. */
+  /** Makes the server unreachable for all clients, or reachable again. */
   setReachable(reachable: boolean): void {
     this.faults.setReachable(reachable);
     if (!reachable) this.#watches.cut();
@@ -65,12 +68,12 @@ export class SimulatedKubeApi implements KubeApi {
     this.#watches.cut(resource);
   }
 
-  /** Ends watches as after their time, without an error. */
+  /** Ends watches as if their time were up, without an error. */
   endWatches(): void {
     this.#watches.end();
   }
 
-  /** Forgets old changes: who watches from before now is told 410. */
+  /** Forgets old changes: a watch from before now gets 410. */
   compact(): void {
     this.#storage.compact();
   }
@@ -168,7 +171,7 @@ export class SimulatedKubeApi implements KubeApi {
     options: CallOptions = {},
   ): Promise<Out> {
     const call = { ...options, subresource: subresource.name };
-    // Each branch answers with what its own subresource promises.
+    // Each branch returns what its own subresource promises.
     return this.#call(
       'post',
       subresource.of,
@@ -217,7 +220,7 @@ export class SimulatedKubeApi implements KubeApi {
   }
 }
 
-/** What a client gets: its own copy, which says what it is. */
+/** A client's own copy, with kind and version. */
 function out<T extends KubeObject>(resource: Resource<T>, object: T): T {
   return { ...clone(object), apiVersion: apiVersionOf(resource), kind: resource.kind };
 }

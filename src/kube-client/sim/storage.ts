@@ -1,4 +1,4 @@
-/** The simulated server's memory: objects by resource, one revision for each change, and the changes that can still be told. */
+/** The simulated server's storage: objects by resource, one revision per change, and the recent changes. */
 import type { KubeObject } from '../../kube/types/index.js';
 import { qualifiedPlural, type Resource } from '../resources.js';
 
@@ -16,10 +16,10 @@ export interface StorageSnapshot {
   readonly collections: ReadonlyMap<string, ReadonlyMap<string, KubeObject>>;
 }
 
-/** Each holds an object as it was before, which is as large as the object. */
+/** Each holds the object as it was before, so it is as large as the object. */
 const rememberedChanges = 1_000;
 
-/** Objects in here are never changed, only replaced; those who hand them out copy them. */
+/** Stored objects are never changed, only replaced; callers copy them before handing them out. */
 export class Storage {
   #revision = 1;
   /** Changes up to this revision are forgotten. */
@@ -40,7 +40,7 @@ export class Storage {
     return this.#collections.get(qualifiedPlural(resource))?.get(key);
   }
 
-  /** In the order of their keys, as the API lists. */
+  /** In key order, as the API lists. */
   list(resource: Resource): KubeObject[] {
     const found = [...(this.#collections.get(qualifiedPlural(resource)) ?? new Map<string, KubeObject>())];
     return found.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
@@ -55,7 +55,7 @@ export class Storage {
     return object;
   }
 
-  /** The object as it is told to be gone, with the revision of its removal. */
+  /** Returns the deleted object with the revision of its removal. */
   remove<T extends KubeObject>(resource: Resource, key: string, object: T): T {
     this.#revision++;
     this.#collection(resource).delete(key);
@@ -74,13 +74,13 @@ export class Storage {
     return this.#changes.filter((change) => change.resource === name && change.revision > revision);
   }
 
-  /** Returns how to stop listening. */
+  /** Returns a function that stops listening. */
   listen(listener: (change: Change) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Forgets all changes so far; whoever asks for them must list anew. */
+  /** Forgets all changes so far; whoever asks for them must list again. */
   compact(): void {
     this.#compacted = this.#revision;
     this.#changes = [];
@@ -91,7 +91,7 @@ export class Storage {
     return { revision: this.#revision, collections };
   }
 
-  /** Back to an earlier state, its revision included, as from a backup. */
+  /** Restores an earlier state, including its revision, as from a backup. */
   restore(snapshot: StorageSnapshot): void {
     this.#revision = snapshot.revision;
     this.#compacted = 0;

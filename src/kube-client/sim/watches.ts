@@ -1,4 +1,4 @@
-/** Watches of the simulated server: which change is which event to a watcher, and when a watch ends. */
+/** Watches of the simulated server: which event a change is for a watcher, and when a watch ends. */
 import { Cancelled, Channel, type Clock } from '../../async/index.js';
 import type { KubeObject } from '../../kube/types/index.js';
 import { clone } from '../../kube/values/deep-equal.js';
@@ -10,16 +10,16 @@ import type { Change, Storage } from './storage.js';
 
 const bookmarkPeriodMs = 60_000;
 const defaultTimeoutSeconds = 1800;
-/** A watcher that lets more than this wait is cut off, as the server does. */
+/** A watcher with more pending events than this is cut off, as the server does. */
 const bufferedEvents = 10_000;
 
-/** What a change is to one who sees only the objects that the filter lets through. */
+/** The event of a change for a watcher that sees only the objects of the filter. */
 export function eventOf(change: Change, filter: ObjectFilter): WatchEvent<KubeObject> | undefined {
   const saw = change.before !== undefined && filter(change.before);
   const sees = change.after !== undefined && filter(change.after);
   if (sees && change.after !== undefined) return { type: saw ? 'MODIFIED' : 'ADDED', object: change.after };
   if (!saw || change.before === undefined) return undefined;
-  // An object that left the selection is told with what it was, at the version of the change.
+  // An object that left the selection is sent as it was, at the version of the change.
   const metadata = { ...change.before.metadata, resourceVersion: String(change.revision) };
   return { type: 'DELETED', object: { ...change.before, metadata } };
 }
@@ -55,7 +55,7 @@ export class Watches {
     }
   }
 
-  /** Ends the watches as the server does when their time is over. */
+  /** Ends the watches as the server does when their time is up. */
   end(): void {
     for (const watcher of [...this.#watchers]) watcher.cut(undefined);
   }
