@@ -1,4 +1,4 @@
-/** Merges the snapshots of all sources into one stream of changes, and knows when every source has spoken. */
+/** Merges the snapshots of all sources into one stream of changes, and knows when every source is ready. */
 import { Channel, type Clock } from '../../async/index.js';
 import { formatNanoTimestampOfMs, formatPod, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
@@ -10,7 +10,7 @@ const channelCapacity = 50;
 export interface PodConfigOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
-  /** The sources that will deliver; all of them must, before anything is cleaned up. */
+  /** The configured sources; all of them must deliver before anything is cleaned up. */
   readonly sources: readonly SourceName[];
 }
 
@@ -26,10 +26,12 @@ export class PodConfig {
     this.#options = options;
   }
 
-  /** Takes a source's snapshot; resolves when its changes are in the channel, which may have to wait for room. */
+  /**
+   * Takes a source's snapshot; resolves when its changes are in the channel, which may have to wait for room.
+   */
   deliver(snapshot: Snapshot, signal: AbortSignal): Promise<void> {
     const merged = this.#merging.then(() => this.#merge(snapshot, signal));
-    // One failed delivery (a stop) must not block the ones that follow; its own caller sees the error.
+    // A failed delivery (a stop) must not block later ones; its own caller sees the error.
     this.#merging = merged.catch(() => {});
     return merged;
   }
@@ -39,12 +41,12 @@ export class PodConfig {
     this.#handled.add(source);
   }
 
-  /** Whether every configured source has delivered and been handled at least once. */
+  /** Whether an update of every configured source has been handled. */
   get allSourcesReady(): boolean {
     return this.#options.sources.every((source) => this.#known.has(source) && this.#handled.has(source));
   }
 
-  /** The sources that have not been seen yet. */
+  /** The sources that have not delivered yet. */
   get missingSources(): readonly SourceName[] {
     return this.#options.sources.filter((source) => !this.#known.has(source) || !this.#handled.has(source));
   }

@@ -1,4 +1,4 @@
-/** The pods that should be here: merging what sources deliver, and remembering the result. */
+/** The desired pods: merges what sources deliver, and keeps the result. */
 export * from './config.js';
 export * from './manager.js';
 export * from './merge.js';

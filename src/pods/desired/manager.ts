@@ -1,4 +1,4 @@
-/** The pods that should be on this node, by UID and by full name, and the mirrors that stand for static ones in the API. */
+/** The desired pods of this node by UID and by full name, and the mirrors of static pods. */
 import {
   configHashAnnotation,
   configMirrorAnnotation,
@@ -21,7 +21,7 @@ export class PodManager {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Adds a pod or takes its newer version. */
+  /** Adds a pod or updates it. */
   upsert(pod: Pod): void {
     const uid = pod.metadata.uid;
     const fullName = podFullName(pod);
@@ -49,7 +49,7 @@ export class PodManager {
       return;
     }
     this.#pods.delete(uid);
-    // A pod that took the name over in the meantime keeps it.
+    // A pod that took over the name in the meantime keeps it.
     removeIfSame(this.#podsByFullName, fullName, uid);
     for (const listener of this.#listeners) listener();
   }
@@ -74,14 +74,14 @@ export class PodManager {
     return this.#mirrorsByFullName.get(podFullName(pod));
   }
 
-  /** A pod with its mirror, whichever of the two is given. */
+  /** A pod and its mirror, whichever of the two is given. */
   podAndMirror(pod: Pod): { pod: Pod | undefined; mirror: Pod | undefined; wasMirror: boolean } {
     if (isMirrorPod(pod))
       return { pod: this.#podsByFullName.get(podFullName(pod)), mirror: pod, wasMirror: true };
     return { pod, mirror: this.mirrorOf(pod), wasMirror: false };
   }
 
-  /** The static pod's UID for a mirror's; any other UID is its own translation. */
+  /** The static pod's UID for a mirror's; any other UID unchanged. */
   translateUid(uid: string): string {
     return this.#staticUidOfMirror.get(uid) ?? uid;
   }
@@ -92,7 +92,7 @@ export class PodManager {
   }
 }
 
-/** Whether a mirror belongs to this very version of the static pod. */
+/** Whether a mirror belongs to exactly this version of the static pod. */
 export function isMirrorOf(mirror: Pod, pod: Pod): boolean {
   return (
     mirror.metadata.name === pod.metadata.name &&

@@ -1,4 +1,4 @@
-/** The decision what a source's new snapshot means for the pods that it had before. */
+/** Decides what a source's new snapshot means for its earlier pods. */
 import {
   clone,
   configMirrorAnnotation,
@@ -10,7 +10,7 @@ import {
 } from '../../kube/index.js';
 import type { ConfigUpdate, PodOp, Snapshot } from './types.js';
 
-/** Annotations that this agent sets itself; a difference in them is none. */
+/** Annotations that this agent sets itself; differences in them do not count. */
 const localAnnotations = [configSourceAnnotation, configMirrorAnnotation, configSeenAnnotation];
 
 export interface DuplicatePod {
@@ -22,23 +22,23 @@ export interface DuplicatePod {
 export interface Merge {
   /** The source's pods by UID after the merge. */
   readonly pods: ReadonlyMap<string, Pod>;
-  /** The same as the snapshot had them, for the next merge. */
+  /** The same as in the snapshot, for the next merge. */
   readonly snapshot: ReadonlyMap<string, Pod>;
   /** In the order in which they must be handled. */
   readonly updates: readonly ConfigUpdate[];
-  /** Pods of the snapshot that were dropped because an earlier one has their full name or UID. */
+  /** Pods of the snapshot dropped because an earlier one has their full name or UID. */
   readonly duplicates: readonly DuplicatePod[];
 }
 
 export interface MergeSnapshotInput {
-  /** The source's pods by UID before. */
+  /** The source's pods by UID before the merge. */
   readonly known: ReadonlyMap<string, Pod>;
-  /** The pods of the source's last snapshot by UID: the very same object again says nothing new. */
+  /** The pods of the source's last snapshot by UID: the same object again means no change. */
   readonly last?: ReadonlyMap<string, Pod>;
   readonly snapshot: Snapshot;
   /** The source has never delivered before. */
   readonly first: boolean;
-  /** What `kubernetes.io/config.seen` of new pods is set to. */
+  /** The value of `kubernetes.io/config.seen` for new pods. */
   readonly seen: string;
 }
 
@@ -64,7 +64,7 @@ export function mergeSnapshot({ known, last, snapshot, first, seen }: MergeSnaps
       changes.ADD.push(added);
       continue;
     }
-    // A source that tells of one changed pod among many must not cost a comparison of each.
+    // A source with one changed pod among many must not cost a comparison of each.
     const op = last?.get(uid) === incoming ? undefined : classify(existing, incoming);
     if (op === undefined) {
       pods.set(uid, existing);
@@ -79,7 +79,7 @@ export function mergeSnapshot({ known, last, snapshot, first, seen }: MergeSnaps
   const updates: ConfigUpdate[] = [];
   for (const op of order) {
     if (changes[op].length > 0) updates.push({ op, source, pods: changes[op].map(clone) });
-    // The first snapshot must be seen even if it has nothing, so that the source counts as ready.
+    // The first snapshot must be delivered even if empty, so that the source counts as ready.
     else if (op === 'DELETE' && first && !updates.some((made) => made.op !== 'REMOVE')) {
       updates.push({ op: 'ADD', source, pods: [] });
     }
@@ -110,7 +110,7 @@ function foreignAnnotations(pod: Pod): Record<string, string> {
   return rest;
 }
 
-/** The existing pod with what may change taken from the incoming one; other metadata stay as first seen. */
+/** The existing pod with the mutable fields of the incoming one; other metadata stay as first seen. */
 function update(existing: Pod, incoming: Pod): Pod {
   const local: Record<string, string> = {};
   for (const name of localAnnotations) {
