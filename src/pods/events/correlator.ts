@@ -1,11 +1,14 @@
-/** Decides of each event whether it is news, one more of the same, or too many: the cluster's store must not drown in them. */
+/**
+ * Decides whether each event is new, a repetition, or one too many: events must not flood the cluster's
+ * store.
+ */
 import { createHash } from 'node:crypto';
 import { BoundedMap, textBytes } from '../../async/index.js';
 import { type Event, formatTimestamp } from '../../kube/index.js';
 
 export type Correlated =
   | { readonly kind: 'create'; readonly event: Event }
-  /** The event is there already; when it is not any more, `event` is created. */
+  /** The event exists already; if it no longer does, `event` is created. */
   | { readonly kind: 'update'; readonly event: Event; readonly patch: EventPatch }
   | { readonly kind: 'drop'; readonly because: string };
 
@@ -17,24 +20,24 @@ export interface EventPatch {
 
 const maxEntries = 4096;
 const maxBytes = 512 * 1024;
-/** Of an entry beside its texts. */
+/** The size of an entry besides its texts. */
 const entryBytes = 128;
-/** From this many different messages on, similar events become one. */
+/** From this many different messages on, similar events are merged. */
 const similarLimit = 10;
 const similarWindowMs = 600_000;
 const combinedPrefix = '(combined from similar events): ';
 const spamBurst = 25;
 const spamRefillMs = 300_000;
 
-/** What is remembered of the events about an object goes with the object. */
+/** What is remembered of an object's events; forgotten with the object. */
 interface Memory {
-  /** Undefined for an object that has none, which is the node. */
+  /** Undefined for an object without one, the node. */
   readonly uid: string | undefined;
 }
 
 interface Similar extends Memory {
   readonly lastMs: number;
-  /** Each once, the oldest first. */
+  /** Unique, the oldest first. */
   readonly messages: readonly string[];
 }
 
@@ -62,12 +65,12 @@ export class EventCorrelator {
   });
   readonly #buckets = new BoundedMap<string, Bucket>({ maxEntries });
 
-  /** How many keys are remembered. */
+  /** The number of remembered keys. */
   get size(): number {
     return this.#similar.size + this.#told.size + this.#buckets.size;
   }
 
-  /** Forgets what was told of objects that are gone: of them nothing is repeated. */
+  /** Forgets deleted objects: their events do not repeat. */
   forgetGone(isPresent: (uid: string) => boolean): void {
     const gone = new Set<string>();
     for (const [, { uid }] of this.#buckets) if (uid !== undefined && !isPresent(uid)) gone.add(uid);
@@ -97,7 +100,7 @@ export class EventCorrelator {
     this.#similar.set(key, {
       uid: event.involvedObject.uid,
       lastMs: nowMs,
-      // They stay below the limit by one, so that they neither grow nor fall far below it again.
+      // One below the limit, so that they neither grow nor fall far below it again.
       messages: isTooMany ? messages.slice(1) : messages,
     });
     if (!isTooMany) return { event, key: sameKey(event) };
@@ -160,7 +163,7 @@ function sameKey(event: Event): string {
   return digestOf([...objectParts(event), event.involvedObject.fieldPath, event.reason, event.message]);
 }
 
-/** Short however long the parts are, and nobody can find other parts with the same one. */
+/** Short however long the parts are, and collision-resistant. */
 function digestOf(parts: readonly (string | undefined)[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 }

@@ -1,22 +1,22 @@
-/** The Kubernetes event that an entry of the timeline stands for. */
+/** Builds the Kubernetes event of a timeline entry. */
 import { randomUUID } from 'node:crypto';
 import { type Event, formatTimestamp, type ObjectReference } from '../../kube/index.js';
 import { dnsSubdomain } from '../../kube/manifests/validation/names.js';
 import type { Entry } from '../../timeline/index.js';
 
 const component = 'kubelet';
-/** Where events about objects without a namespace live. */
+/** The namespace of events about cluster-scoped objects. */
 const defaultNamespace = 'default';
 
 export interface EventOrigin {
   readonly nodeName: string;
-  /** Names an event; different for each. */
+  /** Names an event; must be unique. */
   readonly nameOf: (objectName: string, timeMs: number) => string;
-  /** Of the pod that it is about, where the API has one. */
+  /** Of the involved pod, if the API has it. */
   readonly resourceVersion?: string | undefined;
 }
 
-/** Undefined for an entry that is not meant for users of the cluster. */
+/** Undefined for an entry that is not an event. */
 export function eventOf(entry: Entry, origin: EventOrigin): Event | undefined {
   const { nodeName, nameOf } = origin;
   const involvedObject = involvedObjectOf(entry, origin.resourceVersion);
@@ -54,7 +54,7 @@ function involvedObjectOf(
   return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid, ...version, ...fieldPath };
 }
 
-/** Names by object and time, which no two events share even within one tick of the clock. */
+/** Names by object and time, unique even within one clock tick. */
 export function eventNames(): EventOrigin['nameOf'] {
   let lastNanos = 0n;
   return (objectName, timeMs) => {

@@ -1,4 +1,4 @@
-/** Writes the timeline's events to the API, where the users of the cluster look for them. */
+/** Writes the timeline's events to the API, where users look for them. */
 import { Channel, type Clock, isCancelled, sleep } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
 import { isAlreadyExists, isApiError, isNotFound, type KubeApi, resources } from '../../kube-client/index.js';
@@ -9,39 +9,39 @@ import { eventNames, eventOf } from './event-object.js';
 export interface ApiEventRecorderOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
-  /** A client with limits of its own, so that events never hold up anything else; see `eventRate`. */
+  /** A client with its own limits, so that events never delay anything else; see `eventRate`. */
   readonly api: KubeApi;
   readonly nodeName: string;
-  /** The pod as it is known here; undefined when it is not. */
+  /** The known pod of this UID, if any. */
   readonly podOf?: (uid: string) => Pod | undefined;
-  /** What tells of pods can wait for them; default: nothing goes on. */
+  /** Events wait while pods start or stop; default: never. */
   readonly turns?: PodTurns;
   readonly random?: () => number;
 }
 
-/** What is going on with the pods of the node. */
+/** Whether the node's pods are starting or stopping. */
 export interface PodTurns {
-  /** Whether it is some pod's turn to start or to end. */
+  /** Whether a pod holds a slot to start or stop. */
   readonly podsMove: boolean;
-  /** Whether others wait for their turn. */
+  /** Whether pods are queued to start or stop. */
   readonly podsWait: boolean;
 }
 
 interface Taken {
   readonly entry: Entry;
-  /** By the clock that nobody sets. */
+  /** Monotonic milliseconds. */
   readonly takenMs: number;
-  /** As it was then: the pod may be gone when its event is written. */
+  /** As of the event: the pod may be gone when the event is written. */
   readonly resourceVersion: string | undefined;
 }
 
 const queueLimit = 1000;
 const mostTries = 12;
 const retryMs = 10_000;
-/** An event waits so long at most for pods that start or end, and for those that wait to. */
+/** How long an event waits at most, for pods that are starting or stopping and for queued ones. */
 const patienceMs = { move: 2_000, wait: 20_000 };
 const podsLookMs = 500;
-/** How often what is remembered of pods that are gone is forgotten. */
+/** How often to forget deleted pods. */
 const forgetPeriodMs = 60_000;
 
 export class ApiEventRecorder {
@@ -51,7 +51,7 @@ export class ApiEventRecorder {
   readonly #nameOf = eventNames();
   /** Warnings in the queue. */
   #warnings = 0;
-  /** Since it was last told of. */
+  /** Lost events since the last report. */
   #lost = 0;
   #forgotMs = Number.NEGATIVE_INFINITY;
 
@@ -59,7 +59,7 @@ export class ApiEventRecorder {
     this.#options = options;
   }
 
-  /** Takes up every event from now on; rejects with `Cancelled` at the end. Those that still wait are lost then. */
+  /** Records every event from now on; rejects with `Cancelled` at the end. Queued events are lost then. */
   async run(signal: AbortSignal): Promise<void> {
     const unsubscribe = this.#options.timeline.subscribe((entry) => this.#take(entry));
     try {
@@ -76,7 +76,7 @@ export class ApiEventRecorder {
     }
   }
 
-  /** Never waits: whoever has something to tell has other things to do. */
+  /** Never waits: the callers have other work to do. */
   #take(entry: Entry): void {
     if (entry.event === undefined) return;
     const resourceVersion =
@@ -86,7 +86,7 @@ export class ApiEventRecorder {
     else if (isWarning(taken)) this.#warnings++;
   }
 
-  /** Nobody waits for an event that tells of what went well; one that warns, and those before it, do not wait. */
+  /** Normal events can wait; a warning, and the events before it, do not. */
   async #afterPods({ takenMs }: Taken, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (this.#warnings === 0 && clock.monotonic() - takenMs < this.#patienceMs()) {
@@ -126,7 +126,7 @@ export class ApiEventRecorder {
     const event = eventOf(entry, { nodeName, nameOf: this.#nameOf, resourceVersion });
     if (event === undefined) return;
     const correlated = this.#correlator.correlate(event, entry.timeMs);
-    // The entry itself is in the timeline; one more for each that is held back would only push others out of it.
+    // The entry is already in the timeline; one more for each suppressed event would only push others out.
     if (correlated.kind === 'drop') return;
     for (let tries = 1; ; tries++) {
       try {
@@ -134,9 +134,9 @@ export class ApiEventRecorder {
         return;
       } catch (error) {
         if (isCancelled(error)) throw error;
-        // The server has decided; to ask again would change nothing.
+        // The server has decided; a retry would change nothing.
         if (isApiError(error)) {
-          // As after a create whose answer was lost.
+          // It exists after a create whose response was lost.
           if (!isAlreadyExists(error)) this.#refused(entry, error);
           return;
         }
@@ -144,7 +144,7 @@ export class ApiEventRecorder {
           this.#lose(`the API was not reached in ${mostTries} tries`);
           return;
         }
-        // All nodes lose the API at the same moment and must not come back at the same one.
+        // All nodes lose the API at the same moment and must not return at the same one.
         await sleep(clock, tries === 1 ? random() * retryMs : retryMs, signal);
       }
     }
@@ -168,7 +168,7 @@ export class ApiEventRecorder {
         await api.patch(resources.events, { namespace, name }, patch, call);
         return;
       } catch (error) {
-        // Events live for an hour; this one begins anew.
+        // Events expire after an hour; create this one again.
         if (!isNotFound(error)) throw error;
       }
     }
@@ -193,7 +193,7 @@ function isWarning({ entry }: Taken): boolean {
   return entry.event?.type === 'Warning';
 }
 
-/** The limits of the client for events. A rate of 0 falls back to the client's own 5 a second. */
+/** The client limits for events. A rate of 0 means the client's default of 5 a second. */
 export function eventRate(config: { readonly eventRecordQPS: number; readonly eventBurst: number }): {
   readonly qps: number;
   readonly burst: number;

@@ -1,4 +1,4 @@
-/** Kubernetes events; apart from the other pods' parts, so that a node without an API never loads its client. */
+/** Kubernetes events; a separate room, so that a node without an API never loads its client. */
 export { type Correlated, EventCorrelator, type EventPatch } from './correlator.js';
 export { eventNames, eventOf } from './event-object.js';
 export {
