@@ -1,4 +1,4 @@
-/** The decisions of keeping a static pod's stand-in in the API: whether to create or replace it, and what it looks like. */
+/** The decisions about a static pod's mirror in the API: whether to create or replace it, and its content. */
 import {
   clone,
   configHashAnnotation,
@@ -11,7 +11,7 @@ import { isMirrorOf } from '../desired/index.js';
 export type MirrorStep =
   | { readonly kind: 'keep' }
   | { readonly kind: 'create' }
-  /** And create a new one, if this one could be deleted. */
+  /** Deletes it, then creates a new one if that worked. */
   | { readonly kind: 'replace'; readonly uid: string; readonly because: string };
 
 /** What a static pod's mirror needs. */
@@ -27,14 +27,14 @@ export function mirrorStep(pod: Pod, mirror: Pod | undefined): MirrorStep {
   return { kind: 'keep' };
 }
 
-/** Why no mirror is created now; undefined when one can be. */
+/** Why no mirror can be created now; undefined when one can. */
 export function creationHindrance(node: Node | undefined): string | undefined {
   if (node === undefined) return 'the node is not in the API yet';
   if (node.metadata.deletionTimestamp !== undefined) return 'the node is being deleted';
   return undefined;
 }
 
-/** The object that is created; the server gives it a UID of its own. */
+/** The object to create; the server gives it its own UID. */
 export function mirrorOfStaticPod(pod: Pod, node: Node): Pod {
   const { name = '', uid = '' } = node.metadata;
   if (uid === '') throw new Error(`UID unset for node ${name}`);

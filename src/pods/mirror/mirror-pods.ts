@@ -1,4 +1,4 @@
-/** Keeps the stand-ins of static pods in the API, so that users of the cluster see what runs here. */
+/** Maintains the mirrors of static pods in the API, so that users of the cluster see them. */
 import { type Clock, isCancelled, sleep } from '../../async/index.js';
 import {
   configHashAnnotation,
@@ -17,14 +17,14 @@ export interface ApiMirrorPodsOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly api: KubeApi;
-  /** This node's object as it was last seen in the API; undefined while it was not. */
+  /** This node's object as last seen in the API; undefined before that. */
   readonly node: () => Node | undefined;
-  /** Ends calls under way. */
+  /** Cancels running calls. */
   readonly signal?: AbortSignal;
 }
 
 const nodePollMs = 100;
-/** The sync of the static pod waits meanwhile, and must go on without the API. */
+/** The static pod's sync waits for these calls, and must go on without the API. */
 const callLimitMs = 10_000;
 
 export class ApiMirrorPods {
@@ -34,7 +34,7 @@ export class ApiMirrorPods {
     this.#options = options;
   }
 
-  /** Makes the mirror agree with the static pod; failures are reported, not thrown. */
+  /** Creates or replaces the static pod's mirror as needed; failures are reported, not thrown. */
   async reconcile(pod: Pod, mirror: Pod | undefined): Promise<void> {
     if (!isStaticPod(pod)) return;
     const step = mirrorStep(pod, mirror);
@@ -57,12 +57,15 @@ export class ApiMirrorPods {
     }
   }
 
-  /** Deletes the mirror of that name, whatever its UID; only a name that is none rejects. */
+  /** Deletes the mirror of that name, whatever its UID; rejects only for an invalid name. */
   async delete(fullName: string): Promise<void> {
     await this.#delete(fullName, 'there is no static pod of its name');
   }
 
-  /** As soon as the node is in the API, the static pods that are here get their mirrors, without waiting for a sync. */
+  /**
+   * Creates the mirrors of the current static pods as soon as the node is in the API, without waiting for a
+   * sync.
+   */
   async registerSoon(
     pods: { list(): readonly Pod[]; mirrorOf(pod: Pod): Pod | undefined },
     signal: AbortSignal,
@@ -94,7 +97,7 @@ export class ApiMirrorPods {
       const { name, namespace } = pod.metadata;
       const existing = await api.get(resources.pods, { namespace, name }, call);
       const hash = pod.metadata.annotations?.[configHashAnnotation];
-      // Created before, and the answer was lost or the watch has not told of it yet.
+      // Created before; the response was lost, or the watch has not delivered it yet.
       if (existing.metadata.annotations?.[configMirrorAnnotation] === hash) return;
       throw error;
     }
@@ -106,7 +109,7 @@ export class ApiMirrorPods {
     });
   }
 
-  /** Whether it was deleted by this call. */
+  /** Returns whether this call deleted it. */
   async #delete(fullName: string, because: string, uid?: string): Promise<boolean> {
     const { api, timeline, signal } = this.#options;
     const { name, namespace } = parsePodFullName(fullName);
