@@ -1,10 +1,10 @@
-/** An object that is asked for again when what is known of it is older than a given time. */
+/** An object that is fetched again when its copy is older than a given time. */
 import { withTimeout } from '../../../async/index.js';
 import { type KubeObject, ObjectNotFound } from '../../../kube/index.js';
 import { fetchObject, type HeldObject, type HeldObjectOptions } from './held-object.js';
 
 export interface CachedObjectOptions<T extends KubeObject> extends HeldObjectOptions<T> {
-  /** How long an answer is good for. */
+  /** How long a response stays valid. */
   readonly ttlMs: () => number;
 }
 
@@ -17,7 +17,7 @@ const fetchLimitMs = 30_000;
 export class CachedObject<T extends KubeObject> implements HeldObject<T> {
   readonly #options: CachedObjectOptions<T>;
   #known: Known<T> | undefined;
-  /** One request serves all who read meanwhile. */
+  /** One request serves all concurrent readers. */
   #fetching: Promise<Known<T>> | undefined;
   #registrations = 0;
 
@@ -61,20 +61,20 @@ export class CachedObject<T extends KubeObject> implements HeldObject<T> {
     const old = this.#known;
     const registrations = this.#registrations;
     try {
-      // Only the first answer must be the newest; later ones may come from the server's memory.
+      // Only the first response must be the newest; later ones may come from the server's cache.
       const object = await fetchObject(this.#options, old?.kind === 'object' ? { resourceVersion: '0' } : {});
       const newest = old?.kind === 'object' && isOlder(object, old.object) ? old.object : object;
       return this.#keep(registrations, { kind: 'object', object: newest, atMs: clock.monotonic() });
     } catch (error) {
       if (error instanceof ObjectNotFound)
         return this.#keep(registrations, { kind: 'missing', error, atMs: clock.monotonic() });
-      // What is known is still better than nothing while the API cannot be asked.
+      // The old copy is better than nothing while the API is unreachable.
       if (old?.kind === 'object') return old;
       throw error;
     }
   }
 
-  /** An answer to a question from before a registration is not kept beyond it. */
+  /** A response to a request from before a registration is not kept beyond it. */
   #keep(registrations: number, known: Known<T>): Known<T> {
     if (this.#registrations === registrations) this.#known = known;
     return known;
@@ -83,7 +83,7 @@ export class CachedObject<T extends KubeObject> implements HeldObject<T> {
 
 function isOlder(a: KubeObject, b: KubeObject): boolean {
   const [versionA = '', versionB = ''] = [a.metadata.resourceVersion, b.metadata.resourceVersion];
-  // Another object under the same name has versions of no relation to those of the one before.
+  // Versions of another object under the same name are unrelated.
   if (a.metadata.uid !== b.metadata.uid) return false;
   return /^\d+$/.test(versionA) && /^\d+$/.test(versionB) && BigInt(versionA) < BigInt(versionB);
 }

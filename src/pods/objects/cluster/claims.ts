@@ -1,4 +1,4 @@
-/** The volumes behind the claims of pods, as the API has them bound. */
+/** The volumes behind pods' claims, as bound in the API. */
 import { errorText, isCancelled } from '../../../async/index.js';
 import {
   bindingProblem,
@@ -20,7 +20,7 @@ export class ApiClaims {
     this.#api = api;
   }
 
-  /** Rejects with what keeps the pod from using the claim of its volume. */
+  /** Rejects with the reason why the pod cannot use its volume's claim. */
   async resolve(
     pod: Pod,
     volume: Volume,

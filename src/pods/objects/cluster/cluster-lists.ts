@@ -1,4 +1,6 @@
-/** What every node knows of the whole cluster: the Services that containers find in their environment, and runtime classes. */
+/**
+ * What every node follows of the whole cluster: the Services for container environments, and runtime classes.
+ */
 import { type Clock, errorText, TimedOut, withTimeout } from '../../../async/index.js';
 import type { RuntimeClass, Service } from '../../../kube/index.js';
 import { Informer, type KubeApi, resources } from '../../../kube-client/index.js';
@@ -13,7 +15,7 @@ export interface ClusterListOptions {
 
 export class ApiServices {
   readonly #informer: Informer<Service>;
-  /** Made from the list when it is asked for the first time after a change. */
+  /** Built from the list at the first read after a change. */
   #byNamespace: ReadonlyMap<string, readonly Service[]> | undefined;
 
   constructor(options: ClusterListOptions) {
@@ -52,7 +54,7 @@ function byNamespace(services: readonly Service[]): ReadonlyMap<string, readonly
   return result;
 }
 
-/** All that the environment of containers is made from; a cluster may have many services. */
+/** Only what container environments need; a cluster may have many services. */
 function keptOfService({ metadata, spec }: Service): Service {
   const { name, namespace, resourceVersion } = metadata;
   return {
@@ -79,7 +81,7 @@ export class ApiRuntimeClasses {
     return this.#informer.run(signal);
   }
 
-  /** The handler of the class; undefined when there is no class of that name. */
+  /** The class's handler; undefined when there is no class of that name. */
   async handler(name: string): Promise<string | undefined> {
     if (!this.#informer.hasSynced) {
       try {
@@ -95,7 +97,7 @@ export class ApiRuntimeClasses {
   }
 }
 
-/** Told of once when it begins to fail; a lost connection is told of by those who write. */
+/** Reports once when it begins to fail; the writers report a lost connection. */
 export function informerOptions({ clock, timeline, api, random }: ClusterListOptions, what: string) {
   let isFailing = false;
   return {

@@ -1,4 +1,4 @@
-/** How one ConfigMap or Secret that pods refer to is held: watched, cached for a time, or asked for each time. */
+/** How a ConfigMap or Secret that pods refer to is kept: watched, cached for a time, or fetched each time. */
 import type { Clock } from '../../../async/index.js';
 import { type KubeObject, ObjectNotFound } from '../../../kube/index.js';
 import { isNotFound, type KubeApi, type Resource } from '../../../kube-client/index.js';
@@ -20,12 +20,12 @@ export interface HeldObjectOptions<T extends KubeObject> {
   readonly name: string;
 }
 
-/** As messages name the kind: `configmap`. */
+/** The kind as in messages: `configmap`. */
 export function kindWord({ kind }: Resource): string {
   return kind.toLowerCase();
 }
 
-/** Asks the API; that there is no such object is told as everywhere else. */
+/** Fetches from the API; a missing object gives the usual error. */
 export async function fetchObject<T extends KubeObject>(
   { api, resource, namespace, name }: HeldObjectOptions<T>,
   options: { readonly signal?: AbortSignal; readonly resourceVersion?: string } = {},
@@ -38,7 +38,7 @@ export async function fetchObject<T extends KubeObject>(
   }
 }
 
-/** Asked for at each read. */
+/** Fetched at each read. */
 export function fetchedObject<T extends KubeObject>(options: HeldObjectOptions<T>): HeldObject<T> {
   return {
     read: (signal) => fetchObject(options, signal === undefined ? {} : { signal }),

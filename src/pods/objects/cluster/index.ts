@@ -1,4 +1,4 @@
-/** Objects of the API that pods use; apart from the other pods' parts, so that a node without an API never loads its client. */
+/** API objects that pods use; a separate room, so that a node without an API never loads its client. */
 export { ApiClaims } from './claims.js';
 export { ApiRuntimeClasses, ApiServices, type ClusterListOptions } from './cluster-lists.js';
 export {

@@ -1,4 +1,6 @@
-/** The object store of a node in a cluster: ConfigMaps and Secrets of the API that registered pods refer to. */
+/**
+ * The object store of a node in a cluster: the API's ConfigMaps and Secrets that registered pods refer to.
+ */
 import { type Clock, sleep, TaskGroup } from '../../../async/index.js';
 import {
   type ConfigMap,
@@ -15,7 +17,7 @@ import { CachedObject } from './cached-object.js';
 import { fetchedObject, type HeldObject } from './held-object.js';
 import { WatchedObject } from './watched-object.js';
 
-/** How changes are found, as configured. */
+/** How changes are detected, as configured. */
 export type ChangeDetectionStrategy = 'Watch' | 'Cache' | 'Get';
 
 export interface ApiObjectStoreOptions {
@@ -23,9 +25,11 @@ export interface ApiObjectStoreOptions {
   readonly timeline: Timeline;
   readonly api: KubeApi;
   readonly strategy: ChangeDetectionStrategy;
-  /** How often pods are synced; an object that is unread for five times as long is no longer watched. */
+  /** The pod sync period; an object unread for five times as long is no longer watched. */
   readonly syncFrequencyMs: number;
-  /** For the strategy Cache: the seconds of the node's annotation `node.alpha.kubernetes.io/ttl`. Default 60. */
+  /**
+   * For the strategy Cache: the seconds of the node's annotation `node.alpha.kubernetes.io/ttl`. Default 60.
+   */
   readonly ttlSeconds?: () => number | undefined;
   readonly random?: () => number;
 }
@@ -61,7 +65,7 @@ export class ApiObjectStore implements ObjectStore {
     });
   }
 
-  /** How many objects are held. */
+  /** The number of objects kept. */
   get size(): number {
     return this.#configMaps.size + this.#secrets.size;
   }
@@ -91,7 +95,7 @@ export class ApiObjectStore implements ObjectStore {
     return read(this.#secrets, namespace, name, signal);
   }
 
-  /** Tells of watched objects that changed; the returned function ends it. */
+  /** Reports changes of watched objects; the returned function unsubscribes. */
   onChange(listener: (change: ApiObjectChange) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

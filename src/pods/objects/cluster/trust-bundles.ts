@@ -1,4 +1,4 @@
-/** The cluster's bundles of trusted certificates, followed from the first time that a pod asks for one. */
+/** The cluster's trust bundles, followed from a pod's first request for one. */
 import { type Clock, isCancelled, sleep, TimedOut, withTimeout } from '../../../async/index.js';
 import {
   type ClusterTrustBundle,
@@ -24,16 +24,16 @@ export interface ApiTrustBundlesOptions extends ClusterListOptions {
   readonly onChange?: () => void;
 }
 
-/** In the order in which they are preferred. */
+/** In order of preference. */
 const versions = ['v1', 'v1beta1', 'v1alpha1'] as const;
 const firstListLimitMs = 10_000;
-/** A cluster that serves no bundles is asked again, as it may be upgraded while the node runs. */
+/** A cluster without trust bundles is asked again, as it may be upgraded while the node runs. */
 const rediscoverMs = 60_000;
 
 export class ApiTrustBundles {
   readonly #options: ApiTrustBundlesOptions;
   readonly #clock: Clock;
-  /** Resolves with the first question. */
+  /** Resolves at the first request. */
   readonly #asked: Promise<void>;
   #ask: () => void = () => {};
   #informer: Informer<ClusterTrustBundle> | undefined;
@@ -48,7 +48,7 @@ export class ApiTrustBundles {
     });
   }
 
-  /** Asks the API for nothing before a pod does. */
+  /** Makes no API call before a pod needs a bundle. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.race([this.#asked, untilAborted(signal)]);
     const { onChange, api } = this.#options;
@@ -95,7 +95,7 @@ export class ApiTrustBundles {
     }
   }
 
-  /** The newest version that the API serves; undefined when it serves none, or cannot be asked. */
+  /** The newest version that the API serves; undefined when it serves none, or is unreachable. */
   async #discover(
     api: KubeApi,
     onProblem: (error: unknown) => void,

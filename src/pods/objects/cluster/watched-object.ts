@@ -7,9 +7,9 @@ import { type HeldObject, type HeldObjectOptions, kindWord } from './held-object
 export interface WatchedObjectOptions<T extends KubeObject> extends HeldObjectOptions<T> {
   readonly tasks: TaskGroup;
   readonly random?: () => number;
-  /** Told when it is not what it was when it was last seen. */
+  /** Called when it differs from when it was last seen. */
   readonly onChange: () => void;
-  /** Told once when watching it begins to fail, other than for a lost connection. */
+  /** Called once when watching begins to fail, other than for a lost connection. */
   readonly onProblem: (message: string) => void;
 }
 
@@ -18,7 +18,7 @@ const firstListLimitMs = 1_000;
 export class WatchedObject<T extends KubeObject & { immutable?: boolean }> implements HeldObject<T> {
   readonly #options: WatchedObjectOptions<T>;
   #watch: { readonly informer: Informer<T>; readonly end: () => void } | undefined;
-  /** An immutable object stays as it was read first, even when it is deleted. */
+  /** An immutable object stays as first read, even when it is deleted. */
   #frozen: T | undefined;
   #seenVersion: string | undefined;
   #readMs: number;
@@ -51,12 +51,12 @@ export class WatchedObject<T extends KubeObject & { immutable?: boolean }> imple
   }
 
   registered(): void {
-    // The watch tells of changes, whoever refers to it.
+    // The watch already reports changes.
   }
 
-  /** Ends the watch when nobody read the object for this long; the next read begins it anew. */
+  /** Ends the watch when nobody read the object for this long; the next read starts it again. */
   stopIfUnread(idleMs: number): void {
-    // While the API is away the copy could not be had again when it is wanted.
+    // While the API is unreachable, a dropped copy could not be fetched again.
     if (this.#failing !== 'no') return;
     if (this.#watch === undefined || !this.#watch.informer.hasSynced) return;
     if (this.#options.clock.monotonic() - this.#readMs > idleMs) this.#stop();

@@ -1,4 +1,4 @@
-/** Brings claims and volumes of manifests together, as a controller would do it in a cluster. */
+/** Binds the claims and volumes of manifests, as a controller would in a cluster. */
 import type {
   ClaimReference,
   PersistentVolume,
@@ -9,13 +9,13 @@ import type {
 
 export interface BoundClaim {
   readonly claim: PersistentVolumeClaim;
-  /** Undefined when the claim names none, or one that is not there. */
+  /** Undefined when the claim names none, or a missing one. */
   readonly persistentVolume: PersistentVolume | undefined;
 }
 
 /**
- * The claim and its volume with what each says of the other completed: either side may name the other, and a claim
- * that says nothing of its phase is bound when a volume was found this way. A claim without a UID goes by its name.
+ * The claim and its volume with their mutual references completed: either side may name the other, and a
+ * claim without a phase is bound when a volume was found this way. A claim without a UID is matched by name.
  */
 export function bindClaim(claim: PersistentVolumeClaim, volumes: Iterable<PersistentVolume>): BoundClaim {
   const named = withUid(claim);
@@ -33,7 +33,7 @@ export function bindClaim(claim: PersistentVolumeClaim, volumes: Iterable<Persis
   };
 }
 
-/** The claim that a generic ephemeral volume asks for; without a controller nobody else makes it. */
+/** The claim of a generic ephemeral volume; without a controller nothing else creates it. */
 export function claimFromTemplate(
   pod: Pod,
   { ephemeral }: Volume,
@@ -67,7 +67,7 @@ function names({ spec: { claimRef } }: PersistentVolume, { metadata }: Persisten
   );
 }
 
-/** A volume that says nothing of claims belongs to the claim that names it. */
+/** A volume without a claimRef belongs to the claim that names it. */
 function withClaimRef(
   volume: PersistentVolume,
   claim: PersistentVolumeClaim,

@@ -1,4 +1,4 @@
-/** Follows a folder of manifests, or one manifest file, and keeps a store's objects as they stand there. */
+/** Follows a directory of manifests, or one manifest file, and keeps a store's objects up to date with it. */
 import { createHash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -15,16 +15,16 @@ export interface ObjectFolderOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly objects: StandaloneObjects;
-  /** How often everything is read again, in case a notification was missed. */
+  /** How often everything is reread, in case a notification was missed. */
   readonly checkPeriodMs: number;
-  /** All files together; what goes beyond is left out. 64 MiB. */
+  /** The total size of all files; the rest is ignored. Default 64 MiB. */
   readonly folderLimitBytes?: number;
 }
 
 const defaultFolderLimitBytes = 64 * 1024 * 1024;
 
 interface KnownFile {
-  /** Of the text that was read last. */
+  /** The digest of the last text read. */
   readonly digest: string;
   readonly objects: ObjectSet;
 }
@@ -96,7 +96,7 @@ export class ObjectFolder {
     }
   }
 
-  /** Nothing for a folder that is not there. */
+  /** Empty for a missing directory. */
   async #list(): Promise<string[]> {
     let info: Awaited<ReturnType<typeof stat>>;
     try {
@@ -111,7 +111,7 @@ export class ObjectFolder {
     return names.map((name) => path.join(this.#path, name));
   }
 
-  /** Returns how many bytes it has. A file that is wrong keeps the objects that it gave before. */
+  /** Returns the file's size in bytes. An invalid file keeps its earlier objects. */
   async #readFile(file: string, bytesBefore: number): Promise<number> {
     const { timeline, objects, folderLimitBytes = defaultFolderLimitBytes } = this.#options;
     try {

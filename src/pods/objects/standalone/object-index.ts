@@ -1,4 +1,4 @@
-/** Objects from several origins as one, and what changes from one such view to the next. */
+/** Merges objects from several origins, and finds the changes between two such views. */
 import {
   type ConfigMap,
   type ObjectMeta,
@@ -8,7 +8,7 @@ import {
   semanticEqual,
 } from '../../../kube/index.js';
 
-/** The objects that one origin gives. */
+/** The objects of one origin. */
 export interface ObjectSet {
   readonly configMaps?: readonly ConfigMap[];
   readonly secrets?: readonly Secret[];
@@ -46,7 +46,7 @@ export const emptyIndex: ObjectIndex = {
   PersistentVolumeClaim: new Map(),
 };
 
-/** Where two origins give the same object, the one whose name sorts last wins. */
+/** If two origins give the same object, the one whose name sorts last wins. */
 export function indexObjects(origins: ReadonlyMap<string, ObjectSet>): ObjectIndex {
   const sets = [...origins].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, set]) => set);
   return {
@@ -60,7 +60,7 @@ export function indexObjects(origins: ReadonlyMap<string, ObjectSet>): ObjectInd
   };
 }
 
-/** The objects that are not the same in both: new, changed or gone. */
+/** The objects that differ: new, changed or gone. */
 export function changedObjects(before: ObjectIndex, after: ObjectIndex): ObjectIdentity[] {
   return kinds.flatMap((kind) => {
     const [old, current]: ReadonlyMap<string, { metadata: ObjectMeta }>[] = [before[kind], after[kind]];
@@ -71,7 +71,7 @@ export function changedObjects(before: ObjectIndex, after: ObjectIndex): ObjectI
   });
 }
 
-/** Who an object is, for messages about several files that give it. */
+/** The identities of objects, for messages about several files with the same object. */
 export function identities(objects: ObjectSet): ObjectIdentity[] {
   const index = indexObjects(new Map([['', objects]]));
   return kinds.flatMap((kind) => [...index[kind].keys()].map((key) => identity(kind, key)));
@@ -95,7 +95,7 @@ function byKey<T extends { metadata: ObjectMeta }>(
   return result;
 }
 
-/** Plain text is a convenience of those who write manifests; readers find base64 only. */
+/** Plain text is a convenience for authors of manifests; readers find only base64. */
 function mergeStringData(secret: Secret): Secret {
   const { stringData, ...rest } = secret;
   if (stringData === undefined) return secret;

@@ -1,4 +1,4 @@
-/** Reads ConfigMaps, Secrets, PersistentVolumes and their claims from the text of a manifest. */
+/** Parses ConfigMaps, Secrets, PersistentVolumes and their claims from a manifest. */
 import {
   decodeObjects,
   formatProblem,
@@ -21,7 +21,7 @@ export interface ReadObjects {
 
 const kinds: readonly ManifestKind[] = ['ConfigMap', 'Secret', 'PersistentVolume', 'PersistentVolumeClaim'];
 
-/** All objects of the text, however many documents it has; none of them when one is wrong. Throws InvalidManifest. */
+/** All objects of the text, from any number of documents; none if one is invalid. Throws InvalidManifest. */
 export function readObjects(text: string, file: string): ReadObjects {
   const found: StandaloneObject[] = [];
   const problems: Problem[] = [];

@@ -12,7 +12,7 @@ export class Registrations {
   readonly #keysByPod = new Map<string, ReadonlySet<string>>();
   readonly #podsByKey = new Map<string, Set<string>>();
 
-  /** Registering a pod again takes what it refers to now. */
+  /** Registering a pod again replaces its references. */
   register(pod: Pod): void {
     this.#replace(pod.metadata.uid, references(pod));
   }
@@ -25,7 +25,7 @@ export class Registrations {
     return this.#podsByKey.has(referenceKey(kind, namespace, name));
   }
 
-  /** The UIDs of the pods that refer to the object; every pod with a claim may be behind a persistent volume. */
+  /** The UIDs of the pods that refer to the object; for a persistent volume, all pods with a claim. */
   podsOf({ kind, namespace, name }: ObjectIdentity): string[] {
     if (kind !== 'PersistentVolume')
       return [...(this.#podsByKey.get(referenceKey(kind, namespace, name)) ?? [])];

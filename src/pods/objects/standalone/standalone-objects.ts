@@ -1,4 +1,7 @@
-/** The object store of a node without an API server: what manifests give, under the rules of a cluster's store. */
+/**
+ * The object store of a node without an API server: objects from manifests, under the rules of a cluster's
+ * store.
+ */
 import { type Clock, TimedOut, withTimeout } from '../../../async/index.js';
 import {
   bindingProblem,
@@ -33,7 +36,7 @@ export interface ObjectChange extends ObjectIdentity {
 
 export interface StandaloneObjectsOptions {
   readonly clock: Clock;
-  /** Whether reads wait shortly until `markRead` was called, as while a folder is read for the first time. */
+  /** Whether reads wait briefly until `markRead` is called, as during the first read of a directory. */
   readonly waits?: boolean;
 }
 
@@ -44,7 +47,7 @@ export class StandaloneObjects implements ObjectStore {
   readonly #origins = new Map<string, ObjectSet>();
   readonly #registrations = new Registrations();
   readonly #listeners = new Set<(change: ObjectChange) => void>();
-  /** Immutable objects as they were first read, by kind and key, while some pod refers to them. */
+  /** Immutable objects as first read, by kind and key, while some pod refers to them. */
   readonly #immutables = new Map<string, ConfigMap | Secret>();
   #index: ObjectIndex = emptyIndex;
   #isRead: boolean;
@@ -59,7 +62,7 @@ export class StandaloneObjects implements ObjectStore {
     });
   }
 
-  /** Replaces all that this origin (a file, a command line) gave before. */
+  /** Replaces everything that this origin (a file, a command line) gave before. */
   set(origin: string, objects: ObjectSet): void {
     this.#origins.set(origin, objects);
     this.#reindex();
@@ -73,13 +76,13 @@ export class StandaloneObjects implements ObjectStore {
     return [...this.#origins.keys()];
   }
 
-  /** Everything there is was read at least once. */
+  /** Call when everything was read at least once. */
   markRead(): void {
     this.#isRead = true;
     this.#markRead();
   }
 
-  /** Tells of every object that is new, changed or gone. The returned function ends it. */
+  /** Reports every object that is new, changed or gone. The returned function unsubscribes. */
   onChange(listener: (change: ObjectChange) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -103,7 +106,7 @@ export class StandaloneObjects implements ObjectStore {
     return this.#read('Secret', namespace, name, signal);
   }
 
-  /** The volume behind a claim of a pod. Rejects with what keeps the pod from using it. */
+  /** The volume behind a pod's claim. Rejects with the reason why the pod cannot use it. */
   async resolve(
     pod: Pod,
     volume: Volume,
@@ -152,7 +155,7 @@ export class StandaloneObjects implements ObjectStore {
     if (object.immutable === true && this.#registrations.has(kind, namespace, name)) {
       this.#immutables.set(`${kind} ${key}`, object);
     }
-    // Both maps hold under this kind nothing but objects of it.
+    // Under this kind, both maps contain only objects of it.
     return object as K extends 'ConfigMap' ? ConfigMap : Secret;
   }
 
