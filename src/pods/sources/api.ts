@@ -1,4 +1,4 @@
-/** The API source: the pods that are bound to this node, followed on the API server. */
+/** The API source: the pods bound to this node. */
 
 import type { Pod, PodManifest } from '../../kube/index.js';
 import { Informer, type KubeApi, resources } from '../../kube-client/index.js';
@@ -7,7 +7,7 @@ import { type PodSource, ProblemReports, type SourceContext } from './source.js'
 export interface ApiSourceOptions extends Pick<SourceContext, 'clock' | 'timeline' | 'deliver'> {
   readonly api: KubeApi;
   readonly nodeName: string;
-  /** Resolves when our Node has been read, without which pods cannot be judged. */
+  /** Resolves when our Node has been read, which pod admission needs. */
   readonly nodeSynced: (signal: AbortSignal) => Promise<void>;
   readonly random?: () => number;
 }
@@ -51,7 +51,7 @@ export class ApiSource implements PodSource {
   }
 }
 
-/** One place for all reports: which of its requests failed is in the message. */
+/** One place for all reports: the message names the failed request. */
 const place = 'the API server';
 const identityPlace = 'the identity of the pods of the API';
 

@@ -1,4 +1,4 @@
-/** The file source: the pods of a folder of manifests, or of one manifest file, followed as they change. */
+/** The file source: the pods of a manifest directory, or of one manifest file, followed as they change. */
 import type { Stats } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,11 +10,13 @@ import { readManifest } from './static-pod.js';
 
 export interface FileSourceOptions extends SourceContext {
   readonly path: string;
-  /** How often everything is read again, in case a notification was missed. */
+  /** How often everything is reread, in case a notification was missed. */
   readonly checkPeriodMs: number;
 }
 
-/** So many pods are started while the next twice as many are read. */
+/**
+ * This many pods are delivered first, then twice as many each time, so that pods start while others are read.
+ */
 const firstBatch = 4;
 
 interface StoredPod {
@@ -26,9 +28,9 @@ export class FileSource implements PodSource {
   readonly #options: FileSourceOptions;
   readonly #path: string;
   readonly #reports: ProblemReports;
-  /** By namespace/name, as the last complete reading and the changes since gave them. */
+  /** By namespace/name, from the last full read and the changes since. */
   readonly #store = new Map<string, StoredPod>();
-  /** Pods that several files define, as reported. */
+  /** Reported pods that several files define. */
   readonly #duplicates = new Set<string>();
   readonly #changed = new Set<string>();
   /** How often files came or went since they were last read. */
@@ -104,7 +106,6 @@ export class FileSource implements PodSource {
     }
   }
 
-  /** Reads everything. */
   async #list(signal: AbortSignal): Promise<void> {
     const info = await stat(this.#path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined;
@@ -166,8 +167,8 @@ export class FileSource implements PodSource {
   }
 
   /**
-   * Reads only the files that were told to have changed. A file that is wrong now keeps its pod until the next full
-   * reading. Of many new files the first pods are delivered while the others are still being read.
+   * Reads only the changed files. A file that became invalid keeps its pod until the next full read. Of many
+   * new files the first pods are delivered while the others are still being read.
    */
   async #applyChanges(files: readonly string[], signal: AbortSignal): Promise<void> {
     let undelivered = false;
@@ -186,7 +187,7 @@ export class FileSource implements PodSource {
       if (pod === undefined) continue;
       this.#put({ pod, file });
       undelivered = true;
-      // A pod that is gone from one file may be in the next: that it moved shows only at the end.
+      // A pod gone from one file may be in the next: only the end shows that it moved.
       if (index + 1 < deliverAt || removed) continue;
       await this.#deliver(signal);
       undelivered = false;
@@ -196,8 +197,9 @@ export class FileSource implements PodSource {
   }
 
   /**
-   * Whether any pods came from the files. A file that was removed and written again before it was read is a pod that
-   * starts over, even if the content is the same: the file came and went. One that is replaced by a rename only came.
+   * Whether any pods came from the files. A file that was removed and written again before it was read makes
+   * its pod start over, even with the same content: the file came and went. One replaced by a rename only
+   * came.
    */
   #removeFrom(files: readonly string[]): boolean {
     let removed = false;

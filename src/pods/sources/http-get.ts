@@ -1,4 +1,4 @@
-/** One GET over HTTP or HTTPS with a size and time limit, following redirects as a Go client does. */
+/** One GET over HTTP or HTTPS with size and time limits, following redirects as a Go client does. */
 
 import { readFile } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
@@ -24,7 +24,7 @@ export interface HttpAnswer {
 
 const maxRedirects = 10;
 
-/** Where distributions keep the certificate authorities that the machine trusts. */
+/** Where distributions keep the machine's trusted certificate authorities. */
 const systemCaFiles = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',
@@ -32,7 +32,7 @@ const systemCaFiles = [
 ];
 let systemCas: Promise<string | undefined> | undefined;
 
-/** The machine's authorities, which may be more than Node brings; read once. */
+/** The machine's authorities, which may be more than Node's; read once. */
 function readSystemCas(): Promise<string | undefined> {
   systemCas ??= (async () => {
     for (const file of systemCaFiles) {
@@ -60,7 +60,7 @@ async function follow(options: HttpGetOptions, signal: AbortSignal): Promise<Htt
   let url = new URL(options.url);
   const origin = url.host;
   for (let redirects = 0; redirects <= maxRedirects; redirects++) {
-    // Headers may carry credentials, which another host must not see.
+    // Headers may contain credentials, which another host must not see.
     const headers = url.host === origin ? options.headers : {};
     const ca = url.protocol === 'https:' ? await readSystemCas() : undefined;
     const answer = await once(url, headers, ca, options.limitBytes, signal);

@@ -1,4 +1,4 @@
-/** The HTTP source: the pods that a URL answers with, asked periodically. */
+/** The HTTP source: the pods at a URL, polled periodically. */
 import { isCancelled, sleep } from '../../async/index.js';
 import { httpGet } from './http-get.js';
 import { manifestLimitBytes, type PodSource, type SourceContext } from './source.js';
@@ -11,7 +11,7 @@ export interface HttpSourceOptions extends SourceContext {
 }
 
 const requestTimeoutMs = 10_000;
-/** Failures in a row that are reported in full; later ones only to whoever asks for details. */
+/** Consecutive failures reported in full; later ones only at debug level. */
 const loudFailures = 3;
 
 export class HttpSource implements PodSource {
@@ -36,7 +36,7 @@ export class HttpSource implements PodSource {
     }
   }
 
-  /** Whether the answer is in order; a bad one is reported when it is first seen. */
+  /** Whether the response is valid; an invalid one is reported when first seen. */
   async #check(signal: AbortSignal): Promise<boolean> {
     const { url, headers, clock } = this.#options;
     const answer = await httpGet({
@@ -54,7 +54,7 @@ export class HttpSource implements PodSource {
       throw new Error(`zero-length data received from ${this.#shown}`);
     }
     if (this.#lastBody?.equals(answer.body) === true) return this.#lastBodyWasGood;
-    // Remembered before it is understood, so that a bad body is reported once.
+    // Remembered before it is parsed, so that a bad body is reported once.
     this.#lastBody = answer.body;
     this.#lastBodyWasGood = false;
     const { pods, warnings } = readManifest(
@@ -104,7 +104,7 @@ export class HttpSource implements PodSource {
     });
   }
 
-  /** The URL without what may be secret in it. */
+  /** The URL without its secret parts. */
   get #shown(): string {
     const url = new URL(this.#options.url);
     url.username = '';

@@ -1,4 +1,4 @@
-/** Where pods come from: a folder, a file or a URL. */
+/** Pod sources: a directory, a file or a URL. */
 export * from './file.js';
 export * from './http.js';
 export * from './source.js';

@@ -1,4 +1,4 @@
-/** Follows a folder, or one file, by notifications; while those cannot be had, periodic reading is what remains. */
+/** Follows a directory, or one file, by notifications; without them, only periodic reading remains. */
 import { closeSync, constants, type FSWatcher, fstatSync, openSync, readSync, watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,9 +8,9 @@ import { manifestLimitBytes } from './source.js';
 export interface PathWatch {
   readonly path: string;
   readonly clock: Clock;
-  /** Names the file that changed; without one, anything may have. */
+  /** Names the changed file; without one, anything may have changed. */
   readonly onChange: (file?: string) => void;
-  /** A file of this name came or went: one call for each, while changes of its content are not told here. */
+  /** A file of this name came or went: one call for each. Changes of content are not reported here. */
   readonly onRename?: (file: string) => void;
   readonly onProblem: (place: string, error: unknown) => void;
 }
@@ -18,10 +18,10 @@ export interface PathWatch {
 const watchRetryMs = 1_000;
 const watchRetryMaxMs = 20_000;
 
-/** A change is acted on after this much quiet, so that a file is not read while it is still being written. */
+/** A change is handled after this much quiet, so that a file is not read while it is being written. */
 export const quietMs = 25;
 
-/** Runs until the signal ends it. Names with a leading dot are not told. */
+/** Runs until aborted. Ignores names with a leading dot. */
 export async function watchPath(watched: PathWatch, signal: AbortSignal): Promise<void> {
   let delayMs = watchRetryMs;
   for (;;) {
@@ -35,7 +35,7 @@ export async function watchPath(watched: PathWatch, signal: AbortSignal): Promis
 async function watchOnce(watched: PathWatch, signal: AbortSignal): Promise<'missing' | 'ended' | 'failed'> {
   const info = await stat(watched.path).catch(() => undefined);
   if (info === undefined) return 'missing';
-  // A single file is watched through its folder, as editors replace files instead of rewriting them.
+  // A single file is watched through its directory, as editors replace files instead of rewriting them.
   const folder = info.isDirectory() ? watched.path : path.dirname(watched.path);
   const only = info.isDirectory() ? undefined : path.basename(watched.path);
   return new Promise((resolve) => {
@@ -64,7 +64,7 @@ async function watchOnce(watched: PathWatch, signal: AbortSignal): Promise<'miss
     });
     watcher.on('change', (kind, name) => {
       const base = String(name ?? '');
-      // The folder's own removal is told with its own name.
+      // The removal of the directory is reported with its own name.
       if (base === path.basename(folder) && only === undefined) {
         stat(folder).then(
           ({ ino }) => ino === info.ino || end('ended'),
@@ -76,12 +76,12 @@ async function watchOnce(watched: PathWatch, signal: AbortSignal): Promise<'miss
       if (only !== undefined) watched.onChange();
       else watched.onChange(path.join(folder, base));
     });
-    // What changed before the watch stood would be missed otherwise.
+    // Catches what changed before the watch was up.
     watched.onChange();
   });
 }
 
-/** Reads on until the end or the limit, whatever the size was said to be. */
+/** Reads to the end or the limit, whatever the reported size. */
 function readGrown(fd: number, file: string): string {
   const chunks: Buffer[] = [];
   for (let bytes = 0; bytes < manifestLimitBytes; ) {
@@ -94,9 +94,9 @@ function readGrown(fd: number, file: string): string {
   throw new Error(`${file}: a manifest must be smaller than ${manifestLimitBytes} bytes`);
 }
 
-/** The text of a manifest, which must be smaller than the limit; in one go, as there may be many small ones. */
+/** Reads a manifest, which must be smaller than the limit; synchronously, as there may be many small ones. */
 export function readLimited(file: string): string {
-  // What is put in a file's place since it was seen must not hold up the agent, as a pipe would.
+  // Whatever replaced the file since it was seen, such as a pipe, must not block the agent.
   const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const info = fstatSync(fd);
@@ -107,7 +107,7 @@ export function readLimited(file: string): string {
         `${file}: it has ${size} bytes; a manifest must be smaller than ${manifestLimitBytes} bytes`,
       );
     }
-    // Room for a byte more than there should be shows whether it has grown since.
+    // Room for one more byte shows whether the file has grown.
     const buffer = Buffer.allocUnsafe(size + 1);
     const bytesRead = readSync(fd, buffer, 0, size + 1, 0);
     if (bytesRead === size) return buffer.toString('utf8', 0, size);

@@ -15,7 +15,7 @@ export interface SourceContext {
   readonly deliver: (snapshot: Snapshot, signal: AbortSignal) => Promise<void>;
 }
 
-/** A manifest that reaches this size is refused. */
+/** A manifest of this size or more is rejected. */
 export const manifestLimitBytes = 10 * 1024 * 1024;
 
 /** What reports are about, as the timeline names it. */
@@ -51,7 +51,7 @@ export class ProblemReports {
     this.#timeline.record({ kind: 'problem', what: `${this.#what}.ignored`, message, level: 'warn' });
   }
 
-  /** The place is in order again. */
+  /** The place is valid again. */
   clear(place: string): void {
     if (!this.#last.delete(place)) return;
     this.#timeline.record({

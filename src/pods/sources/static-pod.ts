@@ -1,4 +1,4 @@
-/** Turns the text of a manifest into the pod that this node will run under a name and UID of its own. */
+/** Turns a manifest into the pod that this node runs, with its own name and UID. */
 import {
   applyPodDefaults,
   configHashAnnotation,
@@ -19,19 +19,19 @@ import {
   validatePod,
 } from '../../kube/index.js';
 
-/** Where a manifest came from; it takes part in the pod's UID. */
+/** A manifest's origin, which is part of the pod's UID. */
 export type Origin =
   | { readonly kind: 'file'; readonly path: string }
   | {
       readonly kind: 'http';
       readonly url: string;
-      /** The URL without what may be secret in it, for messages. */
+      /** The URL without its secret parts, for messages. */
       readonly shown: string;
     };
 
 export interface StaticPodContext {
   readonly nodeName: string;
-  /** Refuses pods that name API objects, as the feature gate PreventStaticPodAPIReferences asks. */
+  /** Rejects pods that name API objects, for the feature gate PreventStaticPodAPIReferences. */
   readonly refuseApiReferences: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface ReadManifest {
   readonly warnings: readonly string[];
 }
 
-/** Reads a manifest. A file holds exactly one pod; over HTTP a list will do. Throws InvalidManifest. */
+/** Parses a manifest. A file contains exactly one pod; over HTTP a list will do. Throws InvalidManifest. */
 export function readManifest(text: string, origin: Origin, context: StaticPodContext): ReadManifest {
   const name = origin.kind === 'file' ? origin.path : origin.shown;
   const documents = parseSource(text, name);
@@ -87,7 +87,7 @@ function staticPod(
   const refused = refusedMetadata(decoded);
   if (refused !== undefined) throw new InvalidManifest([fail(refused.path, refused.message)]);
   const pod = applyNodeDefaults(applyPodDefaults(decoded), origin, context.nodeName);
-  // The node's own name is not the manifest's to answer for.
+  // The manifest is not responsible for the node's own name.
   const errors = validatePod({ ...pod, spec: { ...pod.spec, nodeName: undefined } });
   if (errors.length > 0) {
     throw new InvalidManifest(errors.map((error) => fail(error.path, `invalid pod: ${error.message}`)));
@@ -113,7 +113,7 @@ const longestUid = 253;
 /** Metadata that the API server would never let through and that would mean harm or nothing here. */
 function refusedMetadata({ metadata }: PodManifest): { path: string[]; message: string } | undefined {
   const { uid, annotations } = metadata;
-  // The UID becomes the name of the pod's folder.
+  // The UID becomes the name of the pod's directory.
   if (uid && (!/^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(uid) || uid.length > longestUid)) {
     return {
       path: ['metadata', 'uid'],
