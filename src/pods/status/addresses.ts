@@ -1,4 +1,4 @@
-/** The addresses in a pod's status: the pod's own and the host's. */
+/** The addresses in a pod's status: its own and the host's. */
 import { isHostNetwork, type NodeAddress, type Pod, type PodStatus, parseIp } from '../../kube/index.js';
 
 /** The node's first address, internal before external, and the first one of the other family. */
@@ -17,7 +17,7 @@ export function hostIpsOf(addresses: readonly NodeAddress[]): string[] {
 
 type Addresses = Pick<PodStatus, 'podIP' | 'podIPs' | 'hostIP' | 'hostIPs'>;
 
-/** The address fields; pods on the host's network show the host's addresses as their own. */
+/** The address fields; host-network pods show the host's addresses as their own. */
 export function podAddresses(pod: Pod, podIps: readonly string[], hostIps: readonly string[]): Addresses {
   const ips = [...podIps];
   if (isHostNetwork(pod)) {

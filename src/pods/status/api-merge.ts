@@ -1,4 +1,4 @@
-/** What of a pod's status may be written over the API's copy, and when the pod may be deleted there. */
+/** Merges a pod's status with the API's copy, and decides when the pod may be deleted there. */
 import {
   formatTimestamp,
   isMirrorPod,
@@ -12,15 +12,15 @@ import { endedCondition } from './conditions.js';
 import { foreignFields } from './equal.js';
 
 export interface MergeInput {
-  /** The object as the API holds it. */
+  /** The object as the API has it. */
   readonly apiPod: Pod;
   readonly ours: PodStatus;
-  /** Until nothing can run any more, the API must not show the pod as ended. */
+  /** While containers could run, the API must not show the pod as ended. */
   readonly couldHaveRunningContainers: boolean;
   readonly nowMs: number;
 }
 
-/** Our status with what others own taken from the API. */
+/** Our status, with the fields of other owners from the API. */
 export function mergeForApi({ apiPod, ours, couldHaveRunningContainers, nowMs }: MergeInput): PodStatus {
   const api: PodStatus = apiPod.status ?? {};
   const isEnding = !isTerminalPhase(api.phase) && isTerminalPhase(ours.phase);
@@ -46,7 +46,7 @@ export function mergeForApi({ apiPod, ours, couldHaveRunningContainers, nowMs }:
   };
 }
 
-/** An ended pod is not ready, whatever its containers were when they were last looked at. */
+/** An ended pod is not ready, whatever its containers were when last observed. */
 function withoutReadiness(
   pod: Pod,
   conditions: PodCondition[],
@@ -72,7 +72,10 @@ function withForeignFields(ours: PodStatus, api: PodStatus): PodStatus {
   ]);
 }
 
-/** Whether the API object can go: it was asked to, it shows its end, and nothing of it is left on the node. */
+/**
+ * Whether the API object can be deleted: deletion was requested, it shows the pod as ended, and nothing of it
+ * is left on the node.
+ */
 export function canBeDeletedFromApi(apiPod: Pod, isFinished: boolean): boolean {
   return (
     apiPod.metadata.deletionTimestamp !== undefined &&

@@ -1,4 +1,4 @@
-/** The decisions of bringing statuses to the API: what is written, when, in which order, and in which form. */
+/** The decisions of writing statuses to the API: what, when, in which order, and in which form. */
 
 import { isStaticPod, isTerminalPhase, type Pod, type PodStatus, semanticEqual } from '../../kube/index.js';
 import { mergeSchemaOf, resources, strategicMergeDiff } from '../../kube-client/index.js';
@@ -8,20 +8,20 @@ import { statusEqual } from './equal.js';
 import type { VersionedStatus } from './manager.js';
 import { normalizeStatus } from './normalize.js';
 
-/** What the API was last known to hold after a write of ours. */
+/** The last known API state after our own write. */
 export interface Written {
   /** The mirror's UID for a static pod. */
   readonly apiUid: string;
   readonly version: number;
   readonly status: PodStatus;
   readonly resourceVersion: string;
-  /** The end of the pod was kept back, as containers could still run. */
+  /** The terminal phase was withheld, as containers could still run. */
   readonly isHeldBack: boolean;
 }
 
 export interface SyncInput {
   readonly entry: VersionedStatus;
-  /** The configured pod of the entry; it may be gone while it is still being stopped. */
+  /** The entry's desired pod; it may be gone while it is still being stopped. */
   readonly pod: Pod | undefined;
   /** The mirror of a static pod. */
   readonly mirror: Pod | undefined;
@@ -30,20 +30,20 @@ export interface SyncInput {
 
 export type SyncNeed =
   | { readonly kind: 'none' }
-  /** `isReadFirst`: the API is asked for its copy, as the one at hand may be wrong. */
+  /** `isReadFirst`: fetch the API's copy first, as ours may be stale. */
   | { readonly kind: 'write'; readonly isReadFirst: boolean; readonly because: string };
 
 const nothing: SyncNeed = { kind: 'none' };
 
-/** The object of the API that stands for the pod, as it was last seen; undefined when none was. */
+/** The API object of the pod as last seen; undefined when none was. */
 export function apiPodOf(pod: Pod | undefined, mirror: Pod | undefined): Pod | undefined {
   return pod !== undefined && isStaticPod(pod) ? mirror : pod;
 }
 
-/** Whether a change of the status is still to be written. */
+/** Whether a change of the status still has to be written. */
 export function needOfChange({ entry, pod, mirror, written }: SyncInput): SyncNeed {
   const apiPod = apiPodOf(pod, mirror);
-  // A static pod without a mirror has nothing in the API that a status could be written to.
+  // A static pod without a mirror has no API object to write a status to.
   if (pod !== undefined && apiPod === undefined) return nothing;
   const apiUid = apiPod?.metadata.uid ?? entry.uid;
   if (written === undefined || written.apiUid !== apiUid) {
@@ -54,11 +54,14 @@ export function needOfChange({ entry, pod, mirror, written }: SyncInput): SyncNe
   return nothing;
 }
 
-/** As above, and whatever went wrong since: an end that was not completed, or a status that somebody else wrote. */
+/**
+ * As above, and also repairs what went wrong since: an incomplete deletion, or a status that somebody else
+ * wrote.
+ */
 export function needOfFullPass(input: SyncInput): SyncNeed {
   const changed = needOfChange(input);
   const { entry, pod, mirror, written } = input;
-  // What was not written by now may have failed; the copy at hand is not trusted then.
+  // A write still pending by now may have failed; then our copy is not trusted.
   if (changed.kind === 'write') return { ...changed, isReadFirst: true };
   const apiPod = apiPodOf(pod, mirror);
   if (pod === undefined || apiPod === undefined) return nothing;
@@ -67,7 +70,7 @@ export function needOfFullPass(input: SyncInput): SyncNeed {
   }
   const seen = normalizeStatus(pod, apiPod.status ?? {});
   if (statusEqual(seen, entry.status)) return nothing;
-  // What the server made of our last write, such as leaving out what it does not know, is not written again.
+  // Do not rewrite what the server made of our last write, such as dropping unknown fields.
   const isOurs =
     written !== undefined && !written.isHeldBack && statusEqual(seen, normalizeStatus(pod, written.status));
   return isOurs
@@ -75,52 +78,55 @@ export function needOfFullPass(input: SyncInput): SyncNeed {
     : { kind: 'write', isReadFirst: true, because: 'the API shows another status than this node' };
 }
 
-/** Which of the statuses that wait goes first; lower is sooner. */
+/** The order of pending writes; lower is sooner. */
 export function writeRank(entry: VersionedStatus, written: Written | undefined): number {
   if (entry.isFinished || isTerminalPhase(entry.status.phase)) return 0;
   if (changesReadiness(entry.status, written?.status)) return 0;
   return written === undefined ? 2 : 1;
 }
 
-/** Who waits for a pod waits for it to be ready, or must learn that it no longer is. */
+/** Users wait for a pod to become ready, or must learn that it no longer is. */
 function changesReadiness(status: PodStatus, shown: PodStatus | undefined): boolean {
   return hasTrueCondition(status.conditions, 'Ready') !== hasTrueCondition(shown?.conditions, 'Ready');
 }
 
 /**
- * Whether somebody waits for this very status. What a pod shows on its way (that its containers are being created,
- * that it has an address, that one of two containers has stopped) mostly gives way to the next status within moments,
- * and a hundred pods that start or end at once would keep the API busy with what nobody gets to see.
+ * Whether somebody waits for exactly this status. A pod's intermediate states (its containers are being
+ * created, it has an address, one of two containers has stopped) are mostly replaced within moments, and a
+ * hundred pods that start or stop at once would keep the API busy with statuses that nobody gets to see.
  */
 export function isUrgent(
   { entry, pod, mirror, written }: SyncInput,
-  /** Of the pod: as long as they could, its end is not shown. */
+  /** While the pod's containers could run, its terminal phase is withheld. */
   couldHaveRunningContainers: boolean,
 ): boolean {
   if (entry.isFinished) return true;
-  // Its end is what is waited for, and nothing before that.
+  // Only its end is waited for, nothing before that.
   if (pod?.metadata.deletionTimestamp !== undefined) return false;
   if (isTerminalPhase(entry.status.phase) && !couldHaveRunningContainers) return true;
   return changesReadiness(entry.status, written?.status ?? apiPodOf(pod, mirror)?.status);
 }
 
-/** So long no other change may have come before it is written. */
+/** How long a status must stay unchanged before it is written. */
 const graceMs = 500;
-/** A pod that is to be deleted has its last word to say. */
+/** The same for a pod that is being deleted, whose last status is still to come. */
 const endingGraceMs = 2_000;
-/** One of them is written each time this has passed, and fewer while there are urgent ones, which find the API free. */
+/**
+ * Unhurried statuses are written one per interval, and fewer while there are urgent ones, which find the API
+ * free.
+ */
 const paceMs = 100;
 const busyPaceMs = 1_000;
-/** An urgent one so long ago tells that more may come. */
+/** After an urgent write, more are expected for this long. */
 const busyAfterUrgentMs = 1_000;
-/** However many there are, none waits longer. */
+/** The longest wait, however many are pending. */
 const longestWaitMs = 10_000;
-/** The same of pods that are to be deleted. */
+/** The same for pods that are being deleted. */
 const longestEndingWaitMs = 15_000;
 
 /** The times of a status that is not urgent, in monotonic milliseconds. */
 export interface UnhurriedTimes {
-  /** Since when the API lacks something. */
+  /** Since when the API is out of date. */
   readonly sinceMs: number;
   readonly changedMs: number;
   readonly isEnding: boolean;
@@ -146,31 +152,31 @@ export function dueMs({ sinceMs, changedMs, isEnding }: UnhurriedTimes, last: La
 export function wentBack(apiPod: Pod, written: Written | undefined): boolean {
   const { uid, resourceVersion = '' } = apiPod.metadata;
   if (written === undefined || written.apiUid !== uid) return false;
-  // Versions of one object are numbers that grow; whatever is none is not compared.
+  // Versions of one object are increasing numbers; anything else is not compared.
   if (!/^\d+$/.test(resourceVersion) || !/^\d+$/.test(written.resourceVersion)) return false;
   return BigInt(resourceVersion) < BigInt(written.resourceVersion);
 }
 
 export interface StatusPatch {
-  /** A pod of another UID under the same name refuses the patch. */
+  /** The patch fails on a pod of another UID under the same name. */
   readonly metadata: { readonly uid: string };
   readonly status: Readonly<Record<string, unknown>>;
 }
 
 const statusSchema = mergeSchemaOf(resources.pods).fields?.status ?? {};
 
-/** The patch that makes the API's status the merged one; undefined when they are the same. */
+/** The patch from the API's status to the merged one; undefined when they are equal. */
 export function statusPatch(apiPod: Pod, merged: PodStatus): StatusPatch | undefined {
   const current: Readonly<Record<string, unknown>> = { ...apiPod.status };
   const wanted = Object.fromEntries(
     Object.entries(merged).map(([field, value]) => {
-      // The server leaves out what is empty; to send that again would never end.
+      // The server drops empty values; sending them again would never end.
       return [field, semanticEqual(current[field], value) ? current[field] : value];
     }),
   );
   const status = strategicMergeDiff(statusSchema, current, wanted);
   if (Object.keys(status).length === 0) return undefined;
-  // Mappings say something even when they are empty, but not so much that they were worth a write of their own.
+  // Empty mappings carry meaning, but are not worth a write of their own.
   for (const [field, value] of Object.entries(merged)) {
     if (current[field] === undefined && isEmptyMapping(value)) status[field] = {};
   }

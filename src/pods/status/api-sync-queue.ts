@@ -1,26 +1,26 @@
-/** The statuses that wait to be written to the API, and whose turn it is. */
+/** The queue of statuses to write to the API. */
 import type { Clock } from '../../async/index.js';
 import { dueMs, type LastWrites, type UnhurriedTimes } from './api-sync-decisions.js';
 
 export interface WantedWrite {
-  /** Whether the API's copy is read first. Such a write does not wait. Default: no. */
+  /** Whether to read the API's copy first. Such a write does not wait. Default: no. */
   readonly isReadFirst?: boolean;
   /** Whether somebody waits for it. */
   readonly isUrgent: boolean;
-  /** Whether the pod is to be deleted. Default: no. */
+  /** Whether the pod is being deleted. Default: no. */
   readonly isEnding?: boolean;
 }
 
 export type Turn =
   | { readonly kind: 'write'; readonly uid: string; readonly isReadFirst: boolean }
-  /** None may go before this moment, if none comes meanwhile; infinite when none waits. */
+  /** Nothing is due before this time, unless another status comes; infinite when the queue is empty. */
   | { readonly kind: 'wait'; readonly untilMs: number };
 
 interface Waiting extends Required<WantedWrite>, UnhurriedTimes {}
 
 export class StatusQueue {
   readonly #clock: Clock;
-  /** By UID, those that came last at the end. */
+  /** By UID, the latest last. */
   readonly #waiting = new Map<string, Waiting>();
   #last: LastWrites = { urgentMs: Number.NEGATIVE_INFINITY, unhurriedMs: Number.NEGATIVE_INFINITY };
 
@@ -49,8 +49,8 @@ export class StatusQueue {
   }
 
   /**
-   * The most urgent one is taken; of the others one whose time has come. Those that `isHeld` names stay. `rankOf` tells
-   * whose turn is first, the lowest one, and by undefined that a write is not needed any more.
+   * Takes the most urgent status, else one that is due. Those that `isHeld` names stay. The lowest `rankOf`
+   * goes first; undefined means that the write is no longer needed.
    */
   take(
     isHeld: (uid: string) => boolean,
@@ -70,7 +70,7 @@ export class StatusQueue {
         else if (rank < bestRank) [best, bestRank] = [uid, rank];
       } else if (best === undefined) {
         const whenMs = dueMs(waiting, this.#last);
-        // The last that came are the last to be started or ended: theirs stay true for longest.
+        // Prefer the latest: their pods start or stop last, so their statuses stay true for longest.
         if (whenMs <= nowMs) unhurried = uid;
         untilMs = Math.min(untilMs, whenMs);
       }

@@ -1,4 +1,4 @@
-/** Measures how long pods of the API take from their creation until the API shows them running. */
+/** Measures how long API pods take from their creation until the API shows them running. */
 import type { Clock } from '../../async/index.js';
 import { isHostNetwork, isStaticPod, type Pod, parseTimestamp, type Volume } from '../../kube/index.js';
 import type { Registry } from '../../metrics/index.js';
@@ -10,10 +10,10 @@ interface Interval {
 
 interface Tracked {
   seenVersion: string;
-  /** Our write showed every container running; the next sighting of that is the end. */
+  /** We wrote that every container is running; the measurement ends when the API shows it. */
   isWritten: boolean;
   isDone: boolean;
-  /** The scheduler could not place it at once, which is not the node's time. */
+  /** The scheduler could not place it at once; that is not the node's time. */
   wasUnschedulable: boolean;
   readonly pulls: Interval[];
   readonly pullingSinceMs: Map<string, number>;
@@ -25,7 +25,7 @@ const startBuckets = [
 ];
 const trackedLimit = 2000;
 const pullsLimit = 1000;
-/** Volumes that are mounted without the help of anybody outside the node. */
+/** Volumes that are mounted without help from outside the node. */
 const localVolumes: ReadonlySet<string> = new Set([
   'name',
   'secret',
@@ -67,20 +67,20 @@ export class PodStartLatency {
     return this.#tracked.size;
   }
 
-  /** All pods that the API has for this node, each time one of them changed. */
+  /** Call with all of this node's API pods, each time one of them changed. */
   sighted(pods: readonly Pod[]): void {
     const nowMs = this.#clock.now();
     for (const pod of pods) this.#sight(pod, nowMs);
     if (this.#tracked.size > pods.length) this.#forgetBut(pods);
   }
 
-  /** Not each time that one of many pods changed, but when more are tracked than there are. */
+  /** Runs only when more pods are tracked than exist, not at each change of one of many. */
   #forgetBut(pods: readonly Pod[]): void {
     const present = new Set(pods.map(({ metadata }) => metadata.uid));
     for (const uid of this.#tracked.keys()) if (!present.has(uid)) this.#tracked.delete(uid);
   }
 
-  /** Our write arrived. */
+  /** Our write succeeded. */
   written(apiPod: Pod): void {
     const tracked = this.#tracked.get(apiPod.metadata.uid);
     if (tracked !== undefined && isRunningThroughout(apiPod)) tracked.isWritten = true;
@@ -113,7 +113,7 @@ export class PodStartLatency {
     if (!tracked.wasUnschedulable) this.#observe(pod, tracked, nowMs);
   }
 
-  /** A pod that has started before it was seen, as after a restart of the agent, cannot be measured. */
+  /** A pod that started before it was seen, as after a restart of the agent, cannot be measured. */
   #begin(pod: Pod): Tracked | undefined {
     const cannot = pod.status?.startTime !== undefined || this.#tracked.size >= trackedLimit;
     if (cannot || isStaticPod(pod)) return undefined;
@@ -143,7 +143,7 @@ export class PodStartLatency {
   }
 }
 
-/** Buckets of the time from a change of a status until the API has it. */
+/** The time from a change of a status until it is in the API. */
 export function statusSyncDuration(registry: Registry): (sinceFirstChangeMs: number) => void {
   const duration = registry.histogram(
     'kubelet_pod_status_sync_duration_seconds',
@@ -154,7 +154,7 @@ export function statusSyncDuration(registry: Registry): (sinceFirstChangeMs: num
   return (sinceFirstChangeMs) => duration.observe(sinceFirstChangeMs / 1000);
 }
 
-/** The length of all intervals together, with what they share counted once. */
+/** The total length of all intervals, counting overlaps once. */
 export function unionMs(intervals: readonly Interval[]): number {
   let total = 0;
   let coveredMs = Number.NEGATIVE_INFINITY;

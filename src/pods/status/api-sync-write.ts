@@ -1,4 +1,4 @@
-/** Writes one status to the API: from the copy at hand where that will do, from the API's own where it must. */
+/** Writes one status to the API: based on our own copy where that will do, else on a fresh read. */
 import type { Clock } from '../../async/index.js';
 import { isMirrorPod, isStaticPod, type Pod, type PodStatus } from '../../kube/index.js';
 import { isConflict, isInvalid, isNotFound, type KubeApi, resources } from '../../kube-client/index.js';
@@ -11,35 +11,35 @@ import { normalizeStatus } from './normalize.js';
 export interface WriteContext {
   readonly clock: Clock;
   readonly api: KubeApi;
-  /** The pods that should be here, as sources gave them. */
+  /** The desired pods. */
   readonly pods: {
     byUid(uid: string): Pod | undefined;
     translateUid(uid: string): string;
   };
-  /** Asked with the UID of the API's object. */
+  /** Takes the UID of the API's object. */
   readonly couldHaveRunningContainers: (uid: string) => boolean;
 }
 
 export type WriteOutcome =
-  /** The API has it; `apiPod` is its answer, never a copy from before. */
+  /** The API has it; `apiPod` is its response, never an older copy. */
   | { readonly kind: 'written'; readonly apiPod: Pod; readonly isHeldBack: boolean }
-  /** The copy at hand says it already, and was trusted. */
+  /** Our copy has it already, and was trusted. */
   | { readonly kind: 'unchanged' }
   /** The API has no such pod. */
   | { readonly kind: 'gone' }
-  /** The API has another pod under the name. */
+  /** The API has another pod under this name. */
   | { readonly kind: 'replaced'; readonly apiUid: string }
-  /** The static pod has a new mirror that was not seen yet. */
+  /** The static pod has a new mirror that we have not seen yet. */
   | { readonly kind: 'unseen-mirror' };
 
-/** The API's object as it is known here; it may be wrong. */
+/** Our copy of the API's object; it may be stale. */
 export interface CopyAtHand {
   readonly pod: Pod;
-  /** Whether it will do where there is nothing to write. */
+  /** Whether it suffices to decide that there is nothing to write. */
   readonly isTrusted: boolean;
 }
 
-/** Without a copy at hand the API is asked for its own first. */
+/** Without a copy, reads the API's own first. */
 export async function writeStatus(
   context: WriteContext,
   entry: VersionedStatus,
@@ -62,7 +62,7 @@ export async function writeStatus(
       if (reply === undefined) return await writeFresh(context, entry, await read(), signal);
       if (isAsMeant(reply, change.merged))
         return { kind: 'written', apiPod: reply, isHeldBack: change.isHeldBack };
-      // Our copy was not the API's: with the answer as the true one, it is made right at once.
+      // Our copy was stale: correct the write at once, based on the response.
       return await writeFresh(context, entry, reply, signal);
     }
     return await writeFresh(context, entry, await read(), signal);
@@ -72,7 +72,7 @@ export async function writeStatus(
   }
 }
 
-/** `apiPod` is an answer of now: it may decide that there is nothing to write. */
+/** `apiPod` is a fresh response: it may decide that there is nothing to write. */
 async function writeFresh(
   context: WriteContext,
   entry: VersionedStatus,
@@ -140,7 +140,7 @@ function patchStatus(api: KubeApi, ref: PodPlace, body: StatusPatch, signal: Abo
   return api.patch(resources.pods, ref, { type: 'strategic', body }, { subresource: 'status', signal });
 }
 
-/** Takes a pod that has ended from the API, and no other that came to have its name. */
+/** Deletes an ended pod from the API, and no other that took its name. */
 export async function deleteEnded(
   api: KubeApi,
   ref: PodPlace,
@@ -155,7 +155,7 @@ export async function deleteEnded(
       signal,
     });
   } catch (error) {
-    // Gone already, as after a delete whose answer was lost.
+    // Gone already, as after a delete whose response was lost.
     if (!isNotFound(error)) throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** Brings the node's pod statuses to the API and completes the deletion of pods that have ended. */
+/** Writes the node's pod statuses to the API and completes the deletion of ended pods. */
 import { isCancelled, jitter, sleep, TaskGroup, type Timer } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
 import { isApiError } from '../../kube-client/index.js';
@@ -22,11 +22,11 @@ export interface ApiStatusSyncOptions extends WriteContext {
   readonly timeline: Timeline;
   readonly statuses: Pick<StatusManager, 'entry' | 'entries' | 'onChange' | 'remove'>;
   readonly pods: WriteContext['pods'] & { mirrorOf(pod: Pod): Pod | undefined };
-  /** Told of each write that is known to have arrived, with the API's object and the time since the status first changed. */
+  /** Called for each confirmed write, with the API's object and the time since the status first changed. */
   readonly onSynced?: (apiPod: Pod, sinceFirstChangeMs: number) => void;
-  /** Told when the API shows an older state than it did before, as after a restore from a backup. */
+  /** Called when the API shows an older state than before, as after a restore from a backup. */
   readonly onWentBack?: () => void;
-  /** Pods whose status is written at the same time. Default 8. */
+  /** Statuses written in parallel. Default 8. */
   readonly writesAtOnce?: number;
   readonly random?: () => number;
 }
@@ -34,7 +34,7 @@ export interface ApiStatusSyncOptions extends WriteContext {
 const fullPassPeriodMs = 10_000;
 const shortestPauseMs = 200;
 const longestPauseMs = 10_000;
-/** A status that the server refused is not sent again for every change of some other pod. */
+/** A rejected status is not sent again at every change of some other pod. */
 const refusedPauseMs = 1_000;
 
 export class ApiStatusSync {
@@ -45,7 +45,7 @@ export class ApiStatusSync {
   readonly #active = new Set<string>();
   readonly #refusedAtMs = new Map<string, number>();
   readonly #tasks: TaskGroup;
-  /** Failures in a row without an answer that was any good. */
+  /** Consecutive failures without a usable response. */
   #failures = 0;
   #isPaused = false;
   #isRunning = false;
@@ -61,18 +61,20 @@ export class ApiStatusSync {
     });
   }
 
-  /** Whether every status that can be written is in the API, as far as is known. */
+  /** Whether every writable status is in the API, as far as is known. */
   get isIdle(): boolean {
     return this.#waiting.size === 0 && this.#active.size === 0;
   }
 
-  /** For when the API's side of a pod came to be known, such as a new mirror; a status that it lacks is written at once. */
+  /**
+   * Call when the pod's API object became known, such as a new mirror; a missing status is written at once.
+   */
   refresh(uid: string): void {
     this.#want(uid, { isUrgent: true });
     this.#pump();
   }
 
-  /** Rejects with `Cancelled` at the end, after all writes that were under way. */
+  /** Rejects with `Cancelled` at the end, after all running writes. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, statuses } = this.#options;
     const stopListening = statuses.onChange((entry) => this.#changed(entry));
@@ -91,7 +93,7 @@ export class ApiStatusSync {
   }
 
   #changed(entry: VersionedStatus): void {
-    // The entry was dropped in between: its versions begin anew.
+    // The entry was dropped in between: its versions start again.
     if (entry.version === 1) this.#written.delete(entry.uid);
     this.#want(entry.uid);
     const nowMs = this.#options.clock.monotonic();
@@ -107,7 +109,7 @@ export class ApiStatusSync {
       for (const uid of known.keys()) if (statuses.entry(uid) === undefined) known.delete(uid);
     }
     for (const entry of statuses.entries()) {
-      // Its turn comes anyway; to read it first as well would add to the load that it waits for.
+      // It will be written anyway; reading it first would add to the load it waits for.
       if (this.#waiting.has(entry.uid) || this.#active.has(entry.uid)) continue;
       const need = needOfFullPass(this.#inputOf(entry));
       if (need.kind === 'write') this.#want(entry.uid, { isReadFirst: need.isReadFirst });
@@ -135,10 +137,10 @@ export class ApiStatusSync {
     return { entry, pod, mirror, written: this.#written.get(entry.uid) };
   }
 
-  /** Starts as many writes as may run; changes that come meanwhile wait and become one write. */
+  /** Starts as many writes as allowed; changes that come meanwhile become one write. */
   #pump(): void {
     if (!this.#isRunning || this.#isPaused) return;
-    // While nothing is known of the server one write finds out for all.
+    // While the server's state is unknown, one write probes it for all.
     const limit = this.#failures > 0 ? 1 : this.#writesAtOnce;
     while (this.#active.size < limit) {
       const turn = this.#waiting.take(
@@ -202,7 +204,7 @@ export class ApiStatusSync {
         return;
       }
       case 'gone':
-        // Its entry goes with the pod, when the sources or housekeeping say so.
+        // Its entry goes with the pod, when the sources or housekeeping remove it.
         this.#record(entry, 'status.gone', 'the status was not written', 'the API has no such pod');
         return;
       case 'replaced': {
@@ -213,7 +215,7 @@ export class ApiStatusSync {
         return;
       }
       case 'unseen-mirror':
-        // The static pod is the same as ever, and is written when the mirror is seen.
+        // The static pod is unchanged, and is written when the mirror is seen.
         return;
     }
   }
@@ -248,7 +250,7 @@ export class ApiStatusSync {
     statuses.remove(entry.uid);
   }
 
-  /** What one pod shows may be true of all: each is read, whatever the watch said of it. */
+  /** What one pod shows may be true of all: read each one, whatever the watch delivered. */
   #distrust(exceptUid: string): void {
     const { statuses, timeline, onWentBack } = this.#options;
     timeline.record({
@@ -261,22 +263,22 @@ export class ApiStatusSync {
     onWentBack?.();
   }
 
-  /** The API's object as it is known here, with the status that our last write was answered with. */
+  /** Our copy of the API's object, with the status from the response to our last write. */
   #copyAtHand(entry: VersionedStatus): CopyAtHand | undefined {
     const { pod, mirror, written } = this.#inputOf(entry);
     const apiPod = apiPodOf(pod, mirror);
     if (apiPod === undefined) return undefined;
     if (written === undefined || written.apiUid !== apiPod.metadata.uid)
       return { pod: apiPod, isTrusted: false };
-    // What only looks like a change is settled here, as the next pass compares with what the watch has told by then.
-    // A deletion is not: it is completed only on an object that was seen to be as it must.
+    // Apparent changes are settled here, as the next pass compares with what the watch has delivered by then.
+    // A deletion is not: it is completed only on an object observed in the right state.
     return { pod: { ...apiPod, status: written.status }, isTrusted: !entry.isFinished };
   }
 
   #failed(entry: VersionedStatus, error: unknown): void {
     const { timeline, clock, pods } = this.#options;
     if (isApiError(error) && error.code !== 429 && error.code < 500) {
-      // The next pass would find it too; a change of any pod may come sooner.
+      // The next pass would find it, too; a change of any pod may come sooner.
       this.#refusedAtMs.set(entry.uid, clock.monotonic());
       timeline.record({
         kind: 'problem',
@@ -284,7 +286,7 @@ export class ApiStatusSync {
         message: 'the API refused the status of the pod',
         pod: podOf(entry),
         error,
-        // Of a pod that the API has deleted nobody wants to know any more; a node is told that it may not write it.
+        // Nobody cares about a pod that is deleted from the API; the node gets a 403 for its status.
         ...(pods.byUid(entry.uid) === undefined ? { level: 'debug' } : {}),
       });
       return;

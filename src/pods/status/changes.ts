@@ -1,4 +1,4 @@
-/** What changed between two statuses of a pod, in words for the timeline and in counts for metrics. */
+/** The changes between two statuses of a pod, as text for the timeline and as counts for metrics. */
 import {
   type ContainerKind,
   type ContainerState,
@@ -12,10 +12,10 @@ import { type EntryData, type EntryInit, podRef } from '../../timeline/index.js'
 import { findCondition } from './condition-list.js';
 import { stateKind } from './restartable.js';
 
-/** Every pod begins so; the plan that follows says more. */
+/** Every pod starts like this; the plan that follows says more. */
 const beginning = { level: 'debug' } as const;
 
-/** One entry for each phase, container state and readiness that is not what it was. */
+/** One entry for each changed phase, container state and readiness. */
 export function statusTransitions(pod: Pod, old: PodStatus, next: PodStatus): EntryInit[] {
   const ref = podRef(pod);
   const entries: EntryInit[] = [];
@@ -65,7 +65,7 @@ export interface ContainerTermination {
   readonly reason: string;
 }
 
-/** The ends of container runs that the old status did not know; nothing is known to be new without an old status. */
+/** The ends of container runs that the old status did not have; none without an old status. */
 export function newTerminations(old: PodStatus, next: PodStatus): ContainerTermination[] {
   const found: ContainerTermination[] = [];
   for (const [kind, container, before, after] of containerPairs(old, next)) {
@@ -102,7 +102,7 @@ function isSameEnd(a: ContainerStateTerminated | undefined, b: ContainerStateTer
   return semanticEqual(a, b);
 }
 
-/** Messages do not count: that of a back-off changes with each attempt. */
+/** Ignores messages: that of a back-off changes with each attempt. */
 function sameState(before: ContainerStatus | undefined, after: ContainerStatus): boolean {
   if (before === undefined) return false;
   const kind = stateKind(after.state);

@@ -1,7 +1,7 @@
 /** Lists of pod conditions: who owns which type, and how to find and replace one. */
 import type { PodCondition } from '../../kube/index.js';
 
-/** Conditions that only the node agent writes. */
+/** Conditions that only the kubelet writes. */
 export const ownedConditionTypes: ReadonlySet<string> = new Set([
   'PodScheduled',
   'Ready',
@@ -13,10 +13,10 @@ export const ownedConditionTypes: ReadonlySet<string> = new Set([
   'AllContainersRestarting',
 ]);
 
-/** Conditions that the node agent and others write. */
+/** Conditions that the kubelet and others write. */
 export const sharedConditionTypes: ReadonlySet<string> = new Set(['DisruptionTarget']);
 
-/** Conditions whose transition time the status manager keeps. */
+/** Conditions whose transition time the status manager maintains. */
 export const timedConditionTypes: readonly string[] = [
   'ContainersReady',
   'Ready',
@@ -37,7 +37,7 @@ export function hasTrueCondition(conditions: Conditions, type: string): boolean 
   return findCondition(conditions, type)?.status === 'True';
 }
 
-/** The list with this condition in the place of the one of its type, or at the end. */
+/** Replaces the condition of this type, or appends it. */
 export function withCondition(conditions: Conditions, condition: PodCondition): PodCondition[] {
   const list = [...(conditions ?? [])];
   const index = list.findIndex(({ type }) => type === condition.type);

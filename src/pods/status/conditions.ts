@@ -1,4 +1,4 @@
-/** The conditions of a pod: how far it is, and what keeps it from being ready. */
+/** The conditions of a pod: its progress, and what keeps it from being ready. */
 import type { ObservedPodStatus } from '../../cri/index.js';
 import {
   type ContainerStatus,
@@ -18,7 +18,7 @@ type Statuses = readonly ContainerStatus[] | undefined;
 export interface ConditionsInput {
   readonly pod: Pod;
   readonly observed: ObservedPodStatus;
-  /** The status manager's status, or else the API's. */
+  /** The status manager's status, else the API's. */
   readonly old: PodStatus;
   readonly phase: PodPhase;
   /** Init and regular containers. */
@@ -98,7 +98,7 @@ export function containersReadyCondition(
   );
 }
 
-/** Ready: all containers are, and so is every readiness gate among the conditions. */
+/** Ready: all containers are ready, and every readiness gate is true. */
 export function readyCondition(
   pod: Pod,
   conditions: readonly PodCondition[] | undefined,
@@ -121,12 +121,12 @@ export function readyCondition(
   return condition(pod, 'Ready', false, 'ReadinessGatesNotReady', blocks.join(', '));
 }
 
-/** Ready or ContainersReady of a pod that ended. */
+/** Ready or ContainersReady of an ended pod. */
 export function endedCondition(pod: Pod, type: string, phase: 'Succeeded' | 'Failed'): PodCondition {
   return condition(pod, type, false, phase === 'Failed' ? 'PodFailed' : 'PodCompleted');
 }
 
-/** Whether others changed the pod's status so that its Ready condition in the API is no longer right. */
+/** Whether others changed the pod's status so that its Ready condition in the API is stale. */
 export function needsReadinessReconcile(pod: Pod): boolean {
   if ((pod.spec.readinessGates ?? []).length === 0) return false;
   const current = findCondition(pod.status?.conditions, 'Ready');
@@ -181,7 +181,7 @@ function findStatus(statuses: Statuses, name: string): ContainerStatus | undefin
   return statuses?.find((status) => status.name === name);
 }
 
-/** `containers with unknown status: [a b], …`, leaving out empty lists. */
+/** `containers with unknown status: [a b], …`, omitting empty lists. */
 function listed(...lists: readonly (readonly [string, readonly string[]])[]): string {
   return lists
     .filter(([, names]) => names.length > 0)

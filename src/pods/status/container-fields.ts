@@ -1,4 +1,4 @@
-/** The fields of a container's API status that follow from what the runtime shows of it and from its spec. */
+/** The fields of a container's API status that follow from the runtime's status and the spec. */
 import type { ObservedContainerStatus } from '../../cri/index.js';
 import {
   apiContainerId,
@@ -13,11 +13,11 @@ import {
 import { restartingAllReason } from './restartable.js';
 
 export const statusUnknownReason = 'ContainerStatusUnknown';
-/** The exit code of a container whose end nobody saw. */
+/** The exit code of a container whose exit nobody saw. */
 export const unseenExitCode = 137;
 export const lostAtTerminationMessage = 'The container could not be located when the pod was terminated';
 
-/** The state of a container that ended without anybody seeing how. */
+/** The state of a container whose exit nobody saw. */
 export function unseenEnd(reason: string, message: string): ContainerState {
   return {
     terminated: { exitCode: unseenExitCode, reason, message, startedAt: null, finishedAt: null },
@@ -29,7 +29,7 @@ export interface StateContext {
   readonly isRestartingAll: boolean;
 }
 
-/** The API state of one instance of a container; `old` is the container's status before. */
+/** The API state of one container instance; `old` is the container's previous status. */
 export function apiState(
   instance: ObservedContainerStatus,
   old: ContainerStatus | undefined,
@@ -60,12 +60,12 @@ export function apiState(
   }
 }
 
-/** The restart count of the status: it never falls, and grows where the runtime could not count. */
+/** The status's restart count: it never falls, and grows where the runtime could not count. */
 export function apiRestartCount(instance: ObservedContainerStatus, old: ContainerStatus | undefined): number {
   if (old === undefined) return instance.restartCount;
   if (hasVanished(instance, old)) return old.restartCount + 1;
   const ended = old.state?.terminated;
-  // The same instance cannot run again: what shows it so is older than what showed its end.
+  // The same instance cannot run again: this observation is older than the one that showed its exit.
   const isSameInstance = ended?.containerID?.endsWith(`//${instance.id}`) === true;
   const isNewRun = instance.state === 'running' && ended !== undefined && !isSameInstance;
   if (isNewRun && old.restartCount >= instance.restartCount) return old.restartCount + 1;
@@ -88,7 +88,7 @@ export function containerUser(instance: ObservedContainerStatus): ContainerUser 
   };
 }
 
-/** The mounts as the spec asks for them; the runtime knows no volume names. */
+/** The mounts from the spec; the runtime knows no volume names. */
 export function volumeMountStatuses(
   container: Container,
   supportsRecursiveReadOnly: boolean,
@@ -106,7 +106,7 @@ function asksRecursiveReadOnly({ recursiveReadOnly, mountPropagation }: VolumeMo
   return isAsked && (mountPropagation === undefined || mountPropagation === 'None');
 }
 
-/** The instant to the second. Zero is shown as the epoch, as for a container that failed to start. */
+/** The instant to the second. Zero becomes the epoch, as for a container that failed to start. */
 export function timestampOfNs(epochNs: bigint): string {
   return formatTimestamp(Number(epochNs / 1_000_000n));
 }

@@ -1,4 +1,4 @@
-/** The resources that a container really has, as its status shows them beside what it was allocated. */
+/** A container's actual resources for its status, beside the allocated ones. */
 import type { ObservedContainerStatus } from '../../cri/index.js';
 import {
   clone,
@@ -11,7 +11,7 @@ import {
   type ResourceRequirements,
 } from '../../kube/index.js';
 
-/** Below these the kernel's value says nothing about what was asked for. */
+/** Below these the kernel's value says nothing about what was requested. */
 export const smallestMeaningfulRequestMillis = 2;
 export const smallestMeaningfulLimitMillis = 10;
 
@@ -25,7 +25,7 @@ export interface ActualResources {
 export interface ContainerResourcesInput {
   readonly allocated: ResourceRequirements;
   readonly instance: Pick<ObservedContainerStatus, 'state' | 'resources'>;
-  /** What was last given to the container. */
+  /** The resources last applied to the container. */
   readonly actuated: ResourceRequirements | undefined;
   /** The old status's resources, if it was about the same run. */
   readonly previous: ResourceRequirements | undefined;
@@ -57,17 +57,17 @@ export function meaningfulCpu(
   return isMeaningful ? actual : allocated;
 }
 
-/** Milli CPUs behind a number of shares, rounded up. */
+/** Shares in milli CPUs, rounded up. */
 export function sharesToMillis(shares: number): number {
   return Math.ceil((shares * 1000) / 1024);
 }
 
-/** Milli CPUs behind a quota, or undefined when there is no limit. */
+/** A quota in milli CPUs; undefined when there is no limit. */
 export function quotaToMillis(quotaUs: number, periodUs: number): number | undefined {
   return quotaUs > 0 && periodUs > 0 ? Math.floor((quotaUs * 1000) / periodUs) : undefined;
 }
 
-/** What the runtime reports; what it does not report is taken from what it was last given. */
+/** What the runtime reports, completed with what was last applied. */
 function actualResources({ instance, actuated }: ContainerResourcesInput): ActualResources {
   const linux = instance.resources?.linux;
   const memoryRequest = actuated?.requests?.memory;

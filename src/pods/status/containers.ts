@@ -1,4 +1,4 @@
-/** The API statuses of a pod's containers: what the runtime shows, completed from the old status and the spec. */
+/** The API statuses of a pod's containers: from the runtime, completed from the old status and the spec. */
 import type { ObservedContainerStatus, ObservedPodStatus } from '../../cri/index.js';
 import {
   apiContainerId,
@@ -39,13 +39,13 @@ export interface ContainerStatusContext {
   readonly startFailure: (container: string) => ContainerStartFailure | undefined;
   /** Undefined while the runtime handler of the pod is not known. */
   readonly supportsRecursiveReadOnly: boolean | undefined;
-  /** Whether statuses tell the signal that stops a container (gate ContainerStopSignals). */
+  /** Whether statuses include the container's stop signal (gate ContainerStopSignals). */
   readonly showsStopSignals?: boolean | undefined;
-  /** The resources that were last given to the container, for what the runtime does not tell. */
+  /** The resources last applied to the container, for what the runtime does not report. */
   readonly actuatedResources?: ((container: string) => ResourceRequirements | undefined) | undefined;
 }
 
-/** Regular and ephemeral containers come out by name, init containers in the order of the spec. */
+/** Regular and ephemeral containers are sorted by name, init containers are in spec order. */
 export function containerStatuses(
   kind: ContainerKind,
   containers: readonly Container[],
@@ -89,7 +89,7 @@ function defaultStatus(
   };
 }
 
-/** A container that the runtime does not show, but of which there was a status. */
+/** A container that the runtime does not report, but that has an old status. */
 function withoutInstance(
   status: ContainerStatus,
   old: ContainerStatus | undefined,
@@ -123,11 +123,11 @@ function fromInstances(
 ): ContainerStatus {
   const { runtimeName, actuatedResources, showsStopSignals, supportsRecursiveReadOnly } = context;
   const containerID = apiContainerId(runtimeName, newest.id);
-  // What was said of a former instance must not let this one's probes skip its startup.
+  // An earlier instance's status must not let this one skip its startup probe.
   const isSameInstance = old?.containerID === undefined || old.containerID === containerID;
   const isStartedKnown = newest.state === 'running' && old?.started !== undefined && isSameInstance;
   const user = containerUser(newest);
-  // They were first told before the runtime handler of the pod was known.
+  // They were first reported before the pod's runtime handler was known.
   const mountsByNow =
     supportsRecursiveReadOnly === undefined ? [] : volumeMountStatuses(container, supportsRecursiveReadOnly);
   const volumeMounts = old?.volumeMounts?.map(
@@ -162,7 +162,7 @@ function isSameRun(old: ContainerStatus | undefined, containerID: string): boole
   return old?.state?.running !== undefined && old.containerID === containerID;
 }
 
-/** The last state when the runtime kept no earlier instance to tell it. */
+/** The last state when the runtime kept no earlier instance. */
 function carriedLastState(old: ContainerStatus | undefined, containerID: string): ContainerState {
   if (old?.state?.terminated !== undefined && old.containerID !== containerID) {
     return { terminated: old.state.terminated };
@@ -171,7 +171,7 @@ function carriedLastState(old: ContainerStatus | undefined, containerID: string)
   return {};
 }
 
-/** A container that waits for its next start says why, if the last attempt failed. */
+/** A waiting container shows the reason if its last start failed. */
 function withWaitingReason(
   kind: ContainerKind,
   container: Container,
@@ -211,7 +211,7 @@ function withWaitingReason(
   };
 }
 
-/** An init container of which nothing is known must have succeeded when regular containers exist. */
+/** An unknown init container must have succeeded if regular containers exist. */
 function isPresumedCompleted(
   container: Container,
   newest: ObservedContainerStatus | undefined,

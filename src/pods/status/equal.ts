@@ -1,4 +1,4 @@
-/** Whether two statuses say the same, as far as the node agent is the one who says it. */
+/** Compares two statuses, as far as the kubelet owns them. */
 import { type PodCondition, type PodStatus, semanticEqual } from '../../kube/index.js';
 import { ownedConditionTypes, sharedConditionTypes } from './condition-list.js';
 
@@ -9,7 +9,7 @@ export const foreignFields: readonly string[] = [
   'nodeAllocatableResourceClaimStatuses',
 ];
 
-/** Compares normalised statuses; times and generations of conditions and what others write do not count. */
+/** Compares normalised statuses; ignores times and generations of conditions, and what others write. */
 export function statusEqual(a: PodStatus, b: PodStatus): boolean {
   return conditionsEqual(a.conditions, b.conditions) && semanticEqual(ownFields(a), ownFields(b));
 }

@@ -1,4 +1,4 @@
-/** The API status of a pod, generated from its spec, what the runtime shows of it and what was said of it before. */
+/** Generates a pod's API status from its spec, the runtime's state and its earlier status. */
 import type { ObservedPodStatus } from '../../cri/index.js';
 import {
   type ContainerStatus,
@@ -25,7 +25,7 @@ export interface GenerateInput {
   /** The pod with its allocated resources; its `status` is the API's. */
   readonly pod: Pod;
   readonly observed: ObservedPodStatus;
-  /** What the status manager holds of the pod. */
+  /** The status manager's status of the pod. */
   readonly cached?: PodStatus | undefined;
   /** No container of the pod will be started any more. */
   readonly podIsTerminal: boolean;
@@ -36,15 +36,15 @@ export interface GenerateInput {
   readonly startFailure?: ((container: string) => ContainerStartFailure | undefined) | undefined;
   /** Without it containers are started and ready when they run. */
   readonly probes?: ProbeView | undefined;
-  /** The addresses the node was configured with; the first one's family comes first in pod addresses. */
+  /** The node's configured addresses; the first one's family comes first in pod addresses. */
   readonly nodeIps?: readonly string[] | undefined;
-  /** The node's addresses as its API object has them (`hostIpsOf`); none without an API. */
+  /** The node's addresses from its API object (`hostIpsOf`); none without an API. */
   readonly hostIps?: readonly string[] | undefined;
-  /** Whether the pod's runtime handler can mount recursively read-only. Default: no. */
+  /** Whether the pod's runtime handler supports recursive read-only mounts. Default: no. */
   readonly supportsRecursiveReadOnly?: boolean | undefined;
-  /** Whether statuses tell the signal that stops a container. Default: no. */
+  /** Whether statuses include the container's stop signal. Default: no. */
   readonly showsStopSignals?: boolean | undefined;
-  /** The resources that were last given to a container. */
+  /** The resources last applied to a container. */
   readonly actuatedResources?: ((container: string) => ResourceRequirements | undefined) | undefined;
   readonly podCgroup?: PodCgroupResources | undefined;
   /** Health of the devices of a regular container. */
@@ -52,7 +52,7 @@ export interface GenerateInput {
   readonly resizeConditions?: readonly PodCondition[] | undefined;
 }
 
-/** `startTime` and `observedGeneration` are left to the status manager. */
+/** The status manager sets `startTime` and `observedGeneration`. */
 export function generatePodStatus(input: GenerateInput): PodStatus {
   const { pod, observed, podIsTerminal, nowMs } = input;
   const api: PodStatus = pod.status ?? {};

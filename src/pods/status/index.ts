@@ -1,4 +1,4 @@
-/** Pod statuses: generating what a node reports of a pod, and the manager that keeps it. */
+/** Pod statuses: generates a pod's API status, and manages the current ones. */
 export { hostIpsOf } from './addresses.js';
 export { canBeDeletedFromApi, type MergeInput, mergeForApi } from './api-merge.js';
 export type { ContainerTermination } from './changes.js';

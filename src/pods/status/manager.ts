@@ -1,4 +1,7 @@
-/** The node's truth about pod statuses: it takes what syncs and probes say, keeps it consistent, and tells of changes. */
+/**
+ * The source of truth for pod statuses: takes the results of syncs and probes, keeps them consistent, and
+ * reports changes.
+ */
 import type { Clock } from '../../async/index.js';
 import {
   type ContainerStatus,
@@ -21,26 +24,26 @@ import { illegalTransition } from './transitions.js';
 export interface StatusManagerOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
-  /** The configured pod of that UID. */
+  /** The desired pod of that UID. */
   readonly podOf: (uid: string) => Pod | undefined;
   /** The mirror of a static pod. */
   readonly mirrorOf?: (pod: Pod) => Pod | undefined;
-  /** The static pod's UID for the UID of its mirror, any other UID as it is. */
+  /** The static pod's UID for its mirror's UID; any other UID unchanged. */
   readonly translateUid?: (uid: string) => string;
-  /** Called once for each container run that ended. */
+  /** Called once for each ended container run. */
   readonly onTermination?: (termination: ContainerTermination) => void;
 }
 
-/** A status with what a writer needs to bring it to the API. */
+/** A status with what is needed to write it to the API. */
 export interface VersionedStatus {
   readonly uid: string;
   readonly name: string;
   readonly namespace: string;
-  /** Grows by one with each accepted change. */
+  /** Incremented with each accepted change. */
   readonly version: number;
   /** Wall-clock milliseconds of the first change. */
   readonly firstChangeMs: number;
-  /** All containers are gone and all resources are freed. */
+  /** All containers are gone and all resources are released. */
   readonly isFinished: boolean;
   readonly status: PodStatus;
 }
@@ -48,7 +51,7 @@ export interface VersionedStatus {
 export type UpdateOutcome = 'accepted' | 'unchanged' | 'discarded';
 export type StatusListener = (change: VersionedStatus) => void;
 
-/** Statuses that it hands out are shared and must not be changed. */
+/** Returned statuses are shared and must not be changed. */
 export class StatusManager {
   readonly #options: StatusManagerOptions;
   readonly #entries = new Map<string, VersionedStatus>();
@@ -76,7 +79,9 @@ export class StatusManager {
     return this.entry(uid)?.version ?? 0;
   }
 
-  /** Takes a generated status. A pod that is being deleted counts as changed each time, so that it is written. */
+  /**
+   * Takes a generated status. A pod that is being deleted always counts as changed, so that it is written.
+   */
   set(pod: Pod, status: PodStatus): UpdateOutcome {
     const { generation, deletionTimestamp } = pod.metadata;
     return this.#update(
@@ -89,7 +94,7 @@ export class StatusManager {
     );
   }
 
-  /** Takes the result of a readiness probe; ids are the runtime's or the API's. */
+  /** Takes a readiness probe result; ids are the runtime's or the API's. */
   setContainerReadiness(uid: string, containerId: string, isReady: boolean): UpdateOutcome {
     return this.#changeContainer(uid, containerId, (pod, status, container) => {
       if (container.ready === isReady) return undefined;
@@ -103,7 +108,7 @@ export class StatusManager {
     });
   }
 
-  /** Takes the result of a startup probe; ids are the runtime's or the API's. */
+  /** Takes a startup probe result; ids are the runtime's or the API's. */
   setContainerStarted(uid: string, containerId: string, isStarted: boolean): UpdateOutcome {
     return this.#changeContainer(uid, containerId, (_, status, container) =>
       container.started === isStarted
@@ -112,25 +117,25 @@ export class StatusManager {
     );
   }
 
-  /** Marks a pod as finished: whatever still looked alive in its status has ended. */
+  /** Marks a pod as finished: whatever its status shows as alive has ended. */
   terminate(pod: Pod): UpdateOutcome {
     const current = this.#entries.get(pod.metadata.uid)?.status ?? pod.status ?? {};
     return this.#update(pod, terminatedStatus(pod, current), { isForced: true, isFinished: true });
   }
 
-  /** Forgets the pods whose UID is not among those of configured and mirror pods. */
+  /** Forgets the pods whose UID is neither a desired nor a mirror pod's. */
   removeOrphaned(uids: ReadonlySet<string>): void {
     for (const uid of this.#entries.keys()) {
       if (!uids.has(uid)) this.#entries.delete(uid);
     }
   }
 
-  /** Forgets one pod, for example when the API holds another one under its name. */
+  /** Forgets one pod, for example when the API has another one under its name. */
   remove(uid: string): void {
     this.#entries.delete(uid);
   }
 
-  /** Calls the listener with every accepted change, at once; returns how to stop that. */
+  /** Calls the listener synchronously with every accepted change; returns an unsubscribe function. */
   onChange(listener: StatusListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

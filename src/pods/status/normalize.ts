@@ -1,4 +1,4 @@
-/** The form in which statuses are kept and compared: seconds, bounded messages, lists in order. */
+/** The normal form of statuses for storing and comparing: whole seconds, bounded messages, sorted lists. */
 import {
   type ContainerState,
   type ContainerStatus,
@@ -11,7 +11,7 @@ import {
 } from '../../kube/index.js';
 import { sortedByName } from './containers.js';
 
-/** All termination messages of a pod together have this much room. */
+/** The room for all termination messages of a pod together. */
 const messageBudgetBytes = 12_288;
 const wholeSeconds = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 
@@ -78,9 +78,9 @@ function normalizeState(state: ContainerState, messageLimitBytes: number): Conta
   };
 }
 
-/** The beginning of the text that fits, without a broken character at its end. */
+/** The longest prefix that fits, without a broken character at its end. */
 export function cutToBytes(text: string, limitBytes: number): string {
-  // A UTF-16 unit has at most three bytes in UTF-8, so most texts need no encoding to be known to fit.
+  // A UTF-16 unit has at most three bytes in UTF-8, so most texts are known to fit without encoding them.
   if (text.length * 3 <= limitBytes) return text;
   const bytes = Buffer.from(text, 'utf8');
   if (bytes.length <= limitBytes) return text;

@@ -1,4 +1,4 @@
-/** What overrides the phase that the containers give a pod: terminal phases, deadlines, whoever kills it, rejection. */
+/** Overrides of the phase that a pod's containers give: terminal phases, deadlines, killers, rejection. */
 import {
   formatTimestamp,
   isTerminalPhase,
@@ -21,7 +21,7 @@ export interface PhaseAndReason {
 
 export interface OverrideInput {
   readonly computed: PodPhase;
-  /** The status manager's status, or else the API's. */
+  /** The status manager's status, else the API's. */
   readonly old: PodStatus;
   readonly api: PodStatus;
   readonly isPastDeadline: boolean;
@@ -40,7 +40,7 @@ export function overridePhase({ computed, old, api, isPastDeadline }: OverrideIn
     reason = deadlineExceededReason;
     message = deadlineExceededMessage;
   }
-  // What the API shows as ended stays as it ended.
+  // A terminal phase in the API stays.
   if (api.phase !== undefined && isTerminalPhase(api.phase)) phase = api.phase;
   return { phase, reason, message };
 }
@@ -52,7 +52,7 @@ function keepTerminal(computed: PodPhase, old: PodPhase | undefined, api: PodPha
   return computed;
 }
 
-/** Whether the pod has run longer than it may. */
+/** Whether the pod is past its active deadline. */
 export function isPastActiveDeadline(pod: Pod, startTime: string | undefined, nowMs: number): boolean {
   const { activeDeadlineSeconds } = pod.spec;
   if (activeDeadlineSeconds === undefined || startTime === undefined) return false;
@@ -60,7 +60,7 @@ export function isPastActiveDeadline(pod: Pod, startTime: string | undefined, no
   return startMs !== undefined && nowMs - startMs >= activeDeadlineSeconds * 1000;
 }
 
-/** Who kills a pod and what its status is to say of it. */
+/** Who kills a pod, and what its status says about it. */
 export type Killer =
   | { readonly by: 'eviction'; readonly message: string }
   | { readonly by: 'preemption' }
@@ -111,7 +111,7 @@ function disrupted(
   return { ...status, ...outcome, conditions };
 }
 
-/** The whole status of a pod that was not admitted; it never had containers or conditions here. */
+/** The whole status of a rejected pod; it never had containers or conditions here. */
 export function rejectedStatus(pod: Pod, reason: string, text: string): PodStatus {
   return { phase: 'Failed', reason, message: `Pod was rejected: ${text}`, qosClass: qosClass(pod) };
 }

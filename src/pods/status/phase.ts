@@ -1,4 +1,4 @@
-/** The phase of a pod, decided from the states of its containers. */
+/** Decides a pod's phase from the states of its containers. */
 import {
   type Container,
   type ContainerStatus,
@@ -15,7 +15,7 @@ export interface PhaseInput {
   readonly statuses: readonly ContainerStatus[];
   /** No container of the pod will be started any more. */
   readonly podIsTerminal: boolean;
-  /** Some regular container lives in the pod's current sandbox. */
+  /** A regular container exists in the pod's current sandbox. */
   readonly isInitialized: boolean;
 }
 
@@ -84,7 +84,7 @@ function countInit(
   else if (ended.exitCode !== 0 && !isRestartable(pod, container, ended)) counts.failedInit += 1;
 }
 
-/** Sidecars keep a pod from being started or over, but never decide how it ended. */
+/** Sidecars keep a pod from being started or finished, but never decide how it ended. */
 function countSidecar(counts: Counts, status: ContainerStatus | undefined): void {
   if (status === undefined) {
     counts.unknown += 1;

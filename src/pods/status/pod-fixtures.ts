@@ -1,4 +1,4 @@
-/** Small pods, observations and container statuses that the tests of this folder are written with. */
+/** Small pods, observations and container statuses for the tests of this directory. */
 import {
   absentPodStatus,
   type ObservedContainerStatus,
@@ -86,7 +86,7 @@ export const readySandbox: ObservedSandboxStatus = {
   runtimeHandler: '',
 };
 
-/** A pod whose containers all live in one ready sandbox. */
+/** A pod whose containers are all in one ready sandbox. */
 export function observe(
   containers: readonly ObservedContainerStatus[],
   more: Partial<ObservedPodStatus> = {},
@@ -134,7 +134,7 @@ function toState(state: StateText): NonNullable<ContainerStatus['state']> {
   }
 }
 
-/** `generatePodStatus` with everything that a case does not care about filled in. */
+/** `generatePodStatus` with defaults for everything that a case does not set. */
 export function generate(
   pod: Pod,
   observed: ObservedPodStatus,

@@ -1,4 +1,4 @@
-/** The resources of a pod as a whole: what its containers add up to, and what its status shows of them. */
+/** The pod-level resources: the sum of the containers, and what the status shows. */
 import {
   addQuantities,
   aggregatePod,
@@ -19,7 +19,7 @@ import {
   smallestMeaningfulRequestMillis,
 } from './container-resources.js';
 
-/** What a pod's cgroup is set to; absent where it has no limit or could not be read. */
+/** A pod's cgroup settings; absent where there is no limit or it could not be read. */
 export interface PodCgroupResources {
   readonly cpuRequestMillis?: number | undefined;
   readonly cpuLimitMillis?: number | undefined;
@@ -30,7 +30,7 @@ export function aggregatePodRequests(pod: Pod): ResourceList {
   return toList(podRequests(pod));
 }
 
-/** What the pod may use at most; overhead only adds to limits that exist. */
+/** The pod's total limits; overhead only adds to existing limits. */
 export function aggregatePodLimits(pod: Pod): ResourceList {
   const totals = aggregatePod(pod.spec, 'limits');
   for (const [name, text] of Object.entries(pod.spec.overhead ?? {})) {
@@ -39,7 +39,9 @@ export function aggregatePodLimits(pod: Pod): ResourceList {
   return toList(totals);
 }
 
-/** `status.resources`: the sums until the API shows the pod Running, what its cgroup really has afterwards. */
+/**
+ * `status.resources`: the sums until the API shows the pod Running, the actual cgroup settings afterwards.
+ */
 export function podLevelResources(
   pod: Pod,
   old: PodStatus,
@@ -73,7 +75,7 @@ export function podLevelResources(
   return requirements(spec.resources, requests, limits);
 }
 
-/** The value of the previous status, or else that of the spec with overhead, as the cgroup would have it. */
+/** The value of the previous status, else that of the spec with overhead, as the cgroup would have it. */
 function keepOld(
   pod: Pod,
   name: 'cpu' | 'memory',

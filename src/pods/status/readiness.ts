@@ -1,4 +1,4 @@
-/** How probe results make containers started and ready. */
+/** Derives `started` and `ready` of containers from probe results. */
 import {
   type Container,
   type ContainerStatus,
@@ -11,20 +11,20 @@ import { hasTrueCondition } from './condition-list.js';
 
 export type ProbeResult = 'success' | 'failure' | 'unknown';
 
-/** What probes know of containers; ids are the runtime's. Undefined results mean that there is none yet. */
+/** The probe results of containers, by the runtime's ids. Undefined: no result yet. */
 export interface ProbeView {
   startupResult(containerId: string): ProbeResult | undefined;
   readinessResult(containerId: string): ProbeResult | undefined;
   livenessResult(containerId: string): ProbeResult | undefined;
   hasStartupWorker(podUid: string, container: string): boolean;
   hasReadinessWorker(podUid: string, container: string): boolean;
-  /** Asks that a container's readiness be probed at once. */
+  /** Requests an immediate readiness probe of a container. */
   triggerReadiness?(podUid: string, container: string): void;
-  /** Wall-clock milliseconds at which probing began with this run of the agent. */
+  /** Wall-clock milliseconds at which probing began in this run of the agent. */
   readonly startedAtMs?: number;
 }
 
-/** Containers that started this much before the agent ran before its restart already. */
+/** Containers that started this long before the agent were running before its restart. */
 const restartMarginMs = 10_000;
 
 const noProbes: ProbeView = {

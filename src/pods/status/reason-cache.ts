@@ -1,4 +1,4 @@
-/** Why containers could not be started last time, so that a status can say it until the next start succeeds. */
+/** Why containers could not be started last time, for the status until the next start succeeds. */
 import { BoundedMap, textBytes } from '../../async/index.js';
 
 export interface ContainerStartFailure {
@@ -42,7 +42,7 @@ export class ReasonCache {
     return this.#failures.use(keyOf(podUid, container))?.failure;
   }
 
-  /** Takes over what a sync of the pod's runtime did: failed starts are remembered, successful ones forgotten. */
+  /** Takes the results of a pod sync: remembers failed starts, forgets successful ones. */
   update(podUid: string, results: readonly StartResult[]): void {
     for (const { action, target, failure } of results) {
       if (action !== 'StartContainer') continue;
@@ -59,7 +59,7 @@ export class ReasonCache {
     this.#failures.delete(keyOf(podUid, container));
   }
 
-  /** Forgets the containers of all other pods. */
+  /** Forgets all other pods. */
   keepOnly(podUids: ReadonlySet<string>): void {
     for (const [key, { podUid }] of this.#failures) if (!podUids.has(podUid)) this.#failures.delete(key);
   }

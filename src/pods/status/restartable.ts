@@ -1,4 +1,4 @@
-/** Whether a container of a pod will run again after it ended, as the status sees it. */
+/** Whether an exited container of a pod will run again, from the status's point of view. */
 import type { ObservedPodStatus } from '../../cri/index.js';
 import {
   type Container,
@@ -12,18 +12,18 @@ import {
 } from '../../kube/index.js';
 import { hasTrueCondition } from './condition-list.js';
 
-/** The reason of containers that are stopped only because the whole pod starts over. */
+/** The reason of containers stopped only because the whole pod restarts. */
 export const restartingAllReason = 'RestartingAllContainers';
 
-/** Whether a container that ended like this is started again while its pod goes on. */
+/** Whether a container that ended like this restarts while its pod runs. */
 export function isRestartable(pod: Pod, container: Container, ended: ContainerStateTerminated): boolean {
   return ended.reason === restartingAllReason || isContainerRestartable(pod, container, ended.exitCode);
 }
 
 /**
- * Whether every container of the pod is being restarted: the old condition says so, or a container
- * that the runtime shows as exited asks for it. What the runtime no longer shows never asks, or a
- * restart that is over would begin anew.
+ * Whether all containers of the pod are being restarted: the old condition says so, or a container that the
+ * runtime reports as exited requests it. A container that the runtime no longer reports never does, or a
+ * finished restart would begin again.
  */
 export function isRestartingAll(pod: Pod, observed: ObservedPodStatus, old: PodStatus): boolean {
   if (hasTrueCondition(old.conditions, 'AllContainersRestarting')) return true;
@@ -49,7 +49,7 @@ function someRequests(
   return false;
 }
 
-/** Which of its members a state has; a state with none counts as unset. */
+/** Which member a state has; a state with none counts as unset. */
 export function stateKind(state: ContainerState | undefined): 'waiting' | 'running' | 'terminated' | 'unset' {
   if (state?.running) return 'running';
   if (state?.terminated) return 'terminated';

@@ -1,8 +1,8 @@
-/** What a status asks of a pod's sandboxes: may containers start in it, do regular containers live in it. */
+/** Questions of a status about a pod's sandboxes: can containers start, are regular containers in it. */
 import { type ObservedPodStatus, sandboxVerdict } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
 
-/** Whether the pod has the one ready sandbox, with the network it needs, so that no new one is to be made. */
+/** Whether the pod has exactly one ready sandbox, with the network it needs, so that no new one is needed. */
 export function isSandboxUsable(pod: Pod, { sandboxes }: ObservedPodStatus): boolean {
   return !sandboxVerdict(pod, sandboxes).changed;
 }

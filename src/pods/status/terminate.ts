@@ -9,10 +9,10 @@ import {
 } from '../../kube/index.js';
 import { lostAtTerminationMessage, statusUnknownReason, unseenEnd } from './container-fields.js';
 
-/** `status` is the cached one, or else the API's. */
+/** `status` is the cached one, else the API's. */
 export function terminatedStatus(pod: Pod, status: PodStatus): PodStatus {
   const { containerStatuses, initContainerStatuses, phase } = status;
-  // A static pod may have no API status at all; then what was last said of it must do.
+  // A static pod may have no API status at all; then its last known one must do.
   const apiStatus = hasStatuses(pod.status) ? pod.status : status;
   return {
     ...status,
@@ -26,7 +26,7 @@ export function terminatedStatus(pod: Pod, status: PodStatus): PodStatus {
   };
 }
 
-/** Whether the pod once came past its init containers. */
+/** Whether the pod ever completed its init containers. */
 export function wasInitialized(pod: Pod, status: PodStatus): boolean {
   const initContainers = pod.spec.initContainers ?? [];
   if (initContainers.length === 0) return true;
@@ -39,7 +39,7 @@ export function wasInitialized(pod: Pod, status: PodStatus): boolean {
   return last.state?.terminated?.exitCode === 0 || last.lastState?.terminated?.exitCode === 0;
 }
 
-/** Ends the init containers up to the last one that has ever run, and the first in any case. */
+/** Ends the init containers up to the last one that ever ran, and always the first. */
 function withEndedInits(statuses: readonly ContainerStatus[]): ContainerStatus[] {
   const lastRun = Math.max(0, statuses.findLastIndex(hasLeftWaiting));
   return statuses.map((status, index) => (index <= lastRun ? ended(status) : status));

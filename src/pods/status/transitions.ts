@@ -1,4 +1,4 @@
-/** Guards against statuses in which a container that ended for good comes back to life. */
+/** Guards against statuses in which a container that ended for good runs again. */
 import {
   type Container,
   type ContainerStatus,
@@ -9,10 +9,10 @@ import {
 } from '../../kube/index.js';
 import { isRestartable } from './restartable.js';
 
-/** What is wrong with going from the old to the new status, or undefined when nothing is. */
+/** What is wrong with this transition; undefined when it is legal. */
 export function illegalTransition(pod: Pod, old: PodStatus, next: PodStatus): string | undefined {
   const { restartPolicy, containers, initContainers = [] } = pod.spec;
-  // Where everything is restarted, every container may leave its end behind.
+  // Where everything restarts, every container may leave its terminated state.
   if (restartPolicy !== 'OnFailure' && restartPolicy !== 'Never') return undefined;
   if (couldRestartAllContainers(pod)) return undefined;
 
