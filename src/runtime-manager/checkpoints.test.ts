@@ -1,4 +1,4 @@
-/** Every file that the runtime manager finds again after a crash, damaged in every way that was thought of. */
+/** Every file that the runtime manager restores after a crash, damaged in every way we thought of. */
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../async/index.js';
 import { ListImagesResponse } from '../cri/index.js';
@@ -69,7 +69,7 @@ async function openActuated({ store }: Opened): Promise<ActuatedResources> {
   return actuated;
 }
 
-/** Writes it, and goes on without it: what it said is found out anew. */
+/** Writes the file, and runs without it: its content is reconstructed. */
 interface Checkpoint {
   readonly name: string;
   readonly file: RegExp;
@@ -158,7 +158,7 @@ const damages: readonly [rule: string, reason: RegExp, damage: Damage][] = [
 ];
 
 describe.each(checkpoints)('$name', ({ file, write, reopen }) => {
-  it.each(damages)('%s: set aside, told, and found out anew', async (_, reason, damage) => {
+  it.each(damages)('%s: set aside, reported, and reconstructed', async (_, reason, damage) => {
     const host = simulatedHost();
     await write(openStore(host));
     const path = host.calls.findLast((call) => call.operation === 'rename' && file.test(call.path))?.path;
@@ -194,7 +194,7 @@ describe.each(checkpoints)('$name', ({ file, write, reopen }) => {
   });
 });
 
-describe('what is of another version', () => {
+describe('files of another version', () => {
   it.each([
     ['what containers were given', 0, /^its checksum is wrong$/, /"checksum":\d+/, '"checksum":7'],
     ['who may use an image', 1, /^it holds no ImagePulledRecord of/, 'v1beta1', 'v9'],

@@ -37,14 +37,14 @@ const onePod = makePod({ containers: [container('app')] });
 const withInit = makePod({ initContainers: [container('init')], containers: [container('app')] });
 
 describe('syncPod', () => {
-  it('a pod that is as it should be is left alone', async () => {
+  it('leaves a pod in its desired state alone', async () => {
     const { did, timeline, result } = await sync(onePod, makeStatus(onePod, [running('app')]));
     expect(did).toEqual([]);
     expect(timeline.ofPod('uid-1')).toEqual([]);
     expect(syncError(result)).toBeUndefined();
   });
 
-  it('2: a new pod gets its sandbox and containers without talk of a change', async () => {
+  it('2: a new pod gets its sandbox and containers without mention of a change', async () => {
     const { did, events, ready, result } = await sync(onePod, makeStatus(onePod, [], []));
     expect(did).toEqual(['RunPodSandbox uid-1', 'CreateContainer app', 'StartContainer new-app']);
     expect(events()[0]).toBe('Normal Created Container created');
@@ -55,7 +55,7 @@ describe('syncPod', () => {
   it.each([
     ['started', undefined, ['about to', 'gvisor 2000ms']],
     ['failed', new CriError('Internal', 'no network'), ['about to', 'gvisor 2000ms failed', 'failed']],
-  ])('tells how long a sandbox took, and with which handler: %s', async (_, error, expected) => {
+  ])('reports how long a sandbox took, and its handler: %s', async (_, error, expected) => {
     const told: string[] = [];
     const observer: RuntimeObserver = {
       sandboxStarted: () => told.push('about to'),
@@ -83,7 +83,7 @@ describe('syncPod', () => {
     expect(told).toEqual(expected);
   });
 
-  it('7: a dead sandbox is replaced, and init containers start over without their past', async () => {
+  it('7: a dead sandbox is replaced, and init containers start over without their history', async () => {
     const status = makeStatus(
       withInit,
       [running('app'), exited('init'), exited('init', 1, { id: 'older' })],
@@ -101,7 +101,7 @@ describe('syncPod', () => {
     expect(removed).toEqual(['id-init', 'older']);
   });
 
-  it('18: of two ready sandboxes both are stopped', async () => {
+  it('18: both of two ready sandboxes are stopped', async () => {
     const status = makeStatus(onePod, [], [makeSandbox({ id: 'b', attempt: 1 }), makeSandbox({ id: 'a' })]);
     const { did } = await sync(onePod, status);
     expect(did.slice(0, 3)).toEqual(['StopPodSandbox b', 'StopPodSandbox a', 'RunPodSandbox uid-1']);
@@ -120,7 +120,7 @@ describe('syncPod', () => {
     expect((await sync(withInit, status)).removed).toEqual(['o']);
   });
 
-  it('on the node network the known addresses stay', async () => {
+  it('a host-network pod keeps its known addresses', async () => {
     const pod = makePod({ hostNetwork: true, containers: [container('app')] });
     const { result } = await sync(pod, { ...makeStatus(pod, [], []), ips: ['192.168.0.4'] });
     expect(result.podIps).toEqual(['192.168.0.4']);
@@ -129,7 +129,7 @@ describe('syncPod', () => {
   const failingSandbox: Partial<CriRuntime> = {
     runPodSandbox: () => Promise.reject(new CriError('Unknown', 'no cni')),
   };
-  it('a sandbox that fails is told', async () => {
+  it('a failed sandbox is reported', async () => {
     const { events, result } = await sync(onePod, makeStatus(onePod, [], []), { overrides: failingSandbox });
     expect(events()).toEqual([
       'Warning FailedCreatePodSandBox Failed to create pod sandbox: rpc error: code = Unknown desc = no cni',
@@ -156,7 +156,7 @@ describe('syncPod', () => {
       'rpc error: code = Unavailable desc = away',
     ],
     ['nil', async () => PodSandboxStatusResponse.create(), 'pod sandbox status is nil'],
-  ])('a sandbox whose status cannot be read ends the sync: %s', async (_, podSandboxStatus, message) => {
+  ])('an unreadable sandbox status ends the sync: %s', async (_, podSandboxStatus, message) => {
     const { did, events, result } = await sync(onePod, makeStatus(onePod, [], []), {
       overrides: { podSandboxStatus },
     });
@@ -165,7 +165,7 @@ describe('syncPod', () => {
     expect(syncError(result)?.message).toBe(`failed to SyncPod: ${message}`);
   });
 
-  it('a listener that fails at the news of a ready sandbox does not stop the sync', async () => {
+  it('a failing onSandboxReady does not stop the sync', async () => {
     const table = bench();
     const result = await new RuntimeManager(table.options).syncPod(onePod, makeStatus(onePod, [], []), {
       restartingAllContainers: false,
@@ -175,7 +175,7 @@ describe('syncPod', () => {
     expect(table.timeline.ofPod('uid-1').some(({ what }) => what === 'sandbox.ready')).toBe(true);
   });
 
-  it('a config that cannot be built for a kept sandbox is told', async () => {
+  it('a config that cannot be built for a kept sandbox is reported', async () => {
     const configs = { ...bench().options.configs, sandbox: () => Promise.reject(new Error('no dns')) };
     const { result } = await sync(onePod, makeStatus(onePod, []), { options: { configs } });
     expect(syncError(result)?.message).toBe(
@@ -198,7 +198,7 @@ describe('syncPod', () => {
     expect(syncError(result)?.message).toContain('KillContainerError');
   });
 
-  it('42: resetting kills without grace, removes with logs kept, and asks for another sync', async () => {
+  it('42: a reset kills without grace, removes with logs kept, and requests another sync', async () => {
     const pod = makePod({
       containers: [
         container('a', { lifecycle: { preStop: { exec: { command: ['x'] } } } }),
@@ -248,7 +248,7 @@ describe('syncPod', () => {
       },
     },
   });
-  it('a failing plain init container stops what comes after it', async () => {
+  it('a failing plain init container stops the ones after it', async () => {
     const { did } = await sync(withInit, makeStatus(withInit, []), { options: failingImages('init') });
     expect(did).toEqual([]);
   });
@@ -349,7 +349,7 @@ describe('syncPod', () => {
     expect(syncError(result)?.message).toBe('failed to SyncPod: context canceled');
   });
 
-  it('stopped containers give their resources back', async () => {
+  it('stopped containers release their resources', async () => {
     const freed: string[] = [];
     const internals = {
       preCreate: async (_pod: unknown, _container: unknown, config: object) => config,
@@ -361,9 +361,10 @@ describe('syncPod', () => {
   });
 });
 
-describe('the gate', () => {
+describe('the start limiter', () => {
   it('earlier pods finish before later ones begin', async () => {
-    // Without log folders nothing is read from disk, which would take time that the clock does not know.
+    // Without log directories nothing is read from disk, which would take time that the virtual clock does
+    // not know.
     const table = bench({ podLogsDir: '', options: { startsAtOnce: 1 } });
     const order: string[] = [];
     const cri: CriRuntime = {
@@ -386,7 +387,8 @@ describe('the gate', () => {
     );
     await table.clock.advance(600);
     await Promise.all(syncs);
-    // The place is free while a pod reads its new sandbox, so another may begin one; what waits goes in order of pods.
+    // A pod gives up its slot while it reads its new sandbox, so another may start; the queue is in pod
+    // order.
     const at = (step: string): number => order.indexOf(step);
     expect(order).toHaveLength(6);
     expect(at('sandbox a')).toBe(0);

@@ -23,7 +23,7 @@ describe('syncError', () => {
       'failed to "StartContainer" for "a" with RunContainerError: "no \\"sh\\"\\nin image"',
     );
   });
-  it('several are listed, and the earliest wait is carried', () => {
+  it('several are listed, with the earliest wait', () => {
     const error = syncError({
       steps: [
         failed('a', 'CrashLoopBackOff', 'x', { backOffUntilMs: 900 }),

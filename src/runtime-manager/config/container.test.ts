@@ -53,7 +53,7 @@ describe('containerConfig', () => {
     expect(build(container, [['A', '1']])).toMatchObject(expected);
   });
 
-  it('is a message of the CRI, with environment values as bytes', () => {
+  it('is a valid CRI message, with environment values as bytes', () => {
     const raw = new Uint8Array([0x80, 0xff]);
     const decoded = ContainerConfig.decode(
       ContainerConfig.encode(
@@ -69,7 +69,7 @@ describe('containerConfig', () => {
     ]);
   });
 
-  it('refuses bytes in arguments', () => {
+  it('rejects bytes in arguments', () => {
     expect(() => build({ args: ['$(B)'] }, [['B', new Uint8Array([0x80])]])).toThrow(
       'pod "web_shop(u1)", container c: command and args cannot contain $(B)',
     );

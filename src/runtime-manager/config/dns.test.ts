@@ -65,7 +65,7 @@ describe('the base that the policy chooses', () => {
     expect(compose(spec, change)).toEqual({ config: expected, warnings: [] });
   });
 
-  it('falls back to the node file without cluster DNS, and says so on pod and node', () => {
+  it('falls back to the node file without cluster DNS, and reports it on pod and node', () => {
     const text =
       'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.';
     expect(compose({}, { clusterDns: [] })).toEqual({
@@ -74,7 +74,7 @@ describe('the base that the policy chooses', () => {
     });
   });
 
-  it('lists a search once', () => {
+  it('lists a search domain once', () => {
     expect(compose({}, {}, { ...host, searches: ['svc.cluster.local', 'corp'] }).config.searches).toEqual([
       ...clusterSearches,
       'corp',
@@ -83,7 +83,7 @@ describe('the base that the policy chooses', () => {
 });
 
 describe('dnsConfig', () => {
-  it('appends servers and searches without doubles, and its options win', () => {
+  it('appends servers and searches without duplicates, and its options win', () => {
     const { config } = compose({
       dnsPolicy: 'Default',
       dnsConfig: {

@@ -183,7 +183,7 @@ describe('values', () => {
     expect(compute(container)).toEqual(expected);
   });
 
-  it('secrets that are not text arrive as they are, inside other values too', () => {
+  it('secrets that are not text arrive unchanged, inside other values too', () => {
     const environment = compute({
       env: [
         { name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'RAW' } } },
@@ -249,13 +249,13 @@ describe('failures', () => {
     expect(() => compute({ env: [{ name: 'A', valueFrom }] })).toThrow(message);
   });
 
-  it('service links must be decided', () => {
+  it('enableServiceLinks must be set', () => {
     expect(() => compute({}, { enableServiceLinks: undefined })).toThrow(
       'nil pod.spec.enableServiceLinks encountered, cannot construct envvars',
     );
   });
 
-  it('services must have been read', () => {
+  it('services must have been listed', () => {
     expect(() => compute({}, {}, { services: { kind: 'unread' } })).toThrow(
       'services have not yet been read at least once, cannot construct envvars',
     );
@@ -263,13 +263,13 @@ describe('failures', () => {
 });
 
 describe('service variables', () => {
-  it('are only those of the API server without links', () => {
+  it('are only those of the API server without service links', () => {
     const names = Object.keys(compute({}, { enableServiceLinks: false }, { services: inputs.services }));
     expect(names.length).toBeGreaterThan(0);
     expect(names.every((name) => name.startsWith('KUBERNETES_'))).toBe(true);
   });
 
-  it('can be used by env, and give way to it', () => {
+  it('can be used by env, and lose to it', () => {
     const environment = compute(
       {
         env: [
@@ -285,7 +285,7 @@ describe('service variables', () => {
 });
 
 describe('environmentNeeds', () => {
-  it('names each object once and nothing that a value stands before', () => {
+  it('names each object once, and none that a value overrides', () => {
     const needs = environmentNeeds({
       name: 'c',
       envFrom: [{ configMapRef: { name: 'a' } }, { secretRef: { name: 's' } }],

@@ -61,7 +61,7 @@ describe('fieldRefValue', () => {
     expect(() => fieldRefValue(selector, pod, addresses)).toThrow(message);
   });
 
-  it('knows when there is no host address', () => {
+  it('fails without a host address', () => {
     expect(() => fieldRefValue({ fieldPath: 'status.hostIP' }, pod, { podIps: [], hostIps: [] })).toThrow(
       'host IP unknown; known addresses: ',
     );

@@ -40,13 +40,13 @@ describe('podHostname', () => {
 });
 
 describe('kernelHostname', () => {
-  it('is the short name unless the FQDN is wanted', () => {
+  it('is the short name unless the FQDN is requested', () => {
     expect(kernelHostname({ hostname: 'web', domain: 'd.e' }, false)).toBe('web');
     expect(kernelHostname({ hostname: 'web', domain: 'd.e' }, true)).toBe('web.d.e');
     expect(kernelHostname({ hostname: 'web', domain: '' }, true)).toBe('web');
   });
 
-  it('takes an FQDN of 64 characters and refuses one of 65', () => {
+  it('accepts an FQDN of 64 characters and rejects one of 65', () => {
     const domain = 'd'.repeat(32);
     expect(kernelHostname({ hostname: 'h'.repeat(31), domain }, true)).toHaveLength(64);
     const fqdn = `${'h'.repeat(32)}.${domain}`;

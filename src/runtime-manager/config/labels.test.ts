@@ -19,12 +19,12 @@ const identity = {
 };
 
 describe('labels', () => {
-  it('a sandbox has those of its pod, under the identity', () => {
+  it('a sandbox has its pod’s, overridden by the identity', () => {
     expect(sandboxLabels(pod)).toEqual({ app: 'web', ...identity });
     expect(sandboxAnnotations(pod)).toEqual({ note: 'x' });
   });
 
-  it('a container has none of its pod', () => {
+  it('a container has none of its pod’s', () => {
     expect(containerLabels(pod, { name: 'c' })).toEqual({ ...identity, 'io.kubernetes.container.name': 'c' });
   });
 });
@@ -42,7 +42,7 @@ describe('containerAnnotations', () => {
     expect(containerAnnotations(pod, vector, 3)).toEqual(always);
   });
 
-  it('has all that a kill without the pod object needs', () => {
+  it('has everything that a kill without the pod object needs', () => {
     const container: Container = {
       ...vector,
       terminationMessagePath: '/dev/termination-log',

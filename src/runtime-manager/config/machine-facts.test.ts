@@ -73,7 +73,7 @@ describe('readMachineFacts', () => {
     expect(await readMachineFacts(root)).toMatchObject({ cgroupVersion: 1, isSwapControllerAvailable: true });
   });
 
-  it('refuses a machine without memory', () => {
+  it('rejects a machine without memory', () => {
     expect(() => parseMeminfo('')).toThrow('/proc/meminfo has no MemTotal line');
   });
 });

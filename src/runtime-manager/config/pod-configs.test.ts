@@ -79,7 +79,7 @@ describe('sandbox', () => {
     expect(timeline.ofPod('u1').filter(({ kind }) => kind === 'event')).toEqual([]);
   });
 
-  it('asks for the cgroup of the pod', async () => {
+  it('includes the pod’s cgroup', async () => {
     const config = await configs({}, { cgroupParent: (pod) => `/kubepods/pod${pod.metadata.uid}` }).sandbox(
       makePod(),
       0,
@@ -87,7 +87,7 @@ describe('sandbox', () => {
     expect(config.linux?.cgroupParent).toBe('/kubepods/podu1');
   });
 
-  it('tells pod and node when cluster DNS is missing', async () => {
+  it('reports missing cluster DNS on pod and node', async () => {
     await configs({ clusterDns: [] }).sandbox(makePod(), 0);
     const [podEvent] = timeline.ofPod('u1');
     expect(podEvent?.event).toEqual({ type: 'Warning', reason: 'MissingClusterDNS' });
@@ -98,7 +98,7 @@ describe('sandbox', () => {
     });
   });
 
-  it('tells the pod when its DNS is cut', async () => {
+  it('reports truncated DNS on the pod', async () => {
     await configs().sandbox(makePod({ dnsConfig: { nameservers: ['1', '2', '3', '4'] } }), 0);
     expect(timeline.ofPod('u1')[0]?.event?.reason).toBe('DNSConfigForming');
   });
@@ -180,7 +180,7 @@ describe('container', () => {
     );
   });
 
-  it('starts without a termination log when there can be none', async () => {
+  it('starts without a termination log if none can be created', async () => {
     const pod = makePod({ hostNetwork: false });
     await writeFile(join(root, 'lib'), 'in the way');
     const { config } = await configs().container(request(pod, { podIps: [] }));
@@ -197,7 +197,7 @@ describe('container', () => {
     expect(await readdir(root)).toEqual(['hosts', 'resolv.conf']);
   });
 
-  it('joins the processes of a target', async () => {
+  it('joins the target’s process namespace', async () => {
     const { config } = await configs().container(request(makePod(), { targetContainerId: 'id-1' }));
     expect(config.linux?.securityContext?.namespaceOptions).toMatchObject({
       pid: NamespaceMode.TARGET,
@@ -244,7 +244,7 @@ describe('sources of the environment', () => {
     expect(config.envs).toEqual([{ key: 'A', value: Buffer.from('shop/s') }]);
   });
 
-  it('pods of the API wait for services, static pods do not', async () => {
+  it('API pods wait for services, static pods do not', async () => {
     const env = { services: { hasSynced: () => false, list: () => [] } };
     await expect(configs({}, { env }).container(request(makePod()))).rejects.toThrow(
       'services have not yet been read at least once, cannot construct envvars',

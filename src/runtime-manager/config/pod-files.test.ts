@@ -55,7 +55,7 @@ describe('files of a pod', () => {
     expect(await modeOf(path)).toBe(0o644);
   });
 
-  it('a hosts file that is right is not written', async () => {
+  it('an unchanged hosts file is not written', async () => {
     const path = join(root, 'etc-hosts');
     writeHostsFile(path, 'same\n');
     await utimes(path, 1000, 1000);
@@ -66,7 +66,7 @@ describe('files of a pod', () => {
   });
 
   describe('a hosts file on a full disk', () => {
-    /** Has room for so many bytes beyond the end of the file, and takes what is within it. */
+    /** A disk with room for this many bytes beyond the end of the file. */
     const roomFor = (bytes: number, code = 'ENOSPC'): HostsFileCalls => {
       let roomBytes = bytes;
       return {
@@ -98,7 +98,7 @@ describe('files of a pod', () => {
       expect(await readFile(path, 'utf8')).toBe('a longer content\n');
     });
 
-    it('is replaced where it need not grow', async () => {
+    it('is replaced if it need not grow', async () => {
       const path = join(root, 'etc-hosts');
       writeHostsFile(path, 'a longer content\n');
       writeHostsFile(path, 'short\n', roomFor(0));
@@ -112,7 +112,7 @@ describe('files of a pod', () => {
     expect(() => writeHostsFile(join(root, 'etc-hosts'), 'y')).toThrow('ELOOP');
   });
 
-  it('each termination log is a file of its own that everybody may write', async () => {
+  it('each termination log is a separate file that everybody may write', async () => {
     const directory = join(root, 'containers/c');
     const first = createTerminationLog(directory);
     const second = createTerminationLog(directory);
@@ -161,7 +161,7 @@ describe('readVolumeFile', () => {
     ['loop', 'leads through more than 40'],
     ['directory', 'is not a regular file'],
     ['', 'is not a regular file'],
-  ])('refuses %s', async (path, message) => {
+  ])('rejects %s', async (path, message) => {
     await expect(readVolumeFile(join(root, 'volume'), path)).rejects.toThrow(message);
   });
 });

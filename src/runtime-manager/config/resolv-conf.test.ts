@@ -32,7 +32,7 @@ describe('parseResolvConf', () => {
     expect(parseResolvConf(text)).toMatchObject(expected);
   });
 
-  it('refuses a name server without an address', () => {
+  it('rejects a name server without an address', () => {
     expect(() => parseResolvConf('search a\nnameserver')).toThrow('line 2: nameserver without an address');
   });
 });

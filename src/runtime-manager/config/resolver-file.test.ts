@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true }));
 
 describe('the resolver file', () => {
-  it('shows each change at once, however it comes', async () => {
+  it('shows each change at once, however it is made', async () => {
     const path = join(dir, 'resolv.conf');
     const file = new ResolverFile();
     const servers = async () => (await file.read(path)).servers;
@@ -23,14 +23,14 @@ describe('the resolver file', () => {
     renameSync(`${path}.new`, path);
     expect(await servers()).toEqual(['10.0.0.3']);
   });
-  it('is the same as long as nobody writes it', async () => {
+  it('is the same object while nobody writes it', async () => {
     const file = new ResolverFile();
     const first = await file.read('/proc/version');
     expect(await file.read('/proc/version')).toEqual(first);
     const settled = await file.read('/etc/passwd');
     expect(await file.read('/etc/passwd')).toBe(settled);
   });
-  it('is empty without a path, and one that is missing is named', async () => {
+  it('is empty without a path, and an error names a missing file', async () => {
     expect((await new ResolverFile().read('')).servers).toEqual([]);
     const missing = join(dir, 'missing');
     await expect(new ResolverFile().read(missing)).rejects.toThrow(

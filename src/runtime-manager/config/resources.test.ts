@@ -88,17 +88,17 @@ describe('cpu and memory of a container', () => {
     expect(ofContainer(resources, change, spec)).toMatchObject(expected);
   });
 
-  it('has no quota when that is switched off', () => {
+  it('has no quota when that is disabled', () => {
     const resources = ofContainer({ limits: { cpu: '2' } }, { cpuCfsQuota: false });
     expect(resources).not.toHaveProperty('cpuQuota');
     expect(resources).not.toHaveProperty('cpuPeriod');
   });
 
-  it('has no limit of memory when there is none', () => {
+  it('has no memory limit when there is none', () => {
     expect(ofContainer(undefined)).not.toHaveProperty('memoryLimitInBytes');
   });
 
-  it('has no quota on CPUs of its own', () => {
+  it('has no quota on exclusive CPUs', () => {
     const pod = podOf({ limits: { cpu: '2' } });
     expect(containerResources(pod, pod.spec.containers[0]!, settings, true).cpuQuota).toBe(-1);
   });
@@ -127,7 +127,7 @@ describe('the sandbox', () => {
     });
   });
 
-  it('has what the pod level says, when it says so', () => {
+  it('has the pod-level resources, if set', () => {
     const pod = podOf(
       { limits: { cpu: '2' } },
       { resources: { requests: { cpu: '3' }, limits: { cpu: '4' } } },

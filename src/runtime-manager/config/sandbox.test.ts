@@ -34,7 +34,7 @@ function build(spec: Partial<PodSpec>, change: Partial<SandboxRequest> = {}) {
 }
 
 describe('sandboxConfig', () => {
-  it('says all that a runtime must know', () => {
+  it('contains everything that a runtime needs', () => {
     expect(build({})).toEqual({
       metadata: { name: 'web', namespace: 'shop', uid: 'u1', attempt: 2 },
       hostname: 'web',
@@ -69,7 +69,7 @@ describe('sandboxConfig', () => {
     });
   });
 
-  it('is a message of the CRI', () => {
+  it('is a valid CRI message', () => {
     const bytes = PodSandboxConfig.encode(build({}));
     expect(PodSandboxConfig.decode(bytes)).toMatchObject({ hostname: 'web' });
   });

@@ -198,7 +198,7 @@ describe('containerSecurityContext', () => {
     expect(build(given).context()).toMatchObject(expected);
   });
 
-  it('masks what tells of the node', () => {
+  it('masks paths that reveal the node', () => {
     const thermal = '/sys/devices/system/cpu/cpu0/thermal_throttle';
     const context = build({ settings: { thermalThrottlePaths: [thermal] } }).context();
     expect(context.maskedPaths).toEqual([
@@ -225,7 +225,7 @@ describe('containerSecurityContext', () => {
     ]);
   });
 
-  it('leaves AppArmor to the runtime when nothing is said', () => {
+  it('leaves AppArmor to the runtime when unset', () => {
     expect(build({}).context()).not.toHaveProperty('apparmor');
   });
 

@@ -33,7 +33,7 @@ describe('visibleServices', () => {
 });
 
 describe('serviceVariables', () => {
-  it('names address, ports and links of every port', () => {
+  it('include the address, ports and links of every port', () => {
     const variables = serviceVariables([
       service('shop', 'abc-123', {
         clusterIP: '5.6.7.8',
@@ -60,7 +60,7 @@ describe('serviceVariables', () => {
     });
   });
 
-  it('brackets IPv6 in URLs only, and protocols default to TCP', () => {
+  it('bracket IPv6 in URLs only, and protocols default to TCP', () => {
     const variables = serviceVariables([service('shop', 'six', { clusterIP: 'fd00::1' })]);
     expect(variables.get('SIX_PORT')).toBe('tcp://[fd00::1]:80');
     expect(variables.get('SIX_SERVICE_HOST')).toBe('fd00::1');

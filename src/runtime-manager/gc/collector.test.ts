@@ -141,7 +141,7 @@ function scene(containers: Listed[], sandboxes: Sandbox[] = [], over: Partial<Co
 }
 
 describe('GarbageCollector', () => {
-  it('keeps the newest dead one of each container and all that run', async () => {
+  it('keeps the newest dead instance of each container and all running ones', async () => {
     const { collector, calls } = scene([
       { id: 't2', uid: 'p', createdAt: 2n },
       { id: 't1', uid: 'p', createdAt: 1n },
@@ -151,7 +151,7 @@ describe('GarbageCollector', () => {
     await collector.collect();
     expect(calls).toEqual(['remove t0', 'remove t1']);
   });
-  it('keeps the last end of a container that is about to start again, and what was made for that', async () => {
+  it('keeps the last exit of a container that is about to start again, and the instance created for that', async () => {
     const { collector, calls } = scene([
       { id: 'first', uid: 'p', createdAt: 1n },
       { id: 'ended', uid: 'p', createdAt: 2n },
@@ -171,7 +171,7 @@ describe('GarbageCollector', () => {
     await collector.collect();
     expect(calls).toEqual(['remove a']);
   });
-  it('removes what pods that are gone have, and forgets them', async () => {
+  it('removes everything of deleted pods, and forgets them', async () => {
     const forgotten: string[] = [];
     const { collector, calls, gone } = scene([{ id: 'a', uid: 'p' }], [{ id: 's', uid: 'p' }], {
       forgetPod: async (uid) => void forgotten.push(uid),
@@ -181,7 +181,7 @@ describe('GarbageCollector', () => {
     expect(calls).toEqual(['remove a', 'stop sandbox s', 'remove sandbox s']);
     expect(forgotten).toEqual(['p']);
   });
-  it('touches pods that only ended when space is short', async () => {
+  it('removes from pods that have only ended when space is short', async () => {
     const { collector, calls, ended } = scene([{ id: 'a', uid: 'p' }]);
     ended.add('p');
     await collector.collect();
@@ -189,7 +189,7 @@ describe('GarbageCollector', () => {
     await collector.deleteUnused();
     expect(calls).toEqual(['remove a']);
   });
-  it('kills what is in an unknown state first, and keeps it when that fails', async () => {
+  it('kills a container in an unknown state first, and keeps it when that fails', async () => {
     const unknown = ContainerState.CONTAINER_UNKNOWN;
     const { collector, calls, failing, gone } = scene([
       { id: 'a', uid: 'p', state: unknown, createdAt: 2n },
@@ -233,7 +233,7 @@ describe('GarbageCollector', () => {
     await collector.collect();
     expect(calls.slice(1)).toEqual(['remove a', 'stop sandbox s', 'remove sandbox s']);
   });
-  it('tells why each container and sandbox went, once', async () => {
+  it('records why each container and sandbox was removed, once', async () => {
     const { collector, timeline, gone } = scene(
       [
         { id: 'a2', uid: 'p', createdAt: 2n },
@@ -268,7 +268,7 @@ describe('GarbageCollector', () => {
     await collector.collect();
     expect(calls).toEqual(['stop sandbox s2', 'stop sandbox s1', 'remove sandbox s1']);
   });
-  it('removes log folders of pods that are gone, once all sources are ready', async () => {
+  it('removes log directories of deleted pods, once all sources are ready', async () => {
     await mkdir(join(dir, 'pods', 'ns_web_gone', 'c'), { recursive: true });
     await mkdir(join(dir, 'pods', 'ns_web_here'));
     const early = scene([], [], { allSourcesReady: () => false });
@@ -280,7 +280,7 @@ describe('GarbageCollector', () => {
     await collector.collect();
     expect(await readdir(join(dir, 'pods'))).toEqual(['ns_web_here']);
   });
-  it('removes links to nowhere, unless the container may still write', async () => {
+  it('removes dangling links, unless the container may still write', async () => {
     const links = join(dir, 'links');
     await writeFile(join(dir, 'real.log'), '');
     const link = (name: string, target: string): Promise<void> =>
@@ -302,7 +302,7 @@ describe('GarbageCollector', () => {
       'a_ns_c-unknown3.txt',
     ]);
   });
-  it('does the rest when one part fails, and tells what failed', async () => {
+  it('goes on when one part fails, and reports the failure', async () => {
     await mkdir(join(dir, 'pods', 'ns_web_gone'));
     const { cri } = scene([]);
     const { collector, gone } = scene([], [], {
@@ -312,7 +312,7 @@ describe('GarbageCollector', () => {
     await expect(collector.collect()).rejects.toThrow('code = Unavailable desc = down');
     expect(await readdir(join(dir, 'pods'))).toEqual([]);
   });
-  it('collects soon after all sources have spoken, and every minute from then on', async () => {
+  it('collects soon after all sources are ready, and then every minute', async () => {
     let ready = false;
     const { cri } = scene([]);
     let passes = 0;
@@ -324,7 +324,7 @@ describe('GarbageCollector', () => {
           return cri.listPodSandbox(request);
         },
       },
-      // Files are read in the machine's own time.
+      // Files are read in real time.
       podLogsDir: '',
       containerLogsDir: undefined,
       allSourcesReady: () => ready,
@@ -342,7 +342,7 @@ describe('GarbageCollector', () => {
     await running;
     expect(clock.pendingTimers).toBe(0);
   });
-  it('waits while pods are started or stopped, by a minute at most', async () => {
+  it('waits while pods are started or stopped, for a minute at most', async () => {
     let isBusy = true;
     const { collector, clock } = scene([], [], { isBusy: () => isBusy });
     let passes = 0;
@@ -363,7 +363,7 @@ describe('GarbageCollector', () => {
     await running;
   });
 
-  it('makes an event of a failed pass, every minute', async () => {
+  it('records an event for a failed pass, every minute', async () => {
     const { cri } = scene([]);
     const { collector, clock, timeline } = scene([], [], {
       cri: { ...cri, listContainers: () => Promise.reject(new CriError('Unavailable', 'down')) },
@@ -401,7 +401,7 @@ describe('removing after a death', () => {
     stop.abort();
     await running;
   });
-  it('waits while pods wait for their turn, by twenty seconds at most', async () => {
+  it('waits while pods are queued, for twenty seconds at most', async () => {
     let podsWait = true;
     const { collector, calls, clock } = scene(
       ['c0', 'c1', 'c2'].map((id) => ({ id, uid: 'p' })),
@@ -423,7 +423,7 @@ describe('removing after a death', () => {
     await running;
     expect(clock.pendingTimers).toBe(0);
   });
-  it('tells of containers and sandboxes before it removes them', async () => {
+  it('reports containers and sandboxes before it removes them', async () => {
     const told: string[] = [];
     const onRemove = (id: string): void => void told.push(id);
     const { collector, timeline, gone } = scene([], [{ id: 's0', uid: 'p' }], { onRemove });
@@ -437,7 +437,7 @@ describe('removing after a death', () => {
     );
     expect(told).toEqual(['s0', 'c0']);
   });
-  it('drops what does not fit into the queue and says so', () => {
+  it('drops what does not fit into the queue and reports it', () => {
     const { collector, timeline } = scene([]);
     collector.removeDead(podStatus(60), 'c0');
     expect(timeline.ofNode().filter(({ kind }) => kind === 'problem')).toHaveLength(9);
@@ -471,7 +471,7 @@ describe('containerRemover', () => {
     ).rejects.toThrow();
     expect(calls).toEqual([]);
   });
-  it('frees what was pinned before anything else', async () => {
+  it('releases what was pinned before anything else', async () => {
     const { cri, timeline, calls } = scene([{ id: 'abcdef', uid: 'p' }]);
     const postStop = async (id: string): Promise<void> => void calls.push(`postStop ${id}`);
     await containerRemover({ cri, timeline, containerLogsDir: undefined, postStop }).remove(

@@ -54,7 +54,7 @@ describe('decisions of image GC', () => {
   ])('%s', (_, available, bytes) => {
     expect(bytesToFree(policy, 100, available)).toBe(bytes);
   });
-  it('goes by last use, then by first sight; pinned, used and young ones stay', () => {
+  it('orders by last use, then by first sight; keeps pinned, used and young ones', () => {
     const nowMs = hourMs;
     const records = [
       record('late', { lastUsedMs: 30 * minuteMs }),
@@ -168,7 +168,7 @@ describe('ImageCollector', () => {
     await collector.collect();
     expect(removed).toEqual(['a', 'b']);
   });
-  it('leaves young images and says that it could not free enough', async () => {
+  it('keeps young images and reports that it could not free enough', async () => {
     const { collector, removed, events } = scene([{ id: 'a', size: 50 }]);
     const message =
       "Insufficient free disk space on the node's image filesystem (95% of 100 B used). Failed to free sufficient space by deleting unused images (freed 0 bytes). Investigate disk usage, as it could be used by active images, logs, volumes, or other data.";
@@ -176,7 +176,7 @@ describe('ImageCollector', () => {
     expect(removed).toEqual([]);
     expect(events()).toEqual([`FreeDiskSpaceFailed: ${message}`]);
   });
-  it('goes on after an image that cannot be removed, and fails in the end', async () => {
+  it('goes on after an image that cannot be removed, and fails at the end', async () => {
     const { clock, collector, stuck, removed } = scene([
       { id: 'a', size: 20 },
       { id: 'b', size: 20 },
@@ -189,7 +189,7 @@ describe('ImageCollector', () => {
     );
     expect(removed).toEqual(['b']);
   });
-  it('knows images that are mounted as volumes', async () => {
+  it('counts images mounted as volumes as used', async () => {
     const { clock, collector, removed } = scene([{ id: 'a', size: 20 }], {
       mountedImages: () => new Set(['a']),
     });
@@ -198,7 +198,7 @@ describe('ImageCollector', () => {
     await collector.deleteUnused();
     expect(removed).toEqual([]);
   });
-  it('keeps the image that sandboxes are made from, whether for space or for age', async () => {
+  it('keeps the sandbox image, whether by space or by age', async () => {
     const { clock, collector, removed, usage } = scene(
       [
         { id: 'sandbox', size: 20, repoTags: [sandboxImage] },
@@ -213,7 +213,7 @@ describe('ImageCollector', () => {
     expect(removed).toEqual(['other']);
     expect(await collector.deleteUnused()).toEqual({ freedBytes: 0 });
   });
-  it('removes nothing while it cannot be known what sandboxes are made from', async () => {
+  it('removes nothing while the sandbox image is unknown', async () => {
     const { cri } = scene([]);
     const { clock, collector, removed } = scene([{ id: 'a', size: 20 }], {
       cri: { ...cri, status: () => Promise.reject(new CriError('Unavailable', 'down')) },
@@ -222,7 +222,7 @@ describe('ImageCollector', () => {
     await expect(collector.deleteUnused()).rejects.toThrow('down');
     expect(removed).toEqual([]);
   });
-  it('deletes all that is unused and old enough', async () => {
+  it('deletes everything unused that is old enough', async () => {
     const { clock, collector, removed, used } = scene([
       { id: 'a', size: 20 },
       { id: 'b', size: 30 },
@@ -240,7 +240,7 @@ describe('ImageCollector', () => {
     await expect(collector.collect()).rejects.toThrow('invalid capacity 0 on image filesystem');
     expect(events()).toEqual(['InvalidDiskCapacity: invalid capacity 0 on image filesystem']);
   });
-  it('makes an event of the second failure in a row only', async () => {
+  it('records an event only for the second consecutive failure', async () => {
     const { clock, collector, usage, events } = scene([]);
     usage.capacityBytes = 0;
     const stop = new AbortController();
@@ -259,7 +259,7 @@ describe('ImageCollector', () => {
     [101, 80],
     [85, -1],
     [80, 85],
-  ])('refuses the thresholds %d and %d', (highThresholdPercent, lowThresholdPercent) => {
+  ])('rejects the thresholds %d and %d', (highThresholdPercent, lowThresholdPercent) => {
     expect(() => scene([], { policy: { ...policy, highThresholdPercent, lowThresholdPercent } })).toThrow(
       /threshold/,
     );

@@ -87,7 +87,7 @@ async function failure(promise: Promise<unknown>): Promise<SyncFailure> {
 }
 
 describe('ImageManager', () => {
-  it('IfNotPresent, absent: looks, pulls, asks for the size', async () => {
+  it('IfNotPresent, absent: checks, pulls, asks for the size', async () => {
     const { clock, ensure, calls, events } = scene({ pullMs: 1234.6 });
     const ensured = ensure('app:v1', 'IfNotPresent');
     await clock.advance(2000);
@@ -98,7 +98,7 @@ describe('ImageManager', () => {
       'Pulled: Successfully pulled image "app:v1" in 1.234s (1.234s including waiting). Image size: 42 bytes.',
     ]);
   });
-  it('Always, present: pulls without looking', async () => {
+  it('Always, present: pulls without a check', async () => {
     const { ensure, calls } = scene({ present: true });
     await ensure('app:v1', 'Always');
     expect(calls).toEqual(['pull app:v1', 'status app:v1']);
@@ -111,7 +111,7 @@ describe('ImageManager', () => {
       'Pulled: Container image "app:v1" already present on machine and can be accessed by the pod',
     ]);
   });
-  it('Never, absent: refuses without a pull', async () => {
+  it('Never, absent: fails without a pull', async () => {
     const { ensure, calls, events } = scene();
     const { reason, message } = await failure(ensure('app:v1', 'Never'));
     expect([reason, message]).toEqual([
@@ -140,14 +140,14 @@ describe('ImageManager', () => {
     expect(events()).toEqual([`InspectFailed: ${message}`]);
     expect(calls).toEqual([]);
   });
-  it('a failed look names no image', async () => {
+  it('a failed check names no image', async () => {
     const { ensure, events } = scene({ inspectError: new CriError('Unavailable', 'down') });
     expect((await failure(ensure('app:v1', 'IfNotPresent'))).reason).toBe('ImageInspectError');
     expect(events()).toEqual([
       'InspectFailed: Failed to inspect image "": rpc error: code = Unavailable desc = down',
     ]);
   });
-  it('a failed pull is backed off from, its error kept', async () => {
+  it('backs off from a failed pull and keeps its error', async () => {
     const { clock, ensure, calls, events } = scene({ pullError: () => new Error('not found') });
     expect(await failure(ensure('app', 'Always'))).toMatchObject({
       reason: 'ErrImagePull',
@@ -169,7 +169,7 @@ describe('ImageManager', () => {
     expect((await failure(ensure('app', 'Always'))).reason).toBe('ImagePullBackOff');
     expect((await failure(ensure('app', 'Always', 'u2'))).reason).toBe('ErrImagePull');
   });
-  it('a success leaves the back-off as it is', async () => {
+  it('a success does not change the back-off', async () => {
     let broken = true;
     const { clock, ensure } = scene({ pullError: () => (broken ? new Error('no') : undefined) });
     await failure(ensure('app', 'Always'));
@@ -197,7 +197,7 @@ describe('ImageManager', () => {
     await ensure('app:v1', 'Always');
     expect(users).toEqual(['a', 'b']);
   });
-  it('64: records a pull with the credentials that worked, and a failed one as none', async () => {
+  it('64: records a pull with the credentials that worked, and a failed one without', async () => {
     const told: unknown[] = [];
     const recorder = {
       pulling: async (image: string) => void told.push(['pulling', image]),
@@ -227,7 +227,7 @@ describe('ImageManager', () => {
       ['failed', 'other:v1'],
     ]);
   });
-  it('a pull whose intent cannot be recorded is none', async () => {
+  it('does not pull when the intent cannot be recorded', async () => {
     const recorder = {
       pulling: () => Promise.reject(new Error('disk full')),
       pulled: async () => {},

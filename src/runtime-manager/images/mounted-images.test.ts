@@ -10,7 +10,7 @@ const withVolume = (reference: string): Pod => ({
 });
 
 describe('mountedImages', () => {
-  it('has what containers mount', () => {
+  it('includes what containers mount', () => {
     const mounts = [
       { containerPath: '/data', hostPath: '/host' },
       { containerPath: '/image', hostPath: '', image: 'sha256:abc' },
@@ -30,7 +30,7 @@ describe('mountedImages', () => {
     ],
     ['none', '', []],
     ['what is no name', '../x', ['../x']],
-  ])('has what configured pods will mount: %s', (_, reference, names) => {
+  ])('includes what desired pods will mount: %s', (_, reference, names) => {
     expect([...mountedImages([], [withVolume(reference)])].sort()).toEqual([...names].sort());
   });
 });

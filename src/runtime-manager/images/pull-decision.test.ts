@@ -14,10 +14,10 @@ describe('decidePull', () => {
   ] as const)('%s, present %s, may use %s: %s', (policy, isPresent, mayUse, action) => {
     expect(decidePull(policy, isPresent, mayUse).action).toBe(action);
   });
-  it('does not tell a pod without access that the image is there', () => {
+  it('does not reveal to a pod without access that the image is present', () => {
     expect(decidePull('Never', true, false)).toEqual(decidePull('Never', false, true));
   });
-  it('takes an unset policy for IfNotPresent', () => {
+  it('treats an unset policy as IfNotPresent', () => {
     expect(pullPolicyOf(undefined)).toBe('IfNotPresent');
   });
 });

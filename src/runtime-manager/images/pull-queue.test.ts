@@ -7,7 +7,7 @@ describe('PullQueue', () => {
     ['one after the other', 1, 1],
     ['two at a time', 2, 2],
     ['all at once without a bound', undefined, 20],
-  ])('%s, in the order of asking', async (_, maxParallelPulls, width) => {
+  ])('%s, in request order', async (_, maxParallelPulls, width) => {
     const clock = new VirtualClock();
     const queue = new PullQueue({ maxParallelPulls });
     let running = 0;
@@ -42,7 +42,7 @@ describe('PullQueue', () => {
 });
 
 describe('PullRate', () => {
-  it('refuses beyond the burst and fills up again', async () => {
+  it('rejects beyond the burst and refills', async () => {
     const clock = new VirtualClock();
     const queue = new PullQueue({ rate: new PullRate({ clock, qps: 5, burst: 2 }) });
     const pull = (): Promise<number> => queue.run(async () => 1);
@@ -53,7 +53,7 @@ describe('PullRate', () => {
     expect(await pull()).toBe(1);
     await expect(pull()).rejects.toThrow('pull QPS exceeded');
   });
-  it('limits nothing at 0', () => {
+  it('has no limit at 0', () => {
     const rate = new PullRate({ clock: new VirtualClock(), qps: 0, burst: 0 });
     expect([rate.tryTake(), rate.tryTake()]).toEqual([true, true]);
   });

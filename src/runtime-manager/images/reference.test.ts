@@ -33,7 +33,7 @@ describe('withDefaultTag', () => {
     ['an unknown digest', `app@md5:${'a'.repeat(32)}`, 'unsupported digest algorithm'],
     ['an uppercase digest', `app@sha256:${'A'.repeat(64)}`, 'invalid checksum digest format'],
     ['a long name', 'a'.repeat(256), 'repository name must not be more than 255 characters'],
-  ])('refuses %s', (_, image, problem) => {
+  ])('rejects %s', (_, image, problem) => {
     expect(() => withDefaultTag(image)).toThrow(`couldn't parse image name "${image}": ${problem}`);
   });
 });
@@ -48,7 +48,7 @@ describe('parseImageReference', () => {
   ])('%s is %s', (image, expected) => {
     expect(normalRepository(image)).toBe(expected);
   });
-  it('gives the parts', () => {
+  it('returns the parts', () => {
     expect(parseImageReference(`registry.test/app:v1@sha256:${hex64}`)).toEqual({
       domain: 'registry.test',
       path: 'app',

@@ -15,7 +15,7 @@ import {
   sandboxImageIds,
 } from './sandbox-image.js';
 
-describe('what a runtime tells of the sandbox image', () => {
+describe('the sandbox image that a runtime reports', () => {
   it.each([
     ['the name of its configuration', { config: '{"sandboxImage":"pause:1"}' }, 'pause:1'],
     ['nothing', {}, undefined],
@@ -124,7 +124,7 @@ describe('sandboxImageIds', () => {
       expected.map((name) => `sha256:${name}`),
     );
   });
-  it('asks the newest sandbox of each handler only', async () => {
+  it('asks only the newest sandbox of each handler', async () => {
     const calls: string[] = [];
     const sandboxes = [sandbox('old', '', 1n), sandbox('new', '', 2n), sandbox('vm', 'vm', 1n)];
     await sandboxImageIds(runtime({ sandboxes }, calls), images);

@@ -3,7 +3,7 @@ import { Cancelled, settle, sleep, VirtualClock } from '../../async/index.js';
 import { SharedWork } from './shared-work.js';
 
 describe('SharedWork', () => {
-  it('runs once for callers of the same key, and anew afterwards', async () => {
+  it('runs once for callers of the same key, and again afterwards', async () => {
     const clock = new VirtualClock();
     const shared = new SharedWork<number>();
     let runs = 0;

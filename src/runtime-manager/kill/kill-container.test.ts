@@ -33,7 +33,7 @@ const carrying = (graceSeconds: number): Partial<CriRuntime> => ({
     }),
 });
 
-/** Kills the pod and plays time until that is over. */
+/** Kills the pod and advances the time until that is done. */
 async function kill(
   pod: Pod | undefined,
   script: NonNullable<Parameters<typeof bench>[0]> & {
@@ -95,7 +95,7 @@ describe('killing a container', () => {
     expect(syncError(result)).toBeUndefined();
   });
 
-  it('a hook that fails is told and does not hold the kill up', async () => {
+  it('a failed hook is reported and does not delay the kill', async () => {
     const { events, stops } = await kill(hookedPod(), {
       hooks: { preStop: () => Promise.reject(new Error('secret detail')) },
     });
@@ -106,7 +106,7 @@ describe('killing a container', () => {
     expect(stops).toEqual(['id-c0 at 0s timeout 30']);
   });
 
-  it('without hooks the timeline says that one was not run', async () => {
+  it('without hooks the timeline says that one was skipped', async () => {
     const { timeline, stops } = await kill(hookedPod(), { options: { hooks: undefined } });
     expect(stops).toEqual(['id-c0 at 0s timeout 30']);
     const problems = timeline.ofPod('uid-1').filter((entry) => entry.kind === 'problem');
@@ -146,7 +146,7 @@ describe('killing a pod', () => {
   });
   const allRun = makeStatus(sidecarPod, [running('s0'), running('s1'), running('c')]);
 
-  it('57: sidecars are stopped after those they serve, in reverse order', async () => {
+  it('57: sidecars stop after the containers they serve, in reverse order', async () => {
     const { stops, calls } = await kill(sidecarPod, { stopMs: { 'id-c': 5_000, 'id-s1': 3_000 } }, allRun);
     expect(stops).toEqual(['id-c at 0s timeout 30', 'id-s1 at 5s timeout 25', 'id-s0 at 8s timeout 22']);
     expect(calls.at(-1)).toMatchObject({ method: 'StopPodSandbox', target: 'sandbox-0', atMs: 8_000 });
@@ -200,14 +200,14 @@ describe('killing a pod', () => {
     );
   });
 
-  it('an unknown pod is restored from what its containers carry', async () => {
+  it('an unknown pod is restored from its containers', async () => {
     const { stops, ran, events } = await kill(undefined, { overrides: carrying(45), hookMs: 5_000 });
     expect(ran).toEqual(['c0']);
     expect(stops).toEqual(['id-c0 at 5s timeout 40']);
     expect(events()).toEqual([]);
   });
 
-  it('one container of an unknown pod is killed as it asked to be, and the timeline says why', async () => {
+  it('a container of an unknown pod gets its own hook and grace, and the timeline says why', async () => {
     const table = bench({ overrides: carrying(20) });
     const ran: string[] = [];
     const preStopOf: LifecycleHooks['preStop'] = async (_pod, { name }, id) => void ran.push(`${name} ${id}`);
@@ -225,7 +225,7 @@ describe('killing a pod', () => {
     });
   });
 
-  it('a container that the runtime no longer has needs no killing; one that does not stop is told of', async () => {
+  it('a missing container needs no kill; one that does not stop is reported', async () => {
     const fail = (code: 'NotFound' | 'Internal') => () => Promise.reject(new CriError(code, 'no'));
     const orphan = { id: 'x', name: 'c0', message: '', because: '' };
     const gone = bench({ overrides: { containerStatus: fail('NotFound') } });
@@ -235,7 +235,7 @@ describe('killing a pod', () => {
     await expect(new RuntimeManager(broken.options).killOrphan(orphan)).rejects.toThrow('Internal');
   });
 
-  it('a pod that nobody wants is killed through a stub with the minimum of grace', async () => {
+  it('an undesired pod is killed through a stub with the minimum grace', async () => {
     const observed = {
       uid: 'uid-1',
       name: 'web',

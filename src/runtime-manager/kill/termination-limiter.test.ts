@@ -19,7 +19,7 @@ function ending(width: number) {
 }
 
 describe('TerminationLimiter', () => {
-  it('pods end one after another: those that have begun go before those that have not', async () => {
+  it('pods end one after another: those that have begun go first', async () => {
     const { clock, told, gone, end } = ending(1);
     const all = ['a', 'b', 'c', 'd'].map((name) => end(name, 100));
     await clock.advance(400);
@@ -31,7 +31,7 @@ describe('TerminationLimiter', () => {
     await Promise.all(all);
     expect(gone).toEqual(['a', 'b', 'c', 'd']);
   });
-  it('as many at a time as the runtime is given', async () => {
+  it('as many at a time as the limit allows', async () => {
     const { clock, told, end } = ending(2);
     const all = ['a', 'b', 'c'].map((name) => end(name, 100));
     await settle();
@@ -39,7 +39,7 @@ describe('TerminationLimiter', () => {
     await clock.advance(1000);
     await Promise.all(all);
   });
-  it('those that take their time hold up the others a second once, and then hardly', async () => {
+  it('slow ones delay the others by a second once, and then hardly', async () => {
     const { clock, told, end } = ending(1);
     const all = Array.from({ length: 20 }, (_, n) => end(`slow-${n}`, 30_000));
     await clock.advance(999);
@@ -49,7 +49,7 @@ describe('TerminationLimiter', () => {
     await clock.advance(60_000);
     await Promise.all(all);
   });
-  it('one that ends quickly again is waited for again', async () => {
+  it('a quick stop restores the patience', async () => {
     const { clock, told, end } = ending(1);
     const all = [end('slow', 5000), end('quick', 10), end('usual', 500), end('last', 10)];
     await clock.advance(1000 + 10 + 100 + 400);
@@ -57,7 +57,7 @@ describe('TerminationLimiter', () => {
     await clock.advance(10_000);
     await Promise.all(all);
   });
-  it('a failed stop passes the turn on', async () => {
+  it('a failed stop gives up its slot', async () => {
     const clock = new VirtualClock();
     const turns = new TerminationLimiter({ clock, width: 1 });
     await expect(turns.container(() => Promise.reject(new Error('no')), undefined)).rejects.toThrow('no');

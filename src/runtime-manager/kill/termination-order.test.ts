@@ -26,7 +26,7 @@ describe('terminationOrder', () => {
       expected,
     );
   });
-  it('without sidecars nobody waits', () => {
+  it('without sidecars no container waits', () => {
     expect(terminationOrder(makePod(), new Set(['c0', 'c1', 'c2'])).size).toBe(0);
   });
 });

@@ -19,10 +19,10 @@ describe('CRI lines', () => {
     ['a bad time', 'yesterday stdout F x\n'],
     ['an unknown stream', `${time} stdin F x\n`],
     ['no tag', `${time} stdout\n`],
-  ])('%s is no record', (_, line) => {
+  ])('%s is not a record', (_, line) => {
     expect(parseLogLine('cri', Buffer.from(line))).toBeUndefined();
   });
-  it('keeps bytes that are no text', () => {
+  it('keeps bytes that are not text', () => {
     const line = Buffer.concat([Buffer.from(`${time} stdout F `), Buffer.from([0xff, 0xfe, 0x0a])]);
     expect([...(parseLogLine('cri', line)?.content ?? [])]).toEqual([0xff, 0xfe, 0x0a]);
   });

@@ -31,7 +31,7 @@ describe('planRotation', () => {
   ])('%s', (_, names, remove, compress) => {
     expect(planRotation('0.log', names, 5)).toEqual({ remove, compress });
   });
-  it('keeps no rotated file beside the newest when there may be two', () => {
+  it('keeps no rotated file besides the newest with a limit of two', () => {
     expect(planRotation('0.log', ['0.log', '0.log.1'], 2)).toEqual({ remove: ['0.log.1'], compress: [] });
   });
   it('names the rotated log by local time', () => {
@@ -78,7 +78,7 @@ describe('LogRotator', () => {
     return { clock, timeline, rotator, state };
   };
 
-  it('leaves a small log', async () => {
+  it('leaves a small log alone', async () => {
     const { rotator, state } = scene();
     await writeFile(log, 'small');
     await rotator.rotateAll();
@@ -98,7 +98,7 @@ describe('LogRotator', () => {
     expect(gunzipSync(await readFile(join(dir, `${first}.gz`))).toString()).toBe('0123456789');
     expect((await stat(join(dir, `${first}.gz`))).mode & 0o777).toBe(0o640);
   });
-  it('writes through no link that was put where a compressed log is to be', async () => {
+  it('does not write through a link at the compressed log’s path', async () => {
     const { rotator, clock } = scene();
     await writeFile(log, '0123456789');
     await rotator.rotateAll();
@@ -112,7 +112,7 @@ describe('LogRotator', () => {
     expect(await readFile(join(dir, 'victim'), 'utf8')).toBe('untouched');
     expect(gunzipSync(await readFile(join(dir, `${first}.gz`))).toString()).toBe('0123456789');
   });
-  it('puts the log back when the runtime does not reopen it', async () => {
+  it('restores the log when the runtime does not reopen it', async () => {
     const { rotator, state, timeline } = scene();
     state.refuses = true;
     await writeFile(log, '0123456789');
@@ -121,12 +121,12 @@ describe('LogRotator', () => {
     expect(await readFile(log, 'utf8')).toBe('0123456789');
     expect(timeline.ofNode().map(({ kind }) => kind)).toEqual(['problem']);
   });
-  it('has a missing log made anew', async () => {
+  it('makes the runtime recreate a missing log', async () => {
     const { rotator, state } = scene();
     await rotator.rotateAll();
     expect([await readdir(dir), state.reopened]).toEqual([['0.log'], 1]);
   });
-  it('looks at its interval and stops', async () => {
+  it('runs at its interval and stops', async () => {
     const { rotator, clock, state } = scene();
     await writeFile(log, '0123456789');
     const stop = new AbortController();
@@ -141,7 +141,7 @@ describe('LogRotator', () => {
     await running;
     await rename(log, `${log}.end`);
   });
-  it('refuses fewer than two files and rotates nothing at a negative size', async () => {
+  it('rejects fewer than two files and rotates nothing at a negative size', async () => {
     expect(() => scene({ maxFiles: 1 })).toThrow(/at least 2/);
     await scene({ maxSizeBytes: -1 }).rotator.run(new AbortController().signal);
   });

@@ -74,7 +74,7 @@ describe('readLogs', () => {
     const content = line(1, 'a', 'stdout', 'P') + line(2, 'b', 'stdout', 'P') + line(3, 'c') + line(4, 'd');
     expect(await read(content, { timestamps: true })).toBe(`${stamp(1)} abc\n${stamp(4)} d\n`);
   });
-  it('a stream that was not asked for counts as record, not as bytes', async () => {
+  it('an unrequested stream counts towards records, not bytes', async () => {
     const content = line(1, 'out1') + line(2, 'err', 'stderr') + line(3, 'out2');
     expect(await read(content, { limitBytes: 10 }, ['stdout'])).toBe('out1\nout2\n');
     expect(await read(content, { tailLines: 2 }, ['stdout'])).toBe('out2\n');
@@ -82,19 +82,19 @@ describe('readLogs', () => {
   it('keeps the order of both streams', async () => {
     expect(await read(line(1, 'a') + line(2, 'b', 'stderr') + line(3, 'c'))).toBe('a\nb\nc\n');
   });
-  it('skips lines that are no records', async () => {
+  it('skips lines that are not records', async () => {
     const content = `${line(1, 'a')}${line(2, 'b')}rubbish\n${line(3, 'c')}`;
     expect(await read(content)).toBe('a\nb\nc\n');
     expect(await read(content, { tailLines: 3 })).toBe('b\nc\n');
   });
-  it('writes what is left without a newline', async () => {
+  it('writes a last line without a newline', async () => {
     expect(await read(`${line(1, 'a')}${at(2)} stdout F cut`)).toBe('a\ncut');
   });
   it('reads lines longer than a chunk', async () => {
     const long = 'x'.repeat(200_000);
     expect(await read(line(1, long) + line(2, 'b'))).toBe(`${long}\nb\n`);
   });
-  it('goes through links', async () => {
+  it('follows links', async () => {
     await writeFile(join(dir, 'real'), three);
     await symlink(join(dir, 'real'), path);
     const sink = new Memory();
@@ -108,7 +108,7 @@ describe('readLogs', () => {
     });
     expect(sink.text).toBe('line1\nline2\nline3\n');
   });
-  it('a link shows nothing but logs', async () => {
+  it('a link exposes nothing but logs', async () => {
     const pods = join(dir, 'pods');
     const log = join(pods, 'a_b_uid/main/0.log');
     await mkdir(join(pods, 'a_b_uid/main'), { recursive: true });
@@ -134,7 +134,7 @@ describe('readLogs', () => {
     await expect(of(join(dir, 'secret'))).rejects.toThrow('leads out of');
     await expect(of(join(dir, `docker/containers/${id}/config.json`))).rejects.toThrow('leads out of');
   });
-  it('a pipe in the place of a log holds nothing up', async () => {
+  it('a pipe in place of a log blocks nothing', async () => {
     execFileSync('mkfifo', [path]);
     const reads = Array.from({ length: 6 }, () =>
       readLogs({
@@ -150,10 +150,10 @@ describe('readLogs', () => {
         'is a fifo, not a regular file',
       );
   });
-  it('refuses an unknown format', async () => {
+  it('rejects an unknown format', async () => {
     await expect(read('rubbish\n')).rejects.toThrow('unsupported log format');
   });
-  it('says what is missing', async () => {
+  it('names what is missing', async () => {
     const isRunning = async (): Promise<boolean> => false;
     await expect(
       readLogs({ path, options: logOptions({}, 0), sinks: {}, isRunning, clock: systemClock }),
@@ -219,7 +219,7 @@ describe('following', () => {
     await done;
     await until('line3\nline4\nline5\nlast\n');
   });
-  it('goes on with the file that takes the place of a rotated one', async () => {
+  it('continues with the file that replaces a rotated one', async () => {
     await writeFile(path, line(1, 'old'));
     const { done, state, until } = follow();
     await until('old\n');
@@ -245,7 +245,7 @@ describe('following', () => {
     await done;
     await until('line1\nl');
   });
-  it('looks again after a second when nothing tells it to', async () => {
+  it('checks again after a second without a notification', async () => {
     await writeFile(path, three);
     const clock = new VirtualClock();
     let asked = 0;
@@ -272,7 +272,7 @@ describe('a log that cannot be watched', () => {
       code: 'ENOSPC',
     });
   };
-  it('is looked at every second', async () => {
+  it('is polled every second', async () => {
     const clock = new VirtualClock();
     const problems: unknown[] = [];
     const watch = new LogWatch(path, { clock, watch: refused, onPolling: (error) => problems.push(error) });
@@ -287,7 +287,7 @@ describe('a log that cannot be watched', () => {
     expect(problems).toHaveLength(1);
     watch.close();
   });
-  it('is looked at when its watcher goes on failing', async () => {
+  it('is polled when its watcher keeps failing', async () => {
     const clock = new VirtualClock();
     const watchers: EventEmitter[] = [];
     const problems: unknown[] = [];
@@ -304,7 +304,7 @@ describe('a log that cannot be watched', () => {
     await clock.advance(1_000);
     await waiting;
   });
-  it('is told of once for a node', () => {
+  it('is reported once per node', () => {
     const timeline = new Timeline();
     for (let follower = 0; follower < 3; follower++) pollingNotice(timeline)(new Error('ENOSPC'));
     expect(timeline.ofNode().map(({ message }) => message)).toEqual([
@@ -315,7 +315,7 @@ describe('a log that cannot be watched', () => {
 
 describe('readContainerLogs', () => {
   const base = { clock: systemClock, containerId: 'sim://abc', options: logOptions({ follow: true }, 0) };
-  it('a runtime that is away for a moment has not ended the container', async () => {
+  it('an unreachable runtime has not ended the container', async () => {
     await writeFile(path, three);
     let calls = 0;
     const cri = {
@@ -331,7 +331,7 @@ describe('readContainerLogs', () => {
     await readContainerLogs({ ...base, cri, sinks: { stdout: sink } });
     expect([sink.text, calls]).toEqual(['line1\nline2\nline3\n', 3]);
   });
-  it('names the container that the runtime does not tell of', async () => {
+  it('names the container that the runtime does not report', async () => {
     const failing = readContainerLogs({ ...base, cri: unimplementedCriRuntime(), sinks: {} });
     await expect(failing).rejects.toThrow('unable to retrieve container logs for sim://abc');
   });

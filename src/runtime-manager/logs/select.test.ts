@@ -83,7 +83,7 @@ describe('selectLogContainer', () => {
       true,
     );
   });
-  it('does not know others', () => {
+  it('rejects unknown containers', () => {
     const selection = selectLogContainer({ podName: 'p', status: {}, containerName: 'x', previous: false });
     expect(selection).toEqual({ found: false, message: 'container "x" in pod "p" is not available' });
   });

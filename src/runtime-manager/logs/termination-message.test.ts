@@ -62,16 +62,16 @@ describe('terminationMessage', () => {
     expect(text).toHaveLength(2048);
     expect(text.endsWith(`79 ${'x'.repeat(100)}\n`)).toBe(true);
   });
-  it('a file that cannot be read, without looking at the log', async () => {
+  it('an unreadable file, without reading the log', async () => {
     await mkdir(words);
     expect(await message()).toMatch(`Error on reading termination log ${words}: `);
   });
-  it('a log that cannot be read', async () => {
+  it('an unreadable log', async () => {
     expect(await message()).toMatch('Error on reading termination message from logs: ');
   });
 
-  it('pipes hold up neither their containers nor the rest of the node', async () => {
-    // Node has four threads for files: as many pipes that wait for a writer would be the end of all of them.
+  it('pipes block neither their containers nor the rest of the node', async () => {
+    // Node has four threads for files: that many pipes without a writer would block all of them.
     const pipes = Array.from({ length: 6 }, (_, index) => join(folder, `pipe-${index}`));
     execFileSync('mkfifo', pipes);
     const texts = await Promise.all(

@@ -25,7 +25,7 @@ interface Shown {
   containers?: { id: string; sandbox: string; createdAt: bigint; state?: ContainerState; message?: string }[];
 }
 
-/** A runtime that shows just these sandboxes and containers. */
+/** A runtime with exactly these sandboxes and containers. */
 function showing({ sandboxes = [], containers = [] }: Shown, overrides: Partial<CriRuntime> = {}) {
   const asked: { sandboxes?: Init<ListPodSandboxRequest>; containers?: Init<ListContainersRequest> } = {};
   const stateOf = (ready = true) =>
@@ -91,18 +91,18 @@ function showing({ sandboxes = [], containers = [] }: Shown, overrides: Partial<
 const EXITED = ContainerState.CONTAINER_EXITED;
 
 describe('listing', () => {
-  it('running only asks for running and ready', async () => {
+  it('running only filters by running and ready', async () => {
     const { asked, manager } = showing({});
     await manager.listPods({ runningOnly: true });
     expect(asked.containers?.filter?.state).toEqual({ state: ContainerState.CONTAINER_RUNNING });
     expect(asked.sandboxes?.filter?.state).toEqual({ state: PodSandboxState.SANDBOX_READY });
   });
-  it('all asks without a filter', async () => {
+  it('all uses no filter', async () => {
     const { asked, manager } = showing({ containers: [{ id: 'a', sandbox: 'gone', createdAt: 1n }] });
     expect(await manager.listPods()).toMatchObject([{ uid: 'uid-1', name: 'web', sandboxes: [] }]);
     expect(asked).toEqual({ sandboxes: {}, containers: {} });
   });
-  it('one pod is asked for by its label', async () => {
+  it('one pod is filtered by its label', async () => {
     const { asked, manager } = showing({});
     expect(await manager.listPod('uid-1')).toBeUndefined();
     expect(asked.sandboxes?.filter?.labelSelector).toEqual({ 'io.kubernetes.pod.uid': 'uid-1' });
@@ -113,7 +113,7 @@ describe('listing', () => {
 describe('podStatus', () => {
   const read = ({ manager }: ReturnType<typeof showing>) => manager.podStatus('uid-1', 'web', 'shop');
 
-  it('orders instances, tells active ones apart and reads the addresses of the newest sandbox', async () => {
+  it('orders instances, finds the active ones and reads the addresses of the newest sandbox', async () => {
     const status = await read(
       showing({
         sandboxes: [
@@ -149,7 +149,7 @@ describe('podStatus', () => {
     expect((await read(shown)).containers[0]?.message).toBe(expected);
   });
 
-  it('what was listed a moment ago is not listed again', async () => {
+  it('a recent list is not repeated', async () => {
     const { asked, manager } = showing({
       sandboxes: [{ id: 'a', attempt: 0, ip: '10.0.0.1' }],
       containers: [{ id: 'c', sandbox: 'a', createdAt: 1n }],
@@ -196,7 +196,7 @@ describe('podStatus', () => {
   });
 });
 
-describe('a pod read by its parts', () => {
+describe('a pod read by its ids', () => {
   const shown: Shown = {
     sandboxes: [
       { id: 'old', attempt: 0, ready: false, ip: '10.0.0.1' },
@@ -216,7 +216,7 @@ describe('a pod read by its parts', () => {
   };
   const { signal } = new AbortController();
 
-  it('is what listing and reading it gives, without a list', async () => {
+  it('equals listing and reading it, without a list', async () => {
     const { asked, manager } = showing(shown);
     const status = await manager.podStatus('uid-1', 'web', 'shop');
     asked.sandboxes = undefined;
@@ -238,7 +238,7 @@ describe('a pod read by its parts', () => {
     ['a sandbox is gone', 'uid-1', { podSandboxStatus: gone }],
     ['a container is gone', 'uid-1', { containerStatus: gone }],
     ["a part is another pod's", 'uid-2', {}],
-  ])('is nothing when %s', async (_, uid, overrides) => {
+  ])('is undefined when %s', async (_, uid, overrides) => {
     expect(await showing(shown, overrides).manager.byId.read(uid, parts, signal)).toBeUndefined();
   });
   it('fails with any other error', async () => {

@@ -57,7 +57,7 @@ describe('PodCache', () => {
     act(cache);
     expect(await outcome(waiting)).toBe(answer);
   });
-  describe('a pod that was not read when all were looked at', () => {
+  describe('a pod not read when all were relisted', () => {
     const cacheWithUnread = (): PodCache => {
       const cache = new PodCache();
       cache.setGlobal(5);

@@ -7,7 +7,7 @@ beforeEach(() => {
   bench = new PlegBench();
 });
 
-describe('an inspection that hangs', () => {
+describe('a hung inspection', () => {
   const hang = (uid: string): (() => void) => {
     let end: () => void = () => {};
     bench.runtime.hangs.set(uid, new Promise((resolve) => (end = resolve)));
@@ -16,7 +16,7 @@ describe('an inspection that hangs', () => {
       end();
     };
   };
-  it('holds up neither the events of other pods nor looks at everything', async () => {
+  it('delays neither the events of other pods nor relists', async () => {
     const works = hang('p');
     bench.runtime.pods.set('p', { c: 'running' });
     bench.runtime.pods.set('q', { d: 'running' });
@@ -36,7 +36,7 @@ describe('an inspection that hangs', () => {
     expect(bench.taken()).toEqual(['ContainerStarted c']);
     await bench.stop();
   });
-  it('lets nobody through to an older status, and then answers with what was read', async () => {
+  it('gives no waiter an older status, and then resolves with what was read', async () => {
     bench.runtime.pods.set('p', { c: 'running' });
     bench.start();
     await bench.clock.advance(10);
@@ -55,7 +55,7 @@ describe('an inspection that hangs', () => {
     expect(seen).toBe('exited');
     await bench.stop();
   });
-  it('is followed by another when more has changed meanwhile', async () => {
+  it('is followed by another if more has changed meanwhile', async () => {
     const works = hang('p');
     bench.runtime.pods.set('p', { c: 'running' });
     bench.start();
@@ -86,7 +86,7 @@ describe('an inspection that hangs', () => {
     expect([bench.taken(), bench.pleg.cache.size]).toEqual([[], 0]);
     await bench.stop();
   });
-  it('lets other inspections take its place after a second, however many hang', async () => {
+  it('gives up its slot after a second, however many hang', async () => {
     const ends = Array.from({ length: 20 }, (_, n) => {
       bench.runtime.pods.set(`p${n}`, { [`c${n}`]: 'running' });
       return hang(`p${n}`);
@@ -102,7 +102,7 @@ describe('an inspection that hangs', () => {
     expect(bench.taken()).toHaveLength(20);
     await bench.stop();
   });
-  it('a requested inspection does not count as done by one from before', async () => {
+  it('an earlier inspection does not count as the requested one', async () => {
     const works = hang('p');
     bench.runtime.pods.set('p', { c: 'running' });
     bench.start();

@@ -9,7 +9,7 @@ beforeEach(() => {
   bench = new PlegBench();
 });
 
-describe('a look at everything', () => {
+describe('a relist of all pods', () => {
   it('a container newly listed as running: one event, the cache filled before it', async () => {
     expect(await bench.look({ p: { c: 'running' } })).toEqual(['ContainerStarted c']);
     expect(bench.pleg.cache.peek('p')).toMatchObject({ status: { name: 'p' } });
@@ -28,7 +28,7 @@ describe('a look at everything', () => {
     expect(await bench.look({ p: { c: 'created' } })).toEqual([]);
     expect(bench.runtime.calls).toEqual(['list']);
   });
-  it('a failed inspection is cached and its events come when it works', async () => {
+  it('a failed inspection is cached and its events are emitted once it works', async () => {
     bench.runtime.inspectError = new Error('busy');
     expect(await bench.look({ p: { c: 'running' } })).toEqual([]);
     expect(bench.pleg.cache.peek('p')).toEqual({ error: new Error('busy') });
@@ -58,7 +58,7 @@ describe('a look at everything', () => {
     expect(bench.discarded).toBe(3);
     expect(await bench.look(many)).toEqual([]);
   });
-  it('a failed listing moves nothing; health tells of it after 3 minutes', async () => {
+  it('a failed list changes nothing; health reports it after 3 minutes', async () => {
     expect(bench.pleg.health()).toBe('pleg has yet to be successful');
     await bench.look({});
     bench.runtime.listError = new Error('away');
@@ -68,7 +68,7 @@ describe('a look at everything', () => {
     await bench.clock.advance(500);
     expect(bench.pleg.health()).toBe('pleg was last seen active 3m0.5s ago; threshold is 3m0s');
   });
-  it('each question for its health tells when the last successful look began', async () => {
+  it('each health check reports when the last successful relist began', async () => {
     bench.pleg.health();
     expect(bench.told).toEqual([]);
     await bench.look({});
@@ -77,7 +77,7 @@ describe('a look at everything', () => {
     bench.pleg.health();
     expect(bench.told).toEqual(['seen 1']);
   });
-  it('an inspection is handed what was listed', async () => {
+  it('an inspection gets what was listed', async () => {
     const handed: unknown[] = [];
     bench.runtime.podStatus = async (...args: readonly unknown[]) => {
       handed.push(args);
@@ -86,7 +86,7 @@ describe('a look at everything', () => {
     await bench.look({ p: { c: 'running' } });
     expect(handed).toEqual([['p', 'p', 'd', bench.pleg.observedPods()[0]]]);
   });
-  it('keeps the addresses of a pod whose sandbox ended, not those of one that runs', async () => {
+  it('keeps the addresses of a pod whose sandbox ended, not those of a running one', async () => {
     bench.runtime.ips = ['10.0.0.5'];
     await bench.look({ p: { c: 'running' } });
     bench.runtime.ips = [];
@@ -100,7 +100,7 @@ describe('a look at everything', () => {
 });
 
 describe('the running PLEG', () => {
-  it('looks at once and then every second', async () => {
+  it('relists at once and then every second', async () => {
     bench.start();
     await settle();
     expect(bench.runtime.calls).toEqual(['list']);
@@ -108,7 +108,7 @@ describe('the running PLEG', () => {
     expect(bench.runtime.calls).toHaveLength(4);
     await bench.stop();
   });
-  it('looks at one pod on request and wakes only its waiters', async () => {
+  it('relists one pod on request and wakes only its waiters', async () => {
     bench.runtime.pods.set('p', { c: 'running' });
     bench.start();
     await bench.clock.advance(10);
@@ -129,7 +129,7 @@ describe('the running PLEG', () => {
     await Promise.all(waits);
     await bench.stop();
   });
-  it('a request older than the last look at everything is dropped, one made during it is not', async () => {
+  it('drops a request older than the last relist, but not one made during it', async () => {
     bench.pleg.requestRelist('p');
     bench.start();
     await settle();
@@ -145,7 +145,7 @@ describe('the running PLEG', () => {
     expect(bench.runtime.calls).toEqual(['list', 'list p']);
     await bench.stop();
   });
-  it('whoever waits for a status makes it look', async () => {
+  it('waiting for a status relists the pod', async () => {
     bench.create({ relistPeriodMs: 60_000 });
     bench.start();
     await bench.clock.advance(10);
@@ -155,7 +155,7 @@ describe('the running PLEG', () => {
     expect(bench.runtime.calls).toEqual(['list', 'list p']);
     await bench.stop();
   });
-  it('whoever waits for a status has it looked at again when that fails', async () => {
+  it('waiting for a status relists the pod again when that fails', async () => {
     bench.create({ relistPeriodMs: 60_000 });
     bench.start();
     await bench.clock.advance(10);
@@ -170,7 +170,7 @@ describe('the running PLEG', () => {
     expect((await waiting).uid).toBe('p');
     await bench.stop();
   });
-  it('counts the period from the end of a look, however long that takes', async () => {
+  it('counts the period from the end of a relist, however long that takes', async () => {
     const starts: number[] = [];
     bench.runtime.listPods = async () => {
       starts.push(bench.clock.monotonic());
@@ -184,7 +184,7 @@ describe('the running PLEG', () => {
     await bench.clock.advance(5_000);
     await stopping;
   });
-  it('a failed inspection is tried again after a second', async () => {
+  it('retries a failed inspection after a second', async () => {
     bench.runtime.pods.set('p', { c: 'running' });
     bench.runtime.inspectError = new Error('busy');
     bench.create({ relistPeriodMs: 1_000, relaxedRelistPeriodMs: 60_000 });
@@ -195,7 +195,7 @@ describe('the running PLEG', () => {
     expect(bench.taken()).toEqual(['ContainerStarted c']);
     await bench.stop();
   });
-  it('a requested reinspection does not wait for the next look at everything', async () => {
+  it('a requested reinspection does not wait for the next relist of all pods', async () => {
     bench.create({ relistPeriodMs: 60_000 });
     bench.runtime.pods.set('p', { c: 'running' });
     bench.start();
@@ -219,7 +219,7 @@ describe('the running PLEG', () => {
     expect([bench.pleg.cache.size, bench.pleg.observedPods().length]).toEqual([0, 0]);
     await bench.stop();
   });
-  it('more requests than there is room for become one look at everything', async () => {
+  it('more requests than fit become one relist of all pods', async () => {
     bench.create({ relistPeriodMs: 60_000 });
     bench.start();
     await settle();
@@ -229,7 +229,7 @@ describe('the running PLEG', () => {
     expect(bench.runtime.calls).toEqual(['list']);
     await bench.stop();
   });
-  it('asked for while it looks at everything, it looks again at once', async () => {
+  it('relists again at once when requested during a relist', async () => {
     bench.create({ relistPeriodMs: 60_000 });
     let asked = false;
     const list = bench.runtime.listPods.bind(bench.runtime);
@@ -243,7 +243,7 @@ describe('the running PLEG', () => {
     expect(bench.runtime.calls).toEqual(['list', 'list']);
     await bench.stop();
   });
-  it('records a row of failures once, and its end', async () => {
+  it('records consecutive failures once, and the recovery', async () => {
     const timeline = new Timeline({ clock: bench.clock });
     bench.create({ timeline });
     bench.runtime.listError = new Error('away');

@@ -32,11 +32,11 @@ describe('PodRecords', () => {
       }
     }
   };
-  it('knows whose a container or sandbox is', () => {
+  it('knows which pod owns a container or sandbox', () => {
     see(pod('p', 'a'), pod('q', 'b'));
     expect(['a', 's-p', 'b', 'x'].map((id) => records.podOf(id))).toEqual(['p', 'p', 'q', undefined]);
   });
-  it('forgets containers that are gone, and pods that are gone', () => {
+  it('forgets removed containers and pods', () => {
     see(pod('p', 'c'));
     expect(['a', 'b', 's-q', 'c'].map((id) => records.podOf(id))).toEqual([
       undefined,
@@ -46,7 +46,7 @@ describe('PodRecords', () => {
     ]);
     expect([...records.values()].map(({ uid }) => uid)).toEqual(['p']);
   });
-  it('keeps the old state, and what it has, until it is told', () => {
+  it('keeps the old state, and its ids, until the events are delivered', () => {
     records.see('p', undefined);
     expect(records.get('p')).toMatchObject({ old: { uid: 'p' }, current: undefined });
     expect(records.podOf('c')).toBe('p');

@@ -32,7 +32,7 @@ function seen(sandboxIds: string[], ...containers: string[]): ObservedPod {
 
 const own = { reason: 'own', hasRelisted: true, known: undefined, created: none } as const;
 
-describe('a look lists', () => {
+describe('a pod relist lists', () => {
   it.each<[string, LookFacts]>([
     ['when something may be there that nobody knows', { ...own, reason: 'any', known: seen(['s'], 'c') }],
     [
@@ -47,7 +47,7 @@ describe('a look lists', () => {
   });
 });
 
-describe('a look reads', () => {
+describe('a pod relist reads by id', () => {
   it.each<[string, Partial<LookFacts>, string[], string[]]>([
     ['what was just made', { created: made(['s'], 'c') }, ['s'], ['c']],
     ['a sandbox without containers', { created: made(['s']) }, ['s'], []],

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Clock, VirtualClock } from '../../async/index.js';
 import { RelistSchedule } from './relist-schedule.js';
 
-/** As the clocks of machines are: a timer may fire before its time by the other clock. */
+/** Like real clocks: a timer may fire before its time by the other clock. */
 function earlyClock(time: VirtualClock, earlyMs: number): Clock {
   return {
     now: () => time.now(),

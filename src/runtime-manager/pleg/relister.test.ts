@@ -8,7 +8,7 @@ beforeEach(() => {
   bench = new PlegBench();
 });
 
-/** Starts a PLEG that has looked at everything once. */
+/** Starts a PLEG that has relisted once. */
 async function started(): Promise<void> {
   bench.start();
   await bench.clock.advance(10);
@@ -27,8 +27,8 @@ function make(uid: string, ...ids: string[]): void {
   });
 }
 
-describe('a look at a pod that the agent has worked on', () => {
-  it('reads what was made, once, and tells of it', async () => {
+describe('a relist of a pod that the agent has worked on', () => {
+  it('reads what was created, once, and reports it', async () => {
     await started();
     make('p', 'c');
     bench.pleg.requestPodRelist('p');
@@ -39,7 +39,7 @@ describe('a look at a pod that the agent has worked on', () => {
     expect(bench.runtime.created.size).toBe(0);
     await bench.stop();
   });
-  it('reads what an earlier look showed', async () => {
+  it('reads what an earlier relist showed', async () => {
     bench.runtime.sandboxes.add('p');
     bench.runtime.pods.set('p', { c: 'running' });
     await started();
@@ -50,7 +50,7 @@ describe('a look at a pod that the agent has worked on', () => {
     expect(bench.taken()).toEqual(['ContainerDied c']);
     await bench.stop();
   });
-  it('wakes who waits even if nothing changed', async () => {
+  it('wakes waiters even if nothing changed', async () => {
     bench.runtime.sandboxes.add('p');
     bench.runtime.pods.set('p', { c: 'running' });
     await started();
@@ -97,7 +97,7 @@ describe('a look at a pod that the agent has worked on', () => {
     expect(bench.taken()).toContain('ContainerStarted c');
     await bench.stop();
   });
-  it('lists when somebody asked for a list as well, in whatever order', async () => {
+  it('lists when a list was also requested, in whatever order', async () => {
     for (const asks of [
       ['requestPodRelist', 'requestRelist'] as const,
       ['requestRelist', 'requestPodRelist'] as const,
@@ -111,7 +111,7 @@ describe('a look at a pod that the agent has worked on', () => {
       await bench.stop();
     }
   });
-  it('does not see what others made; the next look at everything does', async () => {
+  it('does not see what others created; the next relist of all pods does', async () => {
     await started();
     make('p', 'c');
     bench.runtime.pods.set('p', { c: 'running', foreign: 'running' });
@@ -122,7 +122,7 @@ describe('a look at a pod that the agent has worked on', () => {
     expect(bench.taken()).toEqual(['ContainerStarted foreign']);
     await bench.stop();
   });
-  it('a reinspection asked for meanwhile reads anew', async () => {
+  it('reads again for a reinspection requested meanwhile', async () => {
     await started();
     make('p', 'c');
     bench.pleg.requestPodRelist('p');
@@ -133,7 +133,7 @@ describe('a look at a pod that the agent has worked on', () => {
   });
 });
 
-describe('a look for a runtime event', () => {
+describe('a relist for a runtime event', () => {
   it.each<[string, RuntimeEvent, string]>([
     ['reads for the end of a known container', { id: 'c', kind: 'exit' }, 'read s-p c d'],
     ['reads for the start of a known container', { id: 'd', kind: 'start' }, 'read s-p c d'],

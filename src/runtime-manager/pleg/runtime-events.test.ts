@@ -51,7 +51,7 @@ describe('with runtime events', () => {
     bench.told = [];
     bench.runtime.calls = [];
   };
-  it('an event makes it look at the pod at once, and again until the change shows', async () => {
+  it('an event relists the pod at once, and again until the change shows', async () => {
     await following();
     push({ id: 'c', kind: 'exit' });
     await settle();
@@ -63,7 +63,7 @@ describe('with runtime events', () => {
     expect(bench.runtime.calls).toEqual(['list p', 'list p', 'inspect p']);
     await bench.stop();
   });
-  it('two exits that share a look are both seen, whichever shows first', async () => {
+  it('two exits that share a relist are both seen, whichever shows first', async () => {
     bench.runtime.pods.set('p', { a: 'running', b: 'running' });
     await following();
     push({ id: 'a', kind: 'exit' });
@@ -76,7 +76,7 @@ describe('with runtime events', () => {
     expect(bench.taken()).toEqual(['ContainerDied b']);
     await bench.stop();
   });
-  it('a change that shows late is looked for ever more seldom, down to once a second', async () => {
+  it('a change that shows late is relisted with a growing delay, up to one second', async () => {
     await following();
     push({ id: 'c', kind: 'exit' });
     await bench.clock.advance(9_000);
@@ -87,7 +87,7 @@ describe('with runtime events', () => {
     expect(bench.taken()).toEqual(['ContainerDied c']);
     await bench.stop();
   });
-  it('an end of a pod that the agent itself stops is not looked for at once', async () => {
+  it('does not relist at once for an exit in a pod that the agent is stopping', async () => {
     bench.runtime.isEnding = (uid) => uid === 'p';
     await following();
     push({ id: 'c', kind: 'exit', lagMs: 10 });
@@ -98,7 +98,7 @@ describe('with runtime events', () => {
     expect(bench.taken()).toEqual(['ContainerDied c']);
     await bench.stop();
   });
-  it('while pods wait, an end of a pod that the agent itself stops is looked for after five seconds', async () => {
+  it('while pods are queued, relists after five seconds for an exit in a pod that the agent is stopping', async () => {
     bench.runtime.isEnding = (uid) => uid === 'p';
     bench.runtime.podsWait = true;
     await following();
@@ -110,7 +110,7 @@ describe('with runtime events', () => {
     expect(bench.taken()).toEqual(['ContainerDied c']);
     await bench.stop();
   });
-  it('of many removals at once, all but the first few are shown by one look at everything', async () => {
+  it('one relist of all pods confirms many removals, after the first few', async () => {
     const uids = Array.from({ length: 30 }, (_, n) => `p${n}`);
     for (const uid of uids) bench.runtime.pods.set(uid, { [`c-${uid}`]: 'exited' });
     await following();
@@ -126,7 +126,7 @@ describe('with runtime events', () => {
     expect(lists.length).toBeLessThanOrEqual(1 + 8);
     await bench.stop();
   });
-  it('a removal that is the agent’s own is shown by one look at everything within five seconds', async () => {
+  it('one relist of all pods within five seconds confirms the agent’s own removal', async () => {
     for (const uid of ['p', 'q'])
       bench.runtime.pods.set(uid, { [`c-${uid}`]: 'exited', [`d-${uid}`]: 'running' });
     bench.own.add('c-p').add('c-q');
@@ -143,7 +143,7 @@ describe('with runtime events', () => {
     expect(bench.runtime.calls.filter((call) => call.startsWith('list'))).toEqual(['list']);
     await bench.stop();
   });
-  it('of the same change, the later event and the shorter wait count', async () => {
+  it('for the same change, the later event and the shorter wait count', async () => {
     await following();
     push({ id: 'c', kind: 'exit', lagMs: 100 });
     await bench.clock.advance(20);
@@ -157,7 +157,7 @@ describe('with runtime events', () => {
     expect(bench.runtime.calls).toEqual(['list p', 'inspect p']);
     await bench.stop();
   });
-  it('a start is looked for twice at most, a creation and an end that shows not again', async () => {
+  it('looks for a start at most twice; a create or a confirmed exit needs no other relist', async () => {
     bench.runtime.pods.set('p', { c: 'created', d: 'running' });
     await following();
     push({ id: 'c', kind: 'create' });
@@ -169,7 +169,7 @@ describe('with runtime events', () => {
     expect(bench.runtime.calls).toEqual(['list p', 'list p']);
     await bench.stop();
   });
-  it('a start is not looked for when a request has shown it', async () => {
+  it('does not look for a start that a requested relist has shown', async () => {
     await following();
     push({ id: 'new', kind: 'start', lagMs: 1_000 });
     await bench.clock.advance(500);
@@ -179,7 +179,7 @@ describe('with runtime events', () => {
     expect(bench.runtime.calls).toEqual(['list p', 'inspect p']);
     await bench.stop();
   });
-  it('an exit whose container is listed as running only then is looked for', async () => {
+  it('looks for an exit of a container that is listed as running only afterwards', async () => {
     await following();
     push({ id: 'new', kind: 'exit' });
     bench.runtime.pods.set('q', { new: 'running' });
@@ -190,7 +190,7 @@ describe('with runtime events', () => {
     expect(bench.taken()).toEqual(['ContainerDied new']);
     await bench.stop();
   });
-  it('a removal of something unknown is remembered, yet no reason to look', async () => {
+  it('remembers the removal of something unknown, but does not relist for it', async () => {
     await following();
     const list = bench.runtime.listPod.bind(bench.runtime);
     bench.runtime.pods.set('q', { new: 'exited' });
@@ -208,7 +208,7 @@ describe('with runtime events', () => {
     expect(bench.runtime.calls).not.toContain('list');
     await bench.stop();
   });
-  it('has an exit read again whose reason came late', async () => {
+  it('rereads an exit whose reason came late', async () => {
     bench.runtime.pods.set('p', { c: 'running', d: 'exited' });
     await following();
     push({ id: 'c', kind: 'oom' });
@@ -219,14 +219,14 @@ describe('with runtime events', () => {
     expect(bench.taken()).toEqual(['PodSync p']);
     await bench.stop();
   });
-  it('more events than can be remembered bring a look at everything', async () => {
+  it('more events than fit cause a relist of all pods', async () => {
     await following();
     for (let n = 0; n < 1_001; n++) push({ id: `x${n}`, kind: 'delete' });
     await bench.clock.advance(1_000);
     expect(bench.runtime.calls).toEqual(['list']);
     await bench.stop();
   });
-  it('tells of the stream and of how late its events are', async () => {
+  it('reports the state of the stream and the latency of its events', async () => {
     let changes = 0;
     bench.create({ eventSources: [source], onEventsChanged: () => changes++ });
     bench.start();
@@ -253,7 +253,7 @@ describe('with runtime events', () => {
       await bench.stop();
     },
   );
-  it('while the agent starts things itself, looks for strange starts every five seconds at most', async () => {
+  it('while the agent is starting things, relists for unknown starts every five seconds at most', async () => {
     await following();
     bench.runtime.isStarting = true;
     for (let n = 0; n < 60; n++) {
@@ -263,7 +263,7 @@ describe('with runtime events', () => {
     expect(bench.runtime.calls).toEqual(['list']);
     await bench.stop();
   });
-  it('an event that comes in the same instant as a look at everything is not lost', async () => {
+  it('an event in the same instant as a relist of all pods is not lost', async () => {
     bench.start();
     await bench.clock.advance(200);
     await bench.clock.advance(9_850);
@@ -280,7 +280,7 @@ describe('with runtime events', () => {
     expect(bench.taken()).toEqual(['ContainerDied c']);
     await bench.stop();
   });
-  it('polls less while events flow, and more again when they stop', async () => {
+  it('polls less while events arrive, and more again when they stop', async () => {
     bench.start();
     await bench.clock.advance(200);
     bench.runtime.calls = [];
@@ -295,7 +295,7 @@ describe('with runtime events', () => {
     expect(bench.pleg.followsEvents).toBe(true);
     await bench.stop();
   });
-  it('takes the next source when the first is not offered, and polls when none is', async () => {
+  it('takes the next source when the first is unsupported, and polls when none is supported', async () => {
     const refused = (): EventSource => ({
       name: 'none',
       // biome-ignore lint/correctness/useYield: the stream fails before its first event

@@ -32,7 +32,7 @@ const strict = (...names: string[]): Partial<Container> => ({
   resizePolicy: names.map((resourceName) => ({ resourceName, restartPolicy: 'RestartContainer' })),
 });
 
-describe('what new resources mean for a container that runs', () => {
+describe('what new resources mean for a running container', () => {
   const before = amountsOf(resources('1', '100Mi'));
   it.each<[string, Partial<Container>, ResourceRequirements, object]>([
     ['the same', {}, resources('1000m', '104857600'), { kind: 'keep' }],
@@ -62,7 +62,7 @@ describe('what new resources mean for a container that runs', () => {
     expect(decideResize(container('app', more), amountsOf(wanted), before)).toEqual(verdict);
   });
 
-  it('a limit that the container lacks is the limit of its pod', () => {
+  it('a container without a limit gets its pod’s', () => {
     const pod = makePod({
       containers: [container('app', { resources: { limits: { cpu: '1' } } })],
       resources: { limits: { cpu: '4', memory: '1Gi' } },
@@ -83,12 +83,12 @@ describe('what new resources mean for a container that runs', () => {
       true,
     ],
     ['a first limit', resources('1', '1Mi'), {}, false],
-  ])('%s gives back: %s', (_, wanted, actuated, expected) => {
+  ])('%s is a decrease: %s', (_, wanted, actuated, expected) => {
     expect(isDecrease('memory', amountsOf(wanted), amountsOf(actuated))).toBe(expected);
   });
 });
 
-/** A pod of containers with resources, of which the runtime was told others. */
+/** A pod whose containers have other resources than those last applied. */
 function changed(wanted: Record<string, Partial<Container>>, told: Record<string, ResourceRequirements>) {
   const pod = makePod({ containers: Object.entries(wanted).map(([name, more]) => container(name, more)) });
   const actuated = new ActuatedResources({});
@@ -118,7 +118,7 @@ describe('plans', () => {
     expect(planOf(pod, actuated, [running('app')]).resize).toBeUndefined();
   });
 
-  it('44: an update of what runs; less comes before more', () => {
+  it('44: an update of running containers; decreases come before increases', () => {
     const { pod, actuated } = changed(
       { more: { resources: resources('1', '200Mi') }, less: { resources: resources('1', '50Mi') } },
       { more: resources('1', '100Mi'), less: resources('1', '100Mi') },
@@ -132,7 +132,7 @@ describe('plans', () => {
     expect(containersToKill.size).toBe(0);
   });
 
-  it('44: a restart where the policy asks for it', () => {
+  it('44: a restart where the policy requires it', () => {
     const { pod, actuated } = changed(
       { app: { resources: resources('1', '200Mi'), ...strict('memory') }, other: {} },
       { app: resources('1', '100Mi') },
@@ -145,7 +145,7 @@ describe('plans', () => {
     expect(plan.resize).toEqual({ memory: [], cpu: [], podResources: true, podLevel: false });
   });
 
-  it('45: a container that was killed for its memory starts with the new limit', () => {
+  it('45: a container killed for its memory starts with the new limit', () => {
     const { pod, actuated } = changed(
       { app: { resources: resources('1', '200Mi') } },
       { app: resources('1', '100Mi') },
@@ -155,7 +155,7 @@ describe('plans', () => {
     expect(plan.resize).toEqual({ memory: [], cpu: [], podResources: true, podLevel: false });
   });
 
-  it('what the pod says for itself', () => {
+  it('the pod-level resources', () => {
     const { pod, actuated } = changed({ app: {} }, {});
     const bigger: Pod = { ...pod, spec: { ...pod.spec, resources: { requests: { cpu: '2' } } } };
     expect(planOf(bigger, actuated, [running('app')]).resize).toMatchObject({ podLevel: true });
@@ -164,7 +164,7 @@ describe('plans', () => {
   });
 });
 
-describe('doing it', () => {
+describe('applying it', () => {
   async function resize(
     wanted: ResourceRequirements,
     overrides: Partial<CriRuntime> = {},
@@ -213,7 +213,7 @@ describe('doing it', () => {
   }
   const mebi = 1024 * 1024;
 
-  it('memory first, then cpu, each with the other as it is; the sandbox before what grows', async () => {
+  it('memory first, then cpu, each with the other unchanged; the sandbox before increases', async () => {
     const wanted = resources('2', '200Mi');
     const { calls, error, actuated, steps } = await resize(wanted);
     expect(error).toBeUndefined();
@@ -227,7 +227,7 @@ describe('doing it', () => {
     expect(steps.map(({ action }) => action)).toEqual(['ResizePodInPlace']);
   });
 
-  it('the sandbox after what shrinks', async () => {
+  it('the sandbox after decreases', async () => {
     const { calls } = await resize(resources('1', '80Mi'));
     expect(calls).toEqual([
       ['container', 1024, 80 * mebi],
@@ -235,7 +235,7 @@ describe('doing it', () => {
     ]);
   });
 
-  it('the cgroup of the pod grows before its containers, and shrinks after them', async () => {
+  it('the pod cgroup grows before its containers, and shrinks after them', async () => {
     const { calls } = await resize(resources('2', '80Mi'), {}, undefined, { text: undefined });
     expect(calls.map((call) => (Array.isArray(call) ? call.slice(0, 3) : call))).toEqual([
       ['pod', 'memory', 'up'],
@@ -249,7 +249,7 @@ describe('doing it', () => {
     ]);
   });
 
-  it('a pod that uses more than it would have is left alone', async () => {
+  it('a pod that uses more than its new limit is left alone', async () => {
     const { calls, error } = await resize(resources('1', '80Mi'), {}, undefined, { text: 'too much' });
     expect(calls).toEqual([]);
     expect(error).toContain('cannot decrease memory limits: too much');
@@ -263,7 +263,7 @@ describe('doing it', () => {
     ],
     ['a limit at what is used', 80 * mebi, 'below current usage'],
     ['a runtime that does not know what is used', 'unknown', 'missing container \\"app\\" memory usage'],
-  ])('%s is refused, and nothing is called', async (_, used, message) => {
+  ])('%s is rejected, and nothing is called', async (_, used, message) => {
     const { calls, error, actuated } = await resize(resources('1', '80Mi'), {}, used);
     expect(calls).toEqual([]);
     expect(error).toContain('failed to "ResizePodInPlace" for "web_shop(uid-1)" with ResizePodInPlaceError');
@@ -272,7 +272,7 @@ describe('doing it', () => {
     expect(actuated).toEqual(amountsOf(resources('1', '100Mi')));
   });
 
-  it('47: a sandbox that refuses ends it before anything changed', async () => {
+  it('47: a sandbox that fails ends it before anything changed', async () => {
     const refuses = () => Promise.reject(new CriError('Internal', 'no'));
     const { calls, error, actuated } = await resize(resources('2', '100Mi'), {
       updatePodSandboxResources: refuses,
@@ -282,7 +282,7 @@ describe('doing it', () => {
     expect(actuated).toEqual(amountsOf(resources('1', '100Mi')));
   });
 
-  it('a container that refuses leaves what is told as it was', async () => {
+  it('a container that fails keeps its recorded resources', async () => {
     const refuses = () => Promise.reject(new CriError('Internal', 'no'));
     const { error, actuated } = await resize(resources('2', '200Mi'), { updateContainerResources: refuses });
     expect(error).toContain('ResizePodInPlaceError');
@@ -304,13 +304,13 @@ describe('what is remembered', () => {
   };
   const path = () => join(rootDir, 'actuated_pods_state');
 
-  it('has the checksum that the reference agent writes', () => {
+  it('has the checksum of the reference kubelet', () => {
     const data =
       '{"entries":{"pod1":{"ContainerResources":{"container1":{"requests":{"cpu":"1Ki","memory":"1Ki"}}}}}}';
     expect(checkpointChecksum(data)).toBe(1_178_570_812);
   });
 
-  it('outlives the agent', async () => {
+  it('survives a restart', async () => {
     const before = await open();
     before.podBegins(makePod({ containers: [container('app', { resources: resources('1', '1Mi') })] }));
     before.setPod('uid-1', resources('3', '3Mi'));
@@ -320,7 +320,7 @@ describe('what is remembered', () => {
     expect(after.pod('uid-1')).toEqual(amountsOf(resources('3', '3Mi')));
   });
 
-  it('is not written for pods that ask for nothing, nor for what goes', async () => {
+  it('is not written for pods without resources, nor for removals', async () => {
     const actuated = await open();
     actuated.podBegins(makePod({ containers: [container('app')] }));
     actuated.keepOnly(() => false);
@@ -328,7 +328,7 @@ describe('what is remembered', () => {
     await expect(readFile(path())).rejects.toThrow('ENOENT');
   });
 
-  it('is on disk before a container is made; where it cannot be, none is', async () => {
+  it('is on disk before a container is created; if it cannot be, none is created', async () => {
     const actuated = await open();
     const pod = makePod({ containers: [container('app', { resources: resources('1', '1Mi') })] });
     const seen: string[] = [];
@@ -342,7 +342,7 @@ describe('what is remembered', () => {
       },
     });
     const manager = new RuntimeManager(options);
-    // A folder in the way of the file that is to be written.
+    // A directory in the way of the file.
     await mkdir(`${path()}.tmp/full`, { recursive: true });
     const refused = await manager.syncPod(pod, makeStatus(pod, []), { restartingAllContainers: false });
     expect(syncError(refused)?.message).toContain(
@@ -365,7 +365,7 @@ describe('what is remembered', () => {
       { cpuShares: 512, cpuPeriod: 100_000, cpuQuota: 50_000, memoryLimitInBytes: 104_857_600 },
       { requests: { cpu: '500m', memory: '200Mi' }, limits: { cpu: '500m', memory: '104857600' } },
     ],
-  ])('is asked of the runtime where the file is lost: %s', async (_, observed, expected) => {
+  ])('is read from the runtime if the file is lost: %s', async (_, observed, expected) => {
     await writeFile(path(), JSON.stringify({ data: '{}', checksum: 1 }));
     const actuated = await open();
     const pod = makePod({ containers: [container('app', { resources: wanted })] });
@@ -376,7 +376,7 @@ describe('what is remembered', () => {
     await actuated.stop();
   });
 
-  it('a pod that began keeps what it was told', async () => {
+  it('a pod that has begun keeps what was applied', async () => {
     const actuated = await open();
     const pod = makePod({ containers: [container('app', { resources: resources('1', '1Mi') })] });
     actuated.setContainer('uid-1', 'app', resources('2', '2Mi'));

@@ -15,7 +15,7 @@ const block = (hostId: number, length = 65_536, containerId = 0): UserNamespaceM
 };
 
 describe('blocks of ids', () => {
-  it('each pod gets its own, none the ids of the machine; what is released is given again', () => {
+  it('each pod gets its own, never the machine’s; released ones are reused', () => {
     const blocks = new IdBlocks({ idsPerPod: 65_536, blocks: 2 });
     expect(blocks.allocate('a')).toEqual(block(65_536));
     expect(blocks.allocate('b')).toEqual(block(131_072));
@@ -40,7 +40,7 @@ describe('blocks of ids', () => {
     ['nothing', { uidMappings: [], gidMappings: [] }, 'exactly one mapping'],
     ['groups unlike users', { ...block(65_536), gidMappings: block(131_072).gidMappings }, 'differ'],
     ['ids of another pod', block(131_072), 'belong to another pod'],
-  ])('%s cannot be taken up', (_, mapping, message) => {
+  ])('%s cannot be restored', (_, mapping, message) => {
     const blocks = new IdBlocks({ idsPerPod: 65_536, blocks: 5 });
     blocks.restore('other', block(131_072));
     expect(() => blocks.restore('a', mapping)).toThrow(message);
@@ -77,7 +77,7 @@ describe('user namespaces of pods', () => {
     return { namespaces, timeline };
   };
 
-  it('are for those who ask', async () => {
+  it('are for pods that request one', async () => {
     const { namespaces } = await open();
     expect(await namespaces.of(pod('a', true), '')).toBeUndefined();
     expect(
@@ -88,7 +88,7 @@ describe('user namespaces of pods', () => {
     ).toBeUndefined();
   });
 
-  it('need a runtime that can', async () => {
+  it('need a runtime that supports them', async () => {
     const { namespaces } = await open(false);
     await expect(namespaces.of(pod('a'), '')).rejects.toThrow(
       "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
@@ -96,7 +96,7 @@ describe('user namespaces of pods', () => {
     expect(await namespaces.of(pod('a', true), '')).toBeUndefined();
   });
 
-  it('stay the same after a restart, and others get other ids', async () => {
+  it('stay the same after a restart, and other pods get other ids', async () => {
     const before = await open();
     expect(await before.namespaces.of(pod('a'), '')).toEqual(block(65_536));
     expect(await before.namespaces.of(pod('b'), '')).toEqual(block(131_072));
@@ -107,7 +107,7 @@ describe('user namespaces of pods', () => {
     expect(await namespaces.of(pod('b'), '')).toEqual(block(131_072));
   });
 
-  it('of pods that are gone are free', async () => {
+  it('of deleted pods are free', async () => {
     const { namespaces } = await open();
     await namespaces.of(pod('a'), '');
     await namespaces.of(pod('b'), '');
@@ -126,7 +126,7 @@ describe('user namespaces of pods', () => {
     }
   });
 
-  it('whose file makes no sense are told, and the pod does not start', async () => {
+  it('with a corrupt file are reported, and the pod does not start', async () => {
     await mkdir(join(rootDir, 'pods', 'a'), { recursive: true });
     await writeFile(join(rootDir, 'pods', 'a', 'userns'), JSON.stringify(block(7)));
     const { namespaces, timeline } = await open();

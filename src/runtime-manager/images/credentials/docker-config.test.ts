@@ -29,7 +29,7 @@ describe('entries', () => {
       'unable to parse auth field of registry a.io',
     ],
     ['a password that is no text', '{"a.io":{"password":1}}', 'password of registry a.io is not a text'],
-  ])('%s is refused without being quoted', (_, text, message) => {
+  ])('%s is rejected without being quoted', (_, text, message) => {
     expect(() => parseDockercfg(text)).toThrow(message);
     expect(() => parseDockercfg(text)).not.toThrow('hidden');
   });

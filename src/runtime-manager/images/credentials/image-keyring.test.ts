@@ -59,7 +59,7 @@ describe('the credentials of a pull', () => {
     expect(await users(keyring, podWith('a'), 'a.io/x:1')).toEqual(['pod', 'node', 'plugin']);
   });
 
-  it('of several secrets go by registry, the longest first, and by the order of the pod within one', async () => {
+  it('from several secrets are ordered by registry, the longest first, then by the pod’s order', async () => {
     const { keyring } = keyringOf([
       secret('a', { 'a.io': 'first:1' }),
       secret('b', { 'a.io/team': 'long:1', 'a.io': 'second:1' }),
@@ -67,14 +67,14 @@ describe('the credentials of a pull', () => {
     expect(await users(keyring, podWith('a', 'b'), 'a.io/team/x')).toEqual(['long', 'first', 'second']);
   });
 
-  it('of the default registry hold for short names, in each keyring on its own', async () => {
+  it('of the default registry apply to short names, in each keyring on its own', async () => {
     const { keyring } = keyringOf([secret('a', { 'https://index.docker.io/v1/': 'pod:1' })], {
       'docker.io': 'node:1',
     });
     expect(await users(keyring, podWith('a'), 'busybox')).toEqual(['pod', 'node']);
   });
 
-  it('of a secret tell where they are from, and nothing but name and password else', async () => {
+  it('from a secret include their source, and only name and password besides', async () => {
     const { keyring } = keyringOf([secret('a', { 'a.io': 'pod:1' })]);
     const source = {
       uid: 'uid-a',
@@ -89,7 +89,7 @@ describe('the credentials of a pull', () => {
     expect(await keyring.podSecrets(podWith('a'), 'b.io/x')).toEqual([]);
   });
 
-  it('may be in the older kind of secret', async () => {
+  it('may be in the older type of secret', async () => {
     const old = secret(
       'a',
       {},
@@ -101,12 +101,12 @@ describe('the credentials of a pull', () => {
     expect(await users(keyringOf([old]).keyring, podWith('a'), 'a.io/x')).toEqual(['old']);
   });
 
-  it('are not in secrets of other kinds', async () => {
+  it('are not in secrets of other types', async () => {
     const { keyring } = keyringOf([secret('a', { 'a.io': 'pod:1' }, { type: 'Opaque' })]);
     expect(await users(keyring, podWith('a'), 'a.io/x')).toEqual([]);
   });
 
-  it('of secrets that cannot be read are missed with an event; entries without a name are nothing', async () => {
+  it('from unreadable secrets are skipped with an event; entries without a name are ignored', async () => {
     const { keyring, timeline } = keyringOf([secret('b', { 'a.io': 'pod:1' })]);
     expect(await users(keyring, podWith('a', '', 'b', 'c'), 'a.io/x')).toEqual(['pod']);
     expect(timeline.ofPod('u1').filter(({ event }) => event !== undefined)).toMatchObject([
@@ -118,7 +118,7 @@ describe('the credentials of a pull', () => {
     ]);
   });
 
-  it('of a secret that makes no sense fail the lookup', async () => {
+  it('from a malformed secret fail the lookup', async () => {
     const broken = secret('a', {}, { data: { '.dockerconfigjson': base64('{"auths":') } });
     await expect(keyringOf([broken]).keyring.lookup(podWith('a'), 'a.io/x')).rejects.toThrow(
       'image pull secret shop/a: not a JSON text',
@@ -147,7 +147,7 @@ describe('the identity of credentials', () => {
 });
 
 describe('the files of the machine', () => {
-  it('are looked for in this order', () => {
+  it('are searched in this order', () => {
     expect(nodeCredentialFiles('/root-dir', '/cwd', '/home/me').map(({ path }) => path)).toEqual([
       '/root-dir/config.json',
       '/cwd/config.json',
@@ -160,7 +160,7 @@ describe('the files of the machine', () => {
     ]);
   });
 
-  it('the first good one counts, and is read again after five minutes', async () => {
+  it('the first valid one counts, and is reread after five minutes', async () => {
     const clock = new VirtualClock();
     const timeline = new Timeline();
     const files = new Map([

@@ -42,8 +42,8 @@ function pluginOf(run: RunPlugin, clock = new VirtualClock()) {
   return { plugin, clock, timeline, registry };
 }
 
-describe('asking a plugin', () => {
-  it('gives it the image on its input, with its arguments and variables', async () => {
+describe('running a plugin', () => {
+  it('passes the image on stdin, with its arguments and variables', async () => {
     const asked: unknown[] = [];
     const { plugin } = pluginOf(async (file, { args, env, input }) => {
       asked.push([file, args, env.REGION, env.PATH === process.env.PATH, JSON.parse(input)]);
@@ -61,12 +61,12 @@ describe('asking a plugin', () => {
     ]);
   });
 
-  it('is not done for images that it is not for', async () => {
+  it('is skipped for images that do not match', async () => {
     const { plugin } = pluginOf(() => Promise.reject(new Error('asked')));
     expect(await plugin.lookup('c.io/app')).toEqual([]);
   });
 
-  it('together is done once', async () => {
+  it('happens once for concurrent callers', async () => {
     let runs = 0;
     const { plugin } = pluginOf(async () => {
       runs++;
@@ -107,7 +107,7 @@ describe('asking a plugin', () => {
     ['not yet over', { cacheDuration: '10s' }, 9_999, 1],
     ['as long as is configured', {}, 60_000, 2],
     ['for this time only', { cacheDuration: '0s' }, 0, 2],
-  ])('an answer holds %s', async (_, more, afterMs, expected) => {
+  ])('a response is cached %s', async (_, more, afterMs, expected) => {
     let runs = 0;
     const { plugin, clock } = pluginOf(async () => {
       runs++;
@@ -119,7 +119,7 @@ describe('asking a plugin', () => {
     expect(runs).toBe(expected);
   });
 
-  it('that hangs is given up after a minute, without credentials', async () => {
+  it('that hangs is cancelled after a minute, without credentials', async () => {
     const { plugin, clock, registry } = pluginOf(
       (_, { signal }) =>
         new Promise((__, reject) => signal.addEventListener('abort', () => reject(new Error('killed')))),
@@ -135,7 +135,7 @@ describe('asking a plugin', () => {
     ['another version', answer({ apiVersion: `${apiVersion}beta1` }), 'did not match expected apiVersion'],
     ['another kind', answer({ kind: 'X' }), 'its kind is another one'],
     ['no cache key', answer({ cacheKeyType: 'Pod' }), 'did not return a valid cacheKeyType'],
-  ])('that answers with %s gives nothing, and nothing of it is told', async (_, text, message) => {
+  ])('that responds with %s gives nothing, and nothing of it is revealed', async (_, text, message) => {
     const { plugin, timeline } = pluginOf(async () => text);
     expect(await plugin.lookup('x.a.io/app')).toEqual([]);
     expect(timeline.ofNode()[0]?.error).toContain(message);
@@ -143,7 +143,7 @@ describe('asking a plugin', () => {
     expect(() => parsePluginAnswer(text, apiVersion)).toThrow(message);
   });
 
-  it('answers are kept by image, registry and for everything', () => {
+  it('responses are cached by image, by registry and globally', () => {
     expect(cacheKeysOf('a.io:5000/x/y')).toEqual(['image a.io:5000/x/y', 'registry a.io:5000', 'global']);
   });
 });
@@ -164,7 +164,7 @@ const entry = (more: object = {}): object => ({
 });
 
 describe('the configuration', () => {
-  it('is read', () => {
+  it('is parsed', () => {
     const text = config([entry({ args: ['get'], env: [{ name: 'A', value: 'b' }] })]);
     expect(readProviders([{ path: 'f', text }])).toEqual([
       {
@@ -214,7 +214,7 @@ describe('the configuration', () => {
       config([entry({ tokenAttributes: {} })]),
       'providers[0].tokenAttributes: Forbidden: this build has no service account tokens',
     ],
-  ])('%s is refused', (_, text, message) => {
+  ])('%s is rejected', (_, text, message) => {
     expect(() => readProviders([{ path: 'f', text }])).toThrow(message);
   });
 });
@@ -265,7 +265,7 @@ describe('plugins as programs', () => {
     '../x',
     'LABEL=x',
     'y'.repeat(200_000),
-  ])('get the image %j on their input, and nowhere else', async (name) => {
+  ])('get the image %j on stdin, and nowhere else', async (name) => {
     const image = `x.a.io/${name}`;
     const { plugin } = await load(
       'dir=$(dirname "$0")\nprintf "%s\\n" "$#" "$@" > "$dir/words"\nenv > "$dir/env"\ncat > "$dir/input"\nexit 1\n',
@@ -278,7 +278,7 @@ describe('plugins as programs', () => {
     expect(JSON.parse(await written('input'))).toMatchObject({ image });
   });
 
-  it('that fail are told with their code alone', async () => {
+  it('that fail are reported with their exit code alone', async () => {
     const { plugin, timeline } = await load('echo secret; echo secret >&2; exit 7\n');
     expect(await plugin.lookup('x.a.io/app')).toEqual([]);
     expect(timeline.ofNode()[0]?.error).toMatch(/exit status 7$/);
@@ -293,7 +293,7 @@ describe('plugins as programs', () => {
     await expect(looking).rejects.toThrow('context canceled');
   });
 
-  it('that are not there stop the start', async () => {
+  it('that are missing stop the start', async () => {
     await expect(load('', [entry({ name: 'gone' })])).rejects.toThrow(
       /plugin binary executable .*gone did not exist/,
     );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { entryKey, lookUp, matchesImage } from './registry-match.js';
 
-describe('what an entry is looked up by', () => {
+describe('the lookup key of an entry', () => {
   it.each([
     ['https://index.docker.io/v1/', 'index.docker.io'],
     ['http://registry.example/v2/', 'registry.example'],
@@ -15,7 +15,7 @@ describe('what an entry is looked up by', () => {
   });
 });
 
-describe('whether an entry is for an image', () => {
+describe('whether an entry matches an image', () => {
   it.each<[string, string, string, boolean]>([
     ['the same host', 'a.example.com', 'a.example.com/x', true],
     ['another host', 'b.example.com', 'a.example.com/x', false],
@@ -37,7 +37,7 @@ describe('whether an entry is for an image', () => {
   });
 });
 
-describe('which entries are for an image', () => {
+describe('which entries match an image', () => {
   const entries = (...keys: string[]) => new Map(keys.map((key) => [key, [key]]));
   it.each<[string, string[], string, string[]]>([
     ['none', ['b.io'], 'a.io/x', []],

@@ -1,4 +1,4 @@
-/** However credentials fail: no error, event, record, metric or file has anything of them. */
+/** Whenever credentials fail, no error, event, record, metric or file reveals anything of them. */
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -19,7 +19,7 @@ import { NodeCredentials } from './node-credentials.js';
 
 const hidden = 's3cr3t';
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
-/** Every form in which it could slip through. */
+/** Every form in which it could leak. */
 const forms = [hidden, base64(hidden), base64(`u:${hidden}`), base64(`u:${hidden}`).slice(4, 12)];
 
 let dir: string;
@@ -33,17 +33,17 @@ interface Given {
   readonly secret?: string;
   /** The text of the machine's docker config. */
   readonly node?: string;
-  /** A shell script that is the plugin. */
+  /** The plugin, a shell script. */
   readonly plugin?: string;
-  /** What the plugin is given, as arguments and variables. */
+  /** The plugin's arguments and variables. */
   readonly args?: readonly string[];
-  /** What the registry says. */
+  /** The registry's response. */
   readonly pull?: () => Promise<{ imageRef: string }>;
   readonly policy?: 'IfNotPresent' | 'Always';
   readonly prepare?: () => Promise<unknown>;
 }
 
-/** Pulls for a pod as an agent would, and returns all that anybody could read of it. */
+/** Pulls for a pod as an agent would, and returns everything that anybody could read of it. */
 async function told(given: Given): Promise<string> {
   const timeline = new Timeline();
   const registry = new Registry();
@@ -160,14 +160,14 @@ const answer = (more: object): object => ({
 const auths = (entry: unknown): string => JSON.stringify({ auths: { 'a.io': entry } });
 const good = auths({ auth: base64(`u:${hidden}`) });
 
-/** A file in the place of a directory, in which nothing can be written then. */
+/** Puts a file in place of a directory, so that nothing can be written there. */
 async function putFile(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await rm(path, { recursive: true, force: true });
   await writeFile(path, '');
 }
 
-describe('nothing is told of credentials', () => {
+describe('credentials are never revealed', () => {
   it.each<[string, Given, RegExp]>([
     ['of a secret that is no JSON', { secret: `{"auths": ${hidden}` }, /not a JSON text/],
     [

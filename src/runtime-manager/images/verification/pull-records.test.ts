@@ -46,7 +46,7 @@ const files = (folder: string): Promise<string[]> =>
   readdir(join(rootDir, 'image_manager', folder)).catch(() => []);
 
 describe('records on disk', () => {
-  it('an intent while the pull runs, a record afterwards, for nobody else to read', async () => {
+  it('an intent while the pull runs, a record afterwards, readable by nobody else', async () => {
     const { records, counts } = await open();
     await records.pulling(image);
     const [intent = ''] = await files('pulling');
@@ -72,7 +72,7 @@ describe('records on disk', () => {
     expect(counts.at(-1)).toEqual({ intents: 0, records: 1 });
   });
 
-  it('a failed pull leaves nothing; of two pulls of an image the last one takes the intent away', async () => {
+  it('a failed pull leaves nothing; the last of two pulls of an image removes the intent', async () => {
     const { records } = await open();
     await records.pulling(image);
     await records.pulling(image);
@@ -83,7 +83,7 @@ describe('records on disk', () => {
     expect(await files('pulled')).toEqual([]);
   });
 
-  it('what an older version wrote is read and written anew', async () => {
+  it('reads and rewrites what an older version wrote', async () => {
     const { records } = await open();
     await records.pulled(image, ref, undefined);
     const [name = ''] = await files('pulled');
@@ -94,7 +94,7 @@ describe('records on disk', () => {
     expect(await again.mayUse(pod, image, ref)).toBe(true);
   });
 
-  it('records of images that are gone are pruned, younger ones are not', async () => {
+  it('prunes records of removed images, but not younger ones', async () => {
     const { records, clock } = await open();
     await records.pulled(image, ref, undefined);
     await records.pulled('a.io/kept:1', 'sha256:2', undefined);
@@ -155,7 +155,7 @@ describe('who may use an image', () => {
     expect(await again.mayUse(pod, image, ref)).toBe(true);
   });
 
-  it('an image whose pull ended while the agent was away is for nobody, until it is pulled again', async () => {
+  it('an image whose pull ended while the agent was down is for nobody, until it is pulled again', async () => {
     const { records } = await open();
     await records.pulling(image);
     const cri = {

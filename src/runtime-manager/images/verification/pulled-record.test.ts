@@ -119,7 +119,7 @@ describe('what a pull adds to a record', () => {
     expect(add(record(before), access).credentialMapping['a.io/app']).toEqual(expected);
   });
 
-  it('nothing new is the same record', () => {
+  it('adding nothing new returns the same record', () => {
     const before = record({ kubernetesSecrets: [secret('a')] });
     expect(add(before, { kind: 'secret', secret: secret('a') })).toBe(before);
   });
