@@ -13,12 +13,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-it('has the node that runs it at its real place, and nothing in the place of the link', async () => {
+it('has the running node at its real path, and nothing at the link’s', async () => {
   const files = await machineFiles(node);
   expect(files).toContain(node);
   expect(files).not.toContain('/usr/local/bin/node');
 });
 
-it('has node itself where the machine has it in the place of the link', async () => {
+it('has node itself where the machine has it at the link’s path', async () => {
   expect(await machineFiles(node, node)).toContain(node);
 });

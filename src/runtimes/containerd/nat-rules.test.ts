@@ -30,17 +30,17 @@ describe('masqueradeCommands', () => {
   it.each([
     ['the same', rule(ours)],
     ['one of another subnet', rule(ours, '10.88.7.0/24')],
-  ])('takes the place of %s', (_, earlier) => {
+  ])('replaces %s', (_, earlier) => {
     expect(masqueradeCommands([earlier], network)).toEqual([earlier.replace('-A', '-D'), rule(ours)]);
   });
 
-  it('is taken away with the network', () => {
+  it('is removed with the network', () => {
     expect(natRulesToRemove([rule(ours), rule('other')], ours)).toEqual([rule(ours).replace('-A', '-D')]);
   });
 });
 
 describe('natRulesToRemove', () => {
-  it('takes the rules of the network and the chains they jump to, and no others', () => {
+  it('removes the network’s rules and the chains they jump to, and no others', () => {
     const rules = [...masquerade(ours, 'a'), ...masquerade('other', 'b'), ...hostPort(ours, 'c')];
     expect(natRulesToRemove(rules, ours)).toEqual([
       masquerade(ours, 'a')[0]!.replace('-A', '-D'),
@@ -52,13 +52,13 @@ describe('natRulesToRemove', () => {
     ]);
   });
 
-  it('does nothing where there are only others', () => {
+  it('does nothing when all rules are others’', () => {
     expect(natRulesToRemove(masquerade('nodelet-ab12cde', 'b'), ours)).toEqual([]);
   });
 });
 
 describe('unusedHostPortChains', () => {
-  it('takes them when no pod has a host port', () => {
+  it('removes them when no pod has a host port', () => {
     expect(unusedHostPortChains(hostPortChains)).toEqual([
       '-D PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT',
       '-F CNI-HOSTPORT-DNAT',
@@ -68,7 +68,7 @@ describe('unusedHostPortChains', () => {
     ]);
   });
 
-  it('leaves them when one has', () => {
+  it('keeps them when one has', () => {
     expect(unusedHostPortChains([...hostPortChains, ...hostPort('other', 'd')])).toEqual([]);
   });
 

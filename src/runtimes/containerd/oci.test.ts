@@ -43,7 +43,7 @@ describe('splitReference', () => {
     expect(splitReference(name)).toEqual(expected);
   });
 
-  it.each([['busybox:1'], ['nodelet.test/busybox'], ['library/busybox:1']])('refuses %s', (name) => {
+  it.each([['busybox:1'], ['nodelet.test/busybox'], ['library/busybox:1']])('rejects %s', (name) => {
     expect(() => splitReference(name)).toThrow('must name a host, a repository and a tag');
   });
 });

@@ -18,7 +18,7 @@ describe.runIf(canRun)('pauseProgram, run', () => {
   });
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('waits, and ends well on %s', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('waits, and exits cleanly on %s', async (signal) => {
     const child = spawn(file, { stdio: 'ignore' });
     const exited = once(child, 'exit');
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -26,7 +26,7 @@ describe.runIf(canRun)('pauseProgram, run', () => {
     child.kill(signal);
     expect(await exited).toEqual([0, null]);
   });
-  it('reaps what others leave to it', async () => {
+  it('reaps orphans', async () => {
     const child = spawn(file, { stdio: 'ignore' });
     await new Promise((resolve) => setTimeout(resolve, 50));
     child.kill('SIGCHLD');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseLdd } from './shared-libraries.js';
 
-it('takes the libraries and the loader of each program, and nothing of static ones', () => {
+it('finds the libraries and the loader of each program, and nothing for static ones', () => {
   const text = `/bin/sh:
 \tlinux-vdso.so.1 (0x00007ffd2a9f2000)
 \tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f2c80000000)

@@ -28,7 +28,7 @@ describe('chooseSubnet', () => {
     expect(formatSubnet(chooseSubnet(taken.map(parseSubnet), start))).toBe(expected);
   });
 
-  it('says so when none is left', () => {
+  it('throws when none is left', () => {
     expect(() => chooseSubnet([parseSubnet('10.88.0.0/16')], 0)).toThrow('no free /24 in 10.88.0.0/16');
   });
 });

@@ -6,7 +6,7 @@ describe('the cgroup of this process', () => {
     ['0::/system.slice/nodelet.service\n', '/system.slice/nodelet.service'],
     ['12:pids:/a\n1:name=systemd:/b\n0::/\n', '/'],
     ['12:pids:/a\n', undefined],
-  ])('is told by %j', (text, path) => expect(ownCgroupPath(text)).toBe(path));
+  ])('is parsed from %j', (text, path) => expect(ownCgroupPath(text)).toBe(path));
 
   it.each([
     [
@@ -18,5 +18,5 @@ describe('the cgroup of this process', () => {
       { target: '/unified', root: '/a' },
     ],
     ['30 23 0:27 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids', undefined],
-  ])('lies below the mount of %j', (text, mount) => expect(cgroupMount(text)).toEqual(mount));
+  ])('is below the mount %j', (text, mount) => expect(cgroupMount(text)).toEqual(mount));
 });

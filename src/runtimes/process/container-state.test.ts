@@ -30,7 +30,7 @@ const states: RecordedState[] = [
 ];
 
 describe('the state file', () => {
-  it.each(states)('is read as it was written: $kind', (state) => {
+  it.each(states)('is read as written: $kind', (state) => {
     expect(parseState(formatState(state))).toEqual(state);
   });
 
@@ -43,13 +43,13 @@ describe('the state file', () => {
     ['names the own group', formatState(states[2]!).replace('"pid":11', '"pid":0')],
     ['names a group', formatState(states[2]!).replace('"pid":11', '"pid":-5')],
     ['names no number', formatState(states[2]!).replace('"pid":11', '"pid":"11"')],
-  ])('is refused when it %s', (_, text) => {
+  ])('is rejected when it %s', (_, text) => {
     expect(() => parseState(text)).toThrow();
   });
 });
 
 describe('identities', () => {
-  it('of agents may be process 1, of supervisors not', () => {
+  it('of agents may be pid 1, of supervisors not', () => {
     expect(parseAgentIdentity('{"pid":1,"startTime":"0"}')).toEqual({ pid: 1, startTime: '0' });
     expect(() => parseClaim('{"by":"supervisor","supervisor":{"pid":1,"startTime":"0"}}')).toThrow();
     expect(parseClaim('{"by":"agent"}')).toEqual({ by: 'agent' });

@@ -47,7 +47,7 @@ describe('planCovers', () => {
   it.each(rows)('%s', (_rule, paths, covers) => {
     expect(planCovers(paths, (directory) => closed.has(directory))).toEqual(covers);
   });
-  it('nothing where not even the root is open', () => {
+  it('nothing when even the root is closed', () => {
     expect(planCovers(['/a/b'], () => true)).toEqual([]);
   });
 });

@@ -58,9 +58,9 @@ const startsOf = ({ marks }: Crash) =>
 const containerProcesses = ({ marks }: Crash) => processesWith(`MARKS=${marks}`, 'environ');
 const supervisors = ({ stateDir }: Crash) => processesWith(join(stateDir, 'containers'), 'cmdline');
 
-/** What must hold after a crash, whenever it was. */
+/** What must hold after a crash at any step. */
 async function checkAdoption(crash: Crash, stopped: boolean): Promise<void> {
-  // At once: a supervisor that was just started may not have come to claim its start.
+  // At once: a supervisor that was just started may not have claimed its start yet.
   const runtime = await machine.open({ stateDir: crash.stateDir });
   try {
     const [container, ...others] = (await runtime.listContainers({})).containers;
@@ -83,11 +83,11 @@ async function checkContainer(
   crash: Crash,
   stopped: boolean,
 ): Promise<void> {
-  // The signal was sent, and does its work whoever sees it.
+  // The signal was sent, and works whoever observes it.
   if (stopped) await exited(runtime, containerId);
   const first = await statusOf(runtime, containerId);
   if (first.state === ContainerState.CONTAINER_CREATED) {
-    // Either a supervisor is at work, or nobody will ever start it but us.
+    // Either a supervisor is running, or nobody but us will ever start it.
     try {
       await runtime.startContainer({ containerId });
     } catch (error) {
@@ -101,7 +101,7 @@ async function checkContainer(
   if (state === ContainerState.CONTAINER_RUNNING) {
     await until('it has begun', () => (startsOf(crash) > 0 ? true : undefined));
     expect(containerProcesses(crash)).toHaveLength(1);
-    // One whose start was taken back goes as soon as it learns of that.
+    // A supervisor whose start was taken back exits as soon as it learns of that.
     await until('one supervisor is left', () => (supervisors(crash).length === 1 ? true : undefined));
     const { exitCode } = await runtime.execSync({ containerId, cmd: ['true'], timeout: 10 });
     expect(exitCode).toBe(0);
@@ -114,14 +114,14 @@ async function checkContainer(
   expect(startsOf(crash)).toBe(1);
 }
 
-describe.runIf(process.platform === 'linux')('an agent that is killed', () => {
-  it('after any of its steps leaves a pod that the next one takes over, neither twice nor lost', async () => {
+describe.runIf(process.platform === 'linux')('a killed agent', () => {
+  it('leaves after any of its steps a pod that the next one adopts, neither twice nor lost', async () => {
     const whole = crashAfter(0);
     expect(whole.status).toBe(0);
     // The tool that built the steps is trusted to print a list of names.
     const steps = JSON.parse(whole.stdout) as string[];
     expect(steps.filter((name) => name === 'spawn')).toHaveLength(2);
-    // Removing a container is the same step over and over: the first and the last stand for all.
+    // Removing a container repeats the same step: the first and the last stand for all.
     const chosen = steps.flatMap((name, index) => {
       const repeated = name === 'unlink' && steps[index - 1] === name && steps[index + 1] === name;
       return repeated ? [] : [index + 1];
@@ -131,7 +131,7 @@ describe.runIf(process.platform === 'linux')('an agent that is killed', () => {
       try {
         expect(crash.status).toBeNull();
         const kills = steps.slice(0, step).filter((name) => name === 'kill').length;
-        // The first one asked for the log to be opened again.
+        // The first kill reopened the log.
         await checkAdoption(crash, kills > 1);
       } catch (cause) {
         throw new Error(`killed after step ${step} (${steps.slice(0, step).join(', ')})`, { cause });
@@ -139,7 +139,7 @@ describe.runIf(process.platform === 'linux')('an agent that is killed', () => {
     }
   }, 180_000);
 
-  it('together with the supervisor leaves nothing running', async () => {
+  it('and its killed supervisor leave nothing running', async () => {
     const { stateDir } = crashAfter(0);
     const runtime = await machine.open({ stateDir });
     const { start } = await runPod(runtime, machine.logs);
@@ -159,7 +159,7 @@ describe.runIf(process.platform === 'linux')('an agent that is killed', () => {
   });
 });
 
-describe('a process number that went to a stranger', () => {
+describe('a recycled pid', () => {
   it.each(['supervisor', 'process', 'both'] as const)('is left alone: %s', async (who) => {
     const stranger = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });
     const directory = join(machine.directory, `run-${runs++}`);
@@ -231,7 +231,7 @@ describe('a process number that went to a stranger', () => {
   });
 });
 
-describe('files that nobody can read', () => {
+describe('unreadable files', () => {
   const wrongs: readonly [string, (file: string) => unknown][] = [
     ['empty', (file) => writeFileSync(file, '')],
     ['cut', (file) => writeFileSync(file, readFileSync(file).subarray(0, 12))],
@@ -246,13 +246,13 @@ describe('files that nobody can read', () => {
   it.each(
     ['container.json', 'launch.json', 'state.json'].flatMap((file) =>
       wrongs
-        // The supervisor alone reads what a launch says.
+        // Only the supervisor reads the launch file.
         .filter(
           ([wrong]) => file !== 'launch.json' || (wrong !== 'no object' && wrong !== 'of an unknown kind'),
         )
         .map(([wrong, put]) => [file, wrong, put] as const),
     ),
-  )('are set aside with their container and told once: %s is %s', async (file, _, put) => {
+  )('are set aside with their container and reported once: %s is %s', async (file, _, put) => {
     const directory = join(machine.directory, `run-${runs++}`);
     mkdirSync(directory);
     const stateDir = join(directory, 'state');

@@ -1,4 +1,4 @@
-/** The words of a container reach its own command and no program on the way to it. */
+/** A container's words reach its own command and no program on the way to it. */
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../async/index.js';
 import { CommandLine, plainEnvironment, runProgram } from '../../programs/index.js';
@@ -12,7 +12,7 @@ const unfit = ['a\0b', 'x'.repeat(200_000)];
 const surroundings: CommandSurroundings = { env: { PATH: '/usr/bin:/bin' }, workingDir: '/' };
 const limits = { clock: systemClock, limitMs: 20_000, outputLimitBytes: 10_000 };
 
-describe.runIf(process.platform === 'linux')('words of a container', () => {
+describe.runIf(process.platform === 'linux')('a container’s words', () => {
   const ways: readonly [way: string, how: Partial<CommandSurroundings>][] = [
     ['without new privileges', { noNewPrivileges: true }],
     ['as a user with groups', { user: { uid: 1, gid: 1, groups: [2] } }],
@@ -36,7 +36,7 @@ describe.runIf(process.platform === 'linux')('words of a container', () => {
     expect(args).toEqual(['-qefc', `unset SHELL; exec '/bin/echo' ${quoted(word)}`, '/dev/null']);
   });
 
-  it.each(hostile)('the command gets %j as it is', async (word) => {
+  it.each(hostile)('the command gets %j unchanged', async (word) => {
     const { child, exited } = await startCommand(surroundings, {
       argv: ['sh', '-c', 'printf "<%s>" "$1"', 'sh', word],
       stdin: false,
@@ -52,7 +52,7 @@ describe.runIf(process.platform === 'linux')('words of a container', () => {
     expect(text).toBe(`<${word}>`);
   });
 
-  it.each(unfit)('a word that no program can be given keeps the command from starting', (word) =>
+  it.each(unfit)('a word that cannot be an argument keeps the command from starting', (word) =>
     expect(startCommand(surroundings, { argv: ['sh', word], stdin: false, tty: false })).rejects.toThrow(
       CommandNotStarted,
     ),
@@ -81,20 +81,20 @@ describe('paths and sizes that programs of the machine are given', () => {
     expect(() => coverWords([{ directory: '/a', shows: [path] }])).toThrow('a mounted path: ');
   });
 
-  it.each([...hostile, ...unfit])('%j is no terminal', (device) =>
+  it.each([...hostile, ...unfit])('%j is not a terminal', (device) =>
     expect(resizeTerminal(device, { width: 1, height: 1 })).rejects.toThrow('the terminal: '),
   );
 
-  it.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])('%d is no size of a terminal', async (size) => {
+  it.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])('%d is not a terminal size', async (size) => {
     await expect(resizeTerminal('/dev/null', { width: size, height: 1 })).rejects.toThrow('cols of stty: ');
     await expect(resizeTerminal('/dev/null', { width: 1, height: size })).rejects.toThrow('rows of stty: ');
   });
 
-  it('a device that is no terminal is an error', () =>
+  it('a device that is not a terminal is an error', () =>
     expect(resizeTerminal('/dev/null', { width: 1, height: 1 })).rejects.toThrow(
       'cannot be set: exit status 1',
     ));
 
-  it('nothing of the agent reaches a program of the system', () =>
+  it('system programs get nothing of the agent’s environment', () =>
     expect(Object.keys(plainEnvironment())).toEqual(['PATH', 'LC_ALL']));
 });

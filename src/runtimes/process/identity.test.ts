@@ -31,7 +31,7 @@ describe('/proc/<pid>/stat', () => {
   it.each([
     ['a plain name', 'sh'],
     ['a name with spaces and parentheses', 'a) Z (b 1 2'],
-  ])('is read with %s', (_, name) => {
+  ])('is parsed with %s', (_, name) => {
     expect(parseProcStat(line('S', name))).toEqual({
       state: 'S',
       processGroup: 4242,
@@ -41,20 +41,20 @@ describe('/proc/<pid>/stat', () => {
     });
   });
 
-  it('is refused when it is cut short', () => {
+  it('is rejected when truncated', () => {
     expect(parseProcStat('')).toBeUndefined();
     expect(parseProcStat('1 (sh) S 1 2')).toBeUndefined();
   });
 });
 
 describe('ps', () => {
-  it('tells start times of those that live', () => {
+  it('reports the start times of living processes', () => {
     const text = '   12 Ss   Mon Jan  5 10:11:12 2026\n    7 Z    Mon Jan  5 10:00:00 2026\n\n';
     expect([...parsePs(text)]).toEqual([[12, 'Mon Jan 5 10:11:12 2026']]);
   });
 });
 
-it('the boot has a name', async () => {
+it('the boot has an id', async () => {
   expect(await currentBootId()).toMatch(/\S/);
   expect(await currentBootId()).toBe(await currentBootId());
 });

@@ -14,21 +14,21 @@ describe('images', () => {
     },
   );
 
-  it('have the tag latest when they have none', () => {
+  it('default to the tag latest', () => {
     const images = new ProcessImages(0);
     expect(images.find('busybox')?.repoTags).toEqual(['busybox:latest']);
     expect(images.pull('busybox')).toBe(images.pull('busybox:latest'));
     expect(images.pull('busybox')).not.toBe(images.pull('busybox:1'));
   });
 
-  it('are not there for what is no reference', () => {
+  it('do not exist for an invalid reference', () => {
     const images = new ProcessImages(0);
     expect(images.find('Not A Name')).toBeUndefined();
     expect(images.find(`sha256:${'0'.repeat(64)}`)).toBeUndefined();
     expect(() => images.pull('Not A Name')).toThrow('invalid reference format');
   });
 
-  it('are forgotten when they are removed, or when there are too many', () => {
+  it('are forgotten when removed, or when there are too many', () => {
     const images = new ProcessImages(0);
     images.find('one');
     images.remove('one:latest');

@@ -20,7 +20,7 @@ function inputs(config: Config, more: Partial<LaunchInputs> = {}): LaunchInputs 
   };
 }
 
-describe('what is run', () => {
+describe('the command', () => {
   const rows: [string, Config, string[]][] = [
     ['command and arguments', { command: ['sh', '-c'], args: ['true'] }, ['sh', '-c', 'true']],
     ['a command of the host by its path', { command: ['/bin/sh'] }, ['/bin/sh']],
@@ -42,7 +42,7 @@ describe('what is run', () => {
     expect(planLaunch(inputs(config)).argv).toEqual(argv);
   });
 
-  it('without a command and without one of the image’s name is an error that says what to do', () => {
+  it('fails without a command in the pod or of the image’s name, and the error says what to do', () => {
     expect(() => planLaunch(inputs({ image: { image: 'example.test/team/app:1' } }))).toThrow(
       'container "main" has no command, and image "example.test/team/app:1" names none: there is no "app" on the PATH ' +
         'of this machine. The process runtime runs host commands and no images: set "command:" in the pod, or use a ' +
@@ -77,7 +77,7 @@ describe('the environment', () => {
     });
   });
 
-  it('may bring its own search path, and the pod’s host name', () => {
+  it('may have its own search path, and the pod’s host name', () => {
     const { env } = planLaunch(
       inputs(
         { command: ['x'], envs: [{ key: 'PATH', value: Buffer.from('/opt') }] },
@@ -88,13 +88,13 @@ describe('the environment', () => {
   });
 });
 
-it('the user is changed only where it must be', () => {
+it('the user is changed only if necessary', () => {
   expect(planLaunch(inputs({ command: ['x'] })).user).toBeUndefined();
   const account = { uid: 7, gid: 8, groups: [9], home: '/', change: true };
   expect(planLaunch(inputs({ command: ['x'] }, { account })).user).toEqual({ uid: 7, gid: 8, groups: [9] });
 });
 
-it('the log is below the pod’s directory, if there is one', () => {
+it('the log is in the pod’s directory, if there is one', () => {
   expect(planLaunch(inputs({ command: ['x'], logPath: 'main/0.log' })).logPath).toBe('/logs/main/0.log');
   expect(planLaunch(inputs({ command: ['x'] })).logPath).toBe('');
 });

@@ -25,7 +25,7 @@ describe('log lines', () => {
     expect(all.map(({ tag, content }) => `${tag} ${content.toString()}`)).toEqual(expected);
   });
 
-  it('keep bytes that are no text', () => {
+  it('keep bytes that are not text', () => {
     const bytes = Buffer.from([0xff, 0x00, 0xfe, 0x0a]);
     expect([...new LogLines().add(bytes)][0]?.content).toEqual(bytes.subarray(0, 3));
   });

@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true }));
 
 describe('the log', () => {
-  it('has one record a line, in the format that its reader knows', () => {
+  it('has one record per line, in the format that its reader knows', () => {
     const path = join(directory, 'main', '0.log');
     const log = new LogWriter(
       path,
@@ -35,7 +35,7 @@ describe('the log', () => {
     expect(log.lostRecords).toBe(0);
   });
 
-  it('goes to the new file once it is opened again', () => {
+  it('goes to the new file once reopened', () => {
     const path = join(directory, '0.log');
     const log = new LogWriter(path, createStamps(Date.now));
     log.open();
@@ -49,7 +49,7 @@ describe('the log', () => {
     expect(readFileSync(path, 'utf8')).toMatch(/^\S+ stdout F after\n$/);
   });
 
-  it.runIf(process.platform === 'linux')('that cannot be written counts what is lost', () => {
+  it.runIf(process.platform === 'linux')('counts what could not be written', () => {
     const log = new LogWriter('full', createStamps(Date.now), { open: () => openSync('/dev/full', 'a') });
     log.open();
     log.write('stdout', Buffer.from('a\nb\n'));
@@ -61,7 +61,7 @@ describe('the log', () => {
   describe('on a disk that refuses', () => {
     const stamp = () => 1_700_000_000_000_000_000n;
     const line = (text: string, stream = 'stdout') => `2023-11-14T22:13:20.000000000Z ${stream} F ${text}\n`;
-    /** A disk with room for so many bytes. */
+    /** A disk with room for this many bytes. */
     const diskOf = (code: string) => {
       const disk = { roomBytes: Number.POSITIVE_INFINITY };
       const write = (file: number, bytes: Buffer, at: number): number => {
@@ -73,7 +73,7 @@ describe('the log', () => {
       return { disk, write };
     };
 
-    it.each(['ENOSPC', 'EIO'])('keeps whole records, counts the others and tells them once: %s', (code) => {
+    it.each(['ENOSPC', 'EIO'])('keeps whole records, counts the others and reports them once: %s', (code) => {
       const path = join(directory, '0.log');
       const { disk, write } = diskOf(code);
       const log = new LogWriter(path, stamp, { write });
@@ -99,7 +99,7 @@ describe('the log', () => {
       expect(log.lostRecords).toBe(3);
     });
 
-    it('tells what was lost at the end of the output, too', () => {
+    it('also reports losses at the end of the output', () => {
       const path = join(directory, '0.log');
       const { disk, write } = diskOf('ENOSPC');
       const log = new LogWriter(path, stamp, { write });

@@ -13,7 +13,7 @@ describe('mounts', () => {
     expect(planMounts(mounts).map(({ containerPath }) => containerPath)).toEqual(paths);
   });
 
-  it('at the same place: the last one counts', () => {
+  it('at the same path: the last one counts', () => {
     expect(planMounts([mount('/a', '/one'), mount('/a/', '/two')])).toEqual([
       { containerPath: '/a', hostPath: '/two' },
     ]);
@@ -32,7 +32,7 @@ describe('mounts', () => {
       ],
       'there are no image volumes',
     ],
-  ])('%s are refused', (_, mounts, message) => {
+  ])('%s are rejected', (_, mounts, message) => {
     expect(() => planMounts(mounts)).toThrow(message);
   });
 });

@@ -1,4 +1,4 @@
-/** What a container that runs as another user can and cannot do on the machine that it shares. */
+/** What a container that runs as another user can and cannot do on the shared machine. */
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ let machine: TestMachine;
 let runtime: ProcessRuntime;
 beforeAll(async () => {
   machine = await TestMachine.create();
-  // As users have it: the way to the state of the agent is open, the state is not.
+  // The usual setup: the path to the agent's state is open, the state is not.
   chmodSync(machine.directory, 0o755);
   runtime = await machine.open();
 });
@@ -27,11 +27,11 @@ const printed = async (config: Init<ContainerConfig>): Promise<string[]> => {
 const sh = (script: string) => ({ command: ['sh', '-c', script] });
 
 describe('groups', () => {
-  it('a user that nobody knows is in no group of the machine', async () => {
+  it('an unknown user is in no group of the machine', async () => {
     expect(await printed({ ...sh('id -u; id -G'), ...as({}) })).toEqual(['4711', '65534']);
   });
 
-  it('it reads nothing of what is open to the group of root', async () => {
+  it('it cannot read files of the root group', async () => {
     const secrets = join(machine.directory, 'secrets');
     mkdirSync(secrets);
     writeFileSync(join(secrets, 'token'), 'secret', { mode: 0o640 });
@@ -39,13 +39,13 @@ describe('groups', () => {
     expect(await printed({ ...sh(`cat ${secrets}/token || echo refused`), ...as({}) })).toContain('refused');
   });
 
-  it('it has those of its pod, and no other', async () => {
+  it('it has its pod’s groups, and no others', async () => {
     const groups = { runAsGroup: { value: 4712 }, supplementalGroups: [5001, 5002] };
     expect(await printed({ ...sh('id -G'), ...as(groups) })).toEqual(['4712 5001 5002']);
     expect(await printed({ ...sh('id -G'), ...as({ runAsGroup: { value: 4712 } }) })).toEqual(['4712']);
   });
 
-  it('commands beside it have the same', async () => {
+  it('exec commands have the same', async () => {
     const { start } = await runPod(runtime, machine.logs);
     const id = await start({ command: ['sleep', '100'], ...as({ supplementalGroups: [5001] }) });
     const { stdout } = await runtime.execSync({ containerId: id, cmd: ['id', '-G'], timeout: 10 });
@@ -56,14 +56,14 @@ describe('groups', () => {
   it.each([
     ['runAsGroup', { runAsGroup: { value: 0 } }],
     ['a supplementary one', { supplementalGroups: [0] }],
-  ])('the group of root as %s is refused', async (_, groups) => {
+  ])('the root group as %s is rejected', async (_, groups) => {
     const { create } = await runPod(runtime, machine.logs);
     await expect(create({ ...sh('id -G'), ...as(groups) })).rejects.toThrow('group 0');
   });
 });
 
 describe('privileges', () => {
-  it('cannot be gained where the pod forbids it', async () => {
+  it('cannot be gained if the pod forbids it', async () => {
     const status = sh('grep NoNewPrivs /proc/self/status');
     expect(await printed({ ...status, ...as({ noNewPrivs: true }) })).toEqual(['NoNewPrivs:\t1']);
     expect(await printed({ ...status, ...as({}) })).toEqual(['NoNewPrivs:\t0']);
@@ -72,18 +72,18 @@ describe('privileges', () => {
     ]);
   });
 
-  it('no capability is left to a user that is not root', async () => {
+  it('a user other than root has no capability', async () => {
     const lines = await printed({ ...sh('grep -E "Cap(Inh|Prm|Eff|Amb)" /proc/self/status'), ...as({}) });
     expect(lines.map((line) => line.split('\t')[1])).toEqual(Array(4).fill('0000000000000000'));
   });
 
-  it('no open file of the agent is handed down', async () => {
+  it('no open file of the agent is inherited', async () => {
     expect(await printed({ ...sh('ls /proc/$$/fd'), ...as({}) })).toEqual(['0', '1', '2']);
   });
 });
 
 describe('the environment of a container', () => {
-  it('steers no program that runs as root on the way to it', async () => {
+  it('does not affect programs that run as root on the way', async () => {
     const folder = join(machine.directory, 'loader');
     mkdirSync(folder);
     chmodSync(folder, 0o777);
@@ -133,7 +133,7 @@ describe('the environment of a container', () => {
     }
   });
 
-  it('has nothing of the agent’s own', async () => {
+  it('has nothing of the agent’s', async () => {
     process.env.NODE_OPTIONS_FOR_TEST = 'secret';
     const before = process.env.NODE_OPTIONS;
     process.env.NODE_OPTIONS = '--no-warnings';

@@ -63,7 +63,7 @@ describe('a container', () => {
     ]);
   });
 
-  it('has a private directory to work in by default, which goes with it', async () => {
+  it('has a private working directory by default, which is removed with it', async () => {
     const { start } = await pod();
     const id = await start({ command: ['sh', '-c', 'echo kept > file; ls "$NODELET_ROOT"'] });
     expect(await output(runtime, id)).toEqual(['stdout F file']);
@@ -71,7 +71,7 @@ describe('a container', () => {
     expect(() => statSync(join(machine.stateDir, 'containers', id))).toThrow('ENOENT');
   });
 
-  it('runs as the user that it asks for', async () => {
+  it('runs as the requested user', async () => {
     const { start } = await pod();
     const id = await start({
       command: ['sh', '-c', 'id -u; id -g; touch mine'],
@@ -84,7 +84,7 @@ describe('a container', () => {
     });
   });
 
-  it('as another user reaches what it mounts, and nothing else that is closed', async () => {
+  it('as another user can access its mounts, and nothing else that is closed', async () => {
     const closed = join(machine.directory, 'closed');
     const volume = join(closed, 'pods', 'volume');
     mkdirSync(volume, { recursive: true });
@@ -110,7 +110,7 @@ describe('a container', () => {
     await until('it has written', () => existsSync(join(privateRoot, 'own')) || undefined);
     expect(readFileSync(join(volume, 'file'), 'utf8')).toBe('data\n');
     expect(statSync(join(volume, 'file')).uid).toBe(4711);
-    // A command beside it sees the same.
+    // An exec command sees the same.
     const { stdout, exitCode } = await runtime.execSync({
       containerId: id,
       cmd: ['sh', '-c', 'cat "$NODELET_ROOT/data/file"; id -u; ls /sys | head -1 | wc -l'],
@@ -130,7 +130,7 @@ describe('a container', () => {
     expect(readFileSync('/proc/mounts', 'utf8')).not.toContain(machine.directory);
   });
 
-  it('without a command and a command of its image’s name cannot be created', async () => {
+  it('without a command, and without one of its image’s name, cannot be created', async () => {
     const { create } = await pod();
     await expect(create({ image: { image: 'example.test/no-such-command-here:1' } })).rejects.toThrow(
       /there is no "no-such-command-here" on the PATH .* set "command:" in the pod, or use a container runtime/,
@@ -170,13 +170,13 @@ describe('a container', () => {
     ['an exit code', 'exit 42', 42, 'Error'],
     ['a signal', 'kill -INT $$; sleep 5', 130, 'Error'],
     ['success', 'exit 0', 0, 'Completed'],
-  ])('that ends by %s tells so', async (_, script, exitCode, reason) => {
+  ])('that ends by %s reports it', async (_, script, exitCode, reason) => {
     const { start } = await pod();
     const id = await start({ command: ['sh', '-c', script] });
     expect(await exited(runtime, id)).toMatchObject({ exitCode, reason });
   });
 
-  it('writes long lines in parts, and the last one without its newline', async () => {
+  it('splits long lines, and writes a last one without its newline', async () => {
     const { start } = await pod();
     const script = `head -c ${longestRecordBytes + 5} /dev/zero | tr '\\0' x; echo; printf end`;
     const id = await start({ command: ['sh', '-c', script] });
@@ -189,7 +189,7 @@ describe('a container', () => {
 });
 
 describe('stopping', () => {
-  it('sends the stop signal of the container to its group', async () => {
+  it('sends the container’s stop signal to its group', async () => {
     const { start } = await pod();
     const id = await start({
       command: ['sh', '-c', 'trap "exit 9" QUIT; echo ready; sleep 1000 & wait'],
@@ -228,7 +228,7 @@ describe('stopping', () => {
     },
   );
 
-  it.runIf(process.platform === 'linux')('ends all that the container started', async () => {
+  it.runIf(process.platform === 'linux')('ends everything that the container started', async () => {
     const { start } = await pod();
     const id = await start({
       command: ['sh', '-c', 'sleep 1000 & setsid sleep 1000 & trap "" TERM; wait; sleep 1000'],
@@ -256,7 +256,7 @@ describe('commands', () => {
     expect([Buffer.from(stdout).toString(), exitCode]).toEqual(['eins\n', 0]);
   });
 
-  it('give no more output than the limit', async () => {
+  it('return no more output than the limit', async () => {
     const { start } = await pod();
     const containerId = await start({ command: ['sleep', '1000'] });
     const cmd = ['head', '-c', String(execOutputLimitBytes + 100_000), '/dev/zero'];
@@ -306,7 +306,7 @@ it.runIf(process.platform === 'linux')('statistics are those of the processes', 
 });
 
 describe('the state directory', () => {
-  it('is for its owner only, and so are its files', async () => {
+  it('is private to its owner, and so are its files', async () => {
     const { create } = await pod();
     const id = await create({ command: ['true'] });
     expect(statSync(machine.stateDir).mode & 0o777).toBe(0o700);
@@ -333,7 +333,7 @@ describe('the state directory', () => {
 });
 
 describe('a supervisor', () => {
-  it('that is killed takes its container with it, whose end nobody knows', async () => {
+  it('that is killed takes its container with it, with an unknown exit', async () => {
     const { start } = await pod();
     const id = await start({ command: ['sh', '-c', 'sleep 1000 & wait'] });
     const { supervisor, process: first } = runningOf(id);
@@ -343,7 +343,7 @@ describe('a supervisor', () => {
     expect(recorded(id).kind).toBe('exited');
   });
 
-  it('lives through the signals of a machine that goes down', async () => {
+  it('survives the signals of a machine that shuts down', async () => {
     const { start } = await pod();
     const id = await start({ command: ['sh', '-c', 'sleep 1; exit 3'] });
     const { supervisor } = runningOf(id);
@@ -370,7 +370,7 @@ describe('a supervisor', () => {
 });
 
 describe('the next agent', () => {
-  it('finds everything as it is', async () => {
+  it('finds everything as it was', async () => {
     const own = await TestMachine.create();
     try {
       const first = await own.open();
@@ -392,7 +392,7 @@ describe('the next agent', () => {
       expect(exitCode).toBe(0);
       await second.startContainer({ containerId: created });
       expect(await exited(second, created)).toMatchObject({ exitCode: 0 });
-      // Nobody listened while it ended: that is on record.
+      // Nobody listened when it exited: the exit is on record.
       await second.close();
       const state = join(own.stateDir, 'containers', runs, 'state.json');
       await until('it has ended', () =>

@@ -1,4 +1,4 @@
-/** The directory of the process runtime, and who tries to get out of it. */
+/** The directory of the process runtime, and attempts to escape from it. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -32,7 +32,7 @@ afterEach(async () => {
 });
 
 describe('removing a container', () => {
-  it('takes links away and leaves alone what they lead to', async () => {
+  it('removes links and leaves their targets alone', async () => {
     mkdirSync(join(dir, 'outside'));
     writeFileSync(join(dir, 'outside/kept'), '');
     mkdirSync(join(container, 'a/b'), { recursive: true });
@@ -46,11 +46,11 @@ describe('removing a container', () => {
     expect(existsSync(join(dir, 'outside/kept'))).toBe(true);
   });
 
-  it('that is gone is no error', async () => {
+  it('that is missing is no error', async () => {
     await state.removeContainer('b'.repeat(64));
   });
 
-  it('follows no link that a process of it puts in the way meanwhile', async () => {
+  it('follows no link that one of its processes swaps in meanwhile', async () => {
     const outside = join(dir, 'outside');
     mkdirSync(outside);
     const names = Array.from({ length: 50 }, (_, index) => `file-${index}`);
@@ -64,7 +64,7 @@ describe('removing a container', () => {
     for (let round = 0; swapper.exitCode === null; round++) {
       mkdirSync(join(container, 'd'), { recursive: true });
       for (const name of names) writeFileSync(join(container, 'd', name), '');
-      // A process that goes on making entries may keep the removal from its end; it must not lead it elsewhere.
+      // A process that keeps creating entries may keep the removal from finishing; it must not redirect it.
       await state.removeContainer(id).catch(() => {});
       await state.removeLeftovers().catch(() => {});
       expect(readdirSync(outside), `round ${round}`).toHaveLength(names.length);
@@ -75,7 +75,7 @@ describe('removing a container', () => {
   }, 60_000);
 });
 
-/** What such a process does: its directory and a link to others' files take turns, five thousand times. */
+/** The attack: swaps its directory with a link to others' files, five thousand times. */
 const swaps = `
 const fs = require('node:fs');
 const [condemned, outside] = process.argv.slice(1);
@@ -91,7 +91,7 @@ for (let turn = 0; turn < 5000; turn++) {
 `;
 
 describe('what was set aside', () => {
-  it('does not pile up, of sandboxes and of containers with all that is in them', async () => {
+  it('does not pile up, neither sandboxes nor containers with their files', async () => {
     for (let round = 0; round < 30; round++) {
       const other = round.toString(16).padStart(64, '0');
       mkdirSync(join(state.filesOf(other).directory, 'root'), { recursive: true });
@@ -109,7 +109,7 @@ describe('opening', () => {
   it.each<[string, (path: string) => unknown]>([
     ['a directory', (path) => mkdirSync(path)],
     ['a FIFO', (path) => execFileSync('mkfifo', [path])],
-  ])('takes the directory where %s stands for its owner', async (_, put) => {
+  ])('takes over the directory when its owner is %s', async (_, put) => {
     const owner = join(dir, 'state/owner.json');
     rmSync(owner);
     put(owner);

@@ -18,8 +18,8 @@ describe('the stop signal', () => {
     expect(stopSignalNumber(Signal.SIGRTMAX)).toBe(64);
   });
 
-  it('is refused when nobody knows it', () => {
-    // A number that a newer protocol may have.
+  it('is rejected when unknown', () => {
+    // A number that a newer protocol may define.
     expect(() => stopSignalNumber(999 as Signal)).toThrow('stop signal 999');
   });
 });

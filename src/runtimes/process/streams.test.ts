@@ -50,7 +50,7 @@ async function ask(containerId: string, line: string): Promise<string> {
 }
 
 describe('a container with input', () => {
-  it('keeps it when the agent goes and another comes', async () => {
+  it('keeps it when the agent is replaced', async () => {
     const { start } = await pod();
     const containerId = await start({ command: ['cat'], stdin: true });
     expect(await ask(containerId, 'before')).toBe('before\n');
@@ -62,20 +62,20 @@ describe('a container with input', () => {
     expect(await output(runtime, containerId)).toEqual(['stdout F before', 'stdout F after']);
   });
 
-  it('loses it with the first client when that was the wish, even if it just goes', async () => {
+  it('with stdinOnce loses it with the first client, even if that just disconnects', async () => {
     const { start } = await pod();
     const containerId = await start({ command: ['cat'], stdin: true, stdinOnce: true });
     expect(await ask(containerId, 'only')).toBe('only\n');
     expect(await exited(runtime, containerId)).toMatchObject({ exitCode: 0 });
   });
 
-  it('shows its output to all who are attached', async () => {
+  it('sends its output to all attached clients', async () => {
     const { start } = await pod();
     const containerId = await start({ command: ['sh', '-c', 'read x; echo got $x'], stdin: true });
     const watching = Promise.all(
       [1, 2, 3].map(async () => run((await runtime.attach({ containerId, stdout: true })).url)),
     );
-    // Each must be there before the output is.
+    // Both must be attached before the output comes.
     await new Promise((resolve) => setTimeout(resolve, 500));
     const { url } = await runtime.attach({ containerId, stdin: true, stdout: true });
     expect((await run(url, { stdin: 'it\n' })).out).toBe('got it\n');
@@ -84,7 +84,7 @@ describe('a container with input', () => {
 });
 
 describe.runIf(process.platform === 'linux')('a container on a terminal', () => {
-  it('is the leader of its session, is stopped by signals and tells its exit code', async () => {
+  it('leads its session, is stopped by signals and reports its exit code', async () => {
     const { start } = await pod();
     const command = [
       'sh',
@@ -110,7 +110,7 @@ describe.runIf(process.platform === 'linux')('a container on a terminal', () => 
 });
 
 describe('a command in a container', () => {
-  it('gets its arguments as they are, on a terminal, too', async () => {
+  it('gets its arguments unchanged, also on a terminal', async () => {
     const { start } = await pod();
     const containerId = await start({ command: ['sleep', '1000'] });
     const cmd = ['printf', '%s|', "it's", '$HOME', 'a b', '"q"', '*'];
@@ -120,7 +120,7 @@ describe('a command in a container', () => {
     }
   });
 
-  it('is killed with all it started when its client goes', async () => {
+  it('is killed with all it started when its client disconnects', async () => {
     const { start } = await pod();
     const containerId = await start({ command: ['sleep', '1000'] });
     for (const tty of [false, true]) {

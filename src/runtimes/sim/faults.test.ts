@@ -3,7 +3,7 @@ import { CriError } from '../../cri/index.js';
 import { type Fault, FaultPlan } from './faults.js';
 
 const error = new CriError('Internal', 'planned');
-/** What each of the first calls gets: an error, a delay, a lost answer, or nothing. */
+/** The outcome of each of the first calls: an error, a delay, a lost response, or nothing. */
 function play(faults: readonly Fault[], calls = 5): string {
   const plan = new FaultPlan();
   for (const fault of faults) plan.add(fault);
@@ -43,7 +43,7 @@ describe('FaultPlan', () => {
   ];
   it.each(cases)('%s', (_, faults, seen) => expect(play(faults)).toBe(seen));
 
-  it('forgets used faults and those taken back', () => {
+  it('forgets used and removed faults', () => {
     const plan = new FaultPlan();
     plan.add({ rpc: 'status', error });
     const takeBack = plan.add({ rpc: 'version', error });
@@ -52,7 +52,7 @@ describe('FaultPlan', () => {
     takeBack();
     expect(plan.size).toBe(0);
   });
-  it('refuses counts that make no sense', () => {
+  it('rejects invalid counts', () => {
     const plan = new FaultPlan();
     expect(() => plan.add({ rpc: 'status', nth: 0, error })).toThrow(RangeError);
     expect(() => plan.add({ rpc: 'status', times: 0, error })).toThrow(RangeError);

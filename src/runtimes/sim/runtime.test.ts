@@ -61,7 +61,7 @@ describe('SimRuntime', () => {
     expect(exited).toMatchObject({ state: ContainerState.CONTAINER_EXITED, exitCode: 3, reason: 'Error' });
     expect(exited.finishedAt - exited.startedAt).toBeGreaterThanOrEqual(4_999_000_000n);
   });
-  it('gives every timestamp once, in order', async () => {
+  it('never repeats a timestamp', async () => {
     const { sandbox, create, status } = start();
     const id = await sandbox();
     const stamps: bigint[] = [];
@@ -69,7 +69,7 @@ describe('SimRuntime', () => {
     expect(new Set(stamps).size).toBe(5);
     expect([...stamps].sort((a, b) => (a < b ? -1 : 1))).toEqual(stamps);
   });
-  it('gives pods different addresses and takes them back only when the range is used up', async () => {
+  it('gives pods different addresses and reuses them only when the range is used up', async () => {
     const { runtime, sandbox } = start({ podCidr: '10.1.2.0/29' });
     const ids = await Promise.all([1, 2, 3, 4, 5].map(() => sandbox()));
     const ip = async (id: string) =>
@@ -85,7 +85,7 @@ describe('SimRuntime', () => {
     await runtime.stopPodSandbox({ podSandboxId: ids[1]! });
     expect(await ip(await sandbox({}, 'late'))).toBe('10.1.2.3');
   });
-  it('cannot set up a sandbox without its network, and keeps no name for it', async () => {
+  it('cannot create a sandbox without its network, and reserves no name for it', async () => {
     const { runtime, sandbox } = start();
     runtime.setCondition('NetworkReady', false, 'NetworkPluginNotReady', 'cni plugin not initialized');
     await expect(sandbox({}, 'u')).rejects.toThrow(/failed to setup network for sandbox/);
@@ -93,7 +93,7 @@ describe('SimRuntime', () => {
     runtime.setCondition('NetworkReady', true);
     await sandbox({}, 'u');
   });
-  it('refuses annotations that make no sense', async () => {
+  it('rejects invalid annotations', async () => {
     const { sandbox } = start();
     await expect(sandbox({ 'app.run-time': 'soon' })).rejects.toMatchObject({ codeName: 'InvalidArgument' });
   });
@@ -123,7 +123,7 @@ describe('SimRuntime', () => {
     });
   });
 
-  it('takes its time to start, or fails to', async () => {
+  it('starts slowly, or fails to start', async () => {
     const { clock, runtime, sandbox, create, status } = start();
     const slow = await create(await sandbox({ 'app.start-delay': '2s' }));
     const starting = runtime.startContainer({ containerId: slow });
@@ -137,7 +137,7 @@ describe('SimRuntime', () => {
     expect(await status(broken)).toMatchObject({ exitCode: 128, reason: 'StartError' });
   });
 
-  it('answers ExecSync by function, by annotation, or by playing the command', async () => {
+  it('serves ExecSync by function, by annotation, or by simulating the command', async () => {
     const { runtime, run } = start({
       exec: ({ command }) => (command[0] === 'ask' ? { exitCode: 9, stdout: 'asked' } : undefined),
     });
@@ -158,7 +158,7 @@ describe('SimRuntime', () => {
   });
 
   describe('images', () => {
-    it('are pulled if known, in their time', async () => {
+    it('are pulled if known, in their pull time', async () => {
       const { clock, runtime } = start({ images: [{ name: 'a', pullMs: 3000, sizeBytes: 5 }] });
       expect((await runtime.imageStatus({ image: { image: 'a' } })).image).toBeUndefined();
       const pulling = runtime.pullImage({ image: { image: 'a' } });
@@ -173,14 +173,14 @@ describe('SimRuntime', () => {
       await runtime.removeImage({ image: { image: imageRef } });
       expect((await runtime.listImages({})).images).toEqual([]);
     });
-    it('are all known to a runtime that has any', async () => {
+    it('all exist for a runtime with `any`', async () => {
       const { runtime } = start({ images: 'any' });
       await runtime.pullImage({ image: { image: 'whatever/it:1' } });
       expect((await runtime.listImages({})).images).toHaveLength(1);
     });
   });
 
-  describe('what goes wrong', () => {
+  describe('faults', () => {
     const error = new CriError('Unknown', 'planned');
     it('a planned error has no effect', async () => {
       const { runtime, sandbox } = start();
@@ -190,13 +190,13 @@ describe('SimRuntime', () => {
       await sandbox();
       expect(runtime.calls.runPodSandbox).toBe(2);
     });
-    it('a lost answer has its effect', async () => {
+    it('a lost response has its effect', async () => {
       const { runtime, sandbox } = start();
       runtime.faults.add({ rpc: 'runPodSandbox', loseAnswer: true });
       await expect(sandbox()).rejects.toMatchObject({ codeName: 'Unavailable' });
       expect(runtime.size.sandboxes).toBe(1);
     });
-    it('a delayed call ends at its deadline or when it is cancelled', async () => {
+    it('a delayed call ends at its deadline or when cancelled', async () => {
       const { clock, runtime } = start();
       runtime.faults.add({ rpc: 'version', delayMs: 5000, times: 3 });
       const late = expect(runtime.version({}, { timeoutMs: 1000 })).rejects.toMatchObject({
@@ -214,7 +214,7 @@ describe('SimRuntime', () => {
       expect((await patient).runtimeName).toBe('sim');
       expect(clock.pendingTimers).toBe(0);
     });
-    it('while it is away all calls fail and containers run on', async () => {
+    it('while it is away all calls fail and containers keep running', async () => {
       const { clock, runtime, run, status } = start();
       const { containerId } = await run({ 'app.run-time': '5s' });
       const stubborn = await run({ 'app.ignores-term': 'true' });
@@ -229,7 +229,7 @@ describe('SimRuntime', () => {
       runtime.comeBack();
       expect((await status(containerId)).state).toBe(ContainerState.CONTAINER_EXITED);
     });
-    it('a reboot leaves metadata of what ran', async () => {
+    it('a reboot leaves the metadata of what ran', async () => {
       const { clock, runtime, run, create, status } = start();
       const { sandboxId, containerId } = await run({ 'app.run-time': '50s' });
       const created = await create(sandboxId, 'created');
@@ -247,7 +247,7 @@ describe('SimRuntime', () => {
   });
 
   describe('events', () => {
-    it('reach every stream, and end with it', async () => {
+    it('reach every stream, until it ends', async () => {
       const { runtime, run } = start();
       const seen: ContainerEventResponse[] = [];
       const follow = async () => {
@@ -278,7 +278,7 @@ describe('SimRuntime', () => {
     });
   });
 
-  it('lists the same entries as a stream', async () => {
+  it('streams the same entries as it lists', async () => {
     const { runtime, run } = start();
     const { containerId } = await run();
     const streamed: string[] = [];
@@ -287,7 +287,7 @@ describe('SimRuntime', () => {
     expect(streamed).toEqual([containerId]);
   });
 
-  it('lists thousands of pods, and one pod among them without looking at the others', async () => {
+  it('lists thousands of pods, and one among them without scanning the others', async () => {
     const { runtime, sandbox, create } = start();
     for (let n = 0; n < 2000; n++) {
       const containerId = await create(await sandbox({}, `pod-${n}`), 'app', `pod-${n}`);

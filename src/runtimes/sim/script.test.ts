@@ -18,7 +18,7 @@ describe('validateSimAnnotations', () => {
     expect(check).toThrow(expect.objectContaining({ codeName: 'InvalidArgument' }));
     expect(check).toThrow(`annotation ${key(setting)}: ${message}`);
   });
-  it('leaves other annotations and good ones alone', () => {
+  it('accepts other annotations and valid ones', () => {
     validateSimAnnotations({
       'example.com/run-time': 'x',
       [key('app.run-time')]: '1s,forever',
@@ -33,15 +33,15 @@ describe('scriptOf', () => {
   const exit = (code: number) => ({ do: 'exit', code });
   const run = (durationMs: number) => ({ do: 'sleep', durationMs, interruptible: true });
 
-  it('without anything runs until SIGTERM, which gives 143', () => {
+  it('runs until SIGTERM by default, then exits with 143', () => {
     const { program } = scriptOf(app, {});
     expect(program).toEqual({ steps: [run(Number.POSITIVE_INFINITY)], onTerm: [exit(143)] });
   });
-  it('plays the command when no annotation says otherwise', () => {
+  it('simulates the command when no annotation says otherwise', () => {
     expect(stepsOf({}, { argv: ['false'] })).toEqual([exit(1)]);
     expect(stepsOf({ [key('app.run-time')]: '5s' }, { argv: ['false'] })).toEqual([run(5000), exit(0)]);
   });
-  it('with an exit code alone exits at once', () => {
+  it('exits at once with an exit code alone', () => {
     expect(stepsOf({ [key('app.exit-code')]: '2' })).toEqual([exit(2)]);
   });
   it('prefers the container over the pod, and the named setting over the plain one', () => {
@@ -50,7 +50,7 @@ describe('scriptOf', () => {
     expect(stepsOf(pod)).toEqual([exit(2)]);
     expect(stepsOf(pod, { annotations: { [key('exit-code')]: '3' } })).toEqual([exit(3)]);
   });
-  it('takes the value of the attempt from a list, the last one for the rest', () => {
+  it('takes the attempt’s value from a list, the last one for the rest', () => {
     const pod = { [key('app.run-time')]: '1s,2s,forever', [key('app.exit-code')]: '1,0' };
     expect(stepsOf(pod, { attempt: 0 })).toEqual([run(1000), exit(1)]);
     expect(stepsOf(pod, { attempt: 1 })).toEqual([run(2000), exit(0)]);
@@ -63,7 +63,7 @@ describe('scriptOf', () => {
     expect(onTerm({ [key('app.stop-exit-code')]: '0' })).toEqual([exit(0)]);
     expect(onTerm({ [key('app.ignores-term')]: 'true' })).toBe('ignore');
   });
-  it('reads the other settings', () => {
+  it('parses the other settings', () => {
     const script = scriptOf(app, {
       [key('start-delay')]: '2s',
       [key('start-error')]: 'no',
@@ -75,7 +75,7 @@ describe('scriptOf', () => {
     expect(script).toMatchObject({ startDelayMs: 2000, startError: 'no', exitReason: 'OOMKilled' });
     expect(script.exec).toEqual({ exitCode: 1, output: 'sick', durationMs: 10 });
   });
-  it('reads the time of a pull from the pod', () => {
+  it('takes the pull time from the pod', () => {
     expect(scriptedPullMs({ [key('pull-time')]: '4s' })).toBe(4000);
     expect(scriptedPullMs({})).toBeUndefined();
   });
