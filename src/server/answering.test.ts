@@ -48,7 +48,7 @@ const streamed = (stream: StreamedBody['stream']): Answer => ({
 });
 const block = Buffer.alloc(1 << 20, 'x');
 
-/** Writes without end and counts. */
+/** Writes endlessly and counts. */
 function flood(): { answer: () => Answer; bytes: () => number; ended: Promise<void> } {
   let bytes = 0;
   let end = (): void => {};
@@ -80,14 +80,14 @@ describe('a streamed body', () => {
     await ended;
   });
 
-  it('is cut off when the client takes nothing for too long', async () => {
+  it('is cut off when the client reads nothing for too long', async () => {
     const { answer, ended } = flood();
     const { socket } = await dial(await serve(answer, { stalledMs: 100 }));
     socket.pause();
     await ended;
   });
 
-  it('beyond the number of those that may be open is refused, until one ends', async () => {
+  it('beyond the session limit is rejected, until one ends', async () => {
     const port = await serve(() => streamed((_, signal) => once(signal, 'abort').then(() => undefined)), {
       sessions: 2,
     });
@@ -107,7 +107,7 @@ describe('a streamed body', () => {
       .toBe('200');
   });
 
-  it('outlives the limit of inactivity', async () => {
+  it('is exempt from the inactivity limit', async () => {
     const port = await serve(
       () =>
         streamed(async (sink) => {
@@ -122,14 +122,14 @@ describe('a streamed body', () => {
   });
 });
 
-describe('a request for an upgrade', () => {
+describe('an upgrade request', () => {
   const upgrade = 'Connection: Upgrade\r\nUpgrade: anything\r\n';
-  it('is answered as any other where nothing takes it over', async () => {
+  it('gets a normal response if nothing takes it over', async () => {
     const { closed } = await dial(await serve(() => text(200, 'plain')), upgrade);
     expect(await closed).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nplain$/);
   });
 
-  it('behind a request that is not answered yet ends the connection, and nothing else', async () => {
+  it('behind a pending request ends the connection, and nothing else', async () => {
     let answered = 0;
     const port = await serve(() => {
       if (answered++ > 0) return text(200, 'second');
@@ -141,7 +141,7 @@ describe('a request for an upgrade', () => {
     expect(await (await dial(port, 'Connection: close\r\n')).closed).toContain('second');
   });
 
-  it('is cut off when it does not read an answer that is none to its wish', async () => {
+  it('is cut off when it does not read a normal response', async () => {
     const large: Answer = { status: 200, headers: {}, body: Buffer.alloc(64 << 20) };
     const { socket, closed } = await dial(await serve(() => large, { inactivityMs: 200 }), upgrade);
     socket.pause();
@@ -163,7 +163,7 @@ describe('a request for an upgrade', () => {
     await closed;
   });
 
-  it('is closed when what took it over fails', async () => {
+  it('is closed when its handler fails', async () => {
     const answer: Answer = {
       status: 101,
       headers: {},

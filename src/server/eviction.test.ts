@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { clientOf, type Place, placeToGive } from './eviction.js';
 
-/** `a!` is a client's busy connection, `a+` one that it keeps after a request that was let in, `a` a silent one. */
+/** `a!` is a client's busy connection, `a+` one kept open after an admitted request, `a` a silent one. */
 function places(texts: string): (Place & { readonly at: number })[] {
   return texts.split(' ').map((text, at) => ({
     at,

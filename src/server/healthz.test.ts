@@ -71,7 +71,7 @@ describe('healthz', () => {
 });
 
 describe('LogHealth', () => {
-  it('fails when no flush ended for two minutes, and recovers', async () => {
+  it('fails when no flush finished for two minutes, and recovers', async () => {
     const clock = new VirtualClock();
     let release: (() => void) | undefined;
     let hang = false;
@@ -97,7 +97,7 @@ describe('LogHealth', () => {
     health.stop();
     expect(clock.pendingTimers).toBe(0);
   });
-  it('tells why flushes fail', async () => {
+  it('reports why flushes fail', async () => {
     const clock = new VirtualClock();
     const health = new LogHealth(clock, () => Promise.reject(new Error('EPIPE')));
     health.start();

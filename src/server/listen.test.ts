@@ -129,7 +129,7 @@ describe('the read-only port', () => {
     expect([answer.status, answer.body]).toEqual([status, body]);
   });
 
-  it('gives media types, and metrics compressed when asked', async () => {
+  it('sends media types, and compressed metrics on request', async () => {
     const listener = kept(await startReadOnly(kubelet, options()));
     expect((await ask(listener, 'GET /pods')).headers['content-type']).toBe('application/json');
     const health = await ask(listener, 'GET /healthz');
@@ -146,7 +146,7 @@ describe('the read-only port', () => {
     expect(gunzipSync(metrics.raw).toString()).toBe('a 1\n');
   });
 
-  it('counts what its health checks say', async () => {
+  it('counts the results of its health checks', async () => {
     const listener = kept(await startReadOnly(kubelet, options()));
     await ask(listener, 'GET /healthz');
     const { body } = await ask(listener, 'GET /metrics/slis');
@@ -166,7 +166,7 @@ describe('the read-only port', () => {
     expect(answer.body).toContain('no such series');
   });
 
-  it('refuses to start on a port that is taken, and says which', async () => {
+  it('fails to start on a port that is taken, and names it', async () => {
     const first = kept(await startReadOnly(kubelet, options()));
     const second = startReadOnly(kubelet, { ...options(), port: portOf(first) });
     await expect(second).rejects.toThrow(`the readonly server cannot listen on 127.0.0.1:${portOf(first)}`);
@@ -174,7 +174,7 @@ describe('the read-only port', () => {
 });
 
 describe('running pods', () => {
-  it('tells why the runtime could not be asked', async () => {
+  it('report why the runtime call failed', async () => {
     const listener = await openWith([runningPodsRoute(kubelet)]);
     const answer = await ask(listener, 'GET /runningpods/');
     expect([answer.status, answer.body]).toEqual([500, 'the runtime is away']);
@@ -184,7 +184,7 @@ describe('running pods', () => {
 const noChecks = { healthChecks: [] };
 
 describe('the health port', () => {
-  it('always answers for ping, and knows no other path', async () => {
+  it('always responds to ping, and has no other path', async () => {
     const listener = kept(await startHealthz(noChecks, options()));
     expect((await ask(listener, 'GET /healthz')).body).toBe('ok');
     expect((await ask(listener, 'GET /healthz/ping')).body).toBe('ok');
@@ -228,7 +228,7 @@ describe('the health port', () => {
   });
 });
 
-describe('a client that does not behave', () => {
+describe('a misbehaving client', () => {
   it('is cut off when its headers do not end', async () => {
     const listener = await openWith([quick], { headersMs: 100, requestMs: 200 });
     const { socket, ended } = await dial(listener);
@@ -252,14 +252,14 @@ describe('a client that does not behave', () => {
     await ended;
   });
 
-  it('is refused with too large headers', async () => {
+  it('is rejected with too large headers', async () => {
     const listener = await openWith([quick], { headersBytes: 2_000 });
     const { socket, ended } = await dial(listener);
     socket.write(`GET /quick HTTP/1.1\r\nHost: a\r\nX-Large: ${'x'.repeat(4_000)}\r\n\r\n`);
     expect(await ended).toMatch(/^HTTP\/1.1 431 /);
   });
 
-  it('is refused with a body that says it is too large', async () => {
+  it('is rejected with a declared body size that is too large', async () => {
     const listener = await openWith([quick], { bodyBytes: 10 });
     const { socket, ended } = await dial(listener);
     socket.write('POST /quick HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n');
@@ -274,7 +274,7 @@ describe('a client that does not behave', () => {
     await ended;
   });
 
-  it('is cut off when it does not read its answer', async () => {
+  it('is cut off when it does not read its response', async () => {
     const large: Route = {
       kind: 'plain',
       path: '/large',
@@ -289,7 +289,7 @@ describe('a client that does not behave', () => {
     expect((await ended).length).toBeLessThan(64 << 20);
   });
 
-  it('that speaks no HTTP is refused', async () => {
+  it('that does not speak HTTP is rejected', async () => {
     const listener = await openWith([quick]);
     const { socket, ended } = await dial(listener);
     socket.write('\x16\x03\x01 not http\r\n\r\n');
@@ -306,7 +306,7 @@ describe('a client that does not behave', () => {
     expect(await third.ended).toBe('');
   });
 
-  it('that is silent makes room for the next, on as many connections as there are', async () => {
+  it('that is silent makes room for the next, however many its connections', async () => {
     const listener = await openWith([quick], { connections: 4 });
     const silent = await Promise.all(Array.from({ length: 4 }, () => dial(listener)));
     expect((await ask(listener, 'GET /quick')).body).toBe('quick');
@@ -314,7 +314,7 @@ describe('a client that does not behave', () => {
     expect(silent.slice(1).map(({ socket }) => socket.closed)).toEqual([false, false, false]);
   });
 
-  it('that keeps opening connections never has more than its share, and others are answered', async () => {
+  it('that keeps opening connections never has more than its share, and others are served', async () => {
     const listener = await openWith([quick], { connections: 8, strangersPerAddress: 3 });
     const opened: Awaited<ReturnType<typeof dial>>[] = [];
     for (let n = 0; n < 50; n++) {
@@ -333,7 +333,7 @@ describe('a client that does not behave', () => {
     expect(busy.socket.closed).toBe(false);
   });
 
-  it('is refused with a path that is too long', async () => {
+  it('is rejected with a path that is too long', async () => {
     const listener = await openWith([quick], { pathChars: 100 });
     expect((await ask(listener, `GET /quick?${'x'.repeat(200)}`)).status).toBe(200);
     expect((await ask(listener, `GET /${'x'.repeat(100)}`)).status).toBe(414);
@@ -343,7 +343,7 @@ describe('a client that does not behave', () => {
     [20, 200],
     [21, 431],
     [500, 431],
-  ])('that sends %i headers is answered %i', async (count, status) => {
+  ])('that sends %i headers gets %i', async (count, status) => {
     const listener = await openWith([quick], { headers: 20 });
     const { socket, ended } = await dial(listener);
     const more = Array.from({ length: count - 2 }, (_, n) => `X-${n}: a\r\n`).join('');
@@ -364,7 +364,7 @@ describe('a client that does not behave', () => {
     expect((await ended).split('\r\n\r\n')[1]).toBe('x'.repeat(5000));
   });
 
-  it('makes room with a connection that it only keeps', async () => {
+  it('makes room with an idle connection', async () => {
     const listener = await openWith([quick, never], { connections: 2 });
     const idle = await dial(listener);
     idle.socket.write('GET /quick HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -376,7 +376,7 @@ describe('a client that does not behave', () => {
     expect(busy.socket.closed).toBe(false);
   });
 
-  it('that is refused a connection is told of, once in a while', async () => {
+  it('is reported when refused a connection, at a limited rate', async () => {
     const clock = new VirtualClock();
     const timeline = new Timeline({ clock });
     const listener = kept(
@@ -411,7 +411,7 @@ describe('a client that does not behave', () => {
     await once(used.socket, 'data');
   });
 
-  it('is cut off when it asks again and again without waiting for answers', async () => {
+  it('is cut off when it keeps pipelining requests', async () => {
     let asked = 0;
     const slow: Route = {
       kind: 'plain',
@@ -428,7 +428,7 @@ describe('a client that does not behave', () => {
     expect(asked).toBe(8);
   });
 
-  it('may ask for a few things at once', async () => {
+  it('may pipeline a few requests', async () => {
     const listener = await openWith([quick]);
     const { socket, ended } = await dial(listener);
     socket.write('GET /quick HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(7));
@@ -436,29 +436,31 @@ describe('a client that does not behave', () => {
     expect((await ended).match(/quick/g)?.length).toBe(8);
   });
 
-  it('is asked by the system whether it is still there', async () => {
+  it('is probed by TCP keep-alive', async () => {
     const listener = await openWith([never]);
     const { socket } = await dial(listener);
     socket.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\n');
     const ours = `:${portOf(listener).toString(16).toUpperCase().padStart(4, '0')}`;
-    /** The fields are number, own address, other address, state, queues, timer; `01` is an open connection. */
+    /**
+     * The fields are number, local address, remote address, state, queues, timer; `01` is an open connection.
+     */
     const timerOf = (): string | undefined =>
       readFileSync('/proc/self/net/tcp', 'utf8')
         .split('\n')
         .map((line) => line.trim().split(/\s+/))
         .find(([, own = '', , state]) => own.endsWith(ours) && state === '01')?.[5];
-    // `02` is the timer of these questions.
+    // `02` is the keep-alive timer.
     await expect.poll(() => timerOf()?.slice(0, 2)).toBe('02');
   });
 
-  it('that says no more in the middle of its headers is let go', async () => {
+  it('that half-closes in the middle of its headers is closed', async () => {
     const listener = await openWith([quick]);
     const { socket, ended } = await dial(listener);
     socket.end('GET /quick HTTP/1.1\r\nHost: a\r\nX-');
     expect(await ended).not.toContain('200');
   });
 
-  it('that says no more after its request gets its answer', async () => {
+  it('that half-closes after its request gets its response', async () => {
     const listener = await openWith([quick]);
     const { socket, ended } = await dial(listener);
     socket.end('GET /quick HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -472,14 +474,14 @@ describe('a client that does not behave', () => {
     ['a chunk of no size', 'Transfer-Encoding: chunked\r\n\r\nzz\r\n'],
     ['a header without a name', ': x\r\n\r\n'],
     ['a header with a control character', 'X-A: \0\r\n\r\n'],
-  ])('that sends %s is refused', async (_, rest) => {
+  ])('that sends %s is rejected', async (_, rest) => {
     const listener = await openWith([quick]);
     const { socket, ended } = await dial(listener);
     socket.write(`POST /quick HTTP/1.1\r\nHost: a\r\n${rest}`);
     expect(await ended).toContain('HTTP/1.1 400 ');
   });
 
-  it('gets no answer that cannot be sent, and others theirs', async () => {
+  it('gets no unsendable response, and others get theirs', async () => {
     const broken: Route = {
       kind: 'plain',
       path: '/broken',
@@ -490,7 +492,7 @@ describe('a client that does not behave', () => {
     expect((await ask(listener, 'GET /quick')).body).toBe('quick');
   });
 
-  it('does not bring others down when a handler fails', async () => {
+  it('does not affect others when a handler fails', async () => {
     const failing: Route = {
       kind: 'plain',
       path: '/fail',
@@ -508,7 +510,7 @@ describe('a client that does not behave', () => {
 });
 
 describe('close', () => {
-  it('ends idle and silent connections at once', async () => {
+  it('closes idle and silent connections at once', async () => {
     const clock = new VirtualClock();
     const listener = await listen([quick], { ...options(), clock, name: 'healthz' });
     const agent = new Agent({ keepAlive: true });
@@ -520,7 +522,7 @@ describe('close', () => {
     agent.destroy();
   });
 
-  it('lets a request in flight end, and closes its connection', async () => {
+  it('lets an in-flight request finish, and closes its connection', async () => {
     let release = (): void => {};
     const slow: Route = {
       kind: 'plain',
@@ -546,7 +548,7 @@ describe('close', () => {
     agent.destroy();
   });
 
-  it('cuts off what does not end within the grace', async () => {
+  it('cuts off what does not end within the grace period', async () => {
     const clock = new VirtualClock();
     const listener = await listen([never], { ...options(), clock, name: 'healthz' });
     const { socket, ended } = await dial(listener);

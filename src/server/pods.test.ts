@@ -27,7 +27,7 @@ const observed = (
 });
 
 describe('runningPods', () => {
-  it('shows running pods with their running containers only', () => {
+  it('shows running pods with only their running containers', () => {
     const pods = runningPods([
       observed('web', 'running', [container('app', 'running'), container('init', 'exited')]),
       observed('empty', 'running', []),

@@ -46,7 +46,7 @@ describe('findRoute', () => {
     expect(route(target)).toEqual({ kind: 'redirect', path });
   });
 
-  it('refuses a representation that the client does not take, after the method', () => {
+  it('rejects a media type that the client does not accept, after the method', () => {
     expect(route('GET /pods', 'text/plain').kind).toBe('not-acceptable');
     expect(route('PUT /pods', 'text/plain').kind).toBe('wrong-method');
   });
@@ -58,7 +58,7 @@ describe('dispatch', () => {
     const [path = '', query] = url.split('?');
     return dispatch(routes, { method, path, query: new URLSearchParams(query), headers });
   };
-  it('answers misses in the forms that clients know', async () => {
+  it('responds to misses in the forms that clients know', async () => {
     expect(await answer('GET /nothing')).toMatchObject({ status: 404, body: '404 page not found\n' });
     expect(await answer('GET /pods/a')).toMatchObject({ status: 404, body: '404: Page Not Found' });
     expect(await answer('POST /pods')).toMatchObject({

@@ -74,7 +74,7 @@ describe('containerLogs', () => {
     expect(await ask(port, `GET /containerLogs/${target}`)).toMatchObject({ status: code, body });
   });
 
-  it('shows the log in chunks', async () => {
+  it('sends the log in chunks', async () => {
     writeFileSync(logPath, line('stdout', 'out1') + line('stderr', 'err1', 1) + line('stdout', 'out2', 2));
     const port = await api(exited);
     const answer = await ask(port, 'GET /containerLogs/default/web/app?timestamps=1&tailLines=2');
@@ -82,7 +82,7 @@ describe('containerLogs', () => {
     expect(answer.headers['transfer-encoding']).toBe('chunked');
   });
 
-  it('shows one stream with the gate, and counts its bytes alone', async () => {
+  it('sends one stream with the gate, and counts only its bytes', async () => {
     writeFileSync(
       logPath,
       line('stdout', 'out1') + line('stderr', 'err1') + line('stderr', 'err2') + line('stdout', 'out2'),
@@ -93,7 +93,7 @@ describe('containerLogs', () => {
     );
   });
 
-  it('ends the body with an error that comes late, and answers 400 where nothing was sent', async () => {
+  it('ends the body with a late error, and responds 400 if nothing was sent', async () => {
     rmSync(logPath, { force: true });
     const port = await api(exited, { splitLogStreams: true });
     const late = await ask(port, 'GET /containerLogs/default/web/app');
@@ -152,7 +152,7 @@ describe('run', () => {
     execSync: async () =>
       ExecSyncResponse.create({ exitCode, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr) }),
   });
-  it('answers with the output of a command', async () => {
+  it('responds with the output of a command', async () => {
     const port = await api(answering(0, 'hi\n', 'err'));
     const answer = await ask(port, 'POST /run/default/web/app?cmd=echo+hi');
     expect(answer).toMatchObject({
@@ -233,7 +233,7 @@ describe('streams', () => {
     ]);
   });
 
-  it('asks for the terminal that the container has', async () => {
+  it('requests a terminal as the container’s spec says', async () => {
     const asked: unknown[] = [];
     const port = await api({
       attach: async (request) => {
@@ -245,7 +245,7 @@ describe('streams', () => {
     expect(asked).toEqual([{ containerId: 'c1', stdin: false, stdout: true, stderr: true, tty: true }]);
   });
 
-  it('needs an upgrade at last', async () => {
+  it('requires an upgrade in the end', async () => {
     const port = await api({ exec: async () => ({ url: 'http://127.0.0.1:1/' }) });
     expect(await ask(port, 'POST /exec/default/web/app?output=1')).toMatchObject({
       status: 500,

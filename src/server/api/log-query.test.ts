@@ -42,7 +42,7 @@ describe('decodeLogQuery', () => {
     });
   });
 
-  it('reads which instance and stream are wanted', () => {
+  it('parses the requested instance and stream', () => {
     expect(decode('previous=true&stream=Stdout')).toMatchObject({
       query: { previous: true, stream: 'Stdout' },
     });

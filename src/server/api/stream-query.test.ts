@@ -51,18 +51,18 @@ describe('decodePorts', () => {
       'port=-1',
       'unable to parse "-1" as a port: strconv.ParseUint: parsing "-1": invalid syntax',
     ],
-  ])('%s is refused', (_, query, message) => {
+  ])('%s is rejected', (_, query, message) => {
     expect(decodePorts(new URLSearchParams(query), webSocket)).toEqual({ kind: 'invalid', message });
   });
 
-  it('takes lists and repetitions', () => {
+  it('accepts lists and repetitions', () => {
     expect(decodePorts(new URLSearchParams('port=1,65535&port=80'), webSocket)).toEqual({
       kind: 'ports',
       ports: [1, 65_535, 80],
     });
   });
 
-  it('asks nothing of those who name ports with their streams', () => {
+  it('does not require ports from clients that name them per stream', () => {
     const spdy = { connection: 'Upgrade', upgrade: 'SPDY/3.1' };
     expect(decodePorts(new URLSearchParams('port=abc'), spdy)).toEqual({ kind: 'ports', ports: [] });
   });

@@ -107,7 +107,7 @@ function send(socket: Socket, ...bytes: (number | string)[]): void {
   for (const part of encodeFrame(Opcode.binary, data, { mask: true })) socket.write(part);
 }
 
-/** All messages to the end of the connection: channel and text, or the code of the close. */
+/** All messages until the connection ends: channel and text, or the close code. */
 async function messages({ socket, rest }: Client): Promise<string[]> {
   const reader = new MessageReader({ fromClient: false });
   const seen: string[] = [];
@@ -120,7 +120,7 @@ async function messages({ socket, rest }: Client): Promise<string[]> {
   return seen;
 }
 
-/** With what came on one channel in a row as one message: where a stream is cut is up to whoever carries it. */
+/** Joins consecutive messages of one channel: where a stream is split is up to the carrier. */
 function joined(seen: readonly string[]): string[] {
   const result: string[] = [];
   for (const message of seen) {
@@ -138,7 +138,7 @@ const v5 = 'v5.channel.k8s.io';
 const accepted = /^HTTP\/1.1 101 [\s\S]*Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=/;
 
 describe('a command of a WebSocket client that can close its input', () => {
-  it('gets its input and the end of it, and tells its output and end', async () => {
+  it('gets its input and the end of it, and sends its output and exit status', async () => {
     const client = await webSocket(
       await api(),
       '/exec/default/web/app?command=cat&input=1&output=1',
@@ -154,7 +154,7 @@ describe('a command of a WebSocket client that can close its input', () => {
     expect(translated).toEqual(['exec']);
   });
 
-  it('tells an exit code', async () => {
+  it('sends an exit code', async () => {
     const client = await webSocket(await api(), '/exec/default/web/app?command=exit&output=1', v5);
     const [status = ''] = (await messages(client)).filter((message) => message.startsWith('3:'));
     expect(JSON.parse(status.slice(2))).toMatchObject({
@@ -164,7 +164,7 @@ describe('a command of a WebSocket client that can close its input', () => {
     });
   });
 
-  it('tells a failure of the runtime once', async () => {
+  it('reports a failure of the runtime once', async () => {
     const client = await webSocket(await api(), '/exec/default/web/app?command=broken&output=1', v5);
     const [status = ''] = (await messages(client)).filter((message) => message.startsWith('3:'));
     expect(JSON.parse(status.slice(2))).toMatchObject({
@@ -174,7 +174,7 @@ describe('a command of a WebSocket client that can close its input', () => {
     expect(withoutWrapping('other', 'attach')).toBe('other');
   });
 
-  it('is told the size of the terminal', async () => {
+  it('gets the terminal size', async () => {
     const client = await webSocket(await api(), '/exec/default/web/app?command=sizes&output=1&tty=1', v5);
     send(client.socket, 4, '{"Width":80,"Height":24}');
     expect(await messages(client)).toContain('1:80x24');
@@ -282,7 +282,7 @@ describe('SPDY inside a WebSocket', () => {
     return { complaint: () => complaint, data };
   };
 
-  it('forwards to ports, whatever becomes of one of them', async () => {
+  it('forwards ports, whatever happens to one of them', async () => {
     const { spdy } = await tunnel();
     const closed = await pair(spdy, '9', '0');
     await expect.poll(closed.complaint).toContain('nobody listens at 9');
@@ -306,7 +306,7 @@ describe('SPDY inside a WebSocket', () => {
     expect(codes).toEqual([1002]);
   });
 
-  it('closes in order when the runtime ends', async () => {
+  it('closes properly when the runtime ends', async () => {
     const { socket, codes } = await tunnel();
     await ends[0]?.();
     await once(socket, 'close');

@@ -15,7 +15,7 @@ async function backend(onSocket: (socket: Socket) => void): Promise<RawServer> {
   return server;
 }
 
-/** A client that asked for an upgrade of an exec, behind which the runtime names the given URL. */
+/** A client with an upgrade request for exec, for which the runtime returns the given URL. */
 async function client(
   url: string,
   behind = '',
@@ -40,7 +40,7 @@ const switching = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConn
 const isWhole = (text: string): boolean => text.includes('\r\n\r\n');
 
 describe('proxyUpgrade', () => {
-  it('passes the request with the path of the backend, and every byte after it, both ways', async () => {
+  it('passes the request with the backend’s path, and every later byte, both ways', async () => {
     let seen = '';
     const server = await backend((socket) =>
       socket.on('data', (chunk) => {
@@ -76,7 +76,7 @@ describe('proxyUpgrade', () => {
     await expect.poll(() => server.sockets[0]?.destroyed).toBe(true);
   });
 
-  it('closes a backend that has not answered when the client is gone', async () => {
+  it('closes a backend that has not responded when the client is gone', async () => {
     const server = await backend((socket) => socket.resume());
     const { socket } = await client(server.url);
     await expect.poll(() => server.sockets.length).toBe(1);
@@ -126,7 +126,7 @@ describe('proxyUpgrade', () => {
     ],
     ['nonsense', 'hello\r\n\r\n', 'malformed HTTP response\n'],
     ['a broken connection', undefined, 'unexpected EOF\n'],
-  ])('answers 500 to %s', async (_, answer, message) => {
+  ])('responds 500 to %s', async (_, answer, message) => {
     const server = await backend((socket) =>
       socket.once('data', () => (answer === undefined ? socket.destroy() : socket.write(answer))),
     );
@@ -136,14 +136,14 @@ describe('proxyUpgrade', () => {
     expect(seen()).toMatch(new RegExp(`X-Content-Type-Options: nosniff[\\s\\S]*${message}$`));
   });
 
-  it('says that nobody listens', async () => {
+  it('reports that nothing listens', async () => {
     const { seen, closed } = await client('http://127.0.0.1:1/x');
     await closed;
     expect(seen()).toMatch(/ 500 [\s\S]*error dialing backend: .*ECONNREFUSED/);
   });
 });
 
-it('appends the client to those that a request was forwarded for', () => {
+it('appends the client to X-Forwarded-For', () => {
   const head = requestHead(new URL('http://h/p'), {
     method: 'GET',
     rawHeaders: ['Host', 'a', 'X-Forwarded-For', '1.1.1.1', 'Content-Length', '5'],

@@ -12,7 +12,7 @@ import { RefusalLog } from './refusal-log.js';
 import { isWorthAnother } from './review-retry.js';
 import { TokenReviews } from './token-reviews.js';
 
-describe('what a request asks to be allowed', () => {
+describe('the attributes of a request', () => {
   it.each<[string, string, string]>([
     ['GET /pods', 'get', 'pods proxy'],
     ['GET /pods/', 'get', 'pods proxy'],
@@ -44,7 +44,7 @@ describe('what a request asks to be allowed', () => {
   });
 });
 
-describe('who a certificate names', () => {
+describe('the identity in a certificate', () => {
   const extra = { 'authentication.kubernetes.io/credential-id': ['X509SHA256=ab'] };
   it.each([
     [
@@ -115,7 +115,7 @@ describe('tokens in requests', () => {
     expect(webSocketToken(headers).kind).toBe(kind);
   });
 
-  it('are taken out once they have served', () => {
+  it('are stripped after authentication', () => {
     const offered = `v5.channel.k8s.io, ${carrier('abc')}`;
     const request = withoutTokens({
       method: 'GET',
@@ -130,7 +130,7 @@ describe('tokens in requests', () => {
 });
 
 describe('ExpiringCache', () => {
-  it('forgets what is old, and what was used least recently when it is full', async () => {
+  it('drops expired entries, and the least recently used ones when full', async () => {
     const clock = new VirtualClock();
     const cache = new ExpiringCache<number>(clock, 2);
     cache.set('a', 1, 1000);
@@ -152,11 +152,11 @@ it.each([
   ['403', new ApiError({ code: 403, message: '' }), false],
   ['a lost connection', new ApiUnreachable('reset', 'unknown'), true],
   ['nobody listening', new ApiUnreachable('refused', 'not-sent'), false],
-])('asks again after %s: %s', (_, error, again) => {
+])('retries after %s: %s', (_, error, again) => {
   expect(isWorthAnother(error)).toBe(again);
 });
 
-/** Answers reviews with what the given function makes of their number. */
+/** Responds to each review with the function's result for its number. */
 function reviewer<T>(answer: (review: T, count: number) => unknown): {
   api: Pick<KubeApi, 'create'>;
   seen: T[];
@@ -177,7 +177,7 @@ describe('TokenReviews', () => {
   };
   const alice = () => ({ authenticated: true, user: { username: 'alice', groups: ['dev'], uid: 'u' } });
 
-  it('asks once for a token within the time, and for all who ask at once', async () => {
+  it('asks once per token and lifetime, also for concurrent requests', async () => {
     const { tokens, seen, clock } = reviews(alice);
     const both = await Promise.all([tokens.identityOf('t'), tokens.identityOf('t')]);
     expect(both[0]).toEqual({ user: 'alice', uid: 'u', groups: ['dev'] });
@@ -189,7 +189,7 @@ describe('TokenReviews', () => {
     expect(seen.length).toBe(2);
   });
 
-  it('remembers that a token is not valid, but no error', async () => {
+  it('caches that a token is invalid, but no error', async () => {
     const { tokens, seen } = reviews((_, count) =>
       count === 1 ? { error: 'broken' } : { authenticated: false },
     );
@@ -199,7 +199,7 @@ describe('TokenReviews', () => {
     expect(seen.length).toBe(2);
   });
 
-  it('asks again after two failures, later each time', async () => {
+  it('retries twice, with a growing delay', async () => {
     const { tokens, seen, clock } = reviews((_, count) => {
       if (count < 3) throw new ApiError({ code: 500, message: 'oops' });
       return alice();
@@ -215,7 +215,7 @@ describe('TokenReviews', () => {
   });
 });
 
-it('TokenReviews under way are bounded, and the next are refused at once', async () => {
+it('TokenReviews are limited, and further ones fail at once', async () => {
   let answer = (): void => {};
   const gate = new Promise<void>((resolve) => {
     answer = resolve;
@@ -245,7 +245,7 @@ describe('RefusalLog', () => {
     return { clock, told, refusals: new RefusalLog(clock, timeline) };
   };
 
-  it('tells each of a few, and counts those of a client that does not stop', async () => {
+  it('records each of a few, and counts those of a client that does not stop', async () => {
     const { clock, told, refusals } = log();
     for (let n = 0; n < 50; n++) refusals.tell('10.0.0.1', entry('loud'));
     refusals.tell('10.0.0.2', entry('other'));
@@ -255,7 +255,7 @@ describe('RefusalLog', () => {
     expect(told().slice(21)).toEqual(['30 more requests were refused', 'again']);
   });
 
-  it('keeps count of so many clients, and tells the count of those it forgets', () => {
+  it('counts a limited number of clients, and reports the count of those it forgets', () => {
     const { told, refusals } = log();
     for (let n = 0; n < 21; n++) refusals.tell('first', entry('loud'));
     for (let n = 0; n < 300; n++) refusals.tell(`10.0.1.${n}`, entry('one'));
@@ -293,7 +293,7 @@ describe('AccessReviews', () => {
   it.each([
     [true, 299_000, 301_000],
     [false, 10_000, 31_000],
-  ])('remembers %s for its time', async (allowed, withinMs, afterMs) => {
+  ])('caches %s for its time', async (allowed, withinMs, afterMs) => {
     const { access, seen, clock } = reviews(() => ({ allowed }));
     const ask = () => access.isAllowed(who, attributes, '/pods', undefined);
     expect(await ask()).toBe(allowed);
@@ -305,7 +305,7 @@ describe('AccessReviews', () => {
     expect(seen.length).toBe(2);
   });
 
-  it('does not remember what a client made long, nor errors', async () => {
+  it('does not cache long attributes, nor errors', async () => {
     const { access, seen } = reviews(() => ({ allowed: true }));
     for (let at = 0; at < 2; at++)
       await access.isAllowed(who, attributes, `/${'x'.repeat(10_000)}`, undefined);

@@ -10,7 +10,7 @@ const pod = (name: string, phase: 'Running' | 'Pending' = 'Running'): Pod => ({
 });
 
 describe('podChanges', () => {
-  it('tells what came, changed and went, once', () => {
+  it('reports what was added, changed and deleted, once', () => {
     const told = new Map();
     const events = (...pods: Pod[]) =>
       podChanges(told, pods).map(({ type, object }) => `${type} ${object.metadata.name}`);
@@ -28,10 +28,10 @@ describe('decideStop', () => {
     ['pods and all', 'all=1&pod=default/a', 400],
     ['an unknown pod', 'pod=default/a&pod=default/x', 404],
     ['a grace period that is none', 'all=1&gracePeriodSeconds=-1', 400],
-  ])('refuses %s', (_, query, status) => {
+  ])('rejects %s', (_, query, status) => {
     expect(decide(query)).toMatchObject({ kind: 'refuse', answer: { status } });
   });
-  it('stops the pods that were named', () => {
+  it('stops the named pods', () => {
     expect(decide('pod=default/b&gracePeriodSeconds=3')).toEqual({
       kind: 'stop',
       request: { pods: [{ uid: 'uid-b', name: 'b', namespace: 'default' }], gracePeriodSeconds: 3 },

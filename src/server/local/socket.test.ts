@@ -24,7 +24,7 @@ async function bind(socketPath: string): Promise<Server> {
 }
 
 describe('bindSocket', () => {
-  it('makes a folder and a socket for this user alone, and nothing else', async () => {
+  it('creates a directory and a socket for this user alone, and nothing else', async () => {
     const socketPath = path.join(dir, 'a', 'b', 's');
     await bind(socketPath);
     expect(statSync(socketPath).mode & 0o777).toBe(0o600);
@@ -32,7 +32,7 @@ describe('bindSocket', () => {
     expect(readdirSync(path.dirname(socketPath))).toEqual(['s']);
   });
 
-  it('refuses a socket that somebody listens at, and leaves it', async () => {
+  it('rejects a socket that somebody serves, and leaves it alone', async () => {
     const socketPath = path.join(dir, 's');
     await bind(socketPath);
     const { ino } = statSync(socketPath);
@@ -66,14 +66,14 @@ describe('bindSocket', () => {
     ['a folder that others may write to', async () => chmod(dir, 0o777), 's', 'others may write to'],
     ['a name that is too long', async () => {}, 'x'.repeat(120), 'is too long for a socket'],
     ['a folder that is a file', async () => mkdir(path.join(dir, 'a')), 'a', 'is no socket'],
-  ])('refuses %s', async (_, prepare, name, message) => {
+  ])('rejects %s', async (_, prepare, name, message) => {
     await prepare();
     await expect(bindSocket(createServer(), path.join(dir, name))).rejects.toThrow(message);
     await chmod(dir, 0o700);
   });
 });
 
-it('takes away only its own socket', async () => {
+it('unlinks only its own socket', async () => {
   const socketPath = path.join(dir, 's');
   await bind(socketPath);
   const { ino } = statSync(socketPath);

@@ -1,4 +1,7 @@
-/** The client CA bundle is replaced while clients are connected: who stays, who has to connect again, who is cut off. */
+/**
+ * The client CA bundle is replaced while clients are connected: who stays, who must reconnect, who is cut
+ * off.
+ */
 import { once } from 'node:events';
 import { renameSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
@@ -51,7 +54,7 @@ const carol: ServingCertificate = (() => {
   return { certificatePem: `${leaf}${between}`, keyPem };
 })();
 
-/** One connection that is kept. */
+/** A keep-alive connection. */
 function keptBy(who: ServingCertificate) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   closers.push(() => agent.destroy());
@@ -59,15 +62,15 @@ function keptBy(who: ServingCertificate) {
 }
 const portOf = ({ tls: { agent } }: ReturnType<typeof keptBy>): number | undefined =>
   Object.values(agent.freeSockets)[0]?.[0]?.localPort;
-/** Whoever asks on a connection in the moment of its end has to ask again. */
+/** A request at the moment its connection ends must be retried. */
 const gone = (kept: ReturnType<typeof keptBy>) =>
   expect.poll(() => portOf(kept), { timeout: 5000 }).toBeUndefined();
 
-describe('a chain that the new authorities forbid', () => {
+describe('a chain that the new authorities do not trust', () => {
   it.each<[string, Partial<CertificateOptions>]>([
     ['by its length', { pathLength: 0 }],
     ['by its names', { excludedDnsNames: ['example'] }],
-  ])('%s is refused on open connections, too', async (_, constraint) => {
+  ])('%s is rejected on open connections, too', async (_, constraint) => {
     const server = await main();
     await rotate(server, rootPem());
     const kept = keptBy(carol);
@@ -83,7 +86,7 @@ describe('a chain that the new authorities forbid', () => {
 });
 
 describe('a client of an authority that stays', () => {
-  it('goes on, on a new connection', async () => {
+  it('continues on a new connection', async () => {
     const server = await main();
     const kept = keptBy(alice);
     await call(server, 'GET /pods', kept);
@@ -94,7 +97,7 @@ describe('a client of an authority that stays', () => {
     expect(portOf(kept)).not.toBe(before);
   });
 
-  it('whose client shows no certificate keeps its connection', async () => {
+  it('without a certificate keeps its connection', async () => {
     const server = await main();
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     closers.push(() => agent.destroy());
@@ -121,7 +124,7 @@ async function secured(server: MainServer, who: ServingCertificate, over?: Socke
   return socket;
 }
 
-it('a request under way of an authority that is gone is cut off', async () => {
+it('a running request of a removed authority is cut off', async () => {
   const server = await main();
   const socket = await secured(server, alice);
   const closed = once(socket, 'close');
@@ -130,12 +133,12 @@ it('a request under way of an authority that is gone is cut off', async () => {
   await closed;
 });
 
-it('a handshake that began with the authorities of before is worth nothing with the new ones', async () => {
+it('a handshake that began with the old authorities is void with the new ones', async () => {
   const server = await main();
   const early = connectTcp({ host: '127.0.0.1', port: server.port });
   closers.push(() => early.destroy());
   await once(early, 'connect');
-  // The server has taken the connection once it answers another one.
+  // The server has accepted the connection once it responds on another one.
   expect((await call(server, 'GET /pods', { as: alice })).status).toBe(200);
   await rotate(server, `${authority.pem}${otherAuthority.pem}`);
   expect((await call(server, 'GET /pods', { as: alice })).status).toBe(200);

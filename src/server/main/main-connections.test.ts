@@ -1,4 +1,6 @@
-/** Clients that hold connections of the main port without being let in: they keep nobody out who is. */
+/**
+ * Clients that hold connections of the main port without being admitted: they keep no admitted client out.
+ */
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import type { Duplex } from 'node:stream';

@@ -74,7 +74,7 @@ const target = (server: MainServer, place: string) => ({
 });
 
 describe('streams over TLS', () => {
-  it('a command gets the end of its input, and tells its output and exit code', async () => {
+  it('a command gets the end of its input, and sends its output and exit code', async () => {
     const server = await main();
     const stdout = new PassThrough();
     const output = text(stdout);
@@ -90,7 +90,7 @@ describe('streams over TLS', () => {
     expect((await output) === big).toBe(true);
   });
 
-  it('a client that leaves ends its command, and so does the end of the listener', async () => {
+  it('a client that leaves ends its command, and so does closing the listener', async () => {
     const server = await main();
     for (const leave of ['client', 'listener']) {
       aborted.length = 0;
@@ -144,7 +144,7 @@ describe('streams over TLS', () => {
   const carrier = (token: string) =>
     `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;
 
-  it('nobody upgrades who is not known', async () => {
+  it('an unauthenticated client cannot upgrade', async () => {
     const server = await main();
     const protocol = 'Sec-WebSocket-Protocol: v5.channel.k8s.io';
     const other = { cert: stranger.certificatePem, key: stranger.keyPem };
@@ -153,7 +153,7 @@ describe('streams over TLS', () => {
     expect(await upgrade(server, `${protocol}, ${carrier('bad')}`, {})).toMatch(/^HTTP\/1.1 401 /);
   });
 
-  it('a token among the protocols serves, and is not told back', async () => {
+  it('a token among the protocols works, and is not echoed', async () => {
     const server = await main();
     const reply = await upgrade(server, `Sec-WebSocket-Protocol: ${carrier('good')}, v5.channel.k8s.io`, {});
     expect(reply).toMatch(/^HTTP\/1.1 101 [\s\S]*Sec-WebSocket-Protocol: v5.channel.k8s.io\r\n/);

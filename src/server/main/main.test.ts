@@ -44,8 +44,8 @@ const anonymousOn = (): MainTestOptions['config'] => ({
 const refusals = ({ timeline }: MainServer) =>
   timeline.ofNode().filter(({ what }) => what === 'server.refuse');
 
-describe('who may ask', () => {
-  it('nobody in particular may not, where anonymous is off', async () => {
+describe('authentication', () => {
+  it('anonymous requests are rejected when anonymous access is off', async () => {
     const server = await main();
     expect(await call(server, 'GET /pods')).toMatchObject({ status: 401, body: 'Unauthorized' });
     expect(refusals(server)).toMatchObject([
@@ -57,7 +57,7 @@ describe('who may ask', () => {
     ]);
   });
 
-  it('a bad token does not make its bearer anonymous, and is written down nowhere', async () => {
+  it('a bad token does not make its bearer anonymous, and is recorded nowhere', async () => {
     const server = await main({ config: anonymousOn() ?? {} });
     expect((await call(server, 'GET /pods', { token: 'stolen-secret' })).status).toBe(401);
     expect((await call(server, 'GET /pods')).status).toBe(200);
@@ -65,7 +65,7 @@ describe('who may ask', () => {
     expect(JSON.stringify(server.timeline.ofNode())).not.toContain('stolen-secret');
   });
 
-  it('what is not there is told to everybody, without a review', async () => {
+  it('an unknown path gives 404 to everybody, without a review', async () => {
     const { api, tokenReviews } = testApi();
     const server = await main({ api });
     for (const place of ['/nonexistent', '/podsfoo', '/', '/spec/', '/healthz/', '/livez']) {
@@ -105,7 +105,7 @@ describe('who may ask', () => {
       () => authority.issue({ commonName: 'alice', usage: 'clientAuth', validMs: -60_000 }),
     ],
     ['for servers', () => authority.issue({ commonName: 'alice', usage: 'serverAuth' })],
-  ])('a certificate %s is no credential, but a token beside it is', async (_, make) => {
+  ])('a certificate %s is not a credential, but a token beside it is', async (_, make) => {
     const server = await main();
     const as = make();
     expect((await call(server, 'GET /pods', { as })).status).toBe(401);
@@ -123,17 +123,17 @@ describe('who may ask', () => {
   });
 });
 
-describe('what is allowed', () => {
+describe('authorization', () => {
   const denied = (...subresources: string[]) =>
     testApi(({ resourceAttributes }) => !subresources.includes(resourceAttributes?.subresource ?? ''));
 
-  it('the coarse permission will do where the fine one is missing', async () => {
+  it('the coarse permission suffices if the fine one is missing', async () => {
     const { api, accessReviews } = denied('pods');
     expect((await call(await main({ api }), 'GET /pods', { as: alice })).status).toBe(200);
     expect(accessReviews.map(({ spec }) => spec.resourceAttributes?.subresource)).toEqual(['pods', 'proxy']);
   });
 
-  it('both missing is a refusal that names them', async () => {
+  it('without both, the refusal names them', async () => {
     const server = await main({ api: denied('configz', 'proxy').api });
     expect(await call(server, 'GET /configz', { as: alice })).toMatchObject({
       status: 403,
@@ -148,13 +148,13 @@ describe('what is allowed', () => {
     ]);
   });
 
-  it('only some have a coarse permission', async () => {
+  it('only some routes have a coarse permission', async () => {
     const { api, accessReviews } = denied('configz');
     expect((await call(await main({ api }), 'GET /flagz', { as: alice })).status).toBe(403);
     expect(accessReviews.length).toBe(1);
   });
 
-  it('nobody to say is an error', async () => {
+  it('without a decision it is an error', async () => {
     const failing = (async () => {
       throw new ApiError({ code: 403, message: 'no' });
     }) as KubeApi['create'];
@@ -165,20 +165,20 @@ describe('what is allowed', () => {
     });
   });
 
-  it('HEAD stands for no verb', async () => {
+  it('HEAD has no verb', async () => {
     const { api, accessReviews } = testApi();
     await call(await main({ api }), 'HEAD /metrics', { as: alice });
     expect(accessReviews[0]?.spec.resourceAttributes?.verb).toBe('');
   });
 
-  it('another spelling of a path asks for the same', async () => {
+  it('another spelling of a path needs the same permission', async () => {
     const { api, accessReviews } = testApi();
     const server = await main({ api });
     expect((await call(server, 'GET /%73tats/summary', { as: alice })).status).toBe(500);
     expect(accessReviews[0]?.spec.resourceAttributes?.subresource).toBe('stats');
   });
 
-  it('needs somebody to ask', async () => {
+  it('requires an authorizer', async () => {
     await expect(main({ options: { api: undefined } })).rejects.toThrow('no client provided');
   });
 });
@@ -231,13 +231,13 @@ describe('routes', () => {
     expect(reply.status).toBe(status);
   });
 
-  it('POST /stats/summary with a type that is none', async () => {
+  it('POST /stats/summary with an invalid type', async () => {
     const headers = { 'Content-Type': 'invalid/content/type' };
     const reply = await call(await main(), 'POST /stats/summary', { as: alice, headers });
     expect([reply.status, reply.body]).toEqual([500, expect.stringContaining('parse form failed')]);
   });
 
-  it('tells the summary that was asked for', async () => {
+  it('returns the requested summary', async () => {
     const asked: unknown[] = [];
     const summary = { node: { nodeName: 'node-1', startTime: null }, pods: [] };
     const stats = {
@@ -292,7 +292,7 @@ describe('routes', () => {
     expect(statSync(items[0] ?? '').mode & 0o777).toBe(0o600);
   });
 
-  it('shows nothing of the pods where debugging is off', async () => {
+  it('exposes nothing of the pods when debugging is off', async () => {
     const server = await main({ config: { enableDebuggingHandlers: false } });
     const ask = async (target: string) => {
       const { status, body } = await call(server, target, { as: alice });
@@ -307,7 +307,7 @@ describe('routes', () => {
     expect((await ask('GET /pods'))[0]).toBe(200);
   });
 
-  it('says which handler is switched off', async () => {
+  it('names the disabled handler', async () => {
     const server = await main({ config: { enableSystemLogHandler: false, enableProfilingHandler: false } });
     expect((await call(server, 'GET /logs/x', { as: alice })).body).toBe('logs endpoint is disabled.\n');
     expect((await call(server, 'GET /debug/pprof/heap', { as: alice })).body).toBe(
@@ -315,7 +315,7 @@ describe('routes', () => {
     );
   });
 
-  it('counts what the health checks said, from the beginning when asked to', async () => {
+  it('counts the results of the health checks, and restarts the counts on request', async () => {
     const server = await main();
     await call(server, 'GET /healthz', { as: alice });
     const counted = 'kubernetes_healthchecks_total{name="ping",status="success",type="healthz"} 1';
@@ -359,7 +359,7 @@ describe('TLS', () => {
       socket.on('error', reject);
     });
 
-  it('fails with an alert while there is no certificate, and works as soon as there is, and with the next one', async () => {
+  it('fails with an alert while there is no certificate, works as soon as there is one, and with the next one', async () => {
     let current: ServingCertificate | undefined;
     const server = await main({ certificate: () => current });
     await expect(shown(server)).rejects.toThrow(/internal error/i);
@@ -386,7 +386,7 @@ describe('TLS', () => {
     expect(outcome).toBe(works);
   });
 
-  it('speaks the cipher suites that it was told', async () => {
+  it('uses the configured cipher suites', async () => {
     const server = await main({ config: { tlsCipherSuites: ['TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384'] } });
     const ask = (ciphers: string) =>
       call(server, 'GET /healthz', { as: alice, tls: { maxVersion: 'TLSv1.2', ciphers } });
@@ -394,7 +394,7 @@ describe('TLS', () => {
     await expect(ask('ECDHE-ECDSA-AES128-GCM-SHA256')).rejects.toThrow();
   });
 
-  it('takes new authorities, also on connections that are open', async () => {
+  it('accepts new authorities, also on open connections', async () => {
     const server = await main();
     expect((await call(server, 'GET /pods', { as: stranger })).status).toBe(401);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -424,7 +424,7 @@ describe('TLS', () => {
   });
 });
 
-describe('clients that mean no good', () => {
+describe('malicious clients', () => {
   const limits = { headersMs: 300, requestMs: 400, inactivityMs: 500 };
   const raw = async (
     server: MainServer,
@@ -449,7 +449,7 @@ describe('clients that mean no good', () => {
   const stillServes = async (server: MainServer) =>
     expect((await call(server, 'GET /healthz', { as: alice })).status).toBe(200);
 
-  it('send headers without end', async () => {
+  it('send endless headers', async () => {
     const server = await main({ options: { limits } });
     const { socket, seen, closed } = await raw(server);
     socket.write(`GET /healthz HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(1_100_000)}\r\n\r\n`);

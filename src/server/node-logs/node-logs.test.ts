@@ -62,10 +62,10 @@ async function logs(query = true): Promise<number> {
   return listener.address()!.port;
 }
 
-describe('files that are exchanged while they are served', () => {
-  it('nothing outside of the folder is ever shown', async () => {
+describe('files that are swapped while they are served', () => {
+  it('nothing outside of the directory is ever exposed', async () => {
     const host = linuxHost();
-    // Before any call of the machine somebody may exchange the folder of a log for a link to elsewhere, or back.
+    // Before any file call somebody may swap the directory of a log for a link to elsewhere, or back.
     let swaps = 0;
     const swap = (): void => {
       swaps++;
@@ -119,7 +119,7 @@ describe('files that are exchanged while they are served', () => {
     expect(swaps).toBeGreaterThan(4);
     rmSync(path.join(root, 'swapped'), { recursive: true });
   });
-  it('a pipe is no log', async () => {
+  it('a pipe is not a log', async () => {
     execFileSync('mkfifo', [path.join(root, 'pipe')]);
     const port = await logs();
     expect((await ask(port, 'GET /logs/pipe')).status).toBe(404);
@@ -147,7 +147,7 @@ describe('files', () => {
     else expect(reply.body).toMatch(body);
   });
 
-  it('serves parts and says what did not change', async () => {
+  it('serves ranges and 304', async () => {
     const port = await logs();
     const get = (headers: Record<string, string>) => ask(port, 'GET /logs/plain', headers);
     expect(await get({ Range: 'bytes=1-2' })).toMatchObject({
@@ -211,11 +211,11 @@ describe('queries', () => {
     expect([reply.status, reply.body]).toEqual([status, expect.stringContaining(body)]);
   });
 
-  it('mean nothing where they are switched off', async () => {
+  it('are ignored when disabled', async () => {
     expect((await ask(await logs(false), 'GET /logs/plain?query=kubelet')).body).toBe('text');
   });
 
-  it('are zipped for those who ask for just that', async () => {
+  it('are gzipped for clients that accept only that', async () => {
     const port = await logs();
     const { request } = await import('node:http');
     const zipped = await new Promise<Buffer>((resolve, reject) => {

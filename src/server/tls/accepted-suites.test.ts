@@ -1,4 +1,7 @@
-/** Offers a real handshake of each cipher suite that this machine's TLS library knows, and tells which are taken. */
+/**
+ * Offers a real handshake with each cipher suite of this machine's TLS library, and records which are
+ * accepted.
+ */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, getCiphers, type SecureVersion, type TLSSocket } from 'node:tls';
@@ -65,7 +68,7 @@ function handshake(port: number, { version, ciphers }: Offer): Promise<TLSSocket
       rejectUnauthorized: false,
       minVersion: version,
       maxVersion: version,
-      // Without the suffix this library offers nothing old; it stands for suites before TLS 1.3 only.
+      // Without the suffix this library offers nothing old; it applies only to suites before TLS 1.3.
       ciphers: version === 'TLSv1.3' ? ciphers : `${ciphers}:@SECLEVEL=0`,
     });
     closers.push(() => socket.destroy());
@@ -85,7 +88,7 @@ async function acceptedOf(port: number, offers: readonly Offer[]): Promise<strin
   return [...new Set(taken)].sort();
 }
 
-/** Suites of TLS 1.3 have IANA's names in OpenSSL, the older ones its own. */
+/** OpenSSL uses IANA's names for the suites of TLS 1.3, and its own for older ones. */
 const offers = getCiphers()
   .map((name) => name.toUpperCase())
   .map((name): Offer => ({ version: name.startsWith('TLS_') ? 'TLSv1.3' : 'TLSv1.2', ciphers: name }));
@@ -93,7 +96,7 @@ const offers = getCiphers()
 const tls13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
 describe('cipher suites', () => {
-  it('the library knows the weak ones, so that a refusal means something', () => {
+  it('the library knows the weak ones, so that a rejection means something', () => {
     const names = offers.map(({ ciphers }) => ciphers);
     expect(names).toEqual(
       expect.arrayContaining([
@@ -120,14 +123,14 @@ describe('cipher suites', () => {
     },
   );
 
-  it('those of the configuration are taken, weak ones too', async () => {
+  it('configured ones are accepted, even weak ones', async () => {
     const port = await serve('rsa', {
       tlsCipherSuites: ['TLS_RSA_WITH_AES_128_GCM_SHA256', 'TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA'],
     });
     expect(await acceptedOf(port, offers)).toEqual(['AES128-GCM-SHA256', 'ECDHE-RSA-AES256-SHA', ...tls13]);
   });
 
-  it('TLS 1.3 as the least version takes its own suites alone', async () => {
+  it('TLS 1.3 as the minimum version accepts only its own suites', async () => {
     expect(await acceptedOf(await serve('rsa', { tlsMinVersion: 'VersionTLS13' }), offers)).toEqual(tls13);
   });
 
@@ -149,7 +152,7 @@ describe('cipher suites', () => {
   });
 });
 
-it('a client that asks for another handshake on its connection is refused', async () => {
+it('a client that renegotiates is rejected', async () => {
   const socket = await handshake(await serve('ecdsa'), {
     version: 'TLSv1.2',
     ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256',

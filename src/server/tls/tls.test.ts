@@ -43,10 +43,10 @@ describe('settings', () => {
     ['a version', { tlsMinVersion: 'SSL3' }, 'unknown tls version "SSL3"'],
     ['a suite', { tlsCipherSuites: ['X'] }, 'cipher suite X is not supported or does not exist'],
     ['a group', { tlsCurvePreferences: [29, 1] }, '1 is not the number of a known group'],
-  ])('%s that nobody knows', (_, wrong, message) => {
+  ])('rejects an unknown %s', (_, wrong, message) => {
     expect(() => tlsSettings({ ...none, ...wrong })).toThrow(message);
   });
-  it('warns of what is weak or has no effect', () => {
+  it('warns of weak settings and of those without effect', () => {
     const weak = tlsSettings({
       ...none,
       tlsCipherSuites: ['TLS_RSA_WITH_AES_128_CBC_SHA', 'TLS_RSA_WITH_RC4_128_SHA'],
@@ -80,7 +80,7 @@ describe('groups', () => {
       /none of the groups 4588 \(X25519MLKEM768\); add 29 \(X25519\)/,
     );
   });
-  it('what this machine has makes a context, and what it lacks does not stop the start', () => {
+  it('supported groups make a context, and unsupported ones do not stop the start', () => {
     const tlsCurvePreferences = [4587, 4588, 4589, 23, 24, 25, 29, 30];
     const { ecdhCurve } = tlsSettings({ ...none, tlsCurvePreferences });
     expect(ecdhCurve).toMatch(/P-256:P-384:P-521:X25519:X448$/);
@@ -128,7 +128,7 @@ describe('chains', () => {
     const roots = [root.certificate];
     expect(verifyClientChain({ leaf: certificate, intermediates, roots, nowMs }).kind).toBe(kind);
   });
-  it('many that could all have issued each other cost no more than a few checks', () => {
+  it('many that could all have issued each other cost only a few checks', () => {
     const keyPem = generateKeyPem();
     const subject = { commonName: 'maze' };
     const maze = Array.from(
@@ -150,7 +150,7 @@ describe('chains', () => {
     expect(verdict.kind).toBe('untrusted');
     expect(performance.now() - begun).toBeLessThan(250);
   });
-  it('bundles must hold a certificate', () => {
+  it('bundles must contain a certificate', () => {
     expect(() => readCaBundle('hello')).toThrow('any valid');
     const pem = testAuthority('a').pem + testAuthority('b').pem;
     expect(readCaBundle(pem).certificates.length).toBe(2);
@@ -160,7 +160,7 @@ describe('chains', () => {
 describe('files that others replace', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'nodelet-tls-'));
   afterAll(() => rmSync(folder, { recursive: true }));
-  it('give the new value when it is a good one', async () => {
+  it('give the new value when it is valid', async () => {
     const file = path.join(folder, 'ca.crt');
     const timeline = new Timeline();
     const open = () =>
