@@ -20,7 +20,7 @@ function problemsOf(text: string): string[] {
 
 const head = 'apiVersion: v1\nkind: Pod\n';
 
-describe('a good manifest', () => {
+describe('a valid manifest', () => {
   it('becomes a pod with canonical quantities and zero values for required fields', () => {
     const { pods, warnings } = decode(`${head}metadata:
   name: web
@@ -55,7 +55,7 @@ spec:
       },
     ]);
   });
-  it('may leave everything out but version and kind', () => {
+  it('may omit everything but version and kind', () => {
     expect(decode(head).pods).toEqual([
       { apiVersion: 'v1', kind: 'Pod', metadata: {}, spec: { containers: [] } },
     ]);
@@ -63,7 +63,7 @@ spec:
   it('may be JSON', () => {
     expect(decode('{"apiVersion":"v1","kind":"Pod","spec":{"priority":3}}').pods[0]?.spec.priority).toBe(3);
   });
-  it('keeps the status as it is', () => {
+  it('keeps the status unchanged', () => {
     expect(decode(`${head}status: {phase: Running, podIPs: [{ip: 1.2.3.4}]}`).pods[0]?.status).toEqual({
       phase: 'Running',
       podIPs: [{ ip: '1.2.3.4' }],

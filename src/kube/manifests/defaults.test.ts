@@ -47,7 +47,7 @@ describe('pod', () => {
     const given = { restartPolicy: 'Never', terminationGracePeriodSeconds: 0, enableServiceLinks: false };
     expect(podWith(given).spec).toMatchObject(given);
   });
-  it('is the same when defaulted again', () => {
+  it('does not change when defaulted again', () => {
     const once = podWith({
       hostNetwork: true,
       volumes: [{ name: 'v' }],
@@ -80,7 +80,7 @@ describe('image pull policy', () => {
     expect(defaultPullPolicy(image)).toBe(policy);
     expect(containerWith({ image }).imagePullPolicy).toBe(policy);
   });
-  it('takes a reference apart', () => {
+  it('parses a reference', () => {
     expect(parseImageName(`host.example:80/a/b:v1@${digest}`)).toEqual({
       repository: 'host.example:80/a/b',
       tag: 'v1',

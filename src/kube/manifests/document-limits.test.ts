@@ -12,7 +12,7 @@ function refusal(text: string, limits = agentLimits): string {
   try {
     parseSource(text, 'pod.yaml', limits);
   } catch (error) {
-    // Anything else is a crash of the parser, not a judgement on the text.
+    // Anything else is a crash of the parser, not a verdict on the text.
     if (error instanceof SyntaxProblem) return error.message;
     throw error;
   }
@@ -28,7 +28,7 @@ describe('nesting', () => {
     ['lists in one line', `${head}x:\n - b\n - ${'- '.repeat(3000)}a`, 'x[1][0]'],
     ['JSON lists', `{"a": {"b": 1}, "x": ${'['.repeat(3000)}${']'.repeat(3000)}}`, 'x[0][0]'],
     ['JSON objects', `{"x": [1, ${'{"a": '.repeat(3000)}1${'}'.repeat(3000)}]}`, 'x[1].a'],
-  ])('of %s is refused with the field', (_, text, field) => {
+  ])('of %s is rejected with the field', (_, text, field) => {
     expect(refusal(text)).toMatch(/^pod\.yaml:\d+:\d+: /);
     expect(refusal(text)).toContain(
       ` ${field}: lists and mappings stand inside one another more than ${maxDepth} levels deep; flatten or remove`,
@@ -38,17 +38,17 @@ describe('nesting', () => {
   it.each([
     ['YAML', `${'['.repeat(maxDepth)}${']'.repeat(maxDepth)}`],
     ['JSON', `{"a": ${'['.repeat(maxDepth - 1)}${']'.repeat(maxDepth - 1)}}`],
-  ])('of %s up to the limit is read', (_, text) => {
+  ])('of %s up to the limit is accepted', (_, text) => {
     expect(refusal(text)).toBe('none');
   });
 
-  it('inside a text is no nesting', () => {
+  it('inside a text does not count', () => {
     const brackets = '['.repeat(5000);
     expect(refusal(`a: |\n  ${brackets}\nb: "${brackets}"\nc: '${brackets}' # ${brackets}\n`)).toBe('none');
     expect(refusal(`{"a": "${brackets}\\"${brackets}"}`)).toBe('none');
   });
 
-  it('through aliases counts as if it were written out', () => {
+  it('through aliases counts as if written out', () => {
     const wrapped = (inner: string): string => `${'['.repeat(60)}${inner}${']'.repeat(60)}`;
     expect(refusal(`a: &a ${wrapped('1')}\nb: ${wrapped('*a')}\n`)).toMatch(
       /aliases written out.*levels deep/,
@@ -58,7 +58,7 @@ describe('nesting', () => {
 });
 
 describe('keys', () => {
-  it('that are lists or mappings are refused, as each would double the text of the one around it', () => {
+  it('that are lists or mappings are rejected, as each would double the text of the one around it', () => {
     expect(refusal(`x:\n ${'? '.repeat(90)}a\n`)).toMatch(/cannot be the name of a field/);
     expect(refusal('{[a]: 1}')).toMatch(/cannot be the name of a field/);
   });
@@ -76,12 +76,12 @@ describe('size', () => {
     expect(refusal(text, few)).toMatch(/^pod\.yaml.*: it has more than 1000 values; split it/);
   });
 
-  it('in characters is limited, and a long text below the limit is read', () => {
+  it('in characters is limited, and a long text below the limit is accepted', () => {
     expect(refusal('a'.repeat(agentLimits.maxLength + 1))).toMatch(/more than 10485760 characters/);
     expect(refusal(`a: ${'b'.repeat(5 * 1024 * 1024)}`)).toBe('none');
   });
 
-  it('of what aliases stand for is limited', () => {
+  it('of expanded aliases is limited', () => {
     const text = `a: &a "${'x'.repeat(500_000)}"\nb: [${'*a, '.repeat(90)}]`;
     expect(refusal(text)).toMatch(/with its aliases written out it has more than 10485760 characters/);
     const merges = many(1000, (at) => `m${at}: &m${at} {<<: *m${at - 1}, k${at}: 1}\n`).replace('*m-1', '{}');
@@ -128,7 +128,7 @@ describe('problems', () => {
     }
   });
 
-  it('with keys written twice are a hundred at most', () => {
+  it('with duplicate keys are a hundred at most', () => {
     expect(parseSource('a: 1\n'.repeat(1000), 'x')[0]?.duplicateKeys).toHaveLength(maxProblems);
     const json = `{${'"a": 1, '.repeat(1000)}"a": 2}`;
     expect(parseSource(json, 'x')[0]).toMatchObject({ value: { a: 2 } });

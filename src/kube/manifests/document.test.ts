@@ -11,7 +11,7 @@ describe('parseSource', () => {
     const [doc] = parseSource('kind: Pod\nspec:\n  containers:\n  - name: a\n', 'pod.yaml');
     expect(doc?.locate(['spec', 'containers', 0, 'image'])).toEqual({ line: 4, column: 5 });
   });
-  it('reads JSON too', () => {
+  it('parses JSON too', () => {
     expect(parseSource('{"a": [1, true, null]}', 'x.json')[0]?.value).toEqual({ a: [1, true, null] });
   });
   it('splits documents and drops empty ones', () => {
@@ -45,14 +45,14 @@ describe('parseSource', () => {
     ['1e3', 1000],
     ['08', 8],
     ['', null],
-  ])('reads the scalar %s as Kubernetes does', (text, expected) => {
+  ])('parses the scalar %s as Kubernetes does', (text, expected) => {
     expect(parseSource(`a: ${text}\n`, 'x')[0]?.value).toEqual({ a: expected });
   });
   it('merges anchors', () => {
     const [doc] = parseSource('base: &b {x: 1}\nall:\n  <<: *b\n  z: 2\n', 'x');
     expect(doc?.value).toEqual({ base: { x: 1 }, all: { x: 1, z: 2 } });
   });
-  it('refuses alias bombs', () => {
+  it('rejects alias bombs', () => {
     const bomb = ['a: &a [x,x,x,x,x,x,x,x,x,x]'];
     for (let i = 1; i < 9; i++) {
       const previous = String.fromCharCode(96 + i);
@@ -78,12 +78,12 @@ describe('a JSON text', () => {
       { value: { 'a"': 'b": ', c: [{ d: '\\' }] }, duplicateKeys: [] },
     ]);
   });
-  it('tells where a field stands', () => {
+  it('locates a field', () => {
     const [document] = parseSource('{\n  "a": {\n    "b": [1, 2]\n  }\n}', 'x.json');
     expect(document?.locate(['a', 'b'])).toEqual({ line: 3, column: 5 });
     expect(document?.locate(['a', 'missing'])).toEqual({ line: 2, column: 3 });
   });
-  it('that has a key twice is read with a note of it', () => {
+  it('with a duplicate key is parsed with a note of it', () => {
     const [document] = parseSource('{"a": 1,\n "a": 2}', 'x.json');
     expect(document).toMatchObject({ value: { a: 2 }, duplicateKeys: [{ key: 'a', line: 2 }] });
   });

@@ -13,14 +13,14 @@ describe('parseJson', () => {
       `"${'['.repeat(500)}" ${'['.repeat(500)}`,
       /^is nested more than/,
     ],
-  ])('refuses %s without quoting it', (_, text, message) => {
+  ])('rejects %s without quoting it', (_, text, message) => {
     expect(() => parseJson(text)).toThrow(JsonProblem);
     expect(() => parseJson(text)).toThrow(message);
   });
-  it('refuses more characters than allowed', () => {
+  it('rejects more characters than allowed', () => {
     expect(() => parseJson('[1, 2]', { maxLength: 5 })).toThrow('has more than 5 characters');
   });
-  it('reads the rest as JSON.parse does', () => {
+  it('parses the rest as JSON.parse does', () => {
     const text = `{"a": [1, "[[\\"[", null], "__proto__": {"x": ${'[1,'.repeat(90)}1${']'.repeat(90)}}}`;
     expect(parseJson(text)).toEqual(JSON.parse(text));
   });
@@ -41,7 +41,7 @@ describe('places in JSON', () => {
   ])('%s', (_, path, place) => {
     expect(parseSource(text, 'x.json')[0]?.locate(path)).toEqual(place);
   });
-  it('names keys written twice at their second place, each object for itself', () => {
+  it('names duplicate keys at their second position, per object', () => {
     const [document] = parseSource('{"a": {"a": 1}, "b": [{"a": 1}, {"a": 1}],\n "a": 2}', 'x.json');
     expect(document?.duplicateKeys).toEqual([{ key: 'a', line: 2, column: 2 }]);
     expect(document?.value).toEqual({ a: 2, b: [{ a: 1 }, { a: 1 }] });

@@ -105,7 +105,7 @@ describe('references of a static pod', () => {
     const references = staticPodReferences({ metadata: {}, spec: { containers: [container], ...spec } });
     expect(references.map(({ path, what }) => `${formatFieldPath(path)}: ${what}`)).toEqual(expected);
   });
-  it('says what is refused', () => {
+  it('names what is rejected', () => {
     const [reference] = staticPodReferences({
       metadata: {},
       spec: { containers: [], serviceAccountName: 'x' },

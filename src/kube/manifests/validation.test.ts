@@ -29,7 +29,7 @@ const label = 'must be lower-case letters, digits and "-", and begin and end wit
 const subdomain =
   'must be lower-case letters, digits, "-" and ".", and each part between dots must begin and end with a letter or digit';
 
-describe('a good pod', () => {
+describe('a valid pod', () => {
   it('has no errors', () => {
     expect(
       errorsOf(
@@ -600,13 +600,13 @@ describe('containers', () => {
   it.each(rows)('%s', (_rule, container, expected, spec) =>
     expect(containerErrors(container, spec)).toEqual([expected]),
   );
-  it('share their names across lists', () => {
+  it('have unique names across lists', () => {
     expect(errorsOf({ containers: [main, main], initContainers: [main] })).toEqual([
       'spec.containers[1].name: Duplicate value: "main"',
       'spec.initContainers[0].name: Duplicate value: "main"',
     ]);
   });
-  it('that initialise have no probes unless they keep running', () => {
+  it('of type init have no probes unless they are sidecars', () => {
     const init = { name: 'i', image: 'x', startupProbe: { tcpSocket: { port: 1 } } };
     expect(errorsOf({ initContainers: [init] })).toEqual([
       'spec.initContainers[0].startupProbe: Forbidden: only init containers with restartPolicy Always may have it',
@@ -723,7 +723,7 @@ describe('volumes', () => {
     ['ephemeral', { ephemeral: {} }, 'ephemeral.volumeClaimTemplate: Required value'],
   ];
   it.each(rows)('%s', (_rule, volume, expected) => expect(volumeErrors(volume)).toEqual([expected]));
-  it('have names of their own', () => {
+  it('have unique names', () => {
     expect(errorsOf({ volumes: [{ name: 'v' }, { name: 'v' }, { name: '' }] })).toEqual([
       'spec.volumes[1].name: Duplicate value: "v"',
       'spec.volumes[2].name: Required value',

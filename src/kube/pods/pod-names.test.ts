@@ -26,9 +26,9 @@ function pod(annotations: Record<string, string> = {}, spec: Partial<Pod['spec']
 describe('names', () => {
   it('joins name and namespace', () => expect(podFullName(pod())).toBe('web_shop'));
   it('adds the UID for people', () => expect(formatPod(pod())).toBe('web_shop(u1)'));
-  it('reads a full name back', () =>
+  it('parses a full name', () =>
     expect(parsePodFullName('web_shop')).toEqual({ name: 'web', namespace: 'shop' }));
-  it.each(['web', 'web_', '_shop', 'a_b_c', '_', ''])('refuses %j', (text) => {
+  it.each(['web', 'web_', '_shop', 'a_b_c', '_', ''])('rejects %j', (text) => {
     expect(() => parsePodFullName(text)).toThrow(`"${text}"`);
   });
 });

@@ -62,7 +62,7 @@ describe('restarting all containers', () => {
     restartPolicy: 'Never',
     restartPolicyRules: [rule('In', [9], 'RestartAllContainers')],
   };
-  it('is asked for by the first matching rule', () => {
+  it('is requested by the first matching rule', () => {
     expect(requestsRestartOfAll(all, 9)).toBe(true);
     expect(requestsRestartOfAll(all, 8)).toBe(false);
     expect(

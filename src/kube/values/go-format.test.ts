@@ -39,7 +39,7 @@ describe('durations', () => {
     ['+2m', 120_000],
     ['0', 0],
     ['24h', 86_400_000],
-  ])('reads %s', (text, ms) => expect(parseDuration(text)).toBeCloseTo(ms, 9));
+  ])('parses %s', (text, ms) => expect(parseDuration(text)).toBeCloseTo(ms, 9));
   it.each([
     ['', 'invalid duration ""'],
     ['-', 'invalid duration "-"'],
@@ -48,7 +48,7 @@ describe('durations', () => {
     ['1d', 'unknown unit "d" in duration "1d"'],
     ['1m 2s', 'unknown unit "m " in duration "1m 2s"'],
     ['1..2s', 'missing unit'],
-  ])('refuses %j', (text, message) => expect(() => parseDuration(text)).toThrow(message));
+  ])('rejects %j', (text, message) => expect(() => parseDuration(text)).toThrow(message));
 });
 
 describe('timestamps', () => {
@@ -65,8 +65,8 @@ describe('timestamps', () => {
     ['2024-02-29T14:34:56.789+02:00', epochMs],
     ['2024-02-29T12:34:56.789999999Z', epochMs],
     ['1969-12-31T23:59:59.9995Z', -1],
-  ])('reads %s', (text, expected) => expect(parseTimestamp(text)).toBe(expected));
-  it('reads nanoseconds', () => {
+  ])('parses %s', (text, expected) => expect(parseTimestamp(text)).toBe(expected));
+  it('parses nanoseconds', () => {
     expect(parseTimestampNanos('1970-01-01T00:00:01.000000005Z')).toBe(1_000_000_005n);
   });
   it.each(['', 'yesterday', '2024-02-29', '2024-13-01T00:00:00Z', '2024-02-29T12:34:56'])(

@@ -29,7 +29,7 @@ describe('selectorMatches', () => {
     expect(selectorMatches(selector, labels)).toBe(expected);
   });
 
-  it('refuses an unknown operator', () => {
+  it('rejects an unknown operator', () => {
     expect(() => selectorMatches({ matchExpressions: [{ key: 'a', operator: 'Gt' }] }, labels)).toThrow(
       '"Gt" is not a valid label selector operator',
     );

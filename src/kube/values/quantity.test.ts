@@ -52,7 +52,7 @@ describe('canonical text', () => {
   });
 });
 
-describe('refused texts', () => {
+describe('rejected texts', () => {
   it.each([
     '',
     ' ',

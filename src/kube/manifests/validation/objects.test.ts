@@ -1,4 +1,4 @@
-/** What is wrong with a PersistentVolume is told by the field that has it. */
+/** Problems of a PersistentVolume name the field. */
 import { describe, expect, it } from 'vitest';
 import type { PersistentVolumeSpec } from '../../types/persistent-volume.js';
 import { validateObject } from './objects.js';
@@ -39,7 +39,7 @@ describe('persistent volumes', () => {
     expect(problems(spec)).toEqual([expect.stringContaining(problem)]),
   );
 
-  it('several options may stand together', () =>
+  it('accepts several options in one entry', () =>
     expect(problems({ nfs: { server: 'fd00::1', path: '/a' }, mountOptions: ['hard,nfsvers=4.1'] })).toEqual(
       [],
     ));
