@@ -54,7 +54,7 @@ describe('withAuthorizerLagRetry', () => {
     expect(test.outcome.answer).toBe(answer);
     expect(test.lists()).toBe(lists);
   });
-  it('nobody waits for an answer that is not wanted any more', async () => {
+  it('a cancelled call does not wait', async () => {
     const test = await asked(9);
     test.abort.abort();
     await test.asking;

@@ -63,7 +63,7 @@ const credentials = (user: Partial<UserAccess>) =>
   credentialsOf({ clock, access: accessOf(user), onProblem: (message) => void problems.push(message) });
 
 describe('a token file', () => {
-  it('is read again after a minute, or when the token was refused', async () => {
+  it('is reread after a minute, or when the token was rejected', async () => {
     const found = credentials({ bearer: { kind: 'file', path: file('token', 'one\n') } });
     expect(await found.current()).toEqual({ bearerToken: 'one' });
     file('token', 'second');
@@ -75,7 +75,7 @@ describe('a token file', () => {
     found.refused(second);
     expect(await found.current()).toEqual({ bearerToken: 'the third' });
   });
-  it('that is gone or empty leaves the last token in use', async () => {
+  it('that is missing or empty leaves the last token in use', async () => {
     const found = credentials({ bearer: { kind: 'file', path: file('token', 'one') } });
     await found.current();
     for (const text of ['', undefined]) {
@@ -87,14 +87,14 @@ describe('a token file', () => {
     expect(problems).toHaveLength(2);
     expect(problems[0]).toContain('holds no token; what was read before stays in use');
   });
-  it('that never was says which file', async () => {
+  it('that never existed is named', async () => {
     const found = credentials({ bearer: { kind: 'file', path: path.join(dir, 'nosuch') } });
     await expect(found.current()).rejects.toThrow(path.join(dir, 'nosuch'));
   });
 });
 
 describe('a certificate', () => {
-  it('is taken anew when both its files fit again', async () => {
+  it('is replaced when both its files match again', async () => {
     const [old, next] = [issue('old'), issue('new')];
     const found = credentials({
       clientCertificate: {
@@ -140,7 +140,7 @@ describe('a plugin', () => {
     `cat <<'E'\n${JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status })}\nE`;
   const runs = (): number => readFileSync(path.join(dir, 'runs'), 'utf8').trim().split('\n').length;
 
-  it('is run once for all who ask, and again when its answer expires or is refused', async () => {
+  it('runs once for concurrent callers, and again when its response expires or is rejected', async () => {
     const expirationTimestamp = new Date(clock.now() + 60_000).toISOString();
     const found = credentials({ bearer: plugin(printing({ token: 't', expirationTimestamp })) });
     const [one, two] = await Promise.all([found.current(), found.current()]);
@@ -154,7 +154,7 @@ describe('a plugin', () => {
     await found.current();
     expect(runs()).toBe(3);
   });
-  it('is told where it is asked from, with its arguments and environment', async () => {
+  it('gets the cluster, its arguments and its environment', async () => {
     const script = `printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s %s"}}' "$1" "$X"; echo "$KUBERNETES_EXEC_INFO" > "${dir}/info"`;
     const found = credentials({ bearer: plugin(script, { provideClusterInfo: true }) });
     expect(await found.current()).toEqual({ bearerToken: 'a y' });
@@ -175,14 +175,14 @@ describe('a plugin', () => {
     ['prints no JSON', 'echo secret', /is no JSON/],
     ['prints something else', `echo '{"kind":"Pod"}'`, /is no ExecCredential/],
     ['prints nothing of use', printing({}), /has neither a token nor a certificate/],
-  ])('that %s is an error that repeats nothing it said', async (_, script, message) => {
+  ])('that %s is an error that repeats nothing of its output', async (_, script, message) => {
     const failure: unknown = await credentials({ bearer: plugin(script) })
       .current()
       .catch((error: unknown) => error);
     expect(String(failure)).toMatch(message);
     expect(String(failure)).not.toContain('secret');
   });
-  it('that is not there is named, with its hint', async () => {
+  it('that is missing is named, with its hint', async () => {
     const bearer = plugin('', { command: '/nosuch/plugin', installHint: 'install it so' });
     await expect(credentials({ bearer }).current()).rejects.toThrow(
       'executable /nosuch/plugin not found\ninstall it so',
@@ -237,7 +237,7 @@ describe('over TLS', () => {
     await api.getText('/c');
     expect(peers).toEqual(['old', 'old', 'new']);
   });
-  it('a server of another authority is not talked to', async () => {
+  it('a server of another authority is rejected', async () => {
     const other = makeCertificate({
       subject: { commonName: 'other' },
       keyPem: generateKeyPem(),
@@ -248,14 +248,14 @@ describe('over TLS', () => {
     await expect(api.getText('/')).rejects.toMatchObject({ name: 'ApiUnreachable', unanswered: 'not-sent' });
     expect(peers).toEqual([]);
   });
-  it('the name of the server may be another than its address, and must be right', async () => {
+  it('the server’s name may differ from its address, and must match', async () => {
     expect(await connect({}, { tlsServerName: 'kube.test' }).client().getText('/')).toBe('ok');
     connection?.close();
     await expect(connect({}, { tlsServerName: 'wrong.test' }).client().getText('/')).rejects.toBeInstanceOf(
       ApiUnreachable,
     );
   });
-  it('nothing is verified when that is wanted', async () => {
+  it('nothing is verified with insecure-skip-tls-verify', async () => {
     const api = connect({}, { certificateAuthority: undefined, insecureSkipTlsVerify: true }).client();
     expect(await api.getText('/')).toBe('ok');
   });

@@ -1,4 +1,4 @@
-/** The HTTP side against servers that misbehave; what a well-behaved one does is in the contract. */
+/** The HTTP client against misbehaving servers; the contract covers a well-behaved one. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -83,7 +83,7 @@ afterEach(async () => {
 });
 
 describe('requests', () => {
-  it('carry who and what, below the path of the server', async () => {
+  it('carry the credentials and the object, below the server’s path', async () => {
     await get();
     expect(requests[0]).toMatchObject({ method: 'GET', url: '/base/api/v1/namespaces/n/configmaps/a' });
     expect(requests[0]?.headers).toMatchObject({
@@ -111,15 +111,15 @@ describe('requests', () => {
       headers: { 'content-type': contentType },
     });
   });
-  it('say what kind an object from a list is', async () => {
+  it('add the kind to an object from a list', async () => {
     await api.update(resources.configMaps, { metadata: ref });
     expect(JSON.parse(requests[0]!.body)).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap' });
   });
-  it('one after another use one connection', async () => {
+  it('in sequence use one connection', async () => {
     for (let n = 0; n < 5; n++) await get();
     expect(connections.size).toBe(1);
   });
-  it('at once stay below the limit of connections', async () => {
+  it('in parallel stay below the connection limit', async () => {
     let most = 0;
     handler = (_, response) => {
       most = Math.max(most, connections.size);
@@ -130,8 +130,8 @@ describe('requests', () => {
   });
 });
 
-describe('refusals', () => {
-  it('become errors with the server’s words', async () => {
+describe('error responses', () => {
+  it('become errors with the server’s message', async () => {
     const details = { name: 'a', kind: 'configmaps' };
     handler = (_, response) =>
       answer(response, 404, {
@@ -150,20 +150,20 @@ describe('refusals', () => {
       details,
     });
   });
-  it('of somebody between us and the server too', async () => {
+  it('from a proxy do, too', async () => {
     handler = (_, response) => void response.writeHead(502).end('<html>bad gateway</html>');
     await expect(get()).rejects.toMatchObject({
       code: 502,
       message: 'the server answered 502: <html>bad gateway</html>',
     });
   });
-  it('with a time are tried again then', async () => {
+  it('with Retry-After are retried then', async () => {
     handler = (_, response) =>
       requests.length < 3 ? answer(response, 429, {}, { 'retry-after': '0' }) : answer(response, 200, found);
     await get();
     expect(requests).toHaveLength(3);
   });
-  it('of credentials are tried once more with newer ones', async () => {
+  it('for credentials are retried once with newer ones', async () => {
     connection.close();
     let token = 'old';
     let held = { bearerToken: token };
@@ -179,15 +179,15 @@ describe('refusals', () => {
     await get();
     expect(requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer old', 'Bearer new']);
   });
-  it('of the same credentials are final', async () => {
+  it('for the same credentials are final', async () => {
     handler = (_, response) => answer(response, 401, {});
     await expect(get()).rejects.toMatchObject({ code: 401, reason: 'Unauthorized' });
     expect(requests).toHaveLength(1);
   });
 });
 
-describe('servers that do not answer', () => {
-  it('nobody listens: nothing was sent', async () => {
+describe('servers that do not respond', () => {
+  it('nothing listens: nothing was sent', async () => {
     await new Promise((resolve) => server.close(resolve));
     const error: unknown = await get().catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(ApiUnreachable);
@@ -195,7 +195,7 @@ describe('servers that do not answer', () => {
     expect(String(error)).toContain('ECONNREFUSED');
     server.listen(0, '127.0.0.1');
   });
-  it('an answer that never comes ends with the time of the call', async () => {
+  it('a response that never comes ends with the call’s timeout', async () => {
     handler = () => undefined;
     await expect(get({ timeoutMs: 50 })).rejects.toMatchObject({
       unanswered: 'unknown',
@@ -203,18 +203,18 @@ describe('servers that do not answer', () => {
     });
     expect(seen.at(-1)).toBe('end GET configmaps no answer');
   });
-  it('an answer that never ends too', async () => {
+  it('a response that never ends does, too', async () => {
     handler = (_, response) => void response.writeHead(200).write('{');
     await expect(get({ timeoutMs: 50 })).rejects.toThrow('no answer within');
   });
-  it('a connection cut in the answer leaves it unknown what was done', async () => {
+  it('a connection cut in the response leaves the outcome unknown', async () => {
     handler = (request, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('{"half":');
       setTimeout(() => request.socket.destroy(), 20);
     };
     await expect(api.create(resources.configMaps, found)).rejects.toMatchObject({ unanswered: 'unknown' });
   });
-  it('a read on a connection that the server had closed meanwhile is sent again, a write is not', async () => {
+  it('a read on a connection that the server had closed is retried, a write is not', async () => {
     await get();
     const closeThen: Handler = (request, response) => {
       if (requests.length === 2 || requests.length === 4) request.socket.destroy();
@@ -233,7 +233,7 @@ describe('servers that do not answer', () => {
     setTimeout(() => stop.abort(), 20);
     await expect(call).rejects.toBeInstanceOf(Cancelled);
   });
-  it('text that is no JSON is no answer', async () => {
+  it('text that is not JSON is not a response', async () => {
     handler = (_, response) => void response.writeHead(200).end('hello');
     await expect(get()).rejects.toThrow('no JSON');
   });
@@ -255,12 +255,12 @@ describe('watches', () => {
     expect(await watch()).toHaveLength(2);
     expect(requests[0]?.url).toBe('/base/api/v1/configmaps?watch=true&resourceVersion=5&timeoutSeconds=600');
   });
-  it('close the connection when nobody wants more', async () => {
+  it('close the connection when the reader stops', async () => {
     handler = (_, response) => void response.writeHead(200).write(line('a'));
     await watch(1);
     await expect.poll(() => connections.size).toBe(0);
   });
-  it('that are refused say why', async () => {
+  it('that are rejected say why', async () => {
     handler = (_, response) =>
       answer(response, 403, { kind: 'Status', code: 403, reason: 'Forbidden', message: 'no' });
     await expect(watch()).rejects.toMatchObject({ code: 403, reason: 'Forbidden', message: 'no' });
@@ -272,7 +272,7 @@ describe('watches', () => {
     };
     await expect(watch()).rejects.toBeInstanceOf(ApiUnreachable);
   });
-  it('are cut when the connections are given up, while calls end in peace', async () => {
+  it('are cut when connections are reset, while calls finish', async () => {
     let release = (): void => undefined;
     handler = ({ url }, response) => {
       if (url?.includes('watch=true')) response.writeHead(200).write(line('a'));
@@ -288,7 +288,7 @@ describe('watches', () => {
     expect(await call).toEqual(found);
     await expect.poll(() => connections.size).toBe(0);
   });
-  it('are given up when they are silent while a call gets no answer, and not when they are not', async () => {
+  it('are closed when silent while a call times out, and only then', async () => {
     const bodies: ServerResponse[] = [];
     handler = ({ url }, response) => {
       if (!url?.includes('watch=true')) return;
@@ -307,7 +307,7 @@ describe('watches', () => {
     bodies[1]?.write(line('c'));
     expect(await speaking).toHaveLength(3);
   });
-  it('hold the server back while their reader is busy', async () => {
+  it('apply back-pressure while their reader is busy', async () => {
     let written = 0;
     handler = (_, response) => {
       response.writeHead(200);
@@ -326,7 +326,7 @@ describe('watches', () => {
     const events = api.watch(resources.configMaps)[Symbol.asyncIterator]();
     await events.next();
     await new Promise((resolve) => setTimeout(resolve, 200));
-    // 160 MB wait at the server, but for what the sockets hold.
+    // 160 MB wait at the server, except for what the sockets buffer.
     expect(written).toBeLessThan(10_000);
     await events.return?.();
   });

@@ -26,8 +26,8 @@ const exec = (more: object = {}) => ({
   },
 });
 
-describe('what is read', () => {
-  it('server, authority and certificate, with paths from the directory of the file', () => {
+describe('what is parsed', () => {
+  it('server, authority and certificate, with paths relative to the file’s directory', () => {
     const access = read(
       config(
         { 'certificate-authority': 'ca.crt', 'tls-server-name': 'kube' },
@@ -56,7 +56,7 @@ describe('what is read', () => {
       path: '/etc/k/f',
     });
   });
-  it('a plugin by name stays a name, by path is a neighbour of the file', () => {
+  it('a plugin by name stays a name, by path is relative to the file', () => {
     const plugin = (command: string) => read(config({}, exec({ command }))).user.bearer;
     expect(plugin('login')).toMatchObject({ kind: 'exec', plugin: { command: 'login' } });
     expect(plugin('./bin/login')).toMatchObject({ kind: 'exec', plugin: { command: '/etc/k/bin/login' } });
@@ -64,14 +64,14 @@ describe('what is read', () => {
   it('a server without a scheme is https', () => {
     expect(read(config({ server: '10.0.0.1:6443' })).endpoint.server.href).toBe('https://10.0.0.1:6443/');
   });
-  it('another context may be asked for, and one without a user has no credentials', () => {
+  it('another context can be selected, and one without a user has no credentials', () => {
     const contexts = [{ name: 'other', context: { cluster: 'k', namespace: 'team' } }];
     const access = read(config({}, {}, { contexts, 'current-context': 'gone' }), 'other');
     expect(access).toMatchObject({ namespace: 'team', user: { bearer: undefined } });
   });
 });
 
-describe('what is refused, with file, place and field', () => {
+describe('rejections name the file, the place and the field', () => {
   it.each<[string, string, RegExp]>([
     ['an empty file', '', /kubelet\.conf: is empty/],
     ['another kind', config({}, {}, { kind: 'Pod' }), /kubelet\.conf:2:1: kind is "Pod"/],

@@ -3,7 +3,7 @@ import { Cancelled, settle, VirtualClock } from '../async/index.js';
 import { TokenBucket } from './rate-limiter.js';
 
 describe('TokenBucket', () => {
-  it('lets a burst through, then one request for each share of a second', async () => {
+  it('lets a burst through, then one request per interval', async () => {
     const clock = new VirtualClock();
     const bucket = new TokenBucket({ clock, qps: 10, burst: 2 });
     const went: number[] = [];
@@ -17,7 +17,7 @@ describe('TokenBucket', () => {
     await all;
     expect(clock.pendingTimers).toBe(0);
   });
-  it('urgent requests pass those that wait, in their own order', async () => {
+  it('urgent requests overtake queued ones, in their own order', async () => {
     const clock = new VirtualClock();
     const bucket = new TokenBucket({ clock, qps: 1, burst: 1 });
     await bucket.acquire('normal');
@@ -39,7 +39,7 @@ describe('TokenBucket', () => {
     await expect(waiting).rejects.toBeInstanceOf(Cancelled);
     expect([bucket.waiting, clock.pendingTimers]).toEqual([0, 0]);
   });
-  it('refuses limits that would let nothing through', () => {
+  it('rejects limits that would let nothing through', () => {
     expect(() => new TokenBucket({ clock: new VirtualClock(), qps: 0, burst: 1 })).toThrow('qps > 0');
   });
 });

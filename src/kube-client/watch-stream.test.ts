@@ -25,16 +25,16 @@ describe('readLines', () => {
   it.each([
     ['in one chunk', ['12345678901\n']],
     ['that never ends', ['12345', '67890', '1']],
-  ])('refuses a line beyond the limit %s', async (_, chunks) => {
+  ])('rejects a line beyond the limit %s', async (_, chunks) => {
     await expect(lines(chunks, 10)).rejects.toThrow('larger than the limit');
   });
-  it('half a line at the end is a cut connection', async () => {
+  it('half a line at the end is a broken connection', async () => {
     await expect(lines(['a\nb'])).rejects.toBeInstanceOf(ApiUnreachable);
   });
 });
 
 describe('parseWatchEvent', () => {
-  it('reads objects, bookmarks and errors', () => {
+  it('parses objects, bookmarks and errors', () => {
     expect(parseWatchEvent('{"type":"ADDED","object":{"metadata":{"name":"a"}}}')).toEqual({
       type: 'ADDED',
       object: { metadata: { name: 'a' } },
@@ -46,7 +46,7 @@ describe('parseWatchEvent', () => {
     const gone = parseWatchEvent('{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}');
     expect(gone).toMatchObject({ type: 'ERROR', error: { code: 410, reason: 'Expired' } });
   });
-  it.each(['{', '{"type":"ADDED"}', '{"type":"NEW","object":{}}', 'null'])('refuses %s', (line) => {
+  it.each(['{', '{"type":"ADDED"}', '{"type":"NEW","object":{}}', 'null'])('rejects %s', (line) => {
     expect(() => parseWatchEvent(line)).toThrow(ApiUnreachable);
   });
 });

@@ -39,7 +39,7 @@ describe('JSON patch', () => {
     ['a test that fails', [{ op: 'test' as const, path: '/a/b', value: 2 }]],
     ['a missing path', [{ op: 'remove' as const, path: '/q' }]],
     ['an index beyond the end', [{ op: 'add' as const, path: '/l/5', value: 1 }]],
-  ])('refuses %s and changes nothing', (_, patch) => {
+  ])('rejects %s and changes nothing', (_, patch) => {
     const before = structuredClone(original);
     expect(() => applyJsonPatch(original, patch)).toThrow();
     expect(original).toEqual(before);
@@ -116,7 +116,7 @@ describe('strategic merge patch', () => {
 });
 
 describe('the difference of two objects', () => {
-  it('is what the API wants to hear', () => {
+  it('is what the API expects', () => {
     const original = {
       status: {
         phase: 'Pending',
@@ -158,7 +158,7 @@ describe('the difference of two objects', () => {
       { status: { containerStatuses: [{ name: 'a' }] } },
       { status: { containerStatuses: [{ name: 'a', ready: true }] } },
     ],
-  ])('applied, it makes the one of the other: %s', (_, original, modified) => {
+  ])('applied, turns one into the other: %s', (_, original, modified) => {
     const patch = strategicMergeDiff(pod, original, modified);
     expect(applyStrategicMergePatch(pod, original, patch)).toEqual(modified);
   });

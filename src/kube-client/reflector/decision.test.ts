@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ApiError, ApiUnreachable } from '../api-error.js';
 import { type BackoffState, failureOf, nextBackoff, nextStep, type ReflectorOutcome } from './decision.js';
 
-describe('what comes next', () => {
+describe('the next step', () => {
   it.each<[string, ReflectorOutcome, string | undefined, string]>([
     ['the start lists from the cache', { kind: 'started' }, undefined, 'list 0, none'],
     ['a new start lists what is not older', { kind: 'started' }, '7', 'list 7, none'],
@@ -112,7 +112,7 @@ describe('back-off', () => {
   it('is spread over up to twice its length', () => {
     expect(nextBackoff(undefined, 0, 0.999).waitMs).toBeCloseTo(1599.2);
   });
-  it('begins anew after two quiet minutes', () => {
+  it('resets after two quiet minutes', () => {
     const { state } = nextBackoff({ delayMs: 30_000, usedMs: 0 }, 120_001, 0);
     expect(state.delayMs).toBe(800);
   });

@@ -61,7 +61,7 @@ const start = async (): Promise<void> => {
 };
 
 describe('Informer', () => {
-  it('has what was there and what changes', async () => {
+  it('has the existing objects and their changes', async () => {
     await create('a');
     expect(informer.hasSynced).toBe(false);
     await start();
@@ -79,7 +79,7 @@ describe('Informer', () => {
     await start();
     expect([informer.hasSynced, updates]).toEqual([true, ['listed']]);
   });
-  it('waiters are told of the first list', async () => {
+  it('waiters resolve with the first list', async () => {
     let synced = false;
     const waiting = informer.synced().then(() => {
       synced = true;
@@ -92,7 +92,7 @@ describe('Informer', () => {
     await waiting;
     expect(synced).toBe(true);
   });
-  it('goes on from the last version when the time of a watch is over, without a new list', async () => {
+  it('continues from the last version when a watch times out, without a new list', async () => {
     await start();
     await create('a');
     await clock.advance(3_600_000);
@@ -100,7 +100,7 @@ describe('Informer', () => {
     expect(counted('watch')).toBe(9);
     expect(updates).toEqual(['listed', 'ADDED a']);
   });
-  it('a cut watch goes on where it was when nothing changed', async () => {
+  it('a cut watch continues where it was when nothing changed', async () => {
     await create('a');
     await start();
     api.cutWatches();
@@ -119,7 +119,7 @@ describe('Informer', () => {
     expect(updates).toEqual(['listed', 'listed']);
     expect(shown()).toBe('b=1');
   });
-  it('lists again when the changes since its version are forgotten', async () => {
+  it('lists again when the changes since its version were compacted', async () => {
     await start();
     api.setReachable(false);
     await clock.advance(100);
@@ -131,7 +131,7 @@ describe('Informer', () => {
     expect(updates).toEqual(['listed', 'listed']);
     expect(shown()).toBe('a=1 b=1');
   });
-  it('lists again when a watch is told that its version is too old', async () => {
+  it('lists again when the watch reports that its version is too old', async () => {
     const error = new ApiError({ code: 410, reason: 'Expired', message: 'too old resource version: 1 (9)' });
     await create('a');
     api.faults.add({ verb: 'watch', fault: { kind: 'refuse', error } });
@@ -142,9 +142,9 @@ describe('Informer', () => {
     expect(updates).toEqual(['listed', 'listed']);
     expect(shown()).toBe('a=1 b=1');
   });
-  it('bookmarks keep the version young', async () => {
+  it('bookmarks keep the version recent', async () => {
     await start();
-    // Changes of others, of which the watch tells nothing.
+    // Changes of other objects, which the watch does not report.
     await api.create(resources.configMaps, { metadata: { name: 'x', namespace: 'other' } });
     await clock.advance(61_000);
     api.compact();
@@ -181,7 +181,7 @@ describe('Informer', () => {
     await clock.advance(10_000);
     expect(shown()).toBe('a=1');
   });
-  it('asks ever more seldom while the server is away, and is there soon after', async () => {
+  it('backs off while the server is away, and returns soon after it', async () => {
     api.setReachable(false);
     await start();
     await clock.advance(600_000);
@@ -192,7 +192,7 @@ describe('Informer', () => {
     await clock.advance(60_000);
     expect(shown()).toBe('a=1');
   });
-  it('an error within a watch is no reason to forget', async () => {
+  it('an error within a watch does not clear the copy', async () => {
     await create('a');
     api.faults.add({
       verb: 'watch',
@@ -205,7 +205,7 @@ describe('Informer', () => {
     await clock.advance(20_000);
     expect(shown()).toBe('a=1 b=1');
   });
-  it('an owner that is busy holds the watch back instead of losing changes', async () => {
+  it('a busy owner applies back-pressure instead of losing changes', async () => {
     let release = (): void => undefined;
     const slow = new Informer({
       api,

@@ -15,7 +15,7 @@ function sim(): { clock: VirtualClock; api: SimulatedKubeApi } {
 }
 
 describe('faults', () => {
-  it('refuse the calls that a test chose, after those it let pass', async () => {
+  it('fail the calls that a test chose, after those it let pass', async () => {
     const { api } = sim();
     const error = new ApiError({ code: 500, message: 'no' });
     api.faults.add({ verb: 'create', fault: { kind: 'refuse', error }, skip: 1, times: 1 });
@@ -24,13 +24,13 @@ describe('faults', () => {
     await api.create(maps, map('c'));
     await expect(api.get(maps, ref('b'))).rejects.toSatisfy(isNotFound);
   });
-  it('lose an answer after the work was done', async () => {
+  it('lose a response after the work was done', async () => {
     const { api } = sim();
     api.faults.add({ verb: 'create', name: 'a', fault: { kind: 'lose-answer' } });
     await expect(api.create(maps, map('a'))).rejects.toMatchObject({ unanswered: 'unknown' });
     expect((await api.get(maps, ref('a'))).metadata.name).toBe('a');
   });
-  it('delay until the clock says so, and let the caller go before', async () => {
+  it('delay by the clock, and let the caller cancel before', async () => {
     const { api, clock } = sim();
     api.faults.add({ resource: maps, fault: { kind: 'delay', delayMs: 500 }, times: 2 });
     let done = false;
@@ -47,14 +47,14 @@ describe('faults', () => {
     await expect(cancelled).rejects.toBeInstanceOf(Cancelled);
     expect(clock.pendingTimers).toBe(0);
   });
-  it('can be taken back', async () => {
+  it('can be removed', async () => {
     const { api } = sim();
     const undo = api.faults.add({ fault: { kind: 'unreachable' }, times: 100 });
     await expect(api.list(maps)).rejects.toMatchObject({ unanswered: 'not-sent' });
     undo();
     await api.list(maps);
   });
-  it('take the whole server away, with its watches', async () => {
+  it('make the whole server unreachable, with its watches', async () => {
     const { api } = sim();
     const watching = (async () => {
       for await (const _ of api.watch(maps)) break;
@@ -70,8 +70,8 @@ describe('faults', () => {
   });
 });
 
-describe('what clients hold', () => {
-  it('is theirs: changing it changes nothing at the server', async () => {
+describe('what clients have', () => {
+  it('is their own copy: changing it does not change the server', async () => {
     const { api } = sim();
     const made = await api.create(maps, { ...map('a'), data: { x: '1' } });
     made.data!.x = '2';
