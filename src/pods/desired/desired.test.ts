@@ -32,7 +32,7 @@ function pod(uid: string, change: Change = {}): Pod {
   };
 }
 
-/** Merges snapshots one after another and tells the operations of the last. */
+/** Merges snapshots one after another and returns the operations of the last. */
 function play(...snapshots: Pod[][]): { ops: string[]; pods: Map<string, Pod>; duplicates: string[] } {
   let known: ReadonlyMap<string, Pod> = new Map();
   let last: ReadonlyMap<string, Pod> = new Map();
@@ -123,7 +123,7 @@ describe('mergeSnapshot', () => {
   });
 });
 
-it('mergeSnapshot does not look into an object that it has seen before', () => {
+it('mergeSnapshot does not compare an object that it has seen before', () => {
   const seen = pod('A');
   const unread: Pod = {
     ...seen,
@@ -167,7 +167,7 @@ describe('PodConfig', () => {
   it('is ready without sources', () => {
     expect(setup([]).config.allSourcesReady).toBe(true);
   });
-  it('tells of duplicates as an event', async () => {
+  it('reports duplicates as an event', async () => {
     const { config, timeline, signal } = setup(['http']);
     await config.deliver(
       { source: 'http', pods: [pod('A', { name: 'x' }), pod('B', { name: 'x' })] },
@@ -233,7 +233,7 @@ describe('PodManager', () => {
     manager.remove(mirror);
     expect(manager.orphanedMirrors()).toEqual([]);
   });
-  it('a late removal does not take the name from the pod that has it now', () => {
+  it('a late removal does not take the name from its current pod', () => {
     const manager = new PodManager();
     const old = pod('1', { name: 'web' });
     const fresh = pod('2', { name: 'web' });

@@ -31,7 +31,7 @@ const run = (events: readonly [event: Event, atMs: number][]): string[] => {
 };
 
 describe('EventCorrelator', () => {
-  it('objects that are gone are forgotten, others and those without a UID are not', () => {
+  it('forgets deleted objects, but not others and those without a UID', () => {
     const correlator = new EventCorrelator();
     const about = (uid: string | undefined) => ({
       involvedObject: { kind: 'Pod', name: 'web', ...(uid === undefined ? {} : { uid }) },
@@ -61,7 +61,7 @@ describe('EventCorrelator', () => {
       ]),
     ).toEqual(['create a', '2× a', '3× a']);
   });
-  it('an update keeps the name and first time of the event that is there', () => {
+  it('an update keeps the name and first time of the existing event', () => {
     const correlator = new EventCorrelator();
     const first = event('a');
     correlator.correlate(first, 0);
@@ -88,7 +88,7 @@ describe('EventCorrelator', () => {
       ])[1],
     ).toMatch(/^create/);
   });
-  it('from the tenth similar message on they are one', () => {
+  it('similar messages are merged from the tenth on', () => {
     const outcome = run(Array.from({ length: 12 }, (_, n) => [event(`m${n + 1}`), n * 5000]));
     expect(outcome.slice(8)).toEqual([
       'create m9',
@@ -97,12 +97,12 @@ describe('EventCorrelator', () => {
       '3× (combined from similar events): m12',
     ]);
   });
-  it('more than ten minutes of silence begin anew', () => {
+  it('more than ten minutes of silence start a new event', () => {
     const many = Array.from({ length: 9 }, (_, n): [Event, number] => [event(`m${n + 1}`), 0]);
     expect(run([...many, [event('m10'), 600_001]]).at(-1)).toBe('create m10');
     expect(run([...many, [event('m10'), 600_000]]).at(-1)).toBe('create (combined from similar events): m10');
   });
-  it('nothing after the 25th at once, one more for each five minutes; what is dropped still counts', () => {
+  it('drops everything after the 25th at once but one per five minutes; dropped ones still count', () => {
     const outcome = run([
       ...Array.from({ length: 30 }, (): [Event, number] => [event('a'), 0]),
       [event('a'), 300_000],
@@ -110,7 +110,7 @@ describe('EventCorrelator', () => {
     ]);
     expect(outcome.slice(23)).toEqual(['24× a', '25× a', ...Array(5).fill('drop'), '31× a', 'drop']);
   });
-  it('warnings do not use up what normal events may', () => {
+  it('warnings do not use up the budget of normal events', () => {
     const outcome = run([
       ...Array.from({ length: 30 }, (): [Event, number] => [event('a'), 0]),
       [event('n', { type: 'Normal' }), 0],

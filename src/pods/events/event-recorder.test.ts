@@ -46,7 +46,7 @@ const made = (verb: string): number =>
 const told = (): string[] => timeline.ofNode().map(({ what }) => what);
 
 describe('ApiEventRecorder', () => {
-  it('names the version of the pod that was known when it happened', async () => {
+  it('names the pod’s resource version as of the event', async () => {
     known.set(pod.uid, { metadata: { ...pod, resourceVersion: '17' }, spec: { containers: [] } });
     timeline.event(pod, 'Normal', 'Killing', 'it ends');
     known.clear();
@@ -79,7 +79,7 @@ describe('ApiEventRecorder', () => {
     });
     expect(event?.metadata.name).toMatch(/^web\.[0-9a-f]{16}$/);
   });
-  it('an event about the node lives in the default namespace and has no UID', async () => {
+  it('an event about the node is in the default namespace and has no UID', async () => {
     timeline.nodeEvent('node', 'Normal', 'Starting', 'Starting kubelet.');
     await settle();
     expect((await stored())[0]).toMatchObject({
@@ -108,7 +108,7 @@ describe('ApiEventRecorder', () => {
     expect(combined).toMatchObject([{ message: '(combined from similar events): message 12', count: 3 }]);
     expect(await stored()).toHaveLength(10);
   });
-  it('an event that the cluster forgot is created anew with its count', async () => {
+  it('an event that expired is created again with its count', async () => {
     timeline.event(pod, 'Normal', 'Pulled', 'done');
     await settle();
     const [first] = await stored();
@@ -117,7 +117,7 @@ describe('ApiEventRecorder', () => {
     await settle();
     expect(await stored()).toMatchObject([{ count: 2 }]);
   });
-  it('a refusal is final and told', async () => {
+  it('a rejection is final and reported', async () => {
     const error = new ApiError({ code: 403, message: 'no' });
     api.faults.add({ verb: 'create', fault: { kind: 'refuse', error } });
     timeline.event(pod, 'Normal', 'Pulled', 'one');
@@ -126,7 +126,7 @@ describe('ApiEventRecorder', () => {
     expect((await stored()).map(({ message }) => message)).toEqual(['two']);
     expect(timeline.ofPod('u-1').map(({ what }) => what)).toContain('events.refused');
   });
-  it('a create whose answer was lost makes no second event', async () => {
+  it('a create whose response was lost makes no second event', async () => {
     api.faults.add({ verb: 'create', fault: { kind: 'lose-answer' } });
     timeline.event(pod, 'Normal', 'Pulled', 'one');
     await clock.advance(20_000);
@@ -143,7 +143,7 @@ describe('ApiEventRecorder', () => {
     expect(await stored()).toHaveLength(5);
     expect(told()).toEqual([]);
   });
-  it('while pods wait, what went well is told when they do not wait any more', async () => {
+  it('while pods are queued, a normal event waits for them', async () => {
     turns.podsWait = true;
     timeline.event(pod, 'Normal', 'Started', 'it runs');
     await clock.advance(10_000);
@@ -152,7 +152,7 @@ describe('ApiEventRecorder', () => {
     await clock.advance(500);
     expect(await stored()).toMatchObject([{ reason: 'Started', lastTimestamp: '2026-01-01T00:00:00Z' }]);
   });
-  it('while a pod starts, what went well is told after it, or after two seconds', async () => {
+  it('while a pod starts, a normal event waits for it, or for two seconds', async () => {
     turns.podsMove = true;
     timeline.event(pod, 'Normal', 'Created', 'it is made');
     await clock.advance(1_500);
@@ -164,7 +164,7 @@ describe('ApiEventRecorder', () => {
     await clock.advance(500);
     expect(await stored()).toHaveLength(2);
   });
-  it('while pods wait, no event waits for longer than twenty seconds', async () => {
+  it('while pods are queued, no event waits longer than twenty seconds', async () => {
     turns.podsWait = true;
     timeline.event(pod, 'Normal', 'Started', 'it runs');
     await clock.advance(15_000);
@@ -174,7 +174,7 @@ describe('ApiEventRecorder', () => {
     await clock.advance(15_000);
     expect(await stored()).toHaveLength(2);
   });
-  it('a clock that is set back holds up nothing', async () => {
+  it('a clock that is set back delays nothing', async () => {
     turns.podsMove = true;
     timeline.event(pod, 'Normal', 'Started', 'it runs');
     const hourAgo = clock.now() - 3_600_000;
@@ -183,7 +183,7 @@ describe('ApiEventRecorder', () => {
     await clock.advance(500);
     expect(await stored()).toHaveLength(1);
   });
-  it('while pods wait, a warning is told at once, after what came before it', async () => {
+  it('while pods are queued, a warning is sent at once, after the events before it', async () => {
     turns.podsWait = true;
     timeline.event(pod, 'Normal', 'Created', 'it is made');
     timeline.event(pod, 'Warning', 'Failed', 'it does not start');
@@ -191,7 +191,7 @@ describe('ApiEventRecorder', () => {
     await clock.advance(500);
     expect((await stored()).map(({ reason }) => reason)).toEqual(['Created', 'Failed']);
   });
-  it('ten minutes without the API: few tries, a bounded queue, told twice', async () => {
+  it('ten minutes without the API: few tries, a bounded queue, two reports', async () => {
     api.setReachable(false);
     for (let n = 0; n < 1500; n++) timeline.event({ ...pod, uid: `u-${n}` }, 'Normal', 'Pulled', 'x');
     await clock.advance(600_000);
@@ -205,12 +205,12 @@ describe('ApiEventRecorder', () => {
 });
 
 describe('names', () => {
-  it('no two are the same within one tick', () => {
+  it('are unique within one tick', () => {
     const nameOf = eventNames();
     expect(nameOf('a', 1000)).toBe('a.3b9aca00');
     expect(nameOf('a', 1000)).toBe('a.3b9aca01');
   });
-  it('a name that would be none becomes a UUID', () => {
+  it('an invalid name becomes a UUID', () => {
     expect(eventNames()('x'.repeat(250), 1000)).toMatch(/^[0-9a-f-]{36}$/);
     expect(eventNames()('Node_A', 1000)).toMatch(/^[0-9a-f-]{36}$/);
   });

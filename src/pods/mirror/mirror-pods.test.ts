@@ -74,7 +74,7 @@ const made = (verb: string): number => api.calls.filter((call) => call.verb === 
 const problems = (): number => timeline.ofPod('h1').filter(({ kind }) => kind === 'problem').length;
 
 describe('reconcile', () => {
-  it('creates a copy that belongs to the node', async () => {
+  it('creates a copy owned by the node', async () => {
     await mirrors.reconcile(staticPod(), undefined);
     const { metadata, spec } = (await stored())!;
     expect(metadata.annotations?.[configMirrorAnnotation]).toBe('h1');
@@ -84,13 +84,13 @@ describe('reconcile', () => {
     expect(metadata.uid).not.toBe('h1');
     expect(spec.nodeName).toBe('node');
   });
-  it('pods that are not static have none', async () => {
+  it('creates none for pods that are not static', async () => {
     const pod = staticPod();
     pod.metadata.annotations = {};
     await mirrors.reconcile(pod, undefined);
     expect(api.calls).toEqual([]);
   });
-  it('a node without UID: nothing is created, and it is told', async () => {
+  it('a node without a UID: nothing is created, and it is reported', async () => {
     node = { metadata: { name: 'node' } };
     await mirrors.reconcile(staticPod(), undefined);
     expect([made('create'), problems()]).toEqual([0, 1]);
@@ -119,13 +119,13 @@ describe('reconcile', () => {
     expect(renewed.metadata.deletionTimestamp).toBeUndefined();
     expect(renewed.metadata.uid).not.toBe(dying.metadata.uid);
   });
-  it('a mirror that is another by now is neither deleted nor created', async () => {
+  it('a mirror that was replaced meanwhile is neither deleted nor created', async () => {
     await mirrors.reconcile(staticPod(), undefined);
     await mirrors.reconcile(staticPod(), mirrorWith('h0', { uid: 'gone' }));
     expect([made('delete'), made('create')]).toEqual([1, 1]);
     expect((await stored())?.metadata.annotations?.[configMirrorAnnotation]).toBe('h1');
   });
-  it('a create whose answer was lost is found done', async () => {
+  it('a create whose response was lost is found done', async () => {
     api.faults.add({ verb: 'create', fault: { kind: 'lose-answer' } });
     await mirrors.reconcile(staticPod(), undefined);
     expect(problems()).toBe(1);
@@ -133,7 +133,7 @@ describe('reconcile', () => {
     expect(problems()).toBe(1);
     expect((await api.list(resources.pods)).items).toHaveLength(1);
   });
-  it('a pod of the same name that is no mirror of ours stays and is told of', async () => {
+  it('a foreign pod of the same name stays and is reported', async () => {
     await api.create(resources.pods, {
       ...staticPod(),
       metadata: { name: 'web-node', namespace: 'default' },
@@ -142,7 +142,7 @@ describe('reconcile', () => {
     expect(problems()).toBe(1);
     expect((await stored())?.metadata.annotations).toBeUndefined();
   });
-  it('without the API only tells of it', async () => {
+  it('without the API only reports it', async () => {
     api.setReachable(false);
     await mirrors.reconcile(staticPod(), undefined);
     await mirrors.reconcile(staticPod(), mirrorWith('h0'));
@@ -164,13 +164,13 @@ describe('delete', () => {
     expect((await stored()) === undefined).toBe(error === undefined);
     expect(timeline.ofNode().filter(({ kind }) => kind === 'problem')).toHaveLength(told);
   });
-  it('a name that is none rejects', async () => {
+  it('rejects an invalid name', async () => {
     await expect(mirrors.delete('nonsense')).rejects.toThrow();
   });
 });
 
 describe('registerSoon', () => {
-  it('all static pods get a mirror within a tenth of a second after the node came', async () => {
+  it('all static pods get a mirror within a tenth of a second after the node appears', async () => {
     node = undefined;
     const list = [staticPod(), staticPod('h2', 'other-node')];
     const tasks = new TaskGroup({ onError: () => undefined });

@@ -49,7 +49,7 @@ let sync: ApiStatusSync;
 let tasks: TaskGroup;
 let node: Node | undefined;
 
-/** What the sync loop and housekeeping of a node do with mirrors. */
+/** What a node's sync loop and housekeeping do with mirrors. */
 async function syncStaticPods(): Promise<void> {
   for (const pod of pods.list().filter(isStaticPod)) {
     await mirrors.reconcile(pod, pods.mirrorOf(pod));
@@ -116,7 +116,7 @@ const restarts = async (): Promise<number | undefined> =>
   (await stored())?.status?.containerStatuses?.[0]?.restartCount;
 
 describe('a static pod in the API', () => {
-  it('is shown with its status as soon as its mirror is there', async () => {
+  it('is shown with its status as soon as its mirror exists', async () => {
     expect((await stored())?.status).toMatchObject({ phase: 'Running' });
     expect(await restarts()).toBe(3);
   });
@@ -148,12 +148,12 @@ describe('a static pod in the API', () => {
     expect(after?.metadata.annotations?.[configHashAnnotation]).toBe('h2');
     expect(after?.status?.phase).toBe('Running');
   });
-  it('goes when its file went', async () => {
+  it('is removed with its file', async () => {
     pods.remove(staticPod('h1'));
     await syncStaticPods();
     expect(await stored()).toBeUndefined();
   });
-  it('lives through ten minutes without the API', async () => {
+  it('survives ten minutes without the API', async () => {
     api.setReachable(false);
     for (let minute = 0; minute < 10; minute++) {
       await syncStaticPods();
@@ -165,7 +165,7 @@ describe('a static pod in the API', () => {
     await clock.advance(60_000);
     expect(await restarts()).toBe(4);
   });
-  it('is there again after the API went back to a time before it', async () => {
+  it('reappears after the API went back to a time before it', async () => {
     await api.delete(resources.pods, { namespace: 'default', name: 'web-node' }, { gracePeriodSeconds: 0 });
     await settle();
     const backup = api.snapshot();

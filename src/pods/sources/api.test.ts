@@ -52,7 +52,7 @@ const create = (name: string, nodeName: string | undefined = 'n1'): Promise<Pod>
     spec: { containers: [{ name: 'c', image: 'i' }], nodeName },
   });
 const ref = (name: string) => ({ namespace: 'default', name });
-/** The operations that came since the last time, with the pods' names. */
+/** The operations since the last call, with the pods' names. */
 async function operations(): Promise<string[]> {
   await settle();
   const found: ConfigUpdate[] = [];
@@ -71,7 +71,7 @@ describe('ApiSource', () => {
     await start();
     expect(await operations()).toEqual(['ADD a']);
   });
-  it('an empty node is a first snapshot too', async () => {
+  it('an empty node is a first snapshot, too', async () => {
     await start();
     expect(await operations()).toEqual(['ADD']);
   });
@@ -84,7 +84,7 @@ describe('ApiSource', () => {
     expect(await operations()).toEqual(['ADD a', 'ADD d']);
     expect(api.calls.find(({ verb }) => verb === 'watch')).toBeDefined();
   });
-  it('a life: added, updated, its status reconciled, deleted in grace, gone', async () => {
+  it('a pod’s life: added, updated, status reconciled, deleted gracefully, removed', async () => {
     await start();
     await operations();
     await create('a');
@@ -113,7 +113,7 @@ describe('ApiSource', () => {
     expect(await operations()).toEqual(['REMOVE a', 'ADD a']);
     expect(next.metadata.uid).not.toBe(old.metadata.uid);
   });
-  it('takes nothing away while the server does not answer', async () => {
+  it('removes nothing while the server does not respond', async () => {
     await create('a');
     await start();
     await operations();

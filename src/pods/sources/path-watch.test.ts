@@ -14,19 +14,19 @@ function written(name: string, text: string): string {
   return file;
 }
 
-describe('the text of a manifest', () => {
+describe('a manifest’s text', () => {
   it('is read whole', () => {
     expect(readLimited(written('a', 'kind: Pod\n'))).toBe('kind: Pod\n');
     expect(readLimited(written('empty', ''))).toBe('');
   });
-  it('is read to its end also where the size is not told before', () => {
+  it('is read to its end even if the size is unknown', () => {
     expect(readLimited('/proc/self/status')).toMatch(/^Name:[\s\S]*\n$/);
   });
-  it('is refused at the limit', () => {
+  it('is rejected at the limit', () => {
     const file = written('large', 'x'.repeat(manifestLimitBytes));
     expect(() => readLimited(file)).toThrow(`smaller than ${manifestLimitBytes} bytes`);
   });
-  it('comes from a regular file only: others may have no end', () => {
+  it('comes from a regular file only: others may be endless', () => {
     expect(() => readLimited('/dev/zero')).toThrow('/dev/zero: not a regular file');
   });
 });

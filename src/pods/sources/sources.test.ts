@@ -20,7 +20,7 @@ const manifest = (name: string, image = 'i:1'): string =>
     spec: { containers: [{ name: 'c', image }] },
   });
 
-/** Runs a source and remembers what it delivers. */
+/** Runs a source and records what it delivers. */
 class Harness {
   readonly snapshots: Snapshot[] = [];
   readonly timeline = new Timeline();
@@ -70,11 +70,11 @@ afterEach(async () => {
 });
 
 const put = (name: string, text: string): Promise<void> => writeFile(path.join(folder, name), text);
-/** Before anybody else gets a turn. */
+/** Synchronously, before anything else runs. */
 function writeAllAtOnce(files: readonly (readonly [name: string, text: string])[]): void {
   for (const [name, text] of files) writeFileSync(path.join(folder, name), text);
 }
-/** Waits until changes are told, which they are not from the very start. */
+/** Waits until changes are reported, which takes a moment after the start. */
 async function watching(...others: string[]): Promise<void> {
   await put('a.yaml', manifest('a'));
   await harness.until('a-n i:1', ...others);
@@ -86,8 +86,8 @@ const isZ = ({ metadata }: { metadata: { name?: string } }): boolean => metadata
 const watchFolder = (checkPeriodMs = 60_000, at = folder): void =>
   harness.start((context) => new FileSource({ ...context, path: at, checkPeriodMs }));
 
-describe('FileSource on a folder', () => {
-  it('follows files as they come, change and go', async () => {
+describe('FileSource on a directory', () => {
+  it('follows files as they are created, changed and removed', async () => {
     await put('a.yaml', manifest('a'));
     watchFolder();
     await harness.until('a-n i:1');
@@ -140,7 +140,7 @@ describe('FileSource on a folder', () => {
     const sizes = harness.snapshots.map(({ pods }) => pods.length).filter((size) => size > 1);
     expect(sizes).toEqual([5, 9, 17, 31]);
   });
-  it('a pod that moves to another file among many changes is never gone', async () => {
+  it('a pod that moves to another file among many changes is never removed', async () => {
     await put('z.yaml', manifest('z'));
     watchFolder();
     await watching('z-n i:1');
@@ -151,7 +151,7 @@ describe('FileSource on a folder', () => {
     const without = harness.snapshots.slice(1).filter(({ pods }) => !pods.some(isZ));
     expect(without).toEqual([]);
   });
-  it('reads neither hidden files nor sub-folders, but links to files', async () => {
+  it('reads neither hidden files nor subdirectories, but links to files', async () => {
     await put('.hidden.yaml', manifest('hidden'));
     await mkdir(path.join(folder, 'sub'));
     await put('sub/inner.yaml', manifest('inner'));
@@ -161,7 +161,7 @@ describe('FileSource on a folder', () => {
     await harness.until('linked-n i:1');
     expect(harness.problems().join()).toContain('sub: not a regular file');
   });
-  it('leaves a bad manifest out, names it once, and takes it when it is mended', async () => {
+  it('omits a bad manifest, reports it once, and takes it when it is fixed', async () => {
     await put('bad.yaml', manifest('bad').replace('"image"', '"imge"'));
     await put('good.yaml', manifest('good'));
     watchFolder(30);
@@ -175,11 +175,11 @@ describe('FileSource on a folder', () => {
     await put('bad.yaml', manifest('bad'));
     await harness.until('bad-n i:1', 'good-n i:1');
   });
-  it('keeps the pod of a file made invalid until the next full reading', async () => {
+  it('keeps the pod of a file that became invalid until the next full read', async () => {
     await put('good.yaml', manifest('good'));
     watchFolder();
     await harness.until('good-n i:1');
-    // The watch stands once everything was read a second time.
+    // The watch is up once everything was read a second time.
     await expect.poll(() => harness.snapshots.length, { timeout: 5000 }).toBe(2);
     const before = harness.snapshots.length;
     await put('good.yaml', 'not a pod: [');
@@ -189,14 +189,14 @@ describe('FileSource on a folder', () => {
     expect(harness.snapshots.length).toBe(before);
     expect(harness.last).toEqual(['good-n i:1']);
   });
-  it('drops the pod of an invalid file with the next full reading', async () => {
+  it('drops the pod of an invalid file at the next full read', async () => {
     await put('good.yaml', manifest('good'));
     watchFolder(50);
     await harness.until('good-n i:1');
     await put('good.yaml', 'not a pod: [');
     await harness.until();
   });
-  it('two files with one pod: the last name wins, and the clash is reported once', async () => {
+  it('two files with one pod: the last name wins, and the conflict is reported once', async () => {
     await put('a.yaml', manifest('same', 'i:a'));
     await put('b.yaml', manifest('same', 'i:b'));
     watchFolder(30);
@@ -206,7 +206,7 @@ describe('FileSource on a folder', () => {
     expect(clashes).toHaveLength(1);
     expect(clashes[0]).toContain('a.yaml: pod default/same-n is also defined by');
   });
-  it('a missing folder has no pods until it is made', async () => {
+  it('a missing directory has no pods until it is created', async () => {
     await rm(folder, { recursive: true });
     watchFolder();
     await harness.until();
@@ -215,7 +215,7 @@ describe('FileSource on a folder', () => {
     await put('a.yaml', manifest('a'));
     await harness.until('a-n i:1');
   });
-  it('goes on after the folder was removed and made again', async () => {
+  it('continues after the directory was removed and created again', async () => {
     await put('a.yaml', manifest('a'));
     watchFolder();
     await harness.until('a-n i:1');
@@ -225,7 +225,7 @@ describe('FileSource on a folder', () => {
     await put('b.yaml', manifest('b'));
     await harness.until('b-n i:1');
   });
-  it('refuses a manifest of 10 MiB', async () => {
+  it('rejects a manifest of 10 MiB', async () => {
     await put('big.yaml', `# ${'x'.repeat(10 * 1024 * 1024)}`);
     await put('a.yaml', manifest('a'));
     watchFolder();
@@ -283,7 +283,7 @@ describe('HttpSource', () => {
   const waitForRequests = (count: number) =>
     expect.poll(() => seen.length, { timeout: 5000 }).toBeGreaterThanOrEqual(count);
 
-  it('delivers once as long as the answer stays the same', async () => {
+  it('delivers once while the response stays the same', async () => {
     run();
     await waitForRequests(4);
     expect(harness.snapshots).toHaveLength(1);
@@ -295,7 +295,7 @@ describe('HttpSource', () => {
     ['500', 500, 'oops', /500 Internal Server Error/],
     ['404', 404, 'gone', /404 Not Found/],
     ['HTML', 200, '<html><body>hi</body></html>', /expected a Pod/],
-  ])('an answer of %s gives no snapshot and a clear error', async (_what, status, body, message) => {
+  ])('a response of %s gives no snapshot and a clear error', async (_what, status, body, message) => {
     answer = { status, body };
     run();
     await expect.poll(() => harness.problems()[0], { timeout: 5000 }).toMatch(message);
@@ -304,13 +304,13 @@ describe('HttpSource', () => {
     answer = { status: 200, body: manifest('a') };
     await harness.until('a-n i:1');
   });
-  it('an empty answer means no pods', async () => {
+  it('an empty response means no pods', async () => {
     answer.body = '';
     run();
     await harness.until();
     expect(harness.problems()[0]).toContain('zero-length data received from');
   });
-  it('nobody there: pods stay, and later failures are quieter', async () => {
+  it('unreachable: pods stay, and later failures are quieter', async () => {
     run();
     await harness.until('a-n i:1');
     answer = { status: 503, body: '' };

@@ -98,11 +98,11 @@ describe('readManifest', () => {
       manifest('foo', '  resourceClaims:\n  - name: r\n    resourceClaimName: x\n'),
       /static pods may not reference resourceclaims/,
     ],
-  ])('refuses %s, naming the place', (_what, text, message) => {
+  ])('rejects %s, naming the place', (_what, text, message) => {
     expect(() => read(text)).toThrow(InvalidManifest);
     expect(() => read(text)).toThrow(message);
   });
-  it('tells of unknown fields but goes on', () => {
+  it('reports unknown fields but goes on', () => {
     const { pods, warnings } = read(manifest('foo', '  restartpolicy: Never\n'));
     expect(pods).toHaveLength(1);
     expect(warnings[0]).toMatch(/foo\.yaml:9:\d+: spec\.restartpolicy/);

@@ -41,7 +41,7 @@ describe('mergeForApi', () => {
     );
     expect(merged.resourceClaimStatuses).toEqual([{ name: 'api' }]);
   });
-  it('does not show the end of a pod while containers may run', () => {
+  it('withholds the end of a pod while containers may run', () => {
     const merged = merge({ phase: 'Running', reason: 'r' }, evicted, true);
     expect(merged).toMatchObject({ phase: 'Running', reason: 'r' });
     expect(merged.message).toBeUndefined();
@@ -54,7 +54,7 @@ describe('mergeForApi', () => {
       { type: 'DisruptionTarget', lastTransitionTime: '2026-01-01T00:10:00Z' },
     ]);
   });
-  it('leaves the disruption of the API alone at any other time', () => {
+  it('keeps the API’s disruption condition at any other time', () => {
     const theirs = condition('DisruptionTarget', 'True', 'EvictionByEvictionAPI');
     expect(merge({ phase: 'Failed', conditions: [theirs] }, evicted).conditions).toEqual([theirs]);
     expect(merge({ phase: 'Running', conditions: [theirs] }, evicted, true).conditions).toEqual([theirs]);

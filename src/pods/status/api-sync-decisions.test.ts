@@ -110,7 +110,7 @@ describe('what is written', () => {
   });
 });
 
-describe('which goes first', () => {
+describe('which is written first', () => {
   it.each<[rule: string, entry: VersionedStatus, written: Written | undefined, rank: number]>([
     ['finished', entry({ isFinished: true }), written(), 0],
     ['ended', entry({ status: { phase: 'Succeeded' } }), written(), 0],
@@ -123,7 +123,7 @@ describe('which goes first', () => {
   });
 });
 
-describe('what is waited for', () => {
+describe('which statuses are urgent', () => {
   const deleted = makePod({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' }, status: running });
   it.each<[rule: string, input: Partial<SyncInput>, couldRun: boolean, expected: boolean]>([
     ['the first word of a pod', { entry: entry({ status: pending }), written: undefined }, true, false],
@@ -159,7 +159,7 @@ describe('what is waited for', () => {
   });
 });
 
-describe('when what nobody waits for is written', () => {
+describe('when unhurried statuses are written', () => {
   const never = Number.NEGATIVE_INFINITY;
   it.each<[rule: string, times: Partial<UnhurriedTimes>, last: Partial<LastWrites>, expected: number]>([
     ['alone: half a second after its last change', {}, {}, 1500],
@@ -194,10 +194,10 @@ describe('wentBack', () => {
 
 describe('statusPatch', () => {
   const patch = (api: PodStatus, merged: PodStatus) => statusPatch(shown(api), merged);
-  it('nothing when the API has it', () => {
+  it('is undefined when the API has it', () => {
     expect(patch(running, structuredClone(running))).toBeUndefined();
   });
-  it('nothing for what is only empty', () => {
+  it('is undefined for differences in emptiness', () => {
     const api = { ...running, containerStatuses: [{ ...statusOf('a', 'running'), lastState: {} }] };
     const { lastState: _, ...bare } = statusOf('a', 'running');
     expect(patch(api, { ...running, containerStatuses: [bare], message: undefined })).toBeUndefined();
@@ -208,7 +208,7 @@ describe('statusPatch', () => {
     expect(patch(pending, merged)?.status).toMatchObject({ phase: 'Running', resources: {} });
     expect(patch({ ...pending, resources: {} }, merged)?.status).not.toHaveProperty('resources');
   });
-  it('carries the UID, merges conditions by type and lists of containers whole', () => {
+  it('carries the UID, merges conditions by type and replaces lists of containers', () => {
     const api: PodStatus = {
       ...pending,
       conditions: [{ type: 'x/y', status: 'True' }, ...(pending.conditions ?? [])],
@@ -229,12 +229,12 @@ describe('statusPatch', () => {
       },
     });
   });
-  it('takes away what was not generated', () => {
+  it('removes fields that were not generated', () => {
     expect(patch({ ...running, nominatedNodeName: 'n' } as PodStatus, running)?.status).toEqual({
       nominatedNodeName: null,
     });
   });
-  it('merges addresses by IP and takes conditions away by type', () => {
+  it('merges addresses by IP and removes conditions by type', () => {
     const api: PodStatus = {
       podIPs: [{ ip: '10.0.0.1' }],
       conditions: [

@@ -8,7 +8,7 @@ import { ApiStatusSync } from './api-sync.js';
 import { StatusManager } from './manager.js';
 import { statusOf } from './pod-fixtures.js';
 
-/** The same numbers for the same seed, so that a failure can be run again. */
+/** The same numbers for the same seed, so that a failure can be reproduced. */
 function randomOf(seed: number): () => number {
   let state = seed * 2_654_435_761 + 1;
   return () => {
@@ -65,7 +65,7 @@ class World {
     this.tasks.start('informer', (signal) => informer.run(signal));
   }
 
-  /** A new process knows nothing of what the one before wrote. */
+  /** A new process knows nothing of what the last one wrote. */
   #startAgent(): StatusManager {
     const { clock, timeline, pods } = this;
     const statuses = new StatusManager({ clock, timeline, podOf: (uid) => pods.byUid(uid) });
@@ -82,7 +82,7 @@ class World {
     return statuses;
   }
 
-  /** Sees to it that nothing is deleted which was not to be. */
+  /** Checks that nothing is deleted that should not be. */
   #watched(): KubeApi {
     const check = (name: string, uid: string | undefined): void => {
       const stored = this.api.snapshot().collections.get('pods')?.get(`n/${name}`);
@@ -111,7 +111,7 @@ class World {
     this.#statuses = this.#startAgent();
   }
 
-  /** What workers and housekeeping do. */
+  /** Plays the workers and housekeeping. */
   work(round: number, isQuiet = false): void {
     for (const pod of this.pods.list()) {
       const { uid, deletionTimestamp } = pod.metadata;
@@ -195,7 +195,7 @@ class World {
 
   async #restore(): Promise<void> {
     const { api, random } = this;
-    // A cluster writes much more than this node's pods, so that a backup is far behind what was seen.
+    // A cluster writes much more than this node's pods, so a backup is far behind what was seen.
     for (let n = 0; n < 60; n++) {
       const name = `filler-${this.clock.monotonic()}-${n}`;
       await api.create(resources.configMaps, { metadata: { name, namespace: 'n' } });
@@ -207,7 +207,7 @@ class World {
     await settle();
     const backup = this.#backups[Math.floor(random() * this.#backups.length)];
     if (backup !== undefined) api.restore(backup);
-    // Here work goes on for a while with what was true before.
+    // Meanwhile work goes on with the old state.
     this.work(0);
     await this.clock.advance(60_000);
   }
@@ -228,7 +228,7 @@ describe('statuses converge whatever happens, and nothing is deleted that the AP
       await clock.advance(random() * 15_000);
     }
     for (const name of names) if (random() < 0.5) await world.meddle(name);
-    // Nothing changes any more but that what is to go has ended.
+    // Nothing changes any more, except that deleted pods end.
     for (let round = 0; round < 10; round++) {
       await clock.advance(10_000);
       world.work(1000, true);
@@ -242,7 +242,7 @@ describe('statuses converge whatever happens, and nothing is deleted that the AP
       expect(stored.status?.phase).toBe(status.phase);
       expect(stored.status?.containerStatuses ?? []).toEqual(status.containerStatuses ?? []);
     }
-    // Pods that were to go and have ended are gone.
+    // Deleted pods that have ended are gone.
     const left = (await api.list(resources.pods)).items;
     expect(left.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([]);
     await world.stop();

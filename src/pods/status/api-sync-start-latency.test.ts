@@ -47,11 +47,11 @@ async function start(spec: Partial<Pod['spec']> = {}, end: PodStatus = running):
 }
 
 describe('PodStartLatency', () => {
-  it('from creation to the sighting of what we wrote; pulls are not ours', async () => {
+  it('measures from creation to the sighting of our write; excludes pulls', async () => {
     await start();
     expect([...sums(), shown('first_network_pod_start_sli_duration_seconds')]).toEqual(['6', '2', '2']);
   });
-  it('nor are init containers, and time is not taken off twice', async () => {
+  it('excludes init containers, and subtracts overlaps only once', async () => {
     const initContainerStatuses = [
       {
         ...statusOf('i', 'waiting'),
@@ -67,11 +67,11 @@ describe('PodStartLatency', () => {
     await start({}, { ...running, initContainerStatuses });
     expect(sums()).toEqual(['6', '1']);
   });
-  it('a volume from elsewhere leaves only the total', async () => {
+  it('a remote volume leaves only the total', async () => {
     await start({ volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] });
     expect(sums()).toEqual(['6', '0']);
   });
-  it('a sighting of running before our write is none', async () => {
+  it('a sighting of running before our write does not count', async () => {
     latency.sighted([pod({})]);
     latency.sighted([pod(running)]);
     expect(sums()).toEqual(['0', '0']);
@@ -87,7 +87,7 @@ describe('PodStartLatency', () => {
     latency.sighted([pod(running)]);
     expect([...sums(), latency.size]).toEqual(['0', '0', 0]);
   });
-  it('measured once, and forgotten when it goes', async () => {
+  it('is measured once, and forgotten when deleted', async () => {
     await start();
     latency.written(pod(running));
     latency.sighted([pod(running)]);

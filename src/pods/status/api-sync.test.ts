@@ -25,7 +25,7 @@ let tasks: TaskGroup;
 let couldRun: Set<string>;
 let durationsMs: number[];
 
-/** Pods come from the API as they do on a node: a list and a watch feed the manager. */
+/** Feeds the manager from the API as on a node, by a list and a watch. */
 function feed(): void {
   const seen = new Set(informer.list().map(({ metadata }) => metadata.uid));
   for (const pod of [...pods.list(), ...pods.mirrors()]) {
@@ -107,7 +107,7 @@ const running = (isReady = true): PodStatus => ({
 });
 
 describe('writing', () => {
-  it('one patch at once, without asking first, for each change that somebody waits for', async () => {
+  it('sends one patch at once, without a read, for each urgent change', async () => {
     const pod = await createPod();
     statuses.set(pod, running(true));
     await settle();
@@ -121,7 +121,7 @@ describe('writing', () => {
     expect(status?.containerStatuses?.[0]).toMatchObject({ ready: true, state: { running: {} } });
     expect(durationsMs).toEqual([0, 0, 0]);
   });
-  it('what a pod shows on its way waits half a second, and gives way to what is waited for', async () => {
+  it('an intermediate status waits half a second, and yields to an urgent one', async () => {
     const [slow, quick] = [await createPod('slow'), await createPod('quick')];
     for (const pod of [slow, quick]) statuses.set(pod, { phase: 'Pending', message: 'on its way' });
     await clock.advance(499);
@@ -134,7 +134,7 @@ describe('writing', () => {
     await clock.advance(60_000);
     expect(made('patch', 'status')).toBe(2);
   });
-  it('a hundred pods on their way are written one by one, the last first, and none is late', async () => {
+  it('a hundred intermediate statuses are written one by one, the latest first, and none is late', async () => {
     const all = [];
     for (let n = 0; n < 100; n++) all.push(await createPod(`p${n}`));
     for (const pod of all) statuses.set(pod, { phase: 'Pending', message: 'on its way' });
@@ -182,7 +182,7 @@ describe('writing', () => {
     expect(made('patch', 'status')).toBe(2);
     expect((await stored()).status?.containerStatuses?.[0]?.restartCount).toBe(20);
   });
-  it('never more writes at once than allowed, those that matter first', async () => {
+  it('never exceeds the write limit, important ones first', async () => {
     const all = [];
     for (let n = 0; n < 20; n++) all.push(await createPod(`p${String(n).padStart(2, '0')}`));
     api.faults.add({ verb: 'patch', fault: { kind: 'delay', delayMs: 100 }, times: 100 });
@@ -198,7 +198,7 @@ describe('writing', () => {
     await clock.advance(5000);
     expect(made('patch', 'status')).toBe(20);
   });
-  it('who waits for his turn when the pass comes is not read on top', async () => {
+  it('a queued status is not also read by the pass', async () => {
     const all = [];
     for (let n = 0; n < 20; n++) all.push(await createPod(`p${n}`));
     api.faults.add({ verb: 'patch', fault: { kind: 'delay', delayMs: 6000 }, times: 100 });
@@ -206,7 +206,7 @@ describe('writing', () => {
     await clock.advance(18_000);
     expect([made('get'), made('patch', 'status'), sync.isIdle]).toEqual([0, 20, true]);
   });
-  it('conditions of others and claim statuses stay', async () => {
+  it('keeps conditions of others and claim statuses', async () => {
     const pod = await createPod();
     statuses.set(pod, running());
     await settle();
@@ -226,7 +226,7 @@ describe('writing', () => {
       { type: 'Ready', status: 'True' },
     ]);
   });
-  it('what somebody else wrote over ours is written back within ten seconds', async () => {
+  it('writes ours back within ten seconds when somebody else overwrote it', async () => {
     const pod = await createPod();
     statuses.set(pod, running());
     await settle();
@@ -240,7 +240,7 @@ describe('writing', () => {
     await clock.advance(10_000);
     expect((await stored()).status?.containerStatuses?.[0]?.state).toHaveProperty('running');
   });
-  it("a copy that was not the API's is made right by the answer", async () => {
+  it('the response corrects a write from a stale copy', async () => {
     const pod = await createPod();
     statuses.set(pod, running());
     await settle();
@@ -256,7 +256,7 @@ describe('writing', () => {
     expect((await stored()).status).toMatchObject({ phase: 'Running', message: 'changed' });
     expect((await stored()).status?.containerStatuses?.[0]?.state).toHaveProperty('running');
   });
-  it('the end is held back while containers could run, and written when they cannot', async () => {
+  it('the end is withheld while containers could run, and written when they cannot', async () => {
     const pod = await createPod();
     statuses.set(pod, running());
     await settle();
@@ -270,7 +270,7 @@ describe('writing', () => {
   });
 });
 
-describe('other pods under the name', () => {
+describe('other pods under the same name', () => {
   it('a pod of another UID is not written and our entry is dropped', async () => {
     const pod = await createPod();
     await tasks.stop();
@@ -291,7 +291,7 @@ describe('other pods under the name', () => {
     expect(statuses.entry(pod.metadata.uid)).toBeUndefined();
     expect(await phaseOf()).toBe('Pending');
   });
-  it('a pod that is gone is left alone', async () => {
+  it('a deleted pod is left alone', async () => {
     const pod = await createPod();
     api.faults.add({ verb: 'watch', times: 100, fault: { kind: 'unreachable' } });
     api.cutWatches();
@@ -308,7 +308,7 @@ describe('deletion', () => {
     await api.delete(resources.pods, { namespace: 'default', name: 'web' });
     await settle();
   };
-  it('a pod that ended is deleted only after it is finished', async () => {
+  it('an ended pod is deleted only once it is finished', async () => {
     const pod = await createPod();
     statuses.set(pod, running());
     await settle();
@@ -320,7 +320,7 @@ describe('deletion', () => {
     await settle();
     expect([await isGone(), statuses.entry(pod.metadata.uid)]).toEqual([true, undefined]);
   });
-  it('the end of a pod is one patch and one delete, whatever it showed on its way there', async () => {
+  it('the end of a pod is one patch and one delete, whatever its intermediate statuses', async () => {
     const pod = await createPod();
     statuses.set(pod, running());
     await settle();
@@ -341,7 +341,7 @@ describe('deletion', () => {
     await clock.advance(60_000);
     expect([await phaseOf(), made('delete')]).toEqual(['Failed', 0]);
   });
-  it('a delete that failed is tried again by the next pass', async () => {
+  it('a failed delete is retried by the next pass', async () => {
     const pod = await createPod();
     await askForDeletion();
     api.faults.add({
@@ -354,7 +354,7 @@ describe('deletion', () => {
     await clock.advance(10_000);
     expect(await isGone()).toBe(true);
   });
-  it('a delete whose answer was lost is not repeated on another pod', async () => {
+  it('a delete whose response was lost is not repeated on another pod', async () => {
     const pod = await createPod();
     await askForDeletion();
     api.faults.add({ verb: 'delete', fault: { kind: 'lose-answer' } });
@@ -389,7 +389,7 @@ describe('deletion', () => {
     await clock.advance(60_000);
     expect((await stored()).metadata.uid).toBe(metadata.uid);
   });
-  it('a static pod is written when its mirror comes, and again to the next mirror', async () => {
+  it('a static pod is written when its mirror appears, and again to the next mirror', async () => {
     const own: Pod = {
       metadata: {
         name: 'web',
@@ -420,7 +420,7 @@ describe('deletion', () => {
 });
 
 describe('loss', () => {
-  it('ten minutes without the API: few tries, one problem told, everything written at its return', async () => {
+  it('ten minutes without the API: few tries, one problem recorded, everything written after its return', async () => {
     const all: Pod[] = [];
     for (let n = 0; n < 30; n++) all.push(await createPod(`p${n}`));
     api.setReachable(false);
@@ -446,14 +446,14 @@ describe('loss', () => {
     }
     expect(timeline.ofNode().at(-1)?.what).toBe('status.reachable');
   });
-  it('a patch whose answer was lost is found done', async () => {
+  it('a patch whose response was lost is found done', async () => {
     const pod = await createPod();
     api.faults.add({ verb: 'patch', fault: { kind: 'lose-answer' } });
     statuses.set(pod, running());
     await clock.advance(1000);
     expect([made('patch', 'status'), made('get'), await phaseOf()]).toEqual([1, 1, 'Running']);
   });
-  it('a refusal is tried again with the next pass', async () => {
+  it('a rejection is retried at the next pass', async () => {
     const pod = await createPod();
     api.faults.add({
       verb: 'patch',
@@ -465,7 +465,7 @@ describe('loss', () => {
     await clock.advance(10_000);
     expect(await phaseOf()).toBe('Running');
   });
-  it('after a restore to an older state statuses are written again, and nothing is deleted that is not to be', async () => {
+  it('after a restore to an older state statuses are written again, and no other pod is deleted', async () => {
     const pod = await createPod();
     const other = await createPod('other');
     const backup = api.snapshot();
@@ -476,7 +476,7 @@ describe('loss', () => {
     await settle();
     statuses.set(current(pod), { phase: 'Failed' });
     await clock.advance(2000);
-    // The deletion is asked for and the pod has ended, but the restored API knows of neither.
+    // The deletion was requested and the pod has ended, but the restored API knows of neither.
     api.restore(backup);
     statuses.terminate(current(pod));
     await clock.advance(120_000);

@@ -229,24 +229,24 @@ describe('containerStatuses', () => {
     expect(statuses).toMatchObject(row.expected);
   });
 
-  it('does not let a new instance inherit that the former one had started', () => {
+  it('a new instance does not inherit `started` from the former one', () => {
     const old = [statusOf('a', 'running', { started: true, containerID: 'containerd://former' })];
     const [status] = statusesOf({ old, seen: [instance('a', 'running')], expected: [] });
     expect(status?.started).toBeUndefined();
   });
 
-  it('counts no restart when an instance seems to run again after its end was seen', () => {
+  it('counts no restart when an instance seems to run again after its exit was seen', () => {
     const [ran] = statusesOf({ pod: { policy: 'Never' }, seen: [instance('a', 'exited')], expected: [] });
     const [status] = statusesOf({ old: [ran!], seen: [instance('a', 'running')], expected: [] });
     expect(status?.restartCount).toBe(0);
   });
 
-  it('says nothing of stop signals unless it should', () => {
+  it('omits stop signals unless enabled', () => {
     const seen = [instance('a', 'running', { stopSignal: 'SIGUSR1' })];
     expect(statusesOf({ seen, expected: [] })[0]?.stopSignal).toBeUndefined();
   });
 
-  it('shows the mounts of the spec until the first status was kept', () => {
+  it('shows the mounts of the spec until the first status is cached', () => {
     const mounts: Container['volumeMounts'] = [
       { name: 'rw', mountPath: '/rw' },
       { name: 'ro', mountPath: '/ro', readOnly: true },

@@ -60,7 +60,7 @@ describe('generatePodStatus', () => {
     });
   });
 
-  it('keeps the end that the API shows, whatever runs', () => {
+  it('keeps the terminal phase of the API, whatever runs', () => {
     const status = generate(makePod({ status: { phase: 'Succeeded' } }), observe([instance('a', 'running')]));
     expect(status.phase).toBe('Succeeded');
     expect(status.conditions).toContainEqual(
@@ -98,13 +98,13 @@ describe('generatePodStatus', () => {
     expect(conditionsOf(status).Ready).toBe('False');
   });
 
-  it('prefers what was kept to what the API shows', () => {
+  it('prefers the cached status to the API’s', () => {
     const pod = makePod({ status: { phase: 'Running' } });
     const cached: PodStatus = { phase: 'Failed', reason: 'Evicted', message: 'low on memory' };
     expect(generate(pod, observe([instance('a', 'running')]), { cached })).toMatchObject(cached);
   });
 
-  it('lets an evicted pod succeed when its containers did, and keeps the disruption', () => {
+  it('lets an evicted pod succeed if its containers did, and keeps the disruption', () => {
     const cached: PodStatus = {
       phase: 'Failed',
       reason: 'Evicted',
@@ -129,7 +129,7 @@ describe('generatePodStatus', () => {
     });
   });
 
-  it('is Pending until a sidecar started, Running when regular containers live in the sandbox', () => {
+  it('is Pending until a sidecar started, Running when the sandbox has regular containers', () => {
     const pod = makePod({ initContainers: [sidecar('s')] });
     const side = instance('s', 'running');
     expect(generate(pod, observe([side])).phase).toBe('Pending');
@@ -152,7 +152,7 @@ describe('generatePodStatus', () => {
     expect(status.containerStatuses?.[0]?.allocatedResourcesStatus).toEqual(health);
   });
 
-  it('changes none of its inputs', () => {
+  it('does not change its inputs', () => {
     const cached: PodStatus = {
       phase: 'Running',
       containerStatuses: [statusOf('a', 'running', { restartCount: 1 })],

@@ -81,7 +81,7 @@ describe('StatusManager.set', () => {
     manager.set({ ...pod, metadata: { ...pod.metadata, generation: 3 } }, waitingPod(pod));
     expect(manager.get('uid-1')?.observedGeneration).toBe(4);
   });
-  it('goes on from the API status, or for a static pod from that of its mirror', () => {
+  it('starts from the API status, or for a static pod from its mirror’s', () => {
     const startTime = '2025-12-31T00:00:00Z';
     const pod = makePod({ status: { startTime } });
     const { manager } = setUp(pod);
@@ -92,13 +92,13 @@ describe('StatusManager.set', () => {
     other.manager.set(staticPod, runningPod(staticPod));
     expect(other.manager.get('uid-1')?.startTime).toBe(startTime);
   });
-  it('answers to the UID of the mirror', () => {
+  it('accepts the mirror’s UID', () => {
     const { manager, pod } = setUp();
     manager.set(pod, runningPod(pod));
     expect(manager.get(mirrorUid)).toBe(manager.get('uid-1'));
     expect(manager.get('other')).toBeUndefined();
   });
-  it('keeps a rejection as it is, with a start time', () => {
+  it('keeps a rejection unchanged, with a start time', () => {
     const { manager, pod } = setUp();
     manager.set(pod, rejectedStatus(pod, 'OutOfcpu', 'too much'));
     expect(manager.get('uid-1')).toEqual({
@@ -137,7 +137,7 @@ describe('StatusManager and probes', () => {
     expect(manager.setContainerReadiness('uid-1', 'containerd://a-0', true)).toBe('accepted');
     expect(manager.version('uid-1')).toBe(3);
   });
-  it('sets started alone, for sidecars too', () => {
+  it('sets only `started`, also for sidecars', () => {
     const pod = makePod({ initContainers: [sidecar('s')] });
     const { manager } = setUp(pod);
     manager.set(pod, generate(pod, observe([instance('a', 'running'), instance('s', 'running')])));
@@ -179,7 +179,7 @@ describe('StatusManager.terminate', () => {
 });
 
 describe('StatusManager housekeeping', () => {
-  it('forgets pods that are gone', () => {
+  it('forgets deleted pods', () => {
     const { manager, pod } = setUp();
     manager.set(pod, runningPod(pod));
     manager.removeOrphaned(new Set(['uid-1']));
@@ -195,7 +195,7 @@ describe('StatusManager housekeeping', () => {
     manager.set(pod, runningPod(pod));
     expect(manager.entry('uid-1')?.firstChangeMs).toBe(Date.UTC(2026, 0, 1));
   });
-  it('stops telling a listener that left', () => {
+  it('no longer calls an unsubscribed listener', () => {
     const { manager, pod } = setUp();
     let calls = 0;
     const leave = manager.onChange(() => {
@@ -208,7 +208,7 @@ describe('StatusManager housekeeping', () => {
   });
 });
 
-describe('what the manager tells', () => {
+describe('what the manager records', () => {
   it('records each change once, with its cause', () => {
     const { manager, pod, said } = setUp();
     for (let round = 0; round < 2; round++) manager.set(pod, waitingPod(pod));
@@ -231,7 +231,7 @@ describe('what the manager tells', () => {
       'container.state: Terminated (exit 3) → Waiting (CrashLoopBackOff) | back-off 10s, last run exited 3',
     ]);
   });
-  it('counts each end of a container once', () => {
+  it('counts each container exit once', () => {
     const { manager, pod, terminations } = setUp();
     const ended = observe([instance('a', 'exited', { exitCode: 3 })]);
     const startFailure = () => ({ reason: 'CrashLoopBackOff', message: '' });
@@ -253,7 +253,7 @@ describe('what the manager tells', () => {
       { kind: 'container', container: 'a', exitCode: 4, reason: 'Error' },
     ]);
   });
-  it('says nothing of what the API knew before the agent restarted', () => {
+  it('does not repeat what the API knew before the agent restarted', () => {
     const pod = makePod({ policy: 'Never' });
     const known = setUp(pod);
     known.manager.set(pod, endedPod(pod, 1));
@@ -275,7 +275,7 @@ describe('an eviction as the manager sees it', () => {
     expect(manager.get('uid-1')?.phase).toBe('Succeeded');
     expect(manager.get('uid-1')?.reason).toBeUndefined();
   });
-  it('keeps the old status of a container that ended and is gone', () => {
+  it('keeps the old status of a container that ended and was removed', () => {
     const pod = makePod({ policy: 'Never' });
     const { manager } = setUp(pod);
     manager.set(pod, {

@@ -37,7 +37,7 @@ describe('normalizeStatus', () => {
     expect(status.containerStatuses?.[0]?.state?.terminated?.message).toHaveLength(4096);
     expect(status.containerStatuses?.[0]?.lastState?.terminated?.message).toHaveLength(4096);
   });
-  it('sorts containers by name and init containers as the spec has them', () => {
+  it('sorts containers by name and init containers in spec order', () => {
     const list = [statusOf('b', 'waiting'), statusOf('a', 'waiting')];
     const status = normalizeStatus(makePod({ containers: ['b', 'a'], initContainers: ['z', 'y'] }), {
       containerStatuses: list,
@@ -48,7 +48,7 @@ describe('normalizeStatus', () => {
     expect(status.ephemeralContainerStatuses?.map(({ name }) => name)).toEqual(['a', 'b']);
     expect(status.initContainerStatuses?.map(({ name }) => name)).toEqual(['z', 'y']);
   });
-  it('cuts no character in two', () => {
+  it('splits no character', () => {
     expect(cutToBytes('aéé', 4)).toBe('aé');
     expect(cutToBytes('aéé', 5)).toBe('aéé');
     expect(cutToBytes('😀', 3)).toBe('');

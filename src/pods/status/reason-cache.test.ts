@@ -18,7 +18,7 @@ describe('ReasonCache', () => {
     cache.update('p', [{ action: 'StartContainer', target: 'a' }]);
     expect(cache.get('p', 'a')).toBeUndefined();
   });
-  it('forgets pods that are gone', () => {
+  it('forgets deleted pods', () => {
     const cache = new ReasonCache();
     for (const uid of ['p', 'q']) for (const name of ['a', 'b']) cache.set(uid, name, failure);
     cache.keepOnly(new Set(['q']));
@@ -31,7 +31,7 @@ describe('ReasonCache', () => {
       cache.set(`${n}`, 'a', { reason: 'ErrImagePull', message: 'm'.repeat(20_000) });
     expect(cache.size).toBe(13);
   });
-  it('forgets what was not used for longest', () => {
+  it('forgets the least recently used', () => {
     const cache = new ReasonCache(2);
     cache.set('p', 'a', failure);
     cache.set('p', 'b', failure);

@@ -96,7 +96,7 @@ describe('pod resources', () => {
       cpu: '500m',
     });
   });
-  it('lets pod-level resources stand for the pod, and adds overhead', () => {
+  it('uses pod-level resources for the pod, and adds overhead', () => {
     const pod = makePod({
       containers: [cpu('a', '100m')],
       spec: { resources: { requests: { cpu: '1' } }, overhead: { cpu: '10m', memory: '1Mi' } },

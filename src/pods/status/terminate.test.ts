@@ -3,7 +3,7 @@ import type { ContainerStatus, PodPhase, PodStatus } from '../../kube/index.js';
 import { makePod, type PodOptions, sidecar, statusOf } from './pod-fixtures.js';
 import { terminatedStatus } from './terminate.js';
 
-/** States in short: the exit code with a `?` where nobody saw the end, or the name of the state. */
+/** States in short: the exit code, with a `?` if nobody saw the exit, or the name of the state. */
 const short = (statuses: readonly ContainerStatus[] = []): string[] =>
   statuses.map(({ state }) => {
     const ended = state?.terminated;
@@ -109,7 +109,7 @@ describe('terminatedStatus', () => {
     expect(short(result.containerStatuses)).toEqual(regular);
     expect(result.phase).toBe(phase);
   });
-  it('goes by what was last said where the API has no statuses', () => {
+  it('uses the last known status if the API has none', () => {
     const status: PodStatus = {
       initContainerStatuses: [statusOf('i', 'exit 0')],
       containerStatuses: [statusOf('a', 'running')],

@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 describe('ApiServices', () => {
-  it('the services of a namespace, with no more than is needed of each', async () => {
+  it('returns a namespace’s services, with only the needed fields', async () => {
     const services = new ApiServices({ clock, timeline, api });
     const create = (name: string, namespace: string) =>
       api.create(resources.services, {
@@ -61,7 +61,7 @@ describe('ApiRuntimeClasses', () => {
     expect(await classes.handler('gvisor')).toBe('runsc');
     expect(await classes.handler('other')).toBeUndefined();
   });
-  it('before the first list nobody can say', async () => {
+  it('fails before the first list', async () => {
     const classes = new ApiRuntimeClasses({ clock, timeline, api });
     api.setReachable(false);
     tasks.start('classes', (signal) => classes.run(signal));

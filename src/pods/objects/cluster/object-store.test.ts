@@ -66,7 +66,7 @@ describe.each<ChangeDetectionStrategy>(['Watch', 'Cache', 'Get'])('%s', (strateg
     await expect(read('a')).rejects.toThrow('not registered');
     expect(store.size).toBe(0);
   });
-  it('a pod that is registered again refers to what it refers to now', async () => {
+  it('a pod that is registered again has its new references', async () => {
     await put('a');
     await put('b');
     store.registerPod(pod('p1', ['a']));
@@ -74,7 +74,7 @@ describe.each<ChangeDetectionStrategy>(['Watch', 'Cache', 'Get'])('%s', (strateg
     expect(await read('b')).toBe('1');
     await expect(read('a')).rejects.toThrow('not registered');
   });
-  it('what is not there is told in the usual words', async () => {
+  it('a missing object gives the usual error', async () => {
     store.registerPod(pod('p1', ['a']));
     await expect(read('a')).rejects.toThrow(/^configmap "a" not found$/);
   });
@@ -88,7 +88,7 @@ describe.each<ChangeDetectionStrategy>(['Watch', 'Cache', 'Get'])('%s', (strateg
 
 describe('Watch', () => {
   beforeEach(() => open('Watch'));
-  it('a change is there at once, and pods that use it are told', async () => {
+  it('a change shows at once, and is reported with the pods that use it', async () => {
     await put('a');
     store.registerPod(pod('p1', ['a']));
     store.registerPod(pod('p2', ['a', 'b']));
@@ -99,7 +99,7 @@ describe('Watch', () => {
     expect(changes).toEqual([{ kind: 'ConfigMap', namespace: 'n', name: 'a', podUids: ['p1', 'p2'] }]);
     expect([made('list'), api.openWatches]).toEqual([2, 2]);
   });
-  it('an object that comes later, and one that goes', async () => {
+  it('an object that appears later, and one that is deleted', async () => {
     store.registerPod(pod('p1', ['a']));
     await expect(read('a')).rejects.toThrow('not found');
     await put('a');
@@ -122,7 +122,7 @@ describe('Watch', () => {
     await clock.advance(5000);
     expect(await read('a')).toBe('1');
   });
-  it('without the API what was seen last can be read; after its return what is', async () => {
+  it('without the API the last copy is read; after its return the current one', async () => {
     await put('a');
     store.registerPod(pod('p1', ['a']));
     expect(await read('a')).toBe('1');
@@ -156,7 +156,7 @@ describe('Watch', () => {
     await clock.advance(600_000);
     expect(await read('a')).toBe('1');
   });
-  it('an object that nobody reads is not watched, until it is read again', async () => {
+  it('an unread object is not watched, until it is read again', async () => {
     await put('a');
     store.registerPod(pod('p1', ['a']));
     expect(await read('a')).toBe('1');
@@ -168,7 +168,7 @@ describe('Watch', () => {
     expect(await read('a')).toBe('2');
     expect(api.openWatches).toBe(1);
   });
-  it('a refusal is told once', async () => {
+  it('a rejection is reported once', async () => {
     const error = new ApiError({ code: 403, message: 'no' });
     api.faults.add({ verb: 'list', times: 3, fault: { kind: 'refuse', error } });
     store.registerPod(pod('p1', ['a']));
@@ -179,7 +179,7 @@ describe('Watch', () => {
 
 describe('Cache', () => {
   beforeEach(() => open('Cache'));
-  it('is asked for again after its time, a minute where the node says nothing', async () => {
+  it('is fetched again after its TTL, a minute if the node sets none', async () => {
     await put('a');
     store.registerPod(pod('p1', ['a']));
     await read('a');
@@ -192,7 +192,7 @@ describe('Cache', () => {
     await read('a');
     expect(made('get')).toBe(3);
   });
-  it('a registration makes the next read ask', async () => {
+  it('a registration makes the next read fetch', async () => {
     await put('a');
     store.registerPod(pod('p1', ['a']));
     await read('a');
@@ -200,13 +200,13 @@ describe('Cache', () => {
     store.registerPod(pod('p1', ['a']));
     expect(await read('a')).toBe('2');
   });
-  it('readers at the same time share one request', async () => {
+  it('concurrent readers share one request', async () => {
     await put('a');
     store.registerPod(pod('p1', ['a']));
     expect(await Promise.all([read('a'), read('a')])).toEqual(['1', '1']);
     expect(made('get')).toBe(1);
   });
-  it('that it is not there is remembered too', async () => {
+  it('caches that an object is missing, too', async () => {
     store.registerPod(pod('p1', ['a']));
     await expect(read('a')).rejects.toThrow('not found');
     await put('a');
@@ -214,7 +214,7 @@ describe('Cache', () => {
     await clock.advance(60_000);
     expect(await read('a')).toBe('1');
   });
-  it('without the API the old one is read', async () => {
+  it('without the API the old copy is read', async () => {
     await put('a');
     store.registerPod(pod('p1', ['a']));
     await read('a');
@@ -227,7 +227,7 @@ describe('Cache', () => {
 });
 
 describe('Get', () => {
-  it('asks each time', async () => {
+  it('fetches each time', async () => {
     open('Get');
     await put('a');
     store.registerPod(pod('p1', ['a']));

@@ -1,4 +1,4 @@
-/** Trust bundles are followed from the first question on, in the newest version that the API serves. */
+/** Trust bundles are followed from the first request on, in the newest version that the API serves. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { settle, TaskGroup, VirtualClock } from '../../../async/index.js';
 import { ApiError, type KubeApi, resources, SimulatedKubeApi } from '../../../kube-client/index.js';
@@ -62,13 +62,13 @@ const create = (name: string, signerName?: string) =>
   });
 
 describe('ApiTrustBundles', () => {
-  it('asks for nothing before a pod does', async () => {
+  it('makes no request before a pod needs one', async () => {
     start();
     await clock.advance(3_600_000);
     expect(listed).toEqual([]);
   });
 
-  it('gives a bundle by name and all of them, and tells of changes', async () => {
+  it('returns a bundle by name and all of them, and reports changes', async () => {
     await create('a', 'example.com/signer');
     const bundles = start();
     const asked = bundles.get('a', signal);
@@ -96,7 +96,7 @@ describe('ApiTrustBundles', () => {
     expect(listed.slice(0, 2)).toEqual(['v1', 'v1beta1']);
   });
 
-  it('says that the API serves none, and asks again later', async () => {
+  it('reports that the API serves none, and asks again later', async () => {
     const bundles = start('v1', 'v1beta1', 'v1alpha1');
     const refused = expect(bundles.list(signal)).rejects.toThrow('not supported by the API server');
     await clock.advance(100);
@@ -105,7 +105,7 @@ describe('ApiTrustBundles', () => {
     expect(listed).toEqual(['v1', 'v1beta1', 'v1alpha1', 'v1', 'v1beta1', 'v1alpha1']);
   });
 
-  it('says that the API could not be read yet', async () => {
+  it('reports that the API could not be read yet', async () => {
     api.setReachable(false);
     const bundles = start();
     const refused = expect(bundles.list(signal)).rejects.toThrow('have not been read from the API yet');

@@ -58,8 +58,8 @@ const messages = () =>
     .map(({ message }) => message)
     .join('\n');
 
-describe('object folder', () => {
-  it('is read before the first read of an object is answered', async () => {
+describe('object directory', () => {
+  it('is read before the first object read resolves', async () => {
     await put('a.yaml', settings('1'));
     start();
     expect(await value()).toBe('1');
@@ -79,7 +79,7 @@ describe('object folder', () => {
     expect(messages()).not.toContain('Yg==');
   });
 
-  it('keeps what a file gave before while it is wrong, and reads the others', async () => {
+  it('keeps a file’s earlier objects while it is invalid, and reads the others', async () => {
     await put('a.yaml', settings('1'));
     start();
     await value();
@@ -93,7 +93,7 @@ describe('object folder', () => {
     expect(messages()).toContain(`${folder}/a.yaml is in order again`);
   });
 
-  it('tells of objects that two files define; the file that sorts last wins', async () => {
+  it('reports objects that two files define; the file that sorts last wins', async () => {
     await put('a.yaml', settings('1'));
     await put('b.yaml', settings('2'));
     start();
@@ -105,14 +105,14 @@ describe('object folder', () => {
     );
   });
 
-  it('may be a single file, and may come later', async () => {
+  it('may be a single file, and may appear later', async () => {
     start(path.join(folder, 'a.yaml'));
     await expect(value()).rejects.toThrow('configmap "settings" not found');
     await put('a.yaml', settings('1'));
     await vi.waitFor(async () => expect(await value()).toBe('1'), { timeout: 5_000 });
   });
 
-  it('has a limit', async () => {
+  it('has a size limit', async () => {
     await put('a.yaml', settings('1'));
     await put('b.yaml', settings('2'.repeat(1000)));
     start(folder, 500);

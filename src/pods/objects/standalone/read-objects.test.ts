@@ -105,7 +105,7 @@ describe('readObjects', () => {
     ['a broken block', `${secret}stringData:\n  a: |p4ssw0rd\n`],
     ['a broken line', `${secret}stringData:\n  a: 'x' 'p4ssw0rd'\n p4ssw0rd\n`],
     ['a list', `${secret}data: [p4ssw0rd]\n`],
-  ])('never repeats what may be secret: %s', (_rule, text) => {
+  ])('never quotes what may be secret: %s', (_rule, text) => {
     const message = failure(text);
     expect(message).not.toBe('');
     expect(message).not.toContain('p4ssw0rd');

@@ -34,7 +34,7 @@ describe('standalone objects', () => {
     await expect(store.configMap('shop', 'settings')).rejects.toThrow('not registered');
   });
 
-  it('follow what a pod refers to when it is registered again', async () => {
+  it('follow a pod’s references when it is registered again', async () => {
     const store = new StandaloneObjects({ clock: new VirtualClock() });
     store.set('m', {
       configMaps: [settings('1')],
@@ -46,14 +46,14 @@ describe('standalone objects', () => {
     await expect(store.secret('shop', 'keys')).rejects.toThrow('object "shop"/"keys" not registered');
   });
 
-  it('that are missing are told by kind and name', async () => {
+  it('that are missing are named by kind and name', async () => {
     const store = new StandaloneObjects({ clock: new VirtualClock() });
     store.registerPod(reader);
     await expect(store.configMap('shop', 'settings')).rejects.toThrow(/^configmap "settings" not found$/);
     await expect(store.secret('shop', 'keys')).rejects.toThrow(/^secret "keys" not found$/);
   });
 
-  it('of the same name in two namespaces are two', async () => {
+  it('of the same name in two namespaces are separate', async () => {
     const store = new StandaloneObjects({ clock: new VirtualClock() });
     const inDefault = { metadata: { name: 'settings' }, data: { k: 'other' } };
     store.set('m', { configMaps: [settings('own'), inDefault] });
@@ -89,7 +89,7 @@ describe('standalone objects', () => {
     expect((await store.configMap('shop', 'settings')).data).toEqual({ k: 'second' });
   });
 
-  it('tell of changes with the pods that refer to them, and of nothing else', () => {
+  it('report changes with the pods that refer to them, and nothing else', () => {
     const store = new StandaloneObjects({ clock: new VirtualClock() });
     const changes: ObjectChange[] = [];
     store.registerPod(reader);
@@ -106,7 +106,7 @@ describe('standalone objects', () => {
     expect(changes).toEqual([change, free, change, change]);
   });
 
-  it('are waited for shortly while they are read for the first time', async () => {
+  it('are waited for briefly during the first read', async () => {
     const clock = new VirtualClock();
     const store = new StandaloneObjects({ clock, waits: true });
     store.registerPod(reader);
