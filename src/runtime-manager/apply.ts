@@ -212,7 +212,7 @@ async function newSandbox(ports: SyncPorts, run: SyncRun): Promise<Sandbox | und
     timeline.record({
       kind: 'problem',
       what: 'sandbox.ready',
-      message: `Could not tell that the sandbox of pod ${goQuote(formatPod(pod))} is ready`,
+      message: `Could not report that the sandbox of pod ${goQuote(formatPod(pod))} is ready`,
       pod: podRef(pod),
       error,
     });
@@ -227,7 +227,7 @@ async function freeResources(ports: SyncPorts, run: SyncRun, containerId: string
     ports.timeline.record({
       kind: 'problem',
       what: 'container.postStop',
-      message: 'Could not give back what was assigned to a stopped container',
+      message: 'Could not release the resources of a stopped container',
       pod: podRef(run.pod),
       data: { containerId },
       error,

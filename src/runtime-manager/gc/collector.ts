@@ -139,7 +139,7 @@ export class GarbageCollector {
         kind: 'problem',
         what: 'container.remove',
         message: `container ${removal.name} is not removed now`,
-        because: 'too many removals wait already; the next garbage collection removes it',
+        because: 'too many removals are queued; the next garbage collection removes it',
         level: 'debug',
         data: { containerId: removal.id },
       });
@@ -232,7 +232,7 @@ export class GarbageCollector {
         id,
         name,
         message: unknownStateMessage,
-        because: `its state is unknown, and it is to be removed: ${because}`,
+        because: `its state is unknown, and it has to be removed: ${because}`,
       });
       return true;
     } catch (error) {

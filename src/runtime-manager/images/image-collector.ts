@@ -171,7 +171,7 @@ export class ImageCollector {
     const { cri, usageOf = readUsage } = this.#options;
     const { imageFilesystems } = await cri.imageFsInfo({});
     const mountpoint = imageFilesystems[0]?.fsId?.mountpoint;
-    if (mountpoint === undefined) throw new Error('the runtime does not tell where its images are');
+    if (mountpoint === undefined) throw new Error('the runtime does not report where its images are');
     const { capacityBytes, availableBytes } = await usageOf(mountpoint);
     return { capacityBytes, availableBytes: Math.min(availableBytes, capacityBytes) };
   }
@@ -210,7 +210,7 @@ export class ImageCollector {
         message: `removed image ${image.id}`,
         because:
           reason === 'age'
-            ? 'nothing used it for longer than the maximum age'
+            ? 'it was unused for longer than the maximum age'
             : 'the image file system is nearly full',
         data: { image: image.id, bytes: image.sizeBytes },
       });

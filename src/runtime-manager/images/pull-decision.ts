@@ -24,7 +24,7 @@ export function decidePull(policy: PullPolicy, isPresent: boolean, mayUse = true
       if (!isPresent) return { action: 'pull', because: 'the image is not on the machine' };
       return mayUse
         ? { action: 'use', because: 'the image is on the machine' }
-        : { action: 'pull', because: 'the pod has yet to show that it may use the image on the machine' };
+        : { action: 'pull', because: 'the pod has yet to prove its access to the image on the machine' };
     case 'Never':
       // A pod that may not use the image must not learn whether it is present.
       return isPresent && mayUse

@@ -13,7 +13,7 @@ export function pollingNotice(timeline: Timeline): (error: unknown) => void {
     timeline.record({
       kind: 'notice',
       what: 'logs.follow',
-      message: `container logs are looked at every second, as they cannot be watched: ${errorText(error)}`,
+      message: `polling container logs every second, as they cannot be watched: ${errorText(error)}`,
       because:
         'the node has no watches left (fs.inotify.max_user_watches, max_user_instances), or the log is gone',
       level: 'warn',

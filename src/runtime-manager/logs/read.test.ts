@@ -308,7 +308,7 @@ describe('a log that cannot be watched', () => {
     const timeline = new Timeline();
     for (let follower = 0; follower < 3; follower++) pollingNotice(timeline)(new Error('ENOSPC'));
     expect(timeline.ofNode().map(({ message }) => message)).toEqual([
-      'container logs are looked at every second, as they cannot be watched: ENOSPC',
+      'polling container logs every second, as they cannot be watched: ENOSPC',
     ]);
   });
 });

@@ -35,7 +35,7 @@ export function selectLogContainer({
   const { running, terminated, waiting } = container.state ?? {};
   if (previous) {
     if (lastId === '') return missing(`previous terminated ${subject} not found`);
-    return found(lastId, 'the previous instance was asked for');
+    return found(lastId, 'the previous instance was requested');
   }
   if (running !== undefined) return found(container.containerID ?? '', 'the container is running');
   if (terminated !== undefined) {
@@ -46,7 +46,7 @@ export function selectLogContainer({
   }
   if (lastTerminated !== undefined) {
     if (lastId === '') return missing(`${subject} is terminated`);
-    return found(lastId, 'the container waits to start again');
+    return found(lastId, 'the container is waiting to restart');
   }
   if (waiting !== undefined) return missing(`${subject} is waiting to start: ${waitingFor(waiting.reason)}`);
   return missing(`${subject} is waiting to start - no logs yet`);

@@ -311,7 +311,7 @@ export class Pleg {
       this.#options.timeline.record({
         kind: 'problem',
         what: 'pleg.relist',
-        message: `looking at pod ${uid} failed; the next relist will see it`,
+        message: `relisting pod ${uid} failed; the next relist will see it`,
         level: 'debug',
         data: { podUid: uid },
         error,

@@ -116,7 +116,7 @@ export class Relister {
       timeline.record({
         kind: 'problem',
         what: 'pleg.look',
-        message: `reading what pod ${uid} is known to have failed; it is listed instead`,
+        message: `reading pod ${uid} by its ids failed; listing it instead`,
         level: 'debug',
         data: { podUid: uid },
         error,
@@ -143,7 +143,7 @@ export class Relister {
   /** A relist is measured until its inspections end; nothing else waits for them. */
   #measure(inspected: readonly Promise<void>[], observe: () => void): void {
     if (inspected.length === 0) observe();
-    else this.#tasks.start('measuring a look', () => Promise.allSettled(inspected).then(observe));
+    else this.#tasks.start('measuring a relist', () => Promise.allSettled(inspected).then(observe));
   }
 
   /** Records the first of consecutive failures, and the recovery. */
@@ -153,12 +153,12 @@ export class Relister {
     this.#problem = problem;
     this.#options.timeline.record(
       error === undefined
-        ? { kind: 'notice', what: 'pleg.relist', message: 'listing the pods of the runtime works again' }
+        ? { kind: 'notice', what: 'pleg.relist', message: 'listing pods in the runtime works again' }
         : {
             kind: 'problem',
             what: 'pleg.relist',
-            message: 'listing the pods of the runtime failed',
-            because: 'the pods are looked at every so often',
+            message: 'listing pods in the runtime failed',
+            because: 'the pods are relisted periodically',
             level: 'warn',
             error,
           },

@@ -51,7 +51,7 @@ export class RuntimeEvents {
     this.#options.timeline.record({
       kind: 'notice',
       what: 'pleg.events',
-      message: 'the runtime offers no events; it is polled instead',
+      message: 'the runtime supports no events; polling it instead',
     });
   }
 
@@ -85,7 +85,7 @@ export class RuntimeEvents {
         timeline.record({
           kind: 'problem',
           what: 'pleg.events',
-          message: `${source.name} broke off; polling until it is back`,
+          message: `${source.name} broke; polling until it is back`,
           level: 'warn',
           error,
         });

@@ -71,7 +71,7 @@ export class IdBlocks {
       block >= blocks
     ) {
       throw new Error(
-        `ids ${hostId} to ${hostId + length - 1} are no block of ${idsPerPod} that this node hands out`,
+        `ids ${hostId} to ${hostId + length - 1} are not a block of ${idsPerPod} that this node allocates`,
       );
     }
     if (this.#taken.has(block)) throw new Error(`ids from ${hostId} on belong to another pod`);

@@ -32,11 +32,11 @@ describe('blocks of ids', () => {
   });
 
   it.each<[string, UserNamespaceMapping, string]>([
-    ['ids of the machine', block(0), 'no block'],
-    ['ids between blocks', block(65_537), 'no block'],
-    ['another length', block(65_536, 10), 'no block'],
-    ['beyond the last block', block(65_536 * 6), 'no block'],
-    ['not from 0', block(65_536, 65_536, 5), 'no block'],
+    ['ids of the machine', block(0), 'not a block'],
+    ['ids between blocks', block(65_537), 'not a block'],
+    ['another length', block(65_536, 10), 'not a block'],
+    ['beyond the last block', block(65_536 * 6), 'not a block'],
+    ['not from 0', block(65_536, 65_536, 5), 'not a block'],
     ['nothing', { uidMappings: [], gidMappings: [] }, 'exactly one mapping'],
     ['groups unlike users', { ...block(65_536), gidMappings: block(131_072).gidMappings }, 'differ'],
     ['ids of another pod', block(131_072), 'belong to another pod'],
@@ -130,7 +130,7 @@ describe('user namespaces of pods', () => {
     await mkdir(join(rootDir, 'pods', 'a'), { recursive: true });
     await writeFile(join(rootDir, 'pods', 'a', 'userns'), JSON.stringify(block(7)));
     const { namespaces, timeline } = await open();
-    expect(timeline.ofNode()[0]?.message).toContain('the user ids of pod a could not be taken up');
+    expect(timeline.ofNode()[0]?.message).toContain('the user ids of pod a could not be restored');
     await expect(namespaces.of(pod('a'), '')).rejects.toThrow('user namespace of pod "a_shop(a)": ids 7 to');
   });
 });

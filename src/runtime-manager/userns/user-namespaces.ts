@@ -106,7 +106,7 @@ export class UserNamespaces {
     this.#options.timeline.record({
       kind: 'problem',
       what: 'pod.userns',
-      message: `the user ids of pod ${uid} could not be taken up from ${this.#path(uid)}`,
+      message: `the user ids of pod ${uid} could not be restored from ${this.#path(uid)}`,
       level: 'warn',
       data: { podUid: uid },
       error,

@@ -22,9 +22,7 @@ export function parsePluginAnswer(text: string, apiVersion: string): PluginAnswe
   }
   const answer = fieldsOf(value);
   if (answer.kind !== 'CredentialProviderResponse') {
-    throw new Error(
-      'failed to convert credential provider response to the internal type: its kind is another one',
-    );
+    throw new Error('failed to convert credential provider response to the internal type: unexpected kind');
   }
   if (answer.apiVersion !== apiVersion) {
     throw new Error(

@@ -133,7 +133,7 @@ describe('running a plugin', () => {
   it.each([
     ['no JSON', 'p4ssword', 'error decoding credential provider plugin response from stdout'],
     ['another version', answer({ apiVersion: `${apiVersion}beta1` }), 'did not match expected apiVersion'],
-    ['another kind', answer({ kind: 'X' }), 'its kind is another one'],
+    ['another kind', answer({ kind: 'X' }), 'unexpected kind'],
     ['no cache key', answer({ cacheKeyType: 'Pod' }), 'did not return a valid cacheKeyType'],
   ])('that responds with %s gives nothing, and nothing of it is revealed', async (_, text, message) => {
     const { plugin, timeline } = pluginOf(async () => text);

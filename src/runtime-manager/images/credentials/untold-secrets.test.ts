@@ -198,7 +198,7 @@ describe('credentials are never revealed', () => {
       { plugin: `#!/bin/sh\nyes ${hidden} | head -c 3000000\n`, args: [hidden] },
       /more than 1048576 bytes of output/,
     ],
-    ['of an answer of another kind', { plugin: says(answer({ kind: hidden })) }, /its kind is another one/],
+    ['of an answer of another kind', { plugin: says(answer({ kind: hidden })) }, /unexpected kind/],
     ['of an answer of another version', { plugin: says(answer({ apiVersion: hidden })) }, /did not match/],
     [
       'of an answer with a wrong key',

@@ -183,7 +183,7 @@ export class PullRecords implements ImageAccess, PullRecorder {
     this.#remember(imageRef, record);
     await this.#pulled.write(record).catch((error: unknown) => {
       this.#unwritten.set(imageRef, record);
-      this.#problem(`the record of ${image} could not be written anew`, error);
+      this.#problem(`the record of ${image} could not be rewritten`, error);
     });
     return record;
   }
