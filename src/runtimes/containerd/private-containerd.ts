@@ -190,7 +190,7 @@ export class PrivateContainerd {
         if (error === undefined) return;
         if (!isRunning(child)) throw new Error(`containerd ended at its start:\n${await this.#lastWords()}`);
         if (clock.monotonic() > giveUpMs)
-          throw new Error(`containerd does not answer:\n${await this.#lastWords()}`, { cause: error });
+          throw new Error(`containerd does not respond:\n${await this.#lastWords()}`, { cause: error });
         await sleep(clock, pollMs);
       }
     } finally {
@@ -218,12 +218,12 @@ export class PrivateContainerd {
       }
       if (signal.aborted) return;
       if (clock.monotonic() - startedMs > stableMs) delayMs = firstRestartMs;
-      onProblem('containerd ended by itself and is started again', new Error(await this.#lastWords()));
+      onProblem('containerd exited unexpectedly and is restarted', new Error(await this.#lastWords()));
       await sleep(clock, delayMs, signal);
       delayMs = Math.min(delayMs * 2, slowestRestartMs);
       await this.#launch().catch((error: unknown) => {
         if (isCancelled(error)) throw error;
-        onProblem('containerd could not be started again', error);
+        onProblem('containerd could not be restarted', error);
       });
     }
   }

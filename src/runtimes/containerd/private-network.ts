@@ -43,7 +43,7 @@ async function freeSubnet(id: string): Promise<string> {
 function subnetOf(configuration: string, file: string): string {
   const subnet = /"subnet": "([\d./]+)"/.exec(configuration)?.[1];
   if (subnet === undefined)
-    throw new Error(`${file} names no subnet of pods: remove the file, and a new one is written`);
+    throw new Error(`${file} names no pod subnet: remove the file, and a new one is written`);
   return formatSubnet(parseSubnet(subnet));
 }
 

@@ -60,7 +60,7 @@ export class OutputFrameReader {
     const number = head.readUInt8(0);
     const size = head.readUInt32BE(1);
     if ((number !== 1 && number !== 2) || size > longestFrameBytes) {
-      throw new Error('the supervisor of the container does not speak the language of this agent');
+      throw new Error('the supervisor of the container speaks an unknown protocol');
     }
     return { stream: number === 1 ? 'stdout' : 'stderr', size };
   }
@@ -74,7 +74,7 @@ export function formatWish(wish: AttachWish): string {
 export function parseWish(bytes: Buffer): { readonly wish: AttachWish; readonly rest: Buffer } | undefined {
   const end = bytes.indexOf(newline);
   if (end < 0) {
-    if (bytes.length > longestWishBytes) throw new Error('no line in what the agent sent');
+    if (bytes.length > longestWishBytes) throw new Error('the agent sent no request line');
     return undefined;
   }
   const fields: unknown = JSON.parse(bytes.toString('utf8', 0, end));

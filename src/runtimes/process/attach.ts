@@ -74,7 +74,7 @@ async function connectTo({ id, files }: ProcessContainer): Promise<Socket> {
       });
     });
   } catch (cause) {
-    throw new Error(`nobody can be attached to container "${id}": its supervisor does not answer`, { cause });
+    throw new Error(`cannot attach to container "${id}": its supervisor does not respond`, { cause });
   }
 }
 

@@ -114,7 +114,7 @@ export function parseState(text: string): RecordedState {
         ...(fields.lostLogRecords === undefined ? {} : { lostLogRecords: number(fields.lostLogRecords) }),
       };
     default:
-      throw new TypeError(`${JSON.stringify(fields.kind)} is no state of a container`);
+      throw new TypeError(`${JSON.stringify(fields.kind)} is not a container state`);
   }
 }
 
@@ -139,22 +139,23 @@ function identity(value: unknown, lowestPid = 2): ProcessIdentity {
   const { pid, startTime } = record(value);
   const checked = number(pid);
   // To kill(2), -1 means all processes, and 0 its own group.
-  if (!Number.isInteger(checked) || checked < lowestPid) throw new TypeError(`${checked} is no such process`);
+  if (!Number.isInteger(checked) || checked < lowestPid)
+    throw new TypeError(`${checked} is not a process id`);
   return { pid: checked, startTime: string(startTime) };
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null) throw new TypeError('an object is wanted');
+  if (typeof value !== 'object' || value === null) throw new TypeError('expected an object');
   // Any object can be read as a record of unknown values.
   return value as Readonly<Record<string, unknown>>;
 }
 
 function string(value: unknown): string {
-  if (typeof value !== 'string') throw new TypeError(`a string is wanted, not ${typeof value}`);
+  if (typeof value !== 'string') throw new TypeError(`expected a string, not ${typeof value}`);
   return value;
 }
 
 function number(value: unknown): number {
-  if (typeof value !== 'number') throw new TypeError(`a number is wanted, not ${typeof value}`);
+  if (typeof value !== 'number') throw new TypeError(`expected a number, not ${typeof value}`);
   return value;
 }

@@ -38,7 +38,7 @@ export async function currentBootId(): Promise<string> {
   if (hasProc) return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   const end = await runProgram(CommandLine.of('sysctl').literal('-n', 'kern.bootsessionuuid'), limits);
   if (end.kind !== 'exited' || end.exitCode !== 0)
-    throw new Error(`sysctl does not tell of the boot: ${endText(end)}`);
+    throw new Error(`sysctl does not report the boot: ${endText(end)}`);
   return end.stdout.trim();
 }
 
@@ -58,7 +58,7 @@ async function psStartTimes(pids: readonly number[]): Promise<ReadonlyMap<number
   const end = await runProgram(psCommand(pids), limits);
   // ps exits with 1 when one of the processes is gone, but still prints the others.
   if (end.kind === 'exited' && end.exitCode <= 1) return parsePs(end.stdout);
-  throw new Error(`ps does not tell which processes run: ${endText(end)}`);
+  throw new Error(`ps does not list the running processes: ${endText(end)}`);
 }
 
 function psCommand(pids: readonly number[]): CommandLine {

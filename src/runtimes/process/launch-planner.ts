@@ -51,8 +51,8 @@ export class LaunchPlanner {
     if (account.groups.length > 0 && !(await this.#findTools()).privileges) {
       throw new CriError(
         'InvalidArgument',
-        `container "${config.metadata?.name ?? ''}": its groups ${account.groups.join(', ')} cannot be given to it: ` +
-          'install setpriv (package util-linux), or take fsGroup and supplementalGroups out of the pod',
+        `container "${config.metadata?.name ?? ''}": its groups ${account.groups.join(', ')} cannot be set: ` +
+          'install setpriv (package util-linux), or remove fsGroup and supplementalGroups from the pod',
       );
     }
     const launch = planLaunch({

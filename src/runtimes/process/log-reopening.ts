@@ -26,7 +26,7 @@ export async function reopenLog(
     if (waitedMs >= limitMs) {
       throw new CriError(
         'DeadlineExceeded',
-        `the supervisor of container "${container.id}" does not open its log`,
+        `the supervisor of container "${container.id}" does not reopen its log`,
       );
     }
     await sleep(clock, pollMs, signal);

@@ -233,7 +233,7 @@ function isBroken(error: unknown): boolean {
 }
 
 function leftAloneText(what: string): string {
-  return `${what} cannot be read just now and is left alone until the agent starts again`;
+  return `${what} cannot be read now and is left alone until the agent restarts`;
 }
 
 function tellSetAside(onProblem: OnProblem, what: string, error: unknown, movedTo: string | undefined): void {

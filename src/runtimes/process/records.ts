@@ -153,13 +153,13 @@ function isAccount(value: unknown): value is ProcessContainer['account'] {
 
 function object(text: string): Readonly<Record<string, unknown>> {
   const value: unknown = JSON.parse(text);
-  if (typeof value !== 'object' || value === null) throw new TypeError('an object is wanted');
+  if (typeof value !== 'object' || value === null) throw new TypeError('expected an object');
   // Any object can be read as a record of unknown values.
   return value as Readonly<Record<string, unknown>>;
 }
 
 function string(value: unknown): string {
-  if (typeof value !== 'string') throw new TypeError(`a string is wanted, not ${typeof value}`);
+  if (typeof value !== 'string') throw new TypeError(`expected a string, not ${typeof value}`);
   return value;
 }
 

@@ -215,7 +215,7 @@ export class Supervision {
       finishedAt: stamp(),
       ...unknownExit,
       message: sameBoot
-        ? 'the process that supervised the container ended before it; what was left of the container was killed'
+        ? 'the supervisor of the container exited before it; what was left of the container was killed'
         : 'the machine was restarted',
     });
   }

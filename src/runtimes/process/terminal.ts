@@ -28,7 +28,7 @@ export function onTerminal(command: TerminalCommand): TerminalCommand {
   const script = findCommand('script', hostSearchPath(), '/');
   if (!script.found) {
     throw new Error(
-      'no terminal can be had: there is no "script" on the PATH of this machine; install it ' +
+      'no terminal is available: there is no "script" on the PATH of this machine; install it ' +
         '(package util-linux, bsdutils or util-linux-script), or leave out "tty"',
     );
   }

@@ -65,14 +65,14 @@ export function chooseAccount(
   if (agent.uid !== 0) {
     return (
       `the container wants to run as ${uid}:${gid} but nodelet runs as ${agent.uid}:${agent.gid}, ` +
-      'and only root can change users: run nodelet as root or take runAsUser and runAsGroup out of the pod'
+      'and only root can change users: run nodelet as root or remove runAsUser and runAsGroup from the pod'
     );
   }
   const groups = [...new Set(wish?.supplementalGroups ?? [])];
   if (uid !== 0 && [gid, ...groups].includes(0)) {
     return (
       `user ${uid} may not be in group 0: it is the group of root on this machine, which reads files of other pods; ` +
-      'take 0 out of runAsGroup, fsGroup and supplementalGroups of the pod'
+      'remove 0 from runAsGroup, fsGroup and supplementalGroups of the pod'
     );
   }
   return { uid, gid, groups, home, change: true };

@@ -162,6 +162,6 @@ function answer<T>(work: () => T): T {
 function methodName(method: MethodInfo<object, object> | { readonly path: string }): CriMethodName {
   const last = method.path.slice(method.path.lastIndexOf('/') + 1);
   const name = last.charAt(0).toLowerCase() + last.slice(1);
-  if (!isCriMethodName(name)) throw new Error(`${method.path} is no method of the CRI`);
+  if (!isCriMethodName(name)) throw new Error(`${method.path} is not a CRI method`);
   return name;
 }
