@@ -79,14 +79,11 @@ export function boundedConnections(server: Server, options: ConnectionsOptions):
       }),
     );
   const onDrop = tell('refused', `${limits.connections} are open`);
-  const onEvict = tell('closed', 'no request was let in on them, and others wanted their places');
+  const onEvict = tell('closed', 'no request on them was admitted, and others needed their places');
   const unread = new UnreadRequests(server, secure, {
     clock,
     limitBytes: limits.unreadBytes,
-    onCut: tell(
-      'cut off',
-      `requests that were not whole took more than ${limits.unreadBytes} bytes together`,
-    ),
+    onCut: tell('cut off', `incomplete requests took more than ${limits.unreadBytes} bytes together`),
   });
 
   const forget = (connection: OpenConnection): void => {

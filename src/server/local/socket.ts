@@ -61,16 +61,16 @@ async function makePrivateFolder(folder: string): Promise<void> {
   const { mode, uid } = await stat(folder);
   const sharedWrite = (mode & 0o022) !== 0 && (mode & 0o1000) === 0;
   if (sharedWrite)
-    throw new Error(`others may write to ${folder}: chmod 700 it, or put the socket into another folder`);
+    throw new Error(`others may write to ${folder}: chmod 700 it, or put the socket into another directory`);
   const own = process.getuid?.();
   if (own !== undefined && uid !== own && uid !== 0)
-    throw new Error(`${folder} belongs to another user (uid ${uid}): put the socket into another folder`);
+    throw new Error(`${folder} belongs to another user (uid ${uid}): put the socket into another directory`);
 }
 
 async function refuseOrRemove(socketPath: string): Promise<void> {
   const found = await lstat(socketPath).catch(ifMissing);
   if (found === undefined) return;
-  if (!found.isSocket()) throw new Error(`${socketPath} is there and is no socket: remove it`);
+  if (!found.isSocket()) throw new Error(`${socketPath} exists and is not a socket: remove it`);
   if (await isAnswered(socketPath)) throw new SocketInUse(`${socketPath}: another process listens there`);
   await unlinkSocket(socketPath, found.ino);
 }

@@ -26,7 +26,7 @@ async function main(): Promise<MainServer> {
 /** Resolves when the new bundle is in use. */
 async function rotate(server: MainServer, pem: string): Promise<void> {
   const reads = () =>
-    server.timeline.ofNode().filter(({ message }) => message === 'the client CA bundle was read anew').length;
+    server.timeline.ofNode().filter(({ message }) => message === 'the client CA bundle was reloaded').length;
   const before = reads();
   const file = path.join(server.folder, 'next.pem');
   writeFileSync(file, pem);

@@ -46,7 +46,7 @@ async function checkpoint(
       container,
     );
     if (running === undefined) return failed(`container ${container} not found`);
-    if (write === undefined) throw new CriError('Unimplemented', 'the runtime writes no checkpoints');
+    if (write === undefined) throw new CriError('Unimplemented', 'the runtime does not support checkpoints');
     const folder = path.join(rootDir, 'checkpoints');
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const taken = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -46,13 +46,13 @@ export async function reloadedFiles<T>(options: ReloadedFilesOptions<T>): Promis
       timeline.record({
         kind: 'transition',
         what: 'server.tls',
-        message: `${what} was read anew`,
+        message: `${what} was reloaded`,
         because: 'its files changed',
       });
       tell();
     } catch (error) {
       if (closed) return;
-      const message = `${what} cannot be read anew; the one before stays in use`;
+      const message = `${what} cannot be reloaded; the old one stays in use`;
       timeline.record({ kind: 'problem', what: 'server.tls', message, error });
     }
   };
