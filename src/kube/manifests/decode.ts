@@ -59,7 +59,7 @@ export function decodeObjects(document: SourceDocument, kinds: readonly Manifest
   return decode(document, {
     kinds,
     expected: kinds.join(', '),
-    refusal: `only ${kinds.join(', ')} can stand here`,
+    refusal: `only ${kinds.join(', ')} are allowed here`,
   });
 }
 

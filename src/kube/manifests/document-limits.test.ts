@@ -31,7 +31,7 @@ describe('nesting', () => {
   ])('of %s is rejected with the field', (_, text, field) => {
     expect(refusal(text)).toMatch(/^pod\.yaml:\d+:\d+: /);
     expect(refusal(text)).toContain(
-      ` ${field}: lists and mappings stand inside one another more than ${maxDepth} levels deep; flatten or remove`,
+      ` ${field}: lists and mappings are nested more than ${maxDepth} levels deep; flatten or remove`,
     );
   });
 

@@ -31,7 +31,7 @@ export const commandLimits: DocumentLimits = { ...agentLimits, maxTokens: 4_000_
 export const maxProblems = 100;
 
 export function tooDeep(limit: number): string {
-  return `lists and mappings stand inside one another more than ${limit} levels deep; flatten or remove this field`;
+  return `lists and mappings are nested more than ${limit} levels deep; flatten or remove this field`;
 }
 
 export function tooLong(limit: number): string {

@@ -5,8 +5,8 @@ import { JsonProblem, parseJson } from './json-text.js';
 
 describe('parseJson', () => {
   it.each([
-    ['text that is no JSON', '{"password": hunter2}', /^is no JSON$/],
-    ['nothing', '', /^is no JSON$/],
+    ['text that is no JSON', '{"password": hunter2}', /^is not JSON$/],
+    ['nothing', '', /^is not JSON$/],
     ['more levels than allowed', '['.repeat(maxDepth + 1) + ']'.repeat(maxDepth + 1), /^is nested more than/],
     [
       'a level too deep in text without an end',

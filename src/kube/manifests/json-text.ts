@@ -24,7 +24,7 @@ export function parseJson(text: string, limits: JsonTextLimits = {}): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new JsonProblem('is no JSON');
+    throw new JsonProblem('is not JSON');
   }
 }
 

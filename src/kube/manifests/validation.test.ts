@@ -332,7 +332,7 @@ describe('containers', () => {
     [
       'port name',
       { ports: [{ containerPort: 1, name: '80' }] },
-      'ports[0].name: Invalid value: "80": must hold at least one letter',
+      'ports[0].name: Invalid value: "80": must contain at least one letter',
     ],
     [
       'port name twice',

@@ -26,7 +26,7 @@ export function subscriptedMetadata(
   // Annotation keys may have capitals in their prefix.
   if (!qualifiedName.test(isAnnotation ? key.toLowerCase() : key)) {
     throw new Error(
-      `invalid key subscript in ${fieldPath}: name the key as it stands in ${path}, for example ['app.kubernetes.io/name']`,
+      `invalid key subscript in ${fieldPath}: name the key as in ${path}, for example ['app.kubernetes.io/name']`,
     );
   }
   const map = isAnnotation ? pod.metadata.annotations : pod.metadata.labels;

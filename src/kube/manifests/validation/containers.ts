@@ -144,7 +144,7 @@ function validateRestartRule(rule: ContainerRestartRule, field: Field, errors: F
   errors.requiredOneOf(at.child('operator'), rule.exitCodes.operator, ['In', 'NotIn']);
   const { values = [] } = rule.exitCodes;
   const list = at.child('values');
-  if (values.length === 0) errors.invalid(list, values, 'must hold at least one exit code');
+  if (values.length === 0) errors.invalid(list, values, 'must contain at least one exit code');
   if (values.length > largestExitCodeCount) errors.tooMany(list, values.length, largestExitCodeCount);
   for (const [index, value] of values.entries()) {
     errors.inRange(list.child(index), value, 0, 255);

@@ -67,8 +67,8 @@ export const portName: Rule = (value) => {
   const detail = tooLong(value, 15);
   if (detail !== undefined) return detail;
   if (!/^[-a-z0-9]+$/.test(value)) return 'must be lower-case letters, digits and "-"';
-  if (!/[a-z]/.test(value)) return 'must hold at least one letter';
-  if (value.includes('--')) return 'must not hold two "-" in a row';
+  if (!/[a-z]/.test(value)) return 'must contain at least one letter';
+  if (value.includes('--')) return 'must not contain two "-" in a row';
   return value.startsWith('-') || value.endsWith('-') ? 'must not begin or end with "-"' : undefined;
 };
 

@@ -40,7 +40,7 @@ function* contentErrors(object: StandaloneObject): Generator<FieldError> {
       yield* base64Errors('binaryData', binaryData, 'put plain text below "data:" instead');
       for (const key of Object.keys(binaryData)) {
         if (!Object.hasOwn(data, key)) continue;
-        yield { path: ['binaryData', key], message: 'the same key stands in "data"; rename one of them' };
+        yield { path: ['binaryData', key], message: 'the same key is in "data"; rename one of them' };
       }
       yield* sizeErrors(Object.values(data), Object.values(binaryData));
       return;
