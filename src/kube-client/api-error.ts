@@ -94,7 +94,7 @@ export function apiErrorOf(code: number, body: string, retryAfterSeconds?: numbe
   const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
   if (status === undefined) {
     const said = body.trim().slice(0, shownBodyChars);
-    const message = `the server answered ${code}${said === '' ? '' : `: ${said}`}`;
+    const message = `the server responded with ${code}${said === '' ? '' : `: ${said}`}`;
     return new ApiError({ code, message, ...retry });
   }
   return new ApiError({ ...fieldsOf(status, code), ...retry });
@@ -108,7 +108,7 @@ export function apiErrorOfStatus(status: Status): ApiError {
 function fieldsOf(status: Status, code: number): ApiErrorFields {
   return {
     code,
-    message: status.message ?? `the server answered ${code}`,
+    message: status.message ?? `the server responded with ${code}`,
     ...(status.reason === undefined || status.reason === '' ? {} : { reason: status.reason }),
     ...(status.details === undefined ? {} : { details: status.details }),
   };

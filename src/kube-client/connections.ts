@@ -67,8 +67,7 @@ export class Connections {
     const old = this.#current;
     this.#current = undefined;
     if (old === undefined) return;
-    for (const watch of old.openWatches)
-      watch.destroy(new Error('the connection was given up for a new one'));
+    for (const watch of old.openWatches) watch.destroy(new Error('the connection was replaced by a new one'));
     old.watches.destroy();
     // A connection that finishes its call finds no room among the idle ones and is closed.
     old.calls.maxFreeSockets = 0;
@@ -86,7 +85,7 @@ export class Connections {
     return () => {
       for (const [socket, bytes] of received) {
         if (socket.bytesRead === bytes && !socket.destroyed) {
-          socket.destroy(new Error('the connection was silent while a call got no answer'));
+          socket.destroy(new Error('the connection was silent while a call got no response'));
         }
       }
     };

@@ -85,7 +85,7 @@ describe('a token file', () => {
       expect(await found.current()).toEqual({ bearerToken: 'one' });
     }
     expect(problems).toHaveLength(2);
-    expect(problems[0]).toContain('holds no token; what was read before stays in use');
+    expect(problems[0]).toContain('contains no token; the old content stays in use');
   });
   it('that never existed is named', async () => {
     const found = credentials({ bearer: { kind: 'file', path: path.join(dir, 'nosuch') } });
@@ -107,7 +107,7 @@ describe('a certificate', () => {
     file('crt', next.certificatePem);
     await clock.advance(10_000);
     expect(await found.current()).toBe(first);
-    expect(problems).toEqual([expect.stringContaining('the key is not that of the certificate')]);
+    expect(problems).toEqual([expect.stringContaining('the key does not match the certificate')]);
     file('key', next.keyPem);
     await clock.advance(10_000);
     expect((await found.current()).clientCertificate).toEqual(next);
@@ -120,7 +120,7 @@ describe('a certificate', () => {
         key: { kind: 'data', pem: other.keyPem },
       },
     });
-    await expect(found.current()).rejects.toThrow('the key is not that of the certificate');
+    await expect(found.current()).rejects.toThrow('the key does not match the certificate');
   });
 });
 
@@ -172,8 +172,8 @@ describe('a plugin', () => {
   });
   it.each([
     ['fails', 'echo secret; exit 3', /failed with exit code 3$/],
-    ['prints no JSON', 'echo secret', /is no JSON/],
-    ['prints something else', `echo '{"kind":"Pod"}'`, /is no ExecCredential/],
+    ['prints no JSON', 'echo secret', /is not JSON/],
+    ['prints something else', `echo '{"kind":"Pod"}'`, /is not an ExecCredential/],
     ['prints nothing of use', printing({}), /has neither a token nor a certificate/],
   ])('that %s is an error that repeats nothing of its output', async (_, script, message) => {
     const failure: unknown = await credentials({ bearer: plugin(script) })

@@ -74,7 +74,7 @@ function fileToken(clock: Clock, path: string, onProblem: CredentialsOptions['on
     path,
     checkPeriodMs: tokenCheckMs,
     check: (text) => {
-      if (text.trim() === '') throw new Error('holds no token');
+      if (text.trim() === '') throw new Error('contains no token');
     },
     ...(onProblem === undefined ? {} : { onProblem }),
   });
@@ -104,7 +104,7 @@ export function pemReader(
     path: source.path,
     checkPeriodMs: certificateCheckMs,
     check: (text) => {
-      if (!text.includes('-----BEGIN ')) throw new Error('holds no PEM');
+      if (!text.includes('-----BEGIN ')) throw new Error('contains no PEM');
     },
     ...(onProblem === undefined ? {} : { onProblem }),
   });
@@ -133,7 +133,7 @@ function certificateCredentials(
         const message = `the client certificate and its key cannot be used: ${problem}`;
         if (held === undefined) throw new Error(message);
         misfit = read;
-        onProblem?.(`${message}; the ones read before stay in use`);
+        onProblem?.(`${message}; the old ones stay in use`);
         return credential;
       }
       held = read;
@@ -149,7 +149,7 @@ function certificateCredentials(
 export function pairProblem({ certificatePem, keyPem }: ClientCertificate): string | undefined {
   try {
     const fits = new X509Certificate(certificatePem).checkPrivateKey(createPrivateKey(keyPem));
-    return fits ? undefined : 'the key is not that of the certificate';
+    return fits ? undefined : 'the key does not match the certificate';
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

@@ -126,15 +126,15 @@ export function readExecCredential(output: string, plugin: ExecPlugin): Held {
     kind?: unknown;
     status?: Record<string, unknown>;
   };
-  if (kind !== 'ExecCredential') fail('is no ExecCredential');
-  if (apiVersion !== plugin.apiVersion) fail(`has another apiVersion than ${plugin.apiVersion}`);
+  if (kind !== 'ExecCredential') fail('is not an ExecCredential');
+  if (apiVersion !== plugin.apiVersion) fail(`does not have the apiVersion ${plugin.apiVersion}`);
   const { token, clientCertificateData, clientKeyData, expirationTimestamp } = status ?? {};
   const hasToken = typeof token === 'string' && token !== '';
   const hasCertificate = typeof clientCertificateData === 'string' && typeof clientKeyData === 'string';
   if (!hasToken && !hasCertificate) fail('has neither a token nor a certificate with its key');
   const expiresMs =
     typeof expirationTimestamp === 'string' ? parseTimestamp(expirationTimestamp) : Number.POSITIVE_INFINITY;
-  if (expiresMs === undefined) fail('has an expirationTimestamp that is no time');
+  if (expiresMs === undefined) fail('has an invalid expirationTimestamp');
   return {
     credential: {
       ...(hasToken ? { bearerToken: token } : {}),

@@ -154,7 +154,7 @@ describe('error responses', () => {
     handler = (_, response) => void response.writeHead(502).end('<html>bad gateway</html>');
     await expect(get()).rejects.toMatchObject({
       code: 502,
-      message: 'the server answered 502: <html>bad gateway</html>',
+      message: 'the server responded with 502: <html>bad gateway</html>',
     });
   });
   it('with Retry-After are retried then', async () => {
@@ -199,13 +199,13 @@ describe('servers that do not respond', () => {
     handler = () => undefined;
     await expect(get({ timeoutMs: 50 })).rejects.toMatchObject({
       unanswered: 'unknown',
-      message: /no answer within 0.05 s/,
+      message: /no response within 0.05 s/,
     });
     expect(seen.at(-1)).toBe('end GET configmaps no answer');
   });
   it('a response that never ends does, too', async () => {
     handler = (_, response) => void response.writeHead(200).write('{');
-    await expect(get({ timeoutMs: 50 })).rejects.toThrow('no answer within');
+    await expect(get({ timeoutMs: 50 })).rejects.toThrow('no response within');
   });
   it('a connection cut in the response leaves the outcome unknown', async () => {
     handler = (request, response) => {
@@ -235,7 +235,7 @@ describe('servers that do not respond', () => {
   });
   it('text that is not JSON is not a response', async () => {
     handler = (_, response) => void response.writeHead(200).end('hello');
-    await expect(get()).rejects.toThrow('no JSON');
+    await expect(get()).rejects.toThrow('not JSON');
   });
 });
 
@@ -302,7 +302,7 @@ describe('watches', () => {
     unanswered.catch(() => undefined);
     await expect.poll(() => requests.length).toBe(3);
     bodies[1]?.write(line('b'));
-    await expect(unanswered).rejects.toThrow('no answer within 0.3 s');
+    await expect(unanswered).rejects.toThrow('no response within 0.3 s');
     await expect(silent).rejects.toBeInstanceOf(ApiUnreachable);
     bodies[1]?.write(line('c'));
     expect(await speaking).toHaveLength(3);

@@ -208,7 +208,7 @@ export class HttpKubeApi implements KubeApi {
       // The API's response to a request for this kind is trusted to be of this kind.
       return parseJson(text) as Out;
     } catch (error) {
-      throw new ApiUnreachable(`${method} ${path}: the answer ${errorText(error)}`, 'unknown', {
+      throw new ApiUnreachable(`${method} ${path}: the response ${errorText(error)}`, 'unknown', {
         cause: error,
       });
     }

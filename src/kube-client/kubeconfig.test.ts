@@ -113,7 +113,7 @@ describe('rejections name the file, the place and the field', () => {
     ],
     ['impersonation', config({}, { as: 'root' }), /users\[0\]\.user\.as is not supported/],
     ['a token that is a number', config({}, { token: 5 }), /users\[0\]\.user\.token is not a string/],
-    ['a plugin beside a token', config({}, { token: 't', ...exec() }), /exec stands beside a token/],
+    ['a plugin beside a token', config({}, { token: 't', ...exec() }), /exec is given beside a token/],
     ['a plugin that asks', config({}, exec({ interactiveMode: 'Always' })), /interactiveMode is Always/],
     [
       'an old plugin',

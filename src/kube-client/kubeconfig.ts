@@ -82,7 +82,7 @@ class KubeconfigReader {
     this.#file = file;
     const [document, ...more] = parseSource(text, file);
     if (document === undefined) throw new KubeconfigError(`${file}: is empty`);
-    if (more.length > 0) throw new KubeconfigError(`${file}: holds more than one document`);
+    if (more.length > 0) throw new KubeconfigError(`${file}: contains more than one document`);
     this.#document = document;
   }
 
@@ -127,13 +127,13 @@ class KubeconfigReader {
     if (text === undefined || text === '')
       this.#fail([...at, 'server'], 'is missing; write https://HOST:PORT');
     const withScheme = /^[a-z]+:\/\//i.test(text) ? text : `https://${text}`;
-    if (!URL.canParse(withScheme)) this.#fail([...at, 'server'], 'is no URL; write https://HOST:PORT');
+    if (!URL.canParse(withScheme)) this.#fail([...at, 'server'], 'is not a URL; write https://HOST:PORT');
     const server = new URL(withScheme);
     if (server.protocol !== 'https:' && server.protocol !== 'http:') {
       this.#fail([...at, 'server'], `has the scheme ${server.protocol}; use https or http`);
     }
     if (server.username !== '' || server.password !== '') {
-      this.#fail([...at, 'server'], 'must not hold a user or password; put them into users');
+      this.#fail([...at, 'server'], 'must not contain a user or password; put them into users');
     }
     if (this.#text(cluster, [...at, 'proxy-url'])) {
       this.#fail([...at, 'proxy-url'], 'is not supported: the API server is reached directly; remove it');
@@ -181,7 +181,7 @@ class KubeconfigReader {
     const tokenFile = this.#text(user, [...at, 'tokenFile']);
     const exec = user.exec;
     if (exec !== undefined && exec !== null) {
-      if (token || tokenFile) this.#fail([...at, 'exec'], 'stands beside a token; remove one of them');
+      if (token || tokenFile) this.#fail([...at, 'exec'], 'is given beside a token; remove one of them');
       return { kind: 'exec', plugin: this.#plugin(this.#mapping(exec, [...at, 'exec']), [...at, 'exec']) };
     }
     if (tokenFile) return { kind: 'file', path: this.#resolve(tokenFile) };
@@ -200,7 +200,7 @@ class KubeconfigReader {
     }
     const mode = this.#text(exec, [...at, 'interactiveMode']);
     if (mode === 'Always')
-      this.#fail([...at, 'interactiveMode'], 'is Always, but there is nobody to ask; use Never');
+      this.#fail([...at, 'interactiveMode'], 'is Always, but there is no user to ask; use Never');
     if (mode === undefined && apiVersion === execApiVersions[0]) {
       this.#fail([...at, 'interactiveMode'], 'is missing; write Never');
     }

@@ -60,7 +60,7 @@ export class TokenBucket implements RateLimiter {
     }
     if (this.#waiters.length >= mostWaiting) {
       return Promise.reject(
-        new ApiUnreachable(`${mostWaiting} requests wait for the rate limit`, 'not-sent'),
+        new ApiUnreachable(`${mostWaiting} requests are waiting for the rate limit`, 'not-sent'),
       );
     }
     return new Promise((resolve, reject) => {

@@ -14,9 +14,9 @@ export function collectionPath(resource: Resource, namespace: string | undefined
 }
 
 export function objectPath(resource: Resource, ref: ObjectRef, subresource?: string): string {
-  if (ref.name === '') throw new TypeError(`a ${resource.kind} without a name cannot be asked for`);
+  if (ref.name === '') throw new TypeError(`a ${resource.kind} without a name cannot be requested`);
   if (resource.namespaced && (ref.namespace === undefined || ref.namespace === '')) {
-    throw new TypeError(`the ${resource.kind} ${ref.name} needs a namespace to be asked for`);
+    throw new TypeError(`the ${resource.kind} ${ref.name} needs a namespace`);
   }
   const path = `${collectionPath(resource, ref.namespace)}/${encodeURIComponent(ref.name)}`;
   return subresource === undefined ? path : `${path}/${subresource}`;

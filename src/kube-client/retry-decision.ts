@@ -33,12 +33,12 @@ export function decideRetry({ method, attempts, outcome }: RetryInput): RetryDec
       const comesBack = code === 429 || (code >= 500 && code !== 504);
       if (retryAfterSeconds === undefined || !comesBack) return { retry: false };
       const waitSeconds = Math.min(Math.max(retryAfterSeconds, 0), longestWaitSeconds);
-      return { retry: true, waitMs: waitSeconds * 1000, because: `the server asked to come back (${code})` };
+      return { retry: true, waitMs: waitSeconds * 1000, because: `the server asked for a retry (${code})` };
     }
     case 'stale-connection':
       // Only a read may be repeated without knowing whether the first one was received.
       if (method !== 'GET') return { retry: false };
-      return { retry: true, waitMs: 0, because: 'the server had closed the kept connection' };
+      return { retry: true, waitMs: 0, because: 'the server had closed the idle connection' };
     case 'credentials-renewed':
       if (attempts > 1) return { retry: false };
       return { retry: true, waitMs: 0, because: 'the credentials were renewed' };

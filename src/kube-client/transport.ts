@@ -155,7 +155,7 @@ export class Transport {
     // A watch's timeout says nothing: it may have been silent because nothing changed.
     const suspectSilent = request.purpose === 'call' ? this.#connections.suspectSilent() : undefined;
     const deadline = clock.setTimer(request.timeoutMs, () => {
-      stop(this.#failure(request, `no answer within ${request.timeoutMs / 1000} s`, 'unknown'));
+      stop(this.#failure(request, `no response within ${request.timeoutMs / 1000} s`, 'unknown'));
       suspectSilent?.();
     });
     signal?.addEventListener('abort', onAbort, { once: true });
@@ -275,7 +275,7 @@ function wholeText(response: IncomingMessage, limitBytes: number): Promise<strin
     const whole = new ByteReader();
     response.on('data', (chunk: Buffer) => {
       if (whole.length + chunk.length > limitBytes)
-        reject(new ApiUnreachable(`the answer is larger than ${limitBytes} bytes`, 'unknown'));
+        reject(new ApiUnreachable(`the response is larger than ${limitBytes} bytes`, 'unknown'));
       else whole.push(chunk);
     });
     response.once('end', () => resolve(whole.takeAll().toString('utf8')));

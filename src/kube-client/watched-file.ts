@@ -49,7 +49,7 @@ export class WatchedFile {
       const message = `${path}: ${errorText(error)}`;
       if (this.#content === undefined) throw new Error(message, { cause: error });
       this.#lookedMs = nowMs;
-      onProblem?.(`${message}; what was read before stays in use`);
+      onProblem?.(`${message}; the old content stays in use`);
       return this.#content;
     }
   }

@@ -81,7 +81,7 @@ function mergeByKey(
   if (replaces) return patches.filter((patch) => !isMapping(patch) || patch.$patch === undefined);
   const result = [...original];
   for (const patch of patches) {
-    if (!isMapping(patch)) throw new PatchRefused('a member of a merged list is no mapping');
+    if (!isMapping(patch)) throw new PatchRefused('a member of a merged list is not a mapping');
     const id = patch[key];
     if (id === undefined)
       throw new PatchRefused(`map: ${JSON.stringify(patch)} does not contain declared merge key: ${key}`);

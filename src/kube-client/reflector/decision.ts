@@ -64,7 +64,7 @@ export function nextStep(outcome: ReflectorOutcome, seen: string | undefined): R
         do: 'watch',
         resourceVersion: seen ?? anyVersion,
         wait: tooShort ? 'back-off' : 'none',
-        because: tooShort ? 'the server ended the watch at once' : 'the time of the watch was over',
+        because: tooShort ? 'the server ended the watch at once' : 'the watch timed out',
       };
     }
     case 'watch-failed':
@@ -77,13 +77,13 @@ export function nextStep(outcome: ReflectorOutcome, seen: string | undefined): R
             do: 'watch',
             resourceVersion: outcome.resourceVersion,
             wait: 'none',
-            because: 'the server has what is known',
+            because: 'the server has the known objects',
           }
         : {
             do: 'list',
             resourceVersion: outcome.resourceVersion,
             wait: 'none',
-            because: 'the server has something else than what is known',
+            because: 'the server has other objects than the known ones',
           };
     case 'check-failed':
       return afterFailedCheck(outcome.failure, seen);
@@ -96,7 +96,7 @@ function afterFailedCheck(failure: Failure, seen: string | undefined): Reflector
       do: 'check',
       resourceVersion: seen ?? anyVersion,
       wait: 'back-off',
-      because: 'the server did not say what it has',
+      because: 'the server could not be checked',
     };
   }
   return {
@@ -116,7 +116,7 @@ function afterFailedList(asked: string, failure: Failure): ReflectorStep {
     resourceVersion: newestVersion,
     // Only moving away from a version needs no wait; the same request again does.
     wait: asked === newestVersion ? 'back-off' : 'none',
-    because: 'the server does not have the version that was asked for',
+    because: 'the server does not have the requested version',
   };
 }
 
@@ -129,7 +129,7 @@ function afterFailedWatch(failure: Failure, seen: string | undefined): Reflector
         resourceVersion: seen ?? anyVersion,
         // All watchers of a restarted server get here together.
         wait: 'back-off',
-        because: 'the changes since our version are forgotten',
+        because: 'the changes since our version were compacted',
       };
     case 'version-unknown':
       return {
