@@ -91,7 +91,7 @@ describe('the store', () => {
   it('refuses a mismatched pair', async () => {
     const { clock, store } = world();
     const { certificatePem } = testPair(clock.now());
-    await expect(store.update(certificatePem, testPair(0).keyPem)).rejects.toThrow('not that of');
+    await expect(store.update(certificatePem, testPair(0).keyPem)).rejects.toThrow('does not match');
   });
   it('uses the configured files, then the plain ones', async () => {
     const { clock, files, store } = world();

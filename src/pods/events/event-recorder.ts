@@ -106,7 +106,7 @@ export class ApiEventRecorder {
     this.#options.timeline.record({
       kind: 'problem',
       what: 'events.lose',
-      message: 'events are not written to the API any more; they are in the timeline only',
+      message: 'events are no longer written to the API; they are only in the timeline',
       because,
       level: 'warn',
     });

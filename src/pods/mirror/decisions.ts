@@ -19,10 +19,10 @@ export function mirrorStep(pod: Pod, mirror: Pod | undefined): MirrorStep {
   if (mirror === undefined) return { kind: 'create' };
   const uid = mirror.metadata.uid;
   if (mirror.metadata.deletionTimestamp !== undefined) {
-    return { kind: 'replace', uid, because: 'its deletion was asked for, but the static pod goes on' };
+    return { kind: 'replace', uid, because: 'its deletion was requested, but the static pod goes on' };
   }
   if (!isMirrorOf(mirror, pod)) {
-    return { kind: 'replace', uid, because: 'it stands for another version of the static pod' };
+    return { kind: 'replace', uid, because: 'it mirrors another version of the static pod' };
   }
   return { kind: 'keep' };
 }

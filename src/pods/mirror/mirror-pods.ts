@@ -50,7 +50,7 @@ export class ApiMirrorPods {
       this.#options.timeline.record({
         kind: 'problem',
         what: 'mirror.create',
-        message: 'the mirror of the static pod could not be created; it is tried again with the next sync',
+        message: 'the mirror of the static pod could not be created; the next sync retries',
         pod: podRef(pod),
         error,
       });

@@ -127,7 +127,7 @@ describe('ApiSource', () => {
     await create('b');
     await clock.advance(60_000);
     expect(await operations()).toEqual(['ADD b']);
-    expect(timeline.ofNode().at(-1)?.message).toBe('the API server is in order again');
+    expect(timeline.ofNode().at(-1)?.message).toBe('the API server works again');
   });
   it('goes back with a server that was restored from a backup', async () => {
     await create('a');

@@ -47,7 +47,7 @@ export class FileSource implements PodSource {
   async run(signal: AbortSignal): Promise<void> {
     const tasks = new TaskGroup({
       signal,
-      onError: (task, error) => this.#reports.report(task, error, 'the folder is still read periodically'),
+      onError: (task, error) => this.#reports.report(task, error, 'the directory is still read periodically'),
     });
     tasks.start('watching for changed manifests', (stop) =>
       watchPath(
@@ -57,7 +57,7 @@ export class FileSource implements PodSource {
           onChange: (file) => this.#noteChange(file),
           onRename: (file) => this.#renames.set(file, (this.#renames.get(file) ?? 0) + 1),
           onProblem: (place, error) =>
-            this.#reports.report(place, error, 'the folder is still read periodically'),
+            this.#reports.report(place, error, 'the directory is still read periodically'),
         },
         stop,
       ),
@@ -102,7 +102,7 @@ export class FileSource implements PodSource {
       else if (changed.length > 0) await this.#applyChanges(changed, signal);
     } catch (error) {
       if (isCancelled(error)) throw error;
-      this.#reports.report(this.#path, error, 'the pods read before stay as they are');
+      this.#reports.report(this.#path, error, 'the pods read before are kept');
     }
   }
 
@@ -153,7 +153,7 @@ export class FileSource implements PodSource {
         this.#reports.report(
           file,
           `${file}: not a regular file, skipped`,
-          'only files directly in the folder are read',
+          'only files directly in the directory are read',
         );
         return undefined;
       }
@@ -161,7 +161,7 @@ export class FileSource implements PodSource {
       this.#reports.clear(file);
       return pod;
     } catch (error) {
-      this.#reports.report(file, error, 'this manifest is left out; the other pods go on');
+      this.#reports.report(file, error, 'this manifest is skipped; the other pods go on');
       return undefined;
     }
   }

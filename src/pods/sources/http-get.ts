@@ -51,7 +51,7 @@ export async function httpGet(options: HttpGetOptions): Promise<HttpAnswer> {
     );
   } catch (error) {
     if (error instanceof TimedOut)
-      throw new Error(`no answer within ${options.timeoutMs / 1000} s`, { cause: error });
+      throw new Error(`no response within ${options.timeoutMs / 1000} s`, { cause: error });
     throw error;
   }
 }
@@ -110,7 +110,7 @@ async function read(response: IncomingMessage, limitBytes: number): Promise<Buff
   for await (const chunk of response as AsyncIterable<Buffer>) {
     if (body.length + chunk.length >= limitBytes) {
       response.destroy();
-      throw new Error(`the answer reaches the limit of ${limitBytes} bytes`);
+      throw new Error(`the response reaches the limit of ${limitBytes} bytes`);
     }
     body.push(chunk);
   }

@@ -97,7 +97,7 @@ export class HttpSource implements PodSource {
         this.#failures === loudFailures + 1
           ? `cannot read pods from ${this.#shown}; further failures are only shown with more verbosity`
           : `cannot read pods from ${this.#shown}`,
-      because: 'the pods read before stay as they are',
+      because: 'the pods read before are kept',
       level: this.#failures <= loudFailures + 1 ? 'error' : 'debug',
       data: { failures: this.#failures },
       error,

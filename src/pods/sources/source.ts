@@ -51,13 +51,13 @@ export class ProblemReports {
     this.#timeline.record({ kind: 'problem', what: `${this.#what}.ignored`, message, level: 'warn' });
   }
 
-  /** The place is valid again. */
+  /** The place works again. */
   clear(place: string): void {
     if (!this.#last.delete(place)) return;
     this.#timeline.record({
       kind: 'observation',
       what: this.#what,
-      message: `${place} is in order again`,
+      message: `${place} works again`,
       level: 'info',
     });
   }

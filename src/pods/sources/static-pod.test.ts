@@ -61,7 +61,7 @@ describe('readManifest', () => {
       })),
     });
     expect(read(list, http).pods.map((pod) => pod.metadata.name)).toEqual(['a-node-a', 'b-node-a']);
-    expect(() => read(list)).toThrow(/holds exactly one Pod/);
+    expect(() => read(list)).toThrow(/contains exactly one Pod/);
   });
   it.each<[string, string, RegExp]>([
     ['no name', manifest('""'), /foo\.yaml:4:\d+: metadata\.name: invalid pod: name is needed for the pod/],
@@ -80,7 +80,7 @@ describe('readManifest', () => {
       manifest('foo', '  terminationGracePeriodSeconds: soon\n'),
       /foo\.yaml:9:\d+: spec\.terminationGracePeriodSeconds/,
     ],
-    ['two documents', `${manifest('a')}---\n${manifest('b')}`, /put each pod into a file of its own/],
+    ['two documents', `${manifest('a')}---\n${manifest('b')}`, /put each pod into its own file/],
     ['nothing at all', '\n# later\n', /empty/],
     ['HTML', '<html><body>hello</body></html>', /expected a Pod/],
     [

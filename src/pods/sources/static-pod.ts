@@ -46,16 +46,16 @@ export function readManifest(text: string, origin: Origin, context: StaticPodCon
   const name = origin.kind === 'file' ? origin.path : origin.shown;
   const documents = parseSource(text, name);
   const [document, second] = documents;
-  if (document === undefined) throw problem(name, 'it is empty; a manifest holds one Pod');
+  if (document === undefined) throw problem(name, 'it is empty; a manifest contains one Pod');
   if (second !== undefined) {
     throw problem(
       name,
-      `it holds ${documents.length} documents; a manifest holds exactly one, so put each pod into a file of its own`,
+      `it contains ${documents.length} documents; a manifest contains exactly one, so put each pod into its own file`,
     );
   }
   const { pods, warnings } = decodePods(document);
   if (origin.kind === 'file' && pods.length !== 1) {
-    throw problem(name, `it holds ${pods.length} pods; a manifest file holds exactly one Pod`);
+    throw problem(name, `it contains ${pods.length} pods; a manifest file contains exactly one Pod`);
   }
   try {
     return {

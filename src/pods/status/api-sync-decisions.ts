@@ -66,7 +66,7 @@ export function needOfFullPass(input: SyncInput): SyncNeed {
   const apiPod = apiPodOf(pod, mirror);
   if (pod === undefined || apiPod === undefined) return nothing;
   if (canBeDeletedFromApi(apiPod, entry.isFinished)) {
-    return { kind: 'write', isReadFirst: true, because: 'its deletion is to be completed' };
+    return { kind: 'write', isReadFirst: true, because: 'its deletion has to be completed' };
   }
   const seen = normalizeStatus(pod, apiPod.status ?? {});
   if (statusEqual(seen, entry.status)) return nothing;

@@ -210,7 +210,7 @@ export class ApiStatusSync {
       case 'replaced': {
         this.#written.delete(entry.uid);
         this.#options.statuses.remove(entry.uid);
-        const because = `the API holds another pod under its name (${outcome.apiUid})`;
+        const because = `the API has another pod under its name (${outcome.apiUid})`;
         this.#record(entry, 'status.drop', 'the status of the pod was dropped', because);
         return;
       }
@@ -243,7 +243,7 @@ export class ApiStatusSync {
       kind: 'effect',
       what: 'pod.delete',
       message: 'the pod was deleted from the API',
-      because: 'its deletion was asked for, it has ended and nothing of it is left on this node',
+      because: 'its deletion was requested, it has ended and nothing of it is left on this node',
       pod: podOf(entry),
     });
     this.#written.delete(entry.uid);

@@ -90,7 +90,7 @@ describe('object directory', () => {
     expect(messages()).toContain(`${folder}/a.yaml:5:1: immutable: expected true or false, found a string`);
     await put('a.yaml', settings('3'));
     await vi.waitFor(async () => expect(await value()).toBe('3'));
-    expect(messages()).toContain(`${folder}/a.yaml is in order again`);
+    expect(messages()).toContain(`${folder}/a.yaml works again`);
   });
 
   it('reports objects that two files define; the file that sorts last wins', async () => {

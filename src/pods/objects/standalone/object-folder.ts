@@ -44,7 +44,7 @@ export class ObjectFolder {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, objects } = this.#options;
-    const periodically = 'the folder is still read periodically';
+    const periodically = 'the directory is still read periodically';
     const tasks = new TaskGroup({
       signal,
       onError: (task, error) => this.#reports.report(task, error, periodically),
@@ -92,7 +92,7 @@ export class ObjectFolder {
       this.#reportTwins();
     } catch (error) {
       if (isCancelled(error)) throw error;
-      this.#reports.report(this.#path, error, 'the objects read before stay as they are');
+      this.#reports.report(this.#path, error, 'the objects read before are kept');
     }
   }
 
@@ -142,7 +142,7 @@ export class ObjectFolder {
       return info.size;
     } catch (error) {
       if (isCancelled(error)) throw error;
-      this.#reports.report(file, error, 'what it gave before stays; the other files go on');
+      this.#reports.report(file, error, 'its earlier objects are kept; the other files are read');
       return 0;
     }
   }

@@ -66,11 +66,7 @@ describe('readObjects', () => {
       `${configMap}data: {"..a": "1"}\n`,
       'the key must not begin with ".."',
     ],
-    [
-      'a key stands once',
-      `${configMap}data: {a: "1"}\nbinaryData: {a: aGk=}\n`,
-      'the same key stands in "data"',
-    ],
+    ['a key stands once', `${configMap}data: {a: "1"}\nbinaryData: {a: aGk=}\n`, 'the same key is in "data"'],
     [
       'a megabyte is the limit',
       `${configMap}data: {a: ${'x'.repeat(1024 * 1024 + 1)}}\n`,
@@ -79,7 +75,7 @@ describe('readObjects', () => {
     [
       'pods do not belong here',
       'apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n',
-      'kind: is "Pod"; only ConfigMap, Secret, PersistentVolume, PersistentVolumeClaim can stand here',
+      'kind: is "Pod"; only ConfigMap, Secret, PersistentVolume, PersistentVolumeClaim are allowed here',
     ],
     [
       'a persistent volume is somewhere',
