@@ -13,7 +13,7 @@ describe('findInEnvFile', () => {
     ['values are literal', `K='a$(B) "c" \\n #d'`, 'a$(B) "c" \\n #d'],
     ['values may span lines', "L='1\n2'\nK='a\nb'\n", 'a\nb'],
     ['the first one wins', "K='1'\nK='2'", '1'],
-    ['what is wrong behind it does no harm', "K='1'\nbroken", '1'],
+    ['errors after it do not matter', "K='1'\nbroken", '1'],
     ['an empty file has nothing', '', undefined],
     ['an assignment inside a value is text', "L='\nK=1\n'\nK='v'", 'v'],
     ['carriage returns are blanks', "L='1'\r\nK='v'\r\n", 'v'],

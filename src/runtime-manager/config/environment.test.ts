@@ -174,7 +174,7 @@ describe('values', () => {
       {},
     ],
     [
-      'a value stands before valueFrom',
+      'a value wins over valueFrom',
       { env: [{ name: 'A', value: 'x', valueFrom: { fieldRef: { fieldPath: 'odd' } } }] },
       { A: 'x' },
     ],
@@ -210,7 +210,7 @@ describe('failures', () => {
     ['a missing config map', { configMapKeyRef: { name: 'nope', key: 'X' } }, 'configmap "nope" not found'],
     ['a missing secret', { secretKeyRef: { name: 'nope', key: 'X' } }, 'secret "nope" not found'],
     [
-      'trouble with the API, even if optional',
+      'an API error, even if optional',
       { configMapKeyRef: { name: 'broken', key: 'X', optional: true } },
       'the server is on fire',
     ],
@@ -240,7 +240,7 @@ describe('failures', () => {
       'environment variable key "E" not found in file "env"',
     ],
     [
-      'a source that nobody knows',
+      'an unknown source',
       {},
       'env variable A of container c in pod "web_shop(u1)" has a valueFrom that names no known source',
     ],

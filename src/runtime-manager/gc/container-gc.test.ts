@@ -42,15 +42,15 @@ describe('containersToRemove', () => {
     ],
     ['none per container', three, { ...keepAll, maxPerContainer: 0 }, [], true, ['t0', 't1', 't2']],
     [
-      'one that is about to start leaves the newest end before it',
+      'one that is about to start keeps the newest exit before it',
       [...three, starting('t3', 3)],
       { ...keepAll, maxPerContainer: 1 },
       [],
       true,
       ['t0', 't1'],
     ],
-    ['one that was made for a pod that is gone goes, too', [starting('t3', 3)], keepAll, ['p'], true, ['t3']],
-    ['a pod that is gone loses all', three, keepAll, ['p'], true, ['t0', 't1', 't2']],
+    ['one created for a deleted pod is removed, too', [starting('t3', 3)], keepAll, ['p'], true, ['t3']],
+    ['a deleted pod loses all', three, keepAll, ['p'], true, ['t0', 't1', 't2']],
     ['but not before all sources are ready', three, keepAll, ['p'], false, []],
     ['in all: first an equal share for each', two, { ...keepAll, maxTotal: 4 }, [], true, ['a1']],
     ['in all: then the oldest', two, { ...keepAll, maxTotal: 3 }, [], true, ['a1', 'a2', 'b4']],
@@ -81,14 +81,14 @@ describe('sandboxesToRemove', () => {
   });
   it.each([
     [
-      'old ones beside a ready one go',
+      'old ones beside a ready one are removed',
       [sandbox('new', 3, { isReady: true }), sandbox('b', 2), sandbox('a', 1)],
       false,
       ['b', 'a'],
     ],
     ['the newest stays although it ended', [sandbox('b', 2), sandbox('a', 1)], false, ['a']],
-    ['of a pod that is gone all go', [sandbox('b', 2), sandbox('a', 1)], true, ['b', 'a']],
-    ['one that owns a container stays', [sandbox('b', 2, { hasContainers: true })], true, []],
+    ['all of a deleted pod are removed', [sandbox('b', 2), sandbox('a', 1)], true, ['b', 'a']],
+    ['one with a container stays', [sandbox('b', 2, { hasContainers: true })], true, []],
     ['one that is ready stays', [sandbox('b', 2, { isReady: true })], true, []],
   ])('%s', (_, sandboxes, gone, expected) => {
     expect(sandboxesToRemove(sandboxes, () => gone).map(({ id }) => id)).toEqual(expected);

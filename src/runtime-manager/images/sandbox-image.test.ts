@@ -21,9 +21,9 @@ describe('the sandbox image that a runtime reports', () => {
     ['nothing', {}, undefined],
     ['a configuration without the name', { config: '{"containerd":{}}' }, undefined],
     ['an empty name', { config: '{"sandboxImage":""}' }, undefined],
-    ['a name that is no text', { config: '{"sandboxImage":1}' }, undefined],
-    ['a configuration that is no JSON', { config: '[crio]\nroot = "x"' }, undefined],
-    ['a configuration that is no object', { config: 'null' }, undefined],
+    ['a name that is not text', { config: '{"sandboxImage":1}' }, undefined],
+    ['a configuration that is not JSON', { config: '[crio]\nroot = "x"' }, undefined],
+    ['a configuration that is not an object', { config: 'null' }, undefined],
   ])('%s', (_rule, info: Record<string, string>, expected) => {
     expect(configuredSandboxImage(info)).toBe(expected);
   });
@@ -101,20 +101,20 @@ describe('sandboxImageIds', () => {
     ['the one that the runtime is configured with', { config: infra }, ['infra']],
     ['none when that is not on the machine', { config: '{"sandboxImage":"example.com/absent:1"}' }, []],
     [
-      'those of ready sandboxes when the configuration is untold',
+      'those of ready sandboxes when the configuration is unknown',
       {
         sandboxes: [sandbox('a', '', 1n, 'example.com/infra:1'), sandbox('b', 'vm', 1n, 'example.com/app:1')],
       },
       ['infra', 'app'],
     ],
     [
-      'not that of a sandbox which has just gone',
+      'not that of a sandbox that was just removed',
       { sandboxes: [sandbox('a', '', 1n, 'gone'), sandbox('b', 'vm', 1n, 'example.com/app:1')] },
       ['app'],
     ],
-    ['all that are named like one when nothing is told', {}, ['pause', 'other-pause']],
+    ['all that are named like one when nothing is known', {}, ['pause', 'other-pause']],
     [
-      'the same when sandboxes tell nothing either',
+      'the same when sandboxes report nothing either',
       { sandboxes: [sandbox('a', '', 1n)] },
       ['pause', 'other-pause'],
     ],

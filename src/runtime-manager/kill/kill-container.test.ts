@@ -69,7 +69,13 @@ async function kill(
 
 describe('killing a container', () => {
   it.each([
-    ['52: what the hook used is taken off the grace', 30, 10_000, undefined, 'id-c0 at 10s timeout 20'],
+    [
+      '52: the time of the hook is subtracted from the grace',
+      30,
+      10_000,
+      undefined,
+      'id-c0 at 10s timeout 20',
+    ],
     [
       '53: a hook that hangs is waited for no longer than the grace',
       30,
@@ -78,7 +84,7 @@ describe('killing a container', () => {
       'id-c0 at 30s timeout 2',
     ],
     ['54: without grace the hook is skipped', 30, 10_000, 0, 'id-c0 at 0s timeout 2'],
-    ['a part of a second is not taken off', 30, 1_900, undefined, 'id-c0 at 1.9s timeout 29'],
+    ['a fraction of a second is not subtracted', 30, 1_900, undefined, 'id-c0 at 1.9s timeout 29'],
     ['the override replaces the grace', 30, 0, 7, 'id-c0 at 0s timeout 7'],
     ['no less than the minimum', 1, 0, undefined, 'id-c0 at 0s timeout 2'],
   ])('%s', async (_, graceSeconds, hookMs, overrideSeconds, expected) => {
@@ -116,9 +122,9 @@ describe('killing a container', () => {
   });
 
   it.each([
-    ['58: a container that is gone counts as killed', 'NotFound', undefined],
+    ['58: a missing container counts as killed', 'NotFound', undefined],
     [
-      'any other answer is a failure',
+      'any other response is a failure',
       'Internal',
       'failed to "KillContainer" for "c0" with KillContainerError: "rpc error: code = Internal desc = no"',
     ],

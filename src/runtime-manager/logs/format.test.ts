@@ -7,7 +7,7 @@ describe('CRI lines', () => {
   it.each([
     ['a full record keeps its newline', `${time} stdout F hello\n`, 'hello\n'],
     ['a partial record loses it', `${time} stdout P hello\n`, 'hello'],
-    ['later tags do not disturb', `${time} stderr P:x:y hello\n`, 'hello'],
+    ['later tags are ignored', `${time} stderr P:x:y hello\n`, 'hello'],
     ['spaces belong to the content', `${time} stdout F  a b \n`, ' a b \n'],
     ['the content may be empty', `${time} stdout F \n`, '\n'],
     ['without newline there is none', `${time} stdout F cut`, 'cut'],

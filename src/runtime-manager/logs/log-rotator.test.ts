@@ -19,10 +19,10 @@ import { planRotation, rotatedName } from './rotation.js';
 describe('planRotation', () => {
   it.each([
     ['nothing beside the log', ['0.log'], [], []],
-    ['temporary files go', ['0.log', '0.log.1.tmp'], ['0.log.1.tmp'], []],
-    ['plain files that were compressed go', ['0.log', '0.log.1', '0.log.1.gz'], ['0.log.1'], []],
+    ['temporary files are removed', ['0.log', '0.log.1.tmp'], ['0.log.1.tmp'], []],
+    ['plain files that were compressed are removed', ['0.log', '0.log.1', '0.log.1.gz'], ['0.log.1'], []],
     [
-      'the oldest beyond maxFiles - 2 go',
+      'the oldest beyond maxFiles - 2 are removed',
       ['0.log', '0.log.4', '0.log.1.gz', '0.log.3.gz', '0.log.2.gz'],
       ['0.log.1.gz'],
       ['0.log.4'],

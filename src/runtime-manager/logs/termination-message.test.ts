@@ -93,7 +93,7 @@ describe('terminationMessage', () => {
 describe('terminationLogPath', () => {
   const rows: readonly [rule: string, hostPaths: readonly string[], expected: string | undefined][] = [
     [
-      'the file that the agent made',
+      'the file that the agent created',
       ['/root/pods/uid/containers/main/1a2b3c4d'],
       '/root/pods/uid/containers/main/1a2b3c4d',
     ],
@@ -110,9 +110,9 @@ describe('terminationLogPath', () => {
     ['not a volume alone', ['/root/pods/uid/volume-subpaths/v/main/0'], undefined],
     ['not a file of another container', ['/root/pods/uid/containers/other/f'], undefined],
     ['not a file of another pod', ['/root/pods/other/containers/main/f'], undefined],
-    ['nothing that leads out of the folder', ['/root/pods/uid/containers/main/../../../../f'], undefined],
-    ['not the folder itself', ['/root/pods/uid/containers/main/'], undefined],
-    ['not a way up', ['/root/pods/uid/containers/main/..'], undefined],
+    ['nothing that leads out of the directory', ['/root/pods/uid/containers/main/../../../../f'], undefined],
+    ['not the directory itself', ['/root/pods/uid/containers/main/'], undefined],
+    ['not a parent directory', ['/root/pods/uid/containers/main/..'], undefined],
     ['nothing without mounts', [], undefined],
   ];
   it.each(rows)('%s', (_, hostPaths, expected) => {

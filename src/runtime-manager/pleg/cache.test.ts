@@ -34,7 +34,7 @@ describe('PodCache', () => {
       'x',
     ],
     [
-      'an observed time without entry does not answer later calls',
+      'an observed time without an entry does not resolve later calls',
       (cache) => cache.setObserved('u', 11),
       'waiting',
     ],
@@ -65,12 +65,12 @@ describe('PodCache', () => {
       return cache;
     };
     it.each<[string, number, (cache: PodCache) => void, string]>([
-      ['the earlier global time still answers', 4, () => {}, 'empty'],
+      ['the earlier global time still resolves', 4, () => {}, 'empty'],
       ['the new one does not', 10, () => {}, 'waiting'],
       ['nor does a later one while it is unread', 10, (c) => c.setGlobal(30, new Set(['u'])), 'waiting'],
-      ['what was seen first answers once it is read', 10, (c) => c.set('u', status('u'), 20), 'x'],
+      ['what was seen first resolves once it is read', 10, (c) => c.set('u', status('u'), 20), 'x'],
       [
-        'what was seen first does not answer for a later look',
+        'what was seen first does not resolve for a later relist',
         25,
         (c) => {
           c.setGlobal(30, new Set(['u']));
@@ -79,7 +79,7 @@ describe('PodCache', () => {
         'waiting',
       ],
       ['the next global time that finds it read does', 10, (c) => c.setGlobal(30), 'empty'],
-      ['other pods are not concerned', 10, (c) => c.setGlobal(30, new Set(['v'])), 'empty'],
+      ['other pods are not affected', 10, (c) => c.setGlobal(30, new Set(['v'])), 'empty'],
     ])('%s', async (_rule, afterMs, act, answer) => {
       const early = cacheWithUnread();
       const waiting = early.newerThan('u', afterMs);

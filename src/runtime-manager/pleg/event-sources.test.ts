@@ -14,19 +14,19 @@ describe('readContainerdEvent', () => {
   it.each<[string, ContainerdEvent, object | undefined]>([
     ['a creation', event('/containers/create', 'create'), { kind: 'create' }],
     [
-      'a start is left to who started it',
+      'a start is left to whoever started it',
       event('/tasks/start', 'start', 'c'),
       { kind: 'start', lagMs: 1_000 },
     ],
-    ['an exit: its task goes next', event('/tasks/exit', 'exit', 'c'), { kind: 'exit', lagMs: 100 }],
+    ['an exit: its task is deleted next', event('/tasks/exit', 'exit', 'c'), { kind: 'exit', lagMs: 100 }],
     [
-      'the end of a task: its exit shows soon',
+      'the deletion of a task: its exit shows soon',
       event('/tasks/delete', 'delete', 'c'),
       { kind: 'exit', lagMs: 10 },
     ],
     ['a removal', event('/containers/delete', 'delete'), { kind: 'delete', lagMs: 10 }],
-    ['too much memory', event('/tasks/oom', 'oom'), { kind: 'oom' }],
-    ['a process in a container is no matter', event('/tasks/exit', 'exit', 'e'), undefined],
+    ['an OOM kill', event('/tasks/oom', 'oom'), { kind: 'oom' }],
+    ['a process in a container does not matter', event('/tasks/exit', 'exit', 'e'), undefined],
   ])('%s', (_rule, told, read) => {
     expect(readContainerdEvent(told)).toEqual(
       read === undefined ? undefined : { id: 'c', happenedAtMs: 1_500, ...read },

@@ -34,12 +34,9 @@ const own = { reason: 'own', hasRelisted: true, known: undefined, created: none 
 
 describe('a pod relist lists', () => {
   it.each<[string, LookFacts]>([
-    ['when something may be there that nobody knows', { ...own, reason: 'any', known: seen(['s'], 'c') }],
-    [
-      'while the agent has not looked at everything',
-      { ...own, hasRelisted: false, created: made(['s'], 'c') },
-    ],
-    ['when nothing is known and nothing was made', own],
+    ['when there may be something unknown', { ...own, reason: 'any', known: seen(['s'], 'c') }],
+    ['before the first relist', { ...own, hasRelisted: false, created: made(['s'], 'c') }],
+    ['when nothing is known and nothing was created', own],
     ['when no sandbox is known', { ...own, known: seen([], 'c') }],
     ['when there is too much to read', { ...own, known: seen(['s'], 'a', 'b', 'c', 'd', 'e', 'f') }],
   ])('%s', (_, facts) => {
@@ -49,7 +46,7 @@ describe('a pod relist lists', () => {
 
 describe('a pod relist reads by id', () => {
   it.each<[string, Partial<LookFacts>, string[], string[]]>([
-    ['what was just made', { created: made(['s'], 'c') }, ['s'], ['c']],
+    ['what was just created', { created: made(['s'], 'c') }, ['s'], ['c']],
     ['a sandbox without containers', { created: made(['s']) }, ['s'], []],
     ['what was seen before', { known: seen(['s'], 'c') }, ['s'], ['c']],
     ['both, each once', { known: seen(['s'], 'a'), created: made(['s'], 'a', 'b') }, ['s'], ['a', 'b']],

@@ -257,12 +257,12 @@ describe('applying it', () => {
 
   it.each<[string, number | 'unknown', string]>([
     [
-      '46: a limit below what is used',
+      '46: a limit below the usage',
       90 * mebi,
       `attempting to set container \\"app\\" memory limit (${80 * mebi}) below current usage (${90 * mebi})`,
     ],
-    ['a limit at what is used', 80 * mebi, 'below current usage'],
-    ['a runtime that does not know what is used', 'unknown', 'missing container \\"app\\" memory usage'],
+    ['a limit at the usage', 80 * mebi, 'below current usage'],
+    ['a runtime that does not report the usage', 'unknown', 'missing container \\"app\\" memory usage'],
   ])('%s is rejected, and nothing is called', async (_, used, message) => {
     const { calls, error, actuated } = await resize(resources('1', '80Mi'), {}, used);
     expect(calls).toEqual([]);
@@ -358,8 +358,8 @@ describe('what is remembered', () => {
 
   const wanted = resources('2', '200Mi');
   it.each<[rule: string, observed: Partial<LinuxContainerResources> | undefined, expected: object]>([
-    ['the runtime has what is wanted', { cpuShares: 2048, memoryLimitInBytes: 209_715_200 }, wanted],
-    ['the runtime tells nothing', undefined, wanted],
+    ['the runtime has the desired resources', { cpuShares: 2048, memoryLimitInBytes: 209_715_200 }, wanted],
+    ['the runtime reports nothing', undefined, wanted],
     [
       'a resize was under way',
       { cpuShares: 512, cpuPeriod: 100_000, cpuQuota: 50_000, memoryLimitInBytes: 104_857_600 },

@@ -10,7 +10,7 @@ describe('entries', () => {
     ['auth without padding', { auth: base64('u:pp').replace(/=+$/, '') }, { username: 'u', password: 'pp' }],
     ['auth wins', { auth: base64('u:p'), username: 'x', password: 'y' }, { username: 'u', password: 'p' }],
     ['email is kept', { auth: base64('u:p'), email: 'e@x' }, { username: 'u', password: 'p', email: 'e@x' }],
-    ['unknown fields are nothing', { auth: base64('u:p'), more: 1 }, { username: 'u', password: 'p' }],
+    ['unknown fields are ignored', { auth: base64('u:p'), more: 1 }, { username: 'u', password: 'p' }],
   ])('%s', (_, entry, expected) => {
     expect(parseDockercfg(JSON.stringify({ 'a.io': entry })).get('a.io')).toEqual(expected);
     expect(parseDockerConfigJson(JSON.stringify({ auths: { 'a.io': entry } })).get('a.io')).toEqual(expected);
@@ -24,11 +24,11 @@ describe('entries', () => {
     ['no JSON', 'secret!', 'not a JSON text'],
     ['a list', '[]', 'the registries are not an object'],
     [
-      'auth that is no pair',
+      'auth that is not a pair',
       JSON.stringify({ 'a.io': { auth: base64('hidden') } }),
       'unable to parse auth field of registry a.io',
     ],
-    ['a password that is no text', '{"a.io":{"password":1}}', 'password of registry a.io is not a text'],
+    ['a password that is not text', '{"a.io":{"password":1}}', 'password of registry a.io is not a text'],
   ])('%s is rejected without being quoted', (_, text, message) => {
     expect(() => parseDockercfg(text)).toThrow(message);
     expect(() => parseDockercfg(text)).not.toThrow('hidden');

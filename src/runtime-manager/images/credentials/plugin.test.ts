@@ -79,15 +79,15 @@ describe('running a plugin', () => {
   });
 
   it.each<[string, object, string[], number]>([
-    ['an answer for an image holds for that image', {}, ['x.a.io/app', 'x.a.io/app', 'x.a.io/other'], 2],
+    ['a response for an image applies to that image', {}, ['x.a.io/app', 'x.a.io/app', 'x.a.io/other'], 2],
     [
-      'an answer for a registry holds for all of it',
+      'a response for a registry applies to all of it',
       { cacheKeyType: 'Registry' },
       ['x.a.io/app', 'x.a.io/other', 'y.a.io/app'],
       2,
     ],
     [
-      'an answer for everything holds for everything',
+      'a global response applies to everything',
       { cacheKeyType: 'Global' },
       ['x.a.io/app', 'y.a.io/other'],
       1,
@@ -185,12 +185,12 @@ describe('the configuration', () => {
     ['no name', config([entry({ name: '' })]), 'providers[0].name: Required value: name is required'],
     ['a name with a space', config([entry({ name: 'a b' })]), 'name cannot contain spaces'],
     [
-      'a name that leaves the folder',
+      'a name that leaves the directory',
       config([entry({ name: '../x' })]),
       'name cannot contain path separator',
     ],
-    ['a name that is the folder', config([entry({ name: '.' })]), "name cannot be '.'"],
-    ['two of a name', config([entry(), entry()]), 'providers: Duplicate value: "ecr"'],
+    ['a name that is the directory', config([entry({ name: '.' })]), "name cannot be '.'"],
+    ['two of the same name', config([entry(), entry()]), 'providers: Duplicate value: "ecr"'],
     [
       'an unknown protocol',
       config([entry({ apiVersion: 'v9' })]),

@@ -169,22 +169,22 @@ async function putFile(path: string): Promise<void> {
 
 describe('credentials are never revealed', () => {
   it.each<[string, Given, RegExp]>([
-    ['of a secret that is no JSON', { secret: `{"auths": ${hidden}` }, /not a JSON text/],
+    ['of a secret that is not JSON', { secret: `{"auths": ${hidden}` }, /not a JSON text/],
     [
       'of a secret whose registries are a list',
       { secret: JSON.stringify({ auths: [hidden] }) },
       /not an object/,
     ],
     [
-      'of a password that is no text',
+      'of a password that is not text',
       { secret: auths({ password: [hidden] }) },
       /password of registry a\.io/,
     ],
-    ['of what is no base64', { secret: auths({ auth: `${hidden}!` }) }, /unable to parse auth field/],
+    ['of what is not base64', { secret: auths({ auth: `${hidden}!` }) }, /unable to parse auth field/],
     ['of what has no colon', { secret: auths({ auth: base64(hidden) }) }, /unable to parse auth field/],
-    ['of those that a registry refuses', { secret: good }, /401 Unauthorized/],
-    ['of a machine whose file is no JSON', { node: `{${hidden}` }, /registry passwords in .* are not used/],
-    ['of a machine that a registry refuses', { node: good }, /401 Unauthorized/],
+    ['of those that a registry rejects', { secret: good }, /401 Unauthorized/],
+    ['of a machine whose file is not JSON', { node: `{${hidden}` }, /registry passwords in .* are not used/],
+    ['of a machine that a registry rejects', { node: good }, /401 Unauthorized/],
     ['of a plugin that prints no JSON', { plugin: says(hidden) }, /error decoding credential provider/],
     ['of a plugin that prints a text', { plugin: says(JSON.stringify(hidden)) }, /error decoding credential/],
     [
@@ -198,24 +198,24 @@ describe('credentials are never revealed', () => {
       { plugin: `#!/bin/sh\nyes ${hidden} | head -c 3000000\n`, args: [hidden] },
       /more than 1048576 bytes of output/,
     ],
-    ['of an answer of another kind', { plugin: says(answer({ kind: hidden })) }, /unexpected kind/],
-    ['of an answer of another version', { plugin: says(answer({ apiVersion: hidden })) }, /did not match/],
+    ['of a response of another kind', { plugin: says(answer({ kind: hidden })) }, /unexpected kind/],
+    ['of a response of another version', { plugin: says(answer({ apiVersion: hidden })) }, /did not match/],
     [
-      'of an answer with a wrong key',
+      'of a response with a wrong key',
       { plugin: says(answer({ cacheKeyType: hidden })) },
       /valid cacheKeyType/,
     ],
     [
-      'of an answer with a wrong time',
+      'of a response with a wrong time',
       { plugin: says(answer({ cacheDuration: hidden })) },
       /valid cacheDuration/,
     ],
     [
-      'of an answer that is no object',
+      'of a response that is not an object',
       { plugin: says(answer({ auth: hidden })) },
       /error decoding credential/,
     ],
-    ['of a good answer that a registry refuses', { plugin: says(answer({})) }, /401 Unauthorized/],
+    ['of a valid response that a registry rejects', { plugin: says(answer({})) }, /401 Unauthorized/],
     [
       'of a pull that works',
       { secret: good, policy: 'Always', pull: async () => ({ imageRef: 'sha256:1' }) },

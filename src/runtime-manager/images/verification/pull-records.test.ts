@@ -128,7 +128,7 @@ describe('who may use an image', () => {
     ],
     ['never verified: everybody', { policy: 'NeverVerify' }, 'by a secret', true, 'credentialPolicyAllowed'],
     [
-      'trouble with secrets: nobody',
+      'unreadable secrets: nobody',
       { podSecrets: () => Promise.reject(new Error('x')) },
       'by a secret',
       false,

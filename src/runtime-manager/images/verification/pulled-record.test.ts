@@ -74,7 +74,7 @@ describe('66: what a record lets a pod do', () => {
       { kind: 'use' },
     ],
     [
-      'a full entry does not take new credentials on trust',
+      'a full entry does not trust new credentials',
       record({ kubernetesSecrets: full }),
       [secret('s5', 'new')],
       { kind: 'pull' },
@@ -114,7 +114,7 @@ describe('what a pull adds to a record', () => {
       { kind: 'secret', secret: secret('a') },
       { nodePodsAccessible: true },
     ],
-    ['a pull whose credentials nobody knows', undefined, undefined, {}],
+    ['a pull with unknown credentials', undefined, undefined, {}],
   ])('%s', (_, before, access, expected) => {
     expect(add(record(before), access).credentialMapping['a.io/app']).toEqual(expected);
   });
