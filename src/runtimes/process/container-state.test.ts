@@ -36,13 +36,13 @@ describe('the state file', () => {
 
   it.each([
     ['is empty', ''],
-    ['is cut short', '{"kind":"run'],
+    ['is truncated', '{"kind":"run'],
     ['has no known kind', '{"kind":"paused"}'],
     ['lacks a field', '{"kind":"running","bootId":"b"}'],
-    ['names every process there is', formatState(states[2]!).replace('"pid":11', '"pid":1')],
-    ['names the own group', formatState(states[2]!).replace('"pid":11', '"pid":0')],
+    ['names all processes', formatState(states[2]!).replace('"pid":11', '"pid":1')],
+    ['names its own group', formatState(states[2]!).replace('"pid":11', '"pid":0')],
     ['names a group', formatState(states[2]!).replace('"pid":11', '"pid":-5')],
-    ['names no number', formatState(states[2]!).replace('"pid":11', '"pid":"11"')],
+    ['names something other than a number', formatState(states[2]!).replace('"pid":11', '"pid":"11"')],
   ])('is rejected when it %s', (_, text) => {
     expect(() => parseState(text)).toThrow();
   });

@@ -19,8 +19,8 @@ describe('FaultPlan', () => {
   const cases: [rule: string, faults: Fault[], seen: string][] = [
     ['hits the next call once', [{ rpc, error }], 'e - - - -'],
     ['hits the n-th call', [{ rpc, nth: 3, error }], '- - e - -'],
-    ['hits so many in a row', [{ rpc, nth: 2, times: 2, error }], '- e e - -'],
-    ['hits for ever', [{ rpc, times: Number.POSITIVE_INFINITY, error }], 'e e e e e'],
+    ['hits consecutive calls', [{ rpc, nth: 2, times: 2, error }], '- e e - -'],
+    ['hits all calls', [{ rpc, times: Number.POSITIVE_INFINITY, error }], 'e e e e e'],
     [
       'adds delays up',
       [
@@ -37,8 +37,8 @@ describe('FaultPlan', () => {
       ],
       'e5 - - - -',
     ],
-    ['loses an answer', [{ rpc, loseAnswer: true }], 'U - - - -'],
-    ['loses an answer late', [{ rpc, loseAnswer: true, code: 'DeadlineExceeded' }], 'D - - - -'],
+    ['loses a response', [{ rpc, loseAnswer: true }], 'U - - - -'],
+    ['loses a response late', [{ rpc, loseAnswer: true, code: 'DeadlineExceeded' }], 'D - - - -'],
     ['leaves other calls alone', [{ rpc: 'status', error }], '- - - - -'],
   ];
   it.each(cases)('%s', (_, faults, seen) => expect(play(faults)).toBe(seen));

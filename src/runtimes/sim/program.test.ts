@@ -14,7 +14,7 @@ describe('parseProgram', () => {
     ['sleep without end', ['sleep', 'infinity'], [pause(Number.POSITIVE_INFINITY)]],
     ['true exits with 0', ['true'], []],
     ['false exits with 1', ['false'], [exit(1)]],
-    ['cat gives back its input', ['cat'], [{ do: 'copy-input' }]],
+    ['cat echoes its input', ['cat'], [{ do: 'copy-input' }]],
     ['cat of files is not understood', ['cat', '/etc/hosts'], undefined],
     ['only the last status counts', sh('false; true'), []],
     ['a script in a shell', sh('echo hi; sleep 1 && exit 3'), [print('hi'), pause(1000), exit(3)]],
