@@ -40,8 +40,8 @@ describe('containerLogs', () => {
   const undecodable = '{"message": "Unable to decode query."}';
   const invalid = '{"message": "Invalid request."}';
   it.each<[string, string, number, string]>([
-    ['a value that is none', 'default/web/app?tailLines=abc', 400, undecodable],
-    ['a value that may not be', 'default/web/app?limitBytes=0', 422, invalid],
+    ['an undecodable value', 'default/web/app?tailLines=abc', 400, undecodable],
+    ['an invalid value', 'default/web/app?limitBytes=0', 422, invalid],
     ['an unknown pod', 'default/nope/app', 404, 'pod "nope" does not exist'],
     ['a pod of another namespace', 'x/web/app', 404, 'pod "web" does not exist'],
     ['an unknown container', 'default/web/nope', 404, 'container "nope" not found in pod "web"'],
@@ -58,13 +58,13 @@ describe('containerLogs', () => {
       'previous terminated container "app" in pod "web" not found',
     ],
     [
-      'a container that waits',
+      'a waiting container',
       'default/web/stopped',
       400,
       'container "stopped" in pod "web" is waiting to start: trying and failing to pull image',
     ],
     [
-      'a container of which nothing is known',
+      'a container without a status',
       'default/web/init',
       400,
       'container "init" in pod "web" is not available',
@@ -165,7 +165,7 @@ describe('run', () => {
     ['a command that fails', 'POST /run/default/web/app?cmd=false', 500, "command 'false' exited with 1: "],
     ['an unknown pod', 'POST /run/default/nope/app?cmd=x', 404, 'pod does not exist'],
     [
-      'a container that does not run',
+      'a container that is not running',
       'POST /run/default/web/uid-1/stopped?cmd=x',
       500,
       'container not found ("stopped")',
@@ -183,7 +183,7 @@ describe('streams', () => {
     ['only 1 is a yes', 'POST /exec/default/web/app?command=ls&output=true', 400, noStreams],
     ['an unknown pod', 'POST /exec/default/nope/app?output=1', 404, 'pod does not exist'],
     [
-      'a container that does not run',
+      'a container that is not running',
       'POST /exec/default/web/stopped?output=1',
       500,
       'container not found ("stopped")',
@@ -195,7 +195,7 @@ describe('streams', () => {
       'container not found ("stopped")',
     ],
     [
-      'attach to what does not run',
+      'attach to a container that is not running',
       'POST /attach/default/web/stopped?output=1',
       500,
       'container stopped not found in pod web_default',

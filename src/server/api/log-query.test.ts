@@ -5,10 +5,10 @@ const decode = (query: string) => decodeLogQuery(new URLSearchParams(query));
 
 describe('decodeLogQuery', () => {
   it.each([
-    ['a number that is none', 'tailLines=abc', 'undecodable'],
+    ['not a number', 'tailLines=abc', 'undecodable'],
     ['an empty number', 'limitBytes=', 'undecodable'],
     ['a number beyond 64 bits', 'tailLines=9223372036854775808', 'undecodable'],
-    ['a time that is none', 'sinceTime=yesterday', 'undecodable'],
+    ['not a time', 'sinceTime=yesterday', 'undecodable'],
     ['a negative tail by its older name', 'tail=-1', 'invalid'],
     ['no byte at all', 'limitBytes=0', 'invalid'],
     ['no second at all', 'sinceSeconds=0', 'invalid'],

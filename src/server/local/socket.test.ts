@@ -58,14 +58,14 @@ describe('bindSocket', () => {
 
   it.each([
     [
-      'a file that is no socket',
+      'a file that is not a socket',
       async () => writeFileSync(path.join(dir, 's'), ''),
       's',
       'is not a socket: remove it',
     ],
-    ['a folder that others may write to', async () => chmod(dir, 0o777), 's', 'others may write to'],
+    ['a directory that others may write to', async () => chmod(dir, 0o777), 's', 'others may write to'],
     ['a name that is too long', async () => {}, 'x'.repeat(120), 'is too long for a socket'],
-    ['a folder that is a file', async () => mkdir(path.join(dir, 'a')), 'a', 'is not a socket'],
+    ['a directory that is a file', async () => mkdir(path.join(dir, 'a')), 'a', 'is not a socket'],
   ])('rejects %s', async (_, prepare, name, message) => {
     await prepare();
     await expect(bindSocket(createServer(), path.join(dir, name))).rejects.toThrow(message);

@@ -131,14 +131,14 @@ describe('files', () => {
   it.each<[string, string, number, string | RegExp]>([
     ['a file', 'a%3Cb%3E.log', 200, 'hello log'],
     ['a list', '', 200, /<a href="a%3Cb%3E.log">a&lt;b&gt;.log<\/a>\n[\s\S]*<a href="svc\/">svc\/<\/a>/],
-    ['a list of a folder', 'svc/', 200, /svc.log/],
-    ['a folder without its slash', 'svc', 307, ''],
+    ['a listing of a directory', 'svc/', 200, /svc.log/],
+    ['a directory without its slash', 'svc', 307, ''],
     ['nothing', 'nope', 404, '404 page not found\n'],
-    ['a file as a folder', 'plain/', 404, '404 page not found\n'],
+    ['a file as a directory', 'plain/', 404, '404 page not found\n'],
     ['below a file', 'plain/x', 404, '404 page not found\n'],
     ['a link that leads out', 'escape', 404, '404 page not found\n'],
     ['a link that stays inside', 'inside', 200, 'from svc\n'],
-    ['an encoded way out', '..%2Fsecret', 404, '404 page not found\n'],
+    ['an encoded parent path', '..%2Fsecret', 404, '404 page not found\n'],
     ['a zero', 'plain%00', 404, '404 page not found\n'],
   ])('%s', async (_, target, status, body) => {
     const reply = await ask(await logs(), `GET /logs/${target}`);
