@@ -5,7 +5,7 @@ import { JsonProblem, parseJson } from './json-text.js';
 
 describe('parseJson', () => {
   it.each([
-    ['text that is no JSON', '{"password": hunter2}', /^is not JSON$/],
+    ['text that is not JSON', '{"password": hunter2}', /^is not JSON$/],
     ['nothing', '', /^is not JSON$/],
     ['more levels than allowed', '['.repeat(maxDepth + 1) + ']'.repeat(maxDepth + 1), /^is nested more than/],
     [
