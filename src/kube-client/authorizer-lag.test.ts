@@ -39,12 +39,12 @@ async function asked(refusals: number, error = forbidden) {
 
 describe('withAuthorizerLagRetry', () => {
   it.each([
-    ['what is allowed is had at once', 0, forbidden, '1 at 0', 1],
-    ['what is allowed a moment later is had then', 2, forbidden, '1 at 150', 3],
-    ['what stays refused is refused within a second', 9, forbidden, 'no relationship found at 750', 5],
-    ["a pod that the server's copy does not have yet is waited for", 2, missing('pod'), '1 at 150', 3],
-    ['what the API itself does not have is not there', 1, missing('pods'), 'pods "a" not found at 0', 1],
-    ['another refusal is one', 1, broken, 'no at 0', 1],
+    ['an allowed read succeeds at once', 0, forbidden, '1 at 0', 1],
+    ['a read that is allowed a moment later succeeds then', 2, forbidden, '1 at 150', 3],
+    ['a read that stays forbidden fails within a second', 9, forbidden, 'no relationship found at 750', 5],
+    ["a pod missing from the server's cache is retried", 2, missing('pod'), '1 at 150', 3],
+    ["the API's own 404 is final", 1, missing('pods'), 'pods "a" not found at 0', 1],
+    ['any other error is final', 1, broken, 'no at 0', 1],
   ])('%s', async (_rule, refusals, error, answer, lists) => {
     const test = await asked(refusals, error);
     const startMs = test.clock.monotonic();

@@ -6,7 +6,7 @@ describe('the next step', () => {
   it.each<[string, ReflectorOutcome, string | undefined, string]>([
     ['the start lists from the cache', { kind: 'started' }, undefined, 'list 0, none'],
     ['a new start lists what is not older', { kind: 'started' }, '7', 'list 7, none'],
-    ['a list is watched on', { kind: 'listed', resourceVersion: '7' }, '7', 'watch 7, none'],
+    ['a watch follows a list', { kind: 'listed', resourceVersion: '7' }, '7', 'watch 7, none'],
     [
       'a failed list waits',
       { kind: 'list-failed', asked: '0', failure: 'other' },
@@ -32,7 +32,7 @@ describe('the next step', () => {
       'list newest, back-off',
     ],
     [
-      'a watch whose time is over goes on',
+      'a watch that timed out goes on',
       { kind: 'watch-ended', livedMs: 300_000, events: 0 },
       '9',
       'watch 9, none',
@@ -70,9 +70,9 @@ describe('the next step', () => {
     ],
     ['even from a smaller one', { kind: 'checked', same: true, resourceVersion: '5' }, '9', 'watch 5, none'],
     ['something else: a list', { kind: 'checked', same: false, resourceVersion: '11' }, '9', 'list 11, none'],
-    ['no answer asks again later', { kind: 'check-failed', failure: 'other' }, '9', 'check 9, back-off'],
+    ['no response asks again later', { kind: 'check-failed', failure: 'other' }, '9', 'check 9, back-off'],
     [
-      'our version is none of the server’s',
+      'the server does not have our version',
       { kind: 'check-failed', failure: 'version-unknown' },
       '9',
       'list newest, none',
