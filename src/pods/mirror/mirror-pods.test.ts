@@ -47,7 +47,7 @@ describe('creationHindrance', () => {
     ['a node', nodeObject(), undefined],
     ['no node', undefined, 'the node is not in the API yet'],
     [
-      'a node that goes',
+      'a node that is being deleted',
       nodeObject({ deletionTimestamp: '2026-01-01T00:00:00Z' }),
       'the node is being deleted',
     ],
@@ -153,9 +153,9 @@ describe('reconcile', () => {
 
 describe('delete', () => {
   it.each<[rule: string, error: ApiError | undefined, told: number]>([
-    ['one that is there', undefined, 0],
-    ['one that is gone', new ApiError({ code: 404, message: 'gone' }), 0],
-    ['one that is another', new ApiError({ code: 409, message: 'other' }), 0],
+    ['an existing one', undefined, 0],
+    ['a missing one', new ApiError({ code: 404, message: 'gone' }), 0],
+    ['a replaced one', new ApiError({ code: 409, message: 'other' }), 0],
     ['one that may not be deleted', new ApiError({ code: 403, message: 'no' }), 1],
   ])('%s', async (_, error, told) => {
     await mirrors.reconcile(staticPod(), undefined);

@@ -66,12 +66,12 @@ describe('what is written', () => {
       'none',
     ],
     [
-      'a pod that is no longer configured, newer',
+      'a pod that is no longer desired, newer',
       { pod: undefined, written: written({ version: 1 }) },
       'write',
       'read+write',
     ],
-    ['a pod that is no longer configured, written', { pod: undefined }, 'none', 'none'],
+    ['a pod that is no longer desired, written', { pod: undefined }, 'none', 'none'],
     ['the API shows something else', { pod: shown(pending) }, 'none', 'read+write'],
     [
       'the API shows what it made of our write',
@@ -80,13 +80,13 @@ describe('what is written', () => {
       'none',
     ],
     [
-      'the API shows what was held back',
+      'the API shows what was withheld',
       { pod: shown(pending), written: written({ status: pending, isHeldBack: true }) },
       'none',
       'read+write',
     ],
     [
-      'a finished pod whose deletion was asked for',
+      'a finished pod whose deletion was requested',
       {
         entry: entry({ isFinished: true, status: { phase: 'Failed' } }),
         pod: shown({ phase: 'Failed' }, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
@@ -117,7 +117,7 @@ describe('which is written first', () => {
     ['ready now', entry(), written({ status: pending }), 0],
     ['no longer ready', entry({ status: pending }), written(), 0],
     ['ready as before', entry(), written(), 1],
-    ['first word of a pod', entry({ status: pending }), undefined, 2],
+    ['first status of a pod', entry({ status: pending }), undefined, 2],
   ])('%s', (_, status, before, rank) => {
     expect(writeRank(status, before)).toBe(rank);
   });
@@ -126,9 +126,9 @@ describe('which is written first', () => {
 describe('which statuses are urgent', () => {
   const deleted = makePod({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' }, status: running });
   it.each<[rule: string, input: Partial<SyncInput>, couldRun: boolean, expected: boolean]>([
-    ['the first word of a pod', { entry: entry({ status: pending }), written: undefined }, true, false],
+    ['the first status of a pod', { entry: entry({ status: pending }), written: undefined }, true, false],
     ['ready now', { written: written({ status: pending }) }, true, true],
-    ['ready as its first word', { written: undefined }, true, true],
+    ['ready in its first status', { written: undefined }, true, true],
     ['no longer ready', { entry: entry({ status: pending }) }, true, true],
     ['ready as before', {}, true, false],
     ['ready as the API shows it after a restart', { pod: shown(running), written: undefined }, true, false],

@@ -148,7 +148,7 @@ describe('StatusManager and probes', () => {
   it.each<[string, string, string, boolean]>([
     ['an unknown container', 'uid-1', 'x', false],
     ['an unknown pod', 'uid-2', 'a-0', false],
-    ['what is so already', 'uid-1', 'a-0', true],
+    ['no change', 'uid-1', 'a-0', true],
   ])('ignores %s', (_, uid, id, isReady) => {
     const { manager, pod } = setUp();
     manager.set(pod, runningPod(pod));

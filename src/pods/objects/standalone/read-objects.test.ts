@@ -66,7 +66,7 @@ describe('readObjects', () => {
       `${configMap}data: {"..a": "1"}\n`,
       'the key must not begin with ".."',
     ],
-    ['a key stands once', `${configMap}data: {a: "1"}\nbinaryData: {a: aGk=}\n`, 'the same key is in "data"'],
+    ['a key is unique', `${configMap}data: {a: "1"}\nbinaryData: {a: aGk=}\n`, 'the same key is in "data"'],
     [
       'a megabyte is the limit',
       `${configMap}data: {a: ${'x'.repeat(1024 * 1024 + 1)}}\n`,
@@ -83,7 +83,7 @@ describe('readObjects', () => {
       'spec: it names no place',
     ],
     [
-      'all problems are told at once',
+      'all problems are reported at once',
       `${configMap}data: {a: 1}\n---\n${secret}data: {b: "%"}\n`,
       'data.b: the value is not base64',
     ],
