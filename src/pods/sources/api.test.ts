@@ -170,7 +170,7 @@ describe('ApiSource', () => {
     await clock.advance(10_000);
     expect(await operations()).toEqual(['REMOVE whole', 'ADD a']);
     expect(timeline.ofNode().map(({ message }) => message)).toContain(
-      'the identity of the pods of the API is in order again',
+      'the identity check of API pods works again',
     );
   });
   it('a refused list is tried again', async () => {

@@ -53,7 +53,7 @@ export class ApiSource implements PodSource {
 
 /** One place for all reports: the message names the failed request. */
 const place = 'the API server';
-const identityPlace = 'the identity of the pods of the API';
+const identityPlace = 'the identity check of API pods';
 
 /** Such as `pod "default/web" has no uid`; undefined for a pod that has all. */
 function missingIdentity({ metadata }: PodManifest): string | undefined {

@@ -99,7 +99,7 @@ export class PodCgroupManager {
     if (this.#endings.has(uid)) return;
     const ending = this.#end(uid)
       .catch((error: unknown) => {
-        const message = `the cgroup of a pod that is gone was not removed; the next pass tries again: ${errorText(error)}`;
+        const message = `could not remove the cgroup of a pod that is gone; the next pass retries: ${errorText(error)}`;
         this.#options.timeline.record({
           kind: 'problem',
           what: 'cgroup.destroy',
