@@ -10,9 +10,9 @@ export const runUsage = `Runs the pods of manifests on this machine and shows th
 Usage:
   nodelet run FILE|DIR|URL|- … [flags]
 
-Manifests are YAML or JSON and may hold many objects: Pods, Lists, Deployments, ReplicaSets, StatefulSets, DaemonSets and
-Jobs, and the ConfigMaps, Secrets, PersistentVolumes and claims that their pods use. A folder gives its files that end in
-.yaml, .yml or .json; "-" is standard input. Manifests are read once: to change something, stop and run again.
+Manifests are YAML or JSON and may hold many objects: Pods, Lists, Deployments, ReplicaSets, StatefulSets, DaemonSets
+and Jobs, and the ConfigMaps, Secrets, PersistentVolumes and claims that their pods use. A folder gives its files that
+end in .yaml, .yml or .json; "-" is standard input. Manifests are read once: to change something, stop and run again.
 
 The run ends when you stop it. It also ends by itself when all its pods are of a kind that ends (restartPolicy Never or
 OnFailure, Jobs) and have ended. The exit code is 1 if such a pod failed or a manifest had errors, 2 if the command line
