@@ -1,34 +1,23 @@
 /** The pod workers: one sequential worker per pod, and the authority on what may run. */
-import { type Clock, errorText, jitter, TaskGroup, type WorkQueue } from '../../async/index.js';
-import type { ObservedPodStatus } from '../../cri/index.js';
+import { type Clock, jitter, TaskGroup, type WorkQueue } from '../../async/index.js';
 import { isStaticPod, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
 import { acceptUpdate, nothingRuns, type UpdateEffect } from './accept-update.js';
-import {
-  acknowledge,
-  afterStep,
-  begin,
-  isEnding,
-  type PodState,
-  retire,
-  type WorkState,
-  workStateOf,
-} from './pod-state.js';
+import { afterStep, begin, isEnding, type PodState, retire, workStateOf } from './pod-state.js';
 import * as predicates from './predicates.js';
 import { outcomeOfThrow, type RequeueInput, requeueDelayMs } from './requeue.js';
+import { runStep, type StepDeps } from './run-step.js';
 import { StaticPodTurns, type Turn } from './static-order.js';
 import type {
-  ConfiguredWork,
   KnownWorker,
   PodStatusSource,
   PodSyncer,
   PodUpdate,
   PodWork,
-  StatusOverride,
   SyncOutcome,
-  UpdateType,
   WorkerObserver,
 } from './types.js';
+import { mergedWork, newWorker, podOf, type Step, typeOf, type Worker } from './worker.js';
 import { refOf, WorkerRecorder } from './worker-recorder.js';
 
 export interface PodWorkersOptions {
@@ -47,33 +36,6 @@ export interface PodWorkersOptions {
   readonly allocated?: (pod: Pod) => Pod;
 }
 
-/** The worker of one pod. */
-interface Worker {
-  readonly uid: string;
-  /** `<name>_<namespace>`: the key by which static pods of the same name take turns. */
-  readonly fullName: string;
-  state: PodState;
-  /** At most one work waits; newer work replaces it. */
-  pending: PodWork | undefined;
-  /** A static pod keeps its work and sleeps until its turn may have come. */
-  awaitsTurn: boolean;
-  /** The work that was handed to the syncer last, kept so that it can be replayed. */
-  active: PodWork | undefined;
-  /** Cancels the step that runs; made anew once it was used. */
-  cancellation: AbortController | undefined;
-  /** The next step wants an observation that is newer. */
-  lastStepEndedAtMs: number;
-  /** Whether the last step failed, so that its recovery is worth telling. */
-  lastStepFailed: boolean;
-}
-
-/** One step of the syncer: the work, in the state that the pod had when the step began. */
-interface Step {
-  readonly state: WorkState;
-  readonly work: PodWork;
-  readonly signal: AbortSignal;
-}
-
 export class PodWorkers {
   readonly #options: Required<Omit<PodWorkersOptions, 'observer'>> & Pick<PodWorkersOptions, 'observer'>;
   readonly #workers = new Map<string, Worker>();
@@ -81,6 +43,7 @@ export class PodWorkers {
   readonly #running = new Set<string>();
   readonly #tasks: TaskGroup;
   readonly #recorder: WorkerRecorder;
+  readonly #stepDeps: StepDeps;
   readonly #finishListeners = new Set<(uid: string) => void>();
   #syncedOnce = false;
 
@@ -102,6 +65,8 @@ export class PodWorkers {
           error,
         }),
     });
+    const { clock, timeline, syncer, statuses } = options;
+    this.#stepDeps = { clock, timeline, syncer, statuses, stopped: this.#tasks.signal };
   }
 
   /** Calls back with each pod whose worker has nothing more to do; returns how to stop that. */
@@ -306,7 +271,7 @@ export class PodWorkers {
     const { state, work } = step;
     let outcome: SyncOutcome;
     try {
-      outcome = await this.#runSyncer(worker, step);
+      outcome = await runStep(this.#stepDeps, worker, step);
       if (outcome.kind === 'done') outcome.after?.();
     } catch (error) {
       outcome = outcomeOfThrow(error, step.signal);
@@ -337,63 +302,6 @@ export class PodWorkers {
       this.#requeue(worker, hasMoved, outcome);
     }
     this.#recorder.done(typeOf(work), work.startMs);
-  }
-
-  /** Runs the step of the pod's state. */
-  async #runSyncer(worker: Worker, step: Step): Promise<SyncOutcome> {
-    const { syncer, clock } = this.#options;
-    if (step.work.kind === 'runtimePod') {
-      if (worker.state.kind === 'terminating') worker.state = acknowledge(worker.state);
-      return syncer.syncTerminatingRuntimePod(step.work.runtimePod);
-    }
-    const status = await this.#freshStatus(worker, step, step.work.pod);
-    let settledAtMs: number | undefined;
-    try {
-      const outcome = await this.#callSyncer(worker, step, step.work, status);
-      if (outcome.kind === 'done') settledAtMs = outcome.settledAtMs;
-      return outcome;
-    } finally {
-      // A step that failed may have done something, too, so that what was seen before it no longer holds.
-      worker.lastStepEndedAtMs = settledAtMs ?? clock.monotonic();
-    }
-  }
-
-  /** What the runtime shows of the pod since the last step ended. */
-  async #freshStatus(worker: Worker, step: Step, pod: Pod): Promise<ObservedPodStatus> {
-    const { statuses, timeline } = this.#options;
-    const waitSignal = step.state === 'terminating' ? this.#tasks.signal : step.signal;
-    try {
-      return await statuses.newerThan(worker.uid, worker.lastStepEndedAtMs, waitSignal);
-    } catch (error) {
-      if (!waitSignal.aborted) {
-        const text = errorText(error);
-        timeline.event(podRef(pod), 'Warning', 'FailedSync', `error determining status: ${text}`);
-      }
-      throw error;
-    }
-  }
-
-  async #callSyncer(
-    worker: Worker,
-    { state, signal }: Step,
-    { type, pod, mirror, graceSeconds }: ConfiguredWork,
-    status: ObservedPodStatus,
-  ): Promise<SyncOutcome> {
-    const { syncer } = this.#options;
-    switch (state) {
-      case 'terminated':
-        return syncer.syncTerminatedPod({ pod, status, signal });
-      case 'terminating': {
-        let statusOverride: StatusOverride | undefined;
-        if (worker.state.kind === 'terminating') {
-          worker.state = acknowledge(worker.state);
-          statusOverride = worker.state.statusOverrides.at(-1);
-        }
-        return syncer.syncTerminatingPod({ pod, status, graceSeconds, statusOverride, signal });
-      }
-      case 'sync':
-        return syncer.syncPod({ type, pod, mirror, status, signal });
-    }
   }
 
   #containersStopped(worker: Worker, work: PodWork): void {
@@ -474,32 +382,4 @@ export class PodWorkers {
         return true;
     }
   }
-}
-
-function newWorker(uid: string, fullName: string, state: PodState): Worker {
-  return {
-    uid,
-    fullName,
-    state,
-    pending: undefined,
-    awaitsTurn: false,
-    active: undefined,
-    cancellation: undefined,
-    lastStepEndedAtMs: Number.NEGATIVE_INFINITY,
-    lastStepFailed: false,
-  };
-}
-
-function podOf(work: PodWork | undefined): Pod | undefined {
-  return work?.kind === 'pod' ? work.pod : undefined;
-}
-
-function typeOf(work: PodWork): UpdateType {
-  return work.kind === 'pod' ? work.type : 'kill';
-}
-
-/** The work to replay: the newest, with the grace period that was decided last. */
-function mergedWork(active: PodWork | undefined, work: PodWork): PodWork {
-  if (work.kind !== 'pod' || active?.kind !== 'pod') return work;
-  return { ...work, graceSeconds: work.graceSeconds ?? active.graceSeconds };
 }
