@@ -91,7 +91,7 @@ export interface RuntimeEntries {
   /** The runtime's pods cannot be listed, or can be again; with data where it is about one pod. */
   'pleg.relist': { podUid: string } | NoData;
   /** The known parts of a pod cannot be read; the pod is listed instead. */
-  'pleg.look': { podUid: string };
+  'pleg.readById': { podUid: string };
   /** A defect in inspecting pods. */
   'pleg.inspect': NoData;
   /** The stream of runtime events stands, broke off or is not offered. */

@@ -24,7 +24,7 @@ export interface ClusterMembership {
   startEvents(tasks: TaskGroup): void;
   /** Called when the machine is prepared: the node is registered, and its status, lease and mirrors are kept. */
   startNode(tasks: TaskGroup): void;
-  /** Called when the runtime is being looked at: what pods need of the cluster is followed, their statuses are written. */
+  /** Called when the runtime check has started: follows what pods need of the cluster, and writes their statuses. */
   startPods(tasks: TaskGroup): void;
   /** The API showed a mirror of this static pod for the first time, or another one. */
   mirrorSeen(staticPod: Pod): void;

@@ -111,7 +111,7 @@ export class PodHandlers {
     }
   }
 
-  /** Makes the workers look at these pods again. */
+  /** Makes the workers sync these pods again. */
   syncs(uids: readonly string[]): void {
     const { pods, workers, clock } = this.#options;
     const startMs = clock.monotonic();

@@ -67,7 +67,7 @@ export interface KubeletPodSyncerOptions {
   readonly observedSince: (uid: string, afterMs: number) => Promise<ObservedPodStatus>;
   /** Has the containers removed that a pod has no use for any more. */
   readonly removeDeadContainers: (uid: string) => void;
-  /** Looks at the pod in the runtime at once instead of with the next relist. */
+  /** Relists this pod at once instead of with the next full relist. */
   readonly requestRelist: (uid: string) => void;
   /** The same for a pod of which all that was made is known, which costs the runtime less. */
   readonly requestPodRelist: (uid: string) => void;
@@ -184,7 +184,7 @@ export class KubeletPodSyncer implements PodSyncer {
       timeline.record({
         kind: 'problem',
         what: 'status.read',
-        message: 'the pod could not be looked at after its sync failed; the next look reports it',
+        message: 'the pod could not be relisted after its sync failed; the next relist reports it',
         level: 'debug',
         pod: podRef(pod),
         error,

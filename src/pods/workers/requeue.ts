@@ -1,4 +1,4 @@
-/** When a worker looks at its pod again after a step. */
+/** When a worker syncs its pod again after a step. */
 import { jitter } from '../../async/index.js';
 import { isUnavailable } from '../../cri/index.js';
 import type { SyncOutcome } from './types.js';

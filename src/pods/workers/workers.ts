@@ -25,7 +25,7 @@ export interface PodWorkersOptions {
   readonly timeline: Timeline;
   readonly syncer: PodSyncer;
   readonly statuses: PodStatusSource;
-  /** Where pods are put that want another look later. */
+  /** Holds pods until they are due for another sync. */
   readonly queue: WorkQueue<string>;
   readonly resyncMs: number;
   readonly errorBackoffMs?: number;
@@ -333,7 +333,7 @@ export class PodWorkers {
     this.#wake(worker);
   }
 
-  /** Returns after how long the pod is looked at again, if nothing happens before. */
+  /** Returns how long until the pod's next sync, if nothing happens before. */
   #requeue(worker: Worker, phaseTransition: boolean, outcome: RequeueInput['outcome']): number {
     const { queue, resyncMs, errorBackoffMs, networkBackoffMs, clock, random } = this.#options;
     const delayMs = requeueDelayMs({

@@ -66,7 +66,7 @@ export class Inspections {
     }
   }
 
-  /** Acts on a look at the pod. Returns the end of the inspection that it takes, if it takes one. */
+  /** Acts on a relist of the pod. Returns the end of the inspection that this takes, if it takes one. */
   reconcile(record: RelistedPod): Promise<void> | undefined {
     const { uid, old, current } = record;
     const { records } = this.#options;

@@ -11,56 +11,56 @@ beforeEach(() => {
 
 describe('a relist of all pods', () => {
   it('a container newly listed as running: one event, the cache filled before it', async () => {
-    expect(await bench.look({ p: { c: 'running' } })).toEqual(['ContainerStarted c']);
+    expect(await bench.relist({ p: { c: 'running' } })).toEqual(['ContainerStarted c']);
     expect(bench.pleg.cache.peek('p')).toMatchObject({ status: { name: 'p' } });
   });
   it('running → absent while others remain', async () => {
-    await bench.look({ p: { c: 'running', d: 'running' } });
-    expect(await bench.look({ p: { d: 'running' } })).toEqual(['ContainerDied c', 'ContainerRemoved c']);
+    await bench.relist({ p: { c: 'running', d: 'running' } });
+    expect(await bench.relist({ p: { d: 'running' } })).toEqual(['ContainerDied c', 'ContainerRemoved c']);
   });
   it('exited → absent: only the removal', async () => {
-    await bench.look({ p: { c: 'exited', d: 'running' } });
-    expect(await bench.look({ p: { d: 'running' } })).toEqual(['ContainerRemoved c']);
+    await bench.relist({ p: { c: 'exited', d: 'running' } });
+    expect(await bench.relist({ p: { d: 'running' } })).toEqual(['ContainerRemoved c']);
   });
   it('created: inspected and cached, no event', async () => {
-    expect(await bench.look({ p: { c: 'created' } })).toEqual([]);
+    expect(await bench.relist({ p: { c: 'created' } })).toEqual([]);
     expect(bench.runtime.calls).toContain('inspect p');
-    expect(await bench.look({ p: { c: 'created' } })).toEqual([]);
+    expect(await bench.relist({ p: { c: 'created' } })).toEqual([]);
     expect(bench.runtime.calls).toEqual(['list']);
   });
   it('a failed inspection is cached and its events are emitted once it works', async () => {
     bench.runtime.inspectError = new Error('busy');
-    expect(await bench.look({ p: { c: 'running' } })).toEqual([]);
+    expect(await bench.relist({ p: { c: 'running' } })).toEqual([]);
     expect(bench.pleg.cache.peek('p')).toEqual({ error: new Error('busy') });
     bench.runtime.inspectError = undefined;
-    expect(await bench.look({ p: { c: 'running' } })).toEqual(['ContainerStarted c']);
+    expect(await bench.relist({ p: { c: 'running' } })).toEqual(['ContainerStarted c']);
     expect(bench.pleg.cache.peek('p')).toHaveProperty('status');
   });
   it('reinspection without change: one PodSync; without request no inspection', async () => {
-    await bench.look({ p: { c: 'running' } });
+    await bench.relist({ p: { c: 'running' } });
     bench.pleg.requestReinspect('p');
-    expect(await bench.look({ p: { c: 'running' } })).toEqual(['PodSync p']);
-    expect(await bench.look({ p: { c: 'running' } })).toEqual([]);
+    expect(await bench.relist({ p: { c: 'running' } })).toEqual(['PodSync p']);
+    expect(await bench.relist({ p: { c: 'running' } })).toEqual([]);
     expect(bench.runtime.calls).toEqual(['list']);
   });
   it('a pod that is gone with a reinspection pending: entry deleted, bench.told, flag cleared', async () => {
-    await bench.look({ p: { c: 'exited' } });
+    await bench.relist({ p: { c: 'exited' } });
     bench.pleg.requestReinspect('p');
-    expect(await bench.look({})).toEqual(['ContainerRemoved c']);
+    expect(await bench.relist({})).toEqual(['ContainerRemoved c']);
     expect(bench.pleg.cache.size).toBe(0);
-    expect(await bench.look({})).toEqual([]);
+    expect(await bench.relist({})).toEqual([]);
   });
   it('events beyond the channel are counted, not kept', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 1003 }, (_, n) => [`p${n}`, { [`c${n}`]: 'running' as ListedState }]),
     );
-    expect(await bench.look(many)).toHaveLength(1000);
+    expect(await bench.relist(many)).toHaveLength(1000);
     expect(bench.discarded).toBe(3);
-    expect(await bench.look(many)).toEqual([]);
+    expect(await bench.relist(many)).toEqual([]);
   });
   it('a failed list changes nothing; health reports it after 3 minutes', async () => {
     expect(bench.pleg.health()).toBe('pleg has yet to be successful');
-    await bench.look({});
+    await bench.relist({});
     bench.runtime.listError = new Error('away');
     await bench.clock.advance(180_000);
     await bench.pleg.relist();
@@ -71,9 +71,9 @@ describe('a relist of all pods', () => {
   it('each health check reports when the last successful relist began', async () => {
     bench.pleg.health();
     expect(bench.told).toEqual([]);
-    await bench.look({});
+    await bench.relist({});
     bench.runtime.listError = new Error('away');
-    await bench.look({});
+    await bench.relist({});
     bench.pleg.health();
     expect(bench.told).toEqual(['seen 1']);
   });
@@ -83,18 +83,18 @@ describe('a relist of all pods', () => {
       handed.push(args);
       return absentPodStatus('p');
     };
-    await bench.look({ p: { c: 'running' } });
+    await bench.relist({ p: { c: 'running' } });
     expect(handed).toEqual([['p', 'p', 'd', bench.pleg.observedPods()[0]]]);
   });
   it('keeps the addresses of a pod whose sandbox ended, not those of a running one', async () => {
     bench.runtime.ips = ['10.0.0.5'];
-    await bench.look({ p: { c: 'running' } });
+    await bench.relist({ p: { c: 'running' } });
     bench.runtime.ips = [];
     bench.runtime.sandboxReady = false;
-    await bench.look({ p: { c: 'exited' } });
+    await bench.relist({ p: { c: 'exited' } });
     expect(bench.pleg.cache.peek('p')).toMatchObject({ status: { ips: ['10.0.0.5'] } });
     bench.runtime.sandboxReady = true;
-    await bench.look({ p: { c: 'running' } });
+    await bench.relist({ p: { c: 'running' } });
     expect(bench.pleg.cache.peek('p')).toMatchObject({ status: { ips: [] } });
   });
 });

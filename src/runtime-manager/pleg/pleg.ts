@@ -18,7 +18,7 @@ import type { EventSourceFactory, RuntimeEvent } from './event-sources.js';
 import { Inspections } from './inspections.js';
 import type { PlegObserver, PlegRuntime } from './ports.js';
 import { PodRecords } from './records.js';
-import type { LookReason } from './relist-decision.js';
+import type { RelistReason } from './relist-decision.js';
 import { RelistRequests } from './relist-requests.js';
 import { RelistSchedule } from './relist-schedule.js';
 import { Relister } from './relister.js';
@@ -98,7 +98,7 @@ export class Pleg {
       maxDelayMs: relistPeriodMs,
       nextOrder,
       podOf: (id) => this.#records.podOf(id),
-      look: (uid, { id, kind }) => {
+      relistPod: (uid, { id, kind }) => {
         if (kind === 'delete' && this.#isAwaitingMany) {
           this.#schedule.want('removals', 0);
           return;
@@ -199,7 +199,7 @@ export class Pleg {
   async statusNewerThan(uid: string, afterMs: number, signal?: AbortSignal): Promise<ObservedPodStatus> {
     if (this.cache.isNewer(uid, afterMs)) return this.cache.newerThan(uid, afterMs, signal);
     let timer: Timer | undefined;
-    const ask = (reason: LookReason): void => {
+    const ask = (reason: RelistReason): void => {
       this.#requests.add(uid, reason);
       timer = this.#options.clock.setTimer(impatientMs, () => ask('any'));
     };
@@ -303,7 +303,7 @@ export class Pleg {
     await Promise.all(requests.map(({ uid, reason }) => this.#listing.run(() => this.#lookAt(uid, reason))));
   }
 
-  async #lookAt(uid: string, reason: LookReason): Promise<void> {
+  async #lookAt(uid: string, reason: RelistReason): Promise<void> {
     try {
       await this.#relister.at(uid, reason);
     } catch (error) {

@@ -39,7 +39,7 @@ export class PodRecords {
     for (const pod of pods) this.#recordOf(pod.uid).current = pod;
   }
 
-  /** Notes a look at one pod. */
+  /** Records what a relist showed of one pod. */
   see(uid: string, pod: ObservedPod | undefined, read?: ObservedPodStatus): RelistedPod {
     const record = this.#recordOf(uid);
     record.current = pod;
@@ -47,7 +47,7 @@ export class PodRecords {
     return record;
   }
 
-  /** Notes whose the containers and sandboxes are that the last look showed. */
+  /** Indexes the containers and sandboxes that the last relist showed by their pod. */
   index(record: RelistedPod): void {
     const ids = [...idsOf(record.current)];
     for (const id of record.ids) if (!ids.includes(id)) this.#podOfId.delete(id);
@@ -55,7 +55,7 @@ export class PodRecords {
     record.ids = ids;
   }
 
-  /** What was seen has been told; it need not be what the last look showed. */
+  /** The change was emitted; a newer relist may already show more. */
   advance(record: RelistedPod, seen: ObservedPod): void {
     record.old = seen;
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ObservedPod } from '../../cri/index.js';
 import type { PodParts } from './ports.js';
-import { decideLook, type LookFacts } from './relist-decision.js';
+import { decideRelist, type RelistFacts } from './relist-decision.js';
 
 const none: PodParts = { sandboxIds: [], containers: [] };
 const made = (sandboxIds: string[], ...containers: string[]): PodParts => ({
@@ -33,19 +33,19 @@ function seen(sandboxIds: string[], ...containers: string[]): ObservedPod {
 const own = { reason: 'own', hasRelisted: true, known: undefined, created: none } as const;
 
 describe('a pod relist lists', () => {
-  it.each<[string, LookFacts]>([
+  it.each<[string, RelistFacts]>([
     ['when there may be something unknown', { ...own, reason: 'any', known: seen(['s'], 'c') }],
     ['before the first relist', { ...own, hasRelisted: false, created: made(['s'], 'c') }],
     ['when nothing is known and nothing was created', own],
     ['when no sandbox is known', { ...own, known: seen([], 'c') }],
     ['when there is too much to read', { ...own, known: seen(['s'], 'a', 'b', 'c', 'd', 'e', 'f') }],
   ])('%s', (_, facts) => {
-    expect(decideLook(facts)).toEqual({ kind: 'list' });
+    expect(decideRelist(facts)).toEqual({ kind: 'list' });
   });
 });
 
 describe('a pod relist reads by id', () => {
-  it.each<[string, Partial<LookFacts>, string[], string[]]>([
+  it.each<[string, Partial<RelistFacts>, string[], string[]]>([
     ['what was just created', { created: made(['s'], 'c') }, ['s'], ['c']],
     ['a sandbox without containers', { created: made(['s']) }, ['s'], []],
     ['what was seen before', { known: seen(['s'], 'c') }, ['s'], ['c']],
@@ -57,13 +57,13 @@ describe('a pod relist reads by id', () => {
       ['b', 'a'],
     ],
   ])('%s', (_, facts, sandboxIds, containers) => {
-    const decision = decideLook({ ...own, ...facts });
+    const decision = decideRelist({ ...own, ...facts });
     if (decision.kind !== 'read') throw new Error('it lists');
     expect(decision.parts.sandboxIds).toEqual(sandboxIds);
     expect(decision.parts.containers.map(({ id }) => id)).toEqual(containers);
   });
   it('with the sandbox of each container', () => {
-    const decision = decideLook({ ...own, known: seen(['s'], 'a'), created: made(['t'], 'b') });
+    const decision = decideRelist({ ...own, known: seen(['s'], 'a'), created: made(['t'], 'b') });
     expect(decision).toMatchObject({
       parts: {
         containers: [

@@ -6,10 +6,10 @@ import type { PodParts } from './ports.js';
  * own: the agent worked on the pod, or something known of the pod changed, so that all of it is known; any:
  * the runtime may have something of the pod that is unknown.
  */
-export type LookReason = 'own' | 'any';
+export type RelistReason = 'own' | 'any';
 
-export interface LookFacts {
-  readonly reason: LookReason;
+export interface RelistFacts {
+  readonly reason: RelistReason;
   /** Whether a relist of all pods has succeeded since the agent started. */
   readonly hasRelisted: boolean;
   /** As of the last relist. */
@@ -18,12 +18,12 @@ export interface LookFacts {
   readonly created: PodParts;
 }
 
-export type LookDecision = { readonly kind: 'list' } | { readonly kind: 'read'; readonly parts: PodParts };
+export type RelistDecision = { readonly kind: 'list' } | { readonly kind: 'read'; readonly parts: PodParts };
 
 /** A list costs the runtime about as much as this many status calls. */
 const maxReadings = 6;
 
-export function decideLook({ reason, hasRelisted, known, created }: LookFacts): LookDecision {
+export function decideRelist({ reason, hasRelisted, known, created }: RelistFacts): RelistDecision {
   if (reason !== 'own' || !hasRelisted) return { kind: 'list' };
   const sandboxIds = new Set(created.sandboxIds);
   for (const { id } of known?.sandboxes ?? []) sandboxIds.add(id);

@@ -5,7 +5,7 @@ import type { PodCache } from './cache.js';
 import type { Inspections } from './inspections.js';
 import type { PlegObserver, PlegRuntime, PodParts, ReadPod } from './ports.js';
 import type { PodRecords } from './records.js';
-import { decideLook, type LookReason } from './relist-decision.js';
+import { decideRelist, type RelistReason } from './relist-decision.js';
 import type { UnconfirmedEvents } from './unconfirmed-events.js';
 
 export interface RelisterOptions {
@@ -74,7 +74,7 @@ export class Relister {
   }
 
   /** Relists one pod; throws if it cannot be listed. */
-  async at(uid: string, reason: LookReason): Promise<void> {
+  async at(uid: string, reason: RelistReason): Promise<void> {
     const { clock, runtime, observer, records, cache, awaited, inspections, nextOrder } = this.#options;
     const order = nextOrder();
     const startMs = clock.monotonic();
@@ -89,7 +89,7 @@ export class Relister {
         const inspection = inspections.reconcile(records.see(uid, pod, read?.status));
         if (inspection !== undefined) inspected.push(inspection);
       }
-      awaited.looked(uid, pod, order);
+      awaited.relisted(uid, pod, order);
       if (!inspections.isUnread(uid)) cache.setObserved(uid, pod?.observedAtMs ?? startMs);
     } finally {
       this.#measure(inspected, () => observer?.podRelisted(clock.monotonic() - startMs));
@@ -101,10 +101,10 @@ export class Relister {
   }
 
   /** Reads the pod by its known ids; undefined when it has to be listed. */
-  async #read(uid: string, reason: LookReason, created: PodParts): Promise<ReadPod | undefined> {
+  async #read(uid: string, reason: RelistReason, created: PodParts): Promise<ReadPod | undefined> {
     const { clock, runtime, records, timeline } = this.#options;
     const hasRelisted = this.#lastRelist !== undefined;
-    const decision = decideLook({ reason, hasRelisted, known: records.get(uid)?.current, created });
+    const decision = decideRelist({ reason, hasRelisted, known: records.get(uid)?.current, created });
     if (decision.kind === 'list') return undefined;
     try {
       const { byId } = runtime;
@@ -115,7 +115,7 @@ export class Relister {
       if (isCancelled(error)) throw error;
       timeline.record({
         kind: 'problem',
-        what: 'pleg.look',
+        what: 'pleg.readById',
         message: `reading pod ${uid} by its ids failed; listing it instead`,
         level: 'debug',
         data: { podUid: uid },

@@ -143,7 +143,7 @@ export class PlegBench {
   }
 
   /** The events of one relist while the runtime has exactly these pods. */
-  async look(pods: Record<string, Record<string, ListedState>>): Promise<string[]> {
+  async relist(pods: Record<string, Record<string, ListedState>>): Promise<string[]> {
     this.runtime.pods = new Map(Object.entries(pods));
     this.runtime.calls = [];
     await this.clock.advance(1);

@@ -19,7 +19,7 @@ export interface AwaitedChangesOptions {
   /** The pod that a container or sandbox belongs to. */
   readonly podOf: (id: string) => string | undefined;
   /** Relists the pod for what happened to a container or sandbox. */
-  readonly look: (uid: string, change: { readonly id: string; readonly kind: AwaitedKind }) => void;
+  readonly relistPod: (uid: string, change: { readonly id: string; readonly kind: AwaitedKind }) => void;
   /** Reports which events belong to unknown pods; only a relist of all pods can resolve them. */
   readonly unknownPods: (strangers: Strangers) => void;
   /** Called when there is no room for another event. */
@@ -34,15 +34,15 @@ interface AwaitedChange {
   /** A relist that began earlier says nothing about this change. */
   order: number;
   delayMs: number;
-  looksLeft: number;
+  relistsLeft: number;
   /** Set while the next relist is not due. */
   timer: Timer | undefined;
 }
 
 /** A container's later event supersedes an earlier one, in whatever order they arrive. */
 const rank: Readonly<Record<AwaitedKind, number>> = { start: 0, exit: 1, delete: 2 };
-/** Nobody acts on a start seen late; exits and removals are looked for until they show. */
-const looks: Readonly<Record<AwaitedKind, number>> = { start: 2, exit: Infinity, delete: Infinity };
+/** Nobody acts on a start seen late; exits and removals are relisted until they show. */
+const relistTries: Readonly<Record<AwaitedKind, number>> = { start: 2, exit: Infinity, delete: Infinity };
 const firstDelayMs = 10;
 
 /** Whether a container or sandbox in this state (undefined: not listed) confirms the event. */
@@ -84,7 +84,7 @@ export class UnconfirmedEvents {
       uid: uid ?? known?.uid,
       order: this.#options.nextOrder(),
       delayMs: known?.kind === kind ? Math.min(known.delayMs, lagMs) : lagMs,
-      looksLeft: looks[kind],
+      relistsLeft: relistTries[kind],
       timer: undefined,
     };
     this.#changes.set(id, change);
@@ -93,7 +93,7 @@ export class UnconfirmedEvents {
   }
 
   /** Notes a relist of one pod. */
-  looked(uid: string, pod: ObservedPod | undefined, order: number): void {
+  relisted(uid: string, pod: ObservedPod | undefined, order: number): void {
     if (this.#changes.size === 0) return;
     this.#meet((met, change) => met === uid && change.order < order);
     for (const change of this.#changes.values()) {
@@ -110,7 +110,7 @@ export class UnconfirmedEvents {
       if (change.order > order) continue;
       const { uid, id, kind } = change;
       if (uid !== undefined) this.#seen(change, uid, podByUid(uid));
-      else if (shows(kind, undefined) || --change.looksLeft <= 0) this.#changes.delete(id);
+      else if (shows(kind, undefined) || --change.relistsLeft <= 0) this.#changes.delete(id);
     }
     this.#tellOfStrangers();
   }
@@ -139,7 +139,7 @@ export class UnconfirmedEvents {
     }
     // A relist ahead of its time only delays the next one.
     if (timer === undefined) {
-      if (--change.looksLeft <= 0) {
+      if (--change.relistsLeft <= 0) {
         this.#changes.delete(id);
         return;
       }
@@ -149,16 +149,16 @@ export class UnconfirmedEvents {
   }
 
   #lookLater(change: AwaitedChange, uid: string): void {
-    const { clock, look, nextOrder } = this.#options;
+    const { clock, relistPod, nextOrder } = this.#options;
     change.timer = undefined;
     if (change.delayMs === 0) {
-      look(uid, change);
+      relistPod(uid, change);
       return;
     }
     change.timer = clock.setTimer(change.delayMs, () => {
       change.timer = undefined;
       change.order = nextOrder();
-      look(uid, change);
+      relistPod(uid, change);
     });
   }
 
