@@ -15,6 +15,7 @@ export default defineConfig({
           maxWorkers: 2,
           // For a hang, not for slowness: a busy machine takes several times as long.
           testTimeout: 30_000,
+          expect: { poll: { timeout: 15_000 } },
           sequence: { groupOrder: 0 },
           include: [
             'src/**/*.test.ts',
