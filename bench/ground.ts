@@ -1,5 +1,4 @@
 /** What benches on a real runtime stand on: a private containerd, a client of it and a folder, gone when they end. */
-import { createServer } from 'node:net';
 import { type CriClient, connectCri } from '../src/cri/index.js';
 import { CleanupStack, createTempDir, startContainerd, type TestContainerd } from '../test/env/index.js';
 
@@ -21,19 +20,4 @@ export async function onContainerd<T>(work: (ground: StartContext) => Promise<T>
   } finally {
     await cleanups.run();
   }
-}
-
-/** A port of loopback that nobody has at this moment. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => {
-        if (typeof address === 'object' && address !== null) resolve(address.port);
-        else reject(new Error('no port was given'));
-      });
-    });
-  });
 }

@@ -9,9 +9,9 @@ import type { Container, Pod, Probe } from '../src/kube/index.js';
 import { createKubelet, type Kubelet } from '../src/kubelet/index.js';
 import { readManifest } from '../src/pods/sources/static-pod.js';
 import { filelessPodConfigs } from '../src/runtime-manager/config/index.js';
-import { CleanupStack, createTempDir, pollUntil } from '../test/env/index.js';
+import { CleanupStack, createTempDir, freePort, pollUntil } from '../test/env/index.js';
 import { Agent, buildAgent, syncsPods } from './agent.js';
-import { freePort, onContainerd, type StartContext } from './ground.js';
+import { onContainerd, type StartContext } from './ground.js';
 import { type Bench, type BenchContext, below, type Measure } from './measure.js';
 import {
   clearManifests,

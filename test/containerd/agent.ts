@@ -2,13 +2,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import path from 'node:path';
 import { type Container, type CriClient, connectCri, type PodSandbox } from '../../src/cri/index.js';
 import type { Pod, PodList, PodManifest, PodSpec, PodStatus } from '../../src/kube/index.js';
 import {
   CleanupStack,
   createTempDir,
+  freePort,
   pollUntil,
   startContainerd,
   type TestContainerd,
@@ -102,7 +102,7 @@ export class TestNode {
 
   /** Starts the agent, with more flags if there are any; resolves once it answers. */
   async start(...flags: string[]): Promise<void> {
-    [this.#port, this.#healthzPort] = await freePorts();
+    [this.#port, this.#healthzPort] = [await freePort(), await freePort()];
     const { config: more } = this.options;
     const config = {
       apiVersion: 'kubelet.config.k8s.io/v1beta1',
@@ -310,19 +310,4 @@ export class TestNode {
 
 export function isReady(status: PodStatus): boolean {
   return status.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
-}
-
-/** Two ports that are free now. */
-async function freePorts(): Promise<[number, number]> {
-  const servers = [createServer(), createServer()];
-  const ports = await Promise.all(
-    servers.map(async (server) => {
-      server.listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      const address = server.address();
-      return typeof address === 'object' && address !== null ? address.port : 0;
-    }),
-  );
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return [ports[0] ?? 0, ports[1] ?? 0];
 }

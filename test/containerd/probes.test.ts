@@ -1,11 +1,10 @@
 /** Probes of each kind against real containers. */
-import { once } from 'node:events';
+
 import { readdir, readFile, readlink } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { Server as GrpcServer, ServerCredentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Container, PodStatus, Probe } from '../../src/kube/index.js';
+import { freePort } from '../env/index.js';
 import { busybox, eventually, forever, isReady, manifest, shell, TestNode } from './agent.js';
 
 let node: TestNode;
@@ -322,10 +321,7 @@ async function startHealthServer() {
       },
     },
   );
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
+  const port = await freePort();
   await new Promise<void>((resolve, reject) =>
     server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error) =>
       error === null ? resolve() : reject(error),

@@ -1,6 +1,6 @@
 /** What a runtime does with the streams of Exec, Attach and PortForward, seen through nodelet's own client. */
+
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { type Duplex, PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
@@ -13,6 +13,7 @@ import {
   type TerminalSize,
   UpgradeRefused,
 } from '../../src/streaming/index.js';
+import { freePort } from '../env/index.js';
 import { type Contract, fails, runsForever } from './cri-contract-pods.js';
 
 interface Session {
@@ -276,14 +277,4 @@ async function until(attempt: () => Promise<boolean>): Promise<void> {
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no address');
-  return address.port;
 }
