@@ -156,7 +156,9 @@ describe.concurrent('a certificate that ends', () => {
     await eventually('it says so', async () =>
       /cannot register the node late yet: .*Unauthorized/.test(late.log),
     );
-    expect(late.log).toContain(`what ${kubeconfig} gives: its client certificate has expired; replace it`);
+    expect(late.log).toContain(
+      `the API server will refuse the credentials in ${kubeconfig}: its client certificate has expired; replace it`,
+    );
     expect(late.isRunning).toBe(true);
     await late.remove();
   });
