@@ -6,7 +6,7 @@ import type { PodStatus } from '../src/kube/index.js';
 import { createKubelet, type Kubelet } from '../src/kubelet/index.js';
 import { containerdEvents, criEvents, type EventSourceFactory } from '../src/runtime-manager/pleg/index.js';
 import { signalProcess } from '../test/env/processes.js';
-import { onContainerd, type StartContext } from './ground.js';
+import { type BenchGround, onContainerd } from './ground.js';
 import { type Bench, below, type Measure, medianOf, percentile } from './measure.js';
 import { clearManifests, idlePods, removeAllPods, showManifests, untilRunning } from './pods.js';
 
@@ -71,7 +71,7 @@ function report(withEvents: readonly ExitSample[], polled: readonly ExitSample[]
 
 /** One sample for each pod. */
 async function measureExits(
-  { cri, containerd, dir }: StartContext,
+  { cri, containerd, dir }: BenchGround,
   turn: number,
   eventSources: readonly EventSourceFactory[],
 ): Promise<ExitSample[]> {

@@ -2,14 +2,14 @@
 import { type CriClient, connectCri } from '../src/cri/index.js';
 import { CleanupStack, createTempDir, startContainerd, type TestContainerd } from '../test/env/index.js';
 
-export interface StartContext {
+export interface BenchGround {
   readonly containerd: TestContainerd;
   readonly cri: CriClient;
   /** An empty folder. */
   readonly dir: string;
 }
 
-export async function onContainerd<T>(work: (ground: StartContext) => Promise<T>): Promise<T> {
+export async function onContainerd<T>(work: (ground: BenchGround) => Promise<T>): Promise<T> {
   const cleanups = new CleanupStack();
   try {
     const { path: dir } = await createTempDir('bench', { cleanups });

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, buildAgent, manifestsDirOf, plansPod, processRssBytes, syncsPods } from './agent.js';
-import { onContainerd, type StartContext } from './ground.js';
+import { type BenchGround, onContainerd } from './ground.js';
 import { type Bench, type BenchContext, below, type Measure, medianOf } from './measure.js';
 import { idlePods, removeAllPods, showManifests, untilRunning } from './pods.js';
 
@@ -28,7 +28,7 @@ export const idle: Bench = {
 };
 
 async function measureStart(
-  ground: StartContext,
+  ground: BenchGround,
   program: string,
   { note }: BenchContext,
 ): Promise<Measure[]> {
@@ -60,7 +60,7 @@ async function bareNodeMs(): Promise<number> {
 }
 
 async function startUp(
-  { containerd, dir }: StartContext,
+  { containerd, dir }: BenchGround,
   program: string,
   name: string,
 ): Promise<{ readonly readyMs: number; readonly firstSyncMs: number }> {
@@ -76,11 +76,7 @@ async function startUp(
   }
 }
 
-async function measureRest(
-  ground: StartContext,
-  program: string,
-  { note }: BenchContext,
-): Promise<Measure[]> {
+async function measureRest(ground: BenchGround, program: string, { note }: BenchContext): Promise<Measure[]> {
   const { cri, containerd, dir } = ground;
   const agent = new Agent({ program, containerd, dir: join(dir, 'rest') });
   try {

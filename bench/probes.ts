@@ -11,7 +11,7 @@ import { readManifest } from '../src/pods/sources/static-pod.js';
 import { filelessPodConfigs } from '../src/runtime-manager/config/index.js';
 import { CleanupStack, createTempDir, freePort, pollUntil } from '../test/env/index.js';
 import { Agent, buildAgent, syncsPods } from './agent.js';
-import { onContainerd, type StartContext } from './ground.js';
+import { type BenchGround, onContainerd } from './ground.js';
 import { type Bench, type BenchContext, below, type Measure } from './measure.js';
 import {
   clearManifests,
@@ -175,7 +175,7 @@ async function startWebServer(cleanups: CleanupStack): Promise<number> {
   return Number(port);
 }
 
-async function onAgent({ cri, containerd, dir }: StartContext, { note }: BenchContext): Promise<Measure[]> {
+async function onAgent({ cri, containerd, dir }: BenchGround, { note }: BenchContext): Promise<Measure[]> {
   const program = await buildAgent(dir, note);
   const metricsPort = await freePort();
   const agent = new Agent({ program, containerd, dir: join(dir, 'agent'), metricsPort });

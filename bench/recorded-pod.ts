@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { CriRuntime } from '../src/cri/index.js';
 import { createKubelet } from '../src/kubelet/index.js';
 import { nodeDns } from './agent.js';
-import type { StartContext } from './ground.js';
+import type { BenchGround } from './ground.js';
 import { idlePod, removeAllPods, showManifests, untilRunning } from './pods.js';
 
 type SandboxRequest = Parameters<CriRuntime['runPodSandbox']>[0];
@@ -21,7 +21,7 @@ export interface RecordedPod {
 const recordedName = 'recorded';
 
 /** Has a kubelet start one pod and remembers what it asked the runtime for. */
-export async function recordPod({ cri, dir }: StartContext): Promise<RecordedPod> {
+export async function recordPod({ cri, dir }: BenchGround): Promise<RecordedPod> {
   const own = join(dir, recordedName);
   const staticPodPath = join(own, 'manifests');
   mkdirSync(staticPodPath, { recursive: true });

@@ -6,7 +6,7 @@ import { ContainerState, type CriClient } from '../src/cri/index.js';
 import { defaultStartsAtOnce } from '../src/kubelet/settings.js';
 import { freePort } from '../test/env/index.js';
 import { Agent, buildAgent, syncsPods } from './agent.js';
-import { onContainerd, type StartContext } from './ground.js';
+import { type BenchGround, onContainerd } from './ground.js';
 import { atMost, type Bench, type BenchContext, type Measure, median, medianOf } from './measure.js';
 import { containerStatuses, idlePods, removeAllPods, showManifests, untilRunning } from './pods.js';
 import { type RecordedPod, recordPod, replica, startReplica } from './recorded-pod.js';
@@ -39,7 +39,7 @@ export const start: Bench = {
     onContainerd(async (ground) => measure(ground, await buildAgent(ground.dir, context.note), context)),
 };
 
-async function measure(ground: StartContext, program: string, { note }: BenchContext): Promise<Measure[]> {
+async function measure(ground: BenchGround, program: string, { note }: BenchContext): Promise<Measure[]> {
   const recorded = await recordPod(ground);
   // The first pods of a runtime pay for what all later ones find done.
   await bareBurst(ground, recorded, 'warm', 2 * startsAtOnce);
@@ -105,7 +105,7 @@ function report(bare: readonly Burst[], nodelet: readonly AgentBurst[]): Measure
 
 /** What the pods need on the machine is there before the burst: it is the runtime's own time that is measured. */
 async function bareBurst(
-  { cri }: StartContext,
+  { cri }: BenchGround,
   recorded: RecordedPod,
   name: string,
   count: number,
@@ -120,7 +120,7 @@ async function bareBurst(
 }
 
 async function agentBurst(
-  { cri, dir, containerd }: StartContext,
+  { cri, dir, containerd }: BenchGround,
   program: string,
   name: string,
 ): Promise<AgentBurst> {

@@ -32,7 +32,7 @@ export async function startPlannedContainers(
   run: SyncRun,
   created: Sandbox | undefined,
 ): Promise<void> {
-  const context = await prepareGround(ports, run, created);
+  const context = await prepareContext(ports, run, created);
   if (context === undefined) return;
   try {
     if (created === undefined) await checkSandbox(ports, run, context.sandboxId);
@@ -85,7 +85,7 @@ function inSpecOrder(plan: PodPlan, kind: PlannedWait['kind']): (PlannedStart | 
 }
 
 /** Undefined when nothing can be started. */
-async function prepareGround(
+async function prepareContext(
   ports: SyncPorts,
   run: SyncRun,
   created: Sandbox | undefined,
