@@ -7,7 +7,7 @@ import { createKubelet, type Kubelet } from '../src/kubelet/index.js';
 import { containerdEvents, criEvents, type EventSourceFactory } from '../src/runtime-manager/pleg/index.js';
 import { signalProcess } from '../test/env/processes.js';
 import { type BenchGround, onContainerd } from './ground.js';
-import { type Bench, below, type Measure, medianOf, percentile } from './measure.js';
+import { type Bench, below, type Measure, medianOf, percentile, roundsOf } from './measure.js';
 import { clearManifests, idlePods, removeAllPods, showManifests, untilRunning } from './pods.js';
 
 /** Each way of watching has two turns, one before and one after the other. */
@@ -24,16 +24,17 @@ const statusTimeoutMs = 15_000;
 export const exit: Bench = {
   name: 'exit',
   summary: "from a container's end to its pod's status, on an idle node",
-  run: ({ note }) =>
+  run: ({ note, options }) =>
     onContainerd(async (ground) => {
       const { cri, containerd } = ground;
       const sources = [() => criEvents(cri), () => containerdEvents(containerd.endpoint)];
       const withEvents: ExitSample[] = [];
       const polled: ExitSample[] = [];
-      for (let turn = 0; turn < turns; turn++) {
+      const made = roundsOf(options, turns);
+      for (let turn = 0; turn < made; turn++) {
         withEvents.push(...(await measureExits(ground, turn, sources)));
         polled.push(...(await measureExits(ground, turn, [])));
-        note(`turn ${turn + 1} of ${turns} done`);
+        note(`turn ${turn + 1} of ${made} done`);
       }
       return report(withEvents, polled);
     }),

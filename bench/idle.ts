@@ -5,7 +5,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, buildAgent, manifestsDirOf, plansPod, processRssBytes, syncsPods } from './agent.js';
 import { type BenchGround, onContainerd } from './ground.js';
-import { type Bench, type BenchContext, below, type Measure, medianOf } from './measure.js';
+import {
+  type Bench,
+  type BenchContext,
+  below,
+  type Measure,
+  medianOf,
+  observedMs,
+  roundsOf,
+} from './measure.js';
 import { idlePods, removeAllPods, showManifests, untilRunning } from './pods.js';
 
 const podCount = 50;
@@ -30,13 +38,14 @@ export const idle: Bench = {
 async function measureStart(
   ground: BenchGround,
   program: string,
-  { note }: BenchContext,
+  { note, options }: BenchContext,
 ): Promise<Measure[]> {
+  const rounds = roundsOf(options, startRounds);
   const bareMs: number[] = [];
   const readyMs: number[] = [];
   const firstSyncMs: number[] = [];
   // The first round reads the program from the disk; it is not counted.
-  for (let round = -1; round < startRounds; round++) {
+  for (let round = -1; round < rounds; round++) {
     const bare = await bareNodeMs();
     const agent = await startUp(ground, program, `start-${round}`);
     await removeAllPods(ground.cri);
@@ -45,7 +54,7 @@ async function measureStart(
     readyMs.push(agent.readyMs);
     firstSyncMs.push(agent.firstSyncMs);
   }
-  note(`${startRounds} starts done`);
+  note(`${rounds} starts done`);
   return [
     medianOf("process start → first pod's first sync", 'ms', firstSyncMs, below(500)),
     medianOf('process start → ready to sync pods', 'ms', readyMs),
@@ -76,20 +85,25 @@ async function startUp(
   }
 }
 
-async function measureRest(ground: BenchGround, program: string, { note }: BenchContext): Promise<Measure[]> {
+async function measureRest(
+  ground: BenchGround,
+  program: string,
+  { note, options }: BenchContext,
+): Promise<Measure[]> {
   const { cri, containerd, dir } = ground;
   const agent = new Agent({ program, containerd, dir: join(dir, 'rest') });
   try {
     await agent.line('that it syncs pods', syncsPods);
     showManifests(agent.manifestsDir, idlePods(podCount));
     await untilRunning(cri, podCount, () => agent.problems());
-    await sleep(settleMs);
-    note(`${podCount} pods run; ${idleMs / 1000} s of rest begin`);
+    await sleep(observedMs(options, settleMs));
+    const restMs = observedMs(options, idleMs);
+    note(`${podCount} pods run; ${restMs / 1000} s of rest begin`);
     const bareBytes = await bareNodeRssBytes();
     const rssBytes: number[] = [];
     const cpuBeforeMs = agent.cpuMs();
     const startMs = performance.now();
-    while (performance.now() - startMs < idleMs) {
+    while (performance.now() - startMs < restMs) {
       await sleep(1_000);
       rssBytes.push(agent.rssBytes());
     }

@@ -33,6 +33,18 @@ export interface BenchOptions {
   readonly pods?: readonly number[];
   /** How often each load of the cluster bench is measured. */
   readonly rounds?: number;
+  /** One short round of everything: it shows that the benches run, not what they measure. */
+  readonly quick?: boolean;
+}
+
+/** How many of `rounds` a run makes. */
+export function roundsOf({ quick }: BenchOptions, rounds: number): number {
+  return quick === true ? 1 : rounds;
+}
+
+/** How long of `ms` a run observes. */
+export function observedMs({ quick }: BenchOptions, ms: number): number {
+  return quick === true ? ms / 10 : ms;
 }
 
 export interface Bench {

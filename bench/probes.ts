@@ -12,7 +12,7 @@ import { filelessPodConfigs } from '../src/runtime-manager/config/index.js';
 import { CleanupStack, createTempDir, freePort, pollUntil } from '../test/env/index.js';
 import { Agent, buildAgent, syncsPods } from './agent.js';
 import { type BenchGround, onContainerd } from './ground.js';
-import { type Bench, type BenchContext, below, type Measure } from './measure.js';
+import { type Bench, type BenchContext, below, type Measure, observedMs } from './measure.js';
 import {
   clearManifests,
   idlePod,
@@ -175,7 +175,10 @@ async function startWebServer(cleanups: CleanupStack): Promise<number> {
   return Number(port);
 }
 
-async function onAgent({ cri, containerd, dir }: BenchGround, { note }: BenchContext): Promise<Measure[]> {
+async function onAgent(
+  { cri, containerd, dir }: BenchGround,
+  { note, options }: BenchContext,
+): Promise<Measure[]> {
   const program = await buildAgent(dir, note);
   const metricsPort = await freePort();
   const agent = new Agent({ program, containerd, dir: join(dir, 'agent'), metricsPort });
@@ -188,12 +191,13 @@ async function onAgent({ cri, containerd, dir }: BenchGround, { note }: BenchCon
     await untilRunning(cri, agentPods, () => agent.problems());
     const metricsUrl = `http://127.0.0.1:${metricsPort}/metrics/probes`;
     const countProbes = async (): Promise<number> => sumOf(await (await fetch(metricsUrl)).text());
-    await sleep(settleMs);
-    note(`${agentPods} pods are probed; ${measureMs / 1000} s are measured`);
+    await sleep(observedMs(options, settleMs));
+    const probedMs = observedMs(options, measureMs);
+    note(`${agentPods} pods are probed; ${probedMs / 1000} s are measured`);
     const probesBefore = await countProbes();
     const cpuBeforeMs = agent.cpuMs();
     const startMs = performance.now();
-    await sleep(measureMs);
+    await sleep(probedMs);
     const elapsedMs = performance.now() - startMs;
     const cpuMs = agent.cpuMs() - cpuBeforeMs;
     const made = (await countProbes()) - probesBefore;

@@ -14,13 +14,13 @@ import { listPod, listPods, type ObservePorts, podStatus } from '../src/runtime-
 import { Pleg } from '../src/runtime-manager/pleg/index.js';
 import { Timeline } from '../src/timeline/index.js';
 import { CleanupStack, createTempDir, pollUntil } from '../test/env/index.js';
-import { atMost, type Bench, type Measure, medianOf } from './measure.js';
+import { atMost, type Bench, type Measure, medianOf, roundsOf } from './measure.js';
 import { idlePod } from './pods.js';
 import { startSim } from './sim-process.js';
 
 const few = 100;
 const many = 500;
-const rounds = 7;
+const ratedRounds = 7;
 /** Each sample looks at so many pods, in as many relists as that takes. */
 const podsPerSample = 5_000;
 const plansPerSample = 2_000;
@@ -30,7 +30,7 @@ const nobodyProbes: ProbeVerdicts = { liveness: () => 'success', startup: () => 
 export const relist: Bench = {
   name: 'relist',
   summary: `${many} pods against ${few}: what looking at them and keeping them costs`,
-  async run({ note }) {
+  async run({ note, options }) {
     const cleanups = new CleanupStack();
     try {
       const { path: dir } = await createTempDir('bench', { cleanups });
@@ -38,7 +38,7 @@ export const relist: Bench = {
       await openNode(dir, 10, cleanups);
       const nodes = [await openNode(dir, few, cleanups), await openNode(dir, many, cleanups)] as const;
       note(`${few + many} pods run; relists begin`);
-      return await measure(...nodes);
+      return await measure(nodes, roundsOf(options, ratedRounds));
     } finally {
       await cleanups.run();
     }
@@ -136,7 +136,7 @@ function usedHeapBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-async function measure(small: SimNode, large: SimNode): Promise<Measure[]> {
+async function measure([small, large]: readonly [SimNode, SimNode], rounds: number): Promise<Measure[]> {
   const relistUs = { small: [] as number[], large: [] as number[] };
   const planUs = { small: [] as number[], large: [] as number[] };
   const nodes = { small, large };

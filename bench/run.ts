@@ -27,6 +27,7 @@ function usage(): string {
   const names = benches.map(({ name, summary }) => `  ${name.padEnd(9)} ${summary}`).join('\n');
   return `Usage: tsx bench/run.ts [flags] [names…]\n\nBenches, all by default:\n${names}
 \n  --json FILE  also write the results to FILE; a bare name goes below bench/results
+  --quick      one short round of each: shows that the benches run, says nothing about speed
   --strict     exit with 1 when a target is missed
 \n  Of the bench cluster:
   --kubelet PATH  compare with this program of the reference kubelet, with 1, 50 and 100 pods
@@ -39,6 +40,7 @@ async function main(): Promise<number> {
     options: {
       json: { type: 'string' },
       strict: { type: 'boolean' },
+      quick: { type: 'boolean' },
       help: { type: 'boolean' },
       kubelet: { type: 'string' },
       pods: { type: 'string' },
@@ -53,6 +55,7 @@ async function main(): Promise<number> {
     return unknown.length > 0 ? 1 : 0;
   }
   const options: BenchOptions = {
+    quick: values.quick === true,
     ...(values.kubelet === undefined ? {} : { kubelet: resolve(values.kubelet) }),
     ...(values.pods === undefined
       ? {}

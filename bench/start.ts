@@ -7,7 +7,15 @@ import { defaultStartsAtOnce } from '../src/kubelet/settings.js';
 import { freePort } from '../test/env/index.js';
 import { Agent, buildAgent, syncsPods } from './agent.js';
 import { type BenchGround, onContainerd } from './ground.js';
-import { atMost, type Bench, type BenchContext, type Measure, median, medianOf } from './measure.js';
+import {
+  atMost,
+  type Bench,
+  type BenchContext,
+  type Measure,
+  median,
+  medianOf,
+  roundsOf,
+} from './measure.js';
 import { containerStatuses, idlePods, removeAllPods, showManifests, untilRunning } from './pods.js';
 import { type RecordedPod, recordPod, replica, startReplica } from './recorded-pod.js';
 
@@ -39,7 +47,11 @@ export const start: Bench = {
     onContainerd(async (ground) => measure(ground, await buildAgent(ground.dir, context.note), context)),
 };
 
-async function measure(ground: BenchGround, program: string, { note }: BenchContext): Promise<Measure[]> {
+async function measure(
+  ground: BenchGround,
+  program: string,
+  { note, options }: BenchContext,
+): Promise<Measure[]> {
   const recorded = await recordPod(ground);
   // The first pods of a runtime pay for what all later ones find done.
   await bareBurst(ground, recorded, 'warm', 2 * startsAtOnce);
@@ -47,7 +59,9 @@ async function measure(ground: BenchGround, program: string, { note }: BenchCont
   const bare: Burst[] = [];
   const nodelet: AgentBurst[] = [];
   const endMs = performance.now() + roundsBudgetMs;
-  for (let round = 0; round < minRounds || (round < maxRounds && performance.now() < endMs); round++) {
+  const least = roundsOf(options, minRounds);
+  const most = roundsOf(options, maxRounds);
+  for (let round = 0; round < least || (round < most && performance.now() < endMs); round++) {
     const sides = [
       async () => void bare.push(await bareBurst(ground, recorded, `bare-${round}`, podCount)),
       async () => void nodelet.push(await agentBurst(ground, program, `nodelet-${round}`)),
