@@ -37,4 +37,23 @@ describe('Registry', () => {
     for (let n = 0; n < 6000; n++) counter.inc({ id: `${n}` });
     expect(counter.value({ id: 'overflow' })).toBe(1000);
   });
+  it('declares shared metrics once, whoever asks first', () => {
+    const registry = new Registry();
+    const create = (given: Registry) => ({ calls: given.counter('calls_total', '') });
+    registry.once(create).calls.inc();
+    registry.once(create).calls.inc();
+    expect(registry.text()).toContain('calls_total 2\n');
+  });
+  it('lists metrics that have no series yet', () => {
+    const registry = new Registry();
+    registry.counter('n_total', 'Counts n.', ['id']);
+    expect(registry.text()).toBe('');
+    expect(registry.metrics()).toMatchObject([{ name: 'n_total', type: 'counter', labelNames: ['id'] }]);
+  });
+  it('takes no label that a metric does not have', () => {
+    const counter = new Registry().counter('n_total', '', ['id']);
+    // @ts-expect-error: the label is misspelt.
+    counter.inc({ ID: 'a' });
+    expect(counter.value({ id: 'a' })).toBe(0);
+  });
 });

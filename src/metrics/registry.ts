@@ -1,22 +1,25 @@
 /** Counters, gauges and histograms with labels, and their Prometheus text form. */
 
-export type Labels = Readonly<Record<string, string>>;
+/** A value for each label of a metric; `L` is the union of their names. */
+export type Labels<L extends string = string> = Readonly<Record<L, string>>;
 
 interface Series {
   readonly labels: Labels;
 }
 
+const noLabels: Labels = {};
+
 /** Series per metric; further label sets are counted under the last label value `overflow`. */
 const maxSeries = 5000;
 
-abstract class Metric<S extends Series> {
+abstract class Metric<S extends Series, L extends string> {
   protected readonly series = new Map<string, S>();
 
   constructor(
     readonly name: string,
     readonly help: string,
     readonly type: 'counter' | 'gauge' | 'histogram',
-    readonly labelNames: readonly string[],
+    readonly labelNames: readonly L[],
   ) {}
 
   protected abstract create(labels: Labels): S;
@@ -41,8 +44,8 @@ abstract class Metric<S extends Series> {
   }
 
   /** Drops the series of a label set. */
-  remove(labels: Labels): void {
-    this.series.delete(this.labelNames.map((name) => labels[name] ?? '').join('\u0000'));
+  remove(labels: Labels<L>): void {
+    this.series.delete(this.labelNames.map((name) => labels[name]).join('\u0000'));
   }
 
   write(write: (line: string) => void): void {
@@ -63,18 +66,18 @@ interface NumberSeries extends Series {
   value: number;
 }
 
-export class Counter extends Metric<NumberSeries> {
-  constructor(name: string, help: string, labelNames: readonly string[] = []) {
+export class Counter<L extends string = never> extends Metric<NumberSeries, L> {
+  constructor(name: string, help: string, labelNames: readonly L[] = []) {
     super(name, help, 'counter', labelNames);
-    if (labelNames.length === 0) this.of({});
+    if (labelNames.length === 0) this.of(noLabels);
   }
   protected create(labels: Labels): NumberSeries {
     return { labels, value: 0 };
   }
-  inc(labels: Labels = {}, by = 1): void {
+  inc(labels: Labels<L> = noLabels, by = 1): void {
     this.of(labels).value += by;
   }
-  value(labels: Labels = {}): number {
+  value(labels: Labels<L> = noLabels): number {
     return this.of(labels).value;
   }
   protected lines(series: NumberSeries, write: (line: string) => void): void {
@@ -82,21 +85,21 @@ export class Counter extends Metric<NumberSeries> {
   }
 }
 
-export class Gauge extends Metric<NumberSeries> {
-  constructor(name: string, help: string, labelNames: readonly string[] = []) {
+export class Gauge<L extends string = never> extends Metric<NumberSeries, L> {
+  constructor(name: string, help: string, labelNames: readonly L[] = []) {
     super(name, help, 'gauge', labelNames);
-    if (labelNames.length === 0) this.of({});
+    if (labelNames.length === 0) this.of(noLabels);
   }
   protected create(labels: Labels): NumberSeries {
     return { labels, value: 0 };
   }
-  set(value: number, labels: Labels = {}): void {
+  set(value: number, labels: Labels<L> = noLabels): void {
     this.of(labels).value = value;
   }
-  inc(labels: Labels = {}, by = 1): void {
+  inc(labels: Labels<L> = noLabels, by = 1): void {
     this.of(labels).value += by;
   }
-  value(labels: Labels = {}): number {
+  value(labels: Labels<L> = noLabels): number {
     return this.of(labels).value;
   }
   protected lines(series: NumberSeries, write: (line: string) => void): void {
@@ -112,29 +115,29 @@ interface HistogramSeries extends Series {
 
 export const defaultBuckets: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-export class Histogram extends Metric<HistogramSeries> {
+export class Histogram<L extends string = never> extends Metric<HistogramSeries, L> {
   readonly #buckets: readonly number[];
   constructor(
     name: string,
     help: string,
-    labelNames: readonly string[] = [],
+    labelNames: readonly L[] = [],
     buckets: readonly number[] = defaultBuckets,
   ) {
     super(name, help, 'histogram', labelNames);
     this.#buckets = buckets;
-    if (labelNames.length === 0) this.of({});
+    if (labelNames.length === 0) this.of(noLabels);
   }
   protected create(labels: Labels): HistogramSeries {
     return { labels, counts: new Array<number>(this.#buckets.length).fill(0), sum: 0, count: 0 };
   }
-  observe(value: number, labels: Labels = {}): void {
+  observe(value: number, labels: Labels<L> = noLabels): void {
     const series = this.of(labels);
     series.sum += value;
     series.count++;
     const index = this.#buckets.findIndex((bound) => value <= bound);
     if (index >= 0) series.counts[index] = (series.counts[index] ?? 0) + 1;
   }
-  count(labels: Labels = {}): number {
+  count(labels: Labels<L> = noLabels): number {
     return this.of(labels).count;
   }
   protected lines(series: HistogramSeries, write: (line: string) => void): void {
@@ -151,25 +154,50 @@ export class Histogram extends Metric<HistogramSeries> {
   }
 }
 
+/** What a registry knows of each metric: all but how it counts. */
+export type RegisteredMetric = Pick<
+  Metric<Series, string>,
+  'name' | 'help' | 'type' | 'labelNames' | 'write'
+>;
+
 export class Registry {
-  readonly #metrics = new Map<string, { write(write: (line: string) => void): void }>();
+  readonly #metrics = new Map<string, RegisteredMetric>();
+  readonly #shared = new Map<unknown, unknown>();
   readonly #collectors: (() => void)[] = [];
 
-  counter(name: string, help: string, labelNames: readonly string[] = []): Counter {
+  counter<const L extends string = never>(
+    name: string,
+    help: string,
+    labelNames: readonly L[] = [],
+  ): Counter<L> {
     return this.#register(name, new Counter(name, help, labelNames));
   }
 
-  gauge(name: string, help: string, labelNames: readonly string[] = []): Gauge {
+  gauge<const L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Gauge<L> {
     return this.#register(name, new Gauge(name, help, labelNames));
   }
 
-  histogram(
+  histogram<const L extends string = never>(
     name: string,
     help: string,
-    labelNames: readonly string[] = [],
+    labelNames: readonly L[] = [],
     buckets: readonly number[] = defaultBuckets,
-  ): Histogram {
+  ): Histogram<L> {
     return this.#register(name, new Histogram(name, help, labelNames, buckets));
+  }
+
+  /** What `create` declares here; for metrics that more than one part counts, each of which may ask first. */
+  once<M>(create: (registry: Registry) => M): M {
+    // A key is only ever set to what that same function returned.
+    if (this.#shared.has(create)) return this.#shared.get(create) as M;
+    const created = create(this);
+    this.#shared.set(create, created);
+    return created;
+  }
+
+  /** Every metric, also those without a series yet. */
+  metrics(): readonly RegisteredMetric[] {
+    return [...this.#metrics.values()];
   }
 
   /** Runs before each scrape, for values worth computing only then. */
@@ -186,7 +214,7 @@ export class Registry {
     return lines.join('');
   }
 
-  #register<M extends Counter | Gauge | Histogram>(name: string, metric: M): M {
+  #register<M extends RegisteredMetric>(name: string, metric: M): M {
     if (this.#metrics.has(name)) throw new Error(`metric ${name} is registered twice`);
     this.#metrics.set(name, metric);
     return metric;
