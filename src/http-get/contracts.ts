@@ -1,4 +1,5 @@
-/** The request, the limits and the response of a GET to a container. */
+/** The request, the rules and the response of a GET. */
+import type { ConnectionOptions } from 'node:tls';
 import type { Clock } from '../async/index.js';
 
 export interface HttpUrl {
@@ -15,22 +16,76 @@ export interface HttpGetRequest {
   readonly url: HttpUrl;
   /** The `Host` header, if it differs from the URL's host. */
   readonly hostHeader: string | undefined;
-  /** Canonical names; a name with several values appears several times. */
+  /** A name with several values appears several times. */
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
+export interface HttpResponse {
+  readonly status: number;
+  /** The words after the status; HTTP/2 has none. */
+  readonly statusMessage: string;
+  readonly body: Buffer;
+}
+
+/** How far a request is. */
+export type GetStage = 'dial' | 'headers' | 'body';
+
+export interface SocketAddresses {
+  readonly localAddress?: string | undefined;
+  readonly localPort?: number | undefined;
+  readonly remoteAddress?: string | undefined;
+  readonly remotePort?: number | undefined;
+}
+
+/** Why no response arrived. */
+export type GetFailure =
+  | { readonly kind: 'timeout'; readonly url: HttpUrl; readonly stage: GetStage }
+  | {
+      readonly kind: 'error';
+      readonly url: HttpUrl;
+      readonly stage: GetStage;
+      readonly addresses: SocketAddresses;
+      readonly error: unknown;
+    };
+
+/** What a body may have, and what becomes of one that reaches the limit. With a limit of 0, no body is read. */
+export interface BodyRule {
+  readonly limitBytes: number;
+  readonly atLimit: 'truncate' | 'fail';
+}
+
+/** What differs between those who GET. */
+export interface GetRules {
+  readonly body: BodyRule;
+  /** The protocols to offer over TLS, the preferred one first. */
+  readonly protocols: readonly ('h2' | 'http/1.1')[];
+  /** Whom to trust, and how; read before each connection with TLS. */
+  readonly tls: () => ConnectionOptions | Promise<ConnectionOptions>;
+  /**
+   * The request to a redirect's location; undefined makes the response with the redirect final. `hops` counts the
+   * requests made so far. Throws when there were too many.
+   */
+  readonly redirect: (location: string, current: HttpGetRequest, hops: number) => HttpGetRequest | undefined;
+  /** The error that the caller sees. */
+  readonly failure: (failure: GetFailure) => Error;
+}
+
+export interface GetLimits {
+  readonly clock: Clock;
+  /** Covers all requests. Undefined if only the signal bounds them. */
+  readonly timeoutMs: number | undefined;
+  /** Aborting rejects with Cancelled. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The response to an `httpGet` action. */
 export interface HttpAnswer {
   readonly status: number;
   /** Truncated if it is long. */
   readonly body: string;
 }
 
-export interface HttpLimits {
-  readonly clock: Clock;
-  /** Undefined if only the signal bounds the request. */
-  readonly timeoutMs: number | undefined;
-  /** Aborting rejects with Cancelled. */
-  readonly signal: AbortSignal | undefined;
+export interface HttpLimits extends GetLimits {
   /** The response is complete once its headers arrive; the body is not read. */
   readonly ignoresBody?: boolean;
 }

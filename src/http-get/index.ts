@@ -1,14 +1,19 @@
-/** The GET of an `httpGet` action, for probes and lifecycle hooks. */
+/** GETs: of any URL by rules of the caller, and of `httpGet` actions for probes and lifecycle hooks. */
 export {
+  type GetFailure,
+  type GetLimits,
+  type GetRules,
   type HttpAnswer,
   HttpGetError,
   type HttpGetRequest,
   type HttpLimits,
+  type HttpResponse,
   type HttpUrl,
   PlainHttpAnswer,
 } from './contracts.js';
-export { httpGet } from './get.js';
+export { getUrl } from './get-url.js';
+export { httpGet } from './http-get.js';
 export { httpGetLimits } from './limits.js';
 export { networkErrorText } from './network-errors.js';
 export { containerPort } from './port.js';
-export { formatHost, formatUrl, type HttpGetTarget, httpGetRequest } from './request.js';
+export { formatHost, formatUrl, type HttpGetTarget, httpGetRequest, httpUrlOf } from './request.js';

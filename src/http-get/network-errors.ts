@@ -1,5 +1,6 @@
 /** Words network errors as users of Kubernetes know them. */
 import { errorText } from '../async/index.js';
+import type { SocketAddresses } from './contracts.js';
 import { formatHost } from './request.js';
 
 /** Fields that Node adds to socket and name-resolution errors. */
@@ -27,13 +28,6 @@ const words: Readonly<Record<string, string>> = {
 };
 
 export const plainHttpText = 'http: server gave HTTP response to HTTPS client';
-
-export interface SocketAddresses {
-  readonly localAddress?: string | undefined;
-  readonly localPort?: number | undefined;
-  readonly remoteAddress?: string | undefined;
-  readonly remotePort?: number | undefined;
-}
 
 /** The text for a connection that failed or broke early. */
 export function networkErrorText(error: unknown, wanted: string, socket: SocketAddresses): string {

@@ -2,7 +2,7 @@
 import { goQuote } from '../kube/index.js';
 import { HttpGetError, type HttpGetRequest, type HttpUrl } from './contracts.js';
 import { httpGetLimits } from './limits.js';
-import { formatUrl } from './request.js';
+import { formatUrl, httpUrlOf } from './request.js';
 
 export const maxRedirects = httpGetLimits.redirects;
 const followed = new Set([301, 302, 303, 307, 308]);
@@ -61,11 +61,6 @@ function resolve(base: HttpUrl, location: string): HttpUrl | undefined {
   } catch {
     return undefined;
   }
-  const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  return {
-    scheme: url.protocol.slice(0, -1),
-    hostname: hostname === standIn ? '' : hostname,
-    port: url.port === '' ? undefined : Number(url.port),
-    target: `${url.pathname || '/'}${url.search}`,
-  };
+  const resolved = httpUrlOf(url);
+  return resolved.hostname === standIn ? { ...resolved, hostname: '' } : resolved;
 }

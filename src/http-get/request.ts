@@ -25,6 +25,15 @@ export function httpGetRequest(
   return { url, ...requestHeaders(action, userAgent) };
 }
 
+export function httpUrlOf(url: URL): HttpUrl {
+  return {
+    scheme: url.protocol.slice(0, -1),
+    hostname: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: url.port === '' ? undefined : Number(url.port),
+    target: `${url.pathname || '/'}${url.search}`,
+  };
+}
+
 /** `http://[::1]:80/path?query` */
 export function formatUrl(url: HttpUrl): string {
   return `${url.scheme}://${formatHost(url)}${url.target}`;

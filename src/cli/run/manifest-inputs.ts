@@ -4,7 +4,7 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Clock } from '../../async/index.js';
 import { errorText } from '../../async/index.js';
-import { httpGet } from '../../pods/sources/http-get.js';
+import { getManifest } from '../../pods/sources/get-manifest.js';
 import { manifestLimitBytes } from '../../pods/sources/source.js';
 import { emptyContent, type ManifestContent, readManifestText } from './manifest.js';
 
@@ -84,7 +84,7 @@ export function shownInput(input: string): string {
 
 async function readUrl(url: string, { clock, signal }: InputContext): Promise<string> {
   if (!URL.canParse(url)) throw new Error('this is not a URL');
-  const answer = await httpGet({
+  const answer = await getManifest({
     clock,
     url,
     headers: {},

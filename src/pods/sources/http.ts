@@ -1,6 +1,6 @@
 /** The HTTP source: the pods at a URL, polled periodically. */
 import { isCancelled, sleep } from '../../async/index.js';
-import { httpGet } from './http-get.js';
+import { getManifest } from './get-manifest.js';
 import { manifestLimitBytes, type PodSource, type SourceContext } from './source.js';
 import { readManifest } from './static-pod.js';
 
@@ -39,7 +39,7 @@ export class HttpSource implements PodSource {
   /** Whether the response is valid; an invalid one is reported when first seen. */
   async #check(signal: AbortSignal): Promise<boolean> {
     const { url, headers, clock } = this.#options;
-    const answer = await httpGet({
+    const answer = await getManifest({
       clock,
       url,
       headers,

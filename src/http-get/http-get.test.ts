@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Cancelled, systemClock } from '../async/index.js';
 import type { HTTPGetAction } from '../kube/index.js';
 import { type HttpAnswer, HttpGetError } from './contracts.js';
-import { httpGet } from './get.js';
+import { httpGet } from './http-get.js';
 import { httpGetRequest } from './request.js';
 import { untrusted } from './test-certificate.js';
 
