@@ -1,5 +1,6 @@
 /** One run of the agent from the first check to the end: the order in which it opens things, and closes them again. */
 import path from 'node:path';
+import { createCriMetrics } from '../cri/index.js';
 import { createMetrics, type Kubelet } from '../kubelet/index.js';
 import { Registry, registerProcessMetrics } from '../metrics/index.js';
 import { readMachineFacts } from '../runtime-manager/config/index.js';
@@ -42,7 +43,7 @@ export async function runAgent(
     const cluster = standalone ? undefined : await enterCluster(node, signal);
     try {
       if (signal.aborted) return;
-      const runtime = connectRuntime({ ...configuration, onCall: metrics.criCall });
+      const runtime = connectRuntime({ ...configuration, metrics: registry.once(createCriMetrics) });
       try {
         await unlessAborted(
           signal,

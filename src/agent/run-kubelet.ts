@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { systemClock, TaskGroup } from '../async/index.js';
 import type { LoadedConfiguration } from '../config/index.js';
-import { type CriClient, checkedCri } from '../cri/index.js';
+import { type CriClient, checkedCri, createCriMetrics } from '../cri/index.js';
 import { createKubelet, type Kubelet, type KubeletOptions, readCgroupDriver } from '../kubelet/index.js';
 import type { ServingCertificate } from '../node/index.js';
 import { ObjectFolder, StandaloneObjects } from '../pods/index.js';
@@ -35,12 +35,12 @@ export interface RunKubeletOptions {
 /** Resolves when everything that it started has ended. Rejects with a StartFailure when the kubelet cannot run. */
 export async function runKubelet(options: RunKubeletOptions): Promise<void> {
   const { node, runtime, cluster, log, systemd, stopped, onReady } = options;
-  const { configuration, timeline, metrics } = node;
+  const { configuration, timeline, registry, metrics } = node;
   const { config, flags } = configuration;
   const cri = checkedCri(runtime, {
     requestTimeoutMs: config.runtimeRequestTimeout,
     clock: systemClock,
-    onCall: metrics.criCall,
+    metrics: registry.once(createCriMetrics),
   });
   const cgroupDriver = await readCgroupDriver(cri, config.cgroupDriver, timeline, metrics);
   const cgroups = openCgroups({ ...node, cgroupDriver });

@@ -1,7 +1,7 @@
 /** The agent's connection to the container runtime, and the first question that shows whether the runtime can be used. */
 import { systemClock } from '../async/index.js';
 import type { FeatureGates, KubeletConfiguration } from '../config/index.js';
-import { type ConnectCriOptions, type CriClient, connectCri } from '../cri/index.js';
+import { type CriClient, type CriMetrics, connectCri } from '../cri/index.js';
 import { describeError, type Timeline } from '../timeline/index.js';
 import { StartFailure } from './start-failure.js';
 
@@ -11,18 +11,18 @@ export interface RuntimeConnectionOptions {
     'containerRuntimeEndpoint' | 'imageServiceEndpoint' | 'runtimeRequestTimeout'
   >;
   readonly featureGates: FeatureGates;
-  readonly onCall: ConnectCriOptions['onCall'];
+  readonly metrics: CriMetrics;
 }
 
 /** The transport alone: the kubelet puts its deadlines, checks and metrics around it. */
-export function connectRuntime({ config, featureGates, onCall }: RuntimeConnectionOptions): CriClient {
+export function connectRuntime({ config, featureGates, metrics }: RuntimeConnectionOptions): CriClient {
   const { containerRuntimeEndpoint: endpoint, imageServiceEndpoint, runtimeRequestTimeout } = config;
   try {
     return connectCri({
       endpoint,
       imageEndpoint: imageServiceEndpoint || endpoint,
       requestTimeoutMs: runtimeRequestTimeout,
-      onCall,
+      metrics,
       listStreaming: featureGates.enabled('CRIListStreaming'),
       bare: true,
     });

@@ -1,6 +1,8 @@
 /** The rules of each call as tables, and the wrapper that applies them in virtual time. */
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../async/index.js';
+import { Registry } from '../metrics/index.js';
+import { samples } from '../metrics/test-samples.js';
 import { callRules, type OperationType, operationTypes } from './call-rules.js';
 import { checkedCri } from './checked.js';
 import { socketPathOfEndpoint } from './endpoint.js';
@@ -18,6 +20,7 @@ import {
   VersionResponse,
 } from './gen/cri.js';
 import { withListStreaming } from './list-streaming.js';
+import { createCriMetrics } from './metrics.js';
 import { type CriRuntime, criMethods, unimplementedCriRuntime } from './runtime.js';
 
 const T = 120_000;
@@ -230,23 +233,30 @@ describe('endpoints', () => {
 });
 
 describe('checkedCri', () => {
+  const failedOnce = (operation: OperationType, durationMs = 0): Record<string, number> => ({
+    [`kubelet_runtime_operations_total{operation_type="${operation}"}`]: 1,
+    [`kubelet_runtime_operations_errors_total{operation_type="${operation}"}`]: 1,
+    [`kubelet_runtime_operations_duration_seconds_count{operation_type="${operation}"}`]: 1,
+    [`kubelet_runtime_operations_duration_seconds_sum{operation_type="${operation}"}`]: durationMs / 1000,
+  });
+
   function wrap(part: Partial<CriRuntime>) {
     const clock = new VirtualClock();
-    const seen: [OperationType, number, string | undefined][] = [];
+    const registry = new Registry();
     const runtime = checkedCri(
       { ...unimplementedCriRuntime(), ...part },
       {
         requestTimeoutMs: T,
         clock,
-        onCall: (operation, ms, error) => seen.push([operation, ms, error?.codeName]),
+        metrics: createCriMetrics(registry),
       },
     );
-    return { clock, seen, runtime };
+    return { clock, registry, runtime };
   }
 
   it('ends a call at its deadline even if the runtime does not, and tells the runtime', async () => {
     let signal: AbortSignal | undefined;
-    const { clock, seen, runtime } = wrap({
+    const { clock, registry, runtime } = wrap({
       runPodSandbox: (_, options) => {
         signal = options?.signal;
         return never();
@@ -254,13 +264,13 @@ describe('checkedCri', () => {
     });
     const outcome = runtime.runPodSandbox({}).catch((error) => error);
     await clock.advance(2 * T - 1);
-    expect(seen).toEqual([]);
+    expect(samples(registry)).toEqual({});
     await clock.advance(1);
     expect((await outcome).message).toBe(
       'rpc error: code = DeadlineExceeded desc = context deadline exceeded',
     );
     expect(signal?.aborted).toBe(true);
-    expect(seen).toEqual([['run_podsandbox', 2 * T, 'DeadlineExceeded']]);
+    expect(samples(registry)).toEqual(failedOnce('run_podsandbox', 2 * T));
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -295,15 +305,17 @@ describe('checkedCri', () => {
   });
 
   it('checks responses', async () => {
-    const { seen, runtime } = wrap({ version: async () => VersionResponse.create() });
+    const { registry, runtime } = wrap({ version: async () => VersionResponse.create() });
     await expect(runtime.version({})).rejects.toThrow(/^not all fields are set/);
-    expect(seen).toEqual([['version', 0, 'Unknown']]);
+    expect(samples(registry)).toEqual(failedOnce('version'));
   });
 
   it('takes StopContainer NotFound for success and still counts the error', async () => {
-    const { seen, runtime } = wrap({ stopContainer: () => Promise.reject(new CriError('NotFound', 'gone')) });
+    const { registry, runtime } = wrap({
+      stopContainer: () => Promise.reject(new CriError('NotFound', 'gone')),
+    });
     await expect(runtime.stopContainer({ timeout: 1 })).resolves.toEqual({});
-    expect(seen).toEqual([['stop_container', 0, 'NotFound']]);
+    expect(samples(registry)).toEqual(failedOnce('stop_container'));
   });
 
   it.each([
@@ -323,12 +335,12 @@ describe('checkedCri', () => {
   });
 
   it('observes a stream when it ends', async () => {
-    const { seen, runtime } = wrap({});
+    const { registry, runtime } = wrap({});
     const read = async () => {
       for await (const _ of runtime.getContainerEvents({}));
     };
     await expect(read()).rejects.toSatisfy(isUnimplemented);
-    expect(seen).toEqual([['get_container_events', 0, 'Unimplemented']]);
+    expect(samples(registry)).toEqual(failedOnce('get_container_events'));
   });
 
   it('keeps `this` of runtimes that are classes', async () => {
@@ -349,6 +361,14 @@ describe('checkedCri', () => {
     });
     const checked = checkedCri(runtime, { requestTimeoutMs: T, clock: new VirtualClock() });
     await expect(checked.version({})).resolves.toMatchObject({ runtimeName: 'b' });
+  });
+
+  it('measures calls in the buckets that dashboards know, which are not rounded', async () => {
+    const { registry, runtime } = wrap({ version: async () => VersionResponse.create() });
+    await runtime.version({}).catch(() => {});
+    const bounds = [...registry.text().matchAll(/le="([^"]+)"/g)].map(([, bound]) => bound);
+    expect(bounds).toHaveLength(15);
+    expect(bounds.slice(0, 6)).toEqual(['0.005', '0.0125', '0.03125', '0.078125', '0.1953125', '0.48828125']);
   });
 
   it('names every method in metrics', () => {

@@ -1,8 +1,9 @@
-/** Puts the kubelet's deadlines, response checks and call observation around any `CriRuntime`. */
+/** Puts the kubelet's deadlines, response checks and metrics around any `CriRuntime`. */
 import { type Clock, withTimeout } from '../async/index.js';
 import type { Init, MessageType } from '../grpc/index.js';
-import { type CallRule, callRules, type OperationType, operationTypes, plainError } from './call-rules.js';
+import { type CallRule, callRules, operationTypes, plainError } from './call-rules.js';
 import { asCriError, type CriError } from './errors.js';
+import { type CriMetrics, countCall, createCriMetrics } from './metrics.js';
 import { asPrompt, isPrompt } from './prompt.js';
 import {
   type CallOptions,
@@ -12,14 +13,12 @@ import {
   isCriMethodName,
 } from './runtime.js';
 
-/** One finished call; of a stream, when it ended. `error` is what the call met, also where the caller is spared it. */
-export type CallObserver = (operation: OperationType, durationMs: number, error?: CriError) => void;
-
 export interface CheckedCriOptions {
   /** The ordinary deadline of a call ("T"). */
   readonly requestTimeoutMs: number;
   readonly clock: Clock;
-  readonly onCall?: CallObserver | undefined;
+  /** @default metrics that nobody reads */
+  readonly metrics?: CriMetrics | undefined;
 }
 
 // The method tables give requests and responses their types at the edges of this file; inside, one
@@ -27,12 +26,14 @@ export interface CheckedCriOptions {
 type AnyUnary = (request: object, options?: CallOptions) => Promise<object>;
 type AnyStream = (request: object, options?: CallOptions) => AsyncIterable<object>;
 type AnyRule = CallRule<object, object>;
+type CheckOptions = CheckedCriOptions & { readonly metrics: CriMetrics };
 
 /**
  * Every call ends within its deadline with DeadlineExceeded, and at once with Canceled when its
  * signal aborts, whatever the runtime behind does. A `timeoutMs` of the caller replaces the deadline.
  */
-export function checkedCri(runtime: CriRuntime, options: CheckedCriOptions): CriRuntime {
+export function checkedCri(runtime: CriRuntime, given: CheckedCriOptions): CriRuntime {
+  const options: CheckOptions = { ...given, metrics: given.metrics ?? createCriMetrics() };
   const inTime = isPrompt(runtime)
     ? (call: AnyUnary) => call
     : (call: AnyUnary) => endedInTime(call, options.clock);
@@ -67,12 +68,12 @@ function checkedUnary(
   rule: AnyRule,
   call: AnyUnary,
   responseType: MessageType<object>,
-  { requestTimeoutMs, clock, onCall }: CheckedCriOptions,
+  { requestTimeoutMs, clock, metrics }: CheckOptions,
 ): AnyUnary {
   return async (request, callOptions = {}) => {
     const startMs = clock.monotonic();
     const observe = (error?: CriError): void =>
-      onCall?.(operationTypes[name], clock.monotonic() - startMs, error);
+      countCall(metrics, operationTypes[name], clock.monotonic() - startMs, error);
     try {
       const sent: Init<object> = rule.prepare?.(request, requestTimeoutMs) ?? request;
       const timeoutMs = callOptions.timeoutMs ?? defaultTimeoutMs(rule, request, requestTimeoutMs);
@@ -95,7 +96,7 @@ function checkedStream(
   name: CriMethodName,
   rule: AnyRule,
   call: AnyStream,
-  { requestTimeoutMs, clock, onCall }: CheckedCriOptions,
+  { requestTimeoutMs, clock, metrics }: CheckOptions,
 ): AnyStream {
   return async function* (request, callOptions = {}) {
     const startMs = clock.monotonic();
@@ -107,7 +108,7 @@ function checkedStream(
       error = asCriError(cause);
       throw error;
     } finally {
-      onCall?.(operationTypes[name], clock.monotonic() - startMs, error);
+      countCall(metrics, operationTypes[name], clock.monotonic() - startMs, error);
     }
   };
 }

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { MessageType } from '../grpc/index.js';
-import type { OperationType } from './call-rules.js';
+import { Registry } from '../metrics/index.js';
+import { samples } from '../metrics/test-samples.js';
 import { type ConnectCriOptions, type CriClient, connectCri } from './client.js';
 import {
   CriCode,
@@ -17,6 +18,7 @@ import {
   isUnimplemented,
 } from './errors.js';
 import { ContainerEventResponse, ListContainersResponse, VersionResponse } from './gen/cri.js';
+import { createCriMetrics } from './metrics.js';
 import { type CallOptions, type CriRuntime, criMethods, unimplementedCriRuntime } from './runtime.js';
 import { type CriServer, serveCri } from './server.js';
 
@@ -360,6 +362,12 @@ describe('message size', () => {
 });
 
 describe('connectCri', () => {
+  /** How often each operation was counted; durations differ from run to run. */
+  const counts = (registry: Registry): Record<string, number> =>
+    Object.fromEntries(
+      Object.entries(samples(registry)).filter(([series]) => !series.includes('_duration_')),
+    );
+
   it('refuses endpoints that are not unix sockets', () => {
     expect(() => connect({ endpoint: 'tcp://localhost:1' })).toThrow('only support unix socket endpoint');
     expect(() => connect({ imageEndpoint: 'http://x' })).toThrow('protocol "http" not supported');
@@ -396,27 +404,28 @@ describe('connectCri', () => {
     );
   });
 
-  it('reports every call to the observer', async () => {
+  it('counts every call', async () => {
     await serve({ version: goodVersion });
-    const seen: [OperationType, string | undefined][] = [];
-    const client = connect({ onCall: (operation, _, error) => seen.push([operation, error?.codeName]) });
+    const registry = new Registry();
+    const client = connect({ metrics: createCriMetrics(registry) });
     await client.version({});
     await errorOf(client.updateContainerResources({}));
     client.close();
-    expect(seen).toEqual([
-      ['version', undefined],
-      ['update_container', 'Unimplemented'],
-      ['close', undefined],
-    ]);
+    expect(counts(registry)).toEqual({
+      'kubelet_runtime_operations_total{operation_type="version"}': 1,
+      'kubelet_runtime_operations_total{operation_type="update_container"}': 1,
+      'kubelet_runtime_operations_total{operation_type="close"}': 1,
+      'kubelet_runtime_operations_errors_total{operation_type="update_container"}': 1,
+    });
   });
 
-  it('bare: leaves checks and observation to the kubelet', async () => {
+  it('bare: leaves checks and counts to the kubelet', async () => {
     await serve({ version: async () => VersionResponse.create({ version: '0.1.0' }) });
-    const seen: OperationType[] = [];
-    const client = connect({ bare: true, onCall: (operation) => seen.push(operation) });
+    const registry = new Registry();
+    const client = connect({ bare: true, metrics: createCriMetrics(registry) });
     await expect(client.version({})).resolves.toMatchObject({ runtimeName: '' });
     client.close();
-    expect(seen).toEqual(['close']);
+    expect(counts(registry)).toEqual({ 'kubelet_runtime_operations_total{operation_type="close"}': 1 });
   });
 
   it('close ends the calls in flight, and later calls fail', async () => {

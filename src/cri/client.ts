@@ -1,11 +1,12 @@
 /** The CRI of a real runtime: both services over gRPC, with the checks and deadlines of `checkedCri` unless told. */
 import { asError, type Clock, systemClock } from '../async/index.js';
 import { GrpcConnection, type MethodInfo } from '../grpc/index.js';
-import { type CallObserver, checkedCri } from './checked.js';
+import { checkedCri } from './checked.js';
 import { socketPathOfEndpoint } from './endpoint.js';
 import { CriError, criCodeName } from './errors.js';
 import { ImageService, RuntimeService } from './gen/cri.js';
 import { withListStreaming } from './list-streaming.js';
+import { type CriMetrics, countCall, createCriMetrics } from './metrics.js';
 import { asPrompt, isPrompt } from './prompt.js';
 import type { CallOptions, CriRuntime } from './runtime.js';
 
@@ -17,9 +18,12 @@ export interface ConnectCriOptions {
   /** The ordinary deadline of a call ("T"); some calls have a multiple of it or none. */
   readonly requestTimeoutMs: number;
   readonly clock?: Clock;
-  /** Called once per finished call, for metrics. */
-  readonly onCall?: CallObserver;
-  /** Leaves checks, deadlines and the observation of calls to the kubelet that gets the client. */
+  /**
+   * Counts every finished call.
+   * @default metrics that nobody reads
+   */
+  readonly metrics?: CriMetrics;
+  /** Leaves checks, deadlines and the count of calls to the kubelet that gets the client. */
   readonly bare?: boolean;
   /** Uses the `Stream*` form of the list calls while the runtime has it. Off by default. */
   readonly listStreaming?: boolean;
@@ -34,7 +38,7 @@ export interface CriClient extends CriRuntime {
 
 /** Connects with the first call: a runtime that is away shows as Unavailable, call by call, until it is back. */
 export function connectCri(options: ConnectCriOptions): CriClient {
-  const { endpoint, requestTimeoutMs, clock = systemClock } = options;
+  const { endpoint, requestTimeoutMs, clock = systemClock, metrics = createCriMetrics() } = options;
   const imageEndpoint = options.imageEndpoint || endpoint;
   const runtimePath = socketPathOfEndpoint(endpoint);
   const imagePath = socketPathOfEndpoint(imageEndpoint);
@@ -43,9 +47,7 @@ export function connectCri(options: ConnectCriOptions): CriClient {
 
   const bare = asPrompt(grpcCriRuntime(runtimeConnection, imageConnection));
   const listing = options.listStreaming ? withListStreaming(bare) : bare;
-  const calls = options.bare
-    ? listing
-    : checkedCri(listing, { requestTimeoutMs, clock, onCall: options.onCall });
+  const calls = options.bare ? listing : checkedCri(listing, { requestTimeoutMs, clock, metrics });
   const client: CriClient = {
     ...calls,
     async validate(callOptions) {
@@ -57,7 +59,7 @@ export function connectCri(options: ConnectCriOptions): CriClient {
       const startMs = clock.monotonic();
       runtimeConnection.close();
       imageConnection.close();
-      options.onCall?.('close', clock.monotonic() - startMs);
+      countCall(metrics, 'close', clock.monotonic() - startMs);
     },
   };
   return isPrompt(calls) ? asPrompt(client) : client;

@@ -3,7 +3,7 @@
 export { type Init, MessageType, type MethodInfo, WireError } from '../grpc/index.js';
 export { abortableCri } from './abortable.js';
 export { type OperationType, operationTypes } from './call-rules.js';
-export { type CallObserver, type CheckedCriOptions, checkedCri } from './checked.js';
+export { type CheckedCriOptions, checkedCri } from './checked.js';
 export { type ConnectCriOptions, type CriClient, connectCri } from './client.js';
 export {
   type ContainerdEvent,
@@ -26,6 +26,7 @@ export {
 export { CommandExitError, type CommandOutcome, commandOutcome } from './exec-sync.js';
 export * from './gen/cri.js';
 export { withListStreaming } from './list-streaming.js';
+export { type CriMetrics, createCriMetrics } from './metrics.js';
 export * from './observed.js';
 export {
   type CallOptions,

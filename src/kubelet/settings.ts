@@ -7,7 +7,7 @@ import {
   type KubeletConfiguration,
   resolveFeatureGates,
 } from '../config/index.js';
-import { abortableCri, type CriRuntime, checkedCri } from '../cri/index.js';
+import { abortableCri, type CriRuntime, checkedCri, createCriMetrics } from '../cri/index.js';
 import { type DurableFiles, type Host, linuxHost } from '../host/index.js';
 import type { Node } from '../kube/index.js';
 import { Registry } from '../metrics/index.js';
@@ -68,7 +68,7 @@ export async function readSettings({ runtime, ...options }: KubeletOptions): Pro
   const checked = checkedCri(runtime, {
     requestTimeoutMs: config.runtimeRequestTimeout,
     clock,
-    onCall: metrics.criCall,
+    metrics: registry.once(createCriMetrics),
   });
   const timeline = options.timeline ?? new Timeline({ clock });
   const machine = options.machine ?? linuxHost();

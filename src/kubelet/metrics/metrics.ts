@@ -1,5 +1,4 @@
 /** The kubelet's metrics under the names that dashboards know, and the observers that count them. */
-import type { OperationType } from '../../cri/index.js';
 import type { Registry } from '../../metrics/index.js';
 import type { KnownWorker, WorkerObserver } from '../../pods/workers/index.js';
 import type { HousekeepingObserver, StaticCount } from '../sync/housekeeping.js';
@@ -71,20 +70,6 @@ export function createMetrics(registry: Registry, nodeName: string) {
   const rejections = registry.counter('kubelet_admission_rejections_total', 'Pods refused at admission.', [
     'reason',
   ]);
-  const operations = registry.counter('kubelet_runtime_operations_total', 'Calls to the container runtime.', [
-    'operation_type',
-  ]);
-  const operationErrors = registry.counter(
-    'kubelet_runtime_operations_errors_total',
-    'Calls to the container runtime that failed.',
-    ['operation_type'],
-  );
-  const operationDuration = registry.histogram(
-    'kubelet_runtime_operations_duration_seconds',
-    'Duration in seconds of calls to the container runtime.',
-    ['operation_type'],
-    operationBuckets,
-  );
   const cleanedVolumes = registry.gauge(
     'kubelet_orphan_pod_cleaned_volumes',
     'Directories of pods that are gone, as seen by the last pass.',
@@ -247,17 +232,10 @@ export function createMetrics(registry: Registry, nodeName: string) {
     restarted: (isStatic) => restartedPods.inc({ static: isStatic ? 'true' : '' }),
     orphanedRuntimePod: () => orphanedPods.inc(),
   };
-  const criCall = (operation: OperationType, durationMs: number, error?: unknown): void => {
-    const labels = { operation_type: operation };
-    operations.inc(labels);
-    operationDuration.observe(durationMs / 1000, labels);
-    if (error !== undefined) operationErrors.inc(labels);
-  };
   return {
     workers,
     syncer,
     housekeeping,
-    criCall,
     rejections,
     cleanedVolumes,
     cleanedVolumeErrors,
