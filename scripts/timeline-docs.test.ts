@@ -5,22 +5,33 @@ import { expect, it } from 'vitest';
 const read = (file: string): string => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
 const page = read('docs/timeline.md');
 
-const tables = ['pod-entries', 'runtime-entries', 'node-entries', 'agent-entries', 'entry-data'].map(
-  (name) => `src/timeline/${name}.ts`,
-);
+const tables = [
+  'pod-entries',
+  'plan-actions',
+  'plan-reasons',
+  'runtime-entries',
+  'node-entries',
+  'agent-entries',
+  'entry-data',
+].map((name) => `src/timeline/${name}.ts`);
 
 /** One member of a table: its comment, its name or the template of its names, and the type of its data. */
 const member =
   /^ {2}\/\*\* (?<about>.+) \*\/\n {2}(?:'(?<quoted>[^']+)'|(?<bare>\w+)|\[\w+: `(?<template>[^`]+)`\]): (?<data>(?:\{[^}]*\}|[^;{}])+);/gm;
-const alias = /^(?:export )?type (\w+) = ((?:'\w+'(?: \| )?)+);/gm;
+const alias = /^(?:export )?type (\w+) =((?:\s+(?:\| )?'\w+')+);/gm;
 
-const aliases = tables.flatMap((file) => [...read(file).matchAll(alias)]);
+const aliases = tables.flatMap((file) =>
+  [...read(file).matchAll(alias)].map(([, name = '', names = '']) => ({
+    name,
+    meaning: [...names.matchAll(/'\w+'/g)].join(' | '),
+  })),
+);
 
 /** As the page shows it: on one line, with the names of types replaced by what they stand for. */
 function shownData(type: string): string {
   const fields = /\{\s*([^}]*?);?\s*\}/.exec(type)?.[1]?.replace(/\s+/g, ' ');
   if (fields === undefined) return '–';
-  const plain = aliases.reduce((text, [, name = '', meaning = '']) => text.replaceAll(name, meaning), fields);
+  const plain = aliases.reduce((text, { name, meaning }) => text.replaceAll(name, meaning), fields);
   return `\`${plain.replaceAll('|', '\\|')}\`${type.endsWith('| NoData') ? ', or none' : ''}`;
 }
 
@@ -34,7 +45,7 @@ function rowsOf(file: string): string[][] {
 
 it.each(tables)('docs/timeline.md shows every name of %s', (file) => {
   const text = read(file);
-  const body = text.slice(text.search(/^export interface \w+Entries/m));
+  const [body = ''] = /^export interface \w+(?:Entries|Actions|Reasons) [\s\S]*?^}/m.exec(text) ?? [];
   const rows = rowsOf(file);
   expect(rows).toHaveLength([...body.matchAll(/^ {2}(?:'[^']+'|\w+|\[.+?\]): /gm)].length);
   const [, section = ''] = page.split(`\`${file}\`\n`);

@@ -38,5 +38,5 @@ export {
   type UnaryCall,
   unimplementedCriRuntime,
 } from './runtime.js';
-export { type SandboxVerdict, sandboxVerdict } from './sandbox-verdict.js';
+export { type NewSandbox, type SandboxVerdict, sandboxVerdict } from './sandbox-verdict.js';
 export { type CriServer, type ServeCriOptions, serveCri } from './server.js';

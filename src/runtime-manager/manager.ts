@@ -24,7 +24,8 @@ import { endsAtOnce, TerminationLimiter } from './kill/termination-limiter.js';
 import { listPod, listPods, type ObservePorts, podStatus, readPod } from './observe/observe.js';
 import { type RuntimeVersion, readVersion } from './observe/version.js';
 import { planPod } from './plan/plan.js';
-import { describePlan, hasActions, type PodPlan } from './plan/pod-plan.js';
+import { planEntry } from './plan/plan-data.js';
+import { hasActions, type PodPlan } from './plan/pod-plan.js';
 import type { ReadingById } from './pleg/index.js';
 import type { ActuatedResources } from './resize/index.js';
 import { ResizeRetries } from './resize/resize-retries.js';
@@ -257,12 +258,10 @@ export class RuntimeManager {
   }
 
   #recordPlan(pod: Pod, plan: PodPlan): void {
-    const lines = describePlan(plan);
     this.#ports.timeline.record({
       kind: 'decision',
       what: 'pod.plan',
-      message: lines.map(({ action }) => action).join('; '),
-      because: [...new Set(lines.map(({ because }) => because))].join('; '),
+      ...planEntry(plan),
       pod: podRef(pod),
     });
   }

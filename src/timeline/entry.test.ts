@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import type { Entry } from './entry.js';
 import { isEntry } from './entry.js';
+import type { PlanStep } from './plan-actions.js';
 import { Timeline } from './timeline.js';
 
 const message = 'm';
@@ -19,8 +20,16 @@ it('leaves names and data to the compiler: recording checks nothing at run time'
   // @ts-expect-error a name that needs data without it
   timeline.record({ kind: 'transition', what: 'pod.phase', message });
   // @ts-expect-error a name that has no data with some
-  timeline.record({ kind: 'decision', what: 'pod.plan', message, data: { steps: 1 } });
-  expect(timeline.ofNode()).toHaveLength(6);
+  timeline.record({ kind: 'decision', what: 'pod.admit', message, data: { steps: 1 } });
+  // @ts-expect-error a step of a plan without a field of its action
+  const steps: PlanStep[] = [{ action: 'startContainer', container: 'a', reason: 'NotRunYet' }];
+  timeline.record({
+    kind: 'decision',
+    what: 'pod.plan',
+    message,
+    data: { sandbox: 'keep', attempt: 0, steps, more: 0 },
+  });
+  expect(timeline.ofNode()).toHaveLength(7);
 });
 
 function waited(entry: Entry): string {

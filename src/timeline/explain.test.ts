@@ -45,6 +45,18 @@ const plan: EntryInit = {
   because: 'the pod has no sandbox yet',
 };
 
+it('tells the start of a pod by the steps of its plan', async () => {
+  const steps = [
+    { action: 'createSandbox', attempt: 0, reason: 'NoSandbox' },
+    { action: 'startContainer', container: 'app', containerType: 'container', reason: 'NoSandbox' },
+  ] as const;
+  const data = { sandbox: 'create', attempt: 0, steps, more: 3 } as const;
+  const { entries, node, nowMs } = await recorded({ ...plan, what: 'pod.plan', message: 'x', data });
+  expect(explainPod(entries, node, nowMs).inProgress?.text).toBe(
+    'its start (create sandbox, attempt 0; start container app; 3 more)',
+  );
+});
+
 describe('explainPod', () => {
   it.each<[string, (EntryInit & { readonly node?: true })[], RegExp | undefined, RegExp | undefined]>([
     [

@@ -7,4 +7,6 @@ export * from './entry-data.js';
 export { type Explanation, explainPod, type Step } from './explain.js';
 export { explanationText, stepLine } from './explain-text.js';
 export * from './log.js';
+export { type PlanAction, type PlanStep, planText } from './plan-actions.js';
+export { type PlanReason, planReasonText, type SandboxReason } from './plan-reasons.js';
 export * from './timeline.js';

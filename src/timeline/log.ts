@@ -19,8 +19,10 @@ export function logReader(options: LogOptions): Reader {
   };
 }
 
-function fieldsOf(entry: Entry): Record<string, string | number | boolean> {
-  const fields: Record<string, string | number | boolean> = {};
+type Fields = Record<string, Exclude<DataValue, undefined>>;
+
+function fieldsOf(entry: Entry): Fields {
+  const fields: Fields = {};
   if (entry.pod !== undefined) fields.pod = `${entry.pod.namespace}/${entry.pod.name}`;
   if (entry.container !== undefined) fields.container = entry.container;
   if (entry.event !== undefined) fields.event = entry.event.type;
@@ -49,7 +51,10 @@ function formatJson(entry: Entry): string {
 
 function formatText(entry: Entry): string {
   const time = new Date(entry.timeMs).toISOString();
-  const fields = Object.entries(fieldsOf(entry)).map(([key, value]) => ` ${key}=${quote(value)}`);
+  const fields = Object.entries(fieldsOf(entry)).map(([key, value]) =>
+    // The message tells the steps of a plan.
+    typeof value === 'object' ? '' : ` ${key}=${quote(value)}`,
+  );
   return `${time} ${entry.level.toUpperCase().padEnd(5)} ${entry.what}: ${oneLine(entry.message)}${fields.join('')}`;
 }
 

@@ -1,8 +1,12 @@
 /** The entries about pods: their workers, statuses, probes, mirrors, volumes and where they come from. */
 import type { NoData } from './entry-data.js';
+import type { PlanStep } from './plan-actions.js';
 
 /** The state of a container, as its status has it. */
 export type ContainerStateName = 'none' | 'waiting' | 'running' | 'terminated';
+
+/** What becomes of the sandbox that the pod has. */
+type SandboxPlan = 'keep' | 'create' | 'stop';
 
 type ProbeResult = 'success' | 'failure' | 'unknown';
 
@@ -13,8 +17,8 @@ export interface PodEntries {
   'pod.remove': NoData;
   /** The pod waits for another static pod of its name. */
   'pod.wait': NoData;
-  /** What the next sync of the pod does. */
-  'pod.plan': NoData;
+  /** What this sync of the pod does; `more` counts the steps beyond the 32 listed. Older agents wrote no data. */
+  'pod.plan': { sandbox: SandboxPlan; attempt: number; steps: readonly PlanStep[]; more: number } | NoData;
   /** The phase of the pod has changed. */
   'pod.phase': { from: string; to: string };
   /** The Ready condition of the pod has changed: `True`, `False` or `Unknown`, and `none` before the first. */

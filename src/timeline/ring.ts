@@ -1,6 +1,7 @@
 /** The last entries of a pod or of the node, as many as fit. */
 import { textBytes } from '../async/index.js';
 import type { Entry, PodRef } from './entry.js';
+import type { DataValue } from './entry-data.js';
 
 export interface RingLimits {
   readonly maxEntries: number;
@@ -58,9 +59,18 @@ export function entryBytes({ what, message, because, error, data, event }: Entry
   // Most are constants of the program; those that are not are short.
   bytes += what.startsWith('event.') ? textBytes(what) : 0;
   if (event !== undefined) bytes += objectBytes + textBytes(event.fieldPath);
-  if (data !== undefined) {
-    bytes += objectBytes;
-    for (const value of Object.values(data)) bytes += 8 + (typeof value === 'string' ? textBytes(value) : 0);
+  if (data !== undefined) bytes += objectBytes + valuesBytes(data);
+  return bytes;
+}
+
+function valuesBytes(object: Readonly<Record<string, DataValue>>): number {
+  let bytes = 0;
+  for (const value of Object.values(object)) {
+    bytes += 8;
+    if (typeof value === 'string') bytes += textBytes(value);
+    else if (typeof value === 'object') {
+      for (const step of value) bytes += 8 + objectBytes + valuesBytes(step);
+    }
   }
   return bytes;
 }

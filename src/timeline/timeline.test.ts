@@ -135,6 +135,20 @@ describe('logReader', () => {
       container: 'app',
     });
   });
+  it('shows the steps of a plan as members, and in text by the message only', () => {
+    const lines: string[] = [];
+    const timeline = new Timeline({ clock: new VirtualClock(Date.UTC(2026, 0, 1)) });
+    for (const format of ['text', 'json'] as const) {
+      timeline.subscribe(logReader({ format, verbosity: 0, write: (line) => lines.push(line) }));
+    }
+    const steps = [{ action: 'killPod', reason: 'PodDeleted' }] as const;
+    const data = { sandbox: 'stop', attempt: 0, steps, more: 0 } as const;
+    timeline.record({ kind: 'decision', what: 'pod.plan', message: 'kill pod', data });
+    expect(lines[0]).toBe(
+      '2026-01-01T00:00:00.000Z INFO  pod.plan: kill pod sandbox=stop attempt=0 more=0\n',
+    );
+    expect(JSON.parse(lines[1]!)).toMatchObject(data);
+  });
   it('shows observations with more verbosity', () => {
     expect(logged('text', 4)).toHaveLength(2);
   });

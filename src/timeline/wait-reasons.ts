@@ -5,6 +5,7 @@
 import { clockTime } from './clock-time.js';
 import { type Entry, type EntryOf, isEntry } from './entry.js';
 import { lastOf, lastOfContainer } from './last-entry.js';
+import { planText } from './plan-actions.js';
 import type { ContainerStateName } from './pod-entries.js';
 
 export interface WaitReason {
@@ -72,7 +73,11 @@ export function inProgress(entries: readonly Entry[], now: PodNow): InProgress |
     return { text: 'its containers to become ready', sinceMs: state.timeMs };
   }
   const first = entries[0];
-  if (plan !== undefined) return { text: `its start (${plan.message})`, sinceMs: plan.timeMs };
+  if (plan !== undefined) {
+    const { data, message, timeMs } = plan;
+    const text = data === undefined ? message : planText(data.steps, data.more);
+    return { text: `its start (${text})`, sinceMs: timeMs };
+  }
   return first && { text: 'its volumes and its turn to start', sinceMs: first.timeMs };
 }
 

@@ -7,8 +7,9 @@ import {
   isSidecar,
   type Pod,
 } from '../../kube/index.js';
+import type { PlanReason } from '../../timeline/index.js';
 import type { ProbeVerdicts } from '../contracts.js';
-import type { Because, KillReason, PlannedKill, PlannedStart } from './pod-plan.js';
+import { type Because, becauseOf, type KillReason, type PlannedKill, type PlannedStart } from './pod-plan.js';
 import type { ResizePlanner } from './resize.js';
 import { restartDecision } from './restart.js';
 
@@ -26,7 +27,8 @@ interface InitStep {
   /** It has done what the next one waits for. */
   readonly initialises?: Because;
   readonly start?: Because;
-  readonly kill?: { readonly message: string; readonly reason: KillReason };
+  /** Before its start. */
+  readonly kill?: Because & { readonly message: string; readonly reason: KillReason };
   readonly fails?: Because;
 }
 
@@ -54,7 +56,7 @@ export function planInitContainers(
     const sidecar = isSidecar(container);
     if (newest === undefined) {
       if (passed && sidecar) {
-        starts.push({ index, name: container.name, because: 'no instance of this sidecar is left' });
+        starts.push({ index, name: container.name, ...becauseOf({ reason: 'SidecarGone' }) });
       }
       continue;
     }
@@ -71,18 +73,13 @@ export function planInitContainers(
     }
     if (step.start !== undefined) starts.push({ index, name: container.name, ...step.start });
     if (step.kill !== undefined) {
-      kills.push({
-        id: newest.id,
-        name: container.name,
-        because: step.start?.because ?? step.kill.message,
-        ...step.kill,
-      });
+      kills.push({ id: newest.id, name: container.name, ...step.kill });
     }
     passed = true;
   }
   const first = containers[0];
   if (!passed && first !== undefined) {
-    starts.push({ index: 0, name: first.name, because: 'no init container has run yet' });
+    starts.push({ index: 0, name: first.name, ...becauseOf({ reason: 'NoInitContainerRun' }) });
   }
   return { initialised, failed: undefined, starts: starts.reverse(), kills };
 }
@@ -103,25 +100,28 @@ function plainInitStep(
 ): InitStep {
   switch (newest.state) {
     case 'created':
-      return { start: { because: 'it was created but never started' } };
+      return { start: becauseOf({ reason: 'CreatedNotStarted' }) };
     case 'running':
       return resizeStep(container, newest, resizes);
     case 'exited': {
       if (newest.exitCode === 0 && newest.reason !== 'OOMKilled') {
-        return { initialises: { because: `init container ${container.name} succeeded` } };
-      }
-      const { restart, because } = restartDecision(pod, container, newest);
-      return restart
-        ? { start: { because } }
-        : { fails: { because: `init container ${container.name} failed: ${because}` } };
-    }
-    case 'unknown':
-      if (effectiveRestartPolicy(pod, container) === 'Never') {
         return {
-          fails: { because: `init container ${container.name} is lost: state unknown, policy Never` },
+          initialises: becauseOf({ reason: 'InitContainerSucceeded', initContainer: container.name }),
         };
       }
-      return unknownStep;
+      const { restart, ...because } = restartDecision(pod, container, newest);
+      if (restart) return { start: because };
+      const { exitCode } = newest;
+      const restartPolicy = effectiveRestartPolicy(pod, container);
+      const initContainer = container.name;
+      return { fails: becauseOf({ reason: 'InitContainerFailed', initContainer, exitCode, restartPolicy }) };
+    }
+    case 'unknown': {
+      const restartPolicy = effectiveRestartPolicy(pod, container);
+      if (restartPolicy !== 'Never') return unknownStep;
+      const initContainer = container.name;
+      return { fails: becauseOf({ reason: 'InitContainerLost', initContainer, restartPolicy }) };
+    }
   }
 }
 
@@ -133,11 +133,11 @@ function sidecarStep(
 ): InitStep {
   switch (newest.state) {
     case 'created':
-      return { start: { because: 'it was created but never started' } };
+      return { start: becauseOf({ reason: 'CreatedNotStarted' }) };
     case 'running':
       return runningSidecarStep(container, newest, probes, resizes);
     case 'exited':
-      return { start: { because: `exited ${newest.exitCode}, sidecars keep running` } };
+      return { start: becauseOf({ reason: 'SidecarExited', exitCode: newest.exitCode }) };
     case 'unknown':
       return unknownStep;
   }
@@ -153,30 +153,25 @@ function runningSidecarStep(
   if (container.startupProbe !== undefined) {
     const startup = probes.startup(newest.id);
     if (startup === 'failure') {
-      return {
-        start: { because: 'startup probe failed' },
-        kill: { message: `Init container ${name} failed startup probe`, reason: 'StartupProbe' },
-      };
+      const message = `Init container ${name} failed startup probe`;
+      const cause = { reason: 'StartupProbeFailed', restartPolicy: 'Always' } as const;
+      return { ...restartFor(cause, message, 'StartupProbe') };
     }
     if (startup !== 'success') return {};
   }
-  const initialises: Because = { because: `sidecar ${name} has started` };
-  if (newest.hash !== hashContainer(container)) {
-    return {
-      initialises,
-      start: { because: 'its image changed' },
-      kill: { message: `Init container ${name} definition changed`, reason: '' },
-    };
+  const initialises = becauseOf({ reason: 'SidecarStarted', initContainer: name });
+  const hash = hashContainer(container);
+  if (newest.hash !== hash) {
+    const cause = { reason: 'ImageChanged', fromHash: newest.hash, toHash: hash } as const;
+    return { initialises, ...restartFor(cause, `Init container ${name} definition changed`, '') };
   }
   if (container.livenessProbe !== undefined) {
     const liveness = probes.liveness(newest.id);
     if (liveness === undefined) return { initialises };
     if (liveness === 'failure') {
-      return {
-        initialises,
-        start: { because: 'liveness probe failed' },
-        kill: { message: `Init container ${name} failed liveness probe`, reason: 'LivenessProbe' },
-      };
+      const message = `Init container ${name} failed liveness probe`;
+      const cause = { reason: 'LivenessProbeFailed', restartPolicy: 'Always' } as const;
+      return { initialises, ...restartFor(cause, message, 'LivenessProbe') };
     }
   }
   return { initialises, ...resizeStep(container, newest, resizes) };
@@ -190,14 +185,17 @@ function resizeStep(
 ): InitStep {
   const ending = resizes?.running(container, running.id);
   if (ending === undefined) return {};
-  const { message, reason, because } = ending;
-  return { start: { because }, kill: { message, reason } };
+  return restartFor(ending.cause, ending.message, ending.reason);
 }
 
-const unknownStep: InitStep = {
-  start: { because: 'its state is unknown' },
-  kill: {
-    message: 'Init container is in "unknown" state, try killing it before restart',
-    reason: 'Unknown',
-  },
-};
+/** Kills the container and starts it again, both for one cause. */
+function restartFor(cause: PlanReason, message: string, reason: KillReason): InitStep {
+  const because = becauseOf(cause);
+  return { start: because, kill: { message, reason, ...because } };
+}
+
+const unknownStep = restartFor(
+  { reason: 'ContainerState', state: 'unknown' },
+  'Init container is in "unknown" state, try killing it before restart',
+  'Unknown',
+);

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Backoff } from '../../async/index.js';
 import type { ObservedPodStatus } from '../../cri/index.js';
 import { type Container, isSidecar, type Pod, podContainers } from '../../kube/index.js';
+import { planReasonText } from '../../timeline/index.js';
 import type { ProbeVerdict, ProbeVerdicts } from '../contracts.js';
 import { crashLoopDelays } from '../start/crash-loop.js';
 import {
@@ -15,7 +16,8 @@ import {
 } from '../test-fixtures.js';
 import { type BackOffView, crashLoopKey } from './back-off.js';
 import { planPod } from './plan.js';
-import { describePlan, hasActions } from './pod-plan.js';
+import { planEntry } from './plan-data.js';
+import { hasActions } from './pod-plan.js';
 
 interface Expected {
   killPod?: boolean;
@@ -59,7 +61,9 @@ function summarise(row: Row): Expected {
     probes,
     restartingAllContainers: row.restartingAll ?? false,
   });
-  for (const line of describePlan(plan)) expect(line.because, `reason to ${line.action}`).not.toBe('');
+  for (const step of planEntry(plan).data.steps) {
+    expect(planReasonText(step), `reason to ${step.action}`).not.toBe('');
+  }
   const summary: Expected = {
     killPod: plan.killPod !== undefined,
     createSandbox: plan.createSandbox !== undefined,
@@ -817,7 +821,10 @@ describe('planPod: texts', () => {
       probes: silent,
       restartingAllContainers: false,
     });
-    expect(plan.containersToStart).toEqual([{ index: 1, name: 'c1', because: 'exited 1, policy Always' }]);
+    const cause = { reason: 'Exited', exitCode: 1, restartPolicy: 'Always', policyOwner: 'pod' };
+    expect(plan.containersToStart).toEqual([
+      { index: 1, name: 'c1', cause, because: 'exited 1, policy Always' },
+    ]);
     expect(plan.stoppedContainers).toEqual(['id-c1']);
     expect(sidecars.every(isSidecar)).toBe(true);
   });
@@ -832,19 +839,36 @@ describe('planPod: texts', () => {
       restartingAllContainers: false,
     });
     const message = 'back-off 10s restarting failed container=c1 pod=web_shop(uid-1)';
+    const cause = { reason: 'Exited', exitCode: 1, restartPolicy: 'Always', policyOwner: 'pod' };
     expect(plan.waiting).toEqual([
       {
         kind: 'container',
         index: 1,
         name: 'c1',
+        cause,
         because: 'exited 1, policy Always',
         untilMs: exitMs + 10_000,
         message,
       },
     ]);
-    expect(describePlan(plan)).toEqual([
-      { action: 'start container c2', because: 'it has not run yet' },
-      { action: 'container c1 waits', because: message },
-    ]);
+    expect(planEntry(plan)).toEqual({
+      message: 'start container c2; container c1 waits',
+      because: `it has not run yet; ${message}`,
+      data: {
+        sandbox: 'keep',
+        attempt: 0,
+        steps: [
+          { action: 'startContainer', container: 'c2', containerType: 'container', reason: 'NotRunYet' },
+          {
+            action: 'waitForBackOff',
+            container: 'c1',
+            containerType: 'container',
+            untilMs: exitMs + 10_000,
+            ...cause,
+          },
+        ],
+        more: 0,
+      },
+    });
   });
 });

@@ -1,15 +1,17 @@
 /** Decides what a pod needs: from the wanted pod and what the runtime shows of it to a plan that is data. */
 import {
+  type NewSandbox,
   newestContainer,
   type ObservedPodStatus,
   type SandboxVerdict,
   sandboxVerdict,
 } from '../../cri/index.js';
 import { effectiveRestartPolicy, type Pod, podRestartPolicy } from '../../kube/index.js';
+import type { PlanReason } from '../../timeline/index.js';
 import type { ProbeVerdicts } from '../contracts.js';
 import { type BackOffInput, withBackOff } from './back-off.js';
 import { planInitContainers } from './init-containers.js';
-import type { Because, PlannedKill, PlannedStart, PodPlan } from './pod-plan.js';
+import { type Because, becauseOf, type PlannedKill, type PlannedStart, type PodPlan } from './pod-plan.js';
 import { planRegularContainers } from './regular-containers.js';
 import { planReset } from './reset.js';
 import { type ActuatedView, ResizePlanner } from './resize.js';
@@ -39,12 +41,13 @@ function planWithoutBackOff({ pod, status, probes, restartingAllContainers, actu
 }
 
 /** The plan that the verdict on the sandbox makes by itself. */
-function planOf({ changed, sandboxId, attempt, because }: SandboxVerdict): PodPlan {
+function planOf(verdict: SandboxVerdict): PodPlan {
+  const because = verdict.changed ? becauseOf(verdict.cause) : undefined;
   return {
-    killPod: changed ? { because } : undefined,
-    createSandbox: changed ? { because } : undefined,
-    sandboxId,
-    attempt,
+    killPod: because,
+    createSandbox: because,
+    sandboxId: verdict.sandboxId,
+    attempt: verdict.attempt,
     initContainersToStart: [],
     containersToStart: [],
     ephemeralContainersToStart: [],
@@ -58,29 +61,31 @@ function planOf({ changed, sandboxId, attempt, because }: SandboxVerdict): PodPl
 function planNewSandbox(
   pod: Pod,
   status: ObservedPodStatus,
-  { attempt, because }: SandboxVerdict,
+  { attempt, cause }: NewSandbox,
   base: PodPlan,
 ): PodPlan {
-  const killOnly = (why: string): PodPlan => ({
+  const because = becauseOf(cause);
+  const killOnly = (why: PlanReason): PodPlan => ({
     ...base,
     createSandbox: undefined,
-    killPod: { because: `${because}; ${why}` },
+    killPod: becauseOf(why),
   });
-  if (podRestartPolicy(pod) === 'Never' && attempt !== 0 && status.containers.length > 0) {
-    return killOnly('a pod that ran is not restarted, policy Never');
+  const restartPolicy = podRestartPolicy(pod);
+  if (restartPolicy === 'Never' && attempt !== 0 && status.containers.length > 0) {
+    return killOnly({ reason: 'PodNotRestarted', sandbox: cause.reason, restartPolicy });
   }
   const containersToStart = pod.spec.containers.flatMap((container, index): PlannedStart[] => {
     const newest = newestContainer(status, container.name);
     const succeeded = newest?.state === 'exited' && newest.exitCode === 0;
     if (succeeded && effectiveRestartPolicy(pod, container) === 'OnFailure') return [];
-    return [{ index, name: container.name, because }];
+    return [{ index, name: container.name, ...because }];
   });
   if (containersToStart.length === 0 && regularContainersExist(pod, status)) {
-    return killOnly('no container is left to run');
+    return killOnly({ reason: 'NothingToRestart', sandbox: cause.reason });
   }
   const firstInit = pod.spec.initContainers?.[0];
   if (firstInit !== undefined) {
-    return { ...base, initContainersToStart: [{ index: 0, name: firstInit.name, because }] };
+    return { ...base, initContainersToStart: [{ index: 0, name: firstInit.name, ...because }] };
   }
   return { ...base, containersToStart };
 }
@@ -107,8 +112,8 @@ function planKeptSandbox(
   const regular = planRegularContainers(pod, status, probes, resizes);
   const stoppedContainers = regular.stopped;
   if (regular.kept === 0 && regular.starts.length === 0) {
-    const because = regular.kills[0]?.because ?? 'no regular container is left to run';
-    return { ...killedPod(base, { because }), stoppedContainers };
+    const cause = regular.kills[0]?.cause ?? ({ reason: 'NoContainerLeft' } as const);
+    return { ...killedPod(base, becauseOf(cause)), stoppedContainers };
   }
   resizes?.starts(pod.spec.containers, regular.starts);
   resizes?.pod();
@@ -133,10 +138,12 @@ function killedPod(base: PodPlan, killPod: Because): PodPlan {
   return { ...base, killPod };
 }
 
+const notRunYet = becauseOf({ reason: 'NotRunYet' });
+
 /** They are started once, whatever became of them, and need not wait for the init containers. */
 function planEphemeralContainers(pod: Pod, status: ObservedPodStatus): PlannedStart[] {
   return (pod.spec.ephemeralContainers ?? []).flatMap(({ name }, index): PlannedStart[] =>
-    newestContainer(status, name) === undefined ? [{ index, name, because: 'it has not run yet' }] : [],
+    newestContainer(status, name) === undefined ? [{ index, name, ...notRunYet }] : [],
   );
 }
 

@@ -1,4 +1,5 @@
 /** What a plan for one pod says: every action as data, each with the reason it was chosen for. */
+import { type PlanReason, planReasonText } from '../../timeline/index.js';
 
 export type KillReason =
   | 'StartupProbe'
@@ -9,7 +10,13 @@ export type KillReason =
   | '';
 
 export interface Because {
+  readonly cause: PlanReason;
+  /** The cause in words. */
   readonly because: string;
+}
+
+export function becauseOf(cause: PlanReason): Because {
+  return { cause, because: planReasonText(cause) };
 }
 
 export interface PlannedStart extends Because {
@@ -101,44 +108,4 @@ export function hasStarts(plan: PodPlan): boolean {
     plan.ephemeralContainersToStart.length > 0 ||
     plan.waiting.length > 0
   );
-}
-
-/** The plan in words, one pair for each action in the order in which they are done. */
-export function describePlan(
-  plan: PodPlan,
-): readonly { readonly action: string; readonly because: string }[] {
-  const isFirstSandbox = plan.attempt === 0 && plan.sandboxId === '';
-  const lines: { action: string; because: string }[] = [];
-  if (plan.killPod !== undefined && !isFirstSandbox) lines.push({ action: 'kill pod', ...plan.killPod });
-  for (const kill of plan.containersToKill.values()) {
-    lines.push({ action: `kill ${kill.name}`, because: kill.because });
-  }
-  for (const reset of plan.containersToReset) {
-    lines.push({ action: `reset ${reset.name}`, because: reset.because });
-  }
-  if (plan.createSandbox !== undefined) {
-    lines.push({ action: `create sandbox, attempt ${plan.attempt}`, ...plan.createSandbox });
-  }
-  for (const resource of ['memory', 'cpu'] as const) {
-    for (const { name, because } of plan.resize?.[resource] ?? []) {
-      lines.push({ action: `change ${resource} of ${name}`, because });
-    }
-  }
-  if (plan.resize?.podLevel === true) {
-    lines.push({ action: 'change the resources of the pod', because: 'what the pod asks for changed' });
-  }
-  for (const [kind, starts] of [
-    ['ephemeral container', plan.ephemeralContainersToStart],
-    ['init container', plan.initContainersToStart],
-    ['container', plan.containersToStart],
-  ] as const) {
-    for (const start of starts) {
-      lines.push({ action: `start ${kind} ${start.name}`, because: start.because });
-    }
-  }
-  for (const { kind, name, message } of plan.waiting) {
-    const words = kind === 'initContainer' ? 'init container' : 'container';
-    lines.push({ action: `${words} ${name} waits`, because: message });
-  }
-  return lines;
 }

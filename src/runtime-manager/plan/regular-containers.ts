@@ -2,7 +2,7 @@
 import { newestContainer, type ObservedContainerStatus, type ObservedPodStatus } from '../../cri/index.js';
 import { type Container, effectiveRestartPolicy, hashContainer, type Pod } from '../../kube/index.js';
 import type { ProbeVerdicts } from '../contracts.js';
-import type { KillReason, PlannedKill, PlannedStart } from './pod-plan.js';
+import { type Because, becauseOf, type KillReason, type PlannedKill, type PlannedStart } from './pod-plan.js';
 import type { ResizePlanner } from './resize.js';
 import { restartDecision } from './restart.js';
 
@@ -16,10 +16,9 @@ export interface RegularPlan {
 }
 
 /** Why a running container cannot go on. */
-interface Ending {
+interface Ending extends Because {
   readonly message: string;
   readonly reason: KillReason;
-  readonly because: string;
   readonly startAgain: boolean;
 }
 
@@ -44,20 +43,20 @@ export function planRegularContainers(
       }
       const { startAgain, ...kill } = ending;
       kills.push({ id: newest.id, name, ...kill });
-      if (startAgain) starts.push({ index, name, because: ending.because });
+      if (startAgain) starts.push({ index, name, cause: ending.cause, because: ending.because });
       continue;
     }
     if (newest !== undefined) stopped.push(newest.id);
-    const { restart, because } = restartDecision(pod, container, newest);
+    const { restart, ...because } = restartDecision(pod, container, newest);
     if (!restart) continue;
-    starts.push({ index, name, because });
+    starts.push({ index, name, ...because });
     if (newest?.state === 'unknown') {
       kills.push({
         id: newest.id,
         name,
         message: 'Container is in "unknown" state, try killing it before restart',
         reason: 'Unknown',
-        because,
+        ...because,
       });
     }
   }
@@ -76,15 +75,15 @@ function endingOf(
     return {
       message: `Container ${name} definition changed, will be restarted`,
       reason: '',
-      because: `its image changed (hash ${running.hash} became ${hash})`,
+      ...becauseOf({ reason: 'ImageChanged', fromHash: running.hash, toHash: hash }),
       startAgain: true,
     };
   }
   const probe =
     probes.liveness(running.id) === 'failure'
-      ? ({ word: 'liveness', reason: 'LivenessProbe' } as const)
+      ? ({ word: 'liveness', reason: 'LivenessProbe', cause: 'LivenessProbeFailed' } as const)
       : probes.startup(running.id) === 'failure'
-        ? ({ word: 'startup', reason: 'StartupProbe' } as const)
+        ? ({ word: 'startup', reason: 'StartupProbe', cause: 'StartupProbeFailed' } as const)
         : undefined;
   if (probe === undefined) return undefined;
   // Rules speak about exit codes, and a failed probe is none: only the policy counts here.
@@ -93,7 +92,7 @@ function endingOf(
   return {
     message: `Container ${name} failed ${probe.word} probe${startAgain ? ', will be restarted' : ''}`,
     reason: probe.reason,
-    because: `${probe.word} probe failed, policy ${policy}`,
+    ...becauseOf({ reason: probe.cause, restartPolicy: policy }),
     startAgain,
   };
 }

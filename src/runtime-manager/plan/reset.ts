@@ -1,7 +1,7 @@
 /** Decides in which order the containers of a pod are taken away when all of them have to start over. */
 import type { ObservedPodStatus } from '../../cri/index.js';
 import { type Container, type Pod, requestsRestartOfAll } from '../../kube/index.js';
-import type { PlannedReset } from './pod-plan.js';
+import { becauseOf, type PlannedReset } from './pod-plan.js';
 
 /**
  * Every instance of every regular and init container. Those whose exit asked for the restart go last:
@@ -32,9 +32,11 @@ function instancesOf(
           id: instance.id,
           name: container.name,
           kill: instance.state !== 'exited',
-          because: isSource
-            ? `exited ${instance.exitCode}, rule RestartAllContainers`
-            : 'all containers of the pod start over',
+          ...becauseOf(
+            isSource
+              ? { reason: 'ExitedWithRule', exitCode: instance.exitCode, rule: 'RestartAllContainers' }
+              : { reason: 'AllContainersRestart' },
+          ),
         },
       };
     });

@@ -9,7 +9,13 @@ import {
   type ResourceAmounts,
   wantedResources,
 } from '../resize/decide-resize.js';
-import type { PlannedResize, PlannedStart, PlannedUpdate } from './pod-plan.js';
+import {
+  type Because,
+  becauseOf,
+  type PlannedResize,
+  type PlannedStart,
+  type PlannedUpdate,
+} from './pod-plan.js';
 
 /** What the runtime was last told. */
 export interface ActuatedView {
@@ -18,10 +24,9 @@ export interface ActuatedView {
 }
 
 /** A container that has to start over for its new resources. */
-export interface ResizeRestart {
+export interface ResizeRestart extends Because {
   readonly message: string;
   readonly reason: '';
-  readonly because: string;
   readonly startAgain: true;
 }
 
@@ -50,7 +55,7 @@ export class ResizePlanner {
         return {
           message: `Container ${name} resize requires restart`,
           reason: '',
-          because: verdict.because,
+          ...becauseOf({ reason: 'ResizeRequiresRestart', changed: verdict.resource }),
           startAgain: true,
         };
       case 'update':
@@ -61,7 +66,7 @@ export class ResizePlanner {
             name,
             decreases,
             memoryLimit: { from: actuated.memory.limit, to: wanted.memory.limit },
-            because: `its ${resource} changed`,
+            ...becauseOf({ reason: 'ResourceChanged', changed: resource }),
           };
           if (decreases) this.#updates[resource].unshift(update);
           else this.#updates[resource].push(update);

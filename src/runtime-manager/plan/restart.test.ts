@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ContainerRestartRule } from '../../kube/index.js';
+import { planReasonText } from '../../timeline/index.js';
 import { container, makePod } from '../test-fixtures.js';
 import { restartDecision } from './restart.js';
 
@@ -70,6 +71,8 @@ describe('restartDecision', () => {
       'exited 42, policy Never',
     ],
   ] as const)('%s', (_, wanted, extra, status, restart, because) => {
-    expect(restartDecision(wanted, container('c', { ...extra }), status)).toEqual({ restart, because });
+    const { cause, ...verdict } = restartDecision(wanted, container('c', { ...extra }), status);
+    expect(verdict).toEqual({ restart, because });
+    expect(planReasonText(cause)).toBe(because);
   });
 });

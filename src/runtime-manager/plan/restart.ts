@@ -7,11 +7,12 @@ import {
   restartingRule,
   shouldBeRestarted,
 } from '../../kube/index.js';
+import type { PlanReason } from '../../timeline/index.js';
 import type { AnyContainer } from '../contracts.js';
+import { type Because, becauseOf } from './pod-plan.js';
 
-export interface RestartVerdict {
+export interface RestartVerdict extends Because {
   readonly restart: boolean;
-  readonly because: string;
 }
 
 /** Whether a container that does not run is to be started. */
@@ -20,17 +21,22 @@ export function restartDecision(
   container: AnyContainer,
   newest: NewestInstance | undefined,
 ): RestartVerdict {
-  return { restart: shouldBeRestarted(pod, container, newest), because: reason(pod, container, newest) };
+  const restart = shouldBeRestarted(pod, container, newest);
+  return { restart, ...becauseOf(causeOf(pod, container, newest)) };
 }
 
-function reason(pod: Pod, container: AnyContainer, newest: NewestInstance | undefined): string {
-  if (pod.metadata.deletionTimestamp !== undefined) return 'the pod is being deleted';
-  if (newest === undefined) return 'it has not run yet';
-  if (newest.state === 'created') return 'it was created but never started';
-  if (newest.state !== 'exited') return `its state is ${newest.state}`;
+function causeOf(pod: Pod, container: AnyContainer, newest: NewestInstance | undefined): PlanReason {
+  if (pod.metadata.deletionTimestamp !== undefined) return { reason: 'PodDeleted' };
+  if (newest === undefined) return { reason: 'NotRunYet' };
+  if (newest.state === 'created') return { reason: 'CreatedNotStarted' };
+  if (newest.state !== 'exited') return { reason: 'ContainerState', state: newest.state };
   const { exitCode } = newest;
   const rule = restartingRule(container, exitCode);
-  if (rule !== undefined) return `exited ${exitCode}, rule ${rule.action}`;
-  const owner = hasOwnRestartPolicy(container) ? 'container policy' : 'policy';
-  return `exited ${exitCode}, ${owner} ${effectiveRestartPolicy(pod, container)}`;
+  if (rule !== undefined) return { reason: 'ExitedWithRule', exitCode, rule: rule.action ?? '' };
+  return {
+    reason: 'Exited',
+    exitCode,
+    restartPolicy: effectiveRestartPolicy(pod, container),
+    policyOwner: hasOwnRestartPolicy(container) ? 'container' : 'pod',
+  };
 }

@@ -13,7 +13,7 @@ export type ResizedResource = keyof ResourceAmounts;
 export type ResizeVerdict =
   | { readonly kind: 'keep' }
   /** The resize policy requires a restart for this change. */
-  | { readonly kind: 'restart'; readonly because: string }
+  | { readonly kind: 'restart'; readonly resource: ResizedResource }
   | { readonly kind: 'update'; readonly resources: readonly ResizedResource[] };
 
 export const resizedResources = ['memory', 'cpu'] as const satisfies readonly ResizedResource[];
@@ -61,9 +61,7 @@ export function decideResize(
   const policy = (name: ResizedResource): string | undefined =>
     container.resizePolicy?.find(({ resourceName }) => resourceName === name)?.restartPolicy;
   const strict = resources.find((name) => policy(name) === 'RestartContainer');
-  if (strict !== undefined) {
-    return { kind: 'restart', because: `its ${strict} changed, resize policy RestartContainer` };
-  }
+  if (strict !== undefined) return { kind: 'restart', resource: strict };
   return { kind: 'update', resources };
 }
 

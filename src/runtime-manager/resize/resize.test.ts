@@ -44,7 +44,7 @@ describe('what new resources mean for a running container', () => {
       '44: memory that must not change',
       strict('memory'),
       resources('1', '200Mi'),
-      { kind: 'restart', because: 'its memory changed, resize policy RestartContainer' },
+      { kind: 'restart', resource: 'memory' },
     ],
     [
       'memory that must not change, while cpu does',
@@ -56,7 +56,7 @@ describe('what new resources mean for a running container', () => {
       'one of two that must not change',
       strict('cpu'),
       resources('2', '200Mi'),
-      { kind: 'restart', because: 'its cpu changed, resize policy RestartContainer' },
+      { kind: 'restart', resource: 'cpu' },
     ],
   ])('%s', (_, more, wanted, verdict) => {
     expect(decideResize(container('app', more), amountsOf(wanted), before)).toEqual(verdict);
