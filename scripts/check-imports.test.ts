@@ -44,7 +44,8 @@ describe('judgeImport', () => {
       /\(runtime-manager\)/,
     ],
     ['grpc knows async only', 'src/grpc/a.ts', '../cri/index.js', /grpc may import from only async/],
-    ['config knows kube only', 'src/config/a.ts', '../async/index.js', /only kube$/],
+    ['config knows flags and kube only', 'src/config/a.ts', '../async/index.js', /only flags, kube$/],
+    ['flags knows no other room', 'src/flags/a.ts', '../kube/index.js', /no other room$/],
     ['runtimes leave metrics alone', 'src/runtimes/sim/a.ts', '../../metrics/index.js', /\(metrics\)/],
     ['kubelet does not know server', 'src/kubelet/a.ts', '../server/index.js', /\(server\)/],
     ['server does not know cli', 'src/server/a.ts', '../cli/main.js', /\(cli\)/],
@@ -79,7 +80,7 @@ describe('checkImports', () => {
   it('names the file, the line, the import and the rule', () => {
     const files = [{ path: 'src/config/a.ts', imports: [{ specifier: '../cri/index.js', line: 7 }] }];
     expect(checkImports(files).map(formatViolation)).toEqual([
-      "src/config/a.ts:7: imports '../cri/index.js' (cri): config may import from only kube",
+      "src/config/a.ts:7: imports '../cri/index.js' (cri): config may import from only flags, kube",
     ]);
   });
   it('reports a cycle of rooms once', () => {

@@ -5,7 +5,7 @@ import { ConfigurationError } from '../../src/config/config-error.js';
 import { parseCpuSet } from '../../src/config/cpu-set.js';
 import { decodeConfigFile } from '../../src/config/decode.js';
 import { flagSpecs } from '../../src/config/flag-table.js';
-import { parseCommandLine, validateKubeletFlags } from '../../src/config/flags.js';
+import { parseKubeletCommandLine, validateKubeletFlags } from '../../src/config/flags.js';
 import { parseMountinfo, unescapeOctal } from '../../src/host/linux/mountinfo.js';
 import { SyntaxProblem } from '../../src/kube/index.js';
 import { readExecCredential } from '../../src/kube-client/exec-credential.js';
@@ -226,7 +226,7 @@ const flags: Target = {
   words: [...flagSpecs.map(({ name }) => `\n--${name}=`), '=', ',', '--', 'true', '<', ':'],
   refuses: only(ConfigurationError),
   run(input) {
-    const command = parseCommandLine(input.toString('utf8').split('\n'));
+    const command = parseKubeletCommandLine(input.toString('utf8').split('\n'));
     if (command.kind === 'run') validateKubeletFlags(command.flags);
   },
 };

@@ -21,7 +21,7 @@ const foundation = [
 const peers = ['runtime-manager', 'pods', 'probes', 'hooks', 'volumes', 'resources', 'node'] as const;
 const kubeletMay = [...foundation, 'config', ...peers, 'streaming', 'runtimes'] as const;
 const agentMay = [...kubeletMay, 'kubelet', 'server'] as const;
-const everything = [...agentMay, 'agent', 'cli'] as const;
+const everything = [...agentMay, 'flags', 'agent', 'cli'] as const;
 
 /** The rooms that each room may import from; itself is always allowed. `index` is src/index.ts. */
 export const allowedRooms: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
@@ -36,7 +36,8 @@ export const allowedRooms: ReadonlyMap<string, readonly string[]> = new Map<stri
   ['http-get', ['async', 'kube']],
   ['grpc', ['async']],
   ['cri', ['async', 'grpc', 'kube', 'metrics', 'timeline']],
-  ['config', ['kube']],
+  ['flags', []],
+  ['config', ['flags', 'kube']],
   ...peers.map((room): [string, readonly string[]] => [room, foundation]),
   ['streaming', ['async']],
   ['runtimes', ['async', 'programs', 'kube', 'timeline', 'host', 'cri', 'streaming']],

@@ -1,7 +1,6 @@
 /** What may stand at the cursor of a command line, for the completion of shells. */
+import { type CursorWord, cursorWord } from '../flags/index.js';
 import type { CommandSpec } from './client/command.js';
-import type { FlagSpec } from './client/flags.js';
-import { outputFormats } from './print/objects.js';
 
 export interface CompletionContext {
   readonly commands: readonly string[];
@@ -24,19 +23,25 @@ export async function completions(words: readonly string[], context: CompletionC
   if (command === 'cri' && words.length === 2) return matching(['serve'], current);
   const spec = context.specOf(command);
   if (spec === undefined) return [];
-  const before = args.slice(0, -1);
-  // What stands behind -- belongs to the command in the container.
-  if (before.includes('--')) return [];
-  const flag = flagTakingValue(spec, before.at(-1));
-  if (flag !== undefined) return matching(await flagValues(flag, command, before, spec, context), current);
-  if (current.startsWith('-')) {
-    return matching(
-      Object.keys(spec.flags).map((name) => `--${name}`),
-      current,
-    );
+  return matching(await candidates(command, cursorWord(args, spec.flags), context), current);
+}
+
+async function candidates(
+  command: string,
+  word: CursorWord,
+  context: CompletionContext,
+): Promise<readonly string[]> {
+  switch (word.kind) {
+    case 'flag':
+      return word.names;
+    case 'value':
+      return flagValues(word, context);
+    case 'positional':
+      return positionalWords(command, word.positionals, context);
+    case 'rest':
+      // These words belong to the command in the container.
+      return [];
   }
-  const named = positionals(before, spec);
-  return matching(await positionalWords(command, named, context), current);
 }
 
 async function positionalWords(
@@ -52,45 +57,19 @@ async function positionalWords(
 }
 
 async function flagValues(
-  flag: string,
-  command: string,
-  before: readonly string[],
-  spec: CommandSpec,
+  { name, spec, positionals }: Extract<CursorWord, { kind: 'value' }>,
   { containersOf, runs }: CompletionContext,
 ): Promise<readonly string[]> {
-  switch (flag) {
-    case 'output':
-      return command === 'get' ? outputFormats : ['json'];
+  switch (name) {
     case 'run':
       return runs();
     case 'container': {
-      const [pod] = positionals(before, spec);
+      const [pod] = positionals;
       return pod === undefined ? [] : containersOf(pod);
     }
     default:
-      return spec.flags[flag]?.values ?? [];
+      return spec.choices ?? [];
   }
-}
-
-/** The flag that the word at the cursor is the value of. */
-function flagTakingValue(spec: CommandSpec, word: string | undefined): string | undefined {
-  const found = word === undefined ? undefined : findFlag(spec, word);
-  return found !== undefined && found[1].type !== 'boolean' ? found[0] : undefined;
-}
-
-function findFlag(spec: CommandSpec, word: string): [string, FlagSpec] | undefined {
-  return Object.entries(spec.flags).find(
-    ([name, { short, alias }]) =>
-      word === `--${name}` ||
-      (alias !== undefined && word === `--${alias}`) ||
-      (short !== undefined && /^-[a-zA-Z]+$/.test(word) && word.endsWith(short)),
-  );
-}
-
-function positionals(words: readonly string[], spec: CommandSpec): string[] {
-  return words.filter(
-    (word, at) => !word.startsWith('-') && flagTakingValue(spec, words[at - 1]) === undefined,
-  );
 }
 
 function matching(candidates: readonly string[], start: string): string[] {

@@ -33,6 +33,9 @@ describe('completions', () => {
     ['what can be done with the CRI', 'cri ', ['serve']],
     ['built-in runtimes', 'cri serve --runtime ', ['process', 'sim']],
     ['nothing where files are wanted', 'run ', []],
+    ['flags of the agent', 'agent --container-runtime-e', ['--container-runtime-endpoint']],
+    ['no flags of the agent that have no effect', 'agent --storage-driver', []],
+    ['formats behind a shorthand in a row', 'ps -qo ', ['json']],
   ])('%s', async (_, line, words) => {
     expect(await complete(line)).toEqual(words);
   });

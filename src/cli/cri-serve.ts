@@ -1,29 +1,31 @@
 /** `nodelet cri serve`: a built-in runtime behind a CRI socket, for crictl, critest and other agents. */
+
 import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { ignoreOutputErrors } from '../agent/index.js';
 import { errorText, systemClock } from '../async/index.js';
 import { type CriRuntime, serveCri, socketPathOfEndpoint } from '../cri/index.js';
+import { bool, string } from '../flags/index.js';
 import { type CommandSpec, commandHelp } from './client/command.js';
-import { parseFlags } from './client/flags.js';
+import { parseCommandFlags } from './client/flags.js';
 import { UsageError } from './client/usage-error.js';
 import { catchEndRequests } from './run/run-signals.js';
 import { stateFolders } from './run/state.js';
 
 const flags = {
   runtime: {
-    type: 'string',
-    value: 'NAME',
-    values: ['process', 'sim'],
-    help: 'process: containers are processes of this machine; sim: containers are simulated in memory',
+    type: string,
+    valueName: 'NAME',
+    choices: ['process', 'sim'],
+    about: 'process: containers are processes of this machine; sim: containers are simulated in memory',
   },
   listen: {
-    type: 'string',
-    value: 'ENDPOINT',
-    help: 'the socket, as in unix:///run/nodelet/cri.sock (default: cri.sock below the folder of runs)',
+    type: string,
+    valueName: 'ENDPOINT',
+    about: 'the socket, as in unix:///run/nodelet/cri.sock (default: cri.sock below the folder of runs)',
   },
-  'root-dir': { type: 'string', value: 'DIR', help: 'where the process runtime keeps its containers' },
-  help: { type: 'boolean', short: 'h', help: 'show this help' },
+  'root-dir': { type: string, valueName: 'DIR', about: 'where the process runtime keeps its containers' },
+  help: { type: bool, shorthand: 'h', about: 'show this help' },
 } as const;
 
 export const criServeSpec: CommandSpec<typeof flags> = {
@@ -57,7 +59,7 @@ export async function runCri(argv: readonly string[]): Promise<number> {
     }
     if (verb !== 'serve')
       throw new UsageError(`unknown command ${JSON.stringify(verb)}; there is only "serve"`);
-    const { values, positionals } = parseFlags(rest, flags);
+    const { values, positionals } = parseCommandFlags(rest, flags);
     if (values.help) {
       process.stdout.write(commandHelp(criServeSpec));
       return 0;

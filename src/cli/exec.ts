@@ -1,17 +1,23 @@
 /** `nodelet exec`: a command in a container, with its input, its terminal and its exit code. */
+
 import { ReadStream, WriteStream } from 'node:tty';
+import { bool, type FlagValues, string } from '../flags/index.js';
 import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/command.js';
 import { connectTo } from './client/connection.js';
-import type { FlagValues } from './client/flags.js';
 import { chooseContainer, choosePod, listPods, podPath } from './client/pods.js';
 import { CommandFailure, UsageError } from './client/usage-error.js';
 import { openRawTerminal, type RawTerminal } from './exec-terminal.js';
 
 const flags = {
-  stdin: { type: 'boolean', short: 'i', help: 'pass standard input to the command' },
-  tty: { type: 'boolean', short: 't', help: 'give the command a terminal' },
-  container: { type: 'string', short: 'c', value: 'NAME', help: "the container (default: the pod's first)" },
-  quiet: { type: 'boolean', short: 'q', help: 'print only the output of the command' },
+  stdin: { type: bool, shorthand: 'i', about: 'pass standard input to the command' },
+  tty: { type: bool, shorthand: 't', about: 'give the command a terminal' },
+  container: {
+    type: string,
+    shorthand: 'c',
+    valueName: 'NAME',
+    about: "the container (default: the pod's first)",
+  },
+  quiet: { type: bool, shorthand: 'q', about: 'print only the output of the command' },
   ...namespaceFlag,
   ...runFlags,
 } as const;

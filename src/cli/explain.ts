@@ -1,23 +1,30 @@
 /** `nodelet explain POD`: why a pod is where it is, from the timeline. */
+
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { bool, type FlagValues, string } from '../flags/index.js';
 import type { PodRef } from '../timeline/entry.js';
 import { explainPod } from '../timeline/explain.js';
 import { explanationText, stepLine } from '../timeline/explain-text.js';
 import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/command.js';
-import type { FlagValues } from './client/flags.js';
 import { CommandFailure, UsageError } from './client/usage-error.js';
 import { diskSource, type EntrySource, type KnownPod, socketSource } from './explain-sources.js';
 import { defaultRunName, findRun, listRuns, type Run } from './run/state.js';
 
 const flags = {
-  output: { type: 'string', short: 'o', value: 'FORMAT', help: 'output format: json, for programs' },
-  all: { type: 'boolean', help: 'show all steps instead of the last 30' },
-  follow: { type: 'boolean', short: 'f', help: 'keep showing steps as they happen, until Ctrl-C' },
+  output: {
+    type: string,
+    shorthand: 'o',
+    valueName: 'FORMAT',
+    choices: ['json'],
+    about: 'output format: json, for programs',
+  },
+  all: { type: bool, about: 'show all steps instead of the last 30' },
+  follow: { type: bool, shorthand: 'f', about: 'keep showing steps as they happen, until Ctrl-C' },
   'root-dir': {
-    type: 'string',
-    value: 'DIR',
-    help: 'the root directory of an agent (default /var/lib/kubelet)',
+    type: string,
+    valueName: 'DIR',
+    about: 'the root directory of an agent (default /var/lib/kubelet)',
   },
   ...namespaceFlag,
   ...runFlags,

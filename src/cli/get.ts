@@ -1,10 +1,9 @@
 /** `nodelet get`: pods as `kubectl get` shows them. */
-import { nearestName } from '../config/nearest-name.js';
+import { bool, type FlagValues, nearestName, string } from '../flags/index.js';
 import type { Pod } from '../kube/types/index.js';
 import type { WatchEvent } from '../server/local/watch.js';
 import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/command.js';
 import { askLines, type Connection, connectTo } from './client/connection.js';
-import type { FlagValues } from './client/flags.js';
 import { choosePod, listPods, podWords } from './client/pods.js';
 import { UsageError } from './client/usage-error.js';
 import {
@@ -21,17 +20,23 @@ import { columnWidths, formatRows, formatTable } from './print/table.js';
 
 const flags = {
   ...namespaceFlag,
-  'all-namespaces': { type: 'boolean', short: 'A', help: 'list pods of all namespaces' },
-  output: { type: 'string', short: 'o', value: 'FORMAT', help: 'output format: json, yaml, wide or name' },
-  watch: { type: 'boolean', short: 'w', help: 'keep printing changes until Ctrl-C' },
-  selector: {
-    type: 'string',
-    short: 'l',
-    value: 'SELECTOR',
-    help: 'list only pods with these labels, as in app=web,tier!=db',
+  'all-namespaces': { type: bool, shorthand: 'A', about: 'list pods of all namespaces' },
+  output: {
+    type: string,
+    shorthand: 'o',
+    valueName: 'FORMAT',
+    choices: outputFormats,
+    about: 'output format: json, yaml, wide or name',
   },
-  'show-labels': { type: 'boolean', help: 'add a column with labels' },
-  'no-headers': { type: 'boolean', help: 'leave out the header line' },
+  watch: { type: bool, shorthand: 'w', about: 'keep printing changes until Ctrl-C' },
+  selector: {
+    type: string,
+    shorthand: 'l',
+    valueName: 'SELECTOR',
+    about: 'list only pods with these labels, as in app=web,tier!=db',
+  },
+  'show-labels': { type: bool, about: 'add a column with labels' },
+  'no-headers': { type: bool, about: 'leave out the header line' },
   ...runFlags,
 } as const;
 

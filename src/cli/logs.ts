@@ -1,33 +1,44 @@
 /** `nodelet logs`: what containers print, as `kubectl logs` shows it. */
+
 import { once } from 'node:events';
+import { bool, type FlagValues, string } from '../flags/index.js';
 import type { Pod } from '../kube/types/index.js';
 import { parseDuration } from '../kube/values/go-format.js';
 import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/command.js';
 import { ask, type Connection, connectTo } from './client/connection.js';
-import { type FlagValues, wholeNumber } from './client/flags.js';
+import { wholeNumber } from './client/flags.js';
 import { chooseContainer, choosePod, containersOf, listPods, podPath } from './client/pods.js';
 import { UsageError } from './client/usage-error.js';
 import { LinePrefix } from './print/line-prefix.js';
 
 const flags = {
-  follow: { type: 'boolean', short: 'f', help: 'follow the log until the container ends or Ctrl-C' },
-  previous: { type: 'boolean', short: 'p', help: 'print the log of the container before its last restart' },
-  container: { type: 'string', short: 'c', value: 'NAME', help: "the container (default: the pod's first)" },
-  'all-containers': { type: 'boolean', help: 'print the logs of all containers of the pod' },
-  prefix: { type: 'boolean', help: 'put pod and container before each line' },
-  tail: { type: 'string', value: 'LINES', help: 'print the last lines only; -1 prints all (default -1)' },
+  follow: { type: bool, shorthand: 'f', about: 'follow the log until the container ends or Ctrl-C' },
+  previous: { type: bool, shorthand: 'p', about: 'print the log of the container before its last restart' },
+  container: {
+    type: string,
+    shorthand: 'c',
+    valueName: 'NAME',
+    about: "the container (default: the pod's first)",
+  },
+  'all-containers': { type: bool, about: 'print the logs of all containers of the pod' },
+  prefix: { type: bool, about: 'put pod and container before each line' },
+  tail: { type: string, valueName: 'LINES', about: 'print the last lines only; -1 prints all (default -1)' },
   since: {
-    type: 'string',
-    value: 'DURATION',
-    help: 'print only lines newer than this, as in 30s, 5m or 1h30m',
+    type: string,
+    valueName: 'DURATION',
+    about: 'print only lines newer than this, as in 30s, 5m or 1h30m',
   },
   'since-time': {
-    type: 'string',
-    value: 'TIME',
-    help: 'print only lines after this time, as in 2026-01-02T15:04:05Z',
+    type: string,
+    valueName: 'TIME',
+    about: 'print only lines after this time, as in 2026-01-02T15:04:05Z',
   },
-  timestamps: { type: 'boolean', help: 'put the time before each line' },
-  'limit-bytes': { type: 'string', value: 'BYTES', help: 'print at most this many bytes of each container' },
+  timestamps: { type: bool, about: 'put the time before each line' },
+  'limit-bytes': {
+    type: string,
+    valueName: 'BYTES',
+    about: 'print at most this many bytes of each container',
+  },
   ...namespaceFlag,
   ...runFlags,
 } as const;

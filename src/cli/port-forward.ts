@@ -1,8 +1,10 @@
 /** `nodelet port-forward`: ports of this machine that lead into a pod. */
+
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { type Duplex, finished, pipeline } from 'node:stream';
 import { errorText } from '../async/error-text.js';
+import { string } from '../flags/index.js';
 import type { PortForward } from '../streaming/index.js';
 import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/command.js';
 import { type Connection, connectTo } from './client/connection.js';
@@ -12,9 +14,9 @@ import { endpointText, parseAddresses, parsePort } from './port-forward-ports.js
 
 const flags = {
   address: {
-    type: 'string',
-    value: 'ADDRESSES',
-    help: 'addresses to listen on, separated by commas; localhost is 127.0.0.1 and ::1 (default localhost)',
+    type: string,
+    valueName: 'ADDRESSES',
+    about: 'addresses to listen on, separated by commas; localhost is 127.0.0.1 and ::1 (default localhost)',
   },
   ...namespaceFlag,
   ...runFlags,

@@ -1,4 +1,5 @@
 /** `nodelet ps`: the containers of all runs. */
+import { bool, string } from '../flags/index.js';
 import type { ContainerStatus, Pod } from '../kube/types/index.js';
 import { formatAge } from './age.js';
 import { type CommandSpec, runCommand, runFlags } from './client/command.js';
@@ -10,9 +11,15 @@ import { formatTable } from './print/table.js';
 import { listRuns } from './run/state.js';
 
 const flags = {
-  quiet: { type: 'boolean', short: 'q', help: 'print container IDs only' },
-  output: { type: 'string', short: 'o', value: 'FORMAT', help: 'output format: json' },
-  'no-trunc': { type: 'boolean', help: 'do not shorten container IDs' },
+  quiet: { type: bool, shorthand: 'q', about: 'print container IDs only' },
+  output: {
+    type: string,
+    shorthand: 'o',
+    valueName: 'FORMAT',
+    choices: ['json'],
+    about: 'output format: json',
+  },
+  'no-trunc': { type: bool, about: 'do not shorten container IDs' },
   ...runFlags,
 } as const;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseFlags } from './client/flags.js';
+import { parseCommandFlags } from './client/flags.js';
 import { execQuery, execRequest } from './exec.js';
 import { getRequest, getSpec } from './get.js';
 import { logsRequest, logsSpec } from './logs.js';
@@ -8,7 +8,7 @@ import { gracePeriod, stopSpec } from './stop.js';
 
 describe('logs', () => {
   const request = (line: string) => {
-    const { values, positionals } = parseFlags(line.split(' '), logsSpec.flags);
+    const { values, positionals } = parseCommandFlags(line.split(' '), logsSpec.flags);
     return logsRequest(values, positionals);
   };
   it.each([
@@ -40,7 +40,7 @@ describe('logs', () => {
 
 describe('get', () => {
   const request = (line: string) => {
-    const { values, positionals } = parseFlags(line === '' ? [] : line.split(' '), getSpec.flags);
+    const { values, positionals } = parseCommandFlags(line === '' ? [] : line.split(' '), getSpec.flags);
     return getRequest(values, positionals);
   };
   it.each([
@@ -85,7 +85,9 @@ describe('stop', () => {
     ['-1 is what the pods say', '--grace-period -1', undefined],
     ['now', '--now', 1],
   ])('takes the grace period: %s', (_, line, seconds) => {
-    expect(gracePeriod(parseFlags(line === '' ? [] : line.split(' '), stopSpec.flags).values)).toBe(seconds);
+    expect(gracePeriod(parseCommandFlags(line === '' ? [] : line.split(' '), stopSpec.flags).values)).toBe(
+      seconds,
+    );
   });
 });
 

@@ -1,22 +1,24 @@
 /** `nodelet stop`: ends pods, or whole runs. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../async/index.js';
+import { bool, type FlagValues, string } from '../flags/index.js';
 import type { PodRef } from '../timeline/index.js';
 import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/command.js';
 import { ask, askLines, type Connection, connectTo, isNobodyThere } from './client/connection.js';
-import { type FlagValues, wholeNumber } from './client/flags.js';
+import { wholeNumber } from './client/flags.js';
 import { choosePod, listPods } from './client/pods.js';
 import { CommandFailure, UsageError } from './client/usage-error.js';
 import { findRun, listRuns } from './run/state.js';
 
 const flags = {
-  all: { type: 'boolean', help: 'stop all runs of this user' },
+  all: { type: bool, about: 'stop all runs of this user' },
   'grace-period': {
-    type: 'string',
-    value: 'SECONDS',
-    help: 'how long containers may take to stop; 0 kills them at once',
+    type: string,
+    valueName: 'SECONDS',
+    about: 'how long containers may take to stop; 0 kills them at once',
   },
-  now: { type: 'boolean', help: 'the same as --grace-period 1' },
+  now: { type: bool, about: 'the same as --grace-period 1' },
   ...namespaceFlag,
   ...runFlags,
 } as const;

@@ -1,4 +1,5 @@
 /** The V8 flags that nodelet sets, by the version of Node: V8 prints an error for each flag that it does not know. */
+import { setFlagsFromString } from 'node:v8';
 
 interface V8Flag {
   readonly flag: string;
@@ -31,4 +32,9 @@ export function v8Flags(nodeVersion: string, scope: keyof typeof flags): string[
   return flags[scope]
     .filter(({ fromMajor, toMajor }) => fromMajor <= major && major <= toMajor)
     .map(({ flag }) => flag);
+}
+
+/** Sets them in this process. */
+export function setV8Flags(scope: keyof typeof flags): void {
+  for (const flag of v8Flags(process.versions.node, scope)) setFlagsFromString(flag);
 }

@@ -1,5 +1,7 @@
 /** Decodes a KubeletConfiguration document into the settings that it makes, refusing what it cannot understand. */
+
 import { dirname, isAbsolute, join } from 'node:path';
+import { nearestName } from '../flags/index.js';
 import {
   type FieldPath,
   firstProblems,
@@ -12,7 +14,6 @@ import {
 import { ConfigurationError } from './config-error.js';
 import { isRecord } from './config-path.js';
 import { configFields, type Field, fieldsByPath, optionalStructs } from './fields.js';
-import { nearestName } from './nearest-name.js';
 import { type ConfigPath, configApiVersion, configKind } from './types.js';
 import { type DecodeSink, decodeValue, describeValue } from './values.js';
 

@@ -1,7 +1,7 @@
 /** Decides which feature gates are on, from what the user asked for. */
+import { nearestName } from '../flags/index.js';
 import { ConfigurationError, joinProblems } from './config-error.js';
 import { type FeatureGate, featureGateDependencies, featureGateSpecs } from './feature-gate-table.js';
-import { nearestName } from './nearest-name.js';
 
 export interface FeatureGates {
   enabled(gate: FeatureGate): boolean;

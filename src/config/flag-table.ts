@@ -1,5 +1,7 @@
 /** The command line: the flags that have no place in the configuration file, and the ones derived from its fields. */
-import { configFields, type FlagForm, type ValueKind } from './fields.js';
+import type { FlagSpec } from '../flags/index.js';
+import { configFields } from './fields.js';
+import { type FlagKind, flagTypes } from './flag-types.js';
 import type { ConfigPath } from './types.js';
 
 /** Values of the flags that are not part of KubeletConfiguration. */
@@ -36,8 +38,6 @@ export interface KubeletFlags {
   reportedVersion: string;
 }
 
-export type FlagKind = ValueKind | FlagForm | 'labels' | 'version';
-
 export type FlagTarget =
   | { readonly to: 'config'; readonly path: ConfigPath }
   | { readonly to: 'kubelet'; readonly key: keyof KubeletFlags }
@@ -46,12 +46,9 @@ export type FlagTarget =
   | { readonly to: 'help' }
   | { readonly to: 'version' };
 
-export interface FlagSpec {
+export interface KubeletFlag extends FlagSpec {
   readonly name: string;
-  readonly shorthand?: string;
-  readonly kind: FlagKind;
   readonly target: FlagTarget;
-  readonly about: string;
   /** What to do instead, for flags that only old command lines should have. */
   readonly deprecated?: string;
 }
@@ -94,11 +91,17 @@ function kubeletFlag(
   key: keyof KubeletFlags,
   about: string,
   deprecated?: string,
-): FlagSpec {
-  return { name, kind, target: { to: 'kubelet', key }, about, ...(deprecated && { deprecated }) };
+): KubeletFlag {
+  return {
+    name,
+    type: flagTypes[kind],
+    target: { to: 'kubelet', key },
+    about,
+    ...(deprecated && { deprecated }),
+  };
 }
 
-const kubeletFlagSpecs: readonly FlagSpec[] = [
+const kubeletFlagSpecs: readonly KubeletFlag[] = [
   kubeletFlag('config', 'string', 'config', 'Configuration file (KubeletConfiguration, YAML or JSON)'),
   kubeletFlag('config-dir', 'string', 'configDir', 'Folder of *.conf files merged over the configuration'),
   kubeletFlag(
@@ -176,11 +179,17 @@ const kubeletFlagSpecs: readonly FlagSpec[] = [
   ),
   {
     name: 'version',
-    kind: 'version',
+    type: flagTypes.version,
     target: { to: 'version' },
     about: 'Print the version and exit; =raw prints all of it, =vX.Y.Z changes what is reported',
   },
-  { name: 'help', shorthand: 'h', kind: 'bool', target: { to: 'help' }, about: 'Print this help and exit' },
+  {
+    name: 'help',
+    shorthand: 'h',
+    type: flagTypes.bool,
+    target: { to: 'help' },
+    about: 'Print this help and exit',
+  },
   kubeletFlag(
     'minimum-container-ttl-duration',
     'duration',
@@ -239,19 +248,19 @@ const leftoverFlagKinds: readonly (readonly [string, FlagKind])[] = [
   ['storage-driver-user', 'string'],
 ];
 
-const leftoverFlagSpecs: readonly FlagSpec[] = leftoverFlagKinds.map(([name, kind]) => ({
+const leftoverFlagSpecs: readonly KubeletFlag[] = leftoverFlagKinds.map(([name, kind]) => ({
   name,
-  kind,
+  type: flagTypes[kind],
   target: { to: 'nowhere' },
   about: 'Accepted, no effect',
   deprecated: cadvisorLeftover,
 }));
 
-const configFlagSpecs: readonly FlagSpec[] = configFields.flatMap((field) => {
+const configFlagSpecs: readonly KubeletFlag[] = configFields.flatMap((field) => {
   if (field.flag === undefined) return [];
-  const spec: FlagSpec = {
+  const spec: KubeletFlag = {
     name: field.flag,
-    kind: field.flagForm ?? field.kind,
+    type: flagTypes[field.flagForm ?? field.kind],
     target: { to: 'config', path: field.path },
     about: field.about,
     ...(field.shorthand !== undefined && { shorthand: field.shorthand }),
@@ -260,10 +269,13 @@ const configFlagSpecs: readonly FlagSpec[] = configFields.flatMap((field) => {
   return [spec];
 });
 
-export const flagSpecs: readonly FlagSpec[] = [...kubeletFlagSpecs, ...configFlagSpecs, ...leftoverFlagSpecs];
+export const flagSpecs: readonly KubeletFlag[] = [
+  ...kubeletFlagSpecs,
+  ...configFlagSpecs,
+  ...leftoverFlagSpecs,
+];
 
-export const flagsByName: ReadonlyMap<string, FlagSpec> = new Map(flagSpecs.map((spec) => [spec.name, spec]));
-
-export const flagsByShorthand: ReadonlyMap<string, FlagSpec> = new Map(
-  flagSpecs.flatMap((spec) => (spec.shorthand === undefined ? [] : [[spec.shorthand, spec] as const])),
+/** The same flags as the flag engine takes them. */
+export const flagsByName: Readonly<Record<string, KubeletFlag>> = Object.fromEntries(
+  flagSpecs.map((flag) => [flag.name, flag]),
 );

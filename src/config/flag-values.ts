@@ -1,109 +1,22 @@
-/** Reads the text of a flag as a value of its kind, and joins repeated occurrences. */
+/** Parses the text of the kubelet's flags: each function throws an error that says why a text is not a value. */
 import { isIP } from 'node:net';
-import { formatQuantity, parseDuration, parseQuantity, type Taint } from '../kube/index.js';
-import type { FlagKind } from './flag-table.js';
+import { parseBool } from '../flags/index.js';
+import { formatQuantity, parseQuantity, type Taint } from '../kube/index.js';
 import { labelKeyProblems, labelValueProblems } from './label-syntax.js';
 import type { MemoryReservation, VModuleEntry } from './types.js';
 
-/** Flags that stand for a value when written alone. */
-export function valueWhenBare(kind: FlagKind): string | undefined {
-  return kind === 'bool' || kind === 'version' ? 'true' : undefined;
-}
-
-/** Throws with the reason when the text is no such value; undefined leaves the setting as it is. */
-export function parseFlagValue(kind: FlagKind, text: string): unknown {
-  switch (kind) {
-    case 'bool':
-      return parseBool(text);
-    case 'int32':
-      return parseInteger(text, -(2n ** 31n), 2n ** 31n - 1n);
-    case 'int64':
-      return parseInteger(text, BigInt(Number.MIN_SAFE_INTEGER), BigInt(Number.MAX_SAFE_INTEGER));
-    case 'uint32':
-      return parseInteger(text, 0n, 2n ** 32n - 1n);
-    case 'float':
-      return parseFloatText(text);
-    case 'string':
-      return text;
-    case 'duration':
-    case 'durationOrNanos':
-      return parseDuration(text);
-    case 'quantity':
-      return formatQuantity(parseQuantity(text));
-    case 'ip':
-      if (text === '') return undefined;
-      if (isIP(text) === 0) throw new Error(`"${text}" is not a valid IP address`);
-      return text;
-    case 'stringList':
-      return parseCommaList(text);
-    case 'int32List':
-      return parseCommaList(text).map((item) => parseInteger(item, -(2n ** 31n), 2n ** 31n - 1n));
-    case 'stringMap':
-      return Object.fromEntries(parsePairs(text, '='));
-    case 'lessThanMap':
-      return Object.fromEntries(parsePairs(text, '<'));
-    case 'boolMap':
-      return Object.fromEntries(parsePairs(text, '=').map(([key, value]) => [key, parseBoolOf(key, value)]));
-    case 'headerMap':
-      return parseHeaders(text);
-    case 'labels':
-      return parseLabels(text);
-    case 'taints':
-      return parseTaints(text);
-    case 'memoryReservations':
-      return parseMemoryReservations(text);
-    case 'podPriorityGracePeriods':
-      throw new Error('can only be set in the configuration file');
-    case 'vmodule':
-      return parseVModule(text);
-    case 'version':
-      return parseVersionRequest(text);
-  }
-}
-
-/** The value after another occurrence of the flag: lists and maps grow, everything else is replaced. */
-export function joinOccurrences(kind: FlagKind, earlier: unknown, later: unknown): unknown {
-  switch (kind) {
-    case 'stringList':
-    case 'int32List':
-    case 'memoryReservations':
-    case 'vmodule':
-      return Array.isArray(earlier) && Array.isArray(later) ? [...earlier, ...later] : later;
-    case 'stringMap':
-    case 'lessThanMap':
-    case 'boolMap':
-    case 'labels':
-      return isObject(earlier) && isObject(later) ? { ...earlier, ...later } : later;
-    case 'headerMap':
-      return isObject(earlier) && isObject(later) ? joinHeaders(earlier, later) : later;
-    case 'ip':
-      return later ?? earlier;
-    case 'bool':
-    case 'int32':
-    case 'int64':
-    case 'uint32':
-    case 'float':
-    case 'string':
-    case 'duration':
-    case 'durationOrNanos':
-    case 'quantity':
-    case 'taints':
-    case 'podPriorityGracePeriods':
-    case 'version':
-      return later;
-  }
-}
-
 export type VersionRequest = { readonly print: boolean; readonly raw: boolean; readonly reported: string };
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Undefined for an empty text, which leaves the setting as it is. */
+export function parseIp(text: string): string | undefined {
+  if (text === '') return undefined;
+  if (isIP(text) === 0) throw new Error(`"${text}" is not a valid IP address`);
+  return text;
 }
 
-function parseBool(text: string): boolean {
-  if (['1', 't', 'T', 'TRUE', 'true', 'True'].includes(text)) return true;
-  if (['0', 'f', 'F', 'FALSE', 'false', 'False'].includes(text)) return false;
-  throw new Error(`"${text}" is neither true nor false`);
+/** `NAME=true,OTHER=false`. */
+export function parseBoolMap(text: string): Record<string, boolean> {
+  return Object.fromEntries(parsePairs(text, '=').map(([key, value]) => [key, parseBoolOf(key, value)]));
 }
 
 function parseBoolOf(key: string, text: string): boolean {
@@ -113,6 +26,15 @@ function parseBoolOf(key: string, text: string): boolean {
     throw new Error(`invalid value of ${key}: ${text}; write true or false`, { cause });
   }
 }
+
+const int32Min = -(2n ** 31n);
+const int32Max = 2n ** 31n - 1n;
+
+export const parseInt32 = (text: string): number => parseInteger(text, int32Min, int32Max);
+export const parseUint32 = (text: string): number => parseInteger(text, 0n, 2n ** 32n - 1n);
+/** Only the integers that a number holds exactly. */
+export const parseInt64 = (text: string): number =>
+  parseInteger(text, BigInt(Number.MIN_SAFE_INTEGER), BigInt(Number.MAX_SAFE_INTEGER));
 
 /** Decimal, or with the prefixes 0x, 0o, 0b or a leading 0 for octal; underscores may separate digits. */
 function parseInteger(text: string, min: bigint, max: bigint): number {
@@ -126,14 +48,14 @@ function parseInteger(text: string, min: bigint, max: bigint): number {
   return Number(value);
 }
 
-function parseFloatText(text: string): number {
+export function parseFloatText(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !Number.isFinite(value)) throw new Error(`"${text}" is not a number`);
   return value;
 }
 
 /** One line of comma-separated values; a value in double quotes may hold commas. */
-function parseCommaList(text: string): string[] {
+export function parseCommaList(text: string): string[] {
   if (text === '') return [];
   const items: string[] = [];
   const item = /"((?:[^"]|"")*)"(?=,|$)|([^",]*)(?=,|$)/y;
@@ -149,7 +71,7 @@ function parseCommaList(text: string): string[] {
 }
 
 /** `a=1,b=2`; empty parts are skipped, blanks around keys and values dropped. */
-function parsePairs(text: string, separator: string): [string, string][] {
+export function parsePairs(text: string, separator: string): [string, string][] {
   const pairs: [string, string][] = [];
   for (const part of text.split(',')) {
     if (part === '') continue;
@@ -160,7 +82,7 @@ function parsePairs(text: string, separator: string): [string, string][] {
   return pairs;
 }
 
-function parseHeaders(text: string): Record<string, string[]> {
+export function parseHeaders(text: string): Record<string, string[]> {
   let headers: Record<string, unknown> = {};
   for (const [name, value] of parsePairsMasked(text)) headers = joinHeaders(headers, { [name]: [value] });
   return headers as Record<string, string[]>; // joinHeaders keeps every value a list of strings
@@ -174,7 +96,7 @@ function parsePairsMasked(text: string): [string, string][] {
   return parsePairs(text, ':');
 }
 
-function joinHeaders(
+export function joinHeaders(
   earlier: Record<string, unknown>,
   later: Record<string, unknown>,
 ): Record<string, unknown> {
@@ -187,7 +109,7 @@ function joinHeaders(
 }
 
 /** `key=value,key`; a key alone has an empty value. */
-function parseLabels(text: string): Record<string, string> {
+export function parseLabels(text: string): Record<string, string> {
   const labels: [string, string][] = [];
   for (const part of text.split(',')) {
     if (part === '') continue;
@@ -200,7 +122,7 @@ function parseLabels(text: string): Record<string, string> {
 const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
 /** `key=value:Effect` or `key:Effect`, comma-separated; a trailing `-` asks for removal, which a new node has nothing to do for. */
-function parseTaints(text: string): Taint[] {
+export function parseTaints(text: string): Taint[] {
   const taints: Taint[] = [];
   for (const part of text === '' ? [] : text.split(',')) {
     if (part.endsWith('-')) continue;
@@ -223,7 +145,7 @@ function parseTaints(text: string): Taint[] {
 }
 
 /** `0:memory=1Gi,hugepages-1Gi=2Gi;1:memory=1Gi`. */
-function parseMemoryReservations(text: string): MemoryReservation[] {
+export function parseMemoryReservations(text: string): MemoryReservation[] {
   if (text === '') return [];
   return text.split(';').map((part) => {
     const [node = '', limitsText, ...rest] = part.split(':');
@@ -239,11 +161,11 @@ function parseMemoryReservations(text: string): MemoryReservation[] {
       }
       return [type, formatQuantity(parseQuantity(amount))];
     });
-    return { numaNode: parseInteger(node, -(2n ** 31n), 2n ** 31n - 1n), limits: Object.fromEntries(limits) };
+    return { numaNode: parseInt32(node), limits: Object.fromEntries(limits) };
   });
 }
 
-function parseVModule(text: string): VModuleEntry[] {
+export function parseVModule(text: string): VModuleEntry[] {
   return text
     .split(',')
     .filter((part) => part !== '')
@@ -252,11 +174,11 @@ function parseVModule(text: string): VModuleEntry[] {
       if (verbosity === undefined || filePattern === '' || rest.length > 0) {
         throw new Error(`"${part}" does not have the pattern=N format`);
       }
-      return { filePattern, verbosity: parseInteger(verbosity, 0n, 2n ** 31n - 1n) };
+      return { filePattern, verbosity: parseInteger(verbosity, 0n, int32Max) };
     });
 }
 
-function parseVersionRequest(text: string): VersionRequest {
+export function parseVersionRequest(text: string): VersionRequest {
   if (text === 'raw') return { print: true, raw: true, reported: '' };
   if (/^v\d/.test(text)) return { print: false, raw: false, reported: text };
   return { print: parseBool(text), raw: false, reported: '' };

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from './config-error.js';
 import { defaultKubeletFlags, flagSpecs } from './flag-table.js';
-import { type CommandLine, parseCommandLine } from './flags.js';
+import { type KubeletCommandLine, parseKubeletCommandLine } from './flags.js';
 import { nodeLabelsProblem } from './node-labels.js';
 
-type Run = Extract<CommandLine, { kind: 'run' }>;
+type Run = Extract<KubeletCommandLine, { kind: 'run' }>;
 
 function run(args: string[]): Run {
-  const command = parseCommandLine(args);
+  const command = parseKubeletCommandLine(args);
   if (command.kind !== 'run') throw new Error(`expected to run, got ${command.kind}`);
   return command;
 }
@@ -211,7 +211,7 @@ describe('command lines that are refused', () => {
   it.each(rows)('%j', (args, message) => {
     let thrown: unknown;
     try {
-      parseCommandLine(args);
+      parseKubeletCommandLine(args);
     } catch (error) {
       thrown = error;
     }
@@ -221,7 +221,7 @@ describe('command lines that are refused', () => {
 
   it('proposes the flag that was probably meant', () => {
     try {
-      parseCommandLine(['--max-pod=5']);
+      parseKubeletCommandLine(['--max-pod=5']);
     } catch (error) {
       expect((error as ConfigurationError).hint).toBe('did you mean --max-pods?');
       return;

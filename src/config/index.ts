@@ -6,7 +6,13 @@ export type { ConfigFiles, DirectoryEntry } from './drop-ins.js';
 export type { FeatureGate, FeatureStage } from './feature-gate-table.js';
 export { type FeatureGates, type ResolvedFeatureGates, resolveFeatureGates } from './feature-gates.js';
 export { configFields, type Field } from './fields.js';
-export { defaultKubeletFlags, type FlagSpec, flagSpecs, type KubeletFlags } from './flag-table.js';
+export {
+  defaultKubeletFlags,
+  flagSpecs,
+  flagsByName,
+  type KubeletFlag,
+  type KubeletFlags,
+} from './flag-table.js';
 export { changedFlags, type InertSettings, inertGates, inertSettings } from './inert.js';
 export {
   type FoundFile,

@@ -7,7 +7,12 @@ import { applyDefaults, applyEvictionDefaults, baselineConfiguration } from './d
 import { type ConfigFiles, mergeDropIns } from './drop-ins.js';
 import { checkFeatureGateNames, type FeatureGates, resolveFeatureGates } from './feature-gates.js';
 import type { KubeletFlags } from './flag-table.js';
-import { applyFlagSettings, type CommandLine, parseCommandLine, validateKubeletFlags } from './flags.js';
+import {
+  applyFlagSettings,
+  type KubeletCommandLine,
+  parseKubeletCommandLine,
+  validateKubeletFlags,
+} from './flags.js';
 import type { ConfiguredHost, RuleContext } from './rule-context.js';
 import { maskSecrets, serializeConfiguration } from './serialize.js';
 import { settleConfiguration } from './settle.js';
@@ -43,11 +48,11 @@ export type LoadOutcome =
   | { readonly kind: 'help' }
   | { readonly kind: 'version'; readonly raw: boolean };
 
-type RunCommand = Extract<CommandLine, { kind: 'run' }>;
+type RunCommand = Extract<KubeletCommandLine, { kind: 'run' }>;
 
 /** Throws a ConfigurationError whose message is for the user; nothing has been started then. */
 export async function loadConfiguration(options: LoadOptions): Promise<LoadOutcome> {
-  const command = parseCommandLine(options.argv);
+  const command = parseKubeletCommandLine(options.argv);
   if (command.kind !== 'run') return command;
   const flagGates = gatesOf(command.settings.get('featureGates'));
   checkFeatureGateNames(flagGates);

@@ -1,7 +1,9 @@
 /** The help text, made from the flag and field tables. */
+import { flagHelp } from '../flags/index.js';
 import { formatDuration } from '../kube/index.js';
 import { type Field, fieldsByPath } from './fields.js';
-import { defaultKubeletFlags, type FlagKind, type FlagSpec, flagSpecs } from './flag-table.js';
+import { defaultKubeletFlags, flagSpecs, type KubeletFlag } from './flag-table.js';
+import { durationType } from './flag-types.js';
 
 export interface UsageOptions {
   /** How the program is started, for the examples. */
@@ -27,13 +29,13 @@ export function usage({ command }: UsageOptions): string {
     `  ${command} --config kubelet.yaml --feature-gates=MemoryQoS=true -v 4`,
     '',
     'Flags:',
-    ...everyday.map(describeFlag),
+    ...describeFlags(everyday),
     '',
     'Flags that set a field of the configuration file (prefer the file; a flag overrides it):',
-    ...configBacked.map(describeFlag),
+    ...describeFlags(configBacked),
     '',
     'Old flags, accepted so that existing command lines work:',
-    ...old.map(describeFlag),
+    ...describeFlags(old),
     '',
     'Without --config the node is open, as in the reference: anonymous requests are accepted, everything is authorized',
     '(AlwaysAllow), the read-only port 10255 is on, and there is no webhook authentication and no hard eviction threshold.',
@@ -43,67 +45,26 @@ export function usage({ command }: UsageOptions): string {
   return lines.join('\n');
 }
 
-function describeFlag(spec: FlagSpec): string {
-  const short = spec.shorthand === undefined ? '    ' : `-${spec.shorthand}, `;
-  const value = valueName(spec.kind);
-  const head = `  ${short}--${spec.name}${value === '' ? '' : ` ${value}`}`;
-  const field = spec.target.to === 'config' ? fieldsByPath.get(spec.target.path) : undefined;
-  const fallback = defaultText(spec, field);
+function describeFlags(flags: readonly KubeletFlag[]): string[] {
+  const specs = flags.map((flag) => [flag.name, { ...flag, about: aboutWithDefault(flag) }]);
+  return flagHelp(Object.fromEntries(specs), { column: 46 });
+}
+
+function aboutWithDefault(flag: KubeletFlag): string {
+  const field = flag.target.to === 'config' ? fieldsByPath.get(flag.target.path) : undefined;
+  const fallback = defaultText(flag, field);
   const details = [
-    spec.about,
-    ...(field !== undefined && spec.deprecated !== undefined ? [`[${field.path}]`] : []),
+    flag.about,
+    ...(field !== undefined && flag.deprecated !== undefined ? [`[${field.path}]`] : []),
     ...(fallback === '' ? [] : [`(default ${fallback})`]),
   ];
-  return `${head.length < 46 ? head.padEnd(46) : `${head}\n${' '.repeat(46)}`}${details.join(' ')}`;
+  return details.join(' ');
 }
 
-function defaultText(spec: FlagSpec, field: Field | undefined): string {
-  const value = spec.target.to === 'kubelet' ? defaultKubeletFlags[spec.target.key] : field?.default;
+function defaultText({ target, type }: KubeletFlag, field: Field | undefined): string {
+  const value = target.to === 'kubelet' ? defaultKubeletFlags[target.key] : field?.default;
   if (value === undefined || value === '' || value === false || value === 0) return '';
-  if (typeof value === 'number' && (spec.kind === 'duration' || spec.kind === 'durationOrNanos')) {
-    return formatDuration(value);
-  }
+  if (typeof value === 'number' && type === durationType) return formatDuration(value);
   if (Array.isArray(value)) return value.join(',');
   return typeof value === 'object' ? '' : String(value);
-}
-
-function valueName(kind: FlagKind): string {
-  switch (kind) {
-    case 'bool':
-    case 'version':
-      return '';
-    case 'int32':
-    case 'int64':
-    case 'uint32':
-    case 'float':
-      return 'N';
-    case 'string':
-      return 'TEXT';
-    case 'duration':
-    case 'durationOrNanos':
-      return 'DURATION';
-    case 'quantity':
-      return 'QUANTITY';
-    case 'ip':
-      return 'IP';
-    case 'stringList':
-    case 'int32List':
-    case 'podPriorityGracePeriods':
-      return 'A,B';
-    case 'stringMap':
-    case 'labels':
-      return 'KEY=VALUE';
-    case 'lessThanMap':
-      return 'SIGNAL<VALUE';
-    case 'boolMap':
-      return 'NAME=BOOL';
-    case 'headerMap':
-      return 'NAME:VALUE';
-    case 'taints':
-      return 'KEY=VALUE:EFFECT';
-    case 'memoryReservations':
-      return 'NODE:TYPE=QUANTITY';
-    case 'vmodule':
-      return 'PATTERN=N';
-  }
 }

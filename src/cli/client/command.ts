@@ -2,7 +2,8 @@
 
 import { StartFailure } from '../../agent/index.js';
 import { errorText } from '../../async/error-text.js';
-import { type FlagSpecs, type ParsedFlags, parseFlags } from './flags.js';
+import { bool, type FlagSpecs, flagHelp, type ParsedFlags, string } from '../../flags/index.js';
+import { parseCommandFlags } from './flags.js';
 import { CommandFailure, UsageError } from './usage-error.js';
 
 export interface CommandSpec<Specs extends FlagSpecs = FlagSpecs> {
@@ -19,25 +20,20 @@ export interface CommandSpec<Specs extends FlagSpecs = FlagSpecs> {
 
 export const runFlags = {
   run: {
-    type: 'string',
+    type: string,
     alias: 'name',
-    value: 'NAME',
-    help: 'the run to talk to, if there are several (also --name)',
+    valueName: 'NAME',
+    about: 'the run to talk to, if there are several (also --name)',
   },
-  socket: { type: 'string', value: 'PATH', help: 'the socket to talk to, instead of the one of a run' },
-  help: { type: 'boolean', short: 'h', help: 'show this help' },
+  socket: { type: string, valueName: 'PATH', about: 'the socket to talk to, instead of the one of a run' },
+  help: { type: bool, shorthand: 'h', about: 'show this help' },
 } as const satisfies FlagSpecs;
 
 export const namespaceFlag = {
-  namespace: { type: 'string', short: 'n', value: 'NAMESPACE', help: "the pod's namespace" },
+  namespace: { type: string, shorthand: 'n', valueName: 'NAMESPACE', about: "the pod's namespace" },
 } as const satisfies FlagSpecs;
 
 export function commandHelp({ name, about, synopsis, notes, flags, examples }: CommandSpec): string {
-  const left = Object.entries(flags).map(([flag, { short, value }]) => {
-    const long = `--${flag}${value === undefined ? '' : ` ${value}`}`;
-    return short === undefined ? `    ${long}` : `-${short}, ${long}`;
-  });
-  const width = Math.max(...left.map(({ length }) => length));
   const lines = [
     about,
     '',
@@ -46,7 +42,7 @@ export function commandHelp({ name, about, synopsis, notes, flags, examples }: C
     ...(notes === undefined ? [] : ['', notes]),
     '',
     'Flags:',
-    ...Object.values(flags).map(({ help }, at) => `  ${(left[at] ?? '').padEnd(width)}  ${help}`),
+    ...flagHelp(flags),
     '',
     'Examples:',
     ...examples.flatMap(([line, why]) => [`  # ${why}`, `  ${line}`]),
@@ -62,7 +58,7 @@ export async function runCommand<Specs extends FlagSpecs & typeof runFlags>(
 ): Promise<number> {
   endQuietlyWithoutReader();
   try {
-    const parsed = parseFlags(argv, spec.flags);
+    const parsed = parseCommandFlags(argv, spec.flags);
     // Every spec has the flags of a run, so also `help`; the general type cannot show it.
     const { help } = parsed.values as { readonly help: boolean };
     if (help) {

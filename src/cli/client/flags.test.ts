@@ -1,17 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { type FlagSpecs, parseFlags, wholeNumber } from './flags.js';
+import { bool, type FlagSpecs, string, strings } from '../../flags/index.js';
+import { parseCommandFlags, wholeNumber } from './flags.js';
 
 const specs = {
-  follow: { type: 'boolean', short: 'f', help: '' },
-  tty: { type: 'boolean', short: 't', help: '' },
-  container: { type: 'string', short: 'c', help: '' },
-  run: { type: 'string', alias: 'name', help: '' },
-  each: { type: 'strings', help: '' },
+  follow: { type: bool, shorthand: 'f', about: '' },
+  tty: { type: bool, shorthand: 't', about: '' },
+  container: { type: string, shorthand: 'c', about: '' },
+  run: { type: string, alias: 'name', about: '' },
+  each: { type: strings, about: '' },
 } as const satisfies FlagSpecs;
 
 const none = { follow: false, tty: false, container: undefined, run: undefined, each: [] };
 
-describe('parseFlags', () => {
+describe('parseCommandFlags', () => {
   it.each<[string, string[], Partial<Record<keyof typeof specs, unknown>>, string[], string[] | undefined]>([
     ['nothing', [], {}, [], undefined],
     ['flags stand anywhere', ['web', '-f', 'app'], { follow: true }, ['web', 'app'], undefined],
@@ -38,8 +39,9 @@ describe('parseFlags', () => {
     ['the last one counts', ['-c', 'a', '-c', 'b'], { container: 'b' }, [], undefined],
     ['what is behind -- is left alone', ['web', '--', 'ls', '-l', '--'], {}, ['web'], ['ls', '-l', '--']],
     ['a lone dash is a name', ['-'], {}, ['-'], undefined],
-  ])('%s', (_, argv, values, positionals, rest) => {
-    expect(parseFlags(argv, specs)).toEqual({ values: { ...none, ...values }, positionals, rest });
+  ])('%s', (_, argv, expected, positionals, rest) => {
+    const { given, ...parsed } = parseCommandFlags(argv, specs);
+    expect(parsed).toEqual({ values: { ...none, ...expected }, positionals, rest });
   });
 
   it.each([
@@ -50,7 +52,7 @@ describe('parseFlags', () => {
     ['a missing value of a letter', ['-c'], 'flag needs an argument: -c'],
     ['a boolean that is none', ['--follow=maybe'], 'invalid argument "maybe" for --follow: true or false'],
   ])('refuses %s', (_, argv, message) => {
-    expect(() => parseFlags(argv, specs)).toThrow(message);
+    expect(() => parseCommandFlags(argv, specs)).toThrow(message);
   });
 });
 

@@ -1,5 +1,5 @@
 /** Finds the pod and the container that a person names. */
-import { nearestName } from '../../config/nearest-name.js';
+import { nearestName } from '../../flags/index.js';
 import type { Pod, PodList } from '../../kube/types/index.js';
 import { askJson, type Connection } from './connection.js';
 import { CommandFailure } from './usage-error.js';

@@ -1,5 +1,5 @@
 /** Reads the documents of one manifest into pods and the objects they use; what is wrong with one stops no other. */
-import { editDistance, nearestName } from '../../config/nearest-name.js';
+import { editDistance, nearestName } from '../../flags/index.js';
 import {
   applyPodDefaults,
   commandLimits,

@@ -1,9 +1,51 @@
 /** The command line of `nodelet run`. */
+
+import { bool, type FlagSpecs, flagHelp, string, strings } from '../../flags/index.js';
 import type { CommandSpec } from '../client/command.js';
-import { type FlagSpecs, parseFlags } from '../client/flags.js';
+import { parseCommandFlags } from '../client/flags.js';
 import { UsageError } from '../client/usage-error.js';
 import type { WantedRuntime } from '../runtime-choice.js';
 import { badRunName, defaultRunName } from './state.js';
+
+const runtimes = ['auto', 'containerd', 'process'] as const satisfies readonly WantedRuntime[];
+
+const flags = {
+  filename: {
+    type: strings,
+    shorthand: 'f',
+    valueName: 'FILE',
+    about: 'add a manifest, as with kubectl; may be repeated',
+  },
+  logs: { type: bool, about: 'show the logs of all containers instead of the table' },
+  detach: {
+    type: bool,
+    shorthand: 'd',
+    about: 'run in the background; look with "nodelet ps", stop with "nodelet stop"',
+  },
+  name: {
+    type: string,
+    valueName: 'NAME',
+    about: `the name of this run; several runs need different names (default "${defaultRunName}")`,
+  },
+  runtime: {
+    type: string,
+    valueName: 'RUNTIME',
+    choices: runtimes,
+    about: [
+      'what pods run on (default auto):',
+      '  auto        a running containerd or CRI-O, else containerd, else process',
+      '  containerd  a private containerd, which nodelet starts and stops (root only)',
+      '  process     plain processes of this machine, without isolation; needs nothing',
+    ].join('\n'),
+  },
+  'container-runtime-endpoint': {
+    type: string,
+    valueName: 'SOCKET',
+    about: 'the CRI socket of a running container runtime',
+  },
+  quiet: { type: bool, shorthand: 'q', about: 'print problems only' },
+  help: { type: bool, shorthand: 'h', about: 'show this help' },
+} as const satisfies FlagSpecs;
 
 export const runUsage = `Runs the pods of manifests on this machine and shows their state. Ctrl-C stops them all.
 
@@ -19,18 +61,7 @@ OnFailure, Jobs) and have ended. The exit code is 1 if such a pod failed or a ma
 is wrong, and 0 otherwise. Nothing is left behind.
 
 Flags:
-  -f, --filename FILE     add a manifest, as with kubectl; may be repeated
-      --logs              show the logs of all containers instead of the table
-  -d, --detach            run in the background; look with "nodelet ps", stop with "nodelet stop"
-      --name NAME         the name of this run; several runs need different names (default "${defaultRunName}")
-      --runtime RUNTIME   what pods run on (default auto):
-                            auto        a running containerd or CRI-O, else containerd, else process
-                            containerd  a private containerd, which nodelet starts and stops (root only)
-                            process     plain processes of this machine, without isolation; needs nothing
-      --container-runtime-endpoint SOCKET
-                          the CRI socket of a running container runtime
-  -q, --quiet             print problems only
-  -h, --help              show this help
+${flagHelp(flags, { column: 26 }).join('\n')}
 
 The first Ctrl-C (or SIGTERM) stops the pods with their grace periods. The second one kills them.
 
@@ -59,19 +90,6 @@ export interface RunOptions {
   readonly quiet: boolean;
 }
 
-const runtimes = ['auto', 'containerd', 'process'] as const satisfies readonly WantedRuntime[];
-
-const flags = {
-  filename: { type: 'strings', short: 'f', value: 'FILE', help: 'add a manifest' },
-  logs: { type: 'boolean', help: 'show the logs of all containers' },
-  detach: { type: 'boolean', short: 'd', help: 'run in the background' },
-  name: { type: 'string', value: 'NAME', help: 'the name of this run' },
-  runtime: { type: 'string', value: 'RUNTIME', values: runtimes, help: 'what pods run on' },
-  'container-runtime-endpoint': { type: 'string', value: 'SOCKET', help: 'the CRI socket' },
-  quiet: { type: 'boolean', short: 'q', help: 'print problems only' },
-  help: { type: 'boolean', short: 'h', help: 'show this help' },
-} as const satisfies FlagSpecs;
-
 /** For completion; what `--help` shows is `runUsage`. */
 export const runSpec: CommandSpec<typeof flags> = {
   name: 'run',
@@ -83,7 +101,7 @@ export const runSpec: CommandSpec<typeof flags> = {
 
 /** Throws a UsageError that says what to write instead. */
 export function parseRunArguments(argv: readonly string[]): RunOptions | 'help' {
-  const { values, positionals, rest = [] } = parseFlags(argv, flags);
+  const { values, positionals, rest = [] } = parseCommandFlags(argv, flags);
   if (values.help) return 'help';
   const inputs = [...positionals, ...values.filename, ...rest];
   if (inputs.length === 0) throw new UsageError('name a manifest, a folder or a URL');

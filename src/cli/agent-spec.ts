@@ -1,0 +1,16 @@
+/** The flags of `nodelet agent`, for completion; `usage` of the configuration is its help. */
+import { flagSpecs, type KubeletFlag } from '../config/index.js';
+import type { CommandSpec } from './client/command.js';
+
+/** Without the flags that have no effect: they serve old command lines only. */
+const flags: Readonly<Record<string, KubeletFlag>> = Object.fromEntries(
+  flagSpecs.filter(({ target }) => target.to !== 'nowhere').map((flag) => [flag.name, flag]),
+);
+
+export const agentSpec: CommandSpec = {
+  name: 'agent',
+  about: 'Runs the pods of one Kubernetes node.',
+  synopsis: ['[flags]'],
+  flags,
+  examples: [],
+};
