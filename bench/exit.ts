@@ -4,7 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type CriClient, criLabels, subscribeContainerdEvents } from '../src/cri/index.js';
 import type { PodStatus } from '../src/kube/index.js';
 import { createKubelet, type Kubelet } from '../src/kubelet/index.js';
-import { containerdEvents, criEvents, type EventSourceFactory } from '../src/runtime-manager/pleg/index.js';
+import {
+  containerdEvents,
+  criEvents,
+  type RuntimeEventSourceFactory,
+} from '../src/runtime-manager/pleg/index.js';
 import { signalProcess } from '../test/env/processes.js';
 import { type BenchGround, onContainerd } from './ground.js';
 import { type Bench, below, type Measure, medianOf, percentile, roundsOf } from './measure.js';
@@ -74,7 +78,7 @@ function report(withEvents: readonly ExitSample[], polled: readonly ExitSample[]
 async function measureExits(
   { cri, containerd, dir }: BenchGround,
   turn: number,
-  eventSources: readonly EventSourceFactory[],
+  eventSources: readonly RuntimeEventSourceFactory[],
 ): Promise<ExitSample[]> {
   const name = `${eventSources.length === 0 ? 'polled' : 'events'}-${turn}`;
   const manifests = join(dir, name, 'manifests');

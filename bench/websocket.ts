@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { webSocketLimits } from '../src/streaming/limits.js';
-import { encodeFrame, FrameReader, Opcode } from '../src/streaming/websocket/frames.js';
+import { encodeFrame, Opcode, WebSocketFrameReader } from '../src/streaming/websocket/frames.js';
 import { type Bench, type Measure, medianOf } from './measure.js';
 
 // Its types leave the class out, which is the part that is compared: frames in, messages out.
@@ -28,7 +28,7 @@ interface Side {
 const ours: Side = {
   name: 'ours',
   open() {
-    const reader = new FrameReader({ fromClient: true });
+    const reader = new WebSocketFrameReader({ fromClient: true });
     return async (chunk) => {
       // Parts are handed on, as the streaming server does, and not kept.
       for (const _ of reader.read(chunk));

@@ -53,9 +53,9 @@ export { filelessPodConfigs } from './runtime-manager/config/index.js';
 export {
   containerdEvents,
   criEvents,
-  type EventSource,
   type RuntimeEvent,
+  type RuntimeEventSource,
 } from './runtime-manager/pleg/index.js';
 export { ProcessRuntime, type ProcessRuntimeOptions } from './runtimes/process/index.js';
 export { SimRuntime } from './runtimes/sim/index.js';
-export { type Entry, logReader, Timeline } from './timeline/index.js';
+export { logReader, Timeline, type TimelineEntry } from './timeline/index.js';

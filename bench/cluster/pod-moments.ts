@@ -1,7 +1,7 @@
 /** When pods became ready and when they were gone, as a watch on the API's side saw it: what a user waits for. */
 import { isCancelled, systemClock } from '../../src/async/index.js';
 import type { Pod } from '../../src/kube/index.js';
-import { type KubeApi, type ObjectChange, Reflector, resources } from '../../src/kube-client/index.js';
+import { type KubeApi, Reflector, type ReflectorChange, resources } from '../../src/kube-client/index.js';
 import { pollUntil } from '../../test/env/index.js';
 
 /** Milliseconds of one clock; each moment is the first at which it was seen. */
@@ -14,7 +14,7 @@ interface Moments {
 export class PodMoments {
   readonly #pods = new Map<string, Moments>();
 
-  see({ type, object }: ObjectChange<Pod>, nowMs: number): void {
+  see({ type, object }: ReflectorChange<Pod>, nowMs: number): void {
     const moments = this.#of(object.metadata.name);
     if (type === 'DELETED') moments.goneMs ??= nowMs;
     else if (isReady(object)) moments.readyMs ??= nowMs;

@@ -10,7 +10,7 @@ import { GrpcError } from '../../src/grpc/errors.js';
 import * as h2 from '../../src/grpc/h2/frames.js';
 import { decodeHeaders, encodeHeaders } from '../../src/grpc/h2/hpack.js';
 import { decodeHuffman } from '../../src/grpc/h2/huffman.js';
-import { frameMessage, MessageReader } from '../../src/grpc/message-frames.js';
+import { frameMessage, GrpcMessageReader } from '../../src/grpc/message-frames.js';
 import type { MessageType } from '../../src/grpc/protobuf/codec.js';
 import { WireError } from '../../src/grpc/protobuf/wire.js';
 import { grpcStatusOf, healthStatus } from '../../src/probes/grpc-messages.js';
@@ -64,7 +64,7 @@ const webSocketFrames: Target = {
   refuses: only(webSocket.WebSocketError),
   run(input) {
     sameInPieces(input, (chunks) => {
-      const reader = new webSocket.FrameReader({ fromClient: true });
+      const reader = new webSocket.WebSocketFrameReader({ fromClient: true });
       return chunks.flatMap((chunk) => joined(reader.read(chunk)));
     });
   },
@@ -89,7 +89,7 @@ const spdyFrames: Target = {
   refuses: only(spdy.SpdyProtocolError),
   run(input) {
     sameInPieces(input, (chunks) => {
-      const reader = new spdy.FrameReader();
+      const reader = new spdy.SpdyFrameReader();
       const frames = chunks.flatMap((chunk) => [...reader.read(chunk)]);
       // Data is handed on as it comes.
       const data = frames.flatMap((frame) => (frame.kind === 'data' ? [frame.bytes] : []));
@@ -163,7 +163,7 @@ const h2Frames: Target = {
   ],
   run(input) {
     sameInPieces(input, (chunks) => {
-      const reader = new h2.FrameReader();
+      const reader = new h2.Http2FrameReader();
       return chunks.flatMap((chunk) =>
         [...reader.push(chunk)].map((frame) => ({ ...frame, content: h2.contentOf(frame).toString('hex') })),
       );
@@ -207,7 +207,7 @@ const grpcFrames: Target = {
   refuses: only(GrpcError),
   run(input) {
     sameInPieces(input, (chunks) => {
-      const reader = new MessageReader(4096);
+      const reader = new GrpcMessageReader(4096);
       const messages: string[] = [];
       for (const chunk of chunks) {
         reader.push(chunk);

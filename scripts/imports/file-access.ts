@@ -46,7 +46,7 @@ export const unguardedFiles: ReadonlyMap<string, string> = new Map([
   ['src/runtimes/process/identity.ts', kernel],
   ['src/runtimes/process/inherited-files.ts', kernel],
   ['src/runtimes/process/launch-planner.ts', configured],
-  ['src/runtimes/process/log-writer.ts', 'writes to a descriptor that src/host opened'],
+  ['src/runtimes/process/container-log-writer.ts', 'writes to a descriptor that src/host opened'],
   ['src/runtimes/process/mounts.ts', runtimeFolder],
   ['src/runtimes/process/state-directory.ts', runtimeFolder],
   ['src/runtimes/process/stats.ts', kernel],

@@ -6,7 +6,7 @@ import type { KubeApi } from '../kube-client/index.js';
 import type { Kubelet } from '../kubelet/index.js';
 import type { ServingCertificate } from '../node/index.js';
 import type { StatsProvider } from '../resources/stats/index.js';
-import { type Listener, startHealthz, startReadOnly } from '../server/index.js';
+import { type ServerListener, startHealthz, startReadOnly } from '../server/index.js';
 import { describeError, type Timeline } from '../timeline/index.js';
 import { StartFailure } from './start-failure.js';
 import { kubernetesVersion } from './version.js';
@@ -31,10 +31,10 @@ export function servesMainPort({ config, standalone, explicit }: LoadedConfigura
 }
 
 /** The read-only port and the health port. */
-export async function startListeners(given: Kubelet, shared: ListenerOptions): Promise<Listener[]> {
+export async function startListeners(given: Kubelet, shared: ListenerOptions): Promise<ServerListener[]> {
   const { configuration, timeline, stats, flushLog } = shared;
   const { address, readOnlyPort, healthzBindAddress, healthzPort } = configuration.config;
-  const listeners: Listener[] = [];
+  const listeners: ServerListener[] = [];
   if (readOnlyPort > 0) {
     const kubelet = { ...given, stats };
     const options = { address, port: readOnlyPort, timeline, version: kubernetesVersion, flushLog };
@@ -46,7 +46,7 @@ export async function startListeners(given: Kubelet, shared: ListenerOptions): P
   return listeners;
 }
 
-export async function startMainPort(kubelet: Kubelet, options: MainPortOptions): Promise<Listener> {
+export async function startMainPort(kubelet: Kubelet, options: MainPortOptions): Promise<ServerListener> {
   const { configuration, timeline, stats, api, serving, setVerbosity, flushLog } = options;
   const { config, featureGates: gates, flags } = configuration;
   const { startKubeletApi } = await import('../server/main/kubelet-api.js');
@@ -74,8 +74,8 @@ export async function startMainPort(kubelet: Kubelet, options: MainPortOptions):
 async function taken(
   field: 'port' | 'readOnlyPort',
   { address, port }: { readonly address: string; readonly port: number },
-  start: () => Promise<Listener>,
-): Promise<Listener> {
+  start: () => Promise<ServerListener>,
+): Promise<ServerListener> {
   try {
     return await start();
   } catch (error) {

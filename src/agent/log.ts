@@ -1,6 +1,6 @@
 /** The agent's log: a timeline, and the writer of its lines. */
 import type { KubeletConfiguration } from '../config/index.js';
-import { type Entry, logReader, Timeline } from '../timeline/index.js';
+import { logReader, Timeline, type TimelineEntry } from '../timeline/index.js';
 import { type LogSink, LogWriter } from './log-writer.js';
 
 export interface LoggedTimeline {
@@ -68,6 +68,6 @@ export function loggedTimeline(logging: KubeletConfiguration['logging'], sink: L
   };
 }
 
-function isCancellation(entry: Entry): boolean {
+function isCancellation(entry: TimelineEntry): boolean {
   return `${entry.error ?? ''} ${entry.message}`.includes('context canceled');
 }

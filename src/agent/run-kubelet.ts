@@ -6,7 +6,7 @@ import { type CriClient, checkedCri, createCriMetrics } from '../cri/index.js';
 import { createKubelet, type Kubelet, type KubeletOptions, readCgroupDriver } from '../kubelet/index.js';
 import type { ServingCertificate } from '../node/index.js';
 import { ObjectFolder, StandaloneObjects } from '../pods/index.js';
-import type { Listener } from '../server/index.js';
+import type { ServerListener } from '../server/index.js';
 import { describeError } from '../timeline/index.js';
 import { openCgroups } from './cgroups.js';
 import type { OpenCluster } from './cluster.js';
@@ -64,7 +64,7 @@ export async function runKubelet(options: RunKubeletOptions): Promise<void> {
     tasks,
   );
   const listening = { configuration, timeline, stats, flushLog: log.flush };
-  const listeners: Listener[] = [];
+  const listeners: ServerListener[] = [];
   try {
     if (serving !== undefined) {
       tasks.start('the serving certificate', (signal) => serving.run(signal));

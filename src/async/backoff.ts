@@ -1,7 +1,7 @@
 /** Exponential back-off by key, counted from a reference time that the caller passes in. */
 import { BoundedMap } from './bounded-map.js';
 
-interface Entry {
+interface BackoffEntry {
   readonly delayMs: number;
   readonly lastUpdateMs: number;
 }
@@ -23,7 +23,7 @@ export interface BackoffWait {
 }
 
 export class Backoff {
-  readonly #entries: BoundedMap<string, Entry>;
+  readonly #entries: BoundedMap<string, BackoffEntry>;
   readonly #options: Omit<BackoffOptions, 'maxEntries'>;
 
   constructor(options: BackoffOptions) {

@@ -1,7 +1,7 @@
 /** A gate that admits a fixed number of holders at a time: lower rank first, then first come, first served. */
 import { Cancelled } from './clock.js';
 
-interface Waiter {
+interface GateWaiter {
   readonly rank: number;
   readonly enter: () => void;
 }
@@ -15,7 +15,7 @@ export interface GateTurn {
 export class Gate {
   #width: number;
   #inside = 0;
-  readonly #waiters: Waiter[] = [];
+  readonly #waiters: GateWaiter[] = [];
 
   constructor(width: number) {
     this.#width = Math.max(1, Math.floor(width));
@@ -55,7 +55,7 @@ export class Gate {
         if (index >= 0) this.#waiters.splice(index, 1);
         reject(new Cancelled());
       };
-      const waiter: Waiter = {
+      const waiter: GateWaiter = {
         rank,
         enter: () => {
           signal?.removeEventListener('abort', onAbort);

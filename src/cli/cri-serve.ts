@@ -75,13 +75,13 @@ export async function runCri(argv: readonly string[]): Promise<number> {
   }
 }
 
-interface ServeOptions {
+interface CriServeOptions {
   readonly runtime: string | undefined;
   readonly listen: string | undefined;
   readonly 'root-dir': string | undefined;
 }
 
-async function serve({ runtime: name, listen, 'root-dir': rootDir }: ServeOptions): Promise<number> {
+async function serve({ runtime: name, listen, 'root-dir': rootDir }: CriServeOptions): Promise<number> {
   ignoreOutputErrors();
   const folders = stateFolders();
   const socketPath = listen === undefined ? path.join(folders.runtimeDir, 'cri.sock') : socketPathOf(listen);

@@ -1,17 +1,17 @@
 /** Where the entries of a pod are: with a run or an agent that lives, or on disk where one has left them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readDiskRing } from '../timeline/disk-ring.js';
-import type { Entry, PodRef } from '../timeline/entry.js';
+import type { PodRef, TimelineEntry } from '../timeline/entry.js';
 import { askJson, askLines, type Connection } from './client/connection.js';
 
 export interface KnownPod {
   readonly pod?: PodRef | undefined;
 }
 
-export interface PodEntries {
-  readonly entries: readonly Entry[];
+export interface RecordedEntries {
+  readonly entries: readonly TimelineEntry[];
   /** About the node. */
-  readonly node: readonly Entry[];
+  readonly node: readonly TimelineEntry[];
   /** Lines that this version cannot read, where entries were kept on disk. */
   readonly skipped?: number;
 }
@@ -23,15 +23,15 @@ export interface EntrySource {
   readonly gone?: string;
   /** The pods it knows, each as often as it likes, the latest last. */
   pods(): Promise<readonly KnownPod[]>;
-  entriesOf(uid: string): Promise<PodEntries>;
+  entriesOf(uid: string): Promise<RecordedEntries>;
   /** Entries of the pod that come after those given; ends with what is behind it, or by the signal. */
-  follow(uid: string, after: readonly Entry[], signal: AbortSignal): AsyncIterable<Entry>;
+  follow(uid: string, after: readonly TimelineEntry[], signal: AbortSignal): AsyncIterable<TimelineEntry>;
 }
 
 /** A live one, through its socket. */
 export function socketSource(connection: Connection): EntrySource {
   const linesOf = (uid: string, more = '', signal?: AbortSignal) =>
-    askLines<Entry | { readonly current: true }>(
+    askLines<TimelineEntry | { readonly current: true }>(
       connection,
       `/explain?uid=${encodeURIComponent(uid)}${more}`,
       signal === undefined ? {} : { signal },
@@ -40,7 +40,7 @@ export function socketSource(connection: Connection): EntrySource {
     place: connection.run === undefined ? connection.socketPath : `run ${connection.run.name}`,
     pods: () => askJson<KnownPod[]>(connection, '/explain/pods'),
     async entriesOf(uid) {
-      const entries: Entry[] = [];
+      const entries: TimelineEntry[] = [];
       for await (const line of linesOf(uid)) if (!('current' in line)) entries.push(line);
       return split(entries, uid);
     },
@@ -69,7 +69,7 @@ export function diskSource(dir: string, gone?: string): EntrySource {
       let { timeMs = 0, seq = 0 } = after.at(-1) ?? {};
       for (;;) {
         await sleep(lookAgainMs, undefined, { signal });
-        const isNew = (entry: Entry): boolean =>
+        const isNew = (entry: TimelineEntry): boolean =>
           entry.timeMs > timeMs || (entry.timeMs === timeMs && entry.seq > seq);
         const { entries } = await readDiskRing(dir);
         const fresh = entries.filter((entry) => entry.pod?.uid === uid && isNew(entry));
@@ -80,7 +80,7 @@ export function diskSource(dir: string, gone?: string): EntrySource {
   };
 }
 
-function split(entries: readonly Entry[], uid: string): PodEntries {
+function split(entries: readonly TimelineEntry[], uid: string): RecordedEntries {
   return {
     entries: entries.filter(({ pod }) => pod?.uid === uid),
     node: entries.filter(({ pod }) => pod === undefined),

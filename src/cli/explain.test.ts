@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Entry } from '../timeline/index.js';
+import type { TimelineEntry } from '../timeline/index.js';
 import { matchPods } from './explain.js';
 
-const entry = (uid: string, name: string, namespace = 'default'): Entry => ({
+const entry = (uid: string, name: string, namespace = 'default'): TimelineEntry => ({
   seq: 1,
   timeMs: 1,
   level: 'info',

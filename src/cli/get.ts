@@ -1,7 +1,7 @@
 /** `nodelet get`: pods as `kubectl get` shows them. */
 import { bool, type FlagValues, nearestName, string } from '../flags/index.js';
 import type { Pod } from '../kube/types/index.js';
-import type { WatchEvent } from '../server/local/watch.js';
+import type { PodWatchEvent } from '../server/local/watch.js';
 import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/command.js';
 import { askLines, type Connection, connectTo } from './client/connection.js';
 import { choosePod, listPods, podWords } from './client/pods.js';
@@ -15,7 +15,7 @@ import {
   yamlText,
 } from './print/objects.js';
 import { podTableHeader, podTableRow } from './print/pod-table.js';
-import { type LabelSelector, parseSelector } from './print/selector.js';
+import { type LabelMatcher, parseSelector } from './print/selector.js';
 import { columnWidths, formatRows, formatTable } from './print/table.js';
 
 const flags = {
@@ -68,7 +68,7 @@ export interface GetRequest {
   readonly namespace: string | undefined;
   readonly namespaceGiven: boolean;
   readonly format: OutputFormat | undefined;
-  readonly matches: LabelSelector;
+  readonly matches: LabelMatcher;
   readonly watch: boolean;
   readonly showLabels: boolean;
   readonly headers: boolean;
@@ -161,7 +161,7 @@ async function watch(connection: Connection, request: GetRequest): Promise<numbe
     header = undefined;
   };
   show(listed);
-  for await (const { object: pod } of askLines<WatchEvent>(connection, '/watch')) {
+  for await (const { object: pod } of askLines<PodWatchEvent>(connection, '/watch')) {
     if (!isShown(pod)) continue;
     const before = told.get(pod.metadata.uid);
     told.delete(pod.metadata.uid);

@@ -7,13 +7,13 @@ import {
   firstProblems,
   formatFieldPath,
   maxProblems,
-  type Position,
   parseSource,
   type SourceDocument,
+  type SourcePosition,
 } from '../kube/index.js';
 import { ConfigurationError } from './config-error.js';
 import { isRecord } from './config-path.js';
-import { configFields, type Field, fieldsByPath, optionalStructs } from './fields.js';
+import { type ConfigField, configFields, fieldsByPath, optionalStructs } from './fields.js';
 import { type ConfigPath, configApiVersion, configKind } from './types.js';
 import { type DecodeSink, decodeValue, describeValue } from './values.js';
 
@@ -155,7 +155,7 @@ function decodeStruct(
 }
 
 function decodeField(
-  field: Field,
+  field: ConfigField,
   value: unknown,
   settings: Settings,
   sink: DecodeSink,
@@ -204,7 +204,7 @@ function locate(path: FieldPath, source: SourceDocument | undefined): string {
   return source === undefined || position === undefined ? '' : at(source.file, position);
 }
 
-function at(file: string, position: Position): string {
+function at(file: string, position: SourcePosition): string {
   return `${file}:${position.line}:${position.column}: `;
 }
 

@@ -2,7 +2,7 @@
 import { type ConfigTree, writePath } from './config-path.js';
 import type { Settings } from './decode.js';
 import type { FeatureGates } from './feature-gates.js';
-import { configFields, type Field, optionalStructs, zeroValue } from './fields.js';
+import { type ConfigField, configFields, optionalStructs, zeroValue } from './fields.js';
 import type { ConfigPath, KubeletConfiguration } from './types.js';
 
 /** Hard eviction thresholds of a node that has a configuration file without `evictionHard`. */
@@ -34,7 +34,11 @@ export function applyDefaults(settings: Settings, gates: FeatureGates): KubeletC
   return tree as unknown as KubeletConfiguration;
 }
 
-function settledValue(field: Field, value: unknown, derived: ReadonlyMap<ConfigPath, unknown>): unknown {
+function settledValue(
+  field: ConfigField,
+  value: unknown,
+  derived: ReadonlyMap<ConfigPath, unknown>,
+): unknown {
   const fallback = derived.has(field.path) ? derived.get(field.path) : field.default;
   if (value === undefined) {
     if (fallback !== undefined) return fallback;

@@ -6,7 +6,7 @@ import { isRecord } from './config-path.js';
 import { decodeDocument, describeUnknown, type Settings, unknownFieldsError } from './decode.js';
 import { configApiVersion, configKind } from './types.js';
 
-export interface DirectoryEntry {
+export interface DropInEntry {
   readonly name: string;
   readonly isDirectory: boolean;
 }
@@ -14,7 +14,7 @@ export interface DirectoryEntry {
 /** The files that configuration is read from. */
 export interface ConfigFiles {
   readFile(path: string): Promise<string>;
-  listDir(path: string): Promise<readonly DirectoryEntry[]>;
+  listDir(path: string): Promise<readonly DropInEntry[]>;
 }
 
 export interface MergedDropIns {

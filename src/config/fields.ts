@@ -63,7 +63,7 @@ export interface FieldOptions<V = unknown> {
   readonly secret?: true;
 }
 
-export interface Field<P extends ConfigPath = ConfigPath> extends FieldOptions {
+export interface ConfigField<P extends ConfigPath = ConfigPath> extends FieldOptions {
   readonly path: P;
   readonly kind: ValueKind;
 }
@@ -72,7 +72,7 @@ function field<P extends ConfigPath, K extends ValueKind>(
   path: P,
   kind: ConfigValue<P> extends KindValues[K] ? K : never,
   options: FieldOptions<ConfigValue<P>>,
-): Field<P> {
+): ConfigField<P> {
   return { path, kind, ...options };
 }
 
@@ -745,12 +745,14 @@ const everyPathHasARow: [MissingRows] extends [never] ? true : MissingRows = tru
 void everyPathHasARow;
 
 /** In the order in which the reference writes them. */
-export const configFields: readonly Field[] = rows;
+export const configFields: readonly ConfigField[] = rows;
 
 /** Structures that are absent unless written; all others always exist. */
 export const optionalStructs = ['tracing', 'userNamespaces'] as const;
 
-export const fieldsByPath: ReadonlyMap<string, Field> = new Map(configFields.map((row) => [row.path, row]));
+export const fieldsByPath: ReadonlyMap<string, ConfigField> = new Map(
+  configFields.map((row) => [row.path, row]),
+);
 
 /** The kind's value that counts as unset for a plain (not pointer) field. */
 export function zeroValue(kind: ValueKind): unknown {

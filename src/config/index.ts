@@ -2,10 +2,10 @@
 export { ConfigurationError } from './config-error.js';
 export { parseCpuSet } from './cpu-set.js';
 export { baselineConfiguration, defaultEvictionHard } from './defaults.js';
-export type { ConfigFiles, DirectoryEntry } from './drop-ins.js';
+export type { ConfigFiles, DropInEntry } from './drop-ins.js';
 export type { FeatureGate, FeatureStage } from './feature-gate-table.js';
 export { type FeatureGates, type ResolvedFeatureGates, resolveFeatureGates } from './feature-gates.js';
-export { configFields, type Field } from './fields.js';
+export { type ConfigField, configFields } from './fields.js';
 export {
   defaultKubeletFlags,
   flagSpecs,

@@ -98,7 +98,7 @@ function wideFile({ field, path, allowed, mode, uid }: FoundFile): InsecureSetti
 
 const octal = (mode: number): string => (mode & 0o777).toString(8);
 
-interface Rule {
+interface InsecureSettingRule {
   readonly field: string;
   readonly severity:
     | InsecureSetting['severity']
@@ -114,7 +114,7 @@ const weakSuite = /_CBC_|_RC4_|_3DES_|^TLS_RSA_/;
 const weakSuites = (config: KubeletConfiguration): string[] =>
   config.tlsCipherSuites.filter((name) => weakSuite.test(name));
 
-const rules: readonly Rule[] = [
+const rules: readonly InsecureSettingRule[] = [
   {
     field: 'authentication.anonymous.enabled',
     severity: (config) => (letsAllDo(config) ? 'open' : 'weak'),

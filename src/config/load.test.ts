@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from './config-error.js';
-import type { DirectoryEntry } from './drop-ins.js';
+import type { DropInEntry } from './drop-ins.js';
 import { type LoadedConfiguration, type LoadOutcome, loadConfiguration } from './load.js';
 import type { ConfiguredHost } from './rule-context.js';
 
@@ -37,7 +37,7 @@ function load({ main, files = {}, args = [], host, standalone = false }: Setup):
   });
 }
 
-function listDir(paths: readonly string[], folder: string): DirectoryEntry[] {
+function listDir(paths: readonly string[], folder: string): DropInEntry[] {
   const below = paths
     .filter((path) => path.startsWith(`${folder}/`))
     .map((path) => path.slice(folder.length + 1));

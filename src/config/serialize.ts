@@ -1,7 +1,7 @@
 /** Writes a configuration in its public v1beta1 form, and hides what must not be printed. */
 import { formatDuration } from '../kube/index.js';
 import { type ConfigTree, readPath, writePath } from './config-path.js';
-import { configFields, type Field, optionalStructs } from './fields.js';
+import { type ConfigField, configFields, optionalStructs } from './fields.js';
 import { configApiVersion, configKind, type KubeletConfiguration } from './types.js';
 
 export const maskedValue = '<masked>';
@@ -28,7 +28,7 @@ export function maskSecrets(config: KubeletConfiguration): KubeletConfiguration 
   return masked;
 }
 
-function isWritten(field: Field, value: unknown): boolean {
+function isWritten(field: ConfigField, value: unknown): boolean {
   if (value === undefined) return false;
   if (field.pointer === true || field.alwaysWritten === true) return true;
   if (field.kind === 'duration' || field.kind === 'durationOrNanos') return true;
@@ -37,7 +37,7 @@ function isWritten(field: Field, value: unknown): boolean {
   return value !== '' && value !== 0 && value !== false;
 }
 
-function serializeValue(field: Field, value: unknown): unknown {
+function serializeValue(field: ConfigField, value: unknown): unknown {
   const isDuration = field.kind === 'duration' || field.kind === 'durationOrNanos';
   if (isDuration && typeof value === 'number') return formatDuration(value);
   return structuredClone(value);

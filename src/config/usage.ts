@@ -1,7 +1,7 @@
 /** The help text, made from the flag and field tables. */
 import { flagHelp } from '../flags/index.js';
 import { formatDuration } from '../kube/index.js';
-import { type Field, fieldsByPath } from './fields.js';
+import { type ConfigField, fieldsByPath } from './fields.js';
 import { defaultKubeletFlags, flagSpecs, type KubeletFlag } from './flag-table.js';
 import { durationType } from './flag-types.js';
 
@@ -61,7 +61,7 @@ function aboutWithDefault(flag: KubeletFlag): string {
   return details.join(' ');
 }
 
-function defaultText({ target, type }: KubeletFlag, field: Field | undefined): string {
+function defaultText({ target, type }: KubeletFlag, field: ConfigField | undefined): string {
   const value = target.to === 'kubelet' ? defaultKubeletFlags[target.key] : field?.default;
   if (value === undefined || value === '' || value === false || value === 0) return '';
   if (typeof value === 'number' && type === durationType) return formatDuration(value);

@@ -3,7 +3,7 @@ import { formatDuration } from '../kube/index.js';
 import { messageOf } from './config-error.js';
 import { readPath } from './config-path.js';
 import { parseCpuSet } from './cpu-set.js';
-import { configFields, type Field, type FieldRule } from './fields.js';
+import { type ConfigField, configFields, type FieldRule } from './fields.js';
 import { imagePatternProblem } from './image-pattern.js';
 import { alternatives, named, type RuleContext } from './rule-context.js';
 import { loggingProblems, memoryProblems, taintProblems, tracingProblems } from './validate-structs.js';
@@ -13,7 +13,7 @@ const minIdsPerPod = 65_536;
 const maxIdsPerPod = 2 ** 32 - 1;
 const defaultCpuCfsQuotaPeriodMs = 100;
 
-type Rule = (context: RuleContext) => Iterable<string>;
+type ConfigRule = (context: RuleContext) => Iterable<string>;
 
 /** The violations in words, each a full sentence of its own; empty when the configuration is valid. */
 export function validateConfiguration(context: RuleContext): string[] {
@@ -38,7 +38,7 @@ export function configurationWarnings({ config }: RuleContext): string[] {
   return [];
 }
 
-function fieldProblem(field: Field, value: unknown): string | undefined {
+function fieldProblem(field: ConfigField, value: unknown): string | undefined {
   if (field.rule === undefined || value === undefined) return undefined;
   const { rule } = field;
   if (rule.kind === 'oneOf') {
@@ -67,7 +67,7 @@ function brokenLimit(
   }
 }
 
-const rules: readonly Rule[] = [
+const rules: readonly ConfigRule[] = [
   podLogsDirRule,
   function* serverCertificate({ config, gates }) {
     if (config.serverTLSBootstrap && !gates.enabled('RotateKubeletServerCertificate')) {
@@ -157,7 +157,7 @@ const rules: readonly Rule[] = [
 ];
 
 /** Violations whose wording does not start with `invalid configuration`. */
-const otherRules: readonly Rule[] = [
+const otherRules: readonly ConfigRule[] = [
   loggingProblems,
   tracingProblems,
   taintProblems,

@@ -3,10 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { linkedController } from '../async/index.js';
 import { CriError } from './errors.js';
 import { isPrompt } from './prompt.js';
-import { type CallOptions, type CriRuntime, criMethods } from './runtime.js';
-
-type AnyUnary = (request: object, options?: CallOptions) => Promise<object>;
-type AnyStream = (request: object, options?: CallOptions) => AsyncIterable<object>;
+import { type AnyStreamCall, type AnyUnaryCall, type CriRuntime, criMethods } from './runtime.js';
 
 /** Calls under way when the signal is aborted fail with Canceled; later ones do at once. */
 export function abortableCri(runtime: CriRuntime, signal: AbortSignal): CriRuntime {
@@ -17,14 +14,14 @@ export function abortableCri(runtime: CriRuntime, signal: AbortSignal): CriRunti
     return [
       name,
       serverStreaming
-        ? abortableStream((method as AnyStream).bind(runtime), signal)
-        : abortableUnary((method as AnyUnary).bind(runtime), signal, isPrompt(runtime)),
+        ? abortableStream((method as AnyStreamCall).bind(runtime), signal)
+        : abortableUnary((method as AnyUnaryCall).bind(runtime), signal, isPrompt(runtime)),
     ];
   });
   return Object.fromEntries(methods) as CriRuntime;
 }
 
-function abortableUnary(call: AnyUnary, signal: AbortSignal, isPromptCall: boolean): AnyUnary {
+function abortableUnary(call: AnyUnaryCall, signal: AbortSignal, isPromptCall: boolean): AnyUnaryCall {
   return (request, options) => {
     if (isPromptCall && options?.signal === undefined) return call(request, { ...options, signal });
     return new Promise((resolve, reject) => {
@@ -57,7 +54,7 @@ function abortableUnary(call: AnyUnary, signal: AbortSignal, isPromptCall: boole
   };
 }
 
-function abortableStream(call: AnyStream, signal: AbortSignal): AnyStream {
+function abortableStream(call: AnyStreamCall, signal: AbortSignal): AnyStreamCall {
   return async function* (request, options) {
     const link = linkedController(signal);
     const own = options?.signal;

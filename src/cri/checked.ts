@@ -6,7 +6,8 @@ import { asCriError, type CriError } from './errors.js';
 import { type CriMetrics, countCall, createCriMetrics } from './metrics.js';
 import { asPrompt, isPrompt } from './prompt.js';
 import {
-  type CallOptions,
+  type AnyStreamCall,
+  type AnyUnaryCall,
   type CriMethodName,
   type CriRuntime,
   criMethods,
@@ -23,8 +24,6 @@ export interface CheckedCriOptions {
 
 // The method tables give requests and responses their types at the edges of this file; inside, one
 // piece of code serves all methods and knows them as objects only.
-type AnyUnary = (request: object, options?: CallOptions) => Promise<object>;
-type AnyStream = (request: object, options?: CallOptions) => AsyncIterable<object>;
 type AnyRule = CallRule<object, object>;
 type CheckOptions = CheckedCriOptions & { readonly metrics: CriMetrics };
 
@@ -35,8 +34,8 @@ type CheckOptions = CheckedCriOptions & { readonly metrics: CriMetrics };
 export function checkedCri(runtime: CriRuntime, given: CheckedCriOptions): CriRuntime {
   const options: CheckOptions = { ...given, metrics: given.metrics ?? createCriMetrics() };
   const inTime = isPrompt(runtime)
-    ? (call: AnyUnary) => call
-    : (call: AnyUnary) => endedInTime(call, options.clock);
+    ? (call: AnyUnaryCall) => call
+    : (call: AnyUnaryCall) => endedInTime(call, options.clock);
   const methods = Object.entries(criMethods).flatMap(([name, { serverStreaming, response }]) => {
     if (!isCriMethodName(name)) return [];
     // Each rule and each method belong to the name they are looked up by.
@@ -46,8 +45,8 @@ export function checkedCri(runtime: CriRuntime, given: CheckedCriOptions): CriRu
       [
         name,
         serverStreaming
-          ? checkedStream(name, rule, call as AnyStream, options)
-          : checkedUnary(name, rule, inTime(call as AnyUnary), response, options),
+          ? checkedStream(name, rule, call as AnyStreamCall, options)
+          : checkedUnary(name, rule, inTime(call as AnyUnaryCall), response, options),
       ],
     ];
   });
@@ -56,7 +55,7 @@ export function checkedCri(runtime: CriRuntime, given: CheckedCriOptions): CriRu
 }
 
 /** A call that ends when it should, whatever the one behind does. */
-function endedInTime(call: AnyUnary, clock: Clock): AnyUnary {
+function endedInTime(call: AnyUnaryCall, clock: Clock): AnyUnaryCall {
   return (request, { timeoutMs, signal: outer } = {}) =>
     withTimeout(clock, timeoutMs ?? Number.POSITIVE_INFINITY, outer, (signal) =>
       call(request, { timeoutMs, signal }),
@@ -66,10 +65,10 @@ function endedInTime(call: AnyUnary, clock: Clock): AnyUnary {
 function checkedUnary(
   name: CriMethodName,
   rule: AnyRule,
-  call: AnyUnary,
+  call: AnyUnaryCall,
   responseType: MessageType<object>,
   { requestTimeoutMs, clock, metrics }: CheckOptions,
-): AnyUnary {
+): AnyUnaryCall {
   return async (request, callOptions = {}) => {
     const startMs = clock.monotonic();
     const observe = (error?: CriError): void =>
@@ -95,9 +94,9 @@ function checkedUnary(
 function checkedStream(
   name: CriMethodName,
   rule: AnyRule,
-  call: AnyStream,
+  call: AnyStreamCall,
   { requestTimeoutMs, clock, metrics }: CheckOptions,
-): AnyStream {
+): AnyStreamCall {
   return async function* (request, callOptions = {}) {
     const startMs = clock.monotonic();
     const timeoutMs = callOptions.timeoutMs ?? defaultTimeoutMs(rule, request, requestTimeoutMs);

@@ -12,13 +12,13 @@ export class CommandExitError extends Error {
   }
 }
 
-export interface CommandOutcome {
+export interface ExecSyncOutcome {
   /** Standard output followed by standard error. */
   readonly output: Buffer;
   readonly error?: CommandExitError;
 }
 
-export function commandOutcome(command: readonly string[], response: ExecSyncResponse): CommandOutcome {
+export function commandOutcome(command: readonly string[], response: ExecSyncResponse): ExecSyncOutcome {
   const output = Buffer.concat([response.stdout, response.stderr]);
   return response.exitCode === 0 ? { output } : { output, error: new CommandExitError(command, response) };
 }

@@ -23,7 +23,7 @@ export {
   isUnavailable,
   isUnimplemented,
 } from './errors.js';
-export { CommandExitError, type CommandOutcome, commandOutcome } from './exec-sync.js';
+export { CommandExitError, commandOutcome, type ExecSyncOutcome } from './exec-sync.js';
 export * from './gen/cri.js';
 export { withListStreaming } from './list-streaming.js';
 export { type CriMetrics, createCriMetrics } from './metrics.js';

@@ -17,6 +17,11 @@ export type StreamCall<Request, Response> = (
   options?: CallOptions,
 ) => AsyncIterable<Response>;
 
+/** Any unary call, for code that serves all methods and knows their messages as objects only. */
+export type AnyUnaryCall = (request: object, options?: CallOptions) => Promise<object>;
+/** Any streaming call, likewise. */
+export type AnyStreamCall = (request: object, options?: CallOptions) => AsyncIterable<object>;
+
 /**
  * A container runtime. Calls reject with `CriError` only. Requests may leave out any field; responses
  * are complete messages (`SomeResponse.create({…})` makes one).

@@ -8,7 +8,7 @@ import { GrpcError } from './errors.js';
 import { encodeHeaders } from './h2/hpack.js';
 import { H2Session, type H2Stream, type StreamEnd } from './h2/session.js';
 import { grpcClientLimits } from './limits.js';
-import { frameMessage, MessageReader } from './message-frames.js';
+import { frameMessage, GrpcMessageReader } from './message-frames.js';
 import type { Init, MethodInfo } from './protobuf/codec.js';
 
 export interface CallOptions {
@@ -30,13 +30,13 @@ const rememberedBlocks = 256;
 type EndCall = (error: GrpcError) => void;
 
 /** Who hears of an answer. */
-interface Listener {
+interface ResponseListener {
   data(chunk: Buffer): void;
   /** Once, with what went wrong. */
   ended(error: GrpcError | undefined): void;
 }
 
-interface Call {
+interface GrpcCall {
   /** Ends it from this side. */
   readonly fail: EndCall;
   /** Of a call that is not read at once. */
@@ -64,7 +64,7 @@ export class GrpcConnection {
     options: CallOptions = {},
   ): Promise<Response> {
     return new Promise((resolve, reject) => {
-      const reader = new MessageReader(maxMessageBytes);
+      const reader = new GrpcMessageReader(maxMessageBytes);
       let message: Uint8Array | undefined;
       const call = this.#call(method, request, options, true, {
         data: (chunk) => {
@@ -96,7 +96,7 @@ export class GrpcConnection {
     request: Init<Request>,
     options: CallOptions = {},
   ): AsyncGenerator<Response, void, undefined> {
-    const reader = new MessageReader(maxMessageBytes);
+    const reader = new GrpcMessageReader(maxMessageBytes);
     let unreadBytes = 0;
     let end: { readonly error: GrpcError | undefined } | undefined;
     let wake = (): void => undefined;
@@ -150,8 +150,8 @@ export class GrpcConnection {
     request: Init<Request>,
     { signal, timeoutMs }: CallOptions,
     isRead: boolean,
-    listener: Listener,
-  ): Call {
+    listener: ResponseListener,
+  ): GrpcCall {
     let isOver = false;
     let stream: H2Stream | undefined;
     let timer: NodeJS.Timeout | undefined;
@@ -173,7 +173,7 @@ export class GrpcConnection {
     };
     const onAbort = (): void =>
       fail(new GrpcError('Canceled', 'context canceled', { cause: signal?.reason }));
-    const call: Call = { fail, consumed: (bytes) => stream?.consumed(bytes) };
+    const call: GrpcCall = { fail, consumed: (bytes) => stream?.consumed(bytes) };
     const refusal = this.#refusal(signal);
     if (refusal !== undefined) {
       settle(refusal);

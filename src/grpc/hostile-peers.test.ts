@@ -6,7 +6,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FrameReader, flags, frame, frameTypes, maxFrameBytes, settingsFrame } from './h2/frames.js';
+import { flags, frame, frameTypes, Http2FrameReader, maxFrameBytes, settingsFrame } from './h2/frames.js';
 import { encodeHeaders } from './h2/hpack.js';
 import { H2Session, type StreamEnd } from './h2/session.js';
 import { grpcClientLimits, grpcServerLimits } from './limits.js';
@@ -108,7 +108,7 @@ describe('a server', () => {
   });
 
   it('that sends byte by byte is read as any other', () => {
-    const reader = new FrameReader();
+    const reader = new Http2FrameReader();
     const whole = frame(frameTypes.headers, flags.endHeaders, 1, Buffer.alloc(5000, 'x'));
     const frames = [...whole].flatMap((byte) => [...reader.push(Buffer.from([byte]))]);
     expect(frames).toEqual([

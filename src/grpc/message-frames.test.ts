@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { frameMessage, MessageReader } from './message-frames.js';
+import { frameMessage, GrpcMessageReader } from './message-frames.js';
 
 const text = (bytes: Uint8Array | undefined): string | undefined =>
   bytes === undefined ? undefined : Buffer.from(bytes).toString();
@@ -12,7 +12,7 @@ describe('MessageReader', () => {
   ]);
 
   it.each([1, 2, 3, 5, 6, 7, 100])('gives the messages of chunks of %i bytes', (chunkBytes) => {
-    const reader = new MessageReader(10);
+    const reader = new GrpcMessageReader(10);
     const messages: (string | undefined)[] = [];
     for (let at = 0; at < whole.length; at += chunkBytes) {
       reader.push(whole.subarray(at, at + chunkBytes));
@@ -23,20 +23,20 @@ describe('MessageReader', () => {
   });
 
   it('waits for the rest of a message', () => {
-    const reader = new MessageReader(10);
+    const reader = new GrpcMessageReader(10);
     reader.push(whole.subarray(0, 6));
     expect(reader.next()).toBeUndefined();
     expect(reader.isInside).toBe(true);
   });
 
   it('refuses a message that is too large before it has come', () => {
-    const reader = new MessageReader(2);
+    const reader = new GrpcMessageReader(2);
     reader.push(whole.subarray(0, 5));
     expect(() => reader.next()).toThrow('grpc: received message larger than max (3 vs. 2)');
   });
 
   it('refuses a compressed message', () => {
-    const reader = new MessageReader(10);
+    const reader = new GrpcMessageReader(10);
     reader.push(Buffer.from([1, 0, 0, 0, 0]));
     expect(() => reader.next()).toThrow('compressed');
   });

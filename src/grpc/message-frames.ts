@@ -14,7 +14,7 @@ export function frameMessage(message: Uint8Array): Buffer {
 }
 
 /** Gathers chunks and gives the messages that are whole. DATA frames may cut anywhere (gRPC over HTTP/2, Data Frames). */
-export class MessageReader {
+export class GrpcMessageReader {
   readonly #limitBytes: number;
   readonly #bytes = new ByteReader();
   /** Of the message whose prefix was read. */

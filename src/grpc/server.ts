@@ -14,7 +14,7 @@ import { escapeMessage, timeoutMsOf } from './call-status.js';
 import type { CallOptions } from './connection.js';
 import { asGrpcError, GrpcError } from './errors.js';
 import { grpcClientLimits, grpcServerLimits } from './limits.js';
-import { frameMessage, MessageReader } from './message-frames.js';
+import { frameMessage, GrpcMessageReader } from './message-frames.js';
 import type { MethodInfo } from './protobuf/codec.js';
 
 export interface GrpcService {
@@ -101,15 +101,15 @@ async function removeStaleSocket(socketPath: string): Promise<void> {
 }
 
 /** Answers one call whose request has arrived; rejects with what the client is to be told. */
-type Handler = (request: Uint8Array, stream: ServerHttp2Stream, options: ServedOptions) => Promise<void>;
+type GrpcHandler = (request: Uint8Array, stream: ServerHttp2Stream, options: ServedOptions) => Promise<void>;
 type ServedOptions = CallOptions & { readonly signal: AbortSignal };
 
-function handlersOf({ methods, implementation }: GrpcService): [string, Handler][] {
+function handlersOf({ methods, implementation }: GrpcService): [string, GrpcHandler][] {
   // Which kind a method is stands in the table; GrpcService says what each is to be.
   const unary = implementation as Readonly<Record<string, UnaryMethod>>;
   const streams = implementation as Readonly<Record<string, StreamMethod>>;
   return Object.entries(methods).map(([name, { path: methodPath, request, response, serverStreaming }]) => {
-    const answer: Handler = async (bytes, stream, options) => {
+    const answer: GrpcHandler = async (bytes, stream, options) => {
       const message = await unary[name]?.(request.decode(bytes), options);
       if (message === undefined) throw new GrpcError('Unimplemented', `unknown method ${methodPath}`);
       const frame = framed(response, message);
@@ -117,7 +117,7 @@ function handlersOf({ methods, implementation }: GrpcService): [string, Handler]
       beginAnswer(stream);
       stream.end(frame);
     };
-    const answerAll: Handler = async (bytes, stream, options) => {
+    const answerAll: GrpcHandler = async (bytes, stream, options) => {
       const messages = streams[name]?.(request.decode(bytes), options);
       if (messages === undefined) throw new GrpcError('Unimplemented', `unknown method ${methodPath}`);
       beginAnswer(stream);
@@ -131,7 +131,7 @@ function handlersOf({ methods, implementation }: GrpcService): [string, Handler]
 function serveCall(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
-  handlers: ReadonlyMap<string, Handler>,
+  handlers: ReadonlyMap<string, GrpcHandler>,
 ): void {
   const controller = new AbortController();
   const timeoutMs = timeoutMsOf(headers['grpc-timeout']);
@@ -166,7 +166,7 @@ function serveCall(
 
 /** The one message of a request. */
 async function readRequest(stream: ServerHttp2Stream): Promise<Uint8Array> {
-  const reader = new MessageReader(grpcClientLimits.messageBytes);
+  const reader = new GrpcMessageReader(grpcClientLimits.messageBytes);
   const chunks: AsyncIterable<Buffer> = stream.iterator({ destroyOnReturn: false });
   for await (const chunk of chunks) {
     reader.push(chunk);

@@ -6,7 +6,7 @@ import {
   type HttpGetRequest,
   httpGet,
   httpGetRequest,
-  PlainHttpAnswer,
+  PlainHttpResponse,
 } from '../http-get/index.js';
 import {
   type Container,
@@ -129,7 +129,7 @@ class HookRunner {
 
   /** Hooks written with HTTPS for a plain HTTP server have always worked, so they still must. */
   async #fallBack(request: HttpGetRequest, { pod, signal }: HookTarget, error: unknown): Promise<void> {
-    if (!(error instanceof PlainHttpAnswer)) throw error;
+    if (!(error instanceof PlainHttpResponse)) throw error;
     await this.#get(plainRequest(request), signal).catch(() => {
       throw error;
     });

@@ -1,10 +1,10 @@
 /** The machine port with two implementations: the Linux machine of the agent, and one in memory for tests. */
 export { hostApart } from './apart.js';
 export {
+  type DurableFileRead,
   DurableFiles,
   type DurableFilesObserver,
   type DurableFilesOptions,
-  type Found,
   type UnusableFile,
 } from './durable/durable-files.js';
 export { DurableState } from './durable/durable-state.js';

@@ -47,7 +47,7 @@ export async function removeTree(
   await ignoreMissing(host.files.rmdir(path));
 }
 
-interface Removal {
+interface TreeRemoval {
   readonly host: Pick<Host, 'files'>;
   readonly root: HeldPath;
   /** The mount that must hold the whole tree. */
@@ -67,7 +67,7 @@ async function requireAboveInMount({ hold, files }: Pick<Host, 'hold' | 'files'>
 
 /** Returns whether there was anything to remove. */
 async function removeContent(
-  removal: Removal,
+  removal: TreeRemoval,
   directory: HeldPath,
   path: string,
   depth: number,
@@ -85,14 +85,14 @@ async function removeContent(
   return found;
 }
 
-async function openToRemove({ host: { files } }: Removal, directory: HeldPath) {
+async function openToRemove({ host: { files } }: TreeRemoval, directory: HeldPath) {
   const { kind, mode } = await directory.stat();
   // A container may have made a directory unreadable for its own user, and so for an agent that is not root.
   if (kind === 'directory' && (mode & 0o700) !== 0o700) await files.chmod(directory.procPath, 0o700);
   return await directory.openDirectory();
 }
 
-interface Level {
+interface DirectoryLevel {
   readonly directory: HeldPath;
   /** The path for error messages. */
   readonly path: string;
@@ -100,8 +100,8 @@ interface Level {
 }
 
 async function removeEntries(
-  removal: Removal,
-  level: Level,
+  removal: TreeRemoval,
+  level: DirectoryLevel,
   entries: readonly DirectoryEntry[],
 ): Promise<void> {
   const { directory } = level;
@@ -116,8 +116,8 @@ async function removeEntries(
 }
 
 async function removeDirectory(
-  removal: Removal,
-  { directory, path, depth }: Level,
+  removal: TreeRemoval,
+  { directory, path, depth }: DirectoryLevel,
   name: string,
 ): Promise<void> {
   const { files } = removal.host;

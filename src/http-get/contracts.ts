@@ -79,7 +79,7 @@ export interface GetLimits {
 }
 
 /** The response to an `httpGet` action. */
-export interface HttpAnswer {
+export interface HttpGetResponse {
   readonly status: number;
   /** Truncated if it is long. */
   readonly body: string;
@@ -96,6 +96,6 @@ export class HttpGetError extends Error {
 }
 
 /** The server speaks HTTP where HTTPS was expected. */
-export class PlainHttpAnswer extends HttpGetError {
-  override readonly name = 'PlainHttpAnswer';
+export class PlainHttpResponse extends HttpGetError {
+  override readonly name = 'PlainHttpResponse';
 }

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import { afterEach, describe, expect, it } from 'vitest';
 import { Cancelled, systemClock } from '../async/index.js';
 import type { HTTPGetAction } from '../kube/index.js';
-import { type HttpAnswer, HttpGetError } from './contracts.js';
+import { HttpGetError, type HttpGetResponse } from './contracts.js';
 import { httpGet } from './http-get.js';
 import { httpGetRequest } from './request.js';
 import { untrusted } from './test-certificate.js';
@@ -38,7 +38,7 @@ function get(
   port: number,
   action: Partial<HTTPGetAction> = {},
   { timeoutMs = 5_000, signal = new AbortController().signal } = {},
-): Promise<HttpAnswer> {
+): Promise<HttpGetResponse> {
   const request = httpGetRequest(
     { port, ...action },
     { container: { name: 'app' }, podIp: '127.0.0.1', userAgent: 'kube-probe/1.36' },

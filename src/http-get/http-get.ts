@@ -3,12 +3,12 @@ import { goQuote } from '../kube/index.js';
 import {
   type GetFailure,
   type GetRules,
-  type HttpAnswer,
   HttpGetError,
   type HttpGetRequest,
+  type HttpGetResponse,
   type HttpLimits,
   type HttpUrl,
-  PlainHttpAnswer,
+  PlainHttpResponse,
 } from './contracts.js';
 import { getUrl } from './get-url.js';
 import { httpGetLimits } from './limits.js';
@@ -17,7 +17,7 @@ import { redirectedRequest } from './redirects.js';
 import { formatHost, formatUrl } from './request.js';
 
 /** Follows redirects on the same host. One timeout covers all requests. */
-export async function httpGet(request: HttpGetRequest, limits: HttpLimits): Promise<HttpAnswer> {
+export async function httpGet(request: HttpGetRequest, limits: HttpLimits): Promise<HttpGetResponse> {
   const limitBytes = limits.ignoresBody ? 0 : httpGetLimits.bodyBytes;
   const rules: GetRules = {
     body: { limitBytes, atLimit: 'truncate' },
@@ -37,7 +37,7 @@ function failureError(failure: GetFailure): Error {
   const { addresses, error } = failure;
   if (stage === 'body') return new Error(bodyErrorText(error), { cause: error });
   const text = networkErrorText(error, formatHost(url), addresses);
-  const Kind = text === plainHttpText ? PlainHttpAnswer : HttpGetError;
+  const Kind = text === plainHttpText ? PlainHttpResponse : HttpGetError;
   return new Kind(`Get ${goQuote(formatUrl(url))}: ${text}`, { cause: error });
 }
 

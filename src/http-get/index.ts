@@ -3,13 +3,13 @@ export {
   type GetFailure,
   type GetLimits,
   type GetRules,
-  type HttpAnswer,
   HttpGetError,
   type HttpGetRequest,
+  type HttpGetResponse,
   type HttpLimits,
   type HttpResponse,
   type HttpUrl,
-  PlainHttpAnswer,
+  PlainHttpResponse,
 } from './contracts.js';
 export { getUrl } from './get-url.js';
 export { httpGet } from './http-get.js';

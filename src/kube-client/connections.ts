@@ -31,7 +31,7 @@ interface Generation {
   readonly openWatches: Set<ClientRequest>;
 }
 
-export class Connections {
+export class ApiConnections {
   readonly #endpoint: ClusterEndpoint;
   #current: Generation | undefined;
   #lastLook: { readonly atMs: number; readonly received: ReadonlyMap<Socket, number> } = {

@@ -5,7 +5,7 @@ import type { KubeList, KubeObject } from '../kube/types/index.js';
 import { ApiUnreachable, apiErrorOf } from './api-error.js';
 import { apiClientLimits } from './limits.js';
 import type {
-  CallOptions,
+  ApiCallOptions,
   CreateOptions,
   DeleteOptions,
   GetOptions,
@@ -23,7 +23,12 @@ import { type RateLimiter, unlimited } from './rate-limiter.js';
 import { apiVersionOf, type PostedSubresource, type Resource } from './resources.js';
 import { collectionPath, defaultPriority, listQuery, objectPath, queryOf, watchQuery } from './rest-path.js';
 import { decideRetry, type RequestMethod, type RequestOutcome, readRetryAfter } from './retry-decision.js';
-import { type Answer, StaleConnection, type Transport, type TransportRequest } from './transport.js';
+import {
+  StaleConnection,
+  type Transport,
+  type TransportRequest,
+  type TransportResponse,
+} from './transport.js';
 import { parseWatchEvent, readLines } from './watch-stream.js';
 
 /** A request, as metrics see it. */
@@ -68,7 +73,7 @@ const patchTypes: Readonly<Record<Patch['type'], string>> = {
 
 const metadataList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
-interface Call extends TransportRequest {
+interface PrioritizedRequest extends TransportRequest {
   readonly resource: string;
   readonly priority: RequestPriority;
 }
@@ -143,14 +148,14 @@ export class HttpKubeApi implements KubeApi {
     subresource: PostedSubresource<In, Out>,
     ref: ObjectRef,
     body: In,
-    options: CallOptions = {},
+    options: ApiCallOptions = {},
   ): Promise<Out> {
     const typed = { apiVersion: apiVersionOf(subresource), kind: subresource.kind, ...body };
     const path = objectPath(subresource.of, ref, subresource.name);
     return this.#json(subresource.of, 'POST', path, options, jsonBody(typed));
   }
 
-  async getText(path: string, options: CallOptions = {}): Promise<string> {
+  async getText(path: string, options: ApiCallOptions = {}): Promise<string> {
     const call = { ...this.#callOf(options), method: 'GET' as const, path, resource: '', accept: '*/*' };
     const answer = await this.#send(call);
     return answer.text(apiClientLimits.errorBytes);
@@ -178,7 +183,9 @@ export class HttpKubeApi implements KubeApi {
     }
   }
 
-  #callOf(options: CallOptions): Pick<Call, 'timeoutMs' | 'signal' | 'purpose' | 'priority'> {
+  #callOf(
+    options: ApiCallOptions,
+  ): Pick<PrioritizedRequest, 'timeoutMs' | 'signal' | 'purpose' | 'priority'> {
     return {
       timeoutMs: options.timeoutMs ?? this.#options.timeoutMs ?? apiClientLimits.callMs,
       signal: options.signal,
@@ -191,7 +198,7 @@ export class HttpKubeApi implements KubeApi {
     resource: Resource,
     method: RequestMethod,
     path: string,
-    options: CallOptions & Pick<WriteOptions, 'subresource'> & Pick<TransportRequest, 'accept'>,
+    options: ApiCallOptions & Pick<WriteOptions, 'subresource'> & Pick<TransportRequest, 'accept'>,
     body?: TransportRequest['body'],
   ): Promise<Out> {
     const answer = await this.#send({
@@ -215,7 +222,7 @@ export class HttpKubeApi implements KubeApi {
   }
 
   /** The response of a successful request, with retries where they make sense; its body is unread. */
-  async #send(call: Call): Promise<Answer> {
+  async #send(call: PrioritizedRequest): Promise<TransportResponse> {
     for (let attempts = 1; ; attempts++) {
       await this.#await('rate-limit', call, () => this.#limiter.acquire(call.priority, call.signal));
       const result = await this.#attempt(call);
@@ -228,21 +235,25 @@ export class HttpKubeApi implements KubeApi {
     }
   }
 
-  async #await(why: 'rate-limit' | 'retry', call: Call, wait: () => Promise<void>): Promise<void> {
+  async #await(
+    why: 'rate-limit' | 'retry',
+    call: PrioritizedRequest,
+    wait: () => Promise<void>,
+  ): Promise<void> {
     const startMs = this.#options.clock.monotonic();
     await wait();
     const waitMs = this.#options.clock.monotonic() - startMs;
     this.#options.observer?.waited?.(this.#info(call), waitMs, why);
   }
 
-  async #attempt(call: Call): Promise<Attempt> {
+  async #attempt(call: PrioritizedRequest): Promise<Attempt> {
     const { observer, clock, transport } = this.#options;
     const info = this.#info(call);
     const startMs = clock.monotonic();
     const finished = (code: number | undefined): void =>
       observer?.finished?.(info, { code, durationMs: clock.monotonic() - startMs });
     observer?.started?.(info);
-    let answer: Answer;
+    let answer: TransportResponse;
     try {
       answer = await transport.send(call);
     } catch (error) {
@@ -261,7 +272,7 @@ export class HttpKubeApi implements KubeApi {
     return { kind: 'failed', error, outcome: { kind: 'refused', code: answer.code, retryAfterSeconds } };
   }
 
-  #info(call: Call): RequestInfo {
+  #info(call: PrioritizedRequest): RequestInfo {
     return {
       method: call.method,
       host: this.#options.transport.host,
@@ -272,7 +283,7 @@ export class HttpKubeApi implements KubeApi {
 }
 
 type Attempt =
-  | { readonly kind: 'answered'; readonly answer: Answer }
+  | { readonly kind: 'answered'; readonly answer: TransportResponse }
   | { readonly kind: 'failed'; readonly error: Error; readonly outcome: RequestOutcome };
 
 function refOf(namespace: string | undefined, name: string): ObjectRef {

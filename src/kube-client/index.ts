@@ -26,8 +26,8 @@ export {
   type ObjectCache,
 } from './reflector/informer.js';
 export {
-  type ObjectChange,
   Reflector,
+  type ReflectorChange,
   type ReflectorOptions,
   type ReflectorSink,
 } from './reflector/reflector.js';

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { errorText } from '../async/index.js';
+import type { Mapping } from '../kube/index.js';
 import {
   type FieldPath,
   formatFieldPath,
@@ -71,8 +72,6 @@ export async function loadKubeconfig(file: string, contextName?: string): Promis
 export function parseKubeconfig(text: string, file: string, contextName?: string): ClusterAccess {
   return new KubeconfigReader(text, file).read(contextName);
 }
-
-type Mapping = Readonly<Record<string, unknown>>;
 
 class KubeconfigReader {
   readonly #file: string;

@@ -6,7 +6,7 @@ import type { ObjectSubresource, PostedSubresource, Resource } from './resources
 /** More urgent requests overtake those that wait for the rate limit. */
 export type RequestPriority = 'urgent' | 'normal' | 'background';
 
-export interface CallOptions {
+export interface ApiCallOptions {
   readonly signal?: AbortSignal;
   /** From passing the rate limit to the complete response. Default: the client's own limit. */
   readonly timeoutMs?: number;
@@ -20,20 +20,20 @@ export interface ObjectRef {
   readonly name: string;
 }
 
-export interface GetOptions extends CallOptions {
+export interface GetOptions extends ApiCallOptions {
   /** `0` accepts what the server's cache has; absent: the newest. */
   readonly resourceVersion?: string;
   readonly subresource?: ObjectSubresource;
 }
 
-export interface Selection {
+export interface ObjectSelection {
   /** Absent: all namespaces. */
   readonly namespace?: string;
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
 }
 
-export interface ListOptions extends CallOptions, Selection {
+export interface ListOptions extends ApiCallOptions, ObjectSelection {
   /** The objects have only their metadata. */
   readonly metadataOnly?: boolean;
   readonly resourceVersion?: string;
@@ -41,12 +41,12 @@ export interface ListOptions extends CallOptions, Selection {
   readonly continue?: string;
 }
 
-export interface WriteOptions extends CallOptions {
+export interface WriteOptions extends ApiCallOptions {
   readonly subresource?: ObjectSubresource;
   readonly fieldManager?: string;
 }
 
-export interface CreateOptions extends CallOptions {
+export interface CreateOptions extends ApiCallOptions {
   /** Default: the object's. */
   readonly namespace?: string;
   readonly fieldManager?: string;
@@ -62,14 +62,14 @@ export type JsonPatchOperation =
   | { readonly op: 'remove'; readonly path: string }
   | { readonly op: 'move' | 'copy'; readonly path: string; readonly from: string };
 
-export interface DeleteOptions extends CallOptions {
+export interface DeleteOptions extends ApiCallOptions {
   /** Default: the object's. */
   readonly gracePeriodSeconds?: number;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
   readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
 }
 
-export interface WatchOptions extends Selection {
+export interface WatchOptions extends ObjectSelection {
   readonly signal?: AbortSignal;
   /** Sends events after this version. Absent or `0`: first an ADDED for each existing object. */
   readonly resourceVersion?: string;
@@ -120,10 +120,10 @@ export interface KubeApi {
     subresource: PostedSubresource<In, Out>,
     ref: ObjectRef,
     body: NoInfer<In>,
-    options?: CallOptions,
+    options?: ApiCallOptions,
   ): Promise<Out>;
   /** Ends without an error when the server ends it; leaving the loop closes the connection. */
   watch<T extends KubeObject>(resource: Resource<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
   /** The text at a path such as `/healthz`. */
-  getText(path: string, options?: CallOptions): Promise<string>;
+  getText(path: string, options?: ApiCallOptions): Promise<string>;
 }

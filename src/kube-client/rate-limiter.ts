@@ -22,7 +22,7 @@ export interface TokenBucketOptions {
 const mostWaiting = 10_000;
 const ranks: Readonly<Record<RequestPriority, number>> = { urgent: 0, normal: 1, background: 2 };
 
-interface Waiter {
+interface RateLimitWaiter {
   readonly rank: number;
   readonly go: () => void;
 }
@@ -31,7 +31,7 @@ export class TokenBucket implements RateLimiter {
   readonly #clock: Clock;
   readonly #qps: number;
   readonly #burst: number;
-  readonly #waiters: Waiter[] = [];
+  readonly #waiters: RateLimitWaiter[] = [];
   #tokens: number;
   #countedMs: number;
   #timer: Timer | undefined;
@@ -70,7 +70,7 @@ export class TokenBucket implements RateLimiter {
         if (this.#waiters.length === 0) this.#disarm();
         reject(new Cancelled());
       };
-      const waiter: Waiter = {
+      const waiter: RateLimitWaiter = {
         rank: ranks[priority],
         go: () => {
           signal?.removeEventListener('abort', onAbort);

@@ -3,7 +3,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { request as httpsRequest } from 'node:https';
 import { ByteReader, Cancelled, type Clock, errorText, throwIfCancelled } from '../async/index.js';
 import { ApiUnreachable } from './api-error.js';
-import { Connections } from './connections.js';
+import { ApiConnections } from './connections.js';
 import { type Credential, type Credentials, pemReader } from './credentials.js';
 import type { ClusterEndpoint } from './kubeconfig.js';
 import { apiClientLimits } from './limits.js';
@@ -30,7 +30,7 @@ export interface TransportRequest {
 }
 
 /** A response with an unread body. The caller must call `close`, which also stops an unfinished body. */
-export interface Answer {
+export interface TransportResponse {
   readonly code: number;
   readonly headers: IncomingMessage['headers'];
   readonly body: AsyncIterable<Buffer>;
@@ -48,13 +48,13 @@ const tcpKeepAliveMs = 30_000;
 
 export class Transport {
   readonly #options: TransportOptions;
-  readonly #connections: Connections;
+  readonly #connections: ApiConnections;
   readonly #readAuthority: () => Promise<string | undefined>;
   readonly #basePath: string;
 
   constructor(options: TransportOptions) {
     this.#options = options;
-    this.#connections = new Connections(options.endpoint);
+    this.#connections = new ApiConnections(options.endpoint);
     this.#readAuthority = pemReader(options.clock, options.endpoint.certificateAuthority, options.onProblem);
     this.#basePath = options.endpoint.server.pathname.replace(/\/$/, '');
   }
@@ -86,7 +86,7 @@ export class Transport {
   }
 
   /** Resolves with the response head. */
-  async send(request: TransportRequest): Promise<Answer> {
+  async send(request: TransportRequest): Promise<TransportResponse> {
     throwIfCancelled(request.signal);
     const credential = await this.#credential(request);
     const authorityPem = await this.#authority(request);
@@ -120,7 +120,7 @@ export class Transport {
     request: TransportRequest,
     credential: Credential,
     authorityPem: string | undefined,
-  ): Promise<Answer> {
+  ): Promise<TransportResponse> {
     const { clock, endpoint, userAgent } = this.#options;
     const { server } = endpoint;
     const { signal } = request;

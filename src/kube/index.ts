@@ -11,6 +11,7 @@ export {
   isPodLevelResource,
   podLimits,
   podRequests,
+  type ResourceQuantities,
 } from './manifests/pod-resource-defaults.js';
 export * from './manifests/problem.js';
 export * from './manifests/static-pods.js';
@@ -18,6 +19,7 @@ export { type FieldError, formatFieldError, formatFieldErrors } from './manifest
 export {
   objectDataLimitBytes,
   type StandaloneObject,
+  type StandaloneObjectKind,
   validateObject,
 } from './manifests/validation/objects.js';
 export * from './manifests/validation.js';
@@ -29,6 +31,7 @@ export * from './pods/downward.js';
 export * from './pods/image-name.js';
 export * from './pods/pod-hash.js';
 export * from './pods/pod-names.js';
+export type { ProbeResult } from './pods/probe-result.js';
 export * from './pods/qos.js';
 export * from './pods/references.js';
 export * from './pods/restart-policy.js';

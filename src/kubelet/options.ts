@@ -9,7 +9,7 @@ import type { PodSource, SourceContext, SourceName } from '../pods/index.js';
 import type { ProbeNetwork } from '../probes/index.js';
 import type { MachineFacts, ServiceSource } from '../runtime-manager/config/index.js';
 import type { Keyring, LifecycleHooks, PodConfigs, RuntimeClassSource } from '../runtime-manager/index.js';
-import type { EventSource } from '../runtime-manager/pleg/index.js';
+import type { RuntimeEventSource } from '../runtime-manager/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
 import type { ClaimStore, ServiceAccountTokens, TrustBundles } from '../volumes/index.js';
 import type { AdmissionHandler } from './admission/admission.js';
@@ -77,7 +77,7 @@ export interface KubeletOptions {
    * Streams of runtime events to try in order, made from the runtime as the kubelet calls it.
    * @default the CRI's own
    */
-  readonly eventSources?: readonly ((cri: CriRuntime) => EventSource)[];
+  readonly eventSources?: readonly ((cri: CriRuntime) => RuntimeEventSource)[];
   /**
    * Sources beside those that the configuration names.
    * @default none

@@ -13,7 +13,7 @@ import type { Node } from '../kube/index.js';
 import { Registry } from '../metrics/index.js';
 import { type ProbeNetwork, systemNetwork } from '../probes/index.js';
 import { type MachineFacts, readMachineFacts } from '../runtime-manager/config/index.js';
-import { criEvents, type EventSource } from '../runtime-manager/pleg/index.js';
+import { criEvents, type RuntimeEventSource } from '../runtime-manager/pleg/index.js';
 import { Timeline } from '../timeline/index.js';
 import { createMetrics, type KubeletMetrics } from './metrics/metrics.js';
 import type { AddedSource, DeadContainerPolicy, KubeletOptions } from './options.js';
@@ -44,7 +44,7 @@ export interface KubeletSettings extends Omit<KubeletOptions, 'runtime'> {
   readonly podDirectories: boolean;
   /** Empty when pods have no folders: logs in the usual place belong to another agent of the machine then. */
   readonly podLogsDir: string;
-  readonly eventSources: readonly ((cri: CriRuntime) => EventSource)[];
+  readonly eventSources: readonly ((cri: CriRuntime) => RuntimeEventSource)[];
   readonly sources: readonly AddedSource[];
   readonly startsAtOnce: number;
   readonly deadContainers: DeadContainerPolicy;

@@ -1,13 +1,13 @@
 /** Counters, gauges and histograms with labels, and their Prometheus text form. */
 
 /** A value for each label of a metric; `L` is the union of their names. */
-export type Labels<L extends string = string> = Readonly<Record<L, string>>;
+export type MetricLabels<L extends string = string> = Readonly<Record<L, string>>;
 
 interface Series {
-  readonly labels: Labels;
+  readonly labels: MetricLabels;
 }
 
-const noLabels: Labels = {};
+const noLabels: MetricLabels = {};
 
 /** Series per metric; further label sets are counted under the last label value `overflow`. */
 const maxSeries = 5000;
@@ -22,10 +22,10 @@ abstract class Metric<S extends Series, L extends string> {
     readonly labelNames: readonly L[],
   ) {}
 
-  protected abstract create(labels: Labels): S;
+  protected abstract create(labels: MetricLabels): S;
   protected abstract lines(series: S, write: (line: string) => void): void;
 
-  protected of(labels: Labels): S {
+  protected of(labels: MetricLabels): S {
     const key = this.labelNames.map((name) => labels[name] ?? '').join('\u0000');
     const known = this.series.get(key);
     if (known !== undefined) return known;
@@ -37,14 +37,14 @@ abstract class Metric<S extends Series, L extends string> {
     return this.#add(key, labels);
   }
 
-  #add(key: string, labels: Labels): S {
+  #add(key: string, labels: MetricLabels): S {
     const created = this.create(labels);
     this.series.set(key, created);
     return created;
   }
 
   /** Drops the series of a label set. */
-  remove(labels: Labels<L>): void {
+  remove(labels: MetricLabels<L>): void {
     this.series.delete(this.labelNames.map((name) => labels[name]).join('\u0000'));
   }
 
@@ -55,7 +55,7 @@ abstract class Metric<S extends Series, L extends string> {
     for (const series of this.series.values()) this.lines(series, write);
   }
 
-  protected labelText(labels: Labels, extra = ''): string {
+  protected labelText(labels: MetricLabels, extra = ''): string {
     const parts = this.labelNames.map((name) => `${name}="${escapeLabel(labels[name] ?? '')}"`);
     if (extra !== '') parts.push(extra);
     return parts.length === 0 ? '' : `{${parts.join(',')}}`;
@@ -71,13 +71,13 @@ export class Counter<L extends string = never> extends Metric<NumberSeries, L> {
     super(name, help, 'counter', labelNames);
     if (labelNames.length === 0) this.of(noLabels);
   }
-  protected create(labels: Labels): NumberSeries {
+  protected create(labels: MetricLabels): NumberSeries {
     return { labels, value: 0 };
   }
-  inc(labels: Labels<L> = noLabels, by = 1): void {
+  inc(labels: MetricLabels<L> = noLabels, by = 1): void {
     this.of(labels).value += by;
   }
-  value(labels: Labels<L> = noLabels): number {
+  value(labels: MetricLabels<L> = noLabels): number {
     return this.of(labels).value;
   }
   protected lines(series: NumberSeries, write: (line: string) => void): void {
@@ -90,16 +90,16 @@ export class Gauge<L extends string = never> extends Metric<NumberSeries, L> {
     super(name, help, 'gauge', labelNames);
     if (labelNames.length === 0) this.of(noLabels);
   }
-  protected create(labels: Labels): NumberSeries {
+  protected create(labels: MetricLabels): NumberSeries {
     return { labels, value: 0 };
   }
-  set(value: number, labels: Labels<L> = noLabels): void {
+  set(value: number, labels: MetricLabels<L> = noLabels): void {
     this.of(labels).value = value;
   }
-  inc(labels: Labels<L> = noLabels, by = 1): void {
+  inc(labels: MetricLabels<L> = noLabels, by = 1): void {
     this.of(labels).value += by;
   }
-  value(labels: Labels<L> = noLabels): number {
+  value(labels: MetricLabels<L> = noLabels): number {
     return this.of(labels).value;
   }
   protected lines(series: NumberSeries, write: (line: string) => void): void {
@@ -127,17 +127,17 @@ export class Histogram<L extends string = never> extends Metric<HistogramSeries,
     this.#buckets = buckets;
     if (labelNames.length === 0) this.of(noLabels);
   }
-  protected create(labels: Labels): HistogramSeries {
+  protected create(labels: MetricLabels): HistogramSeries {
     return { labels, counts: new Array<number>(this.#buckets.length).fill(0), sum: 0, count: 0 };
   }
-  observe(value: number, labels: Labels<L> = noLabels): void {
+  observe(value: number, labels: MetricLabels<L> = noLabels): void {
     const series = this.of(labels);
     series.sum += value;
     series.count++;
     const index = this.#buckets.findIndex((bound) => value <= bound);
     if (index >= 0) series.counts[index] = (series.counts[index] ?? 0) + 1;
   }
-  count(labels: Labels<L> = noLabels): number {
+  count(labels: MetricLabels<L> = noLabels): number {
     return this.of(labels).count;
   }
   protected lines(series: HistogramSeries, write: (line: string) => void): void {

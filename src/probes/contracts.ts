@@ -1,12 +1,9 @@
 /** The types shared within the probes room, and the network port that probes use. */
 import type { Clock } from '../async/index.js';
-import type { HttpAnswer, HttpGetRequest } from '../http-get/index.js';
+import type { HttpGetRequest, HttpGetResponse } from '../http-get/index.js';
 import type { Container, Pod, PodStatus, Probe } from '../kube/index.js';
 
 export type ProbeKind = 'startup' | 'readiness' | 'liveness';
-
-/** The result of a container's probe after its thresholds. */
-export type ProbeResult = 'success' | 'failure' | 'unknown';
 
 export type ProbeState = 'success' | 'warning' | 'failure' | 'unknown';
 
@@ -97,7 +94,7 @@ export type GrpcAnswer =
 /** The network port. Each call ends within its limits and leaves no connection open. */
 export interface ProbeNetwork {
   /** Rejects with `HttpGetError` if there is no response, with another error if its body breaks off. */
-  http(request: HttpGetRequest, limits: Limits): Promise<HttpAnswer>;
+  http(request: HttpGetRequest, limits: Limits): Promise<HttpGetResponse>;
   /** Connects and closes; rejects with a message for users. */
   tcp(address: TcpAddress, limits: Limits): Promise<void>;
   grpc(check: GrpcCheck, limits: Limits): Promise<GrpcAnswer>;

@@ -5,7 +5,6 @@ export {
   type Limits,
   type ProbeKind,
   type ProbeNetwork,
-  type ProbeResult,
   type ProbeRun,
   probeUserAgent,
   type TcpAddress,

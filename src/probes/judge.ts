@@ -1,10 +1,10 @@
 /** Turns a network response into a probe outcome with a message for users. */
 import { criErrorFromStatus } from '../cri/index.js';
-import type { HttpAnswer } from '../http-get/index.js';
+import type { HttpGetResponse } from '../http-get/index.js';
 import { formatDuration, goQuote } from '../kube/index.js';
 import type { GrpcAnswer, ProbeOutcome } from './contracts.js';
 
-export function judgeHttp({ status, body }: HttpAnswer): ProbeOutcome {
+export function judgeHttp({ status, body }: HttpGetResponse): ProbeOutcome {
   if (status >= 200 && status < 300) return { state: 'success', output: body };
   if (status >= 300 && status < 400) {
     return { state: 'warning', output: `Probe terminated redirects, Response body: ${body}` };

@@ -1,15 +1,8 @@
 /** Manages the probe workers of all pods on the node and serves their results. */
 import { type Clock, TaskGroup } from '../async/index.js';
-import { isSidecar, type Pod, type PodStatus } from '../kube/index.js';
+import { isSidecar, type Pod, type PodStatus, type ProbeResult } from '../kube/index.js';
 import type { Timeline } from '../timeline/index.js';
-import {
-  type ProbeKind,
-  type ProbeResult,
-  type ProbeRun,
-  probeKinds,
-  probeOf,
-  probeSettings,
-} from './contracts.js';
+import { type ProbeKind, type ProbeRun, probeKinds, probeOf, probeSettings } from './contracts.js';
 import type { CountProbe } from './probe-metrics.js';
 import type { ProbeConclusion } from './prober.js';
 import { ResultStore } from './results.js';

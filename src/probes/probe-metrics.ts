@@ -1,6 +1,6 @@
 /** Counts probe results under the reference kubelet's metric names. */
 import type { Container, Pod } from '../kube/index.js';
-import type { Labels, Registry } from '../metrics/index.js';
+import type { MetricLabels, Registry } from '../metrics/index.js';
 import { kindTitles, type ProbeKind } from './contracts.js';
 
 /** The metrics of one probe; removed with its worker. */
@@ -23,9 +23,14 @@ export function probeMetrics(registry: Registry): CountProbe {
     ['probe_type', 'container', 'pod', 'namespace'],
   );
   return (kind, { metadata: { name, namespace, uid } }, container) => {
-    const timed: Labels = { probe_type: kindTitles[kind], container: container.name, pod: name, namespace };
-    const successful: Labels = { ...timed, pod_uid: uid, result: 'successful' };
-    const failed: Labels = { ...timed, pod_uid: uid, result: 'failed' };
+    const timed: MetricLabels = {
+      probe_type: kindTitles[kind],
+      container: container.name,
+      pod: name,
+      namespace,
+    };
+    const successful: MetricLabels = { ...timed, pod_uid: uid, result: 'successful' };
+    const failed: MetricLabels = { ...timed, pod_uid: uid, result: 'failed' };
     return {
       count(result, durationMs) {
         if (result === 'failure') {

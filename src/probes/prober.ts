@@ -10,6 +10,7 @@ import {
   formatPod,
   type HTTPGetAction,
   type Probe,
+  type ProbeResult,
 } from '../kube/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
 import {
@@ -17,7 +18,6 @@ import {
   type Limits,
   type ProbeNetwork,
   type ProbeOutcome,
-  type ProbeResult,
   type ProbeRun,
   probeOf,
   probeSettings,

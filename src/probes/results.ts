@@ -1,6 +1,6 @@
 /** The latest result of each container's probe of one kind, and its changes for the sync loop. */
 import { Channel } from '../async/index.js';
-import type { ProbeResult } from './contracts.js';
+import type { ProbeResult } from '../kube/index.js';
 
 /** Capacity for changes; probes wait while it is full. */
 const waitingUpdates = 20;

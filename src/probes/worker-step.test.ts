@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Container, ContainerState, Pod, PodStatus } from '../kube/index.js';
-import type { ProbeKind, ProbeResult } from './contracts.js';
+import type { Container, ContainerState, Pod, PodStatus, ProbeResult } from '../kube/index.js';
+import type { ProbeKind } from './contracts.js';
 import { probeSettings } from './contracts.js';
 import { initialState, nextStep, takeResult, type WorkerFacts, type WorkerState } from './worker-step.js';
 

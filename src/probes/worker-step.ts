@@ -8,11 +8,12 @@ import {
   isTerminalPhase,
   type Pod,
   type PodStatus,
+  type ProbeResult,
   parseTimestamp,
   requestsRestartOfAll,
   runtimeContainerId,
 } from '../kube/index.js';
-import type { ProbeKind, ProbeResult, ProbeSettings } from './contracts.js';
+import type { ProbeKind, ProbeSettings } from './contracts.js';
 
 /** Containers that started this long before the agent were running before its restart. */
 const restartMarginMs = 10_000;
@@ -46,7 +47,7 @@ export interface StoredResult {
   readonly because: string;
 }
 
-export interface Step {
+export interface ProbeStep {
   readonly next: 'wait' | 'probe' | 'exit';
   readonly state: WorkerState;
   /** The instance whose result no longer counts. */
@@ -66,7 +67,7 @@ export function nextStep(
   state: WorkerState,
   status: PodStatus | undefined,
   nowMs: number,
-): Step {
+): ProbeStep {
   if (status === undefined) return { next: 'wait', state };
   if (isTerminalPhase(status.phase)) return { next: 'exit', state };
   const { kind, pod, container, settings } = facts;
@@ -74,7 +75,7 @@ export function nextStep(
   if (seen === undefined) return { next: 'wait', state };
 
   const met = meet(facts, state, seen);
-  const step = (next: Step['next'], store = met.store): Step =>
+  const step = (next: ProbeStep['next'], store = met.store): ProbeStep =>
     store === undefined ? { ...met, next } : { ...met, next, store };
   if (met.state.onHold) return step('wait');
 
@@ -94,7 +95,7 @@ export function nextStep(
 }
 
 /** Notes a new instance of the container and drops what was known of the old one. */
-function meet(facts: WorkerFacts, state: WorkerState, seen: ContainerStatus): Omit<Step, 'next'> {
+function meet(facts: WorkerFacts, state: WorkerState, seen: ContainerStatus): Omit<ProbeStep, 'next'> {
   const containerId = runtimeContainerId(seen.containerID ?? '');
   if (containerId === state.containerId) return { state };
   const initial = initialResult(facts, seen);

@@ -10,7 +10,7 @@ import { nextTick } from './ticker.js';
 import {
   initialState,
   nextStep,
-  type Step,
+  type ProbeStep,
   takeResult,
   type WorkerFacts,
   type WorkerState,
@@ -99,7 +99,7 @@ export class ProbeWorker {
     this.#goOn(step.next === 'exit');
   }
 
-  async #work(step: Step, status: PodStatus | undefined, signal: AbortSignal): Promise<void> {
+  async #work(step: ProbeStep, status: PodStatus | undefined, signal: AbortSignal): Promise<void> {
     const { facts, results, timeline } = this.#options;
     try {
       if (step.forget !== undefined) results.remove(step.forget);

@@ -7,10 +7,10 @@ export {
   endText,
   type ProgramEnd,
   type ProgramOutput,
-  type RunOptions,
+  type ProgramRunOptions,
   runProgram,
   runProgramSync,
   streamProgram,
 } from './run.js';
 export { type ProgramFailure, type ShellRunOptions, Shells } from './shells.js';
-export { type ChildProcess, killProgram, type StartOptions, startProgram } from './start.js';
+export { type ChildProcess, killProgram, type ProgramStartOptions, startProgram } from './start.js';

@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Cancelled, systemClock } from '../async/index.js';
 import { CommandLine } from './command-line.js';
 import { plainEnvironment } from './environment.js';
-import { endText, type RunOptions, runProgram, runProgramSync, streamProgram } from './run.js';
+import { endText, type ProgramRunOptions, runProgram, runProgramSync, streamProgram } from './run.js';
 
 const defaults = { clock: systemClock, limitMs: 20_000, env: plainEnvironment(), outputLimitBytes: 10_000 };
 const shell = (script: string): CommandLine => CommandLine.given('sh', ['-c', script]);
-const run = (script: string, options: Partial<RunOptions> = {}) =>
+const run = (script: string, options: Partial<ProgramRunOptions> = {}) =>
   runProgram(shell(script), { ...defaults, ...options });
 
 let folder: string;

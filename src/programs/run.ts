@@ -6,7 +6,7 @@ import type { CommandLine } from './command-line.js';
 import type { ProgramEnvironment } from './environment.js';
 import { type ChildProcess, killProgram, startProgram } from './start.js';
 
-export interface RunOptions {
+export interface ProgramRunOptions {
   readonly clock: Clock;
   /** A program that runs longer is killed with its process group and not awaited. */
   readonly limitMs: number;
@@ -36,7 +36,7 @@ export type ProgramEnd =
 /** How long to wait for output after the program exits, in case a child holds its pipes. */
 const drainLimitMs = 1_000;
 
-export function runProgram(line: CommandLine, options: RunOptions): Promise<ProgramEnd> {
+export function runProgram(line: CommandLine, options: ProgramRunOptions): Promise<ProgramEnd> {
   const { clock, limitMs, signal, env, outputLimitBytes, input } = options;
   return new Promise((resolve, reject) => {
     throwIfCancelled(signal);
@@ -47,8 +47,8 @@ export function runProgram(line: CommandLine, options: RunOptions): Promise<Prog
       resolve({ kind: 'not-started', code: codeOf(error), stdout: '', stderr: '' });
       return;
     }
-    const stdout = new BoundedOutput(outputLimitBytes);
-    const stderr = new BoundedOutput(outputLimitBytes);
+    const stdout = new BoundedProgramOutput(outputLimitBytes);
+    const stderr = new BoundedProgramOutput(outputLimitBytes);
     let hasEnded = false;
     let drain: ReturnType<Clock['setTimer']> | undefined;
     const finish = (settle: () => void): void => {
@@ -66,7 +66,7 @@ export function runProgram(line: CommandLine, options: RunOptions): Promise<Prog
     const onAbort = (): void => finish(() => reject(new Cancelled()));
     const timer = clock.setTimer(limitMs, () => end({ kind: 'timed-out', limitMs }));
     signal?.addEventListener('abort', onAbort, { once: true });
-    const collect = (stream: Readable | null, output: BoundedOutput): void => {
+    const collect = (stream: Readable | null, output: BoundedProgramOutput): void => {
       stream?.on('data', (chunk: Buffer) => {
         if (!output.add(chunk)) end({ kind: 'too-much-output', limitBytes: outputLimitBytes });
       });
@@ -152,7 +152,7 @@ export async function streamProgram(
 /** The output of a quick program, undefined if it fails. Blocks the event loop. */
 export function runProgramSync(
   { program, words }: CommandLine,
-  { env, limitMs, outputLimitBytes }: Pick<RunOptions, 'env' | 'limitMs' | 'outputLimitBytes'>,
+  { env, limitMs, outputLimitBytes }: Pick<ProgramRunOptions, 'env' | 'limitMs' | 'outputLimitBytes'>,
 ): string | undefined {
   const { status, stdout } = spawnSync(program, [...words], {
     cwd: '/',
@@ -166,7 +166,7 @@ export function runProgramSync(
   return status === 0 ? stdout : undefined;
 }
 
-class BoundedOutput {
+class BoundedProgramOutput {
   readonly #chunks: Buffer[] = [];
   readonly #limitBytes: number;
   #sizeBytes = 0;

@@ -5,7 +5,7 @@ import type { ProgramEnvironment } from './environment.js';
 
 export type { ChildProcess } from 'node:child_process';
 
-export interface StartOptions {
+export interface ProgramStartOptions {
   readonly env: ProgramEnvironment;
   readonly stdio: StdioOptions;
   /** Default `/`, which no pod can have made. */
@@ -20,7 +20,7 @@ export interface StartOptions {
  * Starts the program in its own session: terminal signals do not reach it, and a kill can include its
  * children. A failed start is thrown or emitted as `error`.
  */
-export function startProgram({ program, words }: CommandLine, options: StartOptions): ChildProcess {
+export function startProgram({ program, words }: CommandLine, options: ProgramStartOptions): ChildProcess {
   const { cwd = '/', env, ...others } = options;
   return spawn(program, [...words], { ...others, cwd, env: { ...env }, detached: true });
 }

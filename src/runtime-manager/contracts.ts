@@ -8,11 +8,8 @@ import type {
   ObservedContainerStatus,
   PodSandboxConfig,
 } from '../cri/index.js';
-import type { Container, ContainerKind, EphemeralContainer, Pod, VolumeMount } from '../kube/index.js';
+import type { AnyContainer, ContainerKind, Pod, VolumeMount } from '../kube/index.js';
 import { firstRetry, type Retry, retryOf } from './retry.js';
-
-/** A container of any kind in a pod's spec. */
-export type AnyContainer = Container | EphemeralContainer;
 
 /** Reasons that users see as a container's waiting reason or in the text of a failed sync. */
 export type StartFailureReason =
@@ -163,7 +160,7 @@ export interface ContainerConfigRequest {
 }
 
 /** What only a container's config knows about its mounts. */
-export interface MountSurroundings {
+export interface ContainerMountContext {
   /** A mount's subPath with its variables expanded; empty for none. Throws with the user-visible message. */
   readonly subPath: (mount: VolumeMount) => string;
   /** The resolved image of an image volume, by volume name. */
@@ -174,7 +171,11 @@ export interface MountSurroundings {
 
 /** Turns a container's volumes into mounts; implemented by the volumes room. */
 export interface ContainerVolumes {
-  mounts(pod: Pod, container: AnyContainer, surroundings: MountSurroundings): Promise<readonly Init<Mount>[]>;
+  mounts(
+    pod: Pod,
+    container: AnyContainer,
+    surroundings: ContainerMountContext,
+  ): Promise<readonly Init<Mount>[]>;
 }
 
 /** Runs lifecycle hooks for the runtime manager; another room may implement it. */

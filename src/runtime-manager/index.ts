@@ -12,7 +12,7 @@ export {
 } from './manager.js';
 export type { RuntimeVersion } from './observe/version.js';
 export type { BackOffView } from './plan/back-off.js';
-export { type PlanInput, planPod } from './plan/plan.js';
+export { type PodPlanInput, planPod } from './plan/plan.js';
 export * from './plan/pod-plan.js';
 export { type RestartVerdict, restartDecision } from './plan/restart.js';
 export type { Retry } from './retry.js';

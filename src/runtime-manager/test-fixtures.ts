@@ -103,16 +103,16 @@ export const exited = (name: string, exitCode = 0, extra: Partial<Instance> = {}
   ...extra,
 });
 
-export interface Call {
+export interface RecordedCriCall {
   readonly method: string;
   readonly target: string;
   readonly atMs: number;
   readonly timeout?: number;
 }
 
-export interface ScriptedRuntime {
+export interface RecordingRuntime {
   readonly cri: CriRuntime;
-  readonly calls: Call[];
+  readonly calls: RecordedCriCall[];
 }
 
 /** A runtime that accepts and records every call; `overrides` change single responses. */
@@ -122,8 +122,8 @@ export function scriptedRuntime(
     readonly stopMs?: Readonly<Record<string, number>>;
     readonly overrides?: Partial<CriRuntime>;
   } = {},
-): ScriptedRuntime {
-  const calls: Call[] = [];
+): RecordingRuntime {
+  const calls: RecordedCriCall[] = [];
   let sandboxes = 0;
   const note = (method: string, target: string, timeout?: number): void => {
     calls.push({ method, target, atMs: clock.monotonic(), ...(timeout === undefined ? {} : { timeout }) });
@@ -173,7 +173,7 @@ export function scriptedRuntime(
 export interface Bench {
   readonly clock: VirtualClock;
   readonly timeline: Timeline;
-  readonly calls: Call[];
+  readonly calls: RecordedCriCall[];
   readonly removed: string[];
   readonly options: RuntimeManagerOptions;
   /** `type reason message` of every event so far. */

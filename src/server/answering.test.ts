@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Timeline } from '../timeline/index.js';
-import { type Answer, type StreamedBody, text } from './answers.js';
-import { type Listener, type ListenOptions, listen } from './listen.js';
+import { type RouteResponse, type StreamedBody, text } from './answers.js';
+import { type ListenOptions, listen, type ServerListener } from './listen.js';
 
-const listeners: Listener[] = [];
+const listeners: ServerListener[] = [];
 const sockets: Socket[] = [];
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 async function serve(
-  handle: () => Answer | Promise<Answer>,
+  handle: () => RouteResponse | Promise<RouteResponse>,
   limits: ListenOptions['limits'] = {},
 ): Promise<number> {
   const route = { kind: 'template', path: '/it', templates: [['name']], methods: ['GET'], handle } as const;
@@ -41,7 +41,7 @@ async function dial(port: number, headers = ''): Promise<{ socket: Socket; close
   return { socket, closed: once(socket, 'close').then(() => seen) };
 }
 
-const streamed = (stream: StreamedBody['stream']): Answer => ({
+const streamed = (stream: StreamedBody['stream']): RouteResponse => ({
   status: 200,
   headers: {},
   body: { stream, headAtOnce: true, failed: (error) => text(400, String(error)) },
@@ -49,13 +49,13 @@ const streamed = (stream: StreamedBody['stream']): Answer => ({
 const block = Buffer.alloc(1 << 20, 'x');
 
 /** Writes endlessly and counts. */
-function flood(): { answer: () => Answer; bytes: () => number; ended: Promise<void> } {
+function flood(): { answer: () => RouteResponse; bytes: () => number; ended: Promise<void> } {
   let bytes = 0;
   let end = (): void => {};
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const answer = (): Answer =>
+  const answer = (): RouteResponse =>
     streamed(async (sink) => {
       try {
         for (;;) {
@@ -142,7 +142,7 @@ describe('an upgrade request', () => {
   });
 
   it('is cut off when it does not read a normal response', async () => {
-    const large: Answer = { status: 200, headers: {}, body: Buffer.alloc(64 << 20) };
+    const large: RouteResponse = { status: 200, headers: {}, body: Buffer.alloc(64 << 20) };
     const { socket, closed } = await dial(await serve(() => large, { inactivityMs: 200 }), upgrade);
     socket.pause();
     await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -151,7 +151,7 @@ describe('an upgrade request', () => {
   });
 
   it('is closed with the listener', async () => {
-    const answer: Answer = {
+    const answer: RouteResponse = {
       status: 101,
       headers: {},
       body: { takeOver: (client) => once(client, 'close').then(() => {}) },
@@ -164,7 +164,7 @@ describe('an upgrade request', () => {
   });
 
   it('is closed when its handler fails', async () => {
-    const answer: Answer = {
+    const answer: RouteResponse = {
       status: 101,
       headers: {},
       body: { takeOver: () => Promise.reject(new Error('broken')) },

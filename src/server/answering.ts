@@ -13,9 +13,16 @@ import {
   isCancelled,
   linkedController,
 } from '../async/index.js';
-import { type Answer, isStreamed, isTakenOver, plainError, type StreamedBody, text } from './answers.js';
+import {
+  isStreamed,
+  isTakenOver,
+  plainError,
+  type RouteResponse,
+  type StreamedBody,
+  text,
+} from './answers.js';
 import type { ListenLimits } from './limits.js';
-import { dispatch, type Gate, type Route, type ServerRequest } from './routes.js';
+import { dispatch, type RequestGate, type Route, type ServerRequest } from './routes.js';
 import type { Sessions } from './sessions.js';
 
 export interface AnsweringOptions {
@@ -27,7 +34,7 @@ export interface AnsweringOptions {
   readonly closing: AbortSignal;
   readonly report: (request: IncomingMessage, error: unknown) => void;
   /** Checked before any existing route responds; absent where everybody may do everything. */
-  readonly gate?: Gate | undefined;
+  readonly gate?: RequestGate | undefined;
 }
 
 /** Never rejects: a failure becomes the response and is reported. */
@@ -95,7 +102,7 @@ async function handle(
   request: IncomingMessage,
   more: Pick<ServerRequest, 'signal' | 'upgradable' | 'readBody'>,
   { routes, report, gate, limits }: AnsweringOptions,
-): Promise<Answer> {
+): Promise<RouteResponse> {
   try {
     const url = request.url ?? '';
     const mark = url.indexOf('?');
@@ -132,7 +139,7 @@ async function handle(
 async function send(
   request: IncomingMessage,
   response: ServerResponse,
-  answer: Answer,
+  answer: RouteResponse,
   left: AbortSignal,
   options: AnsweringOptions,
 ): Promise<void> {
@@ -148,7 +155,7 @@ async function send(
 async function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,
-  answer: Answer,
+  answer: RouteResponse,
   left: AbortSignal,
   options: AnsweringOptions,
 ): Promise<void> {
@@ -166,20 +173,20 @@ async function sendAnswer(
   }
 }
 
-function sendWhole(response: ServerResponse, { status, headers, body }: Answer): void {
+function sendWhole(response: ServerResponse, { status, headers, body }: RouteResponse): void {
   const bytes = bytesOf(body);
   response.writeHead(status, { ...headers, 'Content-Length': bytes.length });
   response.end(bytes);
 }
 
-function bytesOf(body: Answer['body']): Uint8Array {
+function bytesOf(body: RouteResponse['body']): Uint8Array {
   if (typeof body === 'string') return Buffer.from(body);
   return body instanceof Uint8Array ? body : Buffer.alloc(0);
 }
 
 async function sendStream(
   response: ServerResponse,
-  { status, headers }: Answer,
+  { status, headers }: RouteResponse,
   body: StreamedBody,
   left: AbortSignal,
   { clock, limits, closing }: AnsweringOptions,

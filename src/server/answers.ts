@@ -1,7 +1,7 @@
 /** The responses of handlers, in the forms that clients of the kubelet API know. */
 import type { Duplex } from 'node:stream';
 
-export interface Answer {
+export interface RouteResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array | StreamedBody | TakenOver;
@@ -21,7 +21,7 @@ export interface StreamedBody {
   /**
    * Turns a failure into a response: sent whole if the head was not sent yet, else its text ends the body.
    */
-  readonly failed: (error: unknown) => Answer;
+  readonly failed: (error: unknown) => RouteResponse;
 }
 
 /** The handler talks to the client itself from here on; the response's status and headers are ignored. */
@@ -33,33 +33,33 @@ export interface TakenOver {
   readonly takeOver: (client: Duplex, head: Buffer) => Promise<void>;
 }
 
-export function isStreamed(body: Answer['body']): body is StreamedBody {
+export function isStreamed(body: RouteResponse['body']): body is StreamedBody {
   return typeof body === 'object' && 'stream' in body;
 }
 
-export function isTakenOver(body: Answer['body']): body is TakenOver {
+export function isTakenOver(body: RouteResponse['body']): body is TakenOver {
   return typeof body === 'object' && 'takeOver' in body;
 }
 
 const textType = 'text/plain; charset=utf-8';
 
-export function text(status: number, body: string): Answer {
+export function text(status: number, body: string): RouteResponse {
   return { status, headers: { 'Content-Type': textType }, body };
 }
 
 /** Text whose type browsers must not sniff. */
-export function plain(status: number, body: string): Answer {
+export function plain(status: number, body: string): RouteResponse {
   return { status, headers: { 'Content-Type': textType, 'X-Content-Type-Options': 'nosniff' }, body };
 }
 
-export function plainError(status: number, message: string): Answer {
+export function plainError(status: number, message: string): RouteResponse {
   return plain(status, `${message}\n`);
 }
 
-export function json(value: unknown): Answer {
+export function json(value: unknown): RouteResponse {
   return { status: 200, headers: { 'Content-Type': 'application/json' }, body: `${JSON.stringify(value)}\n` };
 }
 
-export function redirect(location: string): Answer {
+export function redirect(location: string): RouteResponse {
   return { status: 307, headers: { Location: location }, body: '' };
 }

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../async/index.js';
 import type { Timeline } from '../timeline/index.js';
 import type { ServerName } from './contracts.js';
-import { clientOf, type Place, placeToGive } from './eviction.js';
+import { clientOf, type EvictableConnection, placeToGive } from './eviction.js';
 import type { ListenLimits } from './limits.js';
 import { UnreadRequests } from './unread-requests.js';
 
@@ -19,7 +19,7 @@ export interface ConnectionsOptions {
   readonly timeline: Timeline;
 }
 
-export interface Connections {
+export interface ServerConnections {
   /** Whether to serve the request; otherwise the connection is closed. */
   begin(request: IncomingMessage, response: ServerResponse): boolean;
   /**
@@ -34,7 +34,7 @@ export interface Connections {
 const tellAgainMs = 60_000;
 
 /** A connection, from its acceptance on. */
-class OpenConnection implements Place {
+class OpenConnection implements EvictableConnection {
   isStranger = true;
   isUpgraded = false;
   /** Pending requests, and whether one of them was admitted. */
@@ -62,7 +62,7 @@ class OpenConnection implements Place {
   }
 }
 
-export function boundedConnections(server: Server, options: ConnectionsOptions): Connections {
+export function boundedConnections(server: Server, options: ConnectionsOptions): ServerConnections {
   const { limits, secure, name, clock, timeline } = options;
   /** Oldest first: a connection kept open after its response counts as new. */
   const open = new Set<OpenConnection>();

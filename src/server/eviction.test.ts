@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { clientOf, type Place, placeToGive } from './eviction.js';
+import { clientOf, type EvictableConnection, placeToGive } from './eviction.js';
 
 /** `a!` is a client's busy connection, `a+` one kept open after an admitted request, `a` a silent one. */
-function places(texts: string): (Place & { readonly at: number })[] {
+function places(texts: string): (EvictableConnection & { readonly at: number })[] {
   return texts.split(' ').map((text, at) => ({
     at,
     client: text.charAt(0),

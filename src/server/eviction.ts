@@ -1,7 +1,7 @@
 /** Decides which connection gives up its place for a new one. */
 import { isIPv6 } from 'node:net';
 
-export interface Place {
+export interface EvictableConnection {
   /** The client that the connection counts for. */
   readonly client: string;
   /** Whether no request on it was admitted yet. */
@@ -10,7 +10,7 @@ export interface Place {
   readonly isBusy: boolean;
 }
 
-export interface PlaceLimits {
+export interface EvictionLimits {
   readonly connections: number;
   readonly strangersPerAddress: number;
 }
@@ -21,10 +21,10 @@ export interface PlaceLimits {
  * has most of them before others, and the oldest of these first: a client that opens many silent connections
  * loses its own.
  */
-export function placeToGive<P extends Place>(
+export function placeToGive<P extends EvictableConnection>(
   places: readonly P[],
   newcomer: P,
-  { connections, strangersPerAddress }: PlaceLimits,
+  { connections, strangersPerAddress }: EvictionLimits,
 ): P | undefined {
   const free = places.filter((place) => !place.isBusy && place !== newcomer);
   const strangers = free.filter(({ isStranger }) => isStranger);
@@ -34,7 +34,7 @@ export function placeToGive<P extends Place>(
   return oldestOfGreediest(strangers.length > 0 ? strangers : free) ?? newcomer;
 }
 
-function oldestOfGreediest<P extends Place>(places: readonly P[]): P | undefined {
+function oldestOfGreediest<P extends EvictableConnection>(places: readonly P[]): P | undefined {
   const counts = new Map<string, number>();
   for (const { client } of places) counts.set(client, (counts.get(client) ?? 0) + 1);
   const most = Math.max(...counts.values());

@@ -1,6 +1,6 @@
 /** The health endpoints: one for all checks, and one for each. */
 import { errorText } from '../async/index.js';
-import { type Answer, plain, plainError, text } from './answers.js';
+import { plain, plainError, type RouteResponse, text } from './answers.js';
 import type { HealthCheck } from './contracts.js';
 import type { Route } from './routes.js';
 
@@ -17,12 +17,12 @@ export function healthzRoutes(checks: readonly HealthCheck[]): Route[] {
   ];
 }
 
-function single(check: HealthCheck): Answer {
+function single(check: HealthCheck): RouteResponse {
   const problem = failureOf(check);
   return problem === undefined ? text(200, 'ok') : plainError(500, `internal server error: ${problem}`);
 }
 
-function summary(checks: readonly HealthCheck[], query: URLSearchParams): Answer {
+function summary(checks: readonly HealthCheck[], query: URLSearchParams): RouteResponse {
   const excluded = new Set(query.getAll('exclude'));
   const lines: string[] = [];
   let failed = false;

@@ -5,17 +5,17 @@
 export { type ApiKubelet, type ApiOptions, podRoutes } from './api/index.js';
 export type { HealthCheck, ServerKubelet } from './contracts.js';
 export { defaultLimits, type ListenLimits } from './limits.js';
-export type { Listener, ListenOptions } from './listen.js';
+export type { ListenOptions, ServerListener } from './listen.js';
 export {
   type LocalInfo,
   type LocalKubelet,
   type LocalServerOptions,
   SocketInUse,
-  type StopRequest,
+  type StopPodsRequest,
   startLocalServer,
 } from './local/index.js';
 export type { KubeletApiOptions, MainKubelet } from './main/contracts.js';
 export { startKubeletApi } from './main/kubelet-api.js';
 export { runningPodsRoute } from './pods.js';
-export { type StartOptions, startHealthz, startReadOnly } from './readonly.js';
-export type { ServingCertificate } from './tls/secure-serving.js';
+export { type ReadonlyServerOptions, startHealthz, startReadOnly } from './readonly.js';
+export type { ServingKeyPair } from './tls/secure-serving.js';

@@ -7,12 +7,12 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../async/index.js';
 import { Timeline } from '../timeline/index.js';
 import type { ServerKubelet } from './contracts.js';
-import { type Listener, type ListenOptions, listen } from './listen.js';
+import { type ListenOptions, listen, type ServerListener } from './listen.js';
 import { runningPodsRoute } from './pods.js';
 import { startHealthz, startReadOnly } from './readonly.js';
 import type { Route } from './routes.js';
 
-const listeners: Listener[] = [];
+const listeners: ServerListener[] = [];
 const sockets: Socket[] = [];
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
@@ -26,19 +26,19 @@ const options = (limits: ListenOptions['limits'] = {}) => ({
   limits,
 });
 
-function kept<L extends Listener>(listener: L): L {
+function kept<L extends ServerListener>(listener: L): L {
   listeners.push(listener);
   return listener;
 }
 
-async function openWith(routes: Route[], limits?: ListenOptions['limits']): Promise<Listener> {
+async function openWith(routes: Route[], limits?: ListenOptions['limits']): Promise<ServerListener> {
   return kept(await listen(routes, { ...options(limits), name: 'healthz' }));
 }
 
-const portOf = (listener: Listener): number => listener.address()!.port;
+const portOf = (listener: ServerListener): number => listener.address()!.port;
 
 function ask(
-  listener: Listener,
+  listener: ServerListener,
   target: string,
   extra: { headers?: Record<string, string>; agent?: Agent; body?: string } = {},
 ): Promise<{ status: number; headers: IncomingHttpHeaders; body: string; raw: Buffer }> {
@@ -61,7 +61,7 @@ function ask(
   });
 }
 
-async function dial(listener: Listener): Promise<{ socket: Socket; ended: Promise<string> }> {
+async function dial(listener: ServerListener): Promise<{ socket: Socket; ended: Promise<string> }> {
   const socket = connect(portOf(listener), '127.0.0.1');
   sockets.push(socket);
   let seen = '';

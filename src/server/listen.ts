@@ -12,7 +12,7 @@ import { Closer } from './closer.js';
 import { boundedConnections } from './connections.js';
 import type { ServerName } from './contracts.js';
 import { defaultLimits, type ListenLimits } from './limits.js';
-import type { Gate, Route } from './routes.js';
+import type { RequestGate, Route } from './routes.js';
 import { Sessions } from './sessions.js';
 
 const keepAliveProbeMs = 15_000;
@@ -24,7 +24,7 @@ export interface ServeOptions {
   readonly clock?: Clock;
   readonly limits?: Partial<ListenLimits>;
   /** Checked before any existing route responds. Default: everybody may do everything. */
-  readonly gate?: Gate;
+  readonly gate?: RequestGate;
   /** Makes the server speak TLS. */
   readonly secure?: SecureServing;
   /**
@@ -46,14 +46,14 @@ export interface ListenOptions extends ServeOptions {
 }
 
 /** Where a server listens. */
-export interface Place {
+export interface ListenTarget {
   /** For messages. */
   readonly text: string;
   /** Makes the server listen; rejects when that is impossible. */
   bind(server: NetServer): Promise<void>;
 }
 
-export interface Listener {
+export interface ServerListener {
   /** Undefined while it is not listening. */
   address(): AddressInfo | undefined;
   /**
@@ -63,7 +63,7 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-interface OpenListener extends Listener {
+interface OpenListener extends ServerListener {
   /** Resolves when the server closed for whatever reason. */
   readonly closed: Promise<void>;
 }
@@ -84,7 +84,7 @@ export function listen(routes: readonly Route[], options: ListenOptions): Promis
 export async function serve(
   routes: readonly Route[],
   options: ServeOptions,
-  place: Place,
+  place: ListenTarget,
 ): Promise<OpenListener> {
   const { timeline, clock = systemClock } = options;
   const limits = { ...defaultLimits, ...options.limits };
@@ -118,7 +118,7 @@ export async function serve(
     sessions: new Sessions(limits.sessions),
     closing: closer.closing,
     gate: async (request) => {
-      const admission: Awaited<ReturnType<Gate>> =
+      const admission: Awaited<ReturnType<RequestGate>> =
         options.gate === undefined ? { kind: 'admitted', request } : await options.gate(request);
       if (admission.kind === 'admitted' && request.connection !== undefined) {
         connections.letIn(request.connection);
@@ -180,7 +180,10 @@ export async function serve(
 const relistenDelayMs = 5_000;
 
 /** Keeps a listener open until closed, and reopens it when it fails. Resolves after the first try. */
-export async function keepListening(routes: readonly Route[], options: ListenOptions): Promise<Listener> {
+export async function keepListening(
+  routes: readonly Route[],
+  options: ListenOptions,
+): Promise<ServerListener> {
   const { timeline, clock = systemClock } = options;
   const stopping = new AbortController();
   let current: OpenListener | undefined;

@@ -3,7 +3,7 @@ import { systemClock } from '../async/index.js';
 import type { HealthCheck, ServerKubelet } from './contracts.js';
 import { disabledDebugRoutes } from './debug-prefixes.js';
 import { healthzRoutes, pingCheck } from './healthz.js';
-import { keepListening, type Listener, type ListenOptions, listen } from './listen.js';
+import { keepListening, type ListenOptions, listen, type ServerListener } from './listen.js';
 import { flushStderr, LogHealth } from './log-health.js';
 import { healthSlis } from './main/health-slis.js';
 import { statsRoutes } from './main/stats.js';
@@ -11,7 +11,7 @@ import { metricsRoute } from './metrics.js';
 import { podsRoute } from './pods.js';
 import type { Route } from './routes.js';
 
-export interface StartOptions extends Omit<ListenOptions, 'name'> {
+export interface ReadonlyServerOptions extends Omit<ListenOptions, 'name'> {
   /** Resolves when the log has taken everything so far; called regularly for the `log` health check. */
   readonly flushLog?: () => Promise<void>;
   /** The agent's version, for metrics. */
@@ -19,7 +19,10 @@ export interface StartOptions extends Omit<ListenOptions, 'name'> {
 }
 
 /** Rejects when the port is taken: an agent that seems up but cannot be read must not start. */
-export async function startReadOnly(kubelet: ServerKubelet, options: StartOptions): Promise<Listener> {
+export async function startReadOnly(
+  kubelet: ServerKubelet,
+  options: ReadonlyServerOptions,
+): Promise<ServerListener> {
   const { flushLog = flushStderr, ...listenOptions } = options;
   const logHealth = new LogHealth(options.clock ?? systemClock, flushLog);
   const listener = await listen(readOnlyRoutes(kubelet, logHealth, options), {
@@ -40,14 +43,14 @@ export async function startReadOnly(kubelet: ServerKubelet, options: StartOption
 export function startHealthz(
   kubelet: Pick<ServerKubelet, 'healthChecks'>,
   options: Omit<ListenOptions, 'name'>,
-): Promise<Listener> {
+): Promise<ServerListener> {
   return keepListening(healthzRoutes([pingCheck, ...kubelet.healthChecks]), { ...options, name: 'healthz' });
 }
 
 function readOnlyRoutes(
   kubelet: ServerKubelet,
   logHealth: HealthCheck,
-  { timeline, clock = systemClock, version = '' }: StartOptions,
+  { timeline, clock = systemClock, version = '' }: ReadonlyServerOptions,
 ): Route[] {
   const nowMs = (): number => clock.now();
   const builtIn = [pingCheck, logHealth];

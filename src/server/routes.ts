@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type Answer, plainError, redirect, text } from './answers.js';
+import { plainError, type RouteResponse, redirect, text } from './answers.js';
 
 export interface ServerRequest {
   readonly method: string;
@@ -27,17 +27,17 @@ export interface ServerRequest {
 }
 
 /** Admits a request for an existing route, perhaps without its secrets, or refuses it. */
-export type Gate = (request: ServerRequest) => Promise<Admitted | Refused>;
+export type RequestGate = (request: ServerRequest) => Promise<Admitted | RefusedRequest>;
 export interface Admitted {
   readonly kind: 'admitted';
   readonly request: ServerRequest;
 }
-export interface Refused {
+export interface RefusedRequest {
   readonly kind: 'refused';
-  readonly answer: Answer;
+  readonly answer: RouteResponse;
 }
 
-export type Handler = (request: ServerRequest) => Answer | Promise<Answer>;
+export type RouteHandler = (request: ServerRequest) => RouteResponse | Promise<RouteResponse>;
 
 /** The decoded values of the path's variable segments. */
 export type PathValues = Readonly<Record<string, string>>;
@@ -45,7 +45,7 @@ export type PathValues = Readonly<Record<string, string>>;
 /** A path that ends with a slash also covers everything below it. */
 export type Route =
   /** The handler gets every method. */
-  | { readonly kind: 'plain'; readonly path: string; readonly handle: Handler }
+  | { readonly kind: 'plain'; readonly path: string; readonly handle: RouteHandler }
   /** Owns everything below its path, but serves only the path itself. */
   | {
       readonly kind: 'resource';
@@ -54,7 +54,7 @@ export type Route =
       readonly root?: string;
       readonly methods: readonly string[];
       readonly produces: string;
-      readonly handle: Handler;
+      readonly handle: RouteHandler;
     }
   /** Owns everything below its path, and serves paths whose segments match one of the templates. */
   | {
@@ -64,18 +64,18 @@ export type Route =
       readonly methods: readonly string[];
       /** Absent: any. */
       readonly produces?: string;
-      readonly handle: (request: ServerRequest, values: PathValues) => Answer | Promise<Answer>;
+      readonly handle: (request: ServerRequest, values: PathValues) => RouteResponse | Promise<RouteResponse>;
     }
   /** Serves everything below its path, which ends with a slash; the handler gets the rest, decoded. */
   | {
       readonly kind: 'tree';
       readonly path: string;
       readonly methods: readonly string[];
-      readonly handle: (request: ServerRequest, below: string) => Answer | Promise<Answer>;
+      readonly handle: (request: ServerRequest, below: string) => RouteResponse | Promise<RouteResponse>;
     };
 
 export type Routing =
-  | { readonly kind: 'handle'; readonly handle: Handler }
+  | { readonly kind: 'handle'; readonly handle: RouteHandler }
   | { readonly kind: 'redirect'; readonly path: string }
   | { readonly kind: 'malformed' }
   | { readonly kind: 'unregistered' }
@@ -87,8 +87,8 @@ export type Routing =
 export async function dispatch(
   routes: readonly Route[],
   request: ServerRequest,
-  gate?: Gate,
-): Promise<Answer> {
+  gate?: RequestGate,
+): Promise<RouteResponse> {
   const routing = findRoute(routes, request);
   switch (routing.kind) {
     case 'redirect': {
@@ -100,16 +100,16 @@ export async function dispatch(
     case 'unregistered':
       return plainError(404, '404 page not found');
     default: {
-      const admission: Admitted | Refused =
+      const admission: Admitted | RefusedRequest =
         gate === undefined ? { kind: 'admitted', request } : await gate(request);
       return admission.kind === 'refused' ? admission.answer : answerFound(routing, admission.request);
     }
   }
 }
 
-type Found = Exclude<Routing, { readonly kind: 'redirect' | 'malformed' | 'unregistered' }>;
+type MatchedRoute = Exclude<Routing, { readonly kind: 'redirect' | 'malformed' | 'unregistered' }>;
 
-async function answerFound(routing: Found, request: ServerRequest): Promise<Answer> {
+async function answerFound(routing: MatchedRoute, request: ServerRequest): Promise<RouteResponse> {
   switch (routing.kind) {
     case 'handle':
       return routing.handle(request);

@@ -1,5 +1,5 @@
 /** Limits open-ended responses, so that they leave room for the others. */
-import { type Answer, text } from './answers.js';
+import { type RouteResponse, text } from './answers.js';
 
 export class Sessions {
   readonly #limit: number;
@@ -10,7 +10,7 @@ export class Sessions {
   }
 
   /** The refusal for one session too many; undefined while there is room. */
-  refusal(): Answer | undefined {
+  refusal(): RouteResponse | undefined {
     if (this.#open < this.#limit) return undefined;
     const { headers, ...answer } = text(429, `too many streams: ${this.#limit} are open`);
     return { ...answer, headers: { ...headers, 'Retry-After': '60' } };

@@ -1,6 +1,6 @@
 /** For tests: an authority that issues certificates to servers and clients. */
 import { generateKeyPem, makeCertificate } from '../x509/certificate.js';
-import type { ServingCertificate } from './tls/secure-serving.js';
+import type { ServingKeyPair } from './tls/secure-serving.js';
 
 export interface TestAuthority {
   readonly pem: string;
@@ -9,7 +9,7 @@ export interface TestAuthority {
     readonly organizations?: readonly string[];
     readonly usage: 'serverAuth' | 'clientAuth';
     readonly validMs?: number;
-  }): ServingCertificate;
+  }): ServingKeyPair;
 }
 
 export function testAuthority(commonName: string): TestAuthority {

@@ -1,7 +1,7 @@
 /** Decides how an upgrade request is answered: SPDY or WebSocket with which sub-protocol, or not at all. */
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Refusal } from './http-answers.js';
+import type { HeaderList, Refusal } from './http-answers.js';
 import {
   type CommandVersion,
   firstKnown,
@@ -18,9 +18,7 @@ export interface UpgradeRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-type HeaderList = readonly (readonly [name: string, value: string])[];
-
-export type Handshake =
+export type UpgradeHandshake =
   | { readonly kind: 'spdy'; readonly version: CommandVersion; readonly headers: HeaderList }
   | { readonly kind: 'websocket'; readonly protocol: WebSocketProtocol; readonly headers: HeaderList }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
@@ -28,7 +26,10 @@ export type Handshake =
 /** RFC 6455: what the server adds to the client's key to show that it understood. */
 const acceptSuffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
-export function decideHandshake(request: UpgradeRequest, purpose: 'command' | 'portforward'): Handshake {
+export function decideHandshake(
+  request: UpgradeRequest,
+  purpose: 'command' | 'portforward',
+): UpgradeHandshake {
   const upgrade = (request.headers.upgrade ?? '').toLowerCase();
   const upgrades = (request.headers.connection ?? '').toLowerCase().includes('upgrade');
   if (upgrades && upgrade === 'websocket') return decideWebSocket(request, purpose);
@@ -39,7 +40,7 @@ export function decideHandshake(request: UpgradeRequest, purpose: 'command' | 'p
   );
 }
 
-function decideSpdy({ headers }: UpgradeRequest, purpose: 'command' | 'portforward'): Handshake {
+function decideSpdy({ headers }: UpgradeRequest, purpose: 'command' | 'portforward'): UpgradeHandshake {
   const known: ReadonlyMap<string, CommandVersion> =
     purpose === 'command' ? spdyCommandProtocols : new Map([[portForwardProtocol, 4]]);
   const offered = listedValues(headers['x-stream-protocol-version']);
@@ -68,7 +69,10 @@ function decideSpdy({ headers }: UpgradeRequest, purpose: 'command' | 'portforwa
   };
 }
 
-function decideWebSocket({ method, headers }: UpgradeRequest, purpose: 'command' | 'portforward'): Handshake {
+function decideWebSocket(
+  { method, headers }: UpgradeRequest,
+  purpose: 'command' | 'portforward',
+): UpgradeHandshake {
   const known = purpose === 'command' ? webSocketCommandProtocols : webSocketPortForwardProtocols;
   if (method !== 'GET') return refused(405, '');
   const key = headers['sec-websocket-key'];
@@ -95,6 +99,6 @@ function decideWebSocket({ method, headers }: UpgradeRequest, purpose: 'command'
   };
 }
 
-function refused(statusCode: number, body: string): Handshake {
+function refused(statusCode: number, body: string): UpgradeHandshake {
   return { kind: 'refused', refusal: { statusCode, body } };
 }

@@ -7,20 +7,14 @@ import type { StreamingBackend } from './contracts.js';
 import { dialSpdy } from './dial.js';
 import { cutText, spdyLimits, streamingClientLimits, streamingLimits, webSocketLimits } from './limits.js';
 import { SpdyConnection } from './spdy/connection.js';
-import {
-  dataFrame,
-  pingFrame,
-  rstStreamFrame,
-  FrameReader as SpdyFrameReader,
-  synStreamFrame,
-} from './spdy/frames.js';
+import { dataFrame, pingFrame, rstStreamFrame, SpdyFrameReader, synStreamFrame } from './spdy/frames.js';
 import { HeaderBlockWriter } from './spdy/header-blocks.js';
 import { type SpdyStream, streamWindowBytes } from './spdy/stream.js';
 import { serveSpdyPortForward } from './spdy-port-forward.js';
 import { TestWire } from './test-sockets.js';
 import { WebSocketChannels } from './websocket/channels.js';
 import { WebSocketConnection } from './websocket/connection.js';
-import { encodeFrame, FrameReader, Opcode } from './websocket/frames.js';
+import { encodeFrame, Opcode, WebSocketFrameReader } from './websocket/frames.js';
 
 const nothing = Buffer.alloc(0);
 const frame = (opcode: number, data: Buffer, fin = true): Buffer =>
@@ -33,7 +27,7 @@ const heldMemory = (): number => {
 
 describe('a WebSocket client', () => {
   it('cannot fill the memory with fragments of a byte', () => {
-    const reader = new FrameReader({ fromClient: true });
+    const reader = new WebSocketFrameReader({ fromClient: true });
     const fragments = repeated(frame(Opcode.continuation, Buffer.from('x'), false), 1000);
     expect([...reader.read(frame(Opcode.binary, Buffer.from('x'), false))]).toEqual([]);
     const before = heldMemory();
@@ -50,7 +44,7 @@ describe('a WebSocket client', () => {
   }, 30_000);
 
   it('cannot send a message without end, in fragments or byte by byte', () => {
-    const reader = new FrameReader({ fromClient: true });
+    const reader = new WebSocketFrameReader({ fromClient: true });
     const part = Buffer.alloc(1 << 20);
     let taken = 0;
     const send = (opcode: number): void => {
@@ -79,7 +73,7 @@ describe('a WebSocket client', () => {
     wire.peerReads();
     await settle();
     await expect.poll(() => wire.writableLength).toBe(0);
-    const pongs = [...new FrameReader({ fromClient: false }).read(Buffer.concat(wire.taken))];
+    const pongs = [...new WebSocketFrameReader({ fromClient: false }).read(Buffer.concat(wire.taken))];
     expect(pongs.at(-1)).toEqual({ kind: 'pong', data: Buffer.from('99'.padStart(100)) });
     wire.destroy();
     await connection.closed;

@@ -7,7 +7,7 @@ import { streamingLimits } from './limits.js';
 /** Six bytes are eight characters. */
 const tokenBytes = 6;
 
-interface Entry {
+interface PendingStreamRequest {
   readonly request: StreamRequest;
   readonly expiresMs: number;
 }
@@ -15,7 +15,7 @@ interface Entry {
 export class StreamRequests {
   readonly #clock: Clock;
   /** In the order of their coming, which is that of their expiry. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, PendingStreamRequest>();
 
   constructor(clock: Clock) {
     this.#clock = clock;

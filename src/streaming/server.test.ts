@@ -16,7 +16,7 @@ import {
   UpgradeRefused,
 } from './index.js';
 import { encodeFrame, Opcode } from './websocket/frames.js';
-import { MessageReader, type WebSocketMessage } from './websocket/test-messages.js';
+import { type WebSocketMessage, WebSocketMessageReader } from './websocket/test-messages.js';
 
 /** Plays a few commands and ports. */
 const backend: StreamingBackend = {
@@ -366,7 +366,7 @@ async function connect(request: StreamRequest, protocol: string | undefined) {
   const { socket, headers, statusCode } = await upgrade(url, webSocket(protocol));
   expect(statusCode).toBe(101);
   expect(headers['sec-websocket-accept']).toBe('s3pPLMBiTxaQ9kYGzzhZRbK+xOo=');
-  const reader = new MessageReader({ fromClient: false });
+  const reader = new WebSocketMessageReader({ fromClient: false });
   const seen: Buffer[] = [];
   const pongs: Buffer[] = [];
   let close: Extract<WebSocketMessage, { kind: 'close' }> | undefined;

@@ -41,7 +41,7 @@ export interface StreamingServer {
   close(): Promise<void>;
 }
 
-interface Session {
+interface StreamSession {
   readonly connection: { destroy(reason: Error): void };
   readonly done: Promise<void>;
 }
@@ -49,7 +49,7 @@ interface Session {
 export function streamingServer(options: StreamingServerOptions): StreamingServer {
   const { clock } = options;
   const requests = new StreamRequests(clock);
-  const sessions = new Set<Session>();
+  const sessions = new Set<StreamSession>();
   let closed = false;
 
   const serve: StreamingServer['serve'] = async (stream, request, socket, head) => {
@@ -123,7 +123,7 @@ function begin(
   request: StreamRequest,
   handshake: Exclude<ReturnType<typeof decideHandshake>, { kind: 'refused' }>,
   wire: { readonly socket: Duplex; readonly head: Buffer },
-): Session {
+): StreamSession {
   const { backend, clock } = options;
   const idleTimeoutMs = options.idleTimeoutMs ?? streamingLimits.idleMs;
   const creationTimeoutMs = options.creationTimeoutMs ?? streamingLimits.creationMs;

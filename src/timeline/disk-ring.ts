@@ -6,8 +6,8 @@ import { writeSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readFile, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { type Clock, systemClock, type Timer, withTimeout } from '../async/index.js';
-import type { Entry } from './entry.js';
-import type { Reader } from './timeline.js';
+import type { TimelineEntry } from './entry.js';
+import type { TimelineReader } from './timeline.js';
 
 /** The file that entries are appended to. */
 export interface RingFile {
@@ -51,7 +51,7 @@ const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
 
 export interface DiskRing {
-  readonly reader: Reader;
+  readonly reader: TimelineReader;
   /** Resolves when the entries so far are written, or cannot be, or after two seconds. */
   close(): Promise<void>;
 }
@@ -268,13 +268,13 @@ async function ringFile(file: FileHandle, name: string): Promise<RingFile> {
 
 export interface StoredEntries {
   /** Oldest first. */
-  readonly entries: readonly Entry[];
+  readonly entries: readonly TimelineEntry[];
   /** Lines that are no entries of this version: written by another version, or cut short by a crash. */
   readonly skipped: number;
 }
 
 export async function readDiskRing(dir: string): Promise<StoredEntries> {
-  const entries: Entry[] = [];
+  const entries: TimelineEntry[] = [];
   let skipped = 0;
   for (const name of [older, newest]) {
     const text = await readFile(path.join(dir, name), 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -292,17 +292,17 @@ export async function readDiskRing(dir: string): Promise<StoredEntries> {
 }
 
 /** The version is put into the text, which saves a copy of the entry. */
-function formatLine(entry: Entry): string {
+function formatLine(entry: TimelineEntry): string {
   return `{"v":${version},${JSON.stringify(entry).slice(1)}\n`;
 }
 
-function parseLine(line: string): Entry | undefined {
+function parseLine(line: string): TimelineEntry | undefined {
   try {
     const parsed: unknown = JSON.parse(line);
     if (typeof parsed !== 'object' || parsed === null || !('v' in parsed)) return undefined;
     const { v, ...entry } = parsed;
     // Only this module writes lines of this version, and it writes entries.
-    return v === version ? (entry as Entry) : undefined;
+    return v === version ? (entry as TimelineEntry) : undefined;
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 /** What the compiler guarantees of entries: `tsc` fails here once it takes one that it should refuse. */
 import { expect, it } from 'vitest';
-import type { Entry } from './entry.js';
+import type { TimelineEntry } from './entry.js';
 import { isEntry } from './entry.js';
 import type { PlanStep } from './plan-actions.js';
 import { Timeline } from './timeline.js';
@@ -32,7 +32,7 @@ it('leaves names and data to the compiler: recording checks nothing at run time'
   expect(timeline.ofNode()).toHaveLength(7);
 });
 
-function waited(entry: Entry): string {
+function waited(entry: TimelineEntry): string {
   switch (entry.what) {
     case 'container.wait':
       return `${entry.data.waitMs} ms`;

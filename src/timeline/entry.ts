@@ -16,7 +16,7 @@ export interface PodRef {
  */
 export type EntryKind = 'decision' | 'transition' | 'effect' | 'observation' | 'event' | 'problem' | 'notice';
 
-export type Level = 'error' | 'warn' | 'info' | 'debug' | 'trace';
+export type EntryLevel = 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
 export interface EventInfo {
   readonly type: 'Normal' | 'Warning';
@@ -41,7 +41,7 @@ interface CommonFields {
 
 interface InitFields extends CommonFields {
   /** Default: by `kind`. */
-  readonly level?: Level;
+  readonly level?: EntryLevel;
   readonly error?: unknown;
 }
 
@@ -50,7 +50,7 @@ interface RecordedFields extends CommonFields {
   readonly seq: number;
   /** Wall-clock milliseconds. */
   readonly timeMs: number;
-  readonly level: Level;
+  readonly level: EntryLevel;
   /** The error's message with those of its causes. */
   readonly error?: string;
 }
@@ -65,7 +65,7 @@ type Typed<Name extends EntryName> = { readonly what: Name } & ([TimelineEntries
 /** An entry of one of the given names; a switch over `what` tells its data. */
 export type EntryOf<Name extends EntryName> = Name extends EntryName ? RecordedFields & Typed<Name> : never;
 
-export type Entry = EntryOf<EntryName>;
+export type TimelineEntry = EntryOf<EntryName>;
 
 /** What is recorded: the compiler refuses a name that is not in the table, and data that is not the name's. */
 export type EntryInit<Name extends EntryName = EntryName> = Name extends EntryName
@@ -74,7 +74,7 @@ export type EntryInit<Name extends EntryName = EntryName> = Name extends EntryNa
 
 /** Whether the entry has one of the names. */
 export function isEntry<Name extends EntryName>(
-  entry: Entry,
+  entry: TimelineEntry,
   ...names: readonly Name[]
 ): entry is EntryOf<Name> {
   const known: readonly string[] = names;

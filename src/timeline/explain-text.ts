@@ -2,7 +2,7 @@
 
 import { clockTime } from './clock-time.js';
 import { formatDuration } from './duration-text.js';
-import type { Explanation, Step } from './explain.js';
+import type { ExplainedStep, Explanation } from './explain.js';
 
 export interface TextOptions {
   /** Steps to show at most, the latest; all when undefined. */
@@ -37,7 +37,15 @@ export function explanationText(explanation: Explanation, { maxSteps, gone }: Te
   return `${lines.join('\n')}\n`;
 }
 
-export function stepLine({ timeMs, message, container, because, durationMs, error, problem }: Step): string {
+export function stepLine({
+  timeMs,
+  message,
+  container,
+  because,
+  durationMs,
+  error,
+  problem,
+}: ExplainedStep): string {
   const subject = container === undefined ? '' : `${container}: `;
   const took = durationMs === undefined ? '' : ` (${formatDuration(durationMs)})`;
   const cause = because === undefined || because === '' ? '' : `  because ${because}`;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../async/index.js';
 import { openDiskRing, readDiskRing } from './disk-ring.js';
-import type { Entry, EntryInit } from './entry.js';
+import type { EntryInit, TimelineEntry } from './entry.js';
 import { explainPod } from './explain.js';
 import { explanationText } from './explain-text.js';
 import { Timeline } from './timeline.js';
@@ -14,7 +14,7 @@ const pod = { uid: 'u', name: 'web-n', namespace: 'default' };
 /** Entries as they are recorded, a second apart. */
 async function recorded(
   ...inits: (EntryInit & { readonly node?: true })[]
-): Promise<{ entries: Entry[]; node: Entry[]; nowMs: number }> {
+): Promise<{ entries: TimelineEntry[]; node: TimelineEntry[]; nowMs: number }> {
   const clock = new VirtualClock(Date.UTC(2026, 0, 1));
   const timeline = new Timeline({ clock });
   for (const { node, ...init } of inits) {

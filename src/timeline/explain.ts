@@ -1,5 +1,5 @@
 /** A pod's life in words: what happened and why, where it is now, what it waits for and what would help. */
-import { type Entry, isEntry } from './entry.js';
+import { isEntry, type TimelineEntry } from './entry.js';
 import type { EntryData, EntryName } from './entry-data.js';
 import { lastOf } from './last-entry.js';
 import {
@@ -10,7 +10,7 @@ import {
   waitReasons,
 } from './wait-reasons.js';
 
-export interface Step {
+export interface ExplainedStep {
   readonly timeMs: number;
   readonly what: EntryName;
   readonly message: string;
@@ -23,7 +23,7 @@ export interface Step {
 
 export interface Explanation {
   readonly pod: { readonly uid: string; readonly name: string; readonly namespace: string };
-  readonly steps: readonly Step[];
+  readonly steps: readonly ExplainedStep[];
   readonly phase: string;
   readonly ready: boolean;
   readonly containers: readonly ContainerNow[];
@@ -41,7 +41,11 @@ export interface Explanation {
 const repeatedEvents = new Set(['Created', 'Started', 'Killing', 'SandboxChanged', 'BackOff']);
 
 /** Explains from the entries of one pod, oldest first; those about the node tell why nothing moves. */
-export function explainPod(entries: readonly Entry[], node: readonly Entry[], nowMs: number): Explanation {
+export function explainPod(
+  entries: readonly TimelineEntry[],
+  node: readonly TimelineEntry[],
+  nowMs: number,
+): Explanation {
   const last = entries.at(-1);
   if (last?.pod === undefined) throw new Error('there are no entries of this pod');
   const now = {
@@ -61,12 +65,12 @@ export function explainPod(entries: readonly Entry[], node: readonly Entry[], no
   };
 }
 
-function isStep(entry: Entry): boolean {
+function isStep(entry: TimelineEntry): boolean {
   if (entry.level === 'debug' || entry.level === 'trace') return false;
   return !(entry.event?.type === 'Normal' && repeatedEvents.has(entry.event.reason));
 }
 
-function toStep(entry: Entry): Step {
+function toStep(entry: TimelineEntry): ExplainedStep {
   const { timeMs, what, message, container, because, durationMs, error } = entry;
   return {
     timeMs,
@@ -80,7 +84,7 @@ function toStep(entry: Entry): Step {
   };
 }
 
-function containersNow(entries: readonly Entry[]): ContainerNow[] {
+function containersNow(entries: readonly TimelineEntry[]): ContainerNow[] {
   const byName = new Map<string, ContainerNow>();
   for (const entry of entries) {
     if (!isEntry(entry, 'container.state') || entry.container === undefined) continue;

@@ -4,7 +4,7 @@ export { clockTime } from './clock-time.js';
 export { type DiskRing, openDiskRing, readDiskRing, type StoredEntries } from './disk-ring.js';
 export * from './entry.js';
 export * from './entry-data.js';
-export { type Explanation, explainPod, type Step } from './explain.js';
+export { type ExplainedStep, type Explanation, explainPod } from './explain.js';
 export { explanationText, stepLine } from './explain-text.js';
 export * from './log.js';
 export { type PlanAction, type PlanStep, planText } from './plan-actions.js';

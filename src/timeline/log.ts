@@ -1,28 +1,28 @@
 /** The log: a reader of the timeline that writes one structured line per entry. */
-import type { Entry, Level } from './entry.js';
+import type { EntryLevel, TimelineEntry } from './entry.js';
 import type { DataValue } from './entry-data.js';
-import type { Reader } from './timeline.js';
+import type { TimelineReader } from './timeline.js';
 
-export interface LogOptions {
+export interface TimelineLogOptions {
   readonly format: 'text' | 'json';
   /** As the `-v` flag: 0 shows info and above, 4 debug, 6 and more everything. */
   readonly verbosity: number;
   readonly write: (line: string) => void;
 }
 
-const verbosityOf: Readonly<Record<Level, number>> = { error: 0, warn: 0, info: 0, debug: 4, trace: 6 };
+const verbosityOf: Readonly<Record<EntryLevel, number>> = { error: 0, warn: 0, info: 0, debug: 4, trace: 6 };
 
-export function logReader(options: LogOptions): Reader {
+export function logReader(options: TimelineLogOptions): TimelineReader {
   const format = options.format === 'json' ? formatJson : formatText;
   return (entry) => {
     if (verbosityOf[entry.level] <= options.verbosity) options.write(`${format(entry)}\n`);
   };
 }
 
-type Fields = Record<string, Exclude<DataValue, undefined>>;
+type LogFields = Record<string, Exclude<DataValue, undefined>>;
 
-function fieldsOf(entry: Entry): Fields {
-  const fields: Fields = {};
+function fieldsOf(entry: TimelineEntry): LogFields {
+  const fields: LogFields = {};
   if (entry.pod !== undefined) fields.pod = `${entry.pod.namespace}/${entry.pod.name}`;
   if (entry.container !== undefined) fields.container = entry.container;
   if (entry.event !== undefined) fields.event = entry.event.type;
@@ -38,7 +38,7 @@ function fieldsOf(entry: Entry): Fields {
   return fields;
 }
 
-function formatJson(entry: Entry): string {
+function formatJson(entry: TimelineEntry): string {
   return JSON.stringify({
     ts: new Date(entry.timeMs).toISOString(),
     level: entry.level,
@@ -49,7 +49,7 @@ function formatJson(entry: Entry): string {
   });
 }
 
-function formatText(entry: Entry): string {
+function formatText(entry: TimelineEntry): string {
   const time = new Date(entry.timeMs).toISOString();
   const fields = Object.entries(fieldsOf(entry)).map(([key, value]) =>
     // The message tells the steps of a plan.

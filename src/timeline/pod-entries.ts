@@ -8,7 +8,7 @@ export type ContainerStateName = 'none' | 'waiting' | 'running' | 'terminated';
 /** What becomes of the sandbox that the pod has. */
 type SandboxPlan = 'keep' | 'create' | 'stop';
 
-type ProbeResult = 'success' | 'failure' | 'unknown';
+type RecordedProbeResult = 'success' | 'failure' | 'unknown';
 
 export interface PodEntries {
   /** The pod was admitted. */
@@ -56,11 +56,11 @@ export interface PodEntries {
   'worker.crash': NoData;
 
   /** The result of the liveness probe has changed. */
-  'probe.liveness': { from: ProbeResult | 'none'; to: ProbeResult; containerId: string };
+  'probe.liveness': { from: RecordedProbeResult | 'none'; to: RecordedProbeResult; containerId: string };
   /** The result of the readiness probe has changed. */
-  'probe.readiness': { from: ProbeResult | 'none'; to: ProbeResult; containerId: string };
+  'probe.readiness': { from: RecordedProbeResult | 'none'; to: RecordedProbeResult; containerId: string };
   /** The result of the startup probe has changed. */
-  'probe.startup': { from: ProbeResult | 'none'; to: ProbeResult; containerId: string };
+  'probe.startup': { from: RecordedProbeResult | 'none'; to: RecordedProbeResult; containerId: string };
   /** A probe broke; it is tried again. */
   'probe.crash': NoData;
   /** A defect in the prober. */

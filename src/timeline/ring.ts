@@ -1,6 +1,6 @@
 /** The last entries of a pod or of the node, as many as fit. */
 import { textBytes } from '../async/index.js';
-import type { Entry, PodRef } from './entry.js';
+import type { PodRef, TimelineEntry } from './entry.js';
 import type { DataValue } from './entry-data.js';
 
 export interface RingLimits {
@@ -10,7 +10,7 @@ export interface RingLimits {
 
 export class Ring {
   readonly #limits: RingLimits;
-  readonly #entries: Entry[] = [];
+  readonly #entries: TimelineEntry[] = [];
   #pod: PodRef | undefined;
   #bytes = 0;
 
@@ -23,7 +23,7 @@ export class Ring {
   }
 
   /** Returns by how much the ring has grown, which is less than nothing when older entries had to go. */
-  add(entry: Entry): number {
+  add(entry: TimelineEntry): number {
     const beforeBytes = this.#bytes;
     this.#entries.push(entry);
     this.#bytes += entryBytes(entry);
@@ -35,7 +35,7 @@ export class Ring {
     return this.#bytes - beforeBytes;
   }
 
-  list(): readonly Entry[] {
+  list(): readonly TimelineEntry[] {
     return [...this.#entries];
   }
 
@@ -54,7 +54,7 @@ const fixedBytes = 160;
 const objectBytes = 48;
 
 /** About what an entry takes in memory, beside the pod that it shares with others. */
-export function entryBytes({ what, message, because, error, data, event }: Entry): number {
+export function entryBytes({ what, message, because, error, data, event }: TimelineEntry): number {
   let bytes = fixedBytes + textBytes(message, because, error);
   // Most are constants of the program; those that are not are short.
   bytes += what.startsWith('event.') ? textBytes(what) : 0;

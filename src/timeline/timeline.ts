@@ -2,11 +2,11 @@
 import { BoundedMap, type Clock, systemClock, textBytes } from '../async/index.js';
 import {
   describeError,
-  type Entry,
   type EntryInit,
+  type EntryLevel,
   type EventInfo,
-  type Level,
   type PodRef,
+  type TimelineEntry,
 } from './entry.js';
 import { Ring } from './ring.js';
 
@@ -38,9 +38,9 @@ const defaults: Required<Omit<TimelineOptions, 'clock'>> = {
   nodeBytes: 512 * 1024,
 };
 
-export type Reader = (entry: Entry) => void;
+export type TimelineReader = (entry: TimelineEntry) => void;
 
-const defaultLevels: Readonly<Record<EntryInit['kind'], Level>> = {
+const defaultLevels: Readonly<Record<EntryInit['kind'], EntryLevel>> = {
   decision: 'info',
   transition: 'info',
   effect: 'info',
@@ -62,7 +62,7 @@ export class Timeline {
   /** What all of them take. */
   #podBytes = 0;
   readonly #node: Ring;
-  readonly #readers = new Set<Reader>();
+  readonly #readers = new Set<TimelineReader>();
   readonly #toldEvents = new BoundedMap<string, number>({
     ...rememberedEvents,
     bytesOf: (key) => textBytes(key),
@@ -76,10 +76,10 @@ export class Timeline {
     this.#node = new Ring({ maxEntries: nodeEntries, maxBytes: nodeBytes });
   }
 
-  record(init: EntryInit): Entry {
+  record(init: EntryInit): TimelineEntry {
     const { error, level, message, because, pod, ...rest } = init;
     const ring = pod === undefined ? this.#node : this.#ringOf(pod.uid);
-    const entry: Entry = {
+    const entry: TimelineEntry = {
       ...rest,
       message: clipped(message),
       ...(because === undefined ? {} : { because: clipped(because) }),
@@ -96,7 +96,13 @@ export class Timeline {
   }
 
   /** Records a Kubernetes event about a pod. */
-  event(pod: PodRef, type: EventInfo['type'], reason: string, message: string, fieldPath?: string): Entry {
+  event(
+    pod: PodRef,
+    type: EventInfo['type'],
+    reason: string,
+    message: string,
+    fieldPath?: string,
+  ): TimelineEntry {
     return this.record({
       kind: 'event',
       what: `event.${reason}`,
@@ -109,7 +115,7 @@ export class Timeline {
   }
 
   /** Records a Kubernetes event about the node. */
-  nodeEvent(node: string, type: EventInfo['type'], reason: string, message: string): Entry {
+  nodeEvent(node: string, type: EventInfo['type'], reason: string, message: string): TimelineEntry {
     return this.record({
       kind: 'event',
       what: `event.${reason}`,
@@ -120,12 +126,12 @@ export class Timeline {
   }
 
   /** The entries of a pod that are still kept, oldest first. */
-  ofPod(uid: string): readonly Entry[] {
+  ofPod(uid: string): readonly TimelineEntry[] {
     return this.#pods.get(uid)?.list() ?? [];
   }
 
   /** The entries that are about no pod, oldest first. */
-  ofNode(): readonly Entry[] {
+  ofNode(): readonly TimelineEntry[] {
     return this.#node.list();
   }
 
@@ -152,13 +158,13 @@ export class Timeline {
   }
 
   /** Adds a reader that is called with every entry, synchronously; returns how to remove it. */
-  subscribe(reader: Reader): () => void {
+  subscribe(reader: TimelineReader): () => void {
     this.#readers.add(reader);
     return () => void this.#readers.delete(reader);
   }
 
   /** An event that was told a short while ago is still recorded, but no reader need shout it again. */
-  #repeatLevel(key: string): { level?: Level } {
+  #repeatLevel(key: string): { level?: EntryLevel } {
     const nowMs = this.#clock.now();
     const toldMs = this.#toldEvents.get(key);
     this.#toldEvents.set(key, nowMs);

@@ -3,7 +3,7 @@
  * next try, or the step that is under way.
  */
 import { clockTime } from './clock-time.js';
-import { type Entry, type EntryOf, isEntry } from './entry.js';
+import { type EntryOf, isEntry, type TimelineEntry } from './entry.js';
 import { lastOf, lastOfContainer } from './last-entry.js';
 import { planText } from './plan-actions.js';
 import type { ContainerStateName } from './pod-entries.js';
@@ -42,8 +42,8 @@ export interface InProgress {
 
 /** Reasons that something is in the way; empty while the pod is on its way or has arrived. */
 export function waitReasons(
-  entries: readonly Entry[],
-  node: readonly Entry[],
+  entries: readonly TimelineEntry[],
+  node: readonly TimelineEntry[],
   now: PodNow,
   nowMs: number,
 ): WaitReason[] {
@@ -58,7 +58,7 @@ export function waitReasons(
 }
 
 /** Undefined for a pod that is ready, over, or held up by something that `waitReasons` tells. */
-export function inProgress(entries: readonly Entry[], now: PodNow): InProgress | undefined {
+export function inProgress(entries: readonly TimelineEntry[], now: PodNow): InProgress | undefined {
   if (now.ready || now.phase === 'Succeeded' || now.phase === 'Failed') return undefined;
   if (lastOf(entries, 'pod.finished') !== undefined) return undefined;
   const pulling = entries.findLast(({ event }) =>
@@ -82,7 +82,7 @@ export function inProgress(entries: readonly Entry[], now: PodNow): InProgress |
 }
 
 /** Where the pod is in its life: over, being stopped, waiting for its turn, refused. */
-function lifeReasons(entries: readonly Entry[], nowMs: number): WaitReason[] {
+function lifeReasons(entries: readonly TimelineEntry[], nowMs: number): WaitReason[] {
   const moment = lastOf(
     entries,
     'pod.terminating',
@@ -120,7 +120,7 @@ function lifeReasons(entries: readonly Entry[], nowMs: number): WaitReason[] {
 
 const refusalReasons = /^(OutOf|NodePorts|PodOSNotSupported|SysctlForbidden|NodeAffinity|Evicted|AppArmor)/;
 
-function refusals(entries: readonly Entry[]): WaitReason[] {
+function refusals(entries: readonly TimelineEntry[]): WaitReason[] {
   const refused = entries.findLast(({ event }) => event !== undefined && refusalReasons.test(event.reason));
   if (refused === undefined || entries.some(({ what, seq }) => what === 'pod.plan' && seq > refused.seq))
     return [];
@@ -132,7 +132,7 @@ function refusals(entries: readonly Entry[]): WaitReason[] {
   ];
 }
 
-function isRefused(entries: readonly Entry[]): boolean {
+function isRefused(entries: readonly TimelineEntry[]): boolean {
   return refusals(entries).length > 0;
 }
 
@@ -147,7 +147,7 @@ const stepFailed: Readonly<Record<StepEntry['what'], string>> = {
 };
 
 /** The last step of the pod's worker, if it failed. */
-function failingStep(entries: readonly Entry[]): StepEntry | undefined {
+function failingStep(entries: readonly TimelineEntry[]): StepEntry | undefined {
   const last = entries.findLast(
     (entry) =>
       (isEntry(entry, ...steps) && entry.kind === 'problem') ||
@@ -169,7 +169,11 @@ const adviceByEvent: Readonly<Record<string, string>> = {
 };
 
 /** Why the step failed, or what warns while it is still being tried. */
-function stepReasons(entries: readonly Entry[], failing: StepEntry | undefined, nowMs: number): WaitReason[] {
+function stepReasons(
+  entries: readonly TimelineEntry[],
+  failing: StepEntry | undefined,
+  nowMs: number,
+): WaitReason[] {
   const begun = lastOf(entries, ...steps, 'pod.plan', 'worker.recovered');
   const blocking = entries.findLast(
     ({ event, seq }) =>
@@ -188,7 +192,7 @@ function unblockOf(reason: string): { unblock?: string } {
   return unblock === undefined ? {} : { unblock };
 }
 
-function failureReason(entries: readonly Entry[], failing: StepEntry, nowMs: number): WaitReason {
+function failureReason(entries: readonly TimelineEntry[], failing: StepEntry, nowMs: number): WaitReason {
   const before = entries.findLast((entry) => isEntry(entry, ...steps) && entry.seq < failing.seq)?.seq ?? 0;
   const warning = entries.findLast(
     ({ event, seq }) => event?.type === 'Warning' && seq > before && seq < failing.seq,
@@ -230,7 +234,7 @@ const advice: Readonly<Record<string, string>> = {
 };
 
 function containerReasons(
-  entries: readonly Entry[],
+  entries: readonly TimelineEntry[],
   containers: readonly ContainerNow[],
   failing: StepEntry | undefined,
   nowMs: number,
@@ -257,7 +261,7 @@ function containerReasons(
   });
 }
 
-function adviceFor(name: string, reason: string, entries: readonly Entry[]): { unblock?: string } {
+function adviceFor(name: string, reason: string, entries: readonly TimelineEntry[]): { unblock?: string } {
   const start = lastOfContainer(entries, name, 'container.start');
   // One that never came to run has no log to look at.
   if (reason === 'CrashLoopBackOff' && start?.error !== undefined) {
@@ -268,7 +272,7 @@ function adviceFor(name: string, reason: string, entries: readonly Entry[]): { u
 }
 
 /** Containers that run and whose probes say that they are not ready. */
-function probeReasons(entries: readonly Entry[], { containers }: PodNow): WaitReason[] {
+function probeReasons(entries: readonly TimelineEntry[], { containers }: PodNow): WaitReason[] {
   return containers.flatMap(({ name, to }): WaitReason[] => {
     if (to !== 'running') return [];
     const started = lastOfContainer(entries, name, 'container.state');
@@ -288,14 +292,14 @@ function probeReasons(entries: readonly Entry[], { containers }: PodNow): WaitRe
 }
 
 /** What the API has not been told of the pod yet. */
-function apiReasons(entries: readonly Entry[]): WaitReason[] {
+function apiReasons(entries: readonly TimelineEntry[]): WaitReason[] {
   const last = lastOf(entries, 'status.read', 'status.gone', 'status.drop', 'status.refused');
   if (last?.what !== 'status.refused') return [];
   return [{ waitsFor: `its status to be taken by the API server: ${last.error ?? last.message}` }];
 }
 
 /** What keeps the whole node from syncing pods, or from telling of them. */
-function nodeReasons(node: readonly Entry[]): WaitReason[] {
+function nodeReasons(node: readonly TimelineEntry[]): WaitReason[] {
   const gate = lastOf(node, 'loop.gate');
   const reach = lastOf(node, 'status.unreachable', 'status.reachable');
   return [

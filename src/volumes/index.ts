@@ -1,9 +1,9 @@
 /** The volumes of pods: what is mounted where, by which plugin, and what containers see of it. */
 export * from './contracts.js';
 export {
-  type MountSurroundings,
   VolumeManager,
   type VolumeManagerOptions,
+  type VolumeMountContext,
   type VolumeObserver,
   type VolumePods,
   volumeWaitMs,

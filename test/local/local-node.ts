@@ -7,7 +7,7 @@ import { Channel } from '../../src/async/index.js';
 import { applyPodDefaults, type Container, type Pod, type PodSpec } from '../../src/kube/index.js';
 import { createKubelet, type Kubelet } from '../../src/kubelet/index.js';
 import { ProcessRuntime } from '../../src/runtimes/process/index.js';
-import { type StopRequest, startLocalServer } from '../../src/server/local/index.js';
+import { type StopPodsRequest, startLocalServer } from '../../src/server/local/index.js';
 import { openDiskRing, Timeline } from '../../src/timeline/index.js';
 import { createTempDir, pollUntil } from '../env/index.js';
 
@@ -19,7 +19,7 @@ export interface LocalNode {
   readonly rootDir: string;
   readonly socketPath: string;
   readonly kubelet: Kubelet;
-  readonly stops: StopRequest[];
+  readonly stops: StopPodsRequest[];
   /** Sets all pods. */
   set(...pods: readonly Pod[]): void;
   /** Waits until the condition holds of the pod's status. */
@@ -66,7 +66,7 @@ export async function startLocalNode(): Promise<LocalNode> {
     snapshots.trySend(pods);
   };
   const uids = (): Set<string> => new Set(kubelet.pods().map(({ metadata }) => metadata.uid));
-  const stops: StopRequest[] = [];
+  const stops: StopPodsRequest[] = [];
   const socketPath = path.join(dir, 'run', 's');
   const listener = await startLocalServer(kubelet, {
     socketPath,

@@ -8,7 +8,7 @@ import type { SourceName } from '../../src/pods/index.js';
 import { filelessPodConfigs } from '../../src/runtime-manager/config/index.js';
 import { criEvents } from '../../src/runtime-manager/pleg/index.js';
 import type { SimRuntimeOptions } from '../../src/runtimes/sim/index.js';
-import { type Entry, Timeline } from '../../src/timeline/index.js';
+import { Timeline, type TimelineEntry } from '../../src/timeline/index.js';
 import { Machine } from './machine.js';
 import { nodeName } from './node-name.js';
 import { type Cut, RuntimeLine } from './runtime-line.js';
@@ -78,7 +78,7 @@ export async function startNode(options: NodeOptions = {}): Promise<Node> {
   const snapshots = new Map<SourceName, Channel<readonly Pod[]>>(
     sourceNames.map((name) => [name, new Channel<readonly Pod[]>(1000)]),
   );
-  const entries: Entry[] = [];
+  const entries: TimelineEntry[] = [];
   const timeline = new Timeline({ clock: machine.time });
   timeline.subscribe((entry) => entries.push(entry));
   const kubelet = await (options.create ?? createKubelet)({
@@ -118,7 +118,7 @@ interface NodeParts {
   readonly machine: Machine;
   readonly line: RuntimeLine;
   readonly kubelet: Kubelet;
-  readonly entries: Entry[];
+  readonly entries: TimelineEntry[];
   readonly snapshots: ReadonlyMap<SourceName, Channel<readonly Pod[]>>;
 }
 
@@ -127,7 +127,7 @@ export class Node {
   readonly line: RuntimeLine;
   readonly kubelet: Kubelet;
   /** All that the timeline recorded. */
-  readonly entries: readonly Entry[];
+  readonly entries: readonly TimelineEntry[];
   readonly #snapshots: NodeParts['snapshots'];
   readonly #desired = new Map<SourceName, Map<string, Pod>>();
   #failure: Error | undefined;
@@ -249,7 +249,7 @@ export class Node {
   }
 
   /** The events about a pod, or about the node. */
-  events(podName: string | undefined, reason?: string): Entry[] {
+  events(podName: string | undefined, reason?: string): TimelineEntry[] {
     return this.entries.filter(
       ({ event, pod }) =>
         event !== undefined && pod?.name === podName && (reason === undefined || event.reason === reason),
@@ -260,7 +260,7 @@ export class Node {
     return this.events(podName).map(({ event }) => event!.reason);
   }
 
-  recorded(what: string, podName?: string): Entry[] {
+  recorded(what: string, podName?: string): TimelineEntry[] {
     return this.entries.filter(
       (entry) => entry.what === what && (podName === undefined || entry.pod?.name === podName),
     );

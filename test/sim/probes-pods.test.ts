@@ -1,6 +1,6 @@
 /** Probes through the life of pods and agents: sidecars, the end of a pod, a restart of the agent, the network. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { HttpAnswer, HttpGetRequest } from '../../src/http-get/index.js';
+import type { HttpGetRequest, HttpGetResponse } from '../../src/http-get/index.js';
 import type { Container, Pod, Probe } from '../../src/kube/index.js';
 import type { ProbeNetwork } from '../../src/probes/index.js';
 import { endNodes, minute, second, startNode } from './node.js';
@@ -149,7 +149,7 @@ describe('an agent that starts again', () => {
 });
 
 describe('probes through the network', () => {
-  const answering = (answer: (request: HttpGetRequest) => HttpAnswer): ProbeNetwork => ({
+  const answering = (answer: (request: HttpGetRequest) => HttpGetResponse): ProbeNetwork => ({
     ...silentNetwork,
     http: async (request) => answer(request),
   });

@@ -5,7 +5,7 @@ import type { CriRuntime } from '../../src/cri/index.js';
 import { mountAt, simulatedHost } from '../../src/host/index.js';
 import type { Pod, Volume, VolumeProjection } from '../../src/kube/index.js';
 import type { KubeletOptions } from '../../src/kubelet/index.js';
-import { CachedServiceAccountTokens, type TokenRequest } from '../../src/volumes/index.js';
+import { CachedServiceAccountTokens, type PodTokenRequest } from '../../src/volumes/index.js';
 import { Machine } from './machine.js';
 import { endNodes, minute, type Node, second } from './node.js';
 import { apiPod } from './pods.js';
@@ -54,7 +54,7 @@ describe('a service account token', () => {
   /** A node whose API gives tokens of an hour, or refuses to. */
   async function tokenNode() {
     const machine = new Machine();
-    const asked: TokenRequest[] = [];
+    const asked: PodTokenRequest[] = [];
     const api = { isDown: false };
     const tokens = new CachedServiceAccountTokens({
       clock: machine.time,

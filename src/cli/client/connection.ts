@@ -10,7 +10,7 @@ export interface Connection {
 }
 
 /** The server's answer to a request that it does not do. */
-export class Refused extends CommandFailure {
+export class RequestRefused extends CommandFailure {
   readonly statusCode: number;
 
   constructor(statusCode: number, message: string) {
@@ -58,7 +58,7 @@ export function ask(
         if (statusCode >= 200 && statusCode < 300) resolve(response);
         else
           readAll(response).then(
-            (body) => reject(new Refused(statusCode, body.toString('utf8'))),
+            (body) => reject(new RequestRefused(statusCode, body.toString('utf8'))),
             (error: unknown) => reject(error),
           );
       },

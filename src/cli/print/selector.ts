@@ -1,11 +1,11 @@
 /** Label selectors as kubectl's `-l` takes them. */
 import { UsageError } from '../client/usage-error.js';
 
-type Labels = Readonly<Record<string, string>>;
-export type LabelSelector = (labels: Labels) => boolean;
+type ObjectLabels = Readonly<Record<string, string>>;
+export type LabelMatcher = (labels: ObjectLabels) => boolean;
 
 /** `a=b`, `a==b`, `a!=b`, `a`, `!a`, `a in (x,y)`, `a notin (x,y)`, joined by commas; an empty one matches everything. */
-export function parseSelector(text: string): LabelSelector {
+export function parseSelector(text: string): LabelMatcher {
   const requirements = splitOutsideParentheses(text)
     .map((part) => part.trim())
     .filter((part) => part !== '')
@@ -31,7 +31,7 @@ const equality = new RegExp(`^${key}\\s*(==|=|!=)\\s*${value}$`);
 const membership = new RegExp(`^${key}\\s+(in|notin)\\s*\\(([^()]*)\\)$`);
 const existence = new RegExp(`^(!?)\\s*${key}$`);
 
-function parseRequirement(part: string): LabelSelector {
+function parseRequirement(part: string): LabelMatcher {
   const [, equalKey, operator, wanted = ''] = equality.exec(part) ?? [];
   if (equalKey !== undefined) {
     return operator === '!='
@@ -41,7 +41,7 @@ function parseRequirement(part: string): LabelSelector {
   const [, setKey, word, list = ''] = membership.exec(part) ?? [];
   if (setKey !== undefined) {
     const values = new Set(list.split(',').map((item) => item.trim()));
-    const isIn: LabelSelector = (labels) => Object.hasOwn(labels, setKey) && values.has(labels[setKey] ?? '');
+    const isIn: LabelMatcher = (labels) => Object.hasOwn(labels, setKey) && values.has(labels[setKey] ?? '');
     return word === 'in' ? isIn : (labels) => !isIn(labels);
   }
   const [, not, existing] = existence.exec(part) ?? [];

@@ -3,21 +3,22 @@ import {
   type ConfigMap,
   decodeObjects,
   InvalidManifest,
+  type Mapping,
   type PersistentVolume,
   type PersistentVolumeClaim,
   type Problem,
   type Secret,
+  type StandaloneObjectKind,
   validateObject,
 } from '../../kube/index.js';
 import {
   belowPlace,
   documentAt,
-  type Mapping,
-  type Place,
+  type ManifestLocation,
   placeAt,
   problemOf,
   readBelow,
-} from './manifest-place.js';
+} from './manifest-location.js';
 
 export interface ManifestObjects {
   readonly configMaps: ConfigMap[];
@@ -26,9 +27,7 @@ export interface ManifestObjects {
   readonly persistentVolumeClaims: PersistentVolumeClaim[];
 }
 
-export type ObjectKind = 'ConfigMap' | 'Secret' | 'PersistentVolume' | 'PersistentVolumeClaim';
-
-export const objectKinds: ReadonlySet<string> = new Set<ObjectKind>([
+export const objectKinds: ReadonlySet<string> = new Set<StandaloneObjectKind>([
   'ConfigMap',
   'Secret',
   'PersistentVolume',
@@ -42,9 +41,9 @@ export function noObjects(): ManifestObjects {
 /** Puts the object with its kind and returns what was ignored of it. Throws InvalidManifest. */
 export function addObject(
   objects: ManifestObjects,
-  kind: ObjectKind,
+  kind: StandaloneObjectKind,
   value: Mapping,
-  place: Place,
+  place: ManifestLocation,
 ): Problem[] {
   const document = documentAt(place, { ...value, apiVersion: 'v1', kind });
   const { objects: decoded, warnings } = readBelow(place, () => decodeObjects(document, [kind]));

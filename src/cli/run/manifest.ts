@@ -5,40 +5,41 @@ import {
   commandLimits,
   decodePods,
   InvalidManifest,
+  type Mapping,
   type PodManifest,
   type Problem,
   parseSource,
   type SourceDocument,
+  type StandaloneObjectKind,
   SyntaxProblem,
   validatePod,
 } from '../../kube/index.js';
 import type { NamedPod } from './local-pod.js';
 import {
-  addObject,
-  type ManifestObjects,
-  noObjects,
-  type ObjectKind,
-  objectKinds,
-} from './manifest-objects.js';
-import {
   belowPlace,
   documentAt,
   isMapping,
-  type Mapping,
+  type ManifestLocation,
   mappingIn,
   namespaceIn,
-  type Place,
   placeAt,
   problemOf,
   readBelow,
   refuse,
-} from './manifest-place.js';
-import { nameHash, type Turn, type WorkloadKind, workloadPods, workloadVersions } from './workload-pods.js';
+} from './manifest-location.js';
+import { addObject, type ManifestObjects, noObjects, objectKinds } from './manifest-objects.js';
+import {
+  type JobParallelism,
+  nameHash,
+  type WorkloadKind,
+  workloadPods,
+  workloadVersions,
+} from './workload-pods.js';
 
 /** A pod with all defaults, that will get its identity on this machine later. */
 export interface ManifestPod {
   readonly pod: NamedPod;
-  readonly turn?: Turn;
+  readonly turn?: JobParallelism;
   /** `web.yaml:3` */
   readonly origin: string;
 }
@@ -91,7 +92,12 @@ function syntaxProblem(file: string, message: string): Problem {
   return { file, line: Number(line), column: Number(column), field: '', message: text };
 }
 
-function readObject(value: unknown, place: Place, content: ManifestContent, itemKind?: string): void {
+function readObject(
+  value: unknown,
+  place: ManifestLocation,
+  content: ManifestContent,
+  itemKind?: string,
+): void {
   try {
     if (!isMapping(value)) refuse(place, 'expected an object; begin with "apiVersion:" and "kind:"');
     const kind = value.kind ?? itemKind;
@@ -104,7 +110,7 @@ function readObject(value: unknown, place: Place, content: ManifestContent, item
   }
 }
 
-function readKind(kind: string, value: Mapping, place: Place, content: ManifestContent): void {
+function readKind(kind: string, value: Mapping, place: ManifestLocation, content: ManifestContent): void {
   if (kind.endsWith('List')) {
     readList(value, place, content, kind.slice(0, -'List'.length));
   } else if (kind === 'Pod') {
@@ -136,14 +142,14 @@ function readKind(kind: string, value: Mapping, place: Place, content: ManifestC
   }
 }
 
-function readList(value: Mapping, place: Place, content: ManifestContent, itemKind: string): void {
+function readList(value: Mapping, place: ManifestLocation, content: ManifestContent, itemKind: string): void {
   const items = value.items ?? [];
   if (!Array.isArray(items)) refuse(placeAt(place, 'items'), 'expected a list; begin each entry with "- "');
   for (const [index, item] of items.entries())
     readObject(item, placeAt(place, 'items', index), content, itemKind);
 }
 
-function readPod(value: Mapping, place: Place, content: ManifestContent): void {
+function readPod(value: Mapping, place: ManifestLocation, content: ManifestContent): void {
   checkVersion(value, place, 'v1');
   const named = withGeneratedName(value, place);
   const { pod, warnings } = readBelow(place, () => {
@@ -160,7 +166,7 @@ function readPod(value: Mapping, place: Place, content: ManifestContent): void {
 }
 
 /** A pod that leaves its name to the API server gets one that is the same each time. */
-function withGeneratedName(value: Mapping, place: Place): Mapping {
+function withGeneratedName(value: Mapping, place: ManifestLocation): Mapping {
   const metadata = mappingIn(value, place, 'metadata');
   if (metadata.name || typeof metadata.generateName !== 'string' || metadata.generateName === '')
     return value;
@@ -169,7 +175,7 @@ function withGeneratedName(value: Mapping, place: Place): Mapping {
 }
 
 /** Fills in the defaults. Throws InvalidManifest with all that is wrong. */
-function checkPod(pod: PodManifest, place: Place): void {
+function checkPod(pod: PodManifest, place: ManifestLocation): void {
   applyPodDefaults(pod);
   const { nodeName: _, ...spec } = pod.spec;
   const errors = validatePod({ ...pod, spec });
@@ -179,7 +185,7 @@ function checkPod(pod: PodManifest, place: Place): void {
   );
 }
 
-function addPod(made: Omit<ManifestPod, 'origin'>, place: Place, content: ManifestContent): void {
+function addPod(made: Omit<ManifestPod, 'origin'>, place: ManifestLocation, content: ManifestContent): void {
   const { line = 1 } = place.document.locate(place.path) ?? {};
   const origin = `${place.document.file}:${line}`;
   const { namespace, name } = made.pod.metadata;
@@ -194,7 +200,7 @@ function addPod(made: Omit<ManifestPod, 'origin'>, place: Place, content: Manife
   content.pods.push({ ...made, origin });
 }
 
-function checkVersion(value: Mapping, place: Place, wanted: string): void {
+function checkVersion(value: Mapping, place: ManifestLocation, wanted: string): void {
   const { apiVersion } = value;
   // The items of a list of one kind need not repeat it.
   if (apiVersion === wanted || (apiVersion === undefined && place.path.length > 0)) return;
@@ -214,6 +220,6 @@ function isWorkloadKind(kind: string): kind is WorkloadKind {
   return Object.hasOwn(workloadVersions, kind);
 }
 
-function isObjectKind(kind: string): kind is ObjectKind {
+function isObjectKind(kind: string): kind is StandaloneObjectKind {
   return objectKinds.has(kind);
 }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { StartFailure } from '../../agent/index.js';
 import { type Clock, errorText } from '../../async/index.js';
 import { type CriRuntime, connectCri } from '../../cri/index.js';
-import { containerdEvents, criEvents, type EventSource } from '../../runtime-manager/pleg/index.js';
+import { containerdEvents, criEvents, type RuntimeEventSource } from '../../runtime-manager/pleg/index.js';
 import {
   HostImage,
   importImages,
@@ -20,7 +20,7 @@ import type { ClaimedRun } from './state.js';
 
 export interface OpenRuntime {
   readonly cri: CriRuntime;
-  readonly eventSources: readonly ((cri: CriRuntime) => EventSource)[];
+  readonly eventSources: readonly ((cri: CriRuntime) => RuntimeEventSource)[];
   /** Ends what was started for the run; its pods are gone by then. */
   close(): Promise<void>;
 }

@@ -4,13 +4,13 @@ import { type CallOptions, type CriRuntime, criMethods } from '../../cri/index.j
 /** Marks the sandboxes and containers of a run. */
 export const runLabel = 'nodelet.run';
 
-type Labels = Readonly<Record<string, string | undefined>>;
+type CriLabels = Readonly<Record<string, string | undefined>>;
 
 /** What is made gets the mark, and only what has it is listed: a kubelet stops every pod that it sees and does not know. */
 export function ownPodsOnly(runtime: CriRuntime, owner: string): CriRuntime {
-  const mark: Labels = { [runLabel]: owner };
-  const marked = (labels: Labels | undefined): Labels => ({ ...labels, ...mark });
-  const only = <Filter extends { labelSelector?: Labels | undefined }>(filter: Filter | undefined) => ({
+  const mark: CriLabels = { [runLabel]: owner };
+  const marked = (labels: CriLabels | undefined): CriLabels => ({ ...labels, ...mark });
+  const only = <Filter extends { labelSelector?: CriLabels | undefined }>(filter: Filter | undefined) => ({
     ...filter,
     labelSelector: marked(filter?.labelSelector),
   });

@@ -2,17 +2,17 @@
 import { Channel } from '../../async/index.js';
 import { isTerminalPhase, type Pod, type PodStatus, podRestartPolicy } from '../../kube/index.js';
 import type { PodSource, SourceContext } from '../../pods/index.js';
-import type { Turn } from './workload-pods.js';
+import type { JobParallelism } from './workload-pods.js';
 
 export interface RunPod {
   readonly pod: Pod;
-  readonly turn?: Turn;
+  readonly turn?: JobParallelism;
 }
 
 /** Waiting for its turn; there; being stopped; nothing of it is left. */
 export type RunPodState = 'waiting' | 'there' | 'stopping' | 'gone';
 
-interface Tracked extends RunPod {
+interface TrackedRunPod extends RunPod {
   pod: Pod;
   state: RunPodState;
   status: PodStatus | undefined;
@@ -29,7 +29,7 @@ export interface ShownPod {
 }
 
 export class RunPods {
-  readonly #pods = new Map<string, Tracked>();
+  readonly #pods = new Map<string, TrackedRunPod>();
   readonly #changed = new Channel<void>(1);
   readonly #waiters = new Set<() => void>();
   #stopping = false;
@@ -149,7 +149,7 @@ export class RunPods {
     return Math.max(0, ...graces);
   }
 
-  #chosen(uids: ReadonlySet<string> | undefined): Tracked[] {
+  #chosen(uids: ReadonlySet<string> | undefined): TrackedRunPod[] {
     return [...this.#pods]
       .filter(([uid]) => uids === undefined || uids.has(uid))
       .map(([, tracked]) => tracked);

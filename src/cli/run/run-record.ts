@@ -141,13 +141,13 @@ async function putDraft(draft: string, file: string, options: PlaceRecordOptions
   return { kind: 'taken', pid: undefined };
 }
 
-interface Entry {
+interface RunRecordEntry {
   readonly read: Exclude<ReadRecord, { kind: 'missing' }>;
   /** No other entry of this name ever has the same. */
   readonly key: string;
 }
 
-async function entryAt(file: string): Promise<Entry | undefined> {
+async function entryAt(file: string): Promise<RunRecordEntry | undefined> {
   const read = await readRecord(file);
   if (read.kind === 'missing') return undefined;
   if (read.process !== undefined)
@@ -170,7 +170,7 @@ type Right =
  * key and holds the record of whoever claims it. When a claimant has died, its own key is claimed in turn, so that no file
  * must be taken away that another process may have just made.
  */
-async function winRight(draft: string, file: string, dead: Entry): Promise<Right> {
+async function winRight(draft: string, file: string, dead: RunRecordEntry): Promise<Right> {
   const claims: string[] = [];
   let { key } = dead;
   for (let attempt = 0; attempt < mostAttempts; attempt++) {
@@ -191,7 +191,7 @@ function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-async function livingIn(read: Entry['read']): Promise<ProcessIdentity | undefined> {
+async function livingIn(read: RunRecordEntry['read']): Promise<ProcessIdentity | undefined> {
   if (read.process === undefined) return undefined;
   return (await isAlive(read.process)) ? read.process : undefined;
 }

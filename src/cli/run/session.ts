@@ -5,8 +5,8 @@ import { type Clock, errorText } from '../../async/index.js';
 import { isTerminalPhase, type PodStatus } from '../../kube/index.js';
 import { createKubelet, detectNodeAddress, type Kubelet } from '../../kubelet/index.js';
 import { StandaloneObjects } from '../../pods/objects/standalone/index.js';
-import type { Listener } from '../../server/index.js';
-import { type StopRequest, startLocalServer } from '../../server/local/index.js';
+import type { ServerListener } from '../../server/index.js';
+import { type StopPodsRequest, startLocalServer } from '../../server/local/index.js';
 import { describeError, Timeline } from '../../timeline/index.js';
 import { failureText } from './failure-text.js';
 import {
@@ -59,7 +59,7 @@ export async function runSession(input: SessionInput): Promise<number> {
       onProblem: (message, error) =>
         void timeline.record({ kind: 'problem', what: runtimeProblem, message, error }),
     });
-    return await new Session(input, claim, opened, timeline).run();
+    return await new RunSession(input, claim, opened, timeline).run();
   } finally {
     await cleanUp(claim, opened, input.clock);
   }
@@ -74,7 +74,7 @@ async function endOnOtherRuntime({ choice, clock }: SessionInput, claim: Claimed
   await unmountBelow(clock, [claim.rootDir, claim.dir]);
 }
 
-class Session {
+class RunSession {
   readonly #input: SessionInput;
   readonly #claim: ClaimedRun;
   readonly #opened: OpenRuntime;
@@ -123,7 +123,7 @@ class Session {
       }),
     );
     forget.push(kubelet.onStatus((change) => this.#observe(change.uid, change.status, view)));
-    let listener: Listener | undefined;
+    let listener: ServerListener | undefined;
     try {
       const failed = kubelet.start();
       listener = await this.#listen(kubelet);
@@ -171,7 +171,7 @@ class Session {
     });
   }
 
-  #listen(kubelet: Kubelet): Promise<Listener> {
+  #listen(kubelet: Kubelet): Promise<ServerListener> {
     const { socketPath, name, rootDir } = this.#claim;
     const served = startLocalServer(kubelet, {
       socketPath,
@@ -185,7 +185,7 @@ class Session {
     });
   }
 
-  async #stopOnRequest(request: StopRequest, signal: AbortSignal): Promise<void> {
+  async #stopOnRequest(request: StopPodsRequest, signal: AbortSignal): Promise<void> {
     const { clock, requests } = this.#input;
     const { gracePeriodSeconds } = request;
     if (request.pods.length === 0) {

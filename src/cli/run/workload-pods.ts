@@ -1,24 +1,30 @@
 /** The pods that a controller would make of a workload's template, under names that are the same each time. */
 import { createHash } from 'node:crypto';
-import { canonicalJson, decodePods, type PodManifest, type Problem, type Volume } from '../../kube/index.js';
+import {
+  canonicalJson,
+  decodePods,
+  type Mapping,
+  type PodManifest,
+  type Problem,
+  type Volume,
+} from '../../kube/index.js';
 import type { NamedPod } from './local-pod.js';
 import {
   belowPlace,
   countIn,
   documentAt,
   isMapping,
-  type Mapping,
+  type ManifestLocation,
   mappingIn,
   nameIn,
   namespaceIn,
-  type Place,
   placeAt,
   readBelow,
   refuse,
-} from './manifest-place.js';
+} from './manifest-location.js';
 
 /** A Job's pods take turns: the next one starts when another has succeeded. */
-export interface Turn {
+export interface JobParallelism {
   /** Names the Job among all. */
   readonly of: string;
   readonly atOnce: number;
@@ -26,7 +32,7 @@ export interface Turn {
 
 export interface WorkloadPod {
   readonly pod: NamedPod;
-  readonly turn?: Turn;
+  readonly turn?: JobParallelism;
 }
 
 export interface Workload {
@@ -50,7 +56,7 @@ export const workloadVersions: Readonly<Record<WorkloadKind, string>> = {
 const mostPods = 500;
 
 /** Throws InvalidManifest. */
-export function workloadPods(kind: WorkloadKind, value: Mapping, place: Place): Workload {
+export function workloadPods(kind: WorkloadKind, value: Mapping, place: ManifestLocation): Workload {
   const name = nameIn(value, place);
   const spec = mappingIn(value, place, 'spec');
   const specPlace = placeAt(place, 'spec');
@@ -75,7 +81,11 @@ export function workloadPods(kind: WorkloadKind, value: Mapping, place: Place): 
   return { pods, warnings, claims };
 }
 
-function podCount(kind: WorkloadKind, spec: Mapping, place: Place): { count: number; atOnce?: number } {
+function podCount(
+  kind: WorkloadKind,
+  spec: Mapping,
+  place: ManifestLocation,
+): { count: number; atOnce?: number } {
   switch (kind) {
     case 'Deployment':
     case 'ReplicaSet':
@@ -95,7 +105,7 @@ function podCount(kind: WorkloadKind, spec: Mapping, place: Place): { count: num
 function readTemplate(
   kind: WorkloadKind,
   template: Mapping,
-  place: Place,
+  place: ManifestLocation,
   name: string,
 ): { template: PodManifest; warnings: Problem[] } {
   const value = {
@@ -109,7 +119,10 @@ function readTemplate(
     const [pod] = pods;
     if (pod === undefined) return refuse(place, 'expected a pod template');
     const policy = pod.spec.restartPolicy || 'Always';
-    const policyPlace: Place = { document: documentAt(place, value), path: ['spec', 'restartPolicy'] };
+    const policyPlace: ManifestLocation = {
+      document: documentAt(place, value),
+      path: ['spec', 'restartPolicy'],
+    };
     if (kind === 'Job' && policy === 'Always')
       refuse(
         policyPlace,
@@ -186,7 +199,7 @@ function makeStateful(pod: PodManifest, claimTemplates: readonly Mapping[], serv
   if (claimed.length > 0) spec.volumes = [...others, ...claimed];
 }
 
-function claimTemplatesOf(spec: Mapping, place: Place): Mapping[] {
+function claimTemplatesOf(spec: Mapping, place: ManifestLocation): Mapping[] {
   const templates = spec.volumeClaimTemplates;
   if (templates === undefined || templates === null) return [];
   const list = placeAt(place, 'volumeClaimTemplates');

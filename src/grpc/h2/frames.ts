@@ -40,14 +40,14 @@ const prefixBytes = 9;
 /** The initial SETTINGS_MAX_FRAME_SIZE, which we do not raise: larger frames are refused (section 4.2). */
 export const maxFrameBytes = grpcClientLimits.frameBytes;
 
-export interface Frame {
+export interface Http2Frame {
   readonly type: number;
   readonly flags: number;
   readonly streamId: number;
   readonly payload: Buffer;
 }
 
-interface FrameHead extends Omit<Frame, 'payload'> {
+interface FrameHead extends Omit<Http2Frame, 'payload'> {
   readonly lengthBytes: number;
 }
 
@@ -79,13 +79,13 @@ export function settingsFrame(settings: ReadonlyArray<readonly [id: number, valu
 }
 
 /** Gathers chunks, of any size, and gives the frames that are whole. */
-export class FrameReader {
+export class Http2FrameReader {
   readonly #bytes = new ByteReader();
   /** The frame whose payload has not come yet. */
   #head: FrameHead | undefined;
 
   /** Fails on a frame that is larger than it may be. */
-  *push(chunk: Buffer): Generator<Frame, void, undefined> {
+  *push(chunk: Buffer): Generator<Http2Frame, void, undefined> {
     this.#bytes.push(chunk);
     for (;;) {
       this.#head ??= this.#nextHead();
@@ -119,7 +119,7 @@ export class FrameReader {
  * What a DATA (section 6.1) or HEADERS frame (section 6.2) holds, without the padding and the deprecated priority.
  * Padding that exceeds the payload is a connection error (section 6.1).
  */
-export function contentOf({ type, flags: flag, payload }: Frame): Buffer {
+export function contentOf({ type, flags: flag, payload }: Http2Frame): Buffer {
   const isPadded = (flag & flags.padded) !== 0;
   const hasPriority = type === frameTypes.headers && (flag & flags.priority) !== 0;
   if (!isPadded && !hasPriority) return payload;

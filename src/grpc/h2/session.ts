@@ -8,11 +8,11 @@ import {
   clientPreface,
   contentOf,
   errorCodes,
-  type Frame,
-  FrameReader,
   flags,
   frame,
   frameTypes,
+  type Http2Frame,
+  Http2FrameReader,
   maxFrameBytes,
   numberFrame,
   settingIds,
@@ -89,13 +89,13 @@ export class H2Stream {
 export class H2Session {
   readonly #options: SessionOptions;
   readonly #socket: Socket;
-  readonly #reader = new FrameReader();
+  readonly #reader = new Http2FrameReader();
   readonly #streams = new Map<number, H2Stream>();
   /** More than the other side takes at once wait. */
   readonly #waiting: H2Stream[] = [];
   /** Answers hardly differ in their headers. */
   readonly #blocks = new Map<string, Headers>();
-  #partial: { readonly frame: Frame; readonly parts: Buffer[]; costBytes: number } | undefined;
+  #partial: { readonly frame: Http2Frame; readonly parts: Buffer[]; costBytes: number } | undefined;
   #nextId = 1;
   #sendWindow = defaultWindowBytes;
   #peerWindow = defaultWindowBytes;
@@ -257,7 +257,7 @@ export class H2Session {
     }
   }
 
-  #handle(received: Frame): void {
+  #handle(received: Http2Frame): void {
     // No other frame may come inside a field block (section 4.3).
     if (this.#partial !== undefined && received.type !== frameTypes.continuation) {
       throw new Error('a block of headers was interrupted');
@@ -313,7 +313,7 @@ export class H2Session {
     }
   }
 
-  #data(received: Frame): void {
+  #data(received: Http2Frame): void {
     const { streamId, payload } = received;
     // The whole payload counts, padding included (section 6.1). The connection's window is given back whoever reads: the
     // window of its stream holds a slow reader back.
@@ -335,7 +335,7 @@ export class H2Session {
     else if (payload.length > content.length) this.consumed(stream, payload.length - content.length);
   }
 
-  #continue(received: Frame): void {
+  #continue(received: Http2Frame): void {
     const partial = this.#partial;
     if (partial === undefined || partial.frame.streamId !== received.streamId) {
       throw new Error('headers are continued that did not begin');
@@ -350,7 +350,7 @@ export class H2Session {
     this.#headers(partial.frame, Buffer.concat(partial.parts));
   }
 
-  #headers({ streamId, flags: flag }: Frame, block: Buffer): void {
+  #headers({ streamId, flags: flag }: Http2Frame, block: Buffer): void {
     const stream = this.#streams.get(streamId);
     if (stream === undefined) return;
     stream.events.headers(this.#decoded(block));

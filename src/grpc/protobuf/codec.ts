@@ -10,10 +10,10 @@ import {
   asFields,
   type CompiledField,
   definedEntries,
-  type Fields,
   fieldValue,
   MAX_DEPTH,
-  type ScalarKind,
+  type MessageFields,
+  type ProtobufScalarKind,
   scalarDefault,
   setEntry,
 } from './fields.js';
@@ -26,7 +26,7 @@ import { WireError, WireReader, WireWriter } from './wire.js';
 export type FieldRow = readonly [
   fieldNumber: number,
   property: string,
-  kind: ScalarKind | (() => MessageType<object>),
+  kind: ProtobufScalarKind | (() => MessageType<object>),
   shape?: 'repeated' | 'map' | 'optional' | { readonly oneof: string },
 ];
 
@@ -69,12 +69,12 @@ export class MessageType<T extends object> {
   /** A complete message: `init` with all that it leaves out set to the defaults. */
   create(init?: Init<T>): T {
     // The table covers exactly the properties of T: both come from the same proto message.
-    return this.fill((init ?? {}) as Fields) as T;
+    return this.fill((init ?? {}) as MessageFields) as T;
   }
 
   encode(init: Init<T>): Buffer {
     const writer = new WireWriter();
-    this.write(writer, init as Fields, 0);
+    this.write(writer, init as MessageFields, 0);
     return writer.finish();
   }
 
@@ -92,8 +92,8 @@ export class MessageType<T extends object> {
   }
 
   /** @internal */
-  defaults(): Fields {
-    const target: Fields = {};
+  defaults(): MessageFields {
+    const target: MessageFields = {};
     for (const { property, kind, shape, oneof } of this.#compiled()) {
       if (shape === 'repeated') target[property] = [];
       else if (shape === 'map') target[property] = {};
@@ -105,7 +105,7 @@ export class MessageType<T extends object> {
   }
 
   /** @internal */
-  fill(init: Fields): Fields {
+  fill(init: MessageFields): MessageFields {
     const target = this.defaults();
     for (const field of this.#compiled()) {
       const { property, kind, shape, oneof } = field;
@@ -113,7 +113,7 @@ export class MessageType<T extends object> {
       if (value === undefined || value === null) continue;
       if (shape === 'repeated') target[property] = asArray(value).map((element) => fillValue(kind, element));
       else if (shape === 'map') {
-        const entries: Fields = {};
+        const entries: MessageFields = {};
         for (const [key, entry] of definedEntries(value)) setEntry(entries, key, fillValue(kind, entry));
         target[property] = entries;
       } else if (oneof !== undefined) target[oneof] = { case: property, value: fillValue(kind, value) };
@@ -123,7 +123,7 @@ export class MessageType<T extends object> {
   }
 
   /** @internal */
-  write(writer: WireWriter, init: Fields, depth: number): void {
+  write(writer: WireWriter, init: MessageFields, depth: number): void {
     if (depth > MAX_DEPTH) throw new RangeError(`${this.name}: nested deeper than ${MAX_DEPTH} messages`);
     for (const field of this.#compiled()) {
       const value = fieldValue(init, field);
@@ -138,7 +138,7 @@ export class MessageType<T extends object> {
   }
 
   /** @internal */
-  read(reader: WireReader, end: number, target: Fields, depth: number): void {
+  read(reader: WireReader, end: number, target: MessageFields, depth: number): void {
     if (depth > MAX_DEPTH) throw new WireError(`nested deeper than ${MAX_DEPTH} messages`);
     this.#compiled();
     while (reader.position < end) {

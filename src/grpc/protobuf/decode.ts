@@ -2,8 +2,8 @@
 import {
   asFields,
   type CompiledField,
-  type Fields,
   fieldValue,
+  type MessageFields,
   scalarDefault,
   setEntry,
   wireTypeOf,
@@ -16,7 +16,7 @@ export function readField(
   end: number,
   field: CompiledField,
   wireType: number,
-  target: Fields,
+  target: MessageFields,
   depth: number,
 ): boolean {
   const { property, kind, shape, oneof } = field;
@@ -53,7 +53,7 @@ function readMapEntry(
   reader: WireReader,
   end: number,
   kind: CompiledField['kind'],
-  entries: Fields,
+  entries: MessageFields,
   depth: number,
 ): void {
   let key = '';

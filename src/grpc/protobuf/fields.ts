@@ -3,7 +3,7 @@ import type { MessageType } from './codec.js';
 import { WireType } from './wire.js';
 
 /** `bigint64` and `biguint64` are the 64-bit fields marked `@bigint`; the other 64-bit fields are numbers. */
-export type ScalarKind =
+export type ProtobufScalarKind =
   | 'string'
   | 'bytes'
   | 'bool'
@@ -16,12 +16,12 @@ export type ScalarKind =
   | 'double'
   | 'enum';
 
-export type Fields = Record<string, unknown>;
+export type MessageFields = Record<string, unknown>;
 
 export interface CompiledField {
   readonly fieldNumber: number;
   readonly property: string;
-  readonly kind: ScalarKind | MessageType<object>;
+  readonly kind: ProtobufScalarKind | MessageType<object>;
   readonly shape: 'single' | 'repeated' | 'map' | 'optional' | 'oneof';
   /** The property of the oneof that the field is a case of. */
   readonly oneof: string | undefined;
@@ -30,7 +30,7 @@ export interface CompiledField {
 /** Messages nested deeper are refused in both directions. */
 export const MAX_DEPTH = 100;
 
-export function scalarDefault(kind: ScalarKind): unknown {
+export function scalarDefault(kind: ProtobufScalarKind): unknown {
   switch (kind) {
     case 'string':
       return '';
@@ -51,11 +51,11 @@ export function asArray(value: unknown): readonly unknown[] {
   return value;
 }
 
-export function asFields(value: unknown): Fields {
+export function asFields(value: unknown): MessageFields {
   if (typeof value !== 'object' || value === null)
     throw new TypeError(`an object is wanted, not ${typeof value}`);
   // Any object can be read as a record of unknown values.
-  return value as Fields;
+  return value as MessageFields;
 }
 
 export function asBigint(value: unknown): bigint {
@@ -83,7 +83,7 @@ export function asString(value: unknown): string {
 }
 
 /** The value of a field in a message; of a case of a oneof, undefined unless it is the one that is set. */
-export function fieldValue(message: Fields, { property, oneof }: CompiledField): unknown {
+export function fieldValue(message: MessageFields, { property, oneof }: CompiledField): unknown {
   if (oneof === undefined) return message[property];
   const chosen = message[oneof];
   if (chosen === undefined || chosen === null) return undefined;
@@ -96,7 +96,7 @@ export function definedEntries(value: unknown): [string, unknown][] {
 }
 
 /** A plain assignment would lose the key `__proto__`, which a label map from outside may carry. */
-export function setEntry(entries: Fields, key: string, value: unknown): void {
+export function setEntry(entries: MessageFields, key: string, value: unknown): void {
   if (key !== '__proto__') entries[key] = value;
   else Object.defineProperty(entries, key, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -36,7 +36,7 @@ export interface DurableFilesOptions {
   readonly limitMs?: number;
 }
 
-export type Found<T> =
+export type DurableFileRead<T> =
   | { readonly kind: 'found'; readonly value: T }
   | { readonly kind: 'missing' }
   | ({ readonly kind: 'set aside' } & UnusableFile);
@@ -51,12 +51,12 @@ const longestShortageMs = 3_200;
 /** Files with a change running or queued; a disk stuck for long must not fill the memory. */
 const mostChanging = 1000;
 
-type Change =
+type FileChange =
   | { readonly kind: 'write'; readonly data: Uint8Array | string; readonly options: ReplaceFileOptions }
   | { readonly kind: 'remove' };
 
-interface Turn {
-  change: Change;
+interface PendingFileChange {
+  change: FileChange;
   readonly done: Promise<void>;
   readonly start: () => void;
 }
@@ -66,7 +66,7 @@ export class DurableFiles {
   readonly #gate = new Gate(writesAtOnce);
   /** The running operation of each file, and the newest change queued behind it. */
   readonly #running = new Map<string, Promise<void>>();
-  readonly #waiting = new Map<string, Turn>();
+  readonly #waiting = new Map<string, PendingFileChange>();
   readonly #failures = new Map<string, { count: number; toldAtMs: number }>();
 
   constructor(options: DurableFilesOptions) {
@@ -81,7 +81,7 @@ export class DurableFiles {
    * Returns what `parse` makes of the file. If `parse` throws, or the file is unreadable, the file is set
    * aside and reported. Rejects only for a shortage of resources, which says nothing about the file.
    */
-  async read<T>(path: string, parse: (text: string) => T): Promise<Found<T>> {
+  async read<T>(path: string, parse: (text: string) => T): Promise<DurableFileRead<T>> {
     const { files, clock, observer } = this.#options;
     try {
       const text = await this.#readPatiently(path);
@@ -144,7 +144,7 @@ export class DurableFiles {
     }
   }
 
-  async #change(path: string, change: Change): Promise<void> {
+  async #change(path: string, change: FileChange): Promise<void> {
     const { clock, limitMs } = this.#options;
     const done = this.#enqueue(path, change);
     try {
@@ -159,7 +159,7 @@ export class DurableFiles {
     }
   }
 
-  #enqueue(path: string, change: Change): Promise<void> {
+  #enqueue(path: string, change: FileChange): Promise<void> {
     if (!this.#running.has(path)) {
       if (this.#running.size < mostChanging) return this.#run(path, change);
       const text = `EAGAIN: ${mostChanging} other files wait for the disk before ${path}`;
@@ -171,7 +171,7 @@ export class DurableFiles {
       return waiting.done;
     }
     let start: () => void = () => undefined;
-    const turn: Turn = {
+    const turn: PendingFileChange = {
       change,
       start: () => start(),
       done: new Promise((resolve, reject) => {
@@ -182,7 +182,7 @@ export class DurableFiles {
     return turn.done;
   }
 
-  #run(path: string, change: Change): Promise<void> {
+  #run(path: string, change: FileChange): Promise<void> {
     const run = this.#apply(path, change).finally(() => {
       this.#running.delete(path);
       const next = this.#waiting.get(path);
@@ -193,7 +193,7 @@ export class DurableFiles {
     return run;
   }
 
-  async #apply(path: string, change: Change): Promise<void> {
+  async #apply(path: string, change: FileChange): Promise<void> {
     const { files } = this.#options;
     await this.#gate.enter();
     try {

@@ -80,7 +80,7 @@ export type LaneCall =
   | 'chmod'
   | 'lchown';
 
-type Answer =
+type LaneResult =
   | { readonly value: unknown }
   | { readonly failure: Readonly<Record<'message' | 'code' | 'errno' | 'syscall', unknown>> };
 
@@ -108,7 +108,7 @@ export class Lane {
       this.#isReady = true;
       this.#onReady?.();
     });
-    this.#worker.on('message', (answer: Answer) => {
+    this.#worker.on('message', (answer: LaneResult) => {
       if ('failure' in answer) this.#end()?.reject(revived(answer.failure));
       else this.#end()?.resolve(answer.value);
     });

@@ -13,7 +13,7 @@ import {
   factsOf,
   isInside,
   type Mount,
-  type Position,
+  type MountedNode,
   systemError,
 } from './nodes.js';
 
@@ -173,7 +173,7 @@ export class FileCalls {
     return addNode(parent.node, walked.name, content, mode & 0o7777);
   }
 
-  #writableParent({ parent }: Walked, path: string): Position {
+  #writableParent({ parent }: Walked, path: string): MountedNode {
     if (parent === undefined) throw systemError('EBUSY', path);
     // A directory that was removed while held takes no new entries.
     if (parent.node.parent === undefined && parent.node !== parent.node.fs.root)
@@ -183,7 +183,7 @@ export class FileCalls {
   }
 
   /** The entry itself, beneath anything mounted on it. */
-  #existing({ position, parent, name }: Walked, path: string): { parent: Position; node: FileNode } {
+  #existing({ position, parent, name }: Walked, path: string): { parent: MountedNode; node: FileNode } {
     if (position === undefined) throw systemError('ENOENT', path);
     if (parent === undefined) throw systemError('EBUSY', path);
     return { parent, node: childOf(parent, name, path) };
@@ -199,7 +199,7 @@ export class FileCalls {
   }
 }
 
-function childOf(parent: Position, name: string, path: string): FileNode {
+function childOf(parent: MountedNode, name: string, path: string): FileNode {
   const node = entriesOf(parent.node).get(name);
   if (node === undefined) throw systemError('ENOENT', path);
   return node;

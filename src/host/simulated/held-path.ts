@@ -4,7 +4,7 @@ import { notRegular } from '../not-regular.js';
 import type { MakeCall } from './faults.js';
 import type { FileCalls } from './file-calls.js';
 import type { SimulatedMachine } from './machine.js';
-import { type FileNode, factsOf, type Position, systemError } from './nodes.js';
+import { type FileNode, factsOf, type MountedNode, systemError } from './nodes.js';
 
 export interface HoldingProcess {
   readonly machine: SimulatedMachine;
@@ -16,7 +16,7 @@ export interface HoldingProcess {
 /** Entries per part of a listing. */
 const listingLimit = 256;
 
-export function heldPath(holder: HoldingProcess, position: Position, path: string): HeldPath {
+export function heldPath(holder: HoldingProcess, position: MountedNode, path: string): HeldPath {
   const { machine, make, fileCalls, processId } = holder;
   if (position.node.content.kind === 'symlink') throw systemError('ELOOP', path, 'open');
   const procPath = machine.hold(processId, position);
@@ -78,7 +78,7 @@ export function heldPath(holder: HoldingProcess, position: Position, path: strin
 }
 
 /** An open file is held like any other entry and keeps its mount busy. */
-function openedFile(holder: HoldingProcess, position: Position, path: string): OpenedFile {
+function openedFile(holder: HoldingProcess, position: MountedNode, path: string): OpenedFile {
   const { make } = holder;
   const { requireOpen, close } = opened(holder, position, path);
   return {
@@ -99,7 +99,7 @@ function openedFile(holder: HoldingProcess, position: Position, path: string): O
   };
 }
 
-function openedDirectory(holder: HoldingProcess, position: Position, path: string): OpenedDirectory {
+function openedDirectory(holder: HoldingProcess, position: MountedNode, path: string): OpenedDirectory {
   const { content } = position.node;
   if (content.kind !== 'directory') throw systemError('ENOTDIR', path, 'opendir');
   const { requireOpen, close } = opened(holder, position, path);
@@ -140,7 +140,7 @@ function newFile({ make }: HoldingProcess, { content }: FileNode, path: string):
 
 function opened(
   { machine, processId }: HoldingProcess,
-  position: Position,
+  position: MountedNode,
   path: string,
 ): { readonly requireOpen: () => void; readonly close: () => Promise<void> } {
   const procPath = machine.hold(processId, position);

@@ -9,8 +9,8 @@ import {
   fileSystem,
   flagsOf,
   type Mount,
+  type MountedNode,
   mountFlags,
-  type Position,
   pathInFileSystem,
   type SpecialKind,
   systemError,
@@ -23,9 +23,9 @@ const pathLimitBytes = 4096;
 
 /** Where a path ends: at an entry, or at a name its directory lacks. */
 export interface Walked {
-  readonly position: Position | undefined;
+  readonly position: MountedNode | undefined;
   /** Undefined if the path names no entry of a directory: `/`, `..`, a held path. */
-  readonly parent: Position | undefined;
+  readonly parent: MountedNode | undefined;
   readonly name: string;
 }
 
@@ -35,7 +35,7 @@ export class SimulatedMachine {
   #mounts: Mount[];
   /** Persistent file systems, such as an NFS share, by type and source. */
   readonly #lasting = new Map<string, FileSystem>();
-  readonly #held = new Map<string, Position>();
+  readonly #held = new Map<string, MountedNode>();
   readonly #mountIds = new WeakMap<Mount, number>();
   #nextMountId = 20;
   #nextDevice = 40n;
@@ -139,7 +139,7 @@ export class SimulatedMachine {
     }
   }
 
-  hold(processId: number, position: Position): string {
+  hold(processId: number, position: MountedNode): string {
     const path = `/proc/${processId}/fd/${this.#nextDescriptor++}`;
     this.#held.set(path, position);
     return path;
@@ -149,7 +149,7 @@ export class SimulatedMachine {
     this.#held.delete(procPath);
   }
 
-  heldAt(procPath: string): Position | undefined {
+  heldAt(procPath: string): MountedNode | undefined {
     return this.#held.get(procPath);
   }
 
@@ -159,7 +159,7 @@ export class SimulatedMachine {
   }
 
   /** The entry at a path; ENOENT if there is none. */
-  resolve(path: string, follow: boolean): Position {
+  resolve(path: string, follow: boolean): MountedNode {
     const { position } = this.walk(path, follow);
     if (position === undefined) throw systemError('ENOENT', path);
     return position;
@@ -203,7 +203,7 @@ export class SimulatedMachine {
   }
 
   /** An entry's path without links, as in the mount table. */
-  pathOf({ mount, node }: Position): string {
+  pathOf({ mount, node }: MountedNode): string {
     const names: string[] = [];
     let at = node;
     for (; at !== mount.root && at.parent !== undefined; at = at.parent) names.unshift(at.name);
@@ -230,7 +230,7 @@ export class SimulatedMachine {
     };
   }
 
-  #start(path: string): { at: Position; rest: string[] } {
+  #start(path: string): { at: MountedNode; rest: string[] } {
     const held = /^\/proc\/[0-9]+\/fd\/[0-9]+(?=\/|$)/.exec(path)?.[0];
     const position = held === undefined ? undefined : this.#held.get(held);
     if (held !== undefined && position !== undefined)
@@ -239,7 +239,7 @@ export class SimulatedMachine {
   }
 
   /** Moves to the topmost mount on an entry. */
-  #enter(position: Position): Position {
+  #enter(position: MountedNode): MountedNode {
     let at = position;
     for (;;) {
       const { mount, node } = at;
@@ -249,7 +249,7 @@ export class SimulatedMachine {
     }
   }
 
-  #above({ mount, node }: Position): Position {
+  #above({ mount, node }: MountedNode): MountedNode {
     if (node !== mount.root)
       return node.parent === undefined ? { mount, node } : this.#enter({ mount, node: node.parent });
     if (mount.parent === undefined || mount.mountpoint === undefined) return { mount, node };

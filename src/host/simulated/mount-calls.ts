@@ -2,7 +2,7 @@
 import type { HostError, MountPoint } from '../host.js';
 import { type MountCall, mountFailure, unmountFailure } from '../mount-command.js';
 import type { SimulatedMachine } from './machine.js';
-import { type FileNode, flagsOf, type Mount, mountFlags, type Position } from './nodes.js';
+import { type FileNode, flagsOf, type Mount, type MountedNode, mountFlags } from './nodes.js';
 
 const knownTypes = new Set(['tmpfs', 'hugetlbfs', 'nfs', 'nfs4', 'ext2', 'ext3', 'ext4', 'xfs', 'btrfs']);
 /** Options of the mount or the command, not of the file system. */
@@ -47,7 +47,7 @@ export class MountCalls {
   }
 
   unmount(path: string): void {
-    let position: Position;
+    let position: MountedNode;
     try {
       position = this.machine.resolve(path, true);
     } catch {
@@ -59,7 +59,7 @@ export class MountCalls {
     this.machine.removeMount(mount);
   }
 
-  #mountNew(call: MountCall, target: Position): void {
+  #mountNew(call: MountCall, target: MountedNode): void {
     const { fsType, source = 'none' } = call;
     const options: readonly string[] = call.options;
     if (fsType === undefined || !knownTypes.has(fsType))
@@ -76,7 +76,7 @@ export class MountCalls {
     this.#place(fs.root, target, flagsOf(options), 'private');
   }
 
-  #bind(call: MountCall, target: Position, recursive: boolean): void {
+  #bind(call: MountCall, target: MountedNode, recursive: boolean): void {
     const words = `special device ${call.source ?? ''} does not exist.`;
     const source = this.#find(call, call.source ?? '', words);
     const isDirectory = source.node.content.kind === 'directory';
@@ -95,7 +95,12 @@ export class MountCalls {
   }
 
   /** A mount below a shared one is shared, as is the copy of a shared one. */
-  #place(root: FileNode, target: Position, flags: Mount['flags'], propagation: Mount['propagation']): Mount {
+  #place(
+    root: FileNode,
+    target: MountedNode,
+    flags: Mount['flags'],
+    propagation: Mount['propagation'],
+  ): Mount {
     const isShared = propagation === 'shared' || target.mount.propagation === 'shared';
     const mount: Mount = {
       parent: target.mount,
@@ -108,7 +113,7 @@ export class MountCalls {
     return mount;
   }
 
-  #mountsBelow({ mount, node }: Position): Mount[] {
+  #mountsBelow({ mount, node }: MountedNode): Mount[] {
     const from = this.machine.pathOf({ mount, node });
     return this.machine.mounts.filter((other) => {
       const { target } = this.machine.describe(other);
@@ -116,7 +121,7 @@ export class MountCalls {
     });
   }
 
-  #remount(call: MountCall, target: Position): void {
+  #remount(call: MountCall, target: MountedNode): void {
     if (target.node !== target.mount.root) throw mountFailed(call, 'mount point not mounted or bad option.');
     target.mount.flags = flagsOf(call.options);
   }
@@ -133,7 +138,7 @@ export class MountCalls {
     }
   }
 
-  #find(call: MountCall, path: string, words: string): Position {
+  #find(call: MountCall, path: string, words: string): MountedNode {
     try {
       return this.machine.resolve(path, true);
     } catch {

@@ -49,7 +49,7 @@ export interface Mount {
 }
 
 /** An entry as reached through one mount. */
-export interface Position {
+export interface MountedNode {
   readonly mount: Mount;
   readonly node: FileNode;
 }

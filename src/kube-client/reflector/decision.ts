@@ -5,18 +5,18 @@
 import { isGone, isResourceVersionTooLarge } from '../api-error.js';
 
 /** What the failure says about the requested version. */
-export type Failure = 'version-gone' | 'version-unknown' | 'other';
+export type ReflectorFailure = 'version-gone' | 'version-unknown' | 'other';
 
 export type ReflectorOutcome =
   | { readonly kind: 'started' }
   | { readonly kind: 'listed'; readonly resourceVersion: string }
-  | { readonly kind: 'list-failed'; readonly asked: string; readonly failure: Failure }
+  | { readonly kind: 'list-failed'; readonly asked: string; readonly failure: ReflectorFailure }
   /** The server ended it normally, as it does after its time. */
   | { readonly kind: 'watch-ended'; readonly livedMs: number; readonly events: number }
-  | { readonly kind: 'watch-failed'; readonly failure: Failure }
+  | { readonly kind: 'watch-failed'; readonly failure: ReflectorFailure }
   /** Whether the server has exactly the known objects, at this version of its own. */
   | { readonly kind: 'checked'; readonly same: boolean; readonly resourceVersion: string }
-  | { readonly kind: 'check-failed'; readonly failure: Failure };
+  | { readonly kind: 'check-failed'; readonly failure: ReflectorFailure };
 
 export type ReflectorStep = {
   readonly wait: 'none' | 'back-off';
@@ -34,7 +34,7 @@ const anyVersion = '0';
 const newestVersion = '';
 const shortestWatchMs = 1000;
 
-export function failureOf(error: unknown): Failure {
+export function failureOf(error: unknown): ReflectorFailure {
   if (isGone(error)) return 'version-gone';
   return isResourceVersionTooLarge(error) ? 'version-unknown' : 'other';
 }
@@ -90,7 +90,7 @@ export function nextStep(outcome: ReflectorOutcome, seen: string | undefined): R
   }
 }
 
-function afterFailedCheck(failure: Failure, seen: string | undefined): ReflectorStep {
+function afterFailedCheck(failure: ReflectorFailure, seen: string | undefined): ReflectorStep {
   if (failure === 'other') {
     return {
       do: 'check',
@@ -107,7 +107,7 @@ function afterFailedCheck(failure: Failure, seen: string | undefined): Reflector
   };
 }
 
-function afterFailedList(asked: string, failure: Failure): ReflectorStep {
+function afterFailedList(asked: string, failure: ReflectorFailure): ReflectorStep {
   if (failure === 'other') {
     return { do: 'list', resourceVersion: asked, wait: 'back-off', because: 'the list failed' };
   }
@@ -120,7 +120,7 @@ function afterFailedList(asked: string, failure: Failure): ReflectorStep {
   };
 }
 
-function afterFailedWatch(failure: Failure, seen: string | undefined): ReflectorStep {
+function afterFailedWatch(failure: ReflectorFailure, seen: string | undefined): ReflectorStep {
   switch (failure) {
     case 'version-gone':
       return {

@@ -2,7 +2,7 @@
 import { Cancelled } from '../../async/index.js';
 import type { KubeObject } from '../../kube/types/index.js';
 import type { ObjectRef } from '../port.js';
-import { type ObjectChange, Reflector, type ReflectorOptions } from './reflector.js';
+import { Reflector, type ReflectorChange, type ReflectorOptions } from './reflector.js';
 
 export interface InformerOptions<T extends KubeObject> extends Omit<ReflectorOptions<T>, 'sink'> {
   /** The part of an object to keep. Default: all but the managed fields, which nothing here reads. */
@@ -13,7 +13,7 @@ export interface InformerOptions<T extends KubeObject> extends Omit<ReflectorOpt
 
 export type InformerUpdate<T> =
   | { readonly kind: 'listed' }
-  | { readonly kind: 'changed'; readonly change: ObjectChange<T> };
+  | { readonly kind: 'changed'; readonly change: ReflectorChange<T> };
 
 /** The readers' view. */
 export interface ObjectCache<T> {
@@ -74,7 +74,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
   run(signal: AbortSignal): Promise<void> {
     const sink = {
       replace: (objects: readonly T[]) => this.#replace(objects, signal),
-      change: (change: ObjectChange<T>) => this.#change(change, signal),
+      change: (change: ReflectorChange<T>) => this.#change(change, signal),
     };
     return new Reflector({ ...this.#options, sink }).run(signal);
   }
@@ -87,7 +87,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     await this.#options.onUpdate?.({ kind: 'listed' }, signal);
   }
 
-  async #change({ type, object }: ObjectChange<T>, signal: AbortSignal): Promise<void> {
+  async #change({ type, object }: ReflectorChange<T>, signal: AbortSignal): Promise<void> {
     const kept = this.#keep(object);
     const key = keyOf(refOf(object));
     if (type === 'DELETED') this.#objects.delete(key);

@@ -3,11 +3,11 @@
  */
 import { type Clock, isCancelled, sleep, throwIfCancelled } from '../../async/index.js';
 import type { KubeObject } from '../../kube/types/index.js';
-import type { KubeApi, Selection } from '../port.js';
+import type { KubeApi, ObjectSelection } from '../port.js';
 import type { Resource } from '../resources.js';
 import { type BackoffState, failureOf, nextBackoff, nextStep, type ReflectorOutcome } from './decision.js';
 
-export interface ObjectChange<T> {
+export interface ReflectorChange<T> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly object: T;
 }
@@ -16,10 +16,10 @@ export interface ObjectChange<T> {
 export interface ReflectorSink<T> {
   /** All existing objects. */
   replace(objects: readonly T[]): void | Promise<void>;
-  change(change: ObjectChange<T>): void | Promise<void>;
+  change(change: ReflectorChange<T>): void | Promise<void>;
 }
 
-export interface ReflectorOptions<T extends KubeObject> extends Selection {
+export interface ReflectorOptions<T extends KubeObject> extends ObjectSelection {
   readonly api: KubeApi;
   readonly resource: Resource<T>;
   readonly clock: Clock;
@@ -170,14 +170,14 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  #note(type: ObjectChange<T>['type'], object: T): void {
+  #note(type: ReflectorChange<T>['type'], object: T): void {
     const [key, identity] = identityOf(object);
     if (type === 'DELETED') this.#known.delete(key);
     else this.#known.set(key, identity);
     this.#seen = object.metadata.resourceVersion ?? this.#seen;
   }
 
-  #selection(): Selection {
+  #selection(): ObjectSelection {
     const { namespace, fieldSelector, labelSelector } = this.#options;
     return {
       ...(namespace === undefined ? {} : { namespace }),

@@ -22,7 +22,7 @@ export interface ApiCall {
   readonly name: string | undefined;
 }
 
-export type Fault =
+export type ApiFault =
   /** The server returns the error and does nothing. */
   | { readonly kind: 'refuse'; readonly error: ApiError }
   /** The request never arrives. */
@@ -36,14 +36,14 @@ export interface FaultRule {
   readonly resource?: Resource;
   readonly subresource?: string;
   readonly name?: string;
-  readonly fault: Fault;
+  readonly fault: ApiFault;
   /** Matching calls that pass first. Default 0. */
   readonly skip?: number;
   /** Matching calls affected after that. Default 1. */
   readonly times?: number;
 }
 
-export class Faults {
+export class ApiFaults {
   readonly #clock: Clock;
   readonly #rules: { readonly rule: FaultRule; matched: number }[] = [];
   #reachable = true;
@@ -87,7 +87,7 @@ export class Faults {
     return result;
   }
 
-  #hits(call: ApiCall): Fault[] {
+  #hits(call: ApiCall): ApiFault[] {
     return this.#rules.flatMap((entry) => {
       if (!matches(entry.rule, call)) return [];
       const index = entry.matched++;

@@ -20,7 +20,7 @@ const kindsWithStatus: ReadonlySet<string> = new Set([
   'VolumeAttachment',
 ]);
 
-export interface Identity {
+export interface AssignedIdentity {
   readonly name: string;
   readonly namespace: string | undefined;
   readonly uid: string;
@@ -30,7 +30,7 @@ export interface Identity {
 export function prepareForCreate<T extends KubeObject>(
   resource: Resource<T>,
   given: T,
-  identity: Identity,
+  identity: AssignedIdentity,
 ): T {
   const object = clone(given);
   const { uid, name, namespace, nowMs } = identity;

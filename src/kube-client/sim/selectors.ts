@@ -4,7 +4,7 @@ import type { KubeObject, LabelSelectorRequirement } from '../../kube/types/inde
 import { selectorMatches } from '../../kube/values/label-selector.js';
 import { ApiError } from '../api-error.js';
 import { member } from '../patches/json.js';
-import type { Selection } from '../port.js';
+import type { ObjectSelection } from '../port.js';
 import type { Resource } from '../resources.js';
 
 export type ObjectFilter = (object: KubeObject) => boolean;
@@ -43,7 +43,7 @@ const byKind: ReadonlyMap<string, readonly string[]> = new Map([
   ],
 ]);
 
-export function filterOf(resource: Resource, selection: Selection): ObjectFilter {
+export function filterOf(resource: Resource, selection: ObjectSelection): ObjectFilter {
   const fields = fieldTerms(resource, selection.fieldSelector ?? '');
   const labels = labelRequirements(selection.labelSelector ?? '');
   return (object) =>

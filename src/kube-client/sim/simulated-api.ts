@@ -6,7 +6,7 @@ import { type Clock, throwIfCancelled } from '../../async/index.js';
 import type { KubeList, KubeObject } from '../../kube/types/index.js';
 import { clone } from '../../kube/values/deep-equal.js';
 import type {
-  CallOptions,
+  ApiCallOptions,
   CreateOptions,
   DeleteOptions,
   GetOptions,
@@ -20,7 +20,7 @@ import type {
   WriteOptions,
 } from '../port.js';
 import { apiVersionOf, type PostedSubresource, type Resource } from '../resources.js';
-import { type ApiCall, Faults } from './faults.js';
+import { type ApiCall, ApiFaults } from './faults.js';
 import { ObjectServer } from './object-server.js';
 import { answerPosted, answerReview, isReview, type Reviewers } from './posted.js';
 import { filterOf } from './selectors.js';
@@ -35,7 +35,7 @@ export interface SimulatedKubeApiOptions extends Reviewers {
 }
 
 export class SimulatedKubeApi implements KubeApi {
-  readonly faults: Faults;
+  readonly faults: ApiFaults;
   readonly #options: SimulatedKubeApiOptions;
   readonly #storage = new Storage();
   readonly #watches: Watches;
@@ -44,7 +44,7 @@ export class SimulatedKubeApi implements KubeApi {
 
   constructor(options: SimulatedKubeApiOptions) {
     this.#options = options;
-    this.faults = new Faults(options.clock);
+    this.faults = new ApiFaults(options.clock);
     this.#server = new ObjectServer(options.clock, this.#storage);
     this.#watches = new Watches(options.clock, this.#storage);
   }
@@ -168,7 +168,7 @@ export class SimulatedKubeApi implements KubeApi {
     subresource: PostedSubresource<In, Out>,
     ref: ObjectRef,
     body: NoInfer<In>,
-    options: CallOptions = {},
+    options: ApiCallOptions = {},
   ): Promise<Out> {
     const call = { ...options, subresource: subresource.name };
     // Each branch returns what its own subresource promises.
@@ -191,7 +191,7 @@ export class SimulatedKubeApi implements KubeApi {
     yield* events;
   }
 
-  getText(path: string, options: CallOptions = {}): Promise<string> {
+  getText(path: string, options: ApiCallOptions = {}): Promise<string> {
     const call = { verb: 'getText', resource: '', subresource: undefined, name: path } as const;
     return this.#answer(call, options.signal, () => 'ok');
   }
@@ -200,7 +200,7 @@ export class SimulatedKubeApi implements KubeApi {
     verb: ApiCall['verb'],
     resource: Resource,
     name: string | undefined,
-    options: CallOptions & { readonly subresource?: string },
+    options: ApiCallOptions & { readonly subresource?: string },
     work: () => T,
   ): Promise<T> {
     return this.#answer(

@@ -2,7 +2,7 @@
 import type { KubeObject } from '../../kube/types/index.js';
 import { qualifiedPlural, type Resource } from '../resources.js';
 
-export interface Change {
+export interface StorageChange {
   readonly revision: number;
   readonly resource: string;
   /** Undefined when it was created. */
@@ -25,8 +25,8 @@ export class Storage {
   /** Changes up to this revision are forgotten. */
   #compacted = 0;
   #collections = new Map<string, Map<string, KubeObject>>();
-  #changes: Change[] = [];
-  readonly #listeners = new Set<(change: Change) => void>();
+  #changes: StorageChange[] = [];
+  readonly #listeners = new Set<(change: StorageChange) => void>();
 
   get revision(): number {
     return this.#revision;
@@ -69,13 +69,13 @@ export class Storage {
     return gone;
   }
 
-  changesAfter(resource: Resource, revision: number): Change[] {
+  changesAfter(resource: Resource, revision: number): StorageChange[] {
     const name = qualifiedPlural(resource);
     return this.#changes.filter((change) => change.resource === name && change.revision > revision);
   }
 
   /** Returns a function that stops listening. */
-  listen(listener: (change: Change) => void): () => void {
+  listen(listener: (change: StorageChange) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
@@ -106,7 +106,7 @@ export class Storage {
     return found;
   }
 
-  #told(change: Change): void {
+  #told(change: StorageChange): void {
     this.#changes.push(change);
     if (this.#changes.length > rememberedChanges) {
       this.#compacted = this.#changes.shift()?.revision ?? this.#compacted;

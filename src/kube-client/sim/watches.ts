@@ -6,7 +6,7 @@ import { ApiError, ApiUnreachable } from '../api-error.js';
 import type { WatchEvent, WatchOptions } from '../port.js';
 import { apiVersionOf, qualifiedPlural, type Resource } from '../resources.js';
 import { filterOf, type ObjectFilter } from './selectors.js';
-import type { Change, Storage } from './storage.js';
+import type { Storage, StorageChange } from './storage.js';
 
 const bookmarkPeriodMs = 60_000;
 const defaultTimeoutSeconds = 1800;
@@ -14,7 +14,7 @@ const defaultTimeoutSeconds = 1800;
 const bufferedEvents = 10_000;
 
 /** The event of a change for a watcher that sees only the objects of the filter. */
-export function eventOf(change: Change, filter: ObjectFilter): WatchEvent<KubeObject> | undefined {
+export function eventOf(change: StorageChange, filter: ObjectFilter): WatchEvent<KubeObject> | undefined {
   const saw = change.before !== undefined && filter(change.before);
   const sees = change.after !== undefined && filter(change.after);
   if (sees && change.after !== undefined) return { type: saw ? 'MODIFIED' : 'ADDED', object: change.after };
@@ -71,7 +71,7 @@ export class Watches {
     };
     const since = Number(options.resourceVersion || '0');
     const bookmark = (): void => push({ type: 'BOOKMARK', resourceVersion: String(this.#storage.revision) });
-    const tell = (change: Change): void => {
+    const tell = (change: StorageChange): void => {
       if (change.resource !== qualifiedPlural(resource) || change.revision <= since) return;
       const event = eventOf(change, filter);
       if (event !== undefined) push(event);

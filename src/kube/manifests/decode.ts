@@ -8,10 +8,10 @@ import type { PodManifest } from '../types/pod.js';
 import { setOwn } from '../values/deep-equal.js';
 import { parseTimestamp } from '../values/go-format.js';
 import { formatQuantity, InvalidQuantity, parseQuantity } from '../values/quantity.js';
-import type { FieldPath, SourceDocument } from './document.js';
+import type { FieldPath, Mapping, SourceDocument } from './document.js';
 import { maxProblems } from './document-limits.js';
 import { InvalidManifest, type Problem, problemAt } from './problem.js';
-import type { ScalarKind } from './schema/fields.js';
+import type { ManifestScalarKind } from './schema/fields.js';
 import {
   nearestField,
   type ObjectSchema,
@@ -82,8 +82,6 @@ function decode(document: SourceDocument, accepted: AcceptedKinds): DecodedObjec
   if (decoder.problems.length > 0) throw new InvalidManifest(decoder.problems);
   return { objects, warnings: decoder.warnings };
 }
-
-type Mapping = Readonly<Record<string, unknown>>;
 
 /** Walks one document; `path` is always the field being read. */
 class Decoder {
@@ -216,7 +214,7 @@ class Decoder {
     return result;
   }
 
-  private scalar(value: unknown, kind: ScalarKind): unknown {
+  private scalar(value: unknown, kind: ManifestScalarKind): unknown {
     switch (kind) {
       case 'any':
         return value;

@@ -14,14 +14,17 @@ import {
 import { duplicateJsonKeys, jsonPathAt, jsonPlaces, measureJson } from './json-text.js';
 import { parseYaml } from './yaml-text.js';
 
+/** A mapping of YAML, or an object of JSON, whose keys are not checked yet. */
+export type Mapping = Readonly<Record<string, unknown>>;
+
 export type FieldPath = readonly (string | number)[];
 
-export interface Position {
+export interface SourcePosition {
   readonly line: number;
   readonly column: number;
 }
 
-export interface DuplicateKey extends Position {
+export interface DuplicateKey extends SourcePosition {
   readonly key: string;
 }
 
@@ -32,7 +35,7 @@ export interface SourceDocument {
   /** Keys that appear more than once in one mapping, the first hundred; `value` has the last one. */
   readonly duplicateKeys: readonly DuplicateKey[];
   /** A field's position, or that of its nearest existing ancestor when it is missing. */
-  locate(path: FieldPath): Position | undefined;
+  locate(path: FieldPath): SourcePosition | undefined;
 }
 
 /** Fields whose members are free keys; a field path puts those in brackets. */
@@ -105,7 +108,7 @@ function parseJsonSource(text: string, file: string, limits: DocumentLimits): So
   };
 }
 
-function linesOf(text: string): (offset: number) => Position {
+function linesOf(text: string): (offset: number) => SourcePosition {
   let lines: LineCounter | undefined;
   return (offset) => {
     if (lines === undefined) {

@@ -123,10 +123,10 @@ export function jsonPlaces(text: string): (path: readonly (string | number)[]) =
   const items = remembered((list) => itemsOf(text, list));
   const root = skipSpace(text, 0);
   return (path) => {
-    let place: Place = { offset: root, value: root };
+    let place: JsonOffsets = { offset: root, value: root };
     for (const part of path) {
       const opening = text.charCodeAt(place.value);
-      const inner: Place | undefined =
+      const inner: JsonOffsets | undefined =
         typeof part === 'string' && opening === openObject
           ? members(place.value).get(part)
           : typeof part === 'number' && opening === openList
@@ -139,7 +139,7 @@ export function jsonPlaces(text: string): (path: readonly (string | number)[]) =
   };
 }
 
-interface Place {
+interface JsonOffsets {
   /** The offset of the key, or of the item. */
   readonly offset: number;
   readonly value: number;
@@ -157,8 +157,8 @@ function remembered<T>(read: (offset: number) => T): (offset: number) => T {
 }
 
 /** The last of two equal names counts. */
-function membersOf(text: string, object: number): ReadonlyMap<string, Place> {
-  const found = new Map<string, Place>();
+function membersOf(text: string, object: number): ReadonlyMap<string, JsonOffsets> {
+  const found = new Map<string, JsonOffsets>();
   for (let at = skipSpace(text, object + 1); text.charCodeAt(at) === quote; ) {
     const end = endOfString(text, at);
     const value = skipSpace(text, skipSpace(text, end) + 1);
@@ -168,8 +168,8 @@ function membersOf(text: string, object: number): ReadonlyMap<string, Place> {
   return found;
 }
 
-function itemsOf(text: string, list: number): readonly Place[] {
-  const found: Place[] = [];
+function itemsOf(text: string, list: number): readonly JsonOffsets[] {
+  const found: JsonOffsets[] = [];
   for (let at = skipSpace(text, list + 1); at < text.length && text.charCodeAt(at) !== closeList; ) {
     found.push({ offset: at, value: at });
     at = afterComma(text, at);

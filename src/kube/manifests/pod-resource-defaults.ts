@@ -13,7 +13,8 @@ import {
   zeroQuantity,
 } from '../values/quantity.js';
 
-type Amounts = Map<string, Quantity>;
+/** Quantities by the name of their resource. */
+export type ResourceQuantities = Map<string, Quantity>;
 
 /** Pod-level resources exist only for these. */
 export function isPodLevelResource(name: string): boolean {
@@ -47,10 +48,10 @@ export function applyPodResourceDefaults(spec: PodSpec): void {
  * another beside the sidecars started before them.
  */
 export function aggregateContainers(spec: PodSpec, side: 'limits' | 'requests'): Map<string, Quantity> {
-  const running: Amounts = new Map();
+  const running: ResourceQuantities = new Map();
   for (const container of spec.containers) add(running, container, side);
-  const sidecars: Amounts = new Map();
-  const peak: Amounts = new Map();
+  const sidecars: ResourceQuantities = new Map();
+  const peak: ResourceQuantities = new Map();
   for (const container of spec.initContainers ?? []) {
     if (isSidecar(container)) {
       add(running, container, side);
@@ -98,7 +99,7 @@ export function podLimits({ spec }: PodManifest): Map<string, Quantity> {
 }
 
 function add(
-  amounts: Amounts,
+  amounts: ResourceQuantities,
   container: Container,
   side: keyof Pick<ResourceRequirements, 'limits' | 'requests'>,
 ): void {
@@ -109,7 +110,7 @@ function add(
   }
 }
 
-function raise(amounts: Amounts, others: Amounts): void {
+function raise(amounts: ResourceQuantities, others: ResourceQuantities): void {
   for (const [name, amount] of others) {
     const known = amounts.get(name);
     if (known === undefined || compareQuantities(known, amount) < 0) amounts.set(name, amount);

@@ -1,5 +1,5 @@
 /** Problems of a manifest with their positions: the form of decoding errors and warnings. */
-import type { FieldPath, Position, SourceDocument } from './document.js';
+import type { FieldPath, SourceDocument, SourcePosition } from './document.js';
 import { formatFieldPath } from './document.js';
 import { firstProblems } from './document-limits.js';
 
@@ -45,6 +45,6 @@ export function formatProblem(problem: Problem): string {
 
 /** A problem of a field, at the position of the field or its nearest ancestor. */
 export function problemAt(document: SourceDocument, path: FieldPath, message: string): Problem {
-  const position: Position = document.locate(path) ?? { line: 1, column: 1 };
+  const position: SourcePosition = document.locate(path) ?? { line: 1, column: 1 };
   return { file: document.file, ...position, field: formatFieldPath(path), message };
 }

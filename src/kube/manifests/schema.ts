@@ -1,12 +1,12 @@
 /** The schema of manifests as data: each object's fields and their kinds of values. */
 import { containerTables } from './schema/container-tables.js';
-import type { ManifestTypeName, ScalarKind } from './schema/fields.js';
+import type { ManifestScalarKind, ManifestTypeName } from './schema/fields.js';
 import { objectTables } from './schema/object-tables.js';
 import { podTables } from './schema/pod-tables.js';
 import { volumeTables } from './schema/volume-tables.js';
 
 export type ValueSchema =
-  | { readonly kind: 'scalar'; readonly scalar: ScalarKind }
+  | { readonly kind: 'scalar'; readonly scalar: ManifestScalarKind }
   | { readonly kind: 'list'; readonly item: ValueSchema }
   | { readonly kind: 'mapping'; readonly item: ValueSchema }
   | { readonly kind: 'object'; readonly object: ObjectSchema };
@@ -29,7 +29,7 @@ const tables: Readonly<Record<ManifestTypeName, Readonly<Record<string, string>>
   ...volumeTables,
   ...objectTables,
 };
-const scalarKinds: ReadonlySet<string> = new Set<ScalarKind>([
+const scalarKinds: ReadonlySet<string> = new Set<ManifestScalarKind>([
   'string',
   'int32',
   'int64',
@@ -106,7 +106,7 @@ function valueSchema(notation: string): ValueSchema {
   throw new Error(`schema table names an unknown kind "${notation}"`);
 }
 
-function isScalarKind(notation: string): notation is ScalarKind {
+function isScalarKind(notation: string): notation is ManifestScalarKind {
   return scalarKinds.has(notation);
 }
 
@@ -114,7 +114,7 @@ function isTypeName(notation: string): notation is ManifestTypeName {
   return Object.hasOwn(tables, notation);
 }
 
-function zeroScalar(scalar: ScalarKind): unknown {
+function zeroScalar(scalar: ManifestScalarKind): unknown {
   switch (scalar) {
     case 'string':
     case 'time':

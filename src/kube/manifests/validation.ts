@@ -1,7 +1,7 @@
 /** Validates a new pod as the API server does, reporting everything that is wrong with it. */
 import type { PodManifest, PodSpec } from '../types/pod.js';
 import { type PodScope, validateContainers } from './validation/containers.js';
-import { Field, type FieldError, FieldErrors } from './validation/field-errors.js';
+import { type FieldError, FieldErrors, LazyFieldPath } from './validation/field-errors.js';
 import { validateMetadata } from './validation/metadata.js';
 import { dnsLabel, dnsSearchDomain, dnsSubdomain, ipAddress } from './validation/names.js';
 import { validateOverhead, validatePodResources } from './validation/resources.js';
@@ -19,8 +19,8 @@ const longestHostname = 64;
 export function validatePod(pod: PodManifest): FieldError[] {
   const errors = new FieldErrors();
   const { spec } = pod;
-  const field = Field.root('spec');
-  validateMetadata(pod.metadata, Field.root('metadata'), errors);
+  const field = LazyFieldPath.root('spec');
+  validateMetadata(pod.metadata, LazyFieldPath.root('metadata'), errors);
   const scope: PodScope = {
     spec,
     volumes: validateVolumes(spec.volumes, field.child('volumes'), errors),
@@ -38,7 +38,7 @@ export function validatePod(pod: PodManifest): FieldError[] {
   return errors.list;
 }
 
-function validateLifetime(spec: PodSpec, field: Field, errors: FieldErrors): void {
+function validateLifetime(spec: PodSpec, field: LazyFieldPath, errors: FieldErrors): void {
   errors.requiredOneOf(field.child('restartPolicy'), spec.restartPolicy, ['Always', 'Never', 'OnFailure']);
   errors.nonNegative(field.child('terminationGracePeriodSeconds'), spec.terminationGracePeriodSeconds);
   errors.inRange(field.child('activeDeadlineSeconds'), spec.activeDeadlineSeconds, 1, largestInt32);
@@ -48,7 +48,7 @@ function validateLifetime(spec: PodSpec, field: Field, errors: FieldErrors): voi
 }
 
 /** What the pod shares with the host and its containers with each other. */
-function validateNamespaces(spec: PodSpec, field: Field, errors: FieldErrors): void {
+function validateNamespaces(spec: PodSpec, field: LazyFieldPath, errors: FieldErrors): void {
   if (spec.shareProcessNamespace === true && spec.hostPID === true) {
     errors.invalid(field.child('shareProcessNamespace'), true, 'cannot be combined with `hostPID`');
   }
@@ -67,7 +67,7 @@ function validateNamespaces(spec: PodSpec, field: Field, errors: FieldErrors): v
   if (spec.setHostnameAsFQDN === true) errors.forbidden(at, 'cannot be combined with `setHostnameAsFQDN`');
 }
 
-function validateDns(spec: PodSpec, field: Field, errors: FieldErrors): void {
+function validateDns(spec: PodSpec, field: LazyFieldPath, errors: FieldErrors): void {
   errors.requiredOneOf(field.child('dnsPolicy'), spec.dnsPolicy, [
     'ClusterFirst',
     'ClusterFirstWithHostNet',
@@ -98,7 +98,7 @@ function validateDns(spec: PodSpec, field: Field, errors: FieldErrors): void {
   validateHostAliases(spec, field.child('hostAliases'), errors);
 }
 
-function validateHostAliases(spec: PodSpec, field: Field, errors: FieldErrors): void {
+function validateHostAliases(spec: PodSpec, field: LazyFieldPath, errors: FieldErrors): void {
   for (const [index, alias] of (spec.hostAliases ?? []).entries()) {
     const at = field.child(index);
     errors.check(at.child('ip'), alias.ip, ipAddress);
@@ -109,7 +109,7 @@ function validateHostAliases(spec: PodSpec, field: Field, errors: FieldErrors): 
 }
 
 /** Names of other objects. */
-function validateReferences(spec: PodSpec, field: Field, errors: FieldErrors): void {
+function validateReferences(spec: PodSpec, field: LazyFieldPath, errors: FieldErrors): void {
   for (const name of ['serviceAccountName', 'priorityClassName', 'runtimeClassName'] as const) {
     const value = spec[name];
     if (value) errors.check(field.child(name), value, dnsSubdomain);

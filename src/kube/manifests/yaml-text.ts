@@ -14,7 +14,7 @@ import {
   type Tags,
   type Document as YamlDocument,
 } from 'yaml';
-import type { FieldPath, Position } from './document.js';
+import type { FieldPath, SourcePosition } from './document.js';
 import {
   type DocumentLimits,
   maxProblems,
@@ -26,8 +26,8 @@ import {
 
 export interface YamlPart {
   readonly value: unknown;
-  readonly duplicateKeys: readonly (Position & { readonly key: string })[];
-  locate(path: FieldPath): Position | undefined;
+  readonly duplicateKeys: readonly (SourcePosition & { readonly key: string })[];
+  locate(path: FieldPath): SourcePosition | undefined;
 }
 
 /** The non-empty documents of a text. Throws SyntaxProblem. */
@@ -237,7 +237,7 @@ function locate(
   path: FieldPath,
   lines: LineCounter,
   placesOf: PlacesOf,
-): Position | undefined {
+): SourcePosition | undefined {
   let node: ParsedNode | null | undefined = root;
   let offset = root.range?.[0];
   for (const part of path) {
@@ -258,8 +258,11 @@ function locate(
 }
 
 /** Recurses once per level, of which there are few. */
-function findDuplicateKeys(root: ParsedNode, lines: LineCounter): (Position & { readonly key: string })[] {
-  const found: (Position & { readonly key: string })[] = [];
+function findDuplicateKeys(
+  root: ParsedNode,
+  lines: LineCounter,
+): (SourcePosition & { readonly key: string })[] {
+  const found: (SourcePosition & { readonly key: string })[] = [];
   const visit = (current: unknown): void => {
     if (isMap<ParsedNode, ParsedNode | null>(current)) {
       const seen = new Set<string>();

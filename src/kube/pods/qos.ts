@@ -6,7 +6,7 @@ import type { PodQOSClass } from '../types/pod-status.js';
 import { parseQuantity } from '../values/quantity.js';
 
 const qosResources = ['cpu', 'memory'] as const;
-type Totals = Map<string, bigint>;
+type QosTotals = Map<string, bigint>;
 
 /** The class the API recorded, or else the computed one. */
 export function qosClass(pod: PodManifest): PodQOSClass {
@@ -15,8 +15,8 @@ export function qosClass(pod: PodManifest): PodQOSClass {
 
 /** The class that follows from the resources, whatever the API recorded. */
 export function computeQosClass(pod: PodManifest): PodQOSClass {
-  const requests: Totals = new Map();
-  const limits: Totals = new Map();
+  const requests: QosTotals = new Map();
+  const limits: QosTotals = new Map();
   let isEverythingLimited = true;
   for (const resources of consideredResources(pod)) {
     addPositive(requests, resources?.requests);
@@ -38,7 +38,7 @@ function consideredResources(pod: PodManifest): (ResourceRequirements | undefine
   return [...spec.containers, ...(spec.initContainers ?? [])].map((container) => container.resources);
 }
 
-function addPositive(totals: Totals, list: ResourceList | undefined): number {
+function addPositive(totals: QosTotals, list: ResourceList | undefined): number {
   let found = 0;
   for (const name of qosResources) {
     const text = list?.[name];

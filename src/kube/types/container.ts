@@ -186,3 +186,6 @@ export interface Container {
 export interface EphemeralContainer extends Container {
   targetContainerName?: string;
 }
+
+/** A container of any kind in a pod's spec. */
+export type AnyContainer = Container | EphemeralContainer;

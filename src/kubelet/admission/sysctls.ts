@@ -1,10 +1,10 @@
 /** Which kernel parameters a pod may set: those that are its own and harm nobody else, or that the node allows. */
 import type { AdmissionHandler } from './admission.js';
 
-type Namespace = 'ipc' | 'net';
+type SysctlNamespace = 'ipc' | 'net';
 
 /** Parameters that belong to a namespace, so that a pod may have its own; a trailing star stands for any rest. */
-const namespaced: readonly (readonly [string, Namespace])[] = [
+const namespaced: readonly (readonly [string, SysctlNamespace])[] = [
   ['kernel.sem', 'ipc'],
   ['kernel.shm*', 'ipc'],
   ['kernel.msg*', 'ipc'],
@@ -33,7 +33,7 @@ const matches = (pattern: string, name: string): boolean =>
 
 const dotted = (name: string): string => name.replaceAll('/', '.');
 
-function namespaceOf(name: string): Namespace | undefined {
+function namespaceOf(name: string): SysctlNamespace | undefined {
   return namespaced.find(([pattern]) => matches(pattern, name))?.[1];
 }
 

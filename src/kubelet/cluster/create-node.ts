@@ -7,7 +7,7 @@ import {
   freshMemory,
   initialNode,
   LeaseRenewer,
-  type MachineFacts,
+  type MachineInfo,
   machineCapacity,
   machineNetwork,
   NodeStatusReporter,
@@ -208,7 +208,7 @@ async function tryReadMachine({
   machine,
   rootDir,
   timeline,
-}: Pick<NodeSettings, 'machine' | 'rootDir' | 'timeline'>): Promise<MachineFacts | undefined> {
+}: Pick<NodeSettings, 'machine' | 'rootDir' | 'timeline'>): Promise<MachineInfo | undefined> {
   try {
     return await readMachineFacts({ files: machine.files, rootDir });
   } catch (error) {
@@ -224,7 +224,7 @@ async function tryReadMachine({
 
 function checkReservation(
   { capacity: settings }: StatusSettings,
-  machineFacts: MachineFacts | undefined,
+  machineFacts: MachineInfo | undefined,
 ): void {
   if (machineFacts === undefined) return;
   const capacity = machineCapacity(settings, machineFacts);

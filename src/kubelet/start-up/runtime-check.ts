@@ -2,13 +2,13 @@
 import { type Clock, errorText, sleep } from '../../async/index.js';
 import type { CriRuntime, RuntimeFeatures, RuntimeHandler, RuntimeHandlerFeatures } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
-import { type HealthCheck, joinErrors, judgeConditions, runtimeErrors } from './runtime-state.js';
+import { joinErrors, judgeConditions, type RuntimeHealthCheck, runtimeErrors } from './runtime-state.js';
 
 export interface RuntimeCheckOptions {
   readonly runtime: Pick<CriRuntime, 'status'>;
   readonly clock: Clock;
   readonly timeline: Timeline;
-  readonly healthChecks: readonly HealthCheck[];
+  readonly healthChecks: readonly RuntimeHealthCheck[];
   /** Starts what needs a working runtime; runs before the first good status counts, again if it failed. */
   readonly onFirstReady: () => Promise<void>;
   readonly periodMs?: number;

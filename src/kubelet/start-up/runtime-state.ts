@@ -3,7 +3,7 @@
 export const runtimeDownAfterMs = 30_000;
 
 /** Something whose failure pauses the sync loop, such as the PLEG. */
-export interface HealthCheck {
+export interface RuntimeHealthCheck {
   readonly name: string;
   /** The text of what is wrong, or undefined. */
   check(): string | undefined;

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import type { ProbeKind, ProbeResult } from '../../probes/index.js';
+import type { ProbeResult } from '../../kube/index.js';
+import type { ProbeKind } from '../../probes/index.js';
 import { handleProbeUpdate } from './probe-updates.js';
 
 it.each<[string, ProbeKind, ProbeResult, string[]]>([

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import path from 'node:path';
 import { type Clock, errorText, sleep } from '../../async/index.js';
 import {
-  type Found,
+  type DurableFileRead,
   type HostFiles,
   isHostError,
   isShortage,
@@ -254,7 +254,7 @@ async function storedPair(serving: ServingFiles): Promise<'usable' | { readonly 
   return {};
 }
 
-async function usableText(serving: ServingFiles, file: string): Promise<Found<string>> {
+async function usableText(serving: ServingFiles, file: string): Promise<DurableFileRead<string>> {
   try {
     const text = await readWholeFile(serving.files, file);
     return text === undefined ? { kind: 'missing' } : { kind: 'found', value: text };

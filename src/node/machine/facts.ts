@@ -5,7 +5,7 @@ export interface HugePages {
   readonly pages: number;
 }
 
-export interface MachineFacts {
+export interface MachineInfo {
   /** Online logical CPUs. */
   readonly cpus: number;
   readonly memoryBytes: number;

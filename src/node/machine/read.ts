@@ -8,7 +8,7 @@ import {
   type HugePages,
   hugePageSizeBytes,
   kubernetesArchitecture,
-  type MachineFacts,
+  type MachineInfo,
   osImageOf,
   type PlatformFacts,
   parseMeminfo,
@@ -25,7 +25,7 @@ export async function readMachineFacts({
   files,
   rootDir,
   filesystemBytes = statFilesystem,
-}: MachineReader): Promise<MachineFacts> {
+}: MachineReader): Promise<MachineInfo> {
   const online = await firstText(files, ['/sys/devices/system/cpu/online']);
   return {
     ...parseMeminfo(await text(files, '/proc/meminfo')),

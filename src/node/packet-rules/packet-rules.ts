@@ -5,7 +5,6 @@ import type { Timeline } from '../../timeline/index.js';
 import {
   type AddressFamily,
   addressFamilies,
-  type CommandOutcome,
   canaryCommand,
   canarySteps,
   canaryTables,
@@ -15,6 +14,7 @@ import {
   failureText,
   helperSteps,
   makeCommand,
+  type PacketCommandOutcome,
   type PacketStep,
   type PacketTable,
   type Presence,
@@ -24,7 +24,7 @@ import {
 } from './plan.js';
 
 /** Runs a program to its end; rejects only if it cannot be run at all. */
-export type RunPacketCommand = (command: CommandLine, signal: AbortSignal) => Promise<CommandOutcome>;
+export type RunPacketCommand = (command: CommandLine, signal: AbortSignal) => Promise<PacketCommandOutcome>;
 
 export interface PacketRulesOptions {
   readonly clock: Clock;
@@ -187,7 +187,7 @@ export class PacketRules {
     }
   }
 
-  async #run(asked: CommandLine, signal: AbortSignal): Promise<CommandOutcome> {
+  async #run(asked: CommandLine, signal: AbortSignal): Promise<PacketCommandOutcome> {
     const { clock, run } = this.#options;
     try {
       return await withTimeout(clock, commandLimitMs, signal, (limited) => run(asked, limited));

@@ -6,7 +6,7 @@ export const addressFamilies: readonly AddressFamily[] = ['ipv4', 'ipv6'];
 
 export type PacketTable = 'mangle' | 'nat' | 'filter';
 
-export interface CommandOutcome {
+export interface PacketCommandOutcome {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -123,22 +123,22 @@ const busy = 4;
 
 export type Presence = 'there' | 'missing' | 'unknown';
 
-export function chainPresence({ code }: CommandOutcome): Presence {
+export function chainPresence({ code }: PacketCommandOutcome): Presence {
   if (code === 0) return 'there';
   return code === busy ? 'unknown' : 'missing';
 }
 
 /** Undefined if the chain exists now. */
-export function chainProblem(made: CommandLine, outcome: CommandOutcome): string | undefined {
+export function chainProblem(made: CommandLine, outcome: PacketCommandOutcome): string | undefined {
   return outcome.code === 0 || outcome.code === otherwise ? undefined : failureText(made, outcome);
 }
 
-export function rulePresence({ code }: CommandOutcome): Presence {
+export function rulePresence({ code }: PacketCommandOutcome): Presence {
   if (code === 0) return 'there';
   return code === otherwise ? 'missing' : 'unknown';
 }
 
-export function failureText(failed: CommandLine, { code, stdout, stderr }: CommandOutcome): string {
+export function failureText(failed: CommandLine, { code, stdout, stderr }: PacketCommandOutcome): string {
   const said = `${stderr}\n${stdout}`.trim().split('\n')[0] ?? '';
   return `${failed} ended with ${code}${said === '' ? '' : `: ${said}`}`;
 }

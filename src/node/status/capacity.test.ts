@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ResourceList } from '../../kube/index.js';
-import type { MachineFacts } from '../machine/facts.js';
+import type { MachineInfo } from '../machine/facts.js';
 import { type CapacityInput, type CapacitySettings, noDevices, nodeResources } from './capacity.js';
 import { nodeReservation, reservationProblem } from './reservation.js';
 import { isExtendedResource } from './resource-names.js';
@@ -8,7 +8,7 @@ import { gibibyte, testCapacity, testMachine } from './test-facts.js';
 
 interface Row {
   readonly settings?: Partial<CapacitySettings>;
-  readonly machine?: Partial<MachineFacts>;
+  readonly machine?: Partial<MachineInfo>;
   readonly devices?: CapacityInput['devices'];
   readonly existing?: CapacityInput['existing'];
   readonly capacity?: ResourceList;

@@ -9,7 +9,7 @@ import {
   subtractQuantities,
   zeroQuantity,
 } from '../../kube/index.js';
-import type { MachineFacts } from '../machine/facts.js';
+import type { MachineInfo } from '../machine/facts.js';
 import { nodeReservation, type ReservationSettings } from './reservation.js';
 import { hugePagesPrefix, isExtendedResource, isHugePageResource } from './resource-names.js';
 
@@ -33,7 +33,7 @@ export interface CapacitySettings extends ReservationSettings {
 export interface CapacityInput {
   readonly settings: CapacitySettings;
   /** Undefined if it could not be read. */
-  readonly machine: MachineFacts | undefined;
+  readonly machine: MachineInfo | undefined;
   readonly devices: DeviceResources;
   /** The node object's current values. */
   readonly existing: { readonly capacity?: ResourceList; readonly allocatable?: ResourceList };
@@ -56,7 +56,7 @@ export function nodeResources(input: CapacityInput): NodeResources {
 /** The machine's own capacity, without devices. */
 export function machineCapacity(
   { maxPods, podsPerCore, localStorageCapacityIsolation }: CapacitySettings,
-  machine: MachineFacts | undefined,
+  machine: MachineInfo | undefined,
 ): ResourceList {
   if (machine === undefined) return { cpu: '0', memory: '0', pods: String(maxPods) };
   const capacity: ResourceList = {

@@ -1,7 +1,7 @@
 /** The inputs of a node's status: configuration and a snapshot of observations. */
 import type { AddressSettings } from '../addresses/addresses.js';
 import type { NetworkFacts } from '../addresses/local-ip.js';
-import type { MachineFacts, PlatformFacts } from '../machine/facts.js';
+import type { MachineInfo, PlatformFacts } from '../machine/facts.js';
 import type { CapacitySettings, DeviceResources } from './capacity.js';
 import type { NodeEvent, ReadinessFacts } from './conditions.js';
 import type { KnownImage } from './images.js';
@@ -31,7 +31,7 @@ export interface StatusFacts {
   /** The addresses that the node's name resolves to, if needed. */
   readonly resolved: readonly string[];
   /** Undefined if the machine could not be read. */
-  readonly machine: MachineFacts | undefined;
+  readonly machine: MachineInfo | undefined;
   readonly platform: PlatformFacts;
   readonly devices: DeviceResources;
   readonly runtime: {

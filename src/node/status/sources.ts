@@ -2,14 +2,14 @@
 import { type Clock, TimedOut, withTimeout } from '../../async/index.js';
 import { type AddressSettings, needsLookup } from '../addresses/addresses.js';
 import type { NetworkReader } from '../addresses/network.js';
-import type { MachineFacts, PlatformFacts } from '../machine/facts.js';
+import type { MachineInfo, PlatformFacts } from '../machine/facts.js';
 import type { DeviceResources } from './capacity.js';
 import type { StatusFacts } from './facts.js';
 import type { KnownImage } from './images.js';
 
 /** The parts of a kubelet that contribute to its node's status. */
 export interface StatusSources {
-  readonly machine: MachineFacts | undefined;
+  readonly machine: MachineInfo | undefined;
   readonly platform: PlatformFacts;
   readonly network: NetworkReader;
   devices(): DeviceResources;

@@ -1,11 +1,11 @@
 /** A node and its observations, for this room's tests. */
-import type { MachineFacts } from '../machine/facts.js';
+import type { MachineInfo } from '../machine/facts.js';
 import { type CapacitySettings, noDevices } from './capacity.js';
 import type { StatusFacts, StatusSettings } from './facts.js';
 
 export const gibibyte = 2 ** 30;
 
-export const testMachine: MachineFacts = {
+export const testMachine: MachineInfo = {
   cpus: 4,
   memoryBytes: 8 * gibibyte,
   swapBytes: 0,

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Event, formatTimestamp, type ObjectReference } from '../../kube/index.js';
 import { dnsSubdomain } from '../../kube/manifests/validation/names.js';
-import type { Entry } from '../../timeline/index.js';
+import type { TimelineEntry } from '../../timeline/index.js';
 
 const component = 'kubelet';
 /** The namespace of events about cluster-scoped objects. */
@@ -17,7 +17,7 @@ export interface EventOrigin {
 }
 
 /** Undefined for an entry that is not an event. */
-export function eventOf(entry: Entry, origin: EventOrigin): Event | undefined {
+export function eventOf(entry: TimelineEntry, origin: EventOrigin): Event | undefined {
   const { nodeName, nameOf } = origin;
   const involvedObject = involvedObjectOf(entry, origin.resourceVersion);
   if (entry.event === undefined || involvedObject === undefined) return undefined;
@@ -43,7 +43,7 @@ export function eventOf(entry: Entry, origin: EventOrigin): Event | undefined {
 }
 
 function involvedObjectOf(
-  { event, pod }: Entry,
+  { event, pod }: TimelineEntry,
   resourceVersion: string | undefined,
 ): ObjectReference | undefined {
   if (event?.node !== undefined) return { apiVersion: 'v1', kind: 'Node', name: event.node };

@@ -2,7 +2,7 @@
 import { Channel, type Clock, isCancelled, sleep } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
 import { isAlreadyExists, isApiError, isNotFound, type KubeApi, resources } from '../../kube-client/index.js';
-import type { Entry, Timeline } from '../../timeline/index.js';
+import type { Timeline, TimelineEntry } from '../../timeline/index.js';
 import { type Correlated, EventCorrelator } from './correlator.js';
 import { eventNames, eventOf } from './event-object.js';
 
@@ -28,7 +28,7 @@ export interface PodTurns {
 }
 
 interface Taken {
-  readonly entry: Entry;
+  readonly entry: TimelineEntry;
   /** Monotonic milliseconds. */
   readonly takenMs: number;
   /** As of the event: the pod may be gone when the event is written. */
@@ -77,7 +77,7 @@ export class ApiEventRecorder {
   }
 
   /** Never waits: the callers have other work to do. */
-  #take(entry: Entry): void {
+  #take(entry: TimelineEntry): void {
     if (entry.event === undefined) return;
     const resourceVersion =
       entry.pod === undefined ? undefined : this.#options.podOf?.(entry.pod.uid)?.metadata.resourceVersion;
@@ -175,7 +175,7 @@ export class ApiEventRecorder {
     await api.create(resources.events, event, call);
   }
 
-  #refused(entry: Entry, error: unknown): void {
+  #refused(entry: TimelineEntry, error: unknown): void {
     const { timeline } = this.#options;
     timeline.record({
       kind: 'problem',

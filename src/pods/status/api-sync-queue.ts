@@ -11,17 +11,17 @@ export interface WantedWrite {
   readonly isEnding?: boolean;
 }
 
-export type Turn =
+export type StatusQueueDecision =
   | { readonly kind: 'write'; readonly uid: string; readonly isReadFirst: boolean }
   /** Nothing is due before this time, unless another status comes; infinite when the queue is empty. */
   | { readonly kind: 'wait'; readonly untilMs: number };
 
-interface Waiting extends Required<WantedWrite>, UnhurriedTimes {}
+interface QueuedStatusWrite extends Required<WantedWrite>, UnhurriedTimes {}
 
 export class StatusQueue {
   readonly #clock: Clock;
   /** By UID, the latest last. */
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #waiting = new Map<string, QueuedStatusWrite>();
   #last: LastWrites = { urgentMs: Number.NEGATIVE_INFINITY, unhurriedMs: Number.NEGATIVE_INFINITY };
 
   constructor(clock: Clock) {
@@ -55,7 +55,7 @@ export class StatusQueue {
   take(
     isHeld: (uid: string) => boolean,
     rankOf: (uid: string, isReadFirst: boolean) => number | undefined,
-  ): Turn {
+  ): StatusQueueDecision {
     const nowMs = this.#clock.monotonic();
     let best: string | undefined;
     let bestRank = Number.POSITIVE_INFINITY;
@@ -88,7 +88,7 @@ export class StatusQueue {
     return this.#go(unhurried);
   }
 
-  #go(uid: string): Turn {
+  #go(uid: string): StatusQueueDecision {
     const isReadFirst = this.#waiting.get(uid)?.isReadFirst === true;
     this.#waiting.delete(uid);
     return { kind: 'write', uid, isReadFirst };

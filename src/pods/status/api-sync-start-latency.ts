@@ -8,7 +8,7 @@ interface Interval {
   readonly toMs: number;
 }
 
-interface Tracked {
+interface TrackedPodStart {
   seenVersion: string;
   /** We wrote that every container is running; the measurement ends when the API shows it. */
   isWritten: boolean;
@@ -37,7 +37,7 @@ const localVolumes: ReadonlySet<string> = new Set([
 
 export class PodStartLatency {
   readonly #clock: Clock;
-  readonly #tracked = new Map<string, Tracked>();
+  readonly #tracked = new Map<string, TrackedPodStart>();
   readonly #total;
   readonly #sli;
   readonly #firstNetworkPod;
@@ -114,10 +114,10 @@ export class PodStartLatency {
   }
 
   /** A pod that started before it was seen, as after a restart of the agent, cannot be measured. */
-  #begin(pod: Pod): Tracked | undefined {
+  #begin(pod: Pod): TrackedPodStart | undefined {
     const cannot = pod.status?.startTime !== undefined || this.#tracked.size >= trackedLimit;
     if (cannot || isStaticPod(pod)) return undefined;
-    const tracked: Tracked = {
+    const tracked: TrackedPodStart = {
       seenVersion: '',
       isWritten: false,
       isDone: false,
@@ -129,7 +129,7 @@ export class PodStartLatency {
     return tracked;
   }
 
-  #observe(pod: Pod, { pulls }: Tracked, nowMs: number): void {
+  #observe(pod: Pod, { pulls }: TrackedPodStart, nowMs: number): void {
     const createdMs = parseTimestamp(pod.metadata.creationTimestamp ?? '');
     if (createdMs === undefined) return;
     const totalMs = nowMs - createdMs;

@@ -94,7 +94,7 @@ async function writeFresh(
   }
 }
 
-type Change =
+type StatusChange =
   | Extract<WriteOutcome, { kind: 'replaced' | 'unseen-mirror' }>
   | { readonly kind: 'none'; readonly isHeldBack: boolean }
   | {
@@ -108,7 +108,7 @@ function changeOf(
   { clock, pods, couldHaveRunningContainers }: WriteContext,
   entry: VersionedStatus,
   apiPod: Pod,
-): Change {
+): StatusChange {
   const apiUid = apiPod.metadata.uid;
   if (pods.translateUid(apiUid) !== entry.uid) {
     const pod = pods.byUid(entry.uid);

@@ -23,6 +23,6 @@ export {
   rejectedStatus,
 } from './overrides.js';
 export { aggregatePodLimits, aggregatePodRequests, type PodCgroupResources } from './pod-resources.js';
-export type { ProbeResult, ProbeView } from './readiness.js';
+export type { ProbeView } from './readiness.js';
 export { type ContainerStartFailure, ReasonCache, type StartResult } from './reason-cache.js';
 export { isRestartable, isRestartingAll } from './restartable.js';

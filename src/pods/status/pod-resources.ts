@@ -9,6 +9,7 @@ import {
   podRequests,
   type Quantity,
   type ResourceList,
+  type ResourceQuantities,
   type ResourceRequirements,
 } from '../../kube/index.js';
 import {
@@ -111,13 +112,11 @@ function requirements(
   };
 }
 
-type Totals = Map<string, Quantity>;
-
-function add(totals: Totals, name: string, amount: Quantity): void {
+function add(totals: ResourceQuantities, name: string, amount: Quantity): void {
   const sum = totals.get(name);
   totals.set(name, sum === undefined ? amount : addQuantities(sum, amount));
 }
 
-function toList(totals: Totals): ResourceList {
+function toList(totals: ResourceQuantities): ResourceList {
   return Object.fromEntries([...totals].map(([name, amount]) => [name, formatQuantity(amount)]));
 }

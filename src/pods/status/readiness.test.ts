@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Container, ContainerStatus, PodStatus } from '../../kube/index.js';
+import type { Container, ContainerStatus, PodStatus, ProbeResult } from '../../kube/index.js';
 import { makePod, sidecar, statusOf } from './pod-fixtures.js';
-import { type ProbeResult, type ProbeView, withInitProbeResults, withProbeResults } from './readiness.js';
+import { type ProbeView, withInitProbeResults, withProbeResults } from './readiness.js';
 
 interface Row {
   status?: ContainerStatus;

@@ -4,12 +4,11 @@ import {
   type ContainerStatus,
   isSidecar,
   type Pod,
+  type ProbeResult,
   parseTimestamp,
   runtimeContainerId,
 } from '../../kube/index.js';
 import { hasTrueCondition } from './condition-list.js';
-
-export type ProbeResult = 'success' | 'failure' | 'unknown';
 
 /** The probe results of containers, by the runtime's ids. Undefined: no result yet. */
 export interface ProbeView {

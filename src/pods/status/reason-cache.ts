@@ -17,14 +17,14 @@ export interface StartResult {
 const defaultCapacity = 1000;
 const maxBytes = 256 * 1024;
 
-interface Kept {
+interface CachedReason {
   readonly podUid: string;
   readonly failure: ContainerStartFailure;
 }
 
 export class ReasonCache {
   /** By pod and container. */
-  readonly #failures: BoundedMap<string, Kept>;
+  readonly #failures: BoundedMap<string, CachedReason>;
 
   constructor(capacity = defaultCapacity) {
     this.#failures = new BoundedMap({

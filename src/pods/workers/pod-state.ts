@@ -19,7 +19,7 @@
  */
 import type { Pod } from '../../kube/index.js';
 import { effectiveGrace } from './grace.js';
-import type { Turn } from './static-order.js';
+import type { StaticPodStart } from './static-order.js';
 import type { StatusOverride } from './types.js';
 
 export type PodState = Waiting | Syncing | Terminating | Terminated | Finished;
@@ -140,7 +140,11 @@ export function beginTermination(
 }
 
 /** What becomes of a pod whose worker takes up its first work. */
-export function begin(state: Waiting | Terminating | Terminated, turn: Turn, nowMs: number): PodState {
+export function begin(
+  state: Waiting | Terminating | Terminated,
+  turn: StaticPodStart,
+  nowMs: number,
+): PodState {
   if (turn === 'wait') return state;
   if (turn === 'start') {
     return state.kind === 'waiting'

@@ -5,7 +5,7 @@ import type { Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
 import { acknowledge } from './pod-state.js';
 import type { ConfiguredWork, PodStatusSource, PodSyncer, StatusOverride, SyncOutcome } from './types.js';
-import type { Step, Worker } from './worker.js';
+import type { Worker, WorkerStep } from './worker.js';
 
 export interface StepDeps {
   readonly clock: Clock;
@@ -17,7 +17,7 @@ export interface StepDeps {
 }
 
 /** Runs the step of the pod's state. */
-export async function runStep(deps: StepDeps, worker: Worker, step: Step): Promise<SyncOutcome> {
+export async function runStep(deps: StepDeps, worker: Worker, step: WorkerStep): Promise<SyncOutcome> {
   const { syncer, clock } = deps;
   if (step.work.kind === 'runtimePod') {
     if (worker.state.kind === 'terminating') worker.state = acknowledge(worker.state);
@@ -36,7 +36,12 @@ export async function runStep(deps: StepDeps, worker: Worker, step: Step): Promi
 }
 
 /** What the runtime shows of the pod since the last step ended. */
-async function freshStatus(deps: StepDeps, worker: Worker, step: Step, pod: Pod): Promise<ObservedPodStatus> {
+async function freshStatus(
+  deps: StepDeps,
+  worker: Worker,
+  step: WorkerStep,
+  pod: Pod,
+): Promise<ObservedPodStatus> {
   const { statuses, timeline, stopped } = deps;
   const waitSignal = step.state === 'terminating' ? stopped : step.signal;
   try {
@@ -53,7 +58,7 @@ async function freshStatus(deps: StepDeps, worker: Worker, step: Step, pod: Pod)
 async function callSyncer(
   syncer: PodSyncer,
   worker: Worker,
-  { state, signal }: Step,
+  { state, signal }: WorkerStep,
   { type, pod, mirror, graceSeconds }: ConfiguredWork,
   status: ObservedPodStatus,
 ): Promise<SyncOutcome> {

@@ -1,7 +1,7 @@
 /** Static pods of the same full name take turns: one at a time, in the order in which they were first seen. */
 
 /** Whether a static pod may start: now, after others of its name, or never. */
-export type Turn = 'start' | 'wait' | 'never';
+export type StaticPodStart = 'start' | 'wait' | 'never';
 
 export interface StaticPodState {
   readonly terminationRequested: boolean;
@@ -19,7 +19,11 @@ export class StaticPodTurns {
   }
 
   /** Whether the pod may start now; taking the turn when it may. */
-  decide(fullName: string, uid: string, stateOf: (uid: string) => StaticPodState | undefined): Turn {
+  decide(
+    fullName: string,
+    uid: string,
+    stateOf: (uid: string) => StaticPodState | undefined,
+  ): StaticPodStart {
     const own = stateOf(uid);
     if (own === undefined || own.terminationRequested) return 'never';
     const holder = this.#started.get(fullName);

@@ -18,20 +18,20 @@ export interface KillOptions {
 }
 
 /** A change of a configured pod, or a pod of the runtime that nobody configured: what a worker must make real. */
-export type PodUpdate = PodChange | PodKill | RuntimePodKill;
+export type PodUpdate = PodChange | PodKillUpdate | RuntimePodKill;
 
-interface Change {
+interface ConfiguredPodUpdate {
   readonly pod: Pod;
   readonly mirror?: Pod;
   /** Monotonic milliseconds at which the change was seen; for the latency metric only. */
   readonly startMs?: number;
 }
 
-export interface PodChange extends Change {
+export interface PodChange extends ConfiguredPodUpdate {
   readonly type: 'create' | 'update' | 'sync';
 }
 
-export interface PodKill extends Change {
+export interface PodKillUpdate extends ConfiguredPodUpdate {
   readonly type: 'kill';
   readonly kill?: KillOptions;
 }

@@ -24,7 +24,7 @@ export interface Worker {
 }
 
 /** One step of the syncer: the work, in the state that the pod had when the step began. */
-export interface Step {
+export interface WorkerStep {
   readonly state: WorkState;
   readonly work: PodWork;
   readonly signal: AbortSignal;

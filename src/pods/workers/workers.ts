@@ -7,7 +7,7 @@ import { afterStep, begin, isEnding, type PodState, retire, workStateOf } from '
 import * as predicates from './predicates.js';
 import { outcomeOfThrow, type RequeueInput, requeueDelayMs } from './requeue.js';
 import { runStep, type StepDeps } from './run-step.js';
-import { StaticPodTurns, type Turn } from './static-order.js';
+import { type StaticPodStart, StaticPodTurns } from './static-order.js';
 import type {
   KnownWorker,
   PodStatusSource,
@@ -17,7 +17,7 @@ import type {
   SyncOutcome,
   WorkerObserver,
 } from './types.js';
-import { mergedWork, newWorker, podOf, type Step, typeOf, type Worker } from './worker.js';
+import { mergedWork, newWorker, podOf, typeOf, type Worker, type WorkerStep } from './worker.js';
 import { refOf, WorkerRecorder } from './worker-recorder.js';
 
 export interface PodWorkersOptions {
@@ -232,7 +232,7 @@ export class PodWorkers {
   }
 
   /** The next step; undefined while there is none. */
-  #takeWork(worker: Worker): Step | undefined {
+  #takeWork(worker: Worker): WorkerStep | undefined {
     const { pending: work, state } = worker;
     if (work === undefined || state.kind === 'finished') return undefined;
     const isFirst = state.kind !== 'syncing' && (state.kind === 'waiting' || state.startedAtMs === undefined);
@@ -259,7 +259,7 @@ export class PodWorkers {
     return { state: workStateOf(worker.state), work, signal: worker.cancellation.signal };
   }
 
-  #turnOf(worker: Worker, pod: Pod): Turn {
+  #turnOf(worker: Worker, pod: Pod): StaticPodStart {
     if (!isStaticPod(pod)) return 'start';
     return this.#turns.decide(worker.fullName, worker.uid, (uid) => {
       const other = this.#workers.get(uid);
@@ -267,7 +267,7 @@ export class PodWorkers {
     });
   }
 
-  async #run(worker: Worker, step: Step): Promise<void> {
+  async #run(worker: Worker, step: WorkerStep): Promise<void> {
     const { state, work } = step;
     let outcome: SyncOutcome;
     try {

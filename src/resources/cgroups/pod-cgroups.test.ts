@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
-import { type Entry, Timeline } from '../../timeline/index.js';
+import { Timeline, type TimelineEntry } from '../../timeline/index.js';
 import type { CgroupHierarchy, CgroupState } from './hierarchy.js';
 import { CgroupNames } from './names.js';
 import { cgroupRootProblem, NodeCgroups } from './node-cgroups.js';
@@ -51,7 +51,7 @@ class FakeHierarchy implements CgroupHierarchy {
 let clock: VirtualClock;
 let hierarchy: FakeHierarchy;
 let timeline: Timeline;
-let told: Entry[];
+let told: TimelineEntry[];
 let killed: number[];
 let killError: string | undefined;
 let cgroups: PodCgroupManager;

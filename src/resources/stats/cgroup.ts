@@ -31,7 +31,7 @@ export interface CgroupNumbers {
   readonly memoryPressure?: string | undefined;
 }
 
-type Reader = (file: string) => Promise<string>;
+type CgroupFileReader = (file: string) => Promise<string>;
 
 /** Rejects if the cgroup does not exist. */
 export async function cgroupUsage(
@@ -53,14 +53,14 @@ export function cgroupNumbers(
   version: CgroupVersion,
   directory: string,
 ): Promise<CgroupNumbers> {
-  const below = (controller: string): Reader => {
+  const below = (controller: string): CgroupFileReader => {
     const folder = path.join(cgroupRoot, controller, directory);
     return (file) => readFile(path.join(folder, file), 'utf8');
   };
   return version === 2 ? numbersOfV2(below('')) : numbersOfV1(below('cpuacct'), below('memory'));
 }
 
-export async function numbersOfV2(read: Reader): Promise<CgroupNumbers> {
+export async function numbersOfV2(read: CgroupFileReader): Promise<CgroupNumbers> {
   // Not every kernel or level has limits, swap and pressure.
   const orNothing = (file: string): Promise<string | undefined> => read(file).catch(() => undefined);
   const [cpuStat, memoryStat, current, max, swapCurrent, swapMax, cpuPressure, memoryPressure] =
@@ -99,7 +99,10 @@ function wholeNumber(file: string, text: string): bigint {
   return BigInt(digits);
 }
 
-export async function numbersOfV1(cpuacct: Reader, memory: Reader): Promise<CgroupNumbers> {
+export async function numbersOfV1(
+  cpuacct: CgroupFileReader,
+  memory: CgroupFileReader,
+): Promise<CgroupNumbers> {
   const [usage, stat, current, limit, both] = await Promise.all([
     cpuacct('cpuacct.usage'),
     memory('memory.stat'),

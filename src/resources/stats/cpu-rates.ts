@@ -1,7 +1,7 @@
 /** CPU usage rates from two readings of CPU time, for runtimes that report no rate. */
 import type { Clock } from '../../async/index.js';
 
-interface Reading {
+interface CpuRateSample {
   readonly timestampNs: bigint;
   readonly usageCoreNanoSeconds: bigint;
   readonly rateNanoCores: number | undefined;
@@ -12,7 +12,7 @@ const forgottenAfterMs = 600_000;
 
 export class CpuRates {
   readonly #clock: Clock;
-  readonly #readings = new Map<string, Reading>();
+  readonly #readings = new Map<string, CpuRateSample>();
 
   constructor(clock: Clock) {
     this.#clock = clock;

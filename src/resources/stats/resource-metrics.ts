@@ -1,4 +1,6 @@
 /** `/metrics/resource`: CPU and memory from the summary, for autoscalers and `kubectl top`. */
+
+import type { MetricLabels } from '../../metrics/index.js';
 import { expositionText, type Family, type Sample, timeMsOf } from './exposition.js';
 import type {
   ContainerStatsSummary,
@@ -8,8 +10,6 @@ import type {
   Summary,
   SwapStats,
 } from './summary-types.js';
-
-type Labels = Readonly<Record<string, string>>;
 
 /** Without a summary, only the scrape error is reported. */
 export function resourceMetricsText(summary: Summary | undefined): string {
@@ -106,33 +106,33 @@ export function resourceFamilies({ node, pods }: Summary): Family[] {
   ];
 }
 
-function podLabels({ podRef: { name, namespace } }: PodStatsSummary): Labels {
+function podLabels({ podRef: { name, namespace } }: PodStatsSummary): MetricLabels {
   return { namespace, pod: name };
 }
 
-function sample(value: number | undefined, time: string | null, labels: Labels): Sample[] {
+function sample(value: number | undefined, time: string | null, labels: MetricLabels): Sample[] {
   return value === undefined ? [] : [{ labels, value, timeMs: timeMsOf(time) }];
 }
 
-function cpuSeconds(cpu: CpuStats | undefined, labels: Labels): Sample[] {
+function cpuSeconds(cpu: CpuStats | undefined, labels: MetricLabels): Sample[] {
   if (cpu?.usageCoreNanoSeconds === undefined) return [];
   return sample(cpu.usageCoreNanoSeconds / 1e9, cpu.time, labels);
 }
 
-function workingSet(memory: MemoryStats | undefined, labels: Labels): Sample[] {
+function workingSet(memory: MemoryStats | undefined, labels: MetricLabels): Sample[] {
   return memory === undefined ? [] : sample(memory.workingSetBytes, memory.time, labels);
 }
 
-function swapUsage(swap: SwapStats | undefined, labels: Labels): Sample[] {
+function swapUsage(swap: SwapStats | undefined, labels: MetricLabels): Sample[] {
   return swap === undefined ? [] : sample(swap.swapUsageBytes, swap.time, labels);
 }
 
-function swapLimit(swap: SwapStats | undefined, labels: Labels): Sample[] {
+function swapLimit(swap: SwapStats | undefined, labels: MetricLabels): Sample[] {
   if (swap?.swapAvailableBytes === undefined || swap.swapUsageBytes === undefined) return [];
   return sample(swap.swapAvailableBytes + swap.swapUsageBytes, swap.time, labels);
 }
 
-function startTime({ startTime: time }: ContainerStatsSummary, labels: Labels): Sample[] {
+function startTime({ startTime: time }: ContainerStatsSummary, labels: MetricLabels): Sample[] {
   const ms = timeMsOf(time) ?? 0;
   return ms <= 0 ? [] : [{ labels, value: ms / 1000 }];
 }

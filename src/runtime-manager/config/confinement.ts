@@ -5,8 +5,7 @@ import {
   SecurityProfile_ProfileType as ProfileType,
   type SecurityProfile,
 } from '../../cri/index.js';
-import { type AppArmorProfile, formatPod, type Pod } from '../../kube/index.js';
-import type { AnyContainer } from '../contracts.js';
+import { type AnyContainer, type AppArmorProfile, formatPod, type Pod } from '../../kube/index.js';
 import type { RuntimeSettings } from './settings.js';
 
 export const runtimeDefaultProfile: Init<SecurityProfile> = { profileType: ProfileType.RuntimeDefault };

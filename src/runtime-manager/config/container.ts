@@ -1,7 +1,7 @@
 /** The CRI config of a container. */
 import { type ContainerConfig, type Init, Signal } from '../../cri/index.js';
-import { formatPod, type Pod } from '../../kube/index.js';
-import type { AnyContainer, EnsuredImage, ImageUser } from '../contracts.js';
+import { type AnyContainer, formatPod, type Pod } from '../../kube/index.js';
+import type { EnsuredImage, ImageUser } from '../contracts.js';
 import type { UserNamespaceMapping } from '../userns/index.js';
 import { type EnvValue, envBytes } from './environment.js';
 import { expand } from './expansion.js';

@@ -1,7 +1,13 @@
 /** Fetches the objects and files of a container's environment before it is computed. */
 import { asError } from '../../async/index.js';
-import { type ConfigMap, isStaticPod, type Pod, type Secret, type Service } from '../../kube/index.js';
-import type { AnyContainer } from '../contracts.js';
+import {
+  type AnyContainer,
+  type ConfigMap,
+  isStaticPod,
+  type Pod,
+  type Secret,
+  type Service,
+} from '../../kube/index.js';
 import {
   type EnvironmentInputs,
   envFileKey,

@@ -1,5 +1,6 @@
 /** Computes a container's environment from its spec and prefetched objects. */
 import {
+  type AnyContainer,
   type ConfigMap,
   type EnvVar,
   type EnvVarSource,
@@ -8,7 +9,6 @@ import {
   type Secret,
   type Service,
 } from '../../kube/index.js';
-import type { AnyContainer } from '../contracts.js';
 import { findInEnvFile } from './env-file.js';
 import { parseReferences } from './expansion.js';
 import { fieldRefValue, podAddresses } from './field-ref.js';

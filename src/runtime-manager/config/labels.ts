@@ -1,7 +1,6 @@
 /** The labels and annotations of sandboxes and containers, from which a restarted agent learns what runs. */
 import { criAnnotations, criLabels } from '../../cri/index.js';
-import { hashContainer, type Pod } from '../../kube/index.js';
-import type { AnyContainer } from '../contracts.js';
+import { type AnyContainer, hashContainer, type Pod } from '../../kube/index.js';
 
 /** The pod's labels; the identity labels win over them. */
 export function sandboxLabels(pod: Pod): Record<string, string> {

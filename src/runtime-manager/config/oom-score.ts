@@ -1,5 +1,6 @@
 /** Decides which processes the kernel kills first when the node runs out of memory. */
 import {
+  type AnyContainer,
   aggregateContainers,
   isCriticalPod,
   isSidecar,
@@ -8,7 +9,6 @@ import {
   quantityUnits,
   quantityValue,
 } from '../../kube/index.js';
-import type { AnyContainer } from '../contracts.js';
 
 const guaranteedScore = -997;
 const bestEffortScore = 1000;

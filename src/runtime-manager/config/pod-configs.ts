@@ -8,15 +8,9 @@ import type {
   Mount,
   PodSandboxConfig,
 } from '../../cri/index.js';
-import { formatPod, isHostNetwork, type Pod } from '../../kube/index.js';
+import { type AnyContainer, formatPod, isHostNetwork, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
-import type {
-  AnyContainer,
-  ContainerConfigRequest,
-  ContainerVolumes,
-  ImageUser,
-  PodConfigs,
-} from '../contracts.js';
+import type { ContainerConfigRequest, ContainerVolumes, ImageUser, PodConfigs } from '../contracts.js';
 import { imageUserOf } from '../start/image-user.js';
 import { type UserNamespaceMapping, usersUnsupported } from '../userns/index.js';
 import { containerConfig } from './container.js';

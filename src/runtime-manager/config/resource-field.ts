@@ -1,12 +1,12 @@
 /** The values of `resourceFieldRef`: a container's requests and limits. */
 import {
+  type AnyContainer,
   type Pod,
   type ResourceFieldSelector,
   type ResourceList,
   type ResourceRequirements,
   resourceFieldText,
 } from '../../kube/index.js';
-import type { AnyContainer } from '../contracts.js';
 
 export function resourceFieldValue(
   selector: ResourceFieldSelector,

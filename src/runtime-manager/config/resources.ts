@@ -1,6 +1,7 @@
 /** Translates requests and limits into cgroup settings. */
 import type { HugepageLimit, Init, LinuxContainerResources } from '../../cri/index.js';
 import {
+  type AnyContainer,
   aggregatePod,
   cpuQuotaMicros,
   cpuShares,
@@ -13,13 +14,12 @@ import {
   quantityUnits,
   quantityValue,
 } from '../../kube/index.js';
-import type { AnyContainer } from '../contracts.js';
 import { memoryQosSettings } from './memory-qos.js';
 import { containerOomScoreAdj } from './oom-score.js';
 import type { RuntimeSettings } from './settings.js';
 import { swapResources } from './swap.js';
 
-export interface Amounts {
+export interface LinuxResourceAmounts {
   /** Undefined when there is no request, which is not the same as a request of 0. */
   readonly cpuRequest: Quantity | undefined;
   readonly cpuLimit: Quantity | undefined;
@@ -28,7 +28,7 @@ export interface Amounts {
 
 /** The settings common to sandboxes, their overhead and containers. */
 export function baseResources(
-  { cpuRequest, cpuLimit, memoryLimit }: Amounts,
+  { cpuRequest, cpuLimit, memoryLimit }: LinuxResourceAmounts,
   settings: RuntimeSettings,
   hasExclusiveCpus = false,
 ): Init<LinuxContainerResources> {

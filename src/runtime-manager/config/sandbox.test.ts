@@ -6,7 +6,7 @@ import {
   Protocol,
 } from '../../cri/index.js';
 import type { Pod, PodSpec } from '../../kube/index.js';
-import { normalizeSysctl, type SandboxRequest, sandboxConfig } from './sandbox.js';
+import { normalizeSysctl, type SandboxConfigRequest, sandboxConfig } from './sandbox.js';
 import { runtimeSettings } from './settings.js';
 
 const settings = runtimeSettings({
@@ -16,7 +16,7 @@ const settings = runtimeSettings({
   singleProcessOomKill: true,
 });
 
-function build(spec: Partial<PodSpec>, change: Partial<SandboxRequest> = {}) {
+function build(spec: Partial<PodSpec>, change: Partial<SandboxConfigRequest> = {}) {
   const pod: Pod = {
     metadata: { name: 'web', namespace: 'shop', uid: 'u1', labels: { app: 'web' }, annotations: { a: 'b' } },
     spec: { containers: [{ name: 'c', ports: [{ containerPort: 80 }] }], ...spec },

@@ -14,7 +14,7 @@ import { selinuxOptions } from './security.js';
 import type { RuntimeSettings } from './settings.js';
 import { sandboxGroups, supplementalGroupsPolicy } from './supplemental-groups.js';
 
-export interface SandboxRequest {
+export interface SandboxConfigRequest {
   readonly pod: Pod;
   readonly attempt: number;
   readonly dns: ResolvConf;
@@ -29,7 +29,7 @@ export interface SandboxRequest {
   readonly users?: UserNamespaceMapping | undefined;
 }
 
-export function sandboxConfig(request: SandboxRequest): Init<PodSandboxConfig> {
+export function sandboxConfig(request: SandboxConfigRequest): Init<PodSandboxConfig> {
   const { pod, attempt, dns, settings } = request;
   const { name, namespace, uid } = pod.metadata;
   return {
@@ -46,7 +46,7 @@ export function sandboxConfig(request: SandboxRequest): Init<PodSandboxConfig> {
   };
 }
 
-function linuxConfig(request: SandboxRequest): Init<LinuxPodSandboxConfig> {
+function linuxConfig(request: SandboxConfigRequest): Init<LinuxPodSandboxConfig> {
   const { pod, settings } = request;
   const context = pod.spec.securityContext ?? {};
   return {

@@ -1,7 +1,13 @@
 /** The user and privileges of a container. */
 import type { Init, LinuxContainerSecurityContext, SELinuxOption } from '../../cri/index.js';
-import { formatPod, type Pod, type SELinuxOptions, type SecurityContext } from '../../kube/index.js';
-import type { AnyContainer, ImageUser } from '../contracts.js';
+import {
+  type AnyContainer,
+  formatPod,
+  type Pod,
+  type SELinuxOptions,
+  type SecurityContext,
+} from '../../kube/index.js';
+import type { ImageUser } from '../contracts.js';
 import type { UserNamespaceMapping } from '../userns/index.js';
 import { appArmorProfile, hiddenPaths, seccompProfile } from './confinement.js';
 import { containerNamespaces } from './namespaces.js';

@@ -1,6 +1,5 @@
 /** How much swap a container may use. */
-import { isCriticalPod, type Pod, qosClass, quantityUnits } from '../../kube/index.js';
-import type { AnyContainer } from '../contracts.js';
+import { type AnyContainer, isCriticalPod, type Pod, qosClass, quantityUnits } from '../../kube/index.js';
 import type { RuntimeSettings } from './settings.js';
 
 export interface SwapResources {

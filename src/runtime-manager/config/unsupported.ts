@@ -1,6 +1,5 @@
 /** Rejects pods with fields that this build cannot honour, instead of running them without those fields. */
-import { formatPod, type Pod } from '../../kube/index.js';
-import type { AnyContainer } from '../contracts.js';
+import { type AnyContainer, formatPod, type Pod } from '../../kube/index.js';
 
 /** Throws if the pod asks for something unsupported. */
 export function rejectUnsupportedPod(pod: Pod): void {

@@ -23,10 +23,10 @@ import type { Timeline } from '../../timeline/index.js';
 import type { ContainerRemover, OrphanKill, PodStates } from '../contracts.js';
 import {
   type ContainerGcPolicy,
+  type ContainerRemoval,
   containersToRemove,
   type DeadContainer,
   deadToRemoveAfter,
-  type Removal,
   sandboxesToRemove,
 } from './container-gc.js';
 import { cleanLogLinks, cleanPodLogs } from './log-cleaning.js';
@@ -73,7 +73,9 @@ const busyLookMs = 1_000;
 
 export class GarbageCollector {
   readonly #options: CollectorOptions;
-  readonly #queue = new Channel<{ readonly removal: Removal; readonly sinceMs: number }>(queueCapacity);
+  readonly #queue = new Channel<{ readonly removal: ContainerRemoval; readonly sinceMs: number }>(
+    queueCapacity,
+  );
 
   constructor(options: CollectorOptions) {
     this.#options = options;
@@ -225,7 +227,7 @@ export class GarbageCollector {
   }
 
   /** A container in an unknown state may still run, so it is stopped before it is removed. */
-  async #killUnknown({ id, name, because }: Removal): Promise<boolean> {
+  async #killUnknown({ id, name, because }: ContainerRemoval): Promise<boolean> {
     const { timeline, kill } = this.#options;
     try {
       await kill({
@@ -251,7 +253,7 @@ export class GarbageCollector {
   }
 
   /** Returns whether the container is gone. */
-  async #remove({ id, name, because }: Removal): Promise<boolean> {
+  async #remove({ id, name, because }: ContainerRemoval): Promise<boolean> {
     const { remover, timeline } = this.#options;
     try {
       await remover.remove({ id, name }, { keepLogs: false, because });

@@ -33,7 +33,7 @@ const tooManyOfContainer = 'newer instances of the container have ended';
 const tooManyInAll = 'more dead containers are left than may stay';
 
 /** A container to remove, and why. */
-export interface Removal {
+export interface ContainerRemoval {
   readonly id: string;
   readonly name: string;
   readonly because: string;
@@ -45,8 +45,8 @@ export function containersToRemove({
   policy,
   allSourcesReady,
   isPodGone,
-}: ContainerGcInput): (DeadContainer & Removal)[] {
-  const removals: (DeadContainer & Removal)[] = [];
+}: ContainerGcInput): (DeadContainer & ContainerRemoval)[] {
+  const removals: (DeadContainer & ContainerRemoval)[] = [];
   const remove = (oldestLast: readonly DeadContainer[], because: string): void =>
     void removals.push(...[...oldestLast].reverse().map((container) => ({ ...container, because })));
   let groups = [...groupBy(dead, ({ podUid, name }) => `${podUid}/${name}`).values()].map((group) =>
@@ -114,11 +114,11 @@ export function deadToRemoveAfter(
   diedId: string | undefined,
   keep: number,
   removeAll: boolean,
-): Removal[] {
+): ContainerRemoval[] {
   const exited = containers.filter(({ state }) => state === 'exited');
   const because =
     (reason: string) =>
-    ({ id, name }: ExitedContainer): Removal => ({ id, name, because: reason });
+    ({ id, name }: ExitedContainer): ContainerRemoval => ({ id, name, because: reason });
   if (removeAll) return exited.map(because("nothing of the pod's containers is needed any more"));
   const name = containers.find(({ id }) => id === diedId)?.name;
   if (name === undefined) return [];

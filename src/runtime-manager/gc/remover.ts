@@ -5,7 +5,7 @@ import { entriesOf, isMissing, linuxHost } from '../../host/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { ContainerRemover } from '../contracts.js';
 import { removeIfThere } from '../logs/compress.js';
-import { holdLogFolder, type LogFiles } from '../logs/open-log.js';
+import { holdLogFolder, type LogHost } from '../logs/open-log.js';
 import { logSymlinkPath } from '../start/log-symlink.js';
 
 export interface RemoverOptions {
@@ -14,7 +14,7 @@ export interface RemoverOptions {
   /** The directory of links to container logs, if there is one. */
   readonly containerLogsDir: string | undefined;
   /** Defaults to this machine, as runtimes write logs to real files. */
-  readonly host?: LogFiles;
+  readonly host?: LogHost;
   /** Called before each container is removed. */
   readonly onRemove?: (containerId: string) => void;
   /** Releases what the node pinned for the container; must be idempotent. */
@@ -70,7 +70,7 @@ export function containerRemover({
 }
 
 /** The log and its rotated files. */
-async function removeLogs(host: LogFiles, logPath: string): Promise<void> {
+async function removeLogs(host: LogHost, logPath: string): Promise<void> {
   const base = path.basename(logPath);
   const folder = await holdLogFolder(host, logPath).catch((error: unknown) => {
     if (isMissing(error)) return undefined;

@@ -1,6 +1,5 @@
 /** Decides a container's grace period. */
-import type { Pod } from '../../kube/index.js';
-import type { AnyContainer } from '../contracts.js';
+import type { AnyContainer, Pod } from '../../kube/index.js';
 import type { KillReason } from '../plan/pod-plan.js';
 
 /** Every container gets at least this long to react to the stop signal. */

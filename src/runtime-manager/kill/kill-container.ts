@@ -4,10 +4,10 @@
  */
 import { type Clock, type TaskGroup, throwIfCancelled } from '../../async/index.js';
 import { type CriRuntime, isNotFound } from '../../cri/index.js';
-import { findPodContainer, formatPod, type Pod } from '../../kube/index.js';
+import { type AnyContainer, findPodContainer, formatPod, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
 import { recordContainerEvent } from '../container-events.js';
-import type { AnyContainer, LifecycleHooks } from '../contracts.js';
+import type { LifecycleHooks } from '../contracts.js';
 import { checkedContainerStatus } from '../observe/response-checks.js';
 import type { KillReason } from '../plan/pod-plan.js';
 import { type GracePeriod, gracePeriod, minimumGracePeriodSeconds } from './grace.js';

@@ -9,7 +9,7 @@ import { type KillPorts, killContainer } from './kill-container.js';
 import { terminationOrder } from './termination-order.js';
 import { TerminationOrdering } from './termination-ordering.js';
 
-export interface PodKill {
+export interface PodKillRequest {
   readonly pod: Pod | undefined;
   readonly observed: ObservedPodStatus | ObservedPod;
   readonly because: string;
@@ -21,7 +21,7 @@ export interface PodKill {
  * One result for each container that ran and one for each sandbox that could not be stopped, or one for all.
  * Rejects with Cancelled when the signal is aborted.
  */
-export async function killPod(ports: KillPorts, kill: PodKill): Promise<SyncStepResult[]> {
+export async function killPod(ports: KillPorts, kill: PodKillRequest): Promise<SyncStepResult[]> {
   const running: { readonly id: string; readonly name: string }[] = [];
   for (const { id, name, state } of kill.observed.containers) {
     if (state === 'running') running.push({ id, name });
@@ -50,7 +50,11 @@ export async function killPod(ports: KillPorts, kill: PodKill): Promise<SyncStep
   return [...containers, { action: 'KillPodSandbox', target: kill.observed.uid }];
 }
 
-async function stopSandbox(ports: KillPorts, kill: PodKill, id: string): Promise<SyncFailure | undefined> {
+async function stopSandbox(
+  ports: KillPorts,
+  kill: PodKillRequest,
+  id: string,
+): Promise<SyncFailure | undefined> {
   const { cri, clock, timeline } = ports;
   const { uid, name, namespace } = kill.observed;
   const startedMs = clock.monotonic();

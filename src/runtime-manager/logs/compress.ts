@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { type HeldPath, isMissing, type NewFile, type OpenedFile } from '../../host/index.js';
-import type { LogFiles } from './open-log.js';
+import type { LogHost } from './open-log.js';
 
 const partBytes = 64 * 1024;
 
@@ -11,7 +11,7 @@ const partBytes = 64 * 1024;
  * `<name>` becomes `<name>.gz`. Both are reached through the held directory, and the new file replaces
  * nothing.
  */
-export async function compressLog({ files }: LogFiles, folder: HeldPath, name: string): Promise<void> {
+export async function compressLog({ files }: LogHost, folder: HeldPath, name: string): Promise<void> {
   const at = (entry: string): string => `${folder.procPath}/${entry}`;
   const temporary = `${name}.tmp`;
   const held = await folder.child(name);
@@ -50,7 +50,7 @@ async function write(source: AsyncIterable<Buffer>, file: NewFile): Promise<void
   for await (const chunk of source) await file.write(chunk);
 }
 
-export async function removeIfThere(files: LogFiles['files'], path: string): Promise<void> {
+export async function removeIfThere(files: LogHost['files'], path: string): Promise<void> {
   try {
     await files.unlink(path);
   } catch (error) {

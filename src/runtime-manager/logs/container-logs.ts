@@ -4,7 +4,7 @@ import { ContainerState, type CriRuntime, isNotFound, isUnavailable } from '../.
 import { runtimeContainerId } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { checkedContainerStatus } from '../observe/response-checks.js';
-import type { LogOptions } from './options.js';
+import type { PodLogOptions } from './options.js';
 import type { LogSinks } from './output.js';
 import { pollingNotice } from './polling-notice.js';
 import { readLogs } from './read.js';
@@ -14,7 +14,7 @@ export interface ContainerLogsRequest {
   readonly clock: Clock;
   /** As in a pod's status: `<runtime>://<id>`. */
   readonly containerId: string;
-  readonly options: LogOptions;
+  readonly options: PodLogOptions;
   readonly sinks: LogSinks;
   /** Receives one notice when logs are followed by polling every second. */
   readonly timeline?: Timeline;

@@ -2,8 +2,8 @@
 export { type ContainerLogsRequest, readContainerLogs } from './container-logs.js';
 export * from './format.js';
 export { LogRotator, type LogRotatorOptions } from './log-rotator.js';
-export { type LogOptions, type LogRequest, logOptions } from './options.js';
-export type { LogSink, LogSinks } from './output.js';
+export { type LogRequest, logOptions, type PodLogOptions } from './options.js';
+export type { ContainerLogSink, LogSinks } from './output.js';
 export { type ReadLogsRequest, readLogs } from './read.js';
 export { type LogSelection, type LogSelectionInput, selectLogContainer } from './select.js';
 export { terminationMessage } from './termination-message.js';

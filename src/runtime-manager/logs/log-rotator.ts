@@ -5,7 +5,7 @@ import { ContainerState, type CriRuntime, criLabels, isNotFound } from '../../cr
 import { entriesOf, type FileFacts, type HeldPath, isMissing, linuxHost } from '../../host/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { compressLog, removeIfThere } from './compress.js';
-import { holdLogFolder, type LogFiles } from './open-log.js';
+import { holdLogFolder, type LogHost } from './open-log.js';
 import { planRotation, rotatedName } from './rotation.js';
 
 export interface LogRotatorOptions {
@@ -18,14 +18,14 @@ export interface LogRotatorOptions {
   readonly workers: number;
   readonly periodMs: number;
   /** Defaults to this machine, as runtimes write logs to real files. */
-  readonly host?: LogFiles;
+  readonly host?: LogHost;
   /** A container's log path, if already observed; otherwise the runtime is asked. */
   readonly knownPath?: (podUid: string, containerId: string) => string | undefined;
 }
 
 export class LogRotator {
   readonly #options: LogRotatorOptions;
-  readonly #host: LogFiles;
+  readonly #host: LogHost;
   readonly #paths = new Map<string, string>();
 
   constructor(options: LogRotatorOptions) {

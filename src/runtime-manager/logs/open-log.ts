@@ -3,13 +3,13 @@ import { basename, dirname, relative } from 'node:path';
 import { type HeldPath, type Host, holdBelow, isHostError } from '../../host/index.js';
 
 /** The host through which logs are read. */
-export type LogFiles = Pick<Host, 'hold' | 'files'>;
+export type LogHost = Pick<Host, 'hold' | 'files'>;
 
 /**
  * Holds the log. Follows links only within the pod logs and to where Docker writes its own: any other could
  * expose a file of the node to whoever may read logs.
  */
-export async function holdLog(host: LogFiles, path: string): Promise<HeldPath> {
+export async function holdLog(host: LogHost, path: string): Promise<HeldPath> {
   const logs = logsFolder(path);
   try {
     return await holdBelow(host, logs, relative(logs, path), { absoluteLinks: 'of the machine' });
@@ -22,7 +22,7 @@ export async function holdLog(host: LogFiles, path: string): Promise<HeldPath> {
 }
 
 /** Holds a log's directory, by the same rule. */
-export async function holdLogFolder(host: LogFiles, path: string): Promise<HeldPath> {
+export async function holdLogFolder(host: LogHost, path: string): Promise<HeldPath> {
   const logs = logsFolder(path);
   return await holdBelow(host, logs, relative(logs, dirname(path)), { absoluteLinks: 'of the machine' });
 }

@@ -11,7 +11,7 @@ export interface LogRequest {
   readonly limitBytes?: number;
 }
 
-export interface LogOptions {
+export interface PodLogOptions {
   readonly follow: boolean;
   /** Undefined: from the beginning. */
   readonly tailLines: number | undefined;
@@ -23,7 +23,7 @@ export interface LogOptions {
 }
 
 /** Negative counts of lines or bytes mean no limit; the later of two start times counts. */
-export function logOptions(request: LogRequest, nowMs: number): LogOptions {
+export function logOptions(request: LogRequest, nowMs: number): PodLogOptions {
   const { follow = false, tailLines, sinceSeconds, sinceTimeMs, timestamps = false, limitBytes } = request;
   const sinces = [
     ...(sinceSeconds === undefined ? [] : [nowMs - sinceSeconds * 1000]),

@@ -1,30 +1,30 @@
 /** Writes log records to the requested streams, with optional time prefixes and a limit on all bytes. */
 import { formatRecordTime, type LogRecord, type LogStream } from './format.js';
-import type { LogOptions } from './options.js';
+import type { PodLogOptions } from './options.js';
 
 /** Applies back-pressure: the next write waits until this one is done. */
-export interface LogSink {
+export interface ContainerLogSink {
   write(bytes: Buffer): Promise<void>;
 }
 
 /** A stream without a sink was not requested. */
-export type LogSinks = { readonly [stream in LogStream]?: LogSink | undefined };
+export type LogSinks = { readonly [stream in LogStream]?: ContainerLogSink | undefined };
 
 const newline = 0x0a;
 /** Small records are batched up to this many bytes. */
 const batchBytes = 64 * 1024;
 
 export class LogOutput {
-  readonly #options: Pick<LogOptions, 'sinceMs' | 'timestamps'>;
+  readonly #options: Pick<PodLogOptions, 'sinceMs' | 'timestamps'>;
   readonly #sinks: LogSinks;
   readonly #sinceNs: bigint | undefined;
   #remainingBytes: number;
   #startsLine = true;
   #batch: Buffer[] = [];
   #batchedBytes = 0;
-  #batchSink: LogSink | undefined;
+  #batchSink: ContainerLogSink | undefined;
 
-  constructor(options: Pick<LogOptions, 'sinceMs' | 'timestamps' | 'limitBytes'>, sinks: LogSinks) {
+  constructor(options: Pick<PodLogOptions, 'sinceMs' | 'timestamps' | 'limitBytes'>, sinks: LogSinks) {
     this.#options = options;
     this.#sinks = sinks;
     this.#remainingBytes = options.limitBytes ?? Number.POSITIVE_INFINITY;

@@ -14,7 +14,7 @@ import {
 import { Timeline } from '../../timeline/index.js';
 import { readContainerLogs } from './container-logs.js';
 import { type LogRequest, logOptions } from './options.js';
-import type { LogSink } from './output.js';
+import type { ContainerLogSink } from './output.js';
 import { pollingNotice } from './polling-notice.js';
 import { readLogs } from './read.js';
 import { LogWatch } from './watch.js';
@@ -33,7 +33,7 @@ const line = (second: number, content: string, stream = 'stdout', tag = 'F'): st
   `${at(second)} ${stream} ${tag} ${content}\n`;
 const three = [1, 2, 3].map((n) => line(n, `line${n}`)).join('');
 
-class Memory implements LogSink {
+class Memory implements ContainerLogSink {
   text = '';
   async write(bytes: Buffer): Promise<void> {
     this.text += bytes.toString();
@@ -165,7 +165,7 @@ describe('readLogs', () => {
     let writing = 0;
     let most = 0;
     await writeFile(path, three.repeat(5000));
-    const slow: LogSink = {
+    const slow: ContainerLogSink = {
       async write() {
         most = Math.max(most, ++writing);
         await settle(1);

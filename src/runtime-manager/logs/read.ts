@@ -4,8 +4,8 @@ import { type HeldPath, linuxHost, type OpenedFile } from '../../host/index.js';
 import { describeFileError, isMissing } from './file-error.js';
 import { detectFormat, type LogFormat, parseLogLine } from './format.js';
 import { LineReader } from './lines.js';
-import { holdLog, type LogFiles } from './open-log.js';
-import type { LogOptions } from './options.js';
+import { holdLog, type LogHost } from './open-log.js';
+import type { PodLogOptions } from './options.js';
 import { LogOutput, type LogSinks } from './output.js';
 import { tailPosition } from './tail.js';
 import { LogWatch } from './watch.js';
@@ -13,8 +13,8 @@ import { LogWatch } from './watch.js';
 export interface ReadLogsRequest {
   readonly path: string;
   /** Defaults to this machine, as runtimes write logs to real files. */
-  readonly host?: LogFiles;
-  readonly options: LogOptions;
+  readonly host?: LogHost;
+  readonly options: PodLogOptions;
   readonly sinks: LogSinks;
   /** Whether the container may still write; asked only while following. */
   readonly isRunning: () => Promise<boolean>;
@@ -41,7 +41,7 @@ export async function readLogs(request: ReadLogsRequest): Promise<void> {
   });
   const { file, path } = await opened(host, held, request.path).finally(() => held.close());
   const source: Source = { file, reader: new LineReader(file, 0) };
-  const reading = new LogReading({ ...request, host }, path, source);
+  const reading = new LogReader({ ...request, host }, path, source);
   try {
     const { tailLines } = request.options;
     const start = await tailPosition(file, tailLines).catch((error: unknown) => {
@@ -58,10 +58,10 @@ export async function readLogs(request: ReadLogsRequest): Promise<void> {
   }
 }
 
-type Reading = ReadLogsRequest & { readonly host: LogFiles };
+type LogReaderInput = ReadLogsRequest & { readonly host: LogHost };
 
-class LogReading {
-  readonly #request: Reading;
+class LogReader {
+  readonly #request: LogReaderInput;
   readonly #path: string;
   readonly #source: Source;
   readonly #output: LogOutput;
@@ -69,7 +69,7 @@ class LogReading {
   /** How many records are left to read; dropped ones count, too. */
   #recordsLeft: number;
 
-  constructor(request: Reading, path: string, source: Source) {
+  constructor(request: LogReaderInput, path: string, source: Source) {
     const { follow, tailLines } = request.options;
     this.#request = request;
     this.#path = path;
@@ -167,7 +167,7 @@ class LogReading {
 
 /** Opens the held file and resolves its real path. */
 async function opened(
-  { files }: LogFiles,
+  { files }: LogHost,
   held: HeldPath,
   path: string,
 ): Promise<{ readonly file: OpenedFile; readonly path: string }> {

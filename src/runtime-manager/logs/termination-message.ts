@@ -4,7 +4,7 @@ import { errorText, systemClock } from '../../async/index.js';
 import { criLabels, type ObservedContainerStatus } from '../../cri/index.js';
 import { linuxHost, openRegular, readLastBytes } from '../../host/index.js';
 import { describeFileError, isMissing } from './file-error.js';
-import type { LogFiles } from './open-log.js';
+import type { LogHost } from './open-log.js';
 import { logOptions } from './options.js';
 import { readLogs } from './read.js';
 
@@ -16,7 +16,7 @@ export interface TerminationMessagePlace {
   /** The agent's root directory. */
   readonly rootDir: string;
   /** Defaults to this machine, as container files are real ones. */
-  readonly host?: LogFiles;
+  readonly host?: LogHost;
 }
 
 /** Empty when there is none; a read error becomes the message. */
@@ -68,7 +68,7 @@ function isName(text: string): boolean {
 
 /** Some runtimes report mounts by their real paths; resolve ours only if the plain path does not match. */
 async function findTerminationLog(
-  host: LogFiles,
+  host: LogHost,
   rootDir: string,
   status: ObservedContainerStatus,
 ): Promise<string | undefined> {
@@ -79,7 +79,7 @@ async function findTerminationLog(
   return terminationLogPath(status, [await realRoot(host, rootDir)]);
 }
 
-async function realRoot({ files }: LogFiles, rootDir: string): Promise<string> {
+async function realRoot({ files }: LogHost, rootDir: string): Promise<string> {
   try {
     return await files.realpath(rootDir);
   } catch (error) {
@@ -88,7 +88,7 @@ async function realRoot({ files }: LogFiles, rootDir: string): Promise<string> {
   }
 }
 
-async function readEnd(host: LogFiles, path: string): Promise<string> {
+async function readEnd(host: LogHost, path: string): Promise<string> {
   const file = await openRegular(host, path);
   try {
     return (await readLastBytes(file, fileLimitBytes)).toString('utf8');
@@ -97,7 +97,7 @@ async function readEnd(host: LogFiles, path: string): Promise<string> {
   }
 }
 
-async function endOfLog(host: LogFiles, path: string): Promise<string> {
+async function endOfLog(host: LogHost, path: string): Promise<string> {
   let end = Buffer.alloc(0);
   const sink = {
     async write(bytes: Buffer): Promise<void> {

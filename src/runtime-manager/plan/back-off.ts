@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Backoff } from '../../async/index.js';
 import { newestContainer, type ObservedPodStatus } from '../../cri/index.js';
-import { canonicalJson, formatDuration, formatPod, type Pod } from '../../kube/index.js';
-import type { AnyContainer } from '../contracts.js';
+import { type AnyContainer, canonicalJson, formatDuration, formatPod, type Pod } from '../../kube/index.js';
 import type { PlannedStart, PlannedWait, PodPlan } from './pod-plan.js';
 
 /** What backs off, to be asked only. */

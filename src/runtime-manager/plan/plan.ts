@@ -16,7 +16,7 @@ import { planRegularContainers } from './regular-containers.js';
 import { planReset } from './reset.js';
 import { type ActuatedView, ResizePlanner } from './resize.js';
 
-export interface PlanInput extends BackOffInput {
+export interface PodPlanInput extends BackOffInput {
   readonly probes: ProbeVerdicts;
   /** Whether the pod's condition `AllContainersRestarting` is True. */
   readonly restartingAllContainers: boolean;
@@ -24,11 +24,17 @@ export interface PlanInput extends BackOffInput {
   readonly actuated?: ActuatedView | undefined;
 }
 
-export function planPod(input: PlanInput): PodPlan {
+export function planPod(input: PodPlanInput): PodPlan {
   return withBackOff(planWithoutBackOff(input), input);
 }
 
-function planWithoutBackOff({ pod, status, probes, restartingAllContainers, actuated }: PlanInput): PodPlan {
+function planWithoutBackOff({
+  pod,
+  status,
+  probes,
+  restartingAllContainers,
+  actuated,
+}: PodPlanInput): PodPlan {
   const verdict = sandboxVerdict(pod, status.sandboxes);
   const base = planOf(verdict);
   // Replacing the sandbox takes all containers away as well, so it leaves nothing to reset.

@@ -1,5 +1,6 @@
 /** Decides whether a dead container is started again, and says why. */
 import {
+  type AnyContainer,
   effectiveRestartPolicy,
   hasOwnRestartPolicy,
   type NewestInstance,
@@ -8,7 +9,6 @@ import {
   shouldBeRestarted,
 } from '../../kube/index.js';
 import type { PlanReason } from '../../timeline/index.js';
-import type { AnyContainer } from '../contracts.js';
 import { type Because, becauseOf } from './pod-plan.js';
 
 export interface RestartVerdict extends Because {

@@ -9,7 +9,7 @@ interface CacheEntry {
   observedMs: number;
 }
 
-interface Waiter {
+interface CacheWaiter {
   readonly afterMs: number;
   readonly wake: () => void;
 }
@@ -17,7 +17,7 @@ interface Waiter {
 /** Times are monotonic milliseconds, taken just before the runtime call. */
 export class PodCache {
   readonly #entries = new Map<string, CacheEntry>();
-  readonly #waiters = new Map<string, Set<Waiter>>();
+  readonly #waiters = new Map<string, Set<CacheWaiter>>();
   #globalMs: number | undefined;
   /** Pods that the last relist saw but did not read yet, with the global time that holds for them. */
   readonly #unread = new Map<string, number | undefined>();
@@ -113,7 +113,7 @@ export class PodCache {
         leave();
         reject(new Cancelled());
       };
-      const waiter: Waiter = {
+      const waiter: CacheWaiter = {
         afterMs,
         wake: () => {
           leave();

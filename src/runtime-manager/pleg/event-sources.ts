@@ -20,12 +20,12 @@ export interface RuntimeEvent {
 }
 
 /** A stream of events. It throws when it cannot connect or breaks. */
-export interface EventSource {
+export interface RuntimeEventSource {
   readonly name: string;
   events(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
 }
 
-export type EventSourceFactory = () => EventSource;
+export type RuntimeEventSourceFactory = () => RuntimeEventSource;
 
 const criKinds: Readonly<Record<ContainerEventType, RuntimeEventKind>> = {
   [ContainerEventType.CONTAINER_CREATED_EVENT]: 'create',
@@ -35,7 +35,7 @@ const criKinds: Readonly<Record<ContainerEventType, RuntimeEventKind>> = {
 };
 
 /** The CRI's own events; the runtime sends them when the change is in effect. */
-export function criEvents(runtime: Pick<CriRuntime, 'getContainerEvents'>): EventSource {
+export function criEvents(runtime: Pick<CriRuntime, 'getContainerEvents'>): RuntimeEventSource {
   return {
     name: "the runtime's container events",
     async *events(signal) {
@@ -69,7 +69,7 @@ const containerdKinds: Readonly<Record<string, Pick<RuntimeEvent, 'kind' | 'lagM
 };
 
 /** containerd's own events, from the same socket. */
-export function containerdEvents(endpoint: string): EventSource {
+export function containerdEvents(endpoint: string): RuntimeEventSource {
   return {
     name: "containerd's events",
     async *events(signal) {

@@ -10,10 +10,10 @@ export {
 export {
   containerdEvents,
   criEvents,
-  type EventSource,
-  type EventSourceFactory,
   type RuntimeEvent,
   type RuntimeEventKind,
+  type RuntimeEventSource,
+  type RuntimeEventSourceFactory,
 } from './event-sources.js';
 export { Pleg, type PlegOptions } from './pleg.js';
 export type { PlegObserver, PlegRuntime, PodParts, ReadingById, ReadPod } from './ports.js';

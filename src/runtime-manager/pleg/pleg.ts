@@ -14,11 +14,11 @@ import { formatDuration } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { PodCache } from './cache.js';
 import type { PodLifecycleEvent } from './compare.js';
-import type { EventSourceFactory, RuntimeEvent } from './event-sources.js';
+import type { RuntimeEvent, RuntimeEventSourceFactory } from './event-sources.js';
 import { Inspections } from './inspections.js';
 import type { PlegObserver, PlegRuntime } from './ports.js';
 import { PodRecords } from './records.js';
-import type { RelistReason } from './relist-decision.js';
+import type { PodRelistReason } from './relist-decision.js';
 import { RelistRequests } from './relist-requests.js';
 import { RelistSchedule } from './relist-schedule.js';
 import { Relister } from './relister.js';
@@ -31,7 +31,7 @@ export interface PlegOptions {
   readonly runtime: PlegRuntime;
   readonly observer?: PlegObserver;
   /** Runtime event streams to try in order. With none, the PLEG only polls. */
-  readonly eventSources?: readonly EventSourceFactory[];
+  readonly eventSources?: readonly RuntimeEventSourceFactory[];
   /** Called when the runtime event stream connects or breaks: the runtime may have come or gone. */
   readonly onEventsChanged?: () => void;
   /** Whether the agent itself removed this container or sandbox; default never. */
@@ -199,7 +199,7 @@ export class Pleg {
   async statusNewerThan(uid: string, afterMs: number, signal?: AbortSignal): Promise<ObservedPodStatus> {
     if (this.cache.isNewer(uid, afterMs)) return this.cache.newerThan(uid, afterMs, signal);
     let timer: Timer | undefined;
-    const ask = (reason: RelistReason): void => {
+    const ask = (reason: PodRelistReason): void => {
       this.#requests.add(uid, reason);
       timer = this.#options.clock.setTimer(impatientMs, () => ask('any'));
     };
@@ -303,7 +303,7 @@ export class Pleg {
     await Promise.all(requests.map(({ uid, reason }) => this.#listing.run(() => this.#lookAt(uid, reason))));
   }
 
-  async #lookAt(uid: string, reason: RelistReason): Promise<void> {
+  async #lookAt(uid: string, reason: PodRelistReason): Promise<void> {
     try {
       await this.#relister.at(uid, reason);
     } catch (error) {

@@ -6,10 +6,10 @@ import type { PodParts } from './ports.js';
  * own: the agent worked on the pod, or something known of the pod changed, so that all of it is known; any:
  * the runtime may have something of the pod that is unknown.
  */
-export type RelistReason = 'own' | 'any';
+export type PodRelistReason = 'own' | 'any';
 
 export interface RelistFacts {
-  readonly reason: RelistReason;
+  readonly reason: PodRelistReason;
   /** Whether a relist of all pods has succeeded since the agent started. */
   readonly hasRelisted: boolean;
   /** As of the last relist. */

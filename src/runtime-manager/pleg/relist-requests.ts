@@ -1,11 +1,11 @@
 /** The queue of pods to relist now; each pod is queued at most once. */
-import type { RelistReason } from './relist-decision.js';
+import type { PodRelistReason } from './relist-decision.js';
 
 export interface RelistRequest {
   readonly uid: string;
   /** The position in the order of all requests and relists. */
   readonly order: number;
-  readonly reason: RelistReason;
+  readonly reason: PodRelistReason;
 }
 
 export interface RelistRequestsOptions {
@@ -38,7 +38,7 @@ export class RelistRequests {
   }
 
   /** 'any' wins over 'own': a request that needs a list is not served by reading ids. */
-  add(uid: string, reason: RelistReason): void {
+  add(uid: string, reason: PodRelistReason): void {
     const waiting = this.#waiting.get(uid);
     if (waiting === undefined && this.#waiting.size >= this.#options.capacity) {
       this.#options.onOverflow();

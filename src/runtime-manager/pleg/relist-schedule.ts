@@ -6,7 +6,7 @@ import type { Clock, Timer } from '../../async/index.js';
  * an unknown pod ended; starts: something of an unknown pod started; removals: something known was removed;
  * own removals: the agent itself removed it; overflow: there were too many events.
  */
-export type RelistReason =
+export type FullRelistReason =
   | 'asked'
   | 'failure'
   | 'strangers'
@@ -18,7 +18,7 @@ export type RelistReason =
 export class RelistSchedule {
   readonly #clock: Clock;
   readonly #wake: () => void;
-  readonly #reasons = new Map<RelistReason, { readonly sinceMs: number; readonly withinMs: number }>();
+  readonly #reasons = new Map<FullRelistReason, { readonly sinceMs: number; readonly withinMs: number }>();
   #endedMs = Number.NEGATIVE_INFINITY;
   #periodMs = 0;
   #timer: Timer | undefined;
@@ -57,14 +57,14 @@ export class RelistSchedule {
   }
 
   /** Brings the next relist forward, to `withinMs` after the reason came up or the last relist ended. */
-  want(reason: RelistReason, withinMs: number): void {
+  want(reason: FullRelistReason, withinMs: number): void {
     if (this.#reasons.has(reason)) return;
     this.#reasons.set(reason, { sinceMs: this.#clock.monotonic(), withinMs });
     this.#arm();
   }
 
   /** Drops a reason that no longer needs a relist. */
-  forgo(reason: RelistReason): void {
+  forgo(reason: FullRelistReason): void {
     if (this.#reasons.delete(reason)) this.#arm();
   }
 

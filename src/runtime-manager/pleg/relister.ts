@@ -5,7 +5,7 @@ import type { PodCache } from './cache.js';
 import type { Inspections } from './inspections.js';
 import type { PlegObserver, PlegRuntime, PodParts, ReadPod } from './ports.js';
 import type { PodRecords } from './records.js';
-import { decideRelist, type RelistReason } from './relist-decision.js';
+import { decideRelist, type PodRelistReason } from './relist-decision.js';
 import type { UnconfirmedEvents } from './unconfirmed-events.js';
 
 export interface RelisterOptions {
@@ -74,7 +74,7 @@ export class Relister {
   }
 
   /** Relists one pod; throws if it cannot be listed. */
-  async at(uid: string, reason: RelistReason): Promise<void> {
+  async at(uid: string, reason: PodRelistReason): Promise<void> {
     const { clock, runtime, observer, records, cache, awaited, inspections, nextOrder } = this.#options;
     const order = nextOrder();
     const startMs = clock.monotonic();
@@ -101,7 +101,7 @@ export class Relister {
   }
 
   /** Reads the pod by its known ids; undefined when it has to be listed. */
-  async #read(uid: string, reason: RelistReason, created: PodParts): Promise<ReadPod | undefined> {
+  async #read(uid: string, reason: PodRelistReason, created: PodParts): Promise<ReadPod | undefined> {
     const { clock, runtime, records, timeline } = this.#options;
     const hasRelisted = this.#lastRelist !== undefined;
     const decision = decideRelist({ reason, hasRelisted, known: records.get(uid)?.current, created });

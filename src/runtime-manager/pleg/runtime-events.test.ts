@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { settle } from '../../async/index.js';
 import { CriError } from '../../cri/index.js';
-import type { EventSource, RuntimeEvent } from './event-sources.js';
+import type { RuntimeEvent, RuntimeEventSource } from './event-sources.js';
 import { PlegBench } from './test-fixtures.js';
 
 let bench: PlegBench;
@@ -10,7 +10,7 @@ describe('with runtime events', () => {
   let push: (event: RuntimeEvent) => void;
   let fail: (error: Error) => void;
   let attempts: number;
-  const source = (): EventSource => ({
+  const source = (): RuntimeEventSource => ({
     name: 'test events',
     async *events(signal) {
       attempts++;
@@ -296,7 +296,7 @@ describe('with runtime events', () => {
     await bench.stop();
   });
   it('takes the next source when the first is unsupported, and polls when none is supported', async () => {
-    const refused = (): EventSource => ({
+    const refused = (): RuntimeEventSource => ({
       name: 'none',
       // biome-ignore lint/correctness/useYield: the stream fails before its first event
       async *events() {

@@ -2,13 +2,13 @@
 import { Cancelled, type Clock, isCancelled, sleep } from '../../async/index.js';
 import { isUnimplemented } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
-import type { EventSource, EventSourceFactory, RuntimeEvent } from './event-sources.js';
+import type { RuntimeEvent, RuntimeEventSource, RuntimeEventSourceFactory } from './event-sources.js';
 import type { PlegObserver } from './ports.js';
 
 export interface RuntimeEventsOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
-  readonly sources: readonly EventSourceFactory[];
+  readonly sources: readonly RuntimeEventSourceFactory[];
   readonly observer: Pick<PlegObserver, 'eventsConnected' | 'eventsFailed' | 'eventReceived'> | undefined;
   readonly onEvent: (event: RuntimeEvent) => void;
   /** Called when the stream connects or breaks; either way events may have been missed. */
@@ -55,7 +55,10 @@ export class RuntimeEvents {
     });
   }
 
-  async #follow(source: EventSource, signal: AbortSignal): Promise<'unimplemented' | 'stood' | 'failed'> {
+  async #follow(
+    source: RuntimeEventSource,
+    signal: AbortSignal,
+  ): Promise<'unimplemented' | 'stood' | 'failed'> {
     const { clock, timeline, observer, onEvent } = this.#options;
     let stood = false;
     const stand = (): void => {

@@ -1,6 +1,11 @@
 /** Decides what a change of requests and limits means for a running container. */
-import { type Pod, quantityMillis, quantityUnits, type ResourceRequirements } from '../../kube/index.js';
-import type { AnyContainer } from '../contracts.js';
+import {
+  type AnyContainer,
+  type Pod,
+  quantityMillis,
+  quantityUnits,
+  type ResourceRequirements,
+} from '../../kube/index.js';
 
 /** CPU in millicores, memory in bytes; 0 where unset. */
 export interface ResourceAmounts {

@@ -1,10 +1,16 @@
 /** Resizes running containers: memory first, then CPU; decreases before increases. */
 import { errorText, throwIfCancelled } from '../../async/index.js';
 import type { CriRuntime } from '../../cri/index.js';
-import { findPodContainer, formatPod, type Pod, type ResourceRequirements } from '../../kube/index.js';
+import {
+  type AnyContainer,
+  findPodContainer,
+  formatPod,
+  type Pod,
+  type ResourceRequirements,
+} from '../../kube/index.js';
 import { podRef } from '../../timeline/index.js';
 import type { SyncPorts, SyncRun } from '../apply.js';
-import { type AnyContainer, SyncFailure } from '../contracts.js';
+import { SyncFailure } from '../contracts.js';
 import type { PlannedResize, PlannedUpdate } from '../plan/pod-plan.js';
 import type { ActuatedResources } from './actuated-resources.js';
 import { type ResizedResource, resizedResources, wantedResources } from './decide-resize.js';

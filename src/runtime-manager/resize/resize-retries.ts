@@ -6,7 +6,7 @@ const maxMs = 300_000;
 /** The oldest pod beyond this limit is forgotten, and only retried sooner. */
 const maxEntries = 10_000;
 
-interface Failure {
+interface ResizeFailure {
   /** The resources that could not be applied. */
   readonly wanted: string;
   readonly message: string;
@@ -15,7 +15,7 @@ interface Failure {
 }
 
 export class ResizeRetries {
-  readonly #failures = new Map<string, Failure>();
+  readonly #failures = new Map<string, ResizeFailure>();
 
   /** Why and until when the pod's resize must wait; undefined when it may be tried. */
   waiting(pod: Pod, nowMs: number): { readonly message: string; readonly untilMs: number } | undefined {

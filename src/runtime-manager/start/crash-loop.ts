@@ -1,6 +1,6 @@
 /** The delays of the crash-loop back-off, and the attempts that make them grow. */
 import type { Backoff, BackoffOptions } from '../../async/index.js';
-import type { AnyContainer } from '../contracts.js';
+import type { AnyContainer } from '../../kube/index.js';
 import { type BackOffInput, crashLoopKey, lastExitMs } from '../plan/back-off.js';
 
 /** How long an entry lives after its last start, whatever its delay. */

@@ -14,7 +14,7 @@ export interface SandboxPorts extends StartPorts {
   readonly runtimeHandler: (pod: Pod) => Promise<string>;
 }
 
-export interface SandboxRequest {
+export interface CreateSandboxRequest {
   readonly pod: Pod;
   readonly attempt: number;
   readonly rank: number;
@@ -31,7 +31,7 @@ export interface Sandbox {
 }
 
 /** Fails with the error to show in `Failed to create pod sandbox: …`. */
-export async function createSandbox(ports: SandboxPorts, request: SandboxRequest): Promise<Sandbox> {
+export async function createSandbox(ports: SandboxPorts, request: CreateSandboxRequest): Promise<Sandbox> {
   const { cri, clock, gate, timeline, configs, observer } = ports;
   const { pod, attempt, rank, signal } = request;
   const config = await configs.sandbox(pod, attempt);

@@ -1,7 +1,7 @@
 /** Brings the images of a pod's image volumes onto the machine before its containers start. */
 import type { Init, PodSandboxConfig } from '../../cri/index.js';
-import type { Pod } from '../../kube/index.js';
-import { type AnyContainer, type EnsuredImage, type ImageEnsurer, SyncFailure } from '../contracts.js';
+import type { AnyContainer, Pod } from '../../kube/index.js';
+import { type EnsuredImage, type ImageEnsurer, SyncFailure } from '../contracts.js';
 
 export interface EnsuredImageVolumes {
   /** By volume name. */

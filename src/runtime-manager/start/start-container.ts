@@ -10,6 +10,7 @@ import {
   type PodSandboxConfig,
 } from '../../cri/index.js';
 import {
+  type AnyContainer,
   type ContainerKind,
   containerFieldPath,
   type EphemeralContainer,
@@ -18,7 +19,6 @@ import {
 import { podRef } from '../../timeline/index.js';
 import { recordContainerEvent } from '../container-events.js';
 import {
-  type AnyContainer,
   type EnsuredImage,
   type ImageEnsurer,
   type InternalLifecycle,

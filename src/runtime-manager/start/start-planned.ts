@@ -1,11 +1,18 @@
 /** Starts the containers that a plan names: ephemeral ones, then init containers in order, then regular ones. */
 import { errorText, throwIfCancelled } from '../../async/index.js';
 import type { Init, PodSandboxConfig } from '../../cri/index.js';
-import { type ContainerKind, formatPod, goQuote, isSidecar, type Pod } from '../../kube/index.js';
+import {
+  type AnyContainer,
+  type ContainerKind,
+  formatPod,
+  goQuote,
+  isSidecar,
+  type Pod,
+} from '../../kube/index.js';
 import { podRef } from '../../timeline/index.js';
 import type { SyncPorts, SyncRun } from '../apply.js';
 import { recordContainerEvent } from '../container-events.js';
-import { type AnyContainer, SyncFailure } from '../contracts.js';
+import { SyncFailure } from '../contracts.js';
 import type { PlannedStart, PlannedWait, PodPlan } from '../plan/pod-plan.js';
 import { beginAttempt } from './crash-loop.js';
 import type { Sandbox } from './create-sandbox.js';

@@ -4,7 +4,7 @@
  * number, length and bytes. Closing the agent's side ends the input, closing the socket detaches.
  */
 import { ByteReader } from '../../async/index.js';
-import type { OutputStream } from './log-writer.js';
+import type { OutputStream } from './container-log-writer.js';
 
 export const attachSocketName = 'attach.sock';
 

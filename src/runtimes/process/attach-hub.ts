@@ -2,7 +2,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { type AttachWish, attachSocketName, outputFrame, parseWish } from './attach-frames.js';
-import type { OutputStream } from './log-writer.js';
+import type { OutputStream } from './container-log-writer.js';
 
 const mostClients = 32;
 /** A client that reads nothing for this long is cut off, since it blocks the container. */

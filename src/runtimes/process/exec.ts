@@ -65,7 +65,7 @@ export function requireRunning({ state }: ProcessContainer, during = ''): void {
 class ExecRun {
   readonly #clock: Clock;
   readonly #child: ChildProcess;
-  readonly #output = { stdout: new BoundedOutput(), stderr: new BoundedOutput() };
+  readonly #output = { stdout: new ExecOutput(), stderr: new ExecOutput() };
   #ended = false;
 
   constructor(clock: Clock, child: ChildProcess) {
@@ -136,7 +136,7 @@ class ExecRun {
   }
 }
 
-class BoundedOutput {
+class ExecOutput {
   /** Commands may write byte by byte. */
   readonly #kept = new ByteReader();
 

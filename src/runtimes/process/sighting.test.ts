@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RecordedState, StartClaim } from './container-state.js';
-import { judge, supervisorOf, type Verdict } from './sighting.js';
+import { judge, type SightingVerdict, supervisorOf } from './sighting.js';
 
 const supervisor = { pid: 100, startTime: '5' };
 const starting: RecordedState = { kind: 'starting', token: 't', bootId: 'now' };
@@ -22,7 +22,7 @@ const exited: RecordedState = {
 const bySupervisor: StartClaim = { by: 'supervisor', supervisor };
 const byAgent: StartClaim = { by: 'agent' };
 
-const rows: [string, RecordedState, StartClaim | undefined, boolean, Verdict][] = [
+const rows: [string, RecordedState, StartClaim | undefined, boolean, SightingVerdict][] = [
   ['created stays created', { kind: 'created' }, undefined, false, 'as-recorded'],
   ['exited stays exited', exited, undefined, false, 'as-recorded'],
   ['exited of another boot stays exited', exited, undefined, false, 'as-recorded'],

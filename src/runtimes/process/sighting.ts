@@ -11,7 +11,7 @@ export interface Sighting {
   readonly supervisorLives: boolean;
 }
 
-export type Verdict =
+export type SightingVerdict =
   /** The file is right. */
   | 'as-recorded'
   /** A supervisor is about to write more. */
@@ -32,7 +32,7 @@ export function supervisorOf(
   return state.kind === 'starting' && claim?.by === 'supervisor' ? claim.supervisor : undefined;
 }
 
-export function judge({ state, claim, bootId, supervisorLives }: Sighting): Verdict {
+export function judge({ state, claim, bootId, supervisorLives }: Sighting): SightingVerdict {
   switch (state.kind) {
     case 'created':
     case 'exited':

@@ -25,10 +25,10 @@ import {
   writeStateSync,
   writeTerminalSync,
 } from './container-files.js';
+import { ContainerLogWriter } from './container-log-writer.js';
 import { exitReason, failedStart, type LaunchSpec, type RecordedExit } from './container-state.js';
 import { identify } from './identity.js';
 import { closeInheritedFiles } from './inherited-files.js';
-import { LogWriter } from './log-writer.js';
 import { killStrays } from './strays.js';
 
 /** How long to wait for output after the container's exit, in case somebody else holds its pipes. */
@@ -53,7 +53,7 @@ async function main(): Promise<void> {
   // Another claim means that the agent has taken back the start.
   if (!claimStartSync(files, token, { by: 'supervisor', supervisor: self })) return;
   const launch = readLaunchSync(files);
-  const log = new LogWriter(launch.logPath, stamp);
+  const log = new ContainerLogWriter(launch.logPath, stamp);
   process.on('SIGHUP', () => reopenLog(files, log));
   const cgroup = enterCgroup(files, launch);
   const started = await start(launch, log);
@@ -101,7 +101,7 @@ async function main(): Promise<void> {
 }
 
 /** The container's first process, or why there is none. */
-async function start(launch: LaunchSpec, log: LogWriter): Promise<CommandProcess | string> {
+async function start(launch: LaunchSpec, log: ContainerLogWriter): Promise<CommandProcess | string> {
   const [command = ''] = launch.argv;
   try {
     if (!statSync(launch.workingDir).isDirectory())
@@ -132,7 +132,7 @@ function openHub({ directory }: ContainerFiles, launch: LaunchSpec, child: Child
 }
 
 /** Logs the output and sends it to attached clients; the returned function resolves when the output ends. */
-function follow({ child }: CommandProcess, log: LogWriter, hub: AttachHub): () => Promise<void> {
+function follow({ child }: CommandProcess, log: ContainerLogWriter, hub: AttachHub): () => Promise<void> {
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   for (const stream of ['stdout', 'stderr'] as const) {
     child[stream]?.on('data', (chunk: Buffer) => {
@@ -173,7 +173,7 @@ async function endCgroup({ containerId }: LaunchSpec, cgroup: string | undefined
   if (cgroup !== undefined) await endContainerCgroup(containerId, cgroup, sleep);
 }
 
-function reopenLog(files: ContainerFiles, log: LogWriter): void {
+function reopenLog(files: ContainerFiles, log: ContainerLogWriter): void {
   try {
     const request = readReopenRequestSync(files);
     log.open();

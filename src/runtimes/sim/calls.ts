@@ -17,7 +17,7 @@ import {
 import { callError, callScope, canceled, withinScope } from '../call-scope.js';
 import { FaultPlan } from './faults.js';
 
-type Handler<Request, Response> = (request: Request) => Response;
+type SimCallHandler<Request, Response> = (request: Request) => Response;
 type WaitingHandler<Request, Response> = (request: Request, signal: AbortSignal) => Promise<Response>;
 
 /** Every running call listens to it. */
@@ -67,7 +67,7 @@ export class SimCalls {
   /** A call with an immediate response. */
   unary<Request extends object, Response extends object>(
     method: MethodInfo<Request, Response>,
-    handle: Handler<Request, Response>,
+    handle: SimCallHandler<Request, Response>,
   ): UnaryCall<Request, Response> {
     const name = methodName(method);
     return async (init, options) => {

@@ -7,7 +7,7 @@ import { CriError, type ExecSyncRequest, type ExecSyncResponse } from '../../cri
 import { formatDuration } from '../../kube/index.js';
 import type { CommandStreams, ExecStreamRequest } from '../../streaming/index.js';
 import { SimProcess } from './process.js';
-import { type Program, parseProgram, type Step } from './program.js';
+import { type Program, type ProgramStep, parseProgram } from './program.js';
 import type { SimContainer } from './store.js';
 import { onTerminalOutput, StreamsWriter } from './streams.js';
 
@@ -167,7 +167,7 @@ function execProgram(
 }
 
 function playing(result: SimExecResult): Program {
-  const steps: Step[] = [];
+  const steps: ProgramStep[] = [];
   if (result.stdout) steps.push({ do: 'print', stream: 'stdout', line: result.stdout });
   if (result.stderr) steps.push({ do: 'print', stream: 'stderr', line: result.stderr });
   if (result.durationMs) steps.push({ do: 'sleep', durationMs: result.durationMs, interruptible: true });

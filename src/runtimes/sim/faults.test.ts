@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { CriError } from '../../cri/index.js';
-import { type Fault, FaultPlan } from './faults.js';
+import { type CriFault, FaultPlan } from './faults.js';
 
 const error = new CriError('Internal', 'planned');
 /** The outcome of each of the first calls: an error, a delay, a lost response, or nothing. */
-function play(faults: readonly Fault[], calls = 5): string {
+function play(faults: readonly CriFault[], calls = 5): string {
   const plan = new FaultPlan();
   for (const fault of faults) plan.add(fault);
   return Array.from({ length: calls }, () => {
@@ -16,7 +16,7 @@ function play(faults: readonly Fault[], calls = 5): string {
 
 describe('FaultPlan', () => {
   const rpc = 'runPodSandbox';
-  const cases: [rule: string, faults: Fault[], seen: string][] = [
+  const cases: [rule: string, faults: CriFault[], seen: string][] = [
     ['hits the next call once', [{ rpc, error }], 'e - - - -'],
     ['hits the n-th call', [{ rpc, nth: 3, error }], '- - e - -'],
     ['hits consecutive calls', [{ rpc, nth: 2, times: 2, error }], '- e e - -'],

@@ -9,7 +9,7 @@ interface FaultAim {
   readonly times?: number;
 }
 
-export type Fault = FaultAim &
+export type CriFault = FaultAim &
   (
     | { readonly error: CriError }
     | { readonly delayMs: number }
@@ -25,10 +25,10 @@ export interface FaultVerdict {
 }
 
 export class FaultPlan {
-  readonly #byRpc = new Map<CriMethodName, { readonly fault: Fault; calls: number }[]>();
+  readonly #byRpc = new Map<CriMethodName, { readonly fault: CriFault; calls: number }[]>();
 
   /** Adds a fault; returns a function that removes it. */
-  add(fault: Fault): () => void {
+  add(fault: CriFault): () => void {
     const nth = fault.nth ?? 1;
     const times = fault.times ?? 1;
     if (!Number.isInteger(nth) || nth < 1) throw new RangeError(`nth must be 1 or more, not ${nth}`);
@@ -70,7 +70,7 @@ export class FaultPlan {
     return verdict;
   }
 
-  #drop(rpc: CriMethodName, entry: { readonly fault: Fault; calls: number }): void {
+  #drop(rpc: CriMethodName, entry: { readonly fault: CriFault; calls: number }): void {
     const entries = this.#byRpc.get(rpc)?.filter((other) => other !== entry);
     if (entries === undefined || entries.length === 0) this.#byRpc.delete(rpc);
     else this.#byRpc.set(rpc, entries);

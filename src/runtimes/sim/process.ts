@@ -1,6 +1,6 @@
 /** A simulated process: a program on a clock, with a timer only while a step waits for a finite time. */
 import type { Clock, Timer } from '../../async/index.js';
-import type { Program, Step } from './program.js';
+import type { Program, ProgramStep } from './program.js';
 
 export interface SimProcessOptions {
   readonly clock: Clock;
@@ -21,7 +21,7 @@ export class SimProcess {
   readonly #onExit: SimProcessOptions['onExit'];
   readonly #copy: SimProcessOptions['copy'];
   readonly #onReading: SimProcessOptions['onReading'];
-  #steps: readonly Step[];
+  #steps: readonly ProgramStep[];
   #next = 0;
   #timer: Timer | undefined;
   #waiting: 'no' | 'interruptible' | 'uninterruptible' = 'no';

@@ -1,6 +1,6 @@
 /** What a command does in the simulation: the few shell words of test pods, as steps without a process. */
 
-export type Step =
+export type ProgramStep =
   | { readonly do: 'print'; readonly stream: 'stdout' | 'stderr'; readonly line: string }
   /** `interruptible`: a signal handler runs at once (`sleep 5 & wait`) instead of after the step. */
   | { readonly do: 'sleep'; readonly durationMs: number; readonly interruptible: boolean }
@@ -10,9 +10,9 @@ export type Step =
 
 /** A program runs its steps in order and exits with 0 after the last one, unless a step exits before. */
 export interface Program {
-  readonly steps: readonly Step[];
+  readonly steps: readonly ProgramStep[];
   /** The reaction to SIGTERM; the signal does not reach a first process without a handler. */
-  readonly onTerm: 'ignore' | readonly Step[];
+  readonly onTerm: 'ignore' | readonly ProgramStep[];
 }
 
 /** A program that runs until SIGTERM, then exits with the code. */
@@ -20,12 +20,16 @@ export function untilTerminated(termExitCode = 143, stopDelayMs = 0): Program {
   return { steps: [forever], onTerm: termSteps(termExitCode, stopDelayMs) };
 }
 
-export function termSteps(exitCode: number, stopDelayMs: number): readonly Step[] {
-  const exit: Step = { do: 'exit', code: exitCode };
+export function termSteps(exitCode: number, stopDelayMs: number): readonly ProgramStep[] {
+  const exit: ProgramStep = { do: 'exit', code: exitCode };
   return stopDelayMs > 0 ? [{ do: 'sleep', durationMs: stopDelayMs, interruptible: false }, exit] : [exit];
 }
 
-export const forever: Step = { do: 'sleep', durationMs: Number.POSITIVE_INFINITY, interruptible: true };
+export const forever: ProgramStep = {
+  do: 'sleep',
+  durationMs: Number.POSITIVE_INFINITY,
+  interruptible: true,
+};
 
 /**
  * Parses `cat`, `echo`, `sleep`, `exit`, `true`, `false`, `:`, `wait`, `exec` and `trap … TERM`, alone or as
@@ -52,7 +56,7 @@ function parseShell(text: string): Program | undefined {
 }
 
 function parseCommands(commands: readonly Command[]): Program | undefined {
-  const steps: Step[] = [];
+  const steps: ProgramStep[] = [];
   let onTerm: Program['onTerm'] = 'ignore';
   let code = 0;
   for (const [index, { words, background }] of commands.entries()) {

@@ -28,7 +28,14 @@
 import { errorText } from '../../async/index.js';
 import { CriError } from '../../cri/index.js';
 import { parseDuration } from '../../kube/index.js';
-import { forever, type Program, parseProgram, type Step, termSteps, untilTerminated } from './program.js';
+import {
+  forever,
+  type Program,
+  type ProgramStep,
+  parseProgram,
+  termSteps,
+  untilTerminated,
+} from './program.js';
 import type { SimPortBehaviour } from './streams.js';
 
 export const simAnnotationPrefix = 'sim.nodelet.dev/';
@@ -125,8 +132,8 @@ export function scriptOf(container: ScriptedContainer, sandboxAnnotations: Annot
   const lines = read('log', (text) => text.split('\n')) ?? [];
   const base: Program = (runMs === undefined ? parseProgram(container.argv) : undefined) ?? untilTerminated();
   const ownEnd = runMs ?? (ownExitCode === undefined ? undefined : 0);
-  const steps: readonly Step[] = [
-    ...lines.map((line): Step => ({ do: 'print', stream: 'stdout', line })),
+  const steps: readonly ProgramStep[] = [
+    ...lines.map((line): ProgramStep => ({ do: 'print', stream: 'stdout', line })),
     ...(ownEnd === undefined ? base.steps : endingSteps(ownEnd, ownExitCode ?? 0)),
   ];
   const stopDelayMs = read('stop-delay', durationMs);
@@ -155,9 +162,9 @@ export function scriptOf(container: ScriptedContainer, sandboxAnnotations: Annot
   };
 }
 
-function endingSteps(runMs: number, code: number): readonly Step[] {
+function endingSteps(runMs: number, code: number): readonly ProgramStep[] {
   if (runMs === Number.POSITIVE_INFINITY) return [forever];
-  const exit: Step = { do: 'exit', code };
+  const exit: ProgramStep = { do: 'exit', code };
   return runMs === 0 ? [exit] : [{ do: 'sleep', durationMs: runMs, interruptible: true }, exit];
 }
 

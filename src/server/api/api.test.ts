@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { ContainerState, ContainerStatusResponse, ExecSyncResponse } from '../../cri/index.js';
-import type { Listener } from '../listen.js';
+import type { ServerListener } from '../listen.js';
 import type { ApiOptions } from './index.js';
 import { ask, failing, serveApi, testKubelet } from './test-kubelet.js';
 
@@ -12,7 +12,7 @@ const dir = mkdtempSync(path.join(tmpdir(), 'nodelet-api-'));
 const logPath = path.join(dir, '0.log');
 afterAll(() => rmSync(dir, { recursive: true }));
 
-let open: Listener[] = [];
+let open: ServerListener[] = [];
 afterEach(async () => {
   await Promise.all(open.map((listener) => listener.close()));
   open = [];

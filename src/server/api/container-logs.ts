@@ -7,7 +7,7 @@ import {
   readContainerLogs,
   selectLogContainer,
 } from '../../runtime-manager/logs/index.js';
-import { type Answer, type BodySink, text } from '../answers.js';
+import { type BodySink, type RouteResponse, text } from '../answers.js';
 import type { PathValues, Route, ServerRequest } from '../routes.js';
 import type { ApiKubelet, ApiOptions } from './contracts.js';
 import { decodeLogQuery, type StreamChoice } from './log-query.js';
@@ -28,7 +28,7 @@ function containerLogs(
   { splitLogStreams = false }: ApiOptions,
   { query: parameters }: ServerRequest,
   { namespace = '', pod: podName = '', container: containerName = '' }: PathValues,
-): Answer {
+): RouteResponse {
   const decoded = decodeLogQuery(parameters);
   if (decoded.kind === 'undecodable') return text(400, '{"message": "Unable to decode query."}');
   if (decoded.kind === 'invalid') return text(422, '{"message": "Invalid request."}');

@@ -1,7 +1,7 @@
 /** `/run`: runs a command in a container to its end and responds with its output. */
 import { errorText } from '../../async/index.js';
 import { commandOutcome } from '../../cri/index.js';
-import { type Answer, text } from '../answers.js';
+import { type RouteResponse, text } from '../answers.js';
 import type { PathValues, Route, ServerRequest } from '../routes.js';
 import type { ApiKubelet } from './contracts.js';
 import { findObservedPod, findPod, runningContainer } from './running.js';
@@ -23,7 +23,7 @@ async function runCommand(
   kubelet: ApiKubelet,
   { query, signal }: ServerRequest,
   { namespace = '', pod: name = '', container = '' }: PathValues,
-): Promise<Answer> {
+): Promise<RouteResponse> {
   if (findPod(kubelet.pods(), namespace, name) === undefined) return text(404, 'pod does not exist');
   try {
     const pod = findObservedPod(await kubelet.runningPods(), namespace, name);

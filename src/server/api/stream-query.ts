@@ -1,15 +1,9 @@
 /** Parses stream requests and the kind of upgrade they want. */
 import type { IncomingHttpHeaders } from 'node:http';
-
-export interface CommandStreams {
-  readonly stdin: boolean;
-  readonly stdout: boolean;
-  readonly stderr: boolean;
-  readonly tty: boolean;
-}
+import type { WantedStreams } from '../../streaming/index.js';
 
 /** Undefined when no stream is requested. A terminal has one output, so it has no separate stderr. */
-export function decodeStreams(query: URLSearchParams): CommandStreams | undefined {
+export function decodeStreams(query: URLSearchParams): WantedStreams | undefined {
   const isSet = (name: string): boolean => query.get(name) === '1';
   const tty = isSet('tty');
   const streams = { stdin: isSet('input'), stdout: isSet('output'), stderr: isSet('error'), tty };

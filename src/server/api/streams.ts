@@ -5,17 +5,12 @@
 import { type Clock, errorText } from '../../async/index.js';
 import { CriError } from '../../cri/index.js';
 import { buildPodFullName, findPodContainer } from '../../kube/index.js';
-import { type Answer, plainError, text } from '../answers.js';
+import type { WantedStreams } from '../../streaming/index.js';
+import { plainError, type RouteResponse, text } from '../answers.js';
 import type { PathValues, Route, ServerRequest } from '../routes.js';
 import type { ApiKubelet, ApiOptions } from './contracts.js';
 import { findObservedPod, findPod, runningContainer, runningSandbox } from './running.js';
-import {
-  type CommandStreams,
-  decodePorts,
-  decodeStreams,
-  offersClosing,
-  upgradeKind,
-} from './stream-query.js';
+import { decodePorts, decodeStreams, offersClosing, upgradeKind } from './stream-query.js';
 import { translateCommand } from './translated-command.js';
 import { tunnelPortForward } from './tunnel.js';
 import { proxyUpgrade } from './upgrade-proxy.js';
@@ -35,7 +30,7 @@ type Endpoint = (
   request: ServerRequest,
   values: PathValues,
   options: ApiOptions,
-) => Promise<Answer>;
+) => Promise<RouteResponse>;
 
 export function streamRoutes(kubelet: ApiKubelet, options: ApiOptions): Route[] {
   const route = (path: string, templates: readonly (readonly string[])[], endpoint: Endpoint): Route => ({
@@ -117,7 +112,11 @@ const portForward: Endpoint = async (kubelet, request, { namespace = '', pod: na
   });
 };
 
-type Translation = (url: string, request: ServerRequest, clock: Clock) => Answer | Promise<Answer>;
+type Translation = (
+  url: string,
+  request: ServerRequest,
+  clock: Clock,
+) => RouteResponse | Promise<RouteResponse>;
 
 function translation(
   subresource: 'exec' | 'attach' | 'portforward',
@@ -133,7 +132,7 @@ function translation(
 /** Undefined for clients that the runtime supports itself. */
 function commandTranslation(
   kind: 'exec' | 'attach',
-  streams: CommandStreams,
+  streams: WantedStreams,
   request: ServerRequest,
   options: ApiOptions,
 ): Translation | undefined {
@@ -148,7 +147,7 @@ async function proxied(
   request: ServerRequest,
   translated: Translation | undefined,
   ask: () => Promise<{ readonly url: string }>,
-): Promise<Answer> {
+): Promise<RouteResponse> {
   let url: string;
   try {
     ({ url } = await ask());
@@ -164,7 +163,7 @@ function signalOf({ signal }: ServerRequest): { signal?: AbortSignal } {
 }
 
 /** The runtime's failures keep their meaning for the client. */
-export function streamFailure(error: unknown): Answer {
+export function streamFailure(error: unknown): RouteResponse {
   const message = errorText(error);
   const code = error instanceof CriError ? error.codeName : undefined;
   if (code === 'NotFound') return text(404, message);

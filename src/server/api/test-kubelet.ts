@@ -6,7 +6,7 @@ import { systemClock } from '../../async/index.js';
 import { CriError, type ObservedPod, unimplementedCriRuntime } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
 import { Timeline } from '../../timeline/index.js';
-import { type Listener, type ListenOptions, listen } from '../listen.js';
+import { type ListenOptions, listen, type ServerListener } from '../listen.js';
 import { type ApiKubelet, type ApiOptions, podRoutes } from './index.js';
 
 export const webPod: Pod = {
@@ -73,7 +73,7 @@ export async function serveApi(
   kubelet: ApiKubelet,
   options: ApiOptions = {},
   limits: ListenOptions['limits'] = {},
-): Promise<Listener & { readonly port: number }> {
+): Promise<ServerListener & { readonly port: number }> {
   const listener = await listen(podRoutes(kubelet, options), {
     name: 'healthz',
     address: '127.0.0.1',

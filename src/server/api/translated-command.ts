@@ -11,12 +11,13 @@ import {
   type ExecStreamRequest,
   remoteCommand,
   type StreamingBackend,
+  type WantedStreams,
 } from '../../streaming/index.js';
 import { streamingLimits } from '../../streaming/limits.js';
 import { serveWebSocketCommand } from '../../streaming/websocket-command.js';
-import type { Answer } from '../answers.js';
+import type { RouteResponse } from '../answers.js';
 import type { ServerRequest } from '../routes.js';
-import { type CommandStreams, closingProtocol } from './stream-query.js';
+import { closingProtocol } from './stream-query.js';
 import { takenOver } from './upgrade-proxy.js';
 import { acceptWebSocket } from './websocket-accept.js';
 
@@ -24,12 +25,12 @@ export interface TranslatedCommand {
   /** The command's URL on the runtime's streaming server. */
   readonly url: string;
   readonly kind: 'exec' | 'attach';
-  readonly streams: CommandStreams;
+  readonly streams: WantedStreams;
   readonly request: ServerRequest;
   readonly clock: Clock;
 }
 
-export function translateCommand({ url, kind, streams, request, clock }: TranslatedCommand): Answer {
+export function translateCommand({ url, kind, streams, request, clock }: TranslatedCommand): RouteResponse {
   const handshake = acceptWebSocket(request, 'command', closingProtocol);
   if (handshake.kind === 'refused') return handshake.answer;
   const target = url.includes('://') ? url : `http://${url}`;

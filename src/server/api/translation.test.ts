@@ -6,7 +6,7 @@ import { systemClock } from '../../async/index.js';
 import { loopbackStreaming, type StreamingBackend } from '../../streaming/index.js';
 import { SpdyConnection } from '../../streaming/spdy/connection.js';
 import { encodeFrame, Opcode } from '../../streaming/websocket/frames.js';
-import { MessageReader, type WebSocketMessage } from '../../streaming/websocket/test-messages.js';
+import { type WebSocketMessage, WebSocketMessageReader } from '../../streaming/websocket/test-messages.js';
 import { serveApi, testKubelet } from './test-kubelet.js';
 import { withoutWrapping } from './translated-command.js';
 import { tunneledProtocols, tunneledRequest } from './tunnel.js';
@@ -109,7 +109,7 @@ function send(socket: Socket, ...bytes: (number | string)[]): void {
 
 /** All messages until the connection ends: channel and text, or the close code. */
 async function messages({ socket, rest }: Client): Promise<string[]> {
-  const reader = new MessageReader({ fromClient: false });
+  const reader = new WebSocketMessageReader({ fromClient: false });
   const seen: string[] = [];
   const take = (message: WebSocketMessage): void => {
     if (message.kind === 'message') seen.push(`${message.data[0]}:${message.data.subarray(1).toString()}`);
@@ -241,7 +241,7 @@ describe('SPDY inside a WebSocket', () => {
     const client = await webSocket(await api(), '/portForward/default/web', 'SPDY/3.1+portforward.k8s.io');
     expect(client.head).toMatch(accepted);
     expect(client.head).toContain('Sec-WebSocket-Protocol: SPDY/3.1+portforward.k8s.io\r\n');
-    const reader = new MessageReader({ fromClient: false });
+    const reader = new WebSocketMessageReader({ fromClient: false });
     const codes: (number | undefined)[] = [];
     const { socket } = client;
     const inside = new Duplex({

@@ -10,7 +10,7 @@ import { writableRoom } from '../../streaming/index.js';
 import { streamingLimits } from '../../streaming/limits.js';
 import { WebSocketConnection } from '../../streaming/websocket/connection.js';
 import { WebSocketError } from '../../streaming/websocket/frames.js';
-import { type Answer, plainError } from '../answers.js';
+import { plainError, type RouteResponse } from '../answers.js';
 import type { ServerRequest } from '../routes.js';
 import { takenOver, upgradeBackend } from './upgrade-proxy.js';
 import { acceptWebSocket } from './websocket-accept.js';
@@ -44,7 +44,11 @@ export function tunneledRequest(request: ServerRequest, protocols: readonly stri
   return { ...request, method: 'POST', rawHeaders };
 }
 
-export async function tunnelPortForward(url: string, request: ServerRequest, clock: Clock): Promise<Answer> {
+export async function tunnelPortForward(
+  url: string,
+  request: ServerRequest,
+  clock: Clock,
+): Promise<RouteResponse> {
   const protocols = tunneledProtocols(request.headers['sec-websocket-protocol']);
   if (protocols.length === 0) {
     return plainError(400, 'unable to upgrade: no tunneling spdy protocols provided');

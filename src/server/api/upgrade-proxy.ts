@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { ByteReader, type Clock, errorText, type Timer } from '../../async/index.js';
 import { ReadAfterResetSocket } from '../../streaming/read-after-reset-socket.js';
-import { type Answer, isTakenOver, plainError } from '../answers.js';
+import { isTakenOver, plainError, type RouteResponse } from '../answers.js';
 import { upgradeProxyLimits as limits } from '../limits.js';
 import type { ServerRequest } from '../routes.js';
 import { hasHead, isWhole, parseResponseHead, type ResponseHead } from './response-head.js';
@@ -24,7 +24,7 @@ export interface SwitchedBackend {
 }
 
 /** Sends the client's request to `url` and returns the backend's response. */
-export function proxyUpgrade(url: string, request: ServerRequest, clock: Clock): Promise<Answer> {
+export function proxyUpgrade(url: string, request: ServerRequest, clock: Clock): Promise<RouteResponse> {
   return upgradeBackend(url, request, clock, ({ backend, bytes }) =>
     takenOver((client, first) => relay(client, first, backend, bytes, clock)),
   );
@@ -35,8 +35,8 @@ export async function upgradeBackend(
   url: string,
   request: ServerRequest,
   clock: Clock,
-  switched: (backend: SwitchedBackend) => Answer,
-): Promise<Answer> {
+  switched: (backend: SwitchedBackend) => RouteResponse,
+): Promise<RouteResponse> {
   if (!request.upgradable) return plainError(500, 'Upgrade request required');
   const target = new URL(url.includes('://') ? url : `http://${url}`);
   let backend: Socket;
@@ -48,7 +48,7 @@ export async function upgradeBackend(
   // Until it is taken over, the backend's only owner is a client that may leave.
   const onLeft = (): void => void backend.destroy();
   request.signal?.addEventListener('abort', onLeft, { once: true });
-  const owned = (answer: Answer): Answer => {
+  const owned = (answer: RouteResponse): RouteResponse => {
     const { body } = answer;
     if (!isTakenOver(body)) return answer;
     return takenOver((client, first) => {
@@ -73,7 +73,7 @@ export async function upgradeBackend(
   }
 }
 
-export function takenOver(takeOver: (client: Duplex, first: Buffer) => Promise<void>): Answer {
+export function takenOver(takeOver: (client: Duplex, first: Buffer) => Promise<void>): RouteResponse {
   return { status: 101, headers: {}, body: { takeOver } };
 }
 

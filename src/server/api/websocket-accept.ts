@@ -1,16 +1,16 @@
 /** Does the handshake with WebSocket clients that are served here instead of by the runtime. */
-import { decideHandshake, type Handshake } from '../../streaming/handshake.js';
-import type { Answer } from '../answers.js';
+import { decideHandshake, type UpgradeHandshake } from '../../streaming/handshake.js';
+import type { RouteResponse } from '../answers.js';
 import type { ServerRequest } from '../routes.js';
 
-export type Accepted = Extract<Handshake, { readonly kind: 'websocket' }>;
+export type Accepted = Extract<UpgradeHandshake, { readonly kind: 'websocket' }>;
 
 /** The handshake for exactly this protocol, or for none if undefined. */
 export function acceptWebSocket(
   { method, headers }: ServerRequest,
   purpose: 'command' | 'portforward',
   protocol: string | undefined,
-): Accepted | { readonly kind: 'refused'; readonly answer: Answer } {
+): Accepted | { readonly kind: 'refused'; readonly answer: RouteResponse } {
   const { 'sec-websocket-protocol': _, ...others } = headers;
   const offered = protocol === undefined ? others : { ...others, 'sec-websocket-protocol': protocol };
   const handshake = decideHandshake({ method, headers: offered }, purpose);

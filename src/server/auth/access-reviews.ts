@@ -4,7 +4,7 @@ import type { KubeApi, SubjectAccessReview } from '../../kube-client/index.js';
 import { resources } from '../../kube-client/resources.js';
 import type { NodeAttributes } from './attributes.js';
 import { ExpiringCache } from './expiring-cache.js';
-import type { Identity } from './identity.js';
+import type { UserIdentity } from './identity.js';
 import { askForReview } from './review-retry.js';
 
 export interface AccessReviewsOptions {
@@ -32,7 +32,7 @@ export class AccessReviews {
 
   /** Rejects when there is no decision. */
   async isAllowed(
-    identity: Identity,
+    identity: UserIdentity,
     attributes: NodeAttributes,
     path: string,
     signal: AbortSignal | undefined,
@@ -70,7 +70,7 @@ export class AccessReviews {
 }
 
 export function reviewSpec(
-  { user, uid, groups, extra }: Identity,
+  { user, uid, groups, extra }: UserIdentity,
   { verb, subresource }: NodeAttributes,
   nodeName: string,
 ): SubjectAccessReview['spec'] {

@@ -3,7 +3,7 @@ import { errorText } from '../../async/index.js';
 import type { ServerRequest } from '../routes.js';
 import { bearerToken, type FoundToken, webSocketToken, withoutTokens } from './bearer.js';
 import type { ClientCertificates } from './client-certificates.js';
-import { anonymousIdentity, type Identity, recognized } from './identity.js';
+import { anonymousIdentity, recognized, type UserIdentity } from './identity.js';
 import type { TokenReviews } from './token-reviews.js';
 
 export interface Authenticators {
@@ -15,7 +15,7 @@ export interface Authenticators {
 export type Authentication =
   | {
       readonly kind: 'identity';
-      readonly identity: Identity;
+      readonly identity: UserIdentity;
       /** Without its token. */
       readonly request: ServerRequest;
     }
@@ -50,7 +50,7 @@ export async function authenticate(
 async function review(
   tokens: Pick<TokenReviews, 'identityOf'>,
   found: FoundToken,
-): Promise<Identity | string | undefined> {
+): Promise<UserIdentity | string | undefined> {
   if (found.kind === 'none') return undefined;
   if (found.kind === 'invalid') return found.why;
   try {

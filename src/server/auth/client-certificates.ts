@@ -6,13 +6,13 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { Clock } from '../../async/index.js';
 import type { CaBundle } from '../tls/ca-bundle.js';
-import type { Handshake, PeerChain } from '../tls/handshake-authorities.js';
+import type { PeerChain, TlsHandshake } from '../tls/handshake-authorities.js';
 import { verifyClientChain } from './certificate-chain.js';
-import { type Identity, identityOfSubject, type SubjectAttributes } from './identity.js';
+import { identityOfSubject, type SubjectAttributes, type UserIdentity } from './identity.js';
 
 export type CertificateVerdict =
   | { readonly kind: 'none' }
-  | { readonly kind: 'identity'; readonly identity: Identity }
+  | { readonly kind: 'identity'; readonly identity: UserIdentity }
   | { readonly kind: 'invalid'; readonly why: string };
 
 interface Remembered {
@@ -26,7 +26,7 @@ export interface ClientCertificatesOptions {
   /** Undefined while no authority is trusted. */
   readonly bundle: () => CaBundle | undefined;
   /** Undefined for a connection without a client certificate. */
-  readonly handshakeOf: (connection: TLSSocket) => Handshake | undefined;
+  readonly handshakeOf: (connection: TLSSocket) => TlsHandshake | undefined;
 }
 
 export class ClientCertificates {

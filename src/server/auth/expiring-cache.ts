@@ -1,14 +1,14 @@
 /** A bounded cache with expiry; the least recently used entry goes first. */
 import { BoundedMap, type Clock } from '../../async/index.js';
 
-interface Kept<V> {
+interface ExpiringValue<V> {
   readonly value: V;
   readonly expiresMs: number;
 }
 
 export class ExpiringCache<V> {
   readonly #clock: Clock;
-  readonly #entries: BoundedMap<string, Kept<V>>;
+  readonly #entries: BoundedMap<string, ExpiringValue<V>>;
 
   constructor(clock: Clock, limit: number) {
     this.#clock = clock;

@@ -2,11 +2,11 @@
 import { type Clock, errorText } from '../../async/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { text } from '../answers.js';
-import { canonicalPath, type Gate, type Refused, type ServerRequest } from '../routes.js';
+import { canonicalPath, type RefusedRequest, type RequestGate, type ServerRequest } from '../routes.js';
 import type { AccessReviews } from './access-reviews.js';
 import { attributesOf } from './attributes.js';
 import { type Authenticators, authenticate } from './authenticate.js';
-import type { Identity } from './identity.js';
+import type { UserIdentity } from './identity.js';
 import { RefusalLog } from './refusal-log.js';
 
 export interface GateOptions {
@@ -17,15 +17,15 @@ export interface GateOptions {
   readonly timeline: Timeline;
 }
 
-export function apiGate({ authenticators, access, clock, timeline }: GateOptions): Gate {
+export function apiGate({ authenticators, access, clock, timeline }: GateOptions): RequestGate {
   const refusals = new RefusalLog(clock, timeline);
   const refuse = (
     request: ServerRequest,
     status: 401 | 403 | 500,
     body: string,
     because: string,
-    identity?: Identity,
-  ): Refused => {
+    identity?: UserIdentity,
+  ): RefusedRequest => {
     const { method, path, remoteAddress = '' } = request;
     refusals.tell(remoteAddress, {
       kind: 'decision',

@@ -1,6 +1,6 @@
 /** Users as credentials name them, and the groups of authenticated users. */
 
-export interface Identity {
+export interface UserIdentity {
   readonly user: string;
   readonly uid?: string;
   readonly groups: readonly string[];
@@ -10,10 +10,10 @@ export interface Identity {
 const authenticatedGroup = 'system:authenticated';
 const unauthenticatedGroup = 'system:unauthenticated';
 
-export const anonymousIdentity: Identity = { user: 'system:anonymous', groups: [unauthenticatedGroup] };
+export const anonymousIdentity: UserIdentity = { user: 'system:anonymous', groups: [unauthenticatedGroup] };
 
 /** Adds the group of all authenticated users, unless the identity names such a group itself. */
-export function recognized(identity: Identity): Identity {
+export function recognized(identity: UserIdentity): UserIdentity {
   const { groups } = identity;
   if (groups.includes(authenticatedGroup) || groups.includes(unauthenticatedGroup)) return identity;
   return { ...identity, groups: [...groups, authenticatedGroup] };
@@ -23,7 +23,7 @@ export function recognized(identity: Identity): Identity {
 export type SubjectAttributes = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export type SubjectIdentity =
-  | { readonly kind: 'identity'; readonly identity: Identity }
+  | { readonly kind: 'identity'; readonly identity: UserIdentity }
   /** The certificate names no user. */
   | { readonly kind: 'nobody' }
   | { readonly kind: 'invalid'; readonly why: string };

@@ -4,7 +4,7 @@ import { type Clock, withTimeout } from '../../async/index.js';
 import type { KubeApi, TokenReview } from '../../kube-client/index.js';
 import { resources } from '../../kube-client/resources.js';
 import { ExpiringCache } from './expiring-cache.js';
-import type { Identity } from './identity.js';
+import type { UserIdentity } from './identity.js';
 import { askForReview } from './review-retry.js';
 
 export interface TokenReviewsOptions {
@@ -22,12 +22,12 @@ const callTimeoutMs = 10_000;
  */
 const mostUnderway = 64;
 
-type Verdict = { readonly identity: Identity } | { readonly why: string };
+type TokenVerdict = { readonly identity: UserIdentity } | { readonly why: string };
 
 export class TokenReviews {
   readonly #options: TokenReviewsOptions;
-  readonly #cache: ExpiringCache<Verdict>;
-  readonly #underway = new Map<string, Promise<Verdict>>();
+  readonly #cache: ExpiringCache<TokenVerdict>;
+  readonly #underway = new Map<string, Promise<TokenVerdict>>();
   /** Keyed hashes, so that a memory dump of the cache reveals no tokens. */
   readonly #key = randomBytes(32);
 
@@ -37,14 +37,14 @@ export class TokenReviews {
   }
 
   /** Rejects when the token is invalid, or there is no decision. */
-  async identityOf(token: string): Promise<Identity> {
+  async identityOf(token: string): Promise<UserIdentity> {
     const key = createHmac('sha256', this.#key).update(token).digest('base64');
     const verdict = this.#cache.get(key) ?? (await this.#shared(key, token));
     if ('identity' in verdict) return verdict.identity;
     throw new Error(verdict.why);
   }
 
-  #shared(key: string, token: string): Promise<Verdict> {
+  #shared(key: string, token: string): Promise<TokenVerdict> {
     const known = this.#underway.get(key);
     if (known !== undefined) return known;
     if (this.#underway.size >= mostUnderway) throw new Error('too many tokens are under review');
@@ -59,7 +59,7 @@ export class TokenReviews {
     return review;
   }
 
-  async #review(token: string, signal: AbortSignal): Promise<Verdict> {
+  async #review(token: string, signal: AbortSignal): Promise<TokenVerdict> {
     const { api, clock, random = Math.random } = this.#options;
     const review: TokenReview = {
       apiVersion: 'authentication.k8s.io/v1',

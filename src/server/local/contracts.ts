@@ -3,7 +3,7 @@ import type { Clock } from '../../async/index.js';
 import type { PodRef, Timeline } from '../../timeline/index.js';
 import type { ListenLimits } from '../limits.js';
 
-export interface StopRequest {
+export interface StopPodsRequest {
   /** Empty: all pods, and the process that runs them. */
   readonly pods: readonly PodRef[];
   /** Overrides each pod's own; 0 kills at once. */
@@ -18,7 +18,7 @@ export interface LocalServerOptions {
    * Resolves when the requested stop is done. When everything stops, the listener may close before: clients
    * see the connection end and wait for the socket to disappear.
    */
-  readonly stop: (request: StopRequest, signal: AbortSignal) => Promise<void>;
+  readonly stop: (request: StopPodsRequest, signal: AbortSignal) => Promise<void>;
   /** Added to the server's own values in `GET /api/info`. */
   readonly info?: Readonly<Record<string, string | number | boolean>>;
   readonly clock?: Clock;

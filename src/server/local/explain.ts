@@ -1,7 +1,7 @@
 /** The timeline for `nodelet explain`: the known pods, and one pod's entries, now or followed. */
 import { Channel } from '../../async/index.js';
-import type { Entry, PodRef, Timeline } from '../../timeline/index.js';
-import { type Answer, json, text } from '../answers.js';
+import type { PodRef, Timeline, TimelineEntry } from '../../timeline/index.js';
+import { json, type RouteResponse, text } from '../answers.js';
 import type { Route, ServerRequest } from '../routes.js';
 import { jsonLines } from './lines.js';
 
@@ -36,13 +36,13 @@ function knownPods(timeline: Timeline): { readonly pod: PodRef }[] {
 }
 
 /** Entries about the node come first: they explain why nothing moves. */
-function explain(timeline: Timeline, { query }: ServerRequest): Answer {
+function explain(timeline: Timeline, { query }: ServerRequest): RouteResponse {
   const uid = query.get('uid') ?? '';
   const known = timeline.ofPod(uid);
   if (known.length === 0) return text(404, `no pod with UID ${JSON.stringify(uid)} in the timeline`);
   const follow = query.get('follow') === '1';
   return jsonLines(async (write, signal) => {
-    const fresh = new Channel<Entry>(heldEntries);
+    const fresh = new Channel<TimelineEntry>(heldEntries);
     let missed = 0;
     const unsubscribe = follow
       ? timeline.subscribe((entry) => {

@@ -1,11 +1,11 @@
 /** Open-ended responses of JSON lines. */
 import { errorText } from '../../async/index.js';
-import { type Answer, text } from '../answers.js';
+import { type RouteResponse, text } from '../answers.js';
 
 export type WriteLine = (value: unknown) => Promise<void>;
 
 /** Each value becomes one line; the head is sent at once, so that the client knows it was heard. */
-export function jsonLines(produce: (write: WriteLine, signal: AbortSignal) => Promise<void>): Answer {
+export function jsonLines(produce: (write: WriteLine, signal: AbortSignal) => Promise<void>): RouteResponse {
   return {
     status: 200,
     headers: { 'Content-Type': 'application/jsonl' },

@@ -4,7 +4,7 @@ import { systemClock } from '../../async/index.js';
 import type { Kubelet } from '../../kubelet/index.js';
 import { json } from '../answers.js';
 import { podRoutes } from '../api/index.js';
-import { type Listener, serve } from '../listen.js';
+import { type ServerListener, serve } from '../listen.js';
 import type { Route } from '../routes.js';
 import type { LocalInfo, LocalServerOptions } from './contracts.js';
 import { explainRoutes } from './explain.js';
@@ -21,7 +21,7 @@ export type LocalKubelet = Pick<
 export async function startLocalServer(
   kubelet: LocalKubelet,
   options: LocalServerOptions,
-): Promise<Listener> {
+): Promise<ServerListener> {
   const { socketPath, timeline, limits = {}, clock = systemClock } = options;
   const routes = localRoutes(kubelet, options, clock.now());
   const listener = await serve(

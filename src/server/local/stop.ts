@@ -1,15 +1,15 @@
 /** `POST /stop`: stops some pods, or everything. */
 import type { Pod } from '../../kube/index.js';
 import { podRef } from '../../timeline/index.js';
-import { type Answer, text } from '../answers.js';
+import { type RouteResponse, text } from '../answers.js';
 import { findPod } from '../api/running.js';
 import type { Route, ServerRequest } from '../routes.js';
-import type { LocalServerOptions, StopRequest } from './contracts.js';
+import type { LocalServerOptions, StopPodsRequest } from './contracts.js';
 import { jsonLines } from './lines.js';
 
 export type StopDecision =
-  | { readonly kind: 'stop'; readonly request: StopRequest }
-  | { readonly kind: 'refuse'; readonly answer: Answer };
+  | { readonly kind: 'stop'; readonly request: StopPodsRequest }
+  | { readonly kind: 'refuse'; readonly answer: RouteResponse };
 
 export function stopRoute(kubelet: { pods(): readonly Pod[] }, stop: LocalServerOptions['stop']): Route {
   return {

@@ -11,7 +11,7 @@ export interface WatchedKubelet {
   readonly clock: Clock;
 }
 
-export interface WatchEvent {
+export interface PodWatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly object: Pod;
 }
@@ -50,8 +50,8 @@ interface ToldPod {
 }
 
 /** The changes since the last call; marks them as sent. */
-export function podChanges(told: Map<string, ToldPod>, pods: readonly Pod[]): WatchEvent[] {
-  const events: WatchEvent[] = [];
+export function podChanges(told: Map<string, ToldPod>, pods: readonly Pod[]): PodWatchEvent[] {
+  const events: PodWatchEvent[] = [];
   const present = new Set<string>();
   for (const { metadata, spec, status = {} } of pods) {
     const pod: Pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec, status };

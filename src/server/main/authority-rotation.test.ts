@@ -10,7 +10,7 @@ import path from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type CertificateOptions, generateKeyPem, makeCertificate } from '../../x509/certificate.js';
-import type { ServingCertificate } from '../tls/secure-serving.js';
+import type { ServingKeyPair } from '../tls/secure-serving.js';
 import { alice, authority, call, type MainServer, otherAuthority, startMain } from './test-main.js';
 
 const closers: (() => unknown)[] = [];
@@ -40,7 +40,7 @@ const root = { subject: { commonName: 'root' }, keyPem: generateKeyPem() };
 const middle = { subject: { commonName: 'middle' }, keyPem: generateKeyPem() };
 const rootPem = (more: Partial<CertificateOptions> = {}) =>
   makeCertificate({ ...root, ...validity, isAuthority: true, ...more });
-const carol: ServingCertificate = (() => {
+const carol: ServingKeyPair = (() => {
   const keyPem = generateKeyPem();
   const leaf = makeCertificate({
     subject: { commonName: 'carol' },
@@ -55,7 +55,7 @@ const carol: ServingCertificate = (() => {
 })();
 
 /** A keep-alive connection. */
-function keptBy(who: ServingCertificate) {
+function keptBy(who: ServingKeyPair) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   closers.push(() => agent.destroy());
   return { as: who, tls: { agent } };
@@ -110,7 +110,7 @@ describe('a client of an authority that stays', () => {
   });
 });
 
-async function secured(server: MainServer, who: ServingCertificate, over?: Socket): Promise<TLSSocket> {
+async function secured(server: MainServer, who: ServingKeyPair, over?: Socket): Promise<TLSSocket> {
   const socket = connect({
     ...(over === undefined ? { host: '127.0.0.1', port: server.port } : { socket: over }),
     ca: authority.pem,

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type Clock, errorText } from '../../async/index.js';
 import { CriError, type CriRuntime } from '../../cri/index.js';
 import { findPodContainer } from '../../kube/index.js';
-import { type Answer, text } from '../answers.js';
+import { type RouteResponse, text } from '../answers.js';
 import type { ApiKubelet } from '../api/index.js';
 import { findObservedPod, findPod, runningContainer } from '../api/running.js';
 import type { PathValues, Route, ServerRequest } from '../routes.js';
@@ -31,14 +31,14 @@ async function checkpoint(
   { kubelet, checkpoint: write, rootDir, clock }: CheckpointOptions,
   { query, signal }: ServerRequest,
   { namespace = '', pod: name = '', container = '' }: PathValues,
-): Promise<Answer> {
+): Promise<RouteResponse> {
   const pod = findPod(kubelet.pods(), namespace, name);
   if (pod === undefined) return text(404, 'pod does not exist');
   if (findPodContainer(pod, container) === undefined)
     return text(404, `container ${container} does not exist`);
   const timeoutSeconds = timeoutOf(query);
   if (timeoutSeconds === undefined) return text(404, 'cannot parse value of timeout parameter');
-  const failed = (why: string): Answer =>
+  const failed = (why: string): RouteResponse =>
     text(500, `checkpointing of ${namespace}/${name}/${container} failed (${why})`);
   try {
     const running = runningContainer(

@@ -6,7 +6,7 @@ import type { Registry } from '../../metrics/index.js';
 import type { ApiKubelet } from '../api/index.js';
 import type { ServerKubelet } from '../contracts.js';
 import type { ListenOptions } from '../listen.js';
-import type { ServingCertificate } from '../tls/secure-serving.js';
+import type { ServingKeyPair } from '../tls/secure-serving.js';
 
 /** A `Kubelet` with statistics and a runtime that can make checkpoints. */
 export interface MainKubelet extends ServerKubelet, ApiKubelet {
@@ -28,7 +28,7 @@ export interface KubeletApiOptions extends Pick<ListenOptions, 'timeline' | 'clo
    * Called for each connection: the current serving certificate, the same object while it does not change.
    * Undefined refuses the handshake; the port stays open.
    */
-  readonly servingCertificate: () => ServingCertificate | undefined;
+  readonly servingCertificate: () => ServingKeyPair | undefined;
   /** For token and access reviews; required for webhook authentication and authorization. */
   readonly api?: Pick<KubeApi, 'create'> | undefined;
   /** Checkpoints are kept below this directory. */

@@ -1,6 +1,6 @@
 /** The debugging endpoints of the process itself: its configuration, verbosity and profiles. */
 import { type KubeletConfiguration, maskSecrets, serializeConfiguration } from '../../config/index.js';
-import { type Answer, plain, plainError } from '../answers.js';
+import { plain, plainError, type RouteResponse } from '../answers.js';
 import type { Route, ServerRequest } from '../routes.js';
 
 export function configzRoute(config: KubeletConfiguration): Route {
@@ -34,7 +34,7 @@ const largestVerbosity = 2 ** 31 - 1;
 async function changeVerbosity(
   { readBody }: ServerRequest,
   setVerbosity: (verbosity: number) => void,
-): Promise<Answer> {
+): Promise<RouteResponse> {
   const given = (await readBody?.())?.toString() ?? '';
   const value = Number(given);
   if (!/^[+-]?\d+$/.test(given) || Math.abs(value) > largestVerbosity) {

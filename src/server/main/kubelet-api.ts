@@ -6,7 +6,7 @@ import { ClientCertificates, leadsTo } from '../auth/client-certificates.js';
 import { apiGate } from '../auth/gate.js';
 import { TokenReviews } from '../auth/token-reviews.js';
 import { mainLimits } from '../limits.js';
-import { type Listener, listen } from '../listen.js';
+import { listen, type ServerListener } from '../listen.js';
 import { flushStderr, LogHealth } from '../log-health.js';
 import { readCaBundle } from '../tls/ca-bundle.js';
 import { reloadedFiles } from '../tls/reloaded-files.js';
@@ -20,7 +20,10 @@ import { requestMetrics } from './request-metrics.js';
  * Rejects when the configuration is impossible, or the port is taken. Listens on
  * `config.address`:`config.port` and nowhere else.
  */
-export async function startKubeletApi(kubelet: MainKubelet, options: KubeletApiOptions): Promise<Listener> {
+export async function startKubeletApi(
+  kubelet: MainKubelet,
+  options: KubeletApiOptions,
+): Promise<ServerListener> {
   const {
     config,
     timeline,

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { CheckpointContainerResponse, unimplementedCriRuntime } from '../../cri/index.js';
 import { ApiError } from '../../kube-client/api-error.js';
 import type { KubeApi } from '../../kube-client/index.js';
-import type { ServingCertificate } from '../tls/secure-serving.js';
+import type { ServingKeyPair } from '../tls/secure-serving.js';
 import {
   alice,
   authority,
@@ -98,7 +98,7 @@ describe('authentication', () => {
     ]);
   });
 
-  it.each<[string, () => ServingCertificate]>([
+  it.each<[string, () => ServingKeyPair]>([
     ['of another authority', () => stranger],
     [
       'that has expired',
@@ -360,7 +360,7 @@ describe('TLS', () => {
     });
 
   it('fails with an alert while there is no certificate, works as soon as there is one, and with the next one', async () => {
-    let current: ServingCertificate | undefined;
+    let current: ServingKeyPair | undefined;
     const server = await main({ certificate: () => current });
     await expect(shown(server)).rejects.toThrow(/internal error/i);
     expect(server.timeline.ofNode()).toContainEqual(

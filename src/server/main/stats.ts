@@ -3,7 +3,7 @@ import { cpus, release, totalmem } from 'node:os';
 import { errorText } from '../../async/index.js';
 import { cadvisorMetricsText, resourceMetricsText, type StatsProvider } from '../../resources/stats/index.js';
 import type { Timeline } from '../../timeline/index.js';
-import { type Answer, text } from '../answers.js';
+import { type RouteResponse, text } from '../answers.js';
 import { metricsRoute } from '../metrics.js';
 import type { Route, ServerRequest } from '../routes.js';
 
@@ -49,7 +49,10 @@ export function statsRoutes({ stats = noStats, version, nowMs, timeline }: Stats
   ];
 }
 
-async function summary(stats: Pick<StatsProvider, 'summary'>, request: ServerRequest): Promise<Answer> {
+async function summary(
+  stats: Pick<StatsProvider, 'summary'>,
+  request: ServerRequest,
+): Promise<RouteResponse> {
   try {
     const given = await formValues(request);
     const asked = given.getAll('only_cpu_and_memory');

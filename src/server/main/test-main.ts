@@ -11,7 +11,7 @@ import { Registry } from '../../metrics/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { testKubelet } from '../api/test-kubelet.js';
 import { testAuthority } from '../test-authority.js';
-import type { ServingCertificate } from '../tls/secure-serving.js';
+import type { ServingKeyPair } from '../tls/secure-serving.js';
 import type { KubeletApiOptions, MainKubelet } from './contracts.js';
 import { startKubeletApi } from './kubelet-api.js';
 
@@ -65,7 +65,7 @@ export interface MainTestOptions {
   readonly gates?: Readonly<Record<string, boolean>>;
   readonly kubelet?: Partial<MainKubelet>;
   readonly options?: Partial<KubeletApiOptions>;
-  readonly certificate?: () => ServingCertificate | undefined;
+  readonly certificate?: () => ServingKeyPair | undefined;
 }
 
 export async function startMain(test: MainTestOptions = {}): Promise<MainServer> {
@@ -140,7 +140,7 @@ export function call(
   { port }: Pick<MainServer, 'port'>,
   target: string,
   more: {
-    readonly as?: ServingCertificate | undefined;
+    readonly as?: ServingKeyPair | undefined;
     readonly token?: string;
     readonly headers?: Record<string, string>;
     readonly body?: string;

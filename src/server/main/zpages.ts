@@ -3,7 +3,7 @@
  * programs.
  */
 import { stringify } from 'yaml';
-import type { Answer } from '../answers.js';
+import type { RouteResponse } from '../answers.js';
 import type { Route } from '../routes.js';
 
 export interface ZPagesOptions {
@@ -14,7 +14,7 @@ export interface ZPagesOptions {
   readonly random?: () => number;
 }
 
-type Kind = 'Flagz' | 'Statusz';
+type ZpageKind = 'Flagz' | 'Statusz';
 const group = 'config.k8s.io';
 const separators = [':', ': ', '=', ' '];
 /** The first segments of the paths that are not resources. */
@@ -61,7 +61,7 @@ function upText(seconds: number): string {
 }
 
 function page(
-  kind: Kind,
+  kind: ZpageKind,
   { random = Math.random }: ZPagesOptions,
   structured: () => Readonly<Record<string, unknown>>,
   lines: () => readonly (readonly [name: string, value: string])[],
@@ -110,7 +110,7 @@ type Form =
  * The first item of the header that can be served. Programs must name the object, its group and version in
  * full.
  */
-export function chosenForm(accept: string | undefined, kind: Kind): Form | undefined {
+export function chosenForm(accept: string | undefined, kind: ZpageKind): Form | undefined {
   if (accept === undefined || accept.trim() === '') return { kind: 'text' };
   for (const item of accept.split(',')) {
     const [type = '', ...parameters] = item.split(';').map((part) => part.trim());
@@ -126,7 +126,7 @@ export function chosenForm(accept: string | undefined, kind: Kind): Form | undef
   return undefined;
 }
 
-function notAcceptable(kind: Kind): Answer {
+function notAcceptable(kind: ZpageKind): RouteResponse {
   const accepted = [
     'text/plain',
     ...['json', 'yaml'].map((type) => `application/${type};g=${group};v=v1beta1;as=${kind}`),

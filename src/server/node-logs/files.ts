@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { errorText, throwIfCancelled } from '../../async/index.js';
 import { type HeldPath, type Host, holdBelow, isHostError, type OpenedFile } from '../../host/index.js';
-import { type Answer, type BodySink, isStreamed, plainError, redirect } from '../answers.js';
+import { type BodySink, isStreamed, plainError, type RouteResponse, redirect } from '../answers.js';
 import type { ServerRequest } from '../routes.js';
 
 const notFound = plainError(404, '404 page not found');
@@ -17,7 +17,7 @@ export async function serveFile(
   root: string,
   below: string,
   request: ServerRequest,
-): Promise<Answer> {
+): Promise<RouteResponse> {
   if (below.includes('\0')) return notFound;
   try {
     const held = await holdLogFile(host, root, below);
@@ -46,7 +46,7 @@ export async function holdLogFile(host: NodeLogFiles, root: string, below: strin
   return await holdBelow(host, root, normal, { absoluteLinks: 'of the machine' });
 }
 
-async function listing(held: HeldPath): Promise<Answer> {
+async function listing(held: HeldPath): Promise<RouteResponse> {
   const names: string[] = [];
   const directory = await held.openDirectory();
   try {
@@ -77,7 +77,7 @@ function escapeHtml(name: string): string {
 }
 
 /** Takes ownership of the file. */
-async function content(file: OpenedFile, name: string, request: ServerRequest): Promise<Answer> {
+async function content(file: OpenedFile, name: string, request: ServerRequest): Promise<RouteResponse> {
   try {
     const answer = await contentAnswer(file, name, request);
     if (!isStreamed(answer.body)) await file.close();
@@ -88,7 +88,7 @@ async function content(file: OpenedFile, name: string, request: ServerRequest): 
   }
 }
 
-async function contentAnswer(file: OpenedFile, name: string, request: ServerRequest): Promise<Answer> {
+async function contentAnswer(file: OpenedFile, name: string, request: ServerRequest): Promise<RouteResponse> {
   const { sizeBytes, modifiedMs } = await file.stat();
   const common = { 'Last-Modified': new Date(modifiedMs).toUTCString(), 'Accept-Ranges': 'bytes' };
   const known = Date.parse(request.headers['if-modified-since'] ?? '');

@@ -2,7 +2,7 @@
 import { createGzip } from 'node:zlib';
 import type { Clock } from '../../async/index.js';
 import { linuxHost } from '../../host/index.js';
-import { type Answer, isStreamed, plainError } from '../answers.js';
+import { isStreamed, plainError, type RouteResponse } from '../answers.js';
 import type { Route, ServerRequest } from '../routes.js';
 import { type NodeLogFiles, serveFile } from './files.js';
 import { decodeNodeLogQuery } from './query.js';
@@ -37,7 +37,7 @@ async function nodeLogs(
   { root, query: queries, clock, journal = systemJournal, host = nodeLogFiles }: NodeLogsOptions,
   request: ServerRequest,
   below: string,
-): Promise<Answer> {
+): Promise<RouteResponse> {
   const decoded = queries ? decodeNodeLogQuery(request.query) : ({ kind: 'none' } as const);
   switch (decoded.kind) {
     case 'none':
@@ -63,7 +63,7 @@ async function nodeLogs(
 
 const noPath = plainError(406, 'path not allowed in query mode');
 
-function gzipped(answer: Answer): Answer {
+function gzipped(answer: RouteResponse): RouteResponse {
   const { body } = answer;
   if (!isStreamed(body)) return answer;
   return {

@@ -18,7 +18,7 @@ import { linuxHost } from '../../host/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { isStreamed } from '../answers.js';
 import { ask } from '../api/test-kubelet.js';
-import { type Listener, listen } from '../listen.js';
+import { listen, type ServerListener } from '../listen.js';
 import { type NodeLogFiles, requestedRange, serveFile } from './files.js';
 import { nodeLogsRoute } from './index.js';
 import { decodeNodeLogQuery, journalCommand } from './query.js';
@@ -37,7 +37,7 @@ symlinkSync('svc/svc.log', path.join(root, 'inside'));
 utimesSync(path.join(root, 'plain'), 1_700_000_000, 1_700_000_000);
 afterAll(() => rmSync(top, { recursive: true }));
 
-let open: Listener[] = [];
+let open: ServerListener[] = [];
 afterEach(async () => {
   for (const listener of open) await listener.close();
   open = [];

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { type Clock, withTimeout } from '../../async/index.js';
 import { isHostError, type OpenedFile } from '../../host/index.js';
 import { CommandLine, plainEnvironment, streamProgram } from '../../programs/index.js';
-import { type Answer, type BodySink, text } from '../answers.js';
+import { type BodySink, type RouteResponse, text } from '../answers.js';
 import { holdLogFile, type NodeLogFiles, writeFileTo } from './files.js';
 import { hasOptions, journalCommand, type NodeLogQuery } from './query.js';
 
@@ -24,7 +24,10 @@ export interface ServiceLogsOptions {
 
 const limitMs = 30_000;
 
-export function serviceLogs({ host, root, journal, clock }: ServiceLogsOptions, query: NodeLogQuery): Answer {
+export function serviceLogs(
+  { host, root, journal, clock }: ServiceLogsOptions,
+  query: NodeLogQuery,
+): RouteResponse {
   return {
     status: 200,
     headers: { 'Content-Type': 'text/plain;charset=UTF-8' },

@@ -18,7 +18,7 @@ export interface PeerChain {
 }
 
 /** A handshake with a client certificate. */
-export interface Handshake {
+export interface TlsHandshake {
   /** The authorities that verified it. */
   readonly bundle: CaBundle;
   readonly peer: PeerChain;
@@ -27,7 +27,7 @@ export interface Handshake {
 /** Whether any chain of the client's certificate still leads to the bundle. */
 export type LeadsTo = (peer: PeerChain, bundle: CaBundle) => boolean;
 
-interface Secured extends Handshake {
+interface Secured extends TlsHandshake {
   /** Pending responses. */
   readonly responses: Set<ServerResponse>;
   upgraded: boolean;
@@ -77,7 +77,7 @@ export class HandshakeAuthorities {
     });
   }
 
-  handshakeOf(connection: TLSSocket): Handshake | undefined {
+  handshakeOf(connection: TLSSocket): TlsHandshake | undefined {
     return this.#secured.get(connection);
   }
 

@@ -6,11 +6,11 @@ import type { SecureContextOptions, TLSSocket } from 'node:tls';
 import type { Timeline } from '../../timeline/index.js';
 import type { SecureServing } from '../listen.js';
 import type { CaBundle } from './ca-bundle.js';
-import { type Handshake, HandshakeAuthorities, type LeadsTo } from './handshake-authorities.js';
+import { HandshakeAuthorities, type LeadsTo, type TlsHandshake } from './handshake-authorities.js';
 import type { TlsSettings } from './settings.js';
 
 /** PEM: the certificate followed by its issuers, and its key. */
-export interface ServingCertificate {
+export interface ServingKeyPair {
   readonly certificatePem: string;
   readonly keyPem: string;
 }
@@ -19,7 +19,7 @@ export interface SecureServingOptions {
   /**
    * The current serving certificate; the same object while it does not change. Undefined while there is none.
    */
-  readonly certificate: () => ServingCertificate | undefined;
+  readonly certificate: () => ServingKeyPair | undefined;
   /** Clients are asked for a certificate only if there are authorities to verify it. */
   readonly clientCa?: (() => CaBundle) | undefined;
   readonly settings: TlsSettings;
@@ -28,7 +28,7 @@ export interface SecureServingOptions {
 
 export interface TlsServing extends SecureServing {
   /** Undefined for a connection without a client certificate. */
-  handshakeOf(connection: TLSSocket): Handshake | undefined;
+  handshakeOf(connection: TLSSocket): TlsHandshake | undefined;
   /** Call when `clientCa` returns a new bundle. */
   authoritiesChanged(leadsTo: LeadsTo): void;
 }
@@ -51,7 +51,7 @@ export function secureServing(options: SecureServingOptions): TlsServing {
     secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
   };
 
-  const present = (server: HttpsServer, pair: ServingCertificate): void => {
+  const present = (server: HttpsServer, pair: ServingKeyPair): void => {
     const ca = clientCa?.();
     if (pair === presented.pair && ca === presented.ca) return;
     server.setSecureContext({
@@ -63,7 +63,7 @@ export function secureServing(options: SecureServingOptions): TlsServing {
     presented.pair = pair;
     presented.ca = ca;
   };
-  const presented: { pair?: ServingCertificate; ca?: CaBundle | undefined } = {};
+  const presented: { pair?: ServingKeyPair; ca?: CaBundle | undefined } = {};
   /** Reported once per period without a certificate: clients retry again and again. */
   let refusalTold = false;
   const onRefusal = (): void => {

@@ -13,12 +13,12 @@ import { spdyLimits, streamingClientLimits, streamingLimits } from '../limits.js
 import { writableRoom } from '../writable-room.js';
 import {
   dataFrame,
-  type Frame,
-  FrameReader,
   goAwayFrame,
   pingFrame,
   RstStatus,
   rstStreamFrame,
+  type SpdyFrame,
+  SpdyFrameReader,
   settingsFrame,
   synReplyFrame,
   synStreamFrame,
@@ -208,7 +208,7 @@ export class SpdyConnection implements StreamLink {
   }
 
   async #run(): Promise<void> {
-    const frames = new FrameReader();
+    const frames = new SpdyFrameReader();
     try {
       for await (const chunk of this.#socket.iterator({ destroyOnReturn: false })) {
         this.#idleness.touch();
@@ -246,7 +246,7 @@ export class SpdyConnection implements StreamLink {
     );
   }
 
-  async #handle(frame: Frame): Promise<void> {
+  async #handle(frame: SpdyFrame): Promise<void> {
     switch (frame.kind) {
       case 'data': {
         const stream = this.#streams.get(frame.streamId);

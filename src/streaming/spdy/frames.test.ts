@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { spdyLimits } from '../limits.js';
 import {
   dataFrame,
-  type Frame,
-  FrameReader,
   goAwayFrame,
   pingFrame,
   rstStreamFrame,
+  type SpdyFrame,
+  SpdyFrameReader,
   SpdyProtocolError,
   settingsFrame,
   synReplyFrame,
@@ -16,7 +16,7 @@ import {
 
 const block = Buffer.from('block');
 
-const frames: [name: string, bytes: Buffer, frame: Frame][] = [
+const frames: [name: string, bytes: Buffer, frame: SpdyFrame][] = [
   ['SYN_STREAM', synStreamFrame(1, block, false), { kind: 'syn-stream', streamId: 1, fin: false, block }],
   [
     'SYN_STREAM with FIN',
@@ -43,14 +43,14 @@ const frames: [name: string, bytes: Buffer, frame: Frame][] = [
 
 describe('frames', () => {
   it.each(frames)('%s is read as it was written', (_, bytes, frame) => {
-    expect([...new FrameReader().read(bytes)]).toEqual([frame]);
+    expect([...new SpdyFrameReader().read(bytes)]).toEqual([frame]);
   });
 
   it('come whole whatever the cuts between them', () => {
     const all = Buffer.concat(frames.map(([, bytes]) => bytes));
     for (const size of [1, 2, 3, 7, 11, all.length]) {
-      const reader = new FrameReader();
-      const read: Frame[] = [];
+      const reader = new SpdyFrameReader();
+      const read: SpdyFrame[] = [];
       for (let at = 0; at < all.length; at += size) read.push(...reader.read(all.subarray(at, at + size)));
       expect(merged(read)).toEqual(frames.map(([, , frame]) => frame));
     }
@@ -66,7 +66,7 @@ describe('frames', () => {
   });
 
   it('hand on data before its frame is complete', () => {
-    const reader = new FrameReader();
+    const reader = new SpdyFrameReader();
     const head = Buffer.from('00000001' + '01ffffff', 'hex');
     expect([...reader.read(Buffer.concat([head, Buffer.from('ab')]))]).toEqual([
       { kind: 'data', streamId: 1, bytes: Buffer.from('ab'), fin: false },
@@ -90,15 +90,15 @@ describe('what is no frame', () => {
       /too short/,
     ],
   ])('%s', (_, bytes, message) => {
-    const read = (): Frame[] => [...new FrameReader().read(bytes)];
+    const read = (): SpdyFrame[] => [...new SpdyFrameReader().read(bytes)];
     expect(read).toThrow(SpdyProtocolError);
     expect(read).toThrow(message);
   });
 });
 
 /** Data frames that were read in parts, as one. */
-function merged(read: readonly Frame[]): Frame[] {
-  const result: Frame[] = [];
+function merged(read: readonly SpdyFrame[]): SpdyFrame[] {
+  const result: SpdyFrame[] = [];
   for (const frame of read) {
     const last = result.at(-1);
     if (frame.kind === 'data' && last?.kind === 'data' && last.streamId === frame.streamId) {

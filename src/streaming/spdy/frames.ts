@@ -22,7 +22,7 @@ const frameType = {
 } as const;
 
 /** Header blocks are still compressed here. */
-export type Frame =
+export type SpdyFrame =
   /** A part of a data frame's payload; `fin` only with the last one. */
   | { readonly kind: 'data'; readonly streamId: number; readonly bytes: Buffer; readonly fin: boolean }
   | { readonly kind: 'syn-stream'; readonly streamId: number; readonly fin: boolean; readonly block: Buffer }
@@ -92,14 +92,14 @@ function words(...values: number[]): Buffer {
  * Cuts a byte stream into frames. The payload of data frames is handed on as it comes, so that what is
  * kept is never more than one control frame.
  */
-export class FrameReader {
+export class SpdyFrameReader {
   readonly #bytes = new ByteReader();
   #data: { readonly streamId: number; readonly fin: boolean; leftBytes: number } | undefined;
   /** The head of a control frame whose body has not come yet. */
   #control: { readonly type: number; readonly flags: number; readonly lengthBytes: number } | undefined;
 
   /** Throws `SpdyProtocolError` for what cannot be a frame. */
-  *read(chunk: Buffer): Generator<Frame, void, undefined> {
+  *read(chunk: Buffer): Generator<SpdyFrame, void, undefined> {
     this.#bytes.push(chunk);
     for (;;) {
       if (this.#data !== undefined) {
@@ -150,7 +150,7 @@ function checkControlHead(frameVersion: number, type: number, length: number): v
   }
 }
 
-function controlOf(type: number, flags: number, body: Buffer): Frame {
+function controlOf(type: number, flags: number, body: Buffer): SpdyFrame {
   const need = (bytes: number): void => {
     if (body.length < bytes) throw new SpdyProtocolError(`a frame of type ${type} that is too short`);
   };

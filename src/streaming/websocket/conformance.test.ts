@@ -11,7 +11,7 @@ import { systemClock } from '../../async/index.js';
 import { webSocketLimits } from '../limits.js';
 import { WebSocketConnection } from './connection.js';
 import { closePayload, encodeFrame, Opcode, WebSocketError } from './frames.js';
-import { MessageReader } from './test-messages.js';
+import { WebSocketMessageReader } from './test-messages.js';
 
 describe('with ws as the client', () => {
   let server: Server;
@@ -136,7 +136,7 @@ async function refusalOfWs(bytes: Buffer): Promise<number | undefined> {
 
 function refusalOfOurs(bytes: Buffer): number | undefined {
   try {
-    for (const _ of new MessageReader({ fromClient: true }).read(bytes));
+    for (const _ of new WebSocketMessageReader({ fromClient: true }).read(bytes));
     return undefined;
   } catch (error) {
     if (error instanceof WebSocketError) return error.code;

@@ -8,10 +8,10 @@ import {
   CloseCode,
   closePayload,
   encodeFrame,
-  FrameReader,
   type MessagePart,
   Opcode,
   WebSocketError,
+  WebSocketFrameReader,
 } from './frames.js';
 
 export interface WebSocketConnectionOptions {
@@ -82,7 +82,7 @@ export class WebSocketConnection {
   }
 
   async #run(): Promise<void> {
-    const frames = new FrameReader({ fromClient: true });
+    const frames = new WebSocketFrameReader({ fromClient: true });
     try {
       for await (const chunk of this.#socket.iterator({ destroyOnReturn: false })) {
         this.#idleness.touch();

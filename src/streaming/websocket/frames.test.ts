@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { webSocketLimits } from '../limits.js';
 import { closePayload, encodeFrame, Opcode } from './frames.js';
-import { MessageReader } from './test-messages.js';
+import { WebSocketMessageReader } from './test-messages.js';
 
 const frame = (opcode: number, data: Buffer, options = {}): Buffer =>
   Buffer.concat(encodeFrame(opcode, data, { mask: true, ...options }));
-const read = (bytes: Buffer) => [...new MessageReader({ fromClient: true }).read(bytes)];
+const read = (bytes: Buffer) => [...new WebSocketMessageReader({ fromClient: true }).read(bytes)];
 
 describe('messages', () => {
   it.each([0, 1, 125, 126, 65_535, 65_536, 200_000])('of %i bytes are read as they were written', (size) => {
@@ -21,7 +21,7 @@ describe('messages', () => {
       frame(Opcode.close, closePayload(1000)),
     ]);
     for (const size of [1, 3, 10, all.length]) {
-      const reader = new MessageReader({ fromClient: true });
+      const reader = new WebSocketMessageReader({ fromClient: true });
       const kinds: string[] = [];
       for (let at = 0; at < all.length; at += size)
         for (const { kind } of reader.read(all.subarray(at, at + size))) kinds.push(kind);

@@ -61,7 +61,7 @@ export function closePayload(code: number): Buffer {
   return data;
 }
 
-interface Frame {
+interface WebSocketFrame {
   readonly fin: boolean;
   readonly opcode: number;
   readonly lengthBytes: number;
@@ -85,12 +85,12 @@ interface Message {
  * Reads frames and gives messages in parts, so that it keeps at most one part: a message costs the same memory in
  * one frame, in a million fragments, and byte by byte.
  */
-export class FrameReader {
+export class WebSocketFrameReader {
   readonly #fromClient: boolean;
   readonly #bytes = new ByteReader();
   /** The first two bytes of a frame, as one number, whose others have not come yet. */
   #start: number | undefined;
-  #frame: Frame | undefined;
+  #frame: WebSocketFrame | undefined;
   #message: Message | undefined;
   /** What has come of the next part. */
   #part: Buffer = nothing;
@@ -126,7 +126,7 @@ export class FrameReader {
   }
 
   /** Collects what is there, up to a part that is full or the last of its message. */
-  #nextPart(frame: Frame): MessagePart | undefined {
+  #nextPart(frame: WebSocketFrame): MessagePart | undefined {
     const message = this.#message;
     if (message === undefined) return undefined;
     const roomBytes = webSocketLimits.messagePartBytes - this.#partBytes;
@@ -143,7 +143,7 @@ export class FrameReader {
     return { kind: 'message', binary, data, first, last };
   }
 
-  #collect(data: Buffer, frame: Frame): void {
+  #collect(data: Buffer, frame: WebSocketFrame): void {
     const neededBytes = this.#partBytes + data.length;
     if (neededBytes > this.#part.length) {
       // A frame that is there as a whole needs no room for more.
@@ -157,7 +157,7 @@ export class FrameReader {
     this.#partBytes = neededBytes;
   }
 
-  #nextFrame(): Frame | undefined {
+  #nextFrame(): WebSocketFrame | undefined {
     this.#start ??= this.#bytes.take(2)?.readUInt16BE(0);
     const start = this.#start;
     if (start === undefined) return undefined;
@@ -169,7 +169,7 @@ export class FrameReader {
     const rest = this.#bytes.take(longerBytes + (hasMask ? 4 : 0));
     if (rest === undefined) return undefined;
     this.#start = undefined;
-    const frame: Frame = {
+    const frame: WebSocketFrame = {
       fin: (start & 0x8000) !== 0,
       opcode: (start >> 8) & 0x0f,
       lengthBytes:
@@ -185,7 +185,7 @@ export class FrameReader {
     return frame;
   }
 
-  #check({ fin, opcode, lengthBytes, key }: Frame): void {
+  #check({ fin, opcode, lengthBytes, key }: WebSocketFrame): void {
     if ((key !== undefined) !== this.#fromClient) {
       throw new WebSocketError(this.#fromClient ? 'a frame without a mask' : 'a frame with a mask');
     }
@@ -257,7 +257,7 @@ function maySendCloseCode(code: number): boolean {
 }
 
 /** Writes the next bytes of a frame without its mask (section 5.3). */
-function unmask(data: Buffer, { key, readBytes }: Frame, to: Buffer, at: number): void {
+function unmask(data: Buffer, { key, readBytes }: WebSocketFrame, to: Buffer, at: number): void {
   if (key === undefined) {
     data.copy(to, at);
     return;

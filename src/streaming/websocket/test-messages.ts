@@ -1,16 +1,16 @@
 /** For tests: whole messages out of the parts that are read. */
-import { FrameReader, type MessagePart, type WebSocketEvent } from './frames.js';
+import { type MessagePart, type WebSocketEvent, WebSocketFrameReader } from './frames.js';
 
 export type WebSocketMessage =
   | Pick<MessagePart, 'kind' | 'binary' | 'data'>
   | Exclude<WebSocketEvent, MessagePart>;
 
-export class MessageReader {
-  readonly #frames: FrameReader;
+export class WebSocketMessageReader {
+  readonly #frames: WebSocketFrameReader;
   #parts: Buffer[] = [];
 
   constructor(options: { readonly fromClient: boolean }) {
-    this.#frames = new FrameReader(options);
+    this.#frames = new WebSocketFrameReader(options);
   }
 
   *read(chunk: Buffer): Generator<WebSocketMessage, void, undefined> {

@@ -14,7 +14,7 @@ import { subPathProblem } from '../subpath/index.js';
 import type { WantedMount } from './states.js';
 
 /** What only the builder of the container's config knows. */
-export interface MountSurroundings {
+export interface VolumeMountContext {
   /** The mount's subPath with variables expanded; empty for none. Throws with a message for users. */
   readonly subPath: (mount: VolumeMount) => string;
   /** The resolved image of an image volume, by volume name. */
@@ -31,7 +31,7 @@ export interface MountedVolume {
 export interface ContainerMountsRequest {
   readonly pod: Pod;
   readonly container: Container | EphemeralContainer;
-  readonly surroundings: MountSurroundings;
+  readonly surroundings: VolumeMountContext;
   /** The volume of this name, if it is mounted. */
   readonly volume: (name: string) => MountedVolume | undefined;
   readonly supportsRecursiveReadOnly: (runtimeHandler: string) => boolean;

@@ -20,7 +20,7 @@ import {
   permission,
 } from './operations.js';
 import { afterFailedMount, afterFailedUnmount, afterMount, failureClass } from './outcome.js';
-import { type PlanInput, type PlannedOperation, planVolumes } from './plan.js';
+import { type PlannedOperation, planVolumes, type VolumePlanInput } from './plan.js';
 import { judgeFolders } from './reconstruct.js';
 import type { ActualDevice, ActualMount, WantedMount } from './states.js';
 import { actual, byKey, FakePlugin, podWith, wanted } from './test-fixtures.js';
@@ -45,7 +45,7 @@ function plan({
   gone = [],
   nowMs = 0,
 }: World) {
-  const input: PlanInput = {
+  const input: VolumePlanInput = {
     desired: byKey(desired),
     actual: { mounts: byKey(mounts), devices: new Map(devices.map((device) => [device.uniqueName, device])) },
     operations: new Map(operations.map((entry) => [operationKeyText(entry), entry])),

@@ -3,7 +3,7 @@ import { settle, VirtualClock } from '../../async/index.js';
 import { MountPropagation } from '../../cri/index.js';
 import { simulatedHost } from '../../host/index.js';
 import type { Pod, Volume, VolumeMount } from '../../kube/index.js';
-import { type Entry, Timeline } from '../../timeline/index.js';
+import { Timeline, type TimelineEntry } from '../../timeline/index.js';
 import { VolumeFailure } from '../contracts.js';
 import { VolumeManager, type VolumeManagerOptions } from './manager.js';
 import { FakePlugin, podWith } from './test-fixtures.js';
@@ -21,7 +21,7 @@ afterEach(async () => {
 
 async function setUp(options: Partial<VolumeManagerOptions> = {}) {
   const clock = new VirtualClock();
-  const entries: Entry[] = [];
+  const entries: TimelineEntry[] = [];
   const timeline = new Timeline({ clock });
   timeline.subscribe((entry) => entries.push(entry));
   const host = simulatedHost();

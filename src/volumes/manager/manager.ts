@@ -3,7 +3,7 @@ import { join } from 'node:path/posix';
 import { type Clock, isCancelled, TimedOut, withTimeout } from '../../async/index.js';
 import type { Init, Mount } from '../../cri/index.js';
 import { type Host, mountPointsUnder, namesIn } from '../../host/index.js';
-import type { Container, EphemeralContainer, Pod } from '../../kube/index.js';
+import type { AnyContainer, Pod } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { ClaimStore, VolumePlugin } from '../contracts.js';
 import { prepareSubPath } from '../subpath/index.js';
@@ -11,7 +11,7 @@ import {
   type ContainerMountsRequest,
   containerMounts,
   type MountedVolume,
-  type MountSurroundings,
+  type VolumeMountContext,
 } from './container-mounts.js';
 import { usedVolumes } from './desired-state.js';
 import { Leftovers } from './leftovers.js';
@@ -40,8 +40,6 @@ export interface VolumeManagerOptions {
   readonly observer?: VolumeObserver;
   readonly operationsAtOnce?: number;
 }
-
-type AnyContainer = Container | EphemeralContainer;
 
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;
@@ -135,7 +133,7 @@ export class VolumeManager {
   mounts(
     pod: Pod,
     container: AnyContainer,
-    surroundings: MountSurroundings,
+    surroundings: VolumeMountContext,
   ): Promise<readonly Init<Mount>[]> {
     const { supportsRecursiveReadOnly, isSelinuxEnabled } = this.#options;
     return containerMounts({

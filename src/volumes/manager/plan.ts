@@ -9,7 +9,7 @@ import {
 } from './operations.js';
 import type { ActualDevice, ActualMount, ActualState, DesiredState, WantedMount } from './states.js';
 
-export interface PlanInput {
+export interface VolumePlanInput {
   readonly desired: DesiredState;
   readonly actual: ActualState;
   readonly operations: OperationBook;
@@ -42,7 +42,7 @@ export interface VolumePlan {
   readonly isHeldBack: boolean;
 }
 
-export function planVolumes(input: PlanInput): VolumePlan {
+export function planVolumes(input: VolumePlanInput): VolumePlan {
   const { desired, actual, nowMs } = input;
   const operations: PlannedOperation[] = [];
   const planned = new Map(input.operations);
@@ -94,7 +94,7 @@ function keyOf(name: OperationName, mount: WantedMount | ActualMount, hasDevice:
 /** Undefined while the mount must stay. A volume in use by a container is never unmounted. */
 function unmountReason(
   { podUid, state, reconstructed }: ActualMount,
-  { readyToUnmount, isRuntimeGone }: PlanInput,
+  { readyToUnmount, isRuntimeGone }: VolumePlanInput,
 ): string | undefined {
   if (!readyToUnmount || !isRuntimeGone(podUid)) return undefined;
   if (reconstructed) return 'it was found on disk, and no wanted pod uses it';
@@ -114,7 +114,7 @@ function mountReason(mount: ActualMount | undefined): string | undefined {
   return mount.remountRequired ? 'the pod was processed again, and its content may have changed' : undefined;
 }
 
-function isInUse({ uniqueName }: ActualDevice, { desired, actual }: PlanInput): boolean {
+function isInUse({ uniqueName }: ActualDevice, { desired, actual }: VolumePlanInput): boolean {
   for (const wanted of desired.values()) if (wanted.uniqueName === uniqueName) return true;
   for (const mount of actual.mounts.values()) if (mount.uniqueName === uniqueName) return true;
   return false;

@@ -34,7 +34,7 @@ export interface ReconcilerOptions {
   readonly operationsAtOnce?: number;
 }
 
-interface Waiter {
+interface MountWaiter {
   readonly isDone: () => boolean;
   readonly resolve: () => void;
 }
@@ -46,7 +46,7 @@ export class Reconciler {
   readonly #desired = new Map<string, WantedMount>();
   readonly #operations = new Map<string, OperationEntry>();
   readonly #underWay = new Map<string, PlannedOperation>();
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiters = new Set<MountWaiter>();
   #isHeldBack = false;
   #isOpen = false;
   #timer: Timer | undefined;
@@ -102,7 +102,7 @@ export class Reconciler {
         signal.removeEventListener('abort', end);
         resolve();
       };
-      const waiter: Waiter = { isDone, resolve: end };
+      const waiter: MountWaiter = { isDone, resolve: end };
       this.#waiters.add(waiter);
       signal.addEventListener('abort', end, { once: true });
       this.look();

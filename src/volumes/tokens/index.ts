@@ -2,8 +2,8 @@
 export {
   CachedServiceAccountTokens,
   noTokenEndpoint,
+  type PodTokenRequest,
   type RequestToken,
   type TokenCacheOptions,
-  type TokenRequest,
 } from './service-account-tokens.js';
 export { type IssuedToken, isExpired, needsRefresh } from './token-refresh.js';

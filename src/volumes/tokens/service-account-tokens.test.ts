@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
-import { CachedServiceAccountTokens, type TokenRequest } from './service-account-tokens.js';
+import { CachedServiceAccountTokens, type PodTokenRequest } from './service-account-tokens.js';
 
 const minuteMs = 60_000;
 const signal = new AbortController().signal;
@@ -14,7 +14,7 @@ function podNamed(name: string): Pod {
 }
 
 let clock: VirtualClock;
-let requests: TokenRequest[];
+let requests: PodTokenRequest[];
 let failure: string | undefined;
 let tokens: CachedServiceAccountTokens;
 let notes: string[];

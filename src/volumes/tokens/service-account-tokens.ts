@@ -5,7 +5,7 @@ import type { ServiceAccountTokens } from '../contracts.js';
 import { type IssuedToken, isExpired, largestJitterMs, needsRefresh } from './token-refresh.js';
 
 /** A request for a token bound to a pod. */
-export interface TokenRequest {
+export interface PodTokenRequest {
   readonly namespace: string;
   readonly serviceAccountName: string;
   /** Empty for the API server's own audience. */
@@ -14,7 +14,7 @@ export interface TokenRequest {
   readonly boundPod: { readonly name: string; readonly uid: string };
 }
 
-export type RequestToken = (request: TokenRequest, signal: AbortSignal) => Promise<IssuedToken>;
+export type RequestToken = (request: PodTokenRequest, signal: AbortSignal) => Promise<IssuedToken>;
 
 /** The error of a `RequestToken` implementation when the API has no such endpoint. */
 export const noTokenEndpoint = 'the API server does not have TokenRequest endpoints enabled';
@@ -23,13 +23,13 @@ export interface TokenCacheOptions {
   readonly clock: Clock;
   readonly requestToken: RequestToken;
   /** Called when a refresh fails while the old token is still valid; never receives the token. */
-  readonly onRefreshFailed?: (request: TokenRequest, error: Error) => void;
+  readonly onRefreshFailed?: (request: PodTokenRequest, error: Error) => void;
   readonly random?: () => number;
 }
 
 const purgePeriodMs = 60_000;
 
-interface Entry {
+interface CachedToken {
   readonly podUid: string;
   readonly issued: IssuedToken;
 }
@@ -38,7 +38,7 @@ export class CachedServiceAccountTokens implements ServiceAccountTokens {
   readonly #options: TokenCacheOptions;
   readonly #random: () => number;
   /** Tokens of this node's pods, until the volume is torn down or the token expires. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, CachedToken>();
   #purgedAtMs: number;
 
   constructor(options: TokenCacheOptions) {
@@ -90,7 +90,7 @@ export class CachedServiceAccountTokens implements ServiceAccountTokens {
   }
 }
 
-function tokenRequest(pod: Pod, audience: string | undefined, expirationSeconds: number): TokenRequest {
+function tokenRequest(pod: Pod, audience: string | undefined, expirationSeconds: number): PodTokenRequest {
   const { metadata, spec } = pod;
   return {
     namespace: metadata.namespace,
@@ -108,7 +108,7 @@ function cacheKey({
   audiences,
   expirationSeconds,
   boundPod,
-}: TokenRequest): string {
+}: PodTokenRequest): string {
   const quoted = audiences.map(goQuote).join(', ');
   const list = audiences.length === 0 ? '[]string(nil)' : `[]string{${quoted}}`;
   const bound = `v1.BoundObjectReference{Kind:"Pod", APIVersion:"v1", Name:${goQuote(boundPod.name)}, UID:${goQuote(boundPod.uid)}}`;

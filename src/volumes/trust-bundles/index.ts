@@ -1,7 +1,7 @@
 /** Trust bundles for projected volumes. */
 export {
   CachedTrustBundles,
-  type ClusterTrustBundle,
   type TrustBundleCacheOptions,
   type TrustBundleSource,
+  type VolumeTrustBundle,
 } from './trust-bundles.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import { normalizeCertificates } from './pem.js';
-import { CachedTrustBundles, type ClusterTrustBundle } from './trust-bundles.js';
+import { CachedTrustBundles, type VolumeTrustBundle } from './trust-bundles.js';
 
 const signal = new AbortController().signal;
 
@@ -39,7 +39,7 @@ describe('normalizeCertificates', () => {
 });
 
 describe('trust bundles', () => {
-  const bundles: ClusterTrustBundle[] = [
+  const bundles: VolumeTrustBundle[] = [
     { name: 'plain', signerName: undefined, labels: {}, trustBundle: pem('plain') },
     { name: 'one', signerName: 'acme.com/ca', labels: { live: 'yes' }, trustBundle: pem('one') },
     { name: 'two', signerName: 'acme.com/ca', labels: {}, trustBundle: pem('two') },

@@ -6,7 +6,7 @@ import type { TrustBundles } from '../contracts.js';
 import { normalizeCertificates } from './pem.js';
 
 /** The used part of a ClusterTrustBundle. */
-export interface ClusterTrustBundle {
+export interface VolumeTrustBundle {
   readonly name: string;
   readonly signerName: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
@@ -17,8 +17,8 @@ export interface ClusterTrustBundle {
 /** The API side. */
 export interface TrustBundleSource {
   /** Undefined if no bundle has that name. */
-  get(name: string, signal: AbortSignal): Promise<ClusterTrustBundle | undefined>;
-  list(signal: AbortSignal): Promise<readonly ClusterTrustBundle[]>;
+  get(name: string, signal: AbortSignal): Promise<VolumeTrustBundle | undefined>;
+  list(signal: AbortSignal): Promise<readonly VolumeTrustBundle[]>;
 }
 
 export interface TrustBundleCacheOptions {
@@ -30,7 +30,7 @@ export interface TrustBundleCacheOptions {
 const keptMs = 5 * 60_000;
 const maxBytes = 4 * 1024 * 1024;
 
-type Selection = Parameters<TrustBundles['bundle']>[0];
+type TrustBundleSelection = Parameters<TrustBundles['bundle']>[0];
 
 export class CachedTrustBundles implements TrustBundles {
   readonly #options: TrustBundleCacheOptions;
@@ -47,7 +47,7 @@ export class CachedTrustBundles implements TrustBundles {
     });
   }
 
-  async bundle(selection: Selection): Promise<string> {
+  async bundle(selection: TrustBundleSelection): Promise<string> {
     const { clock } = this.#options;
     const key = JSON.stringify([selection.name, selection.signerName, selection.labelSelector ?? null]);
     const kept = this.#kept.use(key);
@@ -68,11 +68,11 @@ export class CachedTrustBundles implements TrustBundles {
   }
 
   /** Undefined if nothing matches and nothing has to. */
-  async #read(selection: Selection): Promise<string | undefined> {
+  async #read(selection: TrustBundleSelection): Promise<string | undefined> {
     const { source } = this.#options;
     const { name, signerName, labelSelector, optional, signal } = selection;
     if (name !== undefined && name !== '') {
-      let found: ClusterTrustBundle | undefined;
+      let found: VolumeTrustBundle | undefined;
       try {
         found = await source.get(name, signal);
         if (found === undefined) throw new ObjectNotFound('clustertrustbundle.certificates.k8s.io', name);

@@ -116,7 +116,7 @@ export interface ManifestTypes {
 }
 
 export type ManifestTypeName = keyof ManifestTypes;
-export type ScalarKind =
+export type ManifestScalarKind =
   | 'string'
   | 'int32'
   | 'int64'
@@ -128,9 +128,11 @@ export type ScalarKind =
   | 'any';
 
 /** `string`, `[]Container` (a list), `{}string` (a mapping with free keys). */
-export type Kind = `${'' | '[]' | '{}'}${ScalarKind | ManifestTypeName}`;
+export type FieldKind = `${'' | '[]' | '{}'}${ManifestScalarKind | ManifestTypeName}`;
 
 /** Every field of the type; `!` marks those that are always present and default to their zero value. */
-export type Fields<T> = { readonly [K in keyof Required<T>]: undefined extends T[K] ? Kind : `${Kind}!` };
+export type FieldKinds<T> = {
+  readonly [K in keyof Required<T>]: undefined extends T[K] ? FieldKind : `${FieldKind}!`;
+};
 
-export type Tables<N extends ManifestTypeName> = { readonly [K in N]: Fields<ManifestTypes[K]> };
+export type Tables<N extends ManifestTypeName> = { readonly [K in N]: FieldKinds<ManifestTypes[K]> };

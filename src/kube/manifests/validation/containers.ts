@@ -5,7 +5,7 @@ import type { Container, ContainerRestartRule } from '../../types/container.js';
 import type { PodSpec } from '../../types/pod.js';
 import type { Volume } from '../../types/volume.js';
 import { validateEnv } from './env.js';
-import type { Field, FieldErrors } from './field-errors.js';
+import type { FieldErrors, LazyFieldPath } from './field-errors.js';
 import { validateVolumeDevices, validateVolumeMounts } from './mounts.js';
 import { dnsLabel, ipAddress, portName } from './names.js';
 import { validateLifecycle, validateProbes } from './probes.js';
@@ -22,7 +22,7 @@ export interface PodScope {
 const largestRuleCount = 20;
 const largestExitCodeCount = 255;
 
-export function validateContainers(scope: PodScope, field: Field, errors: FieldErrors): void {
+export function validateContainers(scope: PodScope, field: LazyFieldPath, errors: FieldErrors): void {
   const { spec } = scope;
   if (spec.containers.length === 0) errors.required(field.child('containers'));
   const names = new Set<string>();
@@ -49,7 +49,12 @@ export function validateContainers(scope: PodScope, field: Field, errors: FieldE
   }
 }
 
-function validateContainer(container: Container, scope: PodScope, field: Field, errors: FieldErrors): void {
+function validateContainer(
+  container: Container,
+  scope: PodScope,
+  field: LazyFieldPath,
+  errors: FieldErrors,
+): void {
   const { spec } = scope;
   errors.requiredCheck(field.child('name'), container.name, dnsLabel);
   const { image = '' } = container;
@@ -78,7 +83,7 @@ function validateContainer(container: Container, scope: PodScope, field: Field, 
 }
 
 /** Only sidecars can have probes or hooks. */
-function validateInitContainer(container: Container, field: Field, errors: FieldErrors): void {
+function validateInitContainer(container: Container, field: LazyFieldPath, errors: FieldErrors): void {
   if (isSidecar(container)) return;
   for (const name of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
     if (container[name] === undefined) continue;
@@ -93,7 +98,7 @@ function validatePorts(
   container: Container,
   scope: PodScope,
   hostPorts: Set<string>,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   const names = new Set<string>();
@@ -124,7 +129,7 @@ function validatePorts(
   }
 }
 
-function validateRestartRules(container: Container, field: Field, errors: FieldErrors): void {
+function validateRestartRules(container: Container, field: LazyFieldPath, errors: FieldErrors): void {
   const rules = container.restartPolicyRules ?? [];
   const at = field.child('restartPolicyRules');
   if (rules.length > 0 && container.restartPolicy === undefined) {
@@ -134,7 +139,7 @@ function validateRestartRules(container: Container, field: Field, errors: FieldE
   for (const [index, rule] of rules.entries()) validateRestartRule(rule, at.child(index), errors);
 }
 
-function validateRestartRule(rule: ContainerRestartRule, field: Field, errors: FieldErrors): void {
+function validateRestartRule(rule: ContainerRestartRule, field: LazyFieldPath, errors: FieldErrors): void {
   errors.requiredOneOf(field.child('action'), rule.action, ['Restart', 'RestartAllContainers']);
   const at = field.child('exitCodes');
   if (rule.exitCodes === undefined) {

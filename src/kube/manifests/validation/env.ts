@@ -9,7 +9,7 @@ import type {
 } from '../../types/container.js';
 import type { Volume } from '../../types/volume.js';
 import { tryParseQuantity } from '../../values/quantity.js';
-import type { Field, FieldErrors } from './field-errors.js';
+import type { FieldErrors, LazyFieldPath } from './field-errors.js';
 import { configMapKey, dnsSubdomain, envVarName, localNonReservedPath, qualifiedName } from './names.js';
 
 const envFields = [
@@ -46,7 +46,7 @@ const sourceNames = [
 export function validateEnv(
   container: Container,
   volumes: ReadonlyMap<string, Volume>,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   for (const [index, variable] of (container.env ?? []).entries()) {
@@ -60,7 +60,7 @@ export function validateEnv(
   validateEnvFrom(container, field.child('envFrom'), errors);
 }
 
-function validateEnvFrom(container: Container, field: Field, errors: FieldErrors): void {
+function validateEnvFrom(container: Container, field: LazyFieldPath, errors: FieldErrors): void {
   for (const [index, source] of (container.envFrom ?? []).entries()) {
     const at = field.child(index);
     if (source.prefix) errors.check(at.child('prefix'), source.prefix, envVarName);
@@ -80,7 +80,7 @@ function validateEnvFrom(container: Container, field: Field, errors: FieldErrors
 function validateEnvSource(
   source: EnvVarSource,
   volumes: ReadonlyMap<string, Volume>,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   const given = sourceNames.filter((name) => source[name] !== undefined);
@@ -100,7 +100,7 @@ function validateEnvSource(
     validateFileKeyRef(source.fileKeyRef, volumes, field.child('fileKeyRef'), errors);
 }
 
-function validateKeyRef(ref: KeySelector | undefined, field: Field, errors: FieldErrors): void {
+function validateKeyRef(ref: KeySelector | undefined, field: LazyFieldPath, errors: FieldErrors): void {
   if (ref === undefined) return;
   errors.requiredCheck(field.child('name'), ref.name, dnsSubdomain);
   errors.requiredCheck(field.child('key'), ref.key, configMapKey);
@@ -109,7 +109,7 @@ function validateKeyRef(ref: KeySelector | undefined, field: Field, errors: Fiel
 function validateFileKeyRef(
   ref: FileKeySelector,
   volumes: ReadonlyMap<string, Volume>,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   errors.requiredCheck(field.child('key'), ref.key, envVarName);
@@ -129,7 +129,7 @@ function validateFileKeyRef(
 export function validateFieldRef(
   ref: ObjectFieldSelector,
   use: 'env' | 'volume',
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   errors.requiredOneOf(field.child('apiVersion'), ref.apiVersion, ['v1']);
@@ -152,7 +152,7 @@ export function validateFieldRef(
 export function validateResourceFieldRef(
   ref: ResourceFieldSelector,
   needsContainerName: boolean,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   if (needsContainerName && !ref.containerName) errors.required(field.child('containerName'));

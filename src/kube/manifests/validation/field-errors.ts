@@ -20,23 +20,23 @@ export function formatFieldErrors(errors: readonly FieldError[]): string {
 }
 
 /** A place in the object; the full path is only built when there is an error. */
-export class Field {
+export class LazyFieldPath {
   private constructor(
-    private readonly parent: Field | undefined,
+    private readonly parent: LazyFieldPath | undefined,
     private readonly part: string | number,
   ) {}
 
-  static root(name: string): Field {
-    return new Field(undefined, name);
+  static root(name: string): LazyFieldPath {
+    return new LazyFieldPath(undefined, name);
   }
 
-  child(part: string | number): Field {
-    return new Field(this, part);
+  child(part: string | number): LazyFieldPath {
+    return new LazyFieldPath(this, part);
   }
 
   path(): FieldPath {
     const parts: (string | number)[] = [];
-    for (let field: Field | undefined = this; field !== undefined; field = field.parent)
+    for (let field: LazyFieldPath | undefined = this; field !== undefined; field = field.parent)
       parts.push(field.part);
     return parts.reverse();
   }
@@ -46,72 +46,76 @@ export class Field {
 export class FieldErrors {
   readonly list: FieldError[] = [];
 
-  required(field: Field, detail = ''): void {
+  required(field: LazyFieldPath, detail = ''): void {
     this.add(field, detail === '' ? 'Required value' : `Required value: ${detail}`);
   }
 
-  invalid(field: Field, value: unknown, detail: string): void {
+  invalid(field: LazyFieldPath, value: unknown, detail: string): void {
     this.add(field, `Invalid value: ${show(value)}: ${detail}`);
   }
 
-  unsupported(field: Field, value: unknown, supported: readonly string[]): void {
+  unsupported(field: LazyFieldPath, value: unknown, supported: readonly string[]): void {
     const list = supported.map((one) => JSON.stringify(one)).join(', ');
     this.add(field, `Unsupported value: ${show(value)}: supported values: ${list}`);
   }
 
-  duplicate(field: Field, value: unknown): void {
+  duplicate(field: LazyFieldPath, value: unknown): void {
     this.add(field, `Duplicate value: ${show(value)}`);
   }
 
-  forbidden(field: Field, detail: string): void {
+  forbidden(field: LazyFieldPath, detail: string): void {
     this.add(field, `Forbidden: ${detail}`);
   }
 
-  notFound(field: Field, value: unknown): void {
+  notFound(field: LazyFieldPath, value: unknown): void {
     this.add(field, `Not found: ${show(value)}`);
   }
 
-  tooLong(field: Field, limitBytes: number): void {
+  tooLong(field: LazyFieldPath, limitBytes: number): void {
     this.add(field, `Too long: may not be more than ${limitBytes} bytes`);
   }
 
-  tooMany(field: Field, count: number, limit: number): void {
+  tooMany(field: LazyFieldPath, count: number, limit: number): void {
     this.add(field, `Too many: ${count}: must have at most ${limit} items`);
   }
 
   /** One of a closed list; the caller handles an absent value. */
-  oneOf(field: Field, value: string | undefined, supported: readonly string[]): void {
+  oneOf(field: LazyFieldPath, value: string | undefined, supported: readonly string[]): void {
     if (value !== undefined && !supported.includes(value)) this.unsupported(field, value, supported);
   }
 
   /** Like `oneOf`, and the value is required. */
-  requiredOneOf(field: Field, value: string | undefined, supported: readonly string[]): void {
+  requiredOneOf(field: LazyFieldPath, value: string | undefined, supported: readonly string[]): void {
     if (value === undefined || value === '') this.required(field);
     else this.oneOf(field, value, supported);
   }
 
   /** Reports a violation of a name rule. */
-  check(field: Field, value: string, rule: (value: string) => string | undefined): void {
+  check(field: LazyFieldPath, value: string, rule: (value: string) => string | undefined): void {
     const detail = rule(value);
     if (detail !== undefined) this.invalid(field, value, detail);
   }
 
   /** Like `check`, and an empty value is reported as missing. */
-  requiredCheck(field: Field, value: string | undefined, rule: (value: string) => string | undefined): void {
+  requiredCheck(
+    field: LazyFieldPath,
+    value: string | undefined,
+    rule: (value: string) => string | undefined,
+  ): void {
     if (value === undefined || value === '') this.required(field);
     else this.check(field, value, rule);
   }
 
-  inRange(field: Field, value: number | undefined, lowest: number, highest: number): void {
+  inRange(field: LazyFieldPath, value: number | undefined, lowest: number, highest: number): void {
     if (value === undefined || (value >= lowest && value <= highest)) return;
     this.invalid(field, value, `must be between ${lowest} and ${highest}, inclusive`);
   }
 
-  nonNegative(field: Field, value: number | undefined): void {
+  nonNegative(field: LazyFieldPath, value: number | undefined): void {
     if (value !== undefined && value < 0) this.invalid(field, value, 'must be greater than or equal to 0');
   }
 
-  private add(field: Field, message: string): void {
+  private add(field: LazyFieldPath, message: string): void {
     if (this.list.length < maxProblems) this.list.push({ path: field.path(), message });
     else if (this.list.length === maxProblems) {
       this.list.push({ path: [], message: 'there are more errors; correct those above first' });

@@ -1,11 +1,11 @@
 /** Validates an object's metadata: its name, labels, annotations, owners and finalizers. */
 import type { ObjectMeta } from '../../types/meta.js';
-import type { Field, FieldErrors } from './field-errors.js';
+import type { FieldErrors, LazyFieldPath } from './field-errors.js';
 import { dnsLabel, dnsSubdomain, labelValue, qualifiedName } from './names.js';
 
 const annotationsLimitBytes = 256 * 1024;
 
-export function validateMetadata(metadata: ObjectMeta, field: Field, errors: FieldErrors): void {
+export function validateMetadata(metadata: ObjectMeta, field: LazyFieldPath, errors: FieldErrors): void {
   if (metadata.generateName) {
     errors.check(field.child('generateName'), metadata.generateName, (prefix) =>
       dnsSubdomain(prefix.replace(/-$/, '')),
@@ -27,7 +27,7 @@ export function validateMetadata(metadata: ObjectMeta, field: Field, errors: Fie
 /** Label keys and values; also used for node selectors and label selectors. */
 export function validateLabels(
   labels: Record<string, string> | undefined,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   for (const [key, value] of Object.entries(labels ?? {})) {
@@ -38,7 +38,7 @@ export function validateLabels(
 
 export function validateAnnotations(
   annotations: Record<string, string> | undefined,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   let totalBytes = 0;
@@ -50,7 +50,7 @@ export function validateAnnotations(
   if (totalBytes > annotationsLimitBytes) errors.tooLong(field, annotationsLimitBytes);
 }
 
-function validateOwners(metadata: ObjectMeta, field: Field, errors: FieldErrors): void {
+function validateOwners(metadata: ObjectMeta, field: LazyFieldPath, errors: FieldErrors): void {
   let controller: string | undefined;
   for (const [index, owner] of (metadata.ownerReferences ?? []).entries()) {
     const at = field.child(index);

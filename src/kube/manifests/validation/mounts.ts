@@ -2,13 +2,13 @@
 import type { Container, VolumeMount } from '../../types/container.js';
 import type { PodSpec } from '../../types/pod.js';
 import type { Volume } from '../../types/volume.js';
-import type { Field, FieldErrors } from './field-errors.js';
+import type { FieldErrors, LazyFieldPath } from './field-errors.js';
 import { localPath, noBacksteps } from './names.js';
 
 export function validateVolumeMounts(
   container: Container,
   volumes: ReadonlyMap<string, Volume>,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   const paths = new Set<string>();
@@ -28,7 +28,7 @@ export function validateVolumeMounts(
 export function validateVolumeDevices(
   container: Container,
   scope: { readonly spec: PodSpec; readonly volumes: ReadonlyMap<string, Volume> },
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   const devices = container.volumeDevices ?? [];
@@ -63,7 +63,7 @@ export function validateVolumeDevices(
   }
 }
 
-function validateSubPath(mount: VolumeMount, field: Field, errors: FieldErrors): void {
+function validateSubPath(mount: VolumeMount, field: LazyFieldPath, errors: FieldErrors): void {
   if (mount.subPath) errors.check(field.child('subPath'), mount.subPath, localPath);
   if (!mount.subPathExpr) return;
   errors.check(field.child('subPathExpr'), mount.subPathExpr, localPath);
@@ -74,7 +74,7 @@ function validateSubPath(mount: VolumeMount, field: Field, errors: FieldErrors):
 function validateMountOptions(
   mount: VolumeMount,
   container: Container,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   const propagation = field.child('mountPropagation');

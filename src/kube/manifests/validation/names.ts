@@ -2,32 +2,32 @@
 import { isIP } from 'node:net';
 import { absolutePath, hostNameOrAddress, mountOption, wordProblem } from '../../../programs/index.js';
 
-type Rule = (value: string) => string | undefined;
+type NameRule = (value: string) => string | undefined;
 
 const longestSubdomain = 253;
 const longestLabel = 63;
 
-export const dnsLabel: Rule = (value) =>
+export const dnsLabel: NameRule = (value) =>
   tooLong(value, longestLabel) ??
   (/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(value)
     ? undefined
     : 'must be lower-case letters, digits and "-", and begin and end with a letter or digit');
 
-export const dnsSubdomain: Rule = (value) =>
+export const dnsSubdomain: NameRule = (value) =>
   tooLong(value, longestSubdomain) ??
   (/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(value)
     ? undefined
     : 'must be lower-case letters, digits, "-" and ".", and each part between dots must begin and end with a letter or digit');
 
 /** Search domains may also contain underscores. */
-export const dnsSearchDomain: Rule = (value) =>
+export const dnsSearchDomain: NameRule = (value) =>
   tooLong(value, longestSubdomain) ??
   (/^[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?(\.[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?)*$/.test(value)
     ? undefined
     : 'must be a domain of lower-case letters, digits, "-", "_" and "."');
 
 /** `[prefix/]name`, the form of label keys and resource names. */
-export const qualifiedName: Rule = (value) => {
+export const qualifiedName: NameRule = (value) => {
   const slash = value.indexOf('/');
   if (slash !== value.lastIndexOf('/')) return 'must be a name with at most one "/" after an optional domain';
   if (slash === 0) return 'the domain before "/" must not be empty';
@@ -45,17 +45,17 @@ export const qualifiedName: Rule = (value) => {
   );
 };
 
-export const labelValue: Rule = (value) =>
+export const labelValue: NameRule = (value) =>
   tooLong(value, longestLabel) ??
   (value === '' || /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/.test(value)
     ? undefined
     : 'must be empty or letters, digits, "-", "_" and ".", and begin and end with a letter or digit');
 
 /** Any printable ASCII but `=`. */
-export const envVarName: Rule = (value) =>
+export const envVarName: NameRule = (value) =>
   /^[ -<>-~]+$/.test(value) ? undefined : 'must be printable ASCII characters other than "="';
 
-export const configMapKey: Rule = (value) => {
+export const configMapKey: NameRule = (value) => {
   const detail = tooLong(value, longestSubdomain);
   if (detail !== undefined) return detail;
   if (!/^[-._a-zA-Z0-9]+$/.test(value)) return 'must be letters, digits, "-", "_" and "."';
@@ -63,7 +63,7 @@ export const configMapKey: Rule = (value) => {
   return value.startsWith('..') ? 'must not begin with ".."' : undefined;
 };
 
-export const portName: Rule = (value) => {
+export const portName: NameRule = (value) => {
   const detail = tooLong(value, 15);
   if (detail !== undefined) return detail;
   if (!/^[-a-z0-9]+$/.test(value)) return 'must be lower-case letters, digits and "-"';
@@ -72,41 +72,41 @@ export const portName: Rule = (value) => {
   return value.startsWith('-') || value.endsWith('-') ? 'must not begin or end with "-"' : undefined;
 };
 
-export const httpHeaderName: Rule = (value) =>
+export const httpHeaderName: NameRule = (value) =>
   /^[-A-Za-z0-9]+$/.test(value) ? undefined : 'must be letters, digits and "-"';
 
-export const ipAddress: Rule = (value) =>
+export const ipAddress: NameRule = (value) =>
   isIP(value) === 0 ? 'must be an IP address, for example 10.9.8.7 or 2001:db8::ffff' : undefined;
 
 /** An argument of `mount`; a name that begins with "-" would be an option. */
-export const nfsServer: Rule = hostNameOrAddress.problem;
+export const nfsServer: NameRule = hostNameOrAddress.problem;
 
-export const nfsPath: Rule = (value) => wordProblem(value) ?? absolutePath.problem(value);
+export const nfsPath: NameRule = (value) => wordProblem(value) ?? absolutePath.problem(value);
 
 /** An entry of a PersistentVolume's mountOptions, which may hold several options. */
-export const mountOptions: Rule = (value) =>
+export const mountOptions: NameRule = (value) =>
   value.startsWith('-') ? 'must not begin with "-"' : mountOption.problem(value.replaceAll(',', ';'));
 
-export const sysctlName: Rule = (value) =>
+export const sysctlName: NameRule = (value) =>
   tooLong(value, longestSubdomain) ??
   (/^[a-z0-9]([-_a-z0-9]*[a-z0-9])?([./][a-z0-9]([-_a-z0-9]*[a-z0-9])?)*$/.test(value)
     ? undefined
     : 'must be lower-case words of letters, digits, "-" and "_", separated by "." or "/"');
 
 /** Relative, and never leaves its directory. */
-export const localPath: Rule = (value) => {
+export const localPath: NameRule = (value) => {
   if (value.startsWith('/')) return 'must be a relative path';
   return noBacksteps(value);
 };
 
 /** Like `localPath`; names that begin with two dots are reserved for the atomic writer. */
-export const localNonReservedPath: Rule = (value) => {
+export const localNonReservedPath: NameRule = (value) => {
   const detail = localPath(value);
   if (detail !== undefined) return detail;
   return value.startsWith('..') ? 'must not begin with ".."' : undefined;
 };
 
-export const noBacksteps: Rule = (value) =>
+export const noBacksteps: NameRule = (value) =>
   value.split('/').includes('..') ? 'must not contain ".."' : undefined;
 
 function tooLong(value: string, limitBytes: number): string | undefined {

@@ -11,6 +11,7 @@ export const objectDataLimitBytes = 1024 * 1024;
 
 /** An object other than a pod. */
 export type StandaloneObject = Exclude<ManifestObject, { kind: 'Pod' }>;
+export type StandaloneObjectKind = StandaloneObject['kind'];
 
 /** Empty when the object is valid. */
 export function validateObject(object: StandaloneObject): FieldError[] {

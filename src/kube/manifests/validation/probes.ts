@@ -10,7 +10,7 @@ import type {
 } from '../../types/container.js';
 import type { IntOrString } from '../../types/meta.js';
 import type { PodSpec } from '../../types/pod.js';
-import type { Field, FieldErrors } from './field-errors.js';
+import type { FieldErrors, LazyFieldPath } from './field-errors.js';
 import { httpHeaderName, portName } from './names.js';
 
 interface Action {
@@ -23,7 +23,7 @@ interface Action {
 
 const handlerNames = ['exec', 'httpGet', 'tcpSocket', 'grpc', 'sleep'] as const;
 
-export function validateProbes(container: Container, field: Field, errors: FieldErrors): void {
+export function validateProbes(container: Container, field: LazyFieldPath, errors: FieldErrors): void {
   const { livenessProbe, readinessProbe, startupProbe } = container;
   if (livenessProbe !== undefined) validateOnceProbe(livenessProbe, field.child('livenessProbe'), errors);
   if (startupProbe !== undefined) validateOnceProbe(startupProbe, field.child('startupProbe'), errors);
@@ -42,7 +42,7 @@ export function validateProbes(container: Container, field: Field, errors: Field
 export function validateLifecycle(
   container: Container,
   spec: PodSpec,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   const { lifecycle } = container;
@@ -60,14 +60,14 @@ export function validateLifecycle(
 }
 
 /** Probes that end a container need exactly one success. */
-function validateOnceProbe(probe: Probe, field: Field, errors: FieldErrors): void {
+function validateOnceProbe(probe: Probe, field: LazyFieldPath, errors: FieldErrors): void {
   validateProbe(probe, field, errors);
   if (probe.successThreshold !== undefined && probe.successThreshold > 1) {
     errors.invalid(field.child('successThreshold'), probe.successThreshold, 'must be 1');
   }
 }
 
-function validateProbe(probe: Probe, field: Field, errors: FieldErrors): void {
+function validateProbe(probe: Probe, field: LazyFieldPath, errors: FieldErrors): void {
   validateAction(probe, field, errors);
   for (const name of [
     'initialDelaySeconds',
@@ -83,7 +83,12 @@ function validateProbe(probe: Probe, field: Field, errors: FieldErrors): void {
     errors.invalid(field.child('terminationGracePeriodSeconds'), grace, 'must be greater than 0');
 }
 
-function validateHook(hook: LifecycleHandler, graceSeconds: number, field: Field, errors: FieldErrors): void {
+function validateHook(
+  hook: LifecycleHandler,
+  graceSeconds: number,
+  field: LazyFieldPath,
+  errors: FieldErrors,
+): void {
   validateAction(hook, field, errors);
   const seconds = hook.sleep?.seconds;
   if (seconds !== undefined && (seconds < 0 || seconds > graceSeconds)) {
@@ -95,7 +100,7 @@ function validateHook(hook: LifecycleHandler, graceSeconds: number, field: Field
   }
 }
 
-function validateAction(action: Action, field: Field, errors: FieldErrors): void {
+function validateAction(action: Action, field: LazyFieldPath, errors: FieldErrors): void {
   const given = handlerNames.filter((name) => action[name] !== undefined);
   if (given.length === 0) errors.required(field, 'give one of exec, httpGet, tcpSocket, grpc or sleep');
   for (const extra of given.slice(1))
@@ -119,7 +124,7 @@ function validateAction(action: Action, field: Field, errors: FieldErrors): void
   }
 }
 
-function validateHttpGet(action: HTTPGetAction, field: Field, errors: FieldErrors): void {
+function validateHttpGet(action: HTTPGetAction, field: LazyFieldPath, errors: FieldErrors): void {
   if (!action.path) errors.required(field.child('path'));
   validatePort(action.port, field.child('port'), errors);
   errors.requiredOneOf(field.child('scheme'), action.scheme, ['HTTP', 'HTTPS']);
@@ -128,7 +133,7 @@ function validateHttpGet(action: HTTPGetAction, field: Field, errors: FieldError
   }
 }
 
-function validatePort(port: IntOrString | undefined, field: Field, errors: FieldErrors): void {
+function validatePort(port: IntOrString | undefined, field: LazyFieldPath, errors: FieldErrors): void {
   if (typeof port === 'string') errors.check(field, port, portName);
   else errors.inRange(field, port, 1, 65535);
 }

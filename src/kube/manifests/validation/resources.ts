@@ -4,7 +4,7 @@ import type { ResourceList } from '../../types/meta.js';
 import type { PodSpec } from '../../types/pod.js';
 import { compareQuantities, formatQuantity, type Quantity, tryParseQuantity } from '../../values/quantity.js';
 import { aggregateContainers, isPodLevelResource } from '../pod-resource-defaults.js';
-import type { Field, FieldErrors } from './field-errors.js';
+import type { FieldErrors, LazyFieldPath } from './field-errors.js';
 import { qualifiedName } from './names.js';
 
 const nanosPerUnit = 1_000_000_000n;
@@ -13,7 +13,7 @@ const containerResources: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephem
 export function validateResources(
   resources: ResourceRequirements | undefined,
   podClaims: ReadonlySet<string>,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   if (resources === undefined) return;
@@ -29,7 +29,7 @@ export function validateResources(
 }
 
 /** Pod-level resources: only cpu, memory and huge pages, and never below the sum of the containers. */
-export function validatePodResources(spec: PodSpec, field: Field, errors: FieldErrors): void {
+export function validatePodResources(spec: PodSpec, field: LazyFieldPath, errors: FieldErrors): void {
   const { resources } = spec;
   if (resources === undefined) return;
   for (const side of ['limits', 'requests'] as const) {
@@ -57,7 +57,7 @@ export function validatePodResources(spec: PodSpec, field: Field, errors: FieldE
   validateContainerLimits(spec, field, errors);
 }
 
-function validateContainerLimits(spec: PodSpec, field: Field, errors: FieldErrors): void {
+function validateContainerLimits(spec: PodSpec, field: LazyFieldPath, errors: FieldErrors): void {
   for (const list of ['initContainers', 'containers'] as const) {
     for (const [index, container] of (spec[list] ?? []).entries()) {
       for (const name of Object.keys(container.resources?.limits ?? {})) {
@@ -78,7 +78,7 @@ function validateContainerLimits(spec: PodSpec, field: Field, errors: FieldError
 export function validateResizePolicy(
   policies: readonly ContainerResizePolicy[] | undefined,
   podRestartPolicy: string | undefined,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   const seen = new Set<string>();
@@ -100,7 +100,7 @@ export function validateResizePolicy(
 /** The overhead of a runtime class has the form of limits. */
 export function validateOverhead(
   overhead: ResourceList | undefined,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   readAmounts(overhead, field, errors);
@@ -108,7 +108,7 @@ export function validateOverhead(
 
 function readAmounts(
   list: ResourceList | undefined,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): Map<string, Quantity> {
   const amounts = new Map<string, Quantity>();
@@ -134,7 +134,7 @@ function readAmounts(
   return amounts;
 }
 
-function validateResourceName(name: string, field: Field, errors: FieldErrors): void {
+function validateResourceName(name: string, field: LazyFieldPath, errors: FieldErrors): void {
   const detail = qualifiedName(name);
   if (detail !== undefined) errors.invalid(field, name, detail);
   else if (name.startsWith('hugepages-')) {
@@ -154,7 +154,7 @@ function validateRequest(
   name: string,
   request: Quantity,
   limit: Quantity | undefined,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   const shown = formatQuantity(request);
@@ -174,7 +174,7 @@ function validateRequest(
 function validateClaims(
   resources: ResourceRequirements,
   podClaims: ReadonlySet<string>,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   const seen = new Set<string>();

@@ -1,14 +1,14 @@
 /** Validates where a pod may be placed: tolerations, affinity, spreading, gates and claims. */
 import type { LabelSelector } from '../../types/meta.js';
 import type { NodeSelectorTerm, PodAffinityTerm, PodSpec, Toleration } from '../../types/pod.js';
-import type { Field, FieldErrors } from './field-errors.js';
+import type { FieldErrors, LazyFieldPath } from './field-errors.js';
 import { validateLabels } from './metadata.js';
 import { dnsLabel, dnsSubdomain, labelValue, qualifiedName } from './names.js';
 
 const nodeOperators = ['DoesNotExist', 'Exists', 'Gt', 'In', 'Lt', 'NotIn'];
 const labelOperators = ['DoesNotExist', 'Exists', 'In', 'NotIn'];
 
-export function validateScheduling(spec: PodSpec, field: Field, errors: FieldErrors): void {
+export function validateScheduling(spec: PodSpec, field: LazyFieldPath, errors: FieldErrors): void {
   validateLabels(spec.nodeSelector, field.child('nodeSelector'), errors);
   for (const [index, toleration] of (spec.tolerations ?? []).entries()) {
     validateToleration(toleration, field.child('tolerations').child(index), errors);
@@ -19,7 +19,11 @@ export function validateScheduling(spec: PodSpec, field: Field, errors: FieldErr
 }
 
 /** Returns the names of the pod's resource claims. */
-export function validateResourceClaims(spec: PodSpec, field: Field, errors: FieldErrors): Set<string> {
+export function validateResourceClaims(
+  spec: PodSpec,
+  field: LazyFieldPath,
+  errors: FieldErrors,
+): Set<string> {
   const names = new Set<string>();
   for (const [index, claim] of (spec.resourceClaims ?? []).entries()) {
     const at = field.child(index);
@@ -36,7 +40,7 @@ export function validateResourceClaims(spec: PodSpec, field: Field, errors: Fiel
   return names;
 }
 
-function validateToleration(toleration: Toleration, field: Field, errors: FieldErrors): void {
+function validateToleration(toleration: Toleration, field: LazyFieldPath, errors: FieldErrors): void {
   const { key = '', operator = '', value = '', effect = '' } = toleration;
   if (key !== '') errors.check(field.child('key'), key, qualifiedName);
   else if (operator !== 'Exists') {
@@ -62,7 +66,7 @@ function validateToleration(toleration: Toleration, field: Field, errors: FieldE
     errors.oneOf(field.child('effect'), effect, ['NoExecute', 'NoSchedule', 'PreferNoSchedule']);
 }
 
-function validateAffinity(spec: PodSpec, field: Field, errors: FieldErrors): void {
+function validateAffinity(spec: PodSpec, field: LazyFieldPath, errors: FieldErrors): void {
   const { affinity } = spec;
   if (affinity === undefined) return;
   const node = field.child('nodeAffinity');
@@ -97,7 +101,7 @@ function validateAffinity(spec: PodSpec, field: Field, errors: FieldErrors): voi
   }
 }
 
-function validateNodeTerm(term: NodeSelectorTerm, field: Field, errors: FieldErrors): void {
+function validateNodeTerm(term: NodeSelectorTerm, field: LazyFieldPath, errors: FieldErrors): void {
   for (const [index, { key, operator, values = [] }] of (term.matchExpressions ?? []).entries()) {
     const at = field.child('matchExpressions').child(index);
     errors.check(at.child('key'), key, qualifiedName);
@@ -110,7 +114,7 @@ function validateNodeTerm(term: NodeSelectorTerm, field: Field, errors: FieldErr
   }
 }
 
-function validatePodTerm(term: PodAffinityTerm, field: Field, errors: FieldErrors): void {
+function validatePodTerm(term: PodAffinityTerm, field: LazyFieldPath, errors: FieldErrors): void {
   if (term.topologyKey === '') errors.required(field.child('topologyKey'), 'can not be empty');
   else errors.check(field.child('topologyKey'), term.topologyKey, qualifiedName);
   validateSelector(term.labelSelector, field.child('labelSelector'), errors);
@@ -120,7 +124,11 @@ function validatePodTerm(term: PodAffinityTerm, field: Field, errors: FieldError
   }
 }
 
-function validateSelector(selector: LabelSelector | undefined, field: Field, errors: FieldErrors): void {
+function validateSelector(
+  selector: LabelSelector | undefined,
+  field: LazyFieldPath,
+  errors: FieldErrors,
+): void {
   validateLabels(selector?.matchLabels, field.child('matchLabels'), errors);
   for (const [index, { key, operator, values = [] }] of (selector?.matchExpressions ?? []).entries()) {
     const at = field.child('matchExpressions').child(index);
@@ -133,7 +141,7 @@ function validateSelectorValues(
   operator: string,
   values: readonly string[],
   operators: readonly string[],
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   const at = field.child('values');
@@ -146,7 +154,7 @@ function validateSelectorValues(
   } else if (values.length > 0) errors.forbidden(at, 'Exists and DoesNotExist take no values');
 }
 
-function validateSpread(spec: PodSpec, field: Field, errors: FieldErrors): void {
+function validateSpread(spec: PodSpec, field: LazyFieldPath, errors: FieldErrors): void {
   const seen = new Set<string>();
   for (const [index, constraint] of (spec.topologySpreadConstraints ?? []).entries()) {
     const at = field.child(index);
@@ -169,7 +177,7 @@ function validateSpread(spec: PodSpec, field: Field, errors: FieldErrors): void 
   }
 }
 
-function validateGates(spec: PodSpec, field: Field, errors: FieldErrors): void {
+function validateGates(spec: PodSpec, field: LazyFieldPath, errors: FieldErrors): void {
   for (const [index, gate] of (spec.readinessGates ?? []).entries()) {
     errors.check(
       field.child('readinessGates').child(index).child('conditionType'),

@@ -6,13 +6,13 @@ import type {
   SeccompProfile,
   SecurityContext,
 } from '../../types/security-context.js';
-import type { Field, FieldErrors } from './field-errors.js';
+import type { FieldErrors, LazyFieldPath } from './field-errors.js';
 import { localPath, sysctlName } from './names.js';
 
 const largestId = 2 ** 31 - 1;
 const profileTypes = ['Localhost', 'RuntimeDefault', 'Unconfined'];
 
-export function validatePodSecurityContext(spec: PodSpec, field: Field, errors: FieldErrors): void {
+export function validatePodSecurityContext(spec: PodSpec, field: LazyFieldPath, errors: FieldErrors): void {
   const context = spec.securityContext;
   if (context === undefined) return;
   validateIds(context, field, errors);
@@ -36,7 +36,7 @@ export function validatePodSecurityContext(spec: PodSpec, field: Field, errors: 
 export function validateSecurityContext(
   context: SecurityContext | undefined,
   spec: PodSpec,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   if (context === undefined) return;
@@ -73,7 +73,7 @@ function summary({ privileged, allowPrivilegeEscalation }: SecurityContext): unk
 
 function validateIds(
   context: { runAsUser?: number; runAsGroup?: number },
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   errors.inRange(field.child('runAsUser'), context.runAsUser, 0, largestId);
@@ -82,7 +82,7 @@ function validateIds(
 
 function validateProfiles(
   context: PodSecurityContext | SecurityContext,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   validateProfile(context.seccompProfile, field.child('seccompProfile'), errors);
@@ -91,7 +91,7 @@ function validateProfiles(
 
 function validateProfile(
   profile: SeccompProfile | AppArmorProfile | undefined,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   if (profile === undefined) return;
@@ -108,7 +108,7 @@ function validateProfile(
 function validateSysctls(
   spec: PodSpec,
   context: PodSecurityContext,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   const seen = new Set<string>();

@@ -9,7 +9,7 @@ import type {
 } from '../../types/volume.js';
 import { tryParseQuantity } from '../../values/quantity.js';
 import { validateFieldRef, validateResourceFieldRef } from './env.js';
-import type { Field, FieldErrors } from './field-errors.js';
+import type { FieldErrors, LazyFieldPath } from './field-errors.js';
 import { validateLabels } from './metadata.js';
 import {
   configMapKey,
@@ -66,7 +66,7 @@ const requiredFields: { readonly [kind in VolumeKind]?: readonly string[] } = {
 /** Returns the volumes by name, so that mounts can be checked against them. */
 export function validateVolumes(
   volumes: readonly Volume[] | undefined,
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): Map<string, Volume> {
   const byName = new Map<string, Volume>();
@@ -80,7 +80,7 @@ export function validateVolumes(
   return byName;
 }
 
-function validateSource(volume: Volume, field: Field, errors: FieldErrors): void {
+function validateSource(volume: Volume, field: LazyFieldPath, errors: FieldErrors): void {
   let given = 0;
   for (const [kind, source] of Object.entries(volume)) {
     if (kind === 'name' || source === undefined) continue;
@@ -103,7 +103,7 @@ function validateSource(volume: Volume, field: Field, errors: FieldErrors): void
 function validateRequired(
   source: Record<string, unknown>,
   names: readonly string[],
-  field: Field,
+  field: LazyFieldPath,
   errors: FieldErrors,
 ): void {
   for (const name of names) {
@@ -114,7 +114,7 @@ function validateRequired(
 }
 
 /** Volumes that the agent itself fills with files. */
-function validateFilesOf(volume: Volume, field: Field, errors: FieldErrors): void {
+function validateFilesOf(volume: Volume, field: LazyFieldPath, errors: FieldErrors): void {
   const { secret, configMap, downwardAPI, projected } = volume;
   for (const [kind, source] of [
     ['secret', secret],
@@ -133,7 +133,7 @@ function validateFilesOf(volume: Volume, field: Field, errors: FieldErrors): voi
   if (projected !== undefined) validateProjected(projected, field.child('projected'), errors);
 }
 
-function validateNodeLocal(volume: Volume, field: Field, errors: FieldErrors): void {
+function validateNodeLocal(volume: Volume, field: LazyFieldPath, errors: FieldErrors): void {
   const { hostPath, emptyDir, image, gitRepo } = volume;
   if (hostPath !== undefined) {
     errors.check(field.child('hostPath').child('path'), hostPath.path, noBacksteps);
@@ -154,7 +154,7 @@ function validateNodeLocal(volume: Volume, field: Field, errors: FieldErrors): v
     errors.check(field.child('gitRepo').child('directory'), gitRepo.directory, localNonReservedPath);
 }
 
-function validateRemote(volume: Volume, field: Field, errors: FieldErrors): void {
+function validateRemote(volume: Volume, field: LazyFieldPath, errors: FieldErrors): void {
   const { nfs, iscsi, fc, csi, ephemeral } = volume;
   if (nfs?.server) errors.check(field.child('nfs').child('server'), nfs.server, nfsServer);
   if (nfs?.path) errors.check(field.child('nfs').child('path'), nfs.path, nfsPath);
@@ -201,7 +201,11 @@ const projectionKinds = [
   'podCertificate',
 ] as const;
 
-function validateProjected(projected: ProjectedVolumeSource, field: Field, errors: FieldErrors): void {
+function validateProjected(
+  projected: ProjectedVolumeSource,
+  field: LazyFieldPath,
+  errors: FieldErrors,
+): void {
   validateMode(projected.defaultMode, field.child('defaultMode'), errors);
   const paths = new Set<string>();
   for (const [index, source] of (projected.sources ?? []).entries()) {
@@ -218,7 +222,7 @@ function validateProjected(projected: ProjectedVolumeSource, field: Field, error
   }
 }
 
-function validateProjection(source: VolumeProjection, field: Field, errors: FieldErrors): void {
+function validateProjection(source: VolumeProjection, field: LazyFieldPath, errors: FieldErrors): void {
   const { serviceAccountToken: token, clusterTrustBundle: bundle, podCertificate: certificate } = source;
   for (const kind of ['secret', 'configMap'] as const) {
     const projection = source[kind];
@@ -277,7 +281,11 @@ function* projectedPaths(source: VolumeProjection): Generator<string> {
   }
 }
 
-function validateKeyPaths(items: readonly KeyToPath[] | undefined, field: Field, errors: FieldErrors): void {
+function validateKeyPaths(
+  items: readonly KeyToPath[] | undefined,
+  field: LazyFieldPath,
+  errors: FieldErrors,
+): void {
   for (const [index, item] of (items ?? []).entries()) {
     const at = field.child(index);
     errors.requiredCheck(at.child('key'), item.key, configMapKey);
@@ -286,7 +294,7 @@ function validateKeyPaths(items: readonly KeyToPath[] | undefined, field: Field,
   }
 }
 
-function validateDownwardFile(file: DownwardAPIVolumeFile, field: Field, errors: FieldErrors): void {
+function validateDownwardFile(file: DownwardAPIVolumeFile, field: LazyFieldPath, errors: FieldErrors): void {
   errors.requiredCheck(field.child('path'), file.path, localNonReservedPath);
   if (file.fieldRef === undefined && file.resourceFieldRef === undefined)
     errors.required(field, 'give either fieldRef or resourceFieldRef');
@@ -299,7 +307,7 @@ function validateDownwardFile(file: DownwardAPIVolumeFile, field: Field, errors:
   validateMode(file.mode, field.child('mode'), errors);
 }
 
-function validateMode(mode: number | undefined, field: Field, errors: FieldErrors): void {
+function validateMode(mode: number | undefined, field: LazyFieldPath, errors: FieldErrors): void {
   if (mode !== undefined && (mode < 0 || mode > 0o777))
     errors.invalid(field, mode, 'must be a file mode from 0 to 0777 (octal)');
 }

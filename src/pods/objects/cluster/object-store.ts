@@ -46,7 +46,7 @@ const idleCheckMs = 60_000;
 const shortestIdleMs = 60_000;
 const defaultTtlSeconds = 60;
 
-type Kind = ApiObjectChange['kind'];
+type ClusterObjectKind = ApiObjectChange['kind'];
 
 export class ApiObjectStore implements ObjectStore {
   readonly #options: ApiObjectStoreOptions;
@@ -107,7 +107,7 @@ export class ApiObjectStore implements ObjectStore {
   }
 
   #hold<T extends KubeObject & { immutable?: boolean }>(
-    kind: Kind,
+    kind: ClusterObjectKind,
     held: Map<string, HeldObject<T>>,
     resource: Resource<T>,
     namespace: string,
@@ -122,7 +122,7 @@ export class ApiObjectStore implements ObjectStore {
   }
 
   #held<T extends KubeObject & { immutable?: boolean }>(
-    kind: Kind,
+    kind: ClusterObjectKind,
     resource: Resource<T>,
     namespace: string,
     name: string,
@@ -150,7 +150,7 @@ export class ApiObjectStore implements ObjectStore {
     }
   }
 
-  #changed(kind: Kind, namespace: string, name: string): void {
+  #changed(kind: ClusterObjectKind, namespace: string, name: string): void {
     const podUids = this.#registrations.podsOf({ kind, namespace, name });
     for (const listener of this.#listeners) listener({ kind, namespace, name, podUids });
   }
@@ -171,7 +171,7 @@ export class ApiObjectStore implements ObjectStore {
   }
 
   #dropUnregistered(): void {
-    const drop = <T>(kind: Kind, held: Map<string, HeldObject<T>>): void => {
+    const drop = <T>(kind: ClusterObjectKind, held: Map<string, HeldObject<T>>): void => {
       for (const [key, object] of held) {
         const [namespace = '', name = ''] = key.split('/');
         if (this.#registrations.has(kind, namespace, name)) continue;

@@ -1,5 +1,9 @@
 /** Objects of a node without an API server: ConfigMaps, Secrets, and volumes with their claims. */
 export { ObjectFolder, type ObjectFolderOptions } from './object-folder.js';
-export type { ObjectIdentity, ObjectKind, ObjectSet } from './object-index.js';
+export type { ObjectIdentity, ObjectSet } from './object-index.js';
 export { type ReadObjects, readObjects } from './read-objects.js';
-export { type ObjectChange, StandaloneObjects, type StandaloneObjectsOptions } from './standalone-objects.js';
+export {
+  type StandaloneObjectChange,
+  StandaloneObjects,
+  type StandaloneObjectsOptions,
+} from './standalone-objects.js';

@@ -5,6 +5,7 @@ import {
   type PersistentVolume,
   type PersistentVolumeClaim,
   type Secret,
+  type StandaloneObjectKind,
   semanticEqual,
 } from '../../../kube/index.js';
 
@@ -16,8 +17,6 @@ export interface ObjectSet {
   readonly persistentVolumeClaims?: readonly PersistentVolumeClaim[];
 }
 
-export type ObjectKind = 'ConfigMap' | 'Secret' | 'PersistentVolume' | 'PersistentVolumeClaim';
-
 /** By `objectKey`. */
 export interface ObjectIndex {
   readonly ConfigMap: ReadonlyMap<string, ConfigMap>;
@@ -27,7 +26,7 @@ export interface ObjectIndex {
 }
 
 export interface ObjectIdentity {
-  readonly kind: ObjectKind;
+  readonly kind: StandaloneObjectKind;
   /** Empty for persistent volumes. */
   readonly namespace: string;
   readonly name: string;
@@ -77,7 +76,7 @@ export function identities(objects: ObjectSet): ObjectIdentity[] {
   return kinds.flatMap((kind) => [...index[kind].keys()].map((key) => identity(kind, key)));
 }
 
-function identity(kind: ObjectKind, key: string): ObjectIdentity {
+function identity(kind: StandaloneObjectKind, key: string): ObjectIdentity {
   const slash = key.indexOf('/');
   return { kind, namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }

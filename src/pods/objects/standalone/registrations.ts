@@ -1,9 +1,9 @@
 /** Which pods refer to which objects. */
-import { claimReference, type Pod, podReferences } from '../../../kube/index.js';
-import { type ObjectIdentity, type ObjectKind, objectKey } from './object-index.js';
+import { claimReference, type Pod, podReferences, type StandaloneObjectKind } from '../../../kube/index.js';
+import { type ObjectIdentity, objectKey } from './object-index.js';
 
 /** `ConfigMap shop/settings` */
-function referenceKey(kind: ObjectKind, namespace: string, name: string): string {
+function referenceKey(kind: StandaloneObjectKind, namespace: string, name: string): string {
   return `${kind} ${objectKey(namespace, name)}`;
 }
 
@@ -21,7 +21,7 @@ export class Registrations {
     this.#replace(pod.metadata.uid, new Set());
   }
 
-  has(kind: ObjectKind, namespace: string, name: string): boolean {
+  has(kind: StandaloneObjectKind, namespace: string, name: string): boolean {
     return this.#podsByKey.has(referenceKey(kind, namespace, name));
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { settle, VirtualClock } from '../../../async/index.js';
 import type { PersistentVolume, PersistentVolumeClaim, Pod, PodSpec, Volume } from '../../../kube/index.js';
-import { type ObjectChange, StandaloneObjects } from './standalone-objects.js';
+import { type StandaloneObjectChange, StandaloneObjects } from './standalone-objects.js';
 
 function podOf(name: string, spec: Partial<PodSpec>, namespace = 'shop'): Pod {
   return { metadata: { name, namespace, uid: `uid-${name}` }, spec: { containers: [], ...spec } };
@@ -91,7 +91,7 @@ describe('standalone objects', () => {
 
   it('report changes with the pods that refer to them, and nothing else', () => {
     const store = new StandaloneObjects({ clock: new VirtualClock() });
-    const changes: ObjectChange[] = [];
+    const changes: StandaloneObjectChange[] = [];
     store.registerPod(reader);
     const stop = store.onChange((change) => changes.push(change));
     store.set('m', { configMaps: [settings('1')] });

@@ -29,7 +29,7 @@ import {
 } from './object-index.js';
 import { Registrations } from './registrations.js';
 
-export interface ObjectChange extends ObjectIdentity {
+export interface StandaloneObjectChange extends ObjectIdentity {
   /** The registered pods that refer to the object. */
   readonly podUids: readonly string[];
 }
@@ -46,7 +46,7 @@ export class StandaloneObjects implements ObjectStore {
   readonly #clock: Clock;
   readonly #origins = new Map<string, ObjectSet>();
   readonly #registrations = new Registrations();
-  readonly #listeners = new Set<(change: ObjectChange) => void>();
+  readonly #listeners = new Set<(change: StandaloneObjectChange) => void>();
   /** Immutable objects as first read, by kind and key, while some pod refers to them. */
   readonly #immutables = new Map<string, ConfigMap | Secret>();
   #index: ObjectIndex = emptyIndex;
@@ -83,7 +83,7 @@ export class StandaloneObjects implements ObjectStore {
   }
 
   /** Reports every object that is new, changed or gone. The returned function unsubscribes. */
-  onChange(listener: (change: ObjectChange) => void): () => void {
+  onChange(listener: (change: StandaloneObjectChange) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }

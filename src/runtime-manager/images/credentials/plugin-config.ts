@@ -1,5 +1,5 @@
 /** Parses the configuration of credential provider plugins and reports what is wrong with it. */
-import { parseDuration, parseSource } from '../../../kube/index.js';
+import { type Mapping, parseDuration, parseSource } from '../../../kube/index.js';
 
 export const pluginApiVersions = [
   'credentialprovider.kubelet.k8s.io/v1',
@@ -52,8 +52,6 @@ export function readProviders(files: readonly ConfigFile[]): readonly Credential
   if (problems.length > 0) throw new Error(problems.join('; '));
   return providers;
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 class ProviderReader {
   constructor(readonly problem: (message: string) => void) {}
@@ -181,7 +179,7 @@ class ProviderReader {
     return [];
   }
 
-  #object(value: unknown, at: string, known: readonly string[]): Fields | undefined {
+  #object(value: unknown, at: string, known: readonly string[]): Mapping | undefined {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       this.problem(`${at}: Invalid value: not an object`);
       return undefined;
@@ -190,6 +188,6 @@ class ProviderReader {
       if (!known.includes(name)) this.problem(`${at}: unknown field ${JSON.stringify(name)}`);
     }
     // A non-array object can be read by field name.
-    return value as Fields;
+    return value as Mapping;
   }
 }

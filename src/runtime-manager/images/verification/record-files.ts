@@ -1,7 +1,7 @@
 /** Keeps pull records on disk, so that image access survives a restart. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { DurableFiles, Found } from '../../../host/index.js';
+import type { DurableFileRead, DurableFiles } from '../../../host/index.js';
 import type { PulledRecord } from './pulled-record.js';
 
 const apiVersion = 'kubelet.config.k8s.io/v1beta1';
@@ -28,7 +28,7 @@ export class RecordFiles<T extends object> {
     this.#keyOf = keyOf;
   }
 
-  async read(key: string): Promise<Found<T>> {
+  async read(key: string): Promise<DurableFileRead<T>> {
     return await this.#load(recordName(key));
   }
 
@@ -55,7 +55,7 @@ export class RecordFiles<T extends object> {
     return { records, lost };
   }
 
-  async #load(name: string): Promise<Found<T>> {
+  async #load(name: string): Promise<DurableFileRead<T>> {
     let isOld = false;
     const found = await this.#store.read(join(this.#dir, name), (text) => {
       const value: unknown = JSON.parse(text);

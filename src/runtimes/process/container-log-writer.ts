@@ -12,22 +12,22 @@ const nothing: Buffer = Buffer.alloc(0);
 
 export type OutputStream = 'stdout' | 'stderr';
 
-export interface LogFiles {
+export interface ContainerLogFiles {
   readonly open: (path: string, mode: number) => number;
   /** Writes the bytes from `at` on; returns how many were written. */
   readonly write: (file: number, bytes: Buffer, at: number) => number;
 }
 
-const realFiles: LogFiles = { open: openToAppendSync, write: writeSync };
+const realFiles: ContainerLogFiles = { open: openToAppendSync, write: writeSync };
 
 /**
  * Writes synchronously: a slow disk then slows the container down through its pipe, and nothing piles up in
  * memory. What cannot be written is counted and dropped, since a full disk must not end the container; the
  * log says so once it can be written again.
  */
-export class LogWriter {
+export class ContainerLogWriter {
   readonly #path: string;
-  readonly #files: LogFiles;
+  readonly #files: ContainerLogFiles;
   readonly #stamp: () => bigint;
   readonly #lines = { stdout: new LogLines(), stderr: new LogLines() };
   /** Records on their way into the file, in the same reused memory. */
@@ -41,7 +41,7 @@ export class LogWriter {
   #endsCut = false;
 
   /** An empty path drops everything. */
-  constructor(path: string, stamp: () => bigint, files: Partial<LogFiles> = {}) {
+  constructor(path: string, stamp: () => bigint, files: Partial<ContainerLogFiles> = {}) {
     this.#path = path;
     this.#files = { ...realFiles, ...files };
     this.#stamp = stamp;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { detectFormat } from '../../runtime-manager/logs/format.js';
 import { createStamps } from '../stamps.js';
-import { LogWriter } from './log-writer.js';
+import { ContainerLogWriter } from './container-log-writer.js';
 
 let directory: string;
 beforeEach(() => {
@@ -15,7 +15,7 @@ afterEach(() => rmSync(directory, { recursive: true }));
 describe('the log', () => {
   it('has one record per line, in the format that its reader knows', () => {
     const path = join(directory, 'main', '0.log');
-    const log = new LogWriter(
+    const log = new ContainerLogWriter(
       path,
       createStamps(() => 1_700_000_000_000),
     );
@@ -37,7 +37,7 @@ describe('the log', () => {
 
   it('goes to the new file once reopened', () => {
     const path = join(directory, '0.log');
-    const log = new LogWriter(path, createStamps(Date.now));
+    const log = new ContainerLogWriter(path, createStamps(Date.now));
     log.open();
     log.write('stdout', Buffer.from('before\n'));
     renameSync(path, `${path}.old`);
@@ -50,7 +50,9 @@ describe('the log', () => {
   });
 
   it.runIf(process.platform === 'linux')('counts what could not be written', () => {
-    const log = new LogWriter('full', createStamps(Date.now), { open: () => openSync('/dev/full', 'a') });
+    const log = new ContainerLogWriter('full', createStamps(Date.now), {
+      open: () => openSync('/dev/full', 'a'),
+    });
     log.open();
     log.write('stdout', Buffer.from('a\nb\n'));
     log.close();
@@ -76,7 +78,7 @@ describe('the log', () => {
     it.each(['ENOSPC', 'EIO'])('keeps whole records, counts the others and reports them once: %s', (code) => {
       const path = join(directory, '0.log');
       const { disk, write } = diskOf(code);
-      const log = new LogWriter(path, stamp, { write });
+      const log = new ContainerLogWriter(path, stamp, { write });
       log.open();
       log.write('stdout', Buffer.from('one\n'));
       disk.roomBytes = line('two').length + 5;
@@ -102,7 +104,7 @@ describe('the log', () => {
     it('also reports losses at the end of the output', () => {
       const path = join(directory, '0.log');
       const { disk, write } = diskOf('ENOSPC');
-      const log = new LogWriter(path, stamp, { write });
+      const log = new ContainerLogWriter(path, stamp, { write });
       log.open();
       disk.roomBytes = 0;
       log.write('stdout', Buffer.from('one\n'));
@@ -115,7 +117,7 @@ describe('the log', () => {
   });
 
   it('without a path drops everything', () => {
-    const log = new LogWriter('', createStamps(Date.now));
+    const log = new ContainerLogWriter('', createStamps(Date.now));
     log.open();
     log.write('stdout', Buffer.from('a\n'));
     log.close();

@@ -3,34 +3,33 @@ import {
   type FieldPath,
   formatFieldPath,
   InvalidManifest,
+  type Mapping,
   type Problem,
   problemAt,
   type SourceDocument,
 } from '../../kube/index.js';
 
-export type Mapping = Readonly<Record<string, unknown>>;
-
-export interface Place {
+export interface ManifestLocation {
   readonly document: SourceDocument;
   /** From the document's root. */
   readonly path: FieldPath;
 }
 
-export function placeAt(place: Place, ...more: readonly (string | number)[]): Place {
+export function placeAt(place: ManifestLocation, ...more: readonly (string | number)[]): ManifestLocation {
   return { document: place.document, path: [...place.path, ...more] };
 }
 
-export function problemOf({ document, path }: Place, message: string): Problem {
+export function problemOf({ document, path }: ManifestLocation, message: string): Problem {
   return problemAt(document, path, message);
 }
 
 /** Throws for one problem. */
-export function refuse(place: Place, message: string): never {
+export function refuse(place: ManifestLocation, message: string): never {
   throw new InvalidManifest([problemOf(place, message)]);
 }
 
 /** Presents a value as a document whose fields stand below the place. */
-export function documentAt({ document, path }: Place, value: unknown): SourceDocument {
+export function documentAt({ document, path }: ManifestLocation, value: unknown): SourceDocument {
   return {
     file: document.file,
     value,
@@ -40,7 +39,7 @@ export function documentAt({ document, path }: Place, value: unknown): SourceDoc
 }
 
 /** What was found in such a document, with the fields' full names. */
-export function belowPlace({ path }: Place, problem: Problem): Problem {
+export function belowPlace({ path }: ManifestLocation, problem: Problem): Problem {
   const prefix = formatFieldPath(path);
   if (prefix === '' || problem.field === '') return { ...problem, field: prefix || problem.field };
   return {
@@ -50,7 +49,7 @@ export function belowPlace({ path }: Place, problem: Problem): Problem {
 }
 
 /** Reads below a place, naming fields in full in what it throws. */
-export function readBelow<T>(place: Place, read: () => T): T {
+export function readBelow<T>(place: ManifestLocation, read: () => T): T {
   try {
     return read();
   } catch (error) {
@@ -64,7 +63,7 @@ export function isMapping(value: unknown): value is Mapping {
 }
 
 /** The mapping of that name; an empty one when it is left out. */
-export function mappingIn(value: Mapping, place: Place, field: string): Mapping {
+export function mappingIn(value: Mapping, place: ManifestLocation, field: string): Mapping {
   const member = value[field];
   if (member === undefined || member === null) return {};
   return isMapping(member)
@@ -73,7 +72,7 @@ export function mappingIn(value: Mapping, place: Place, field: string): Mapping 
 }
 
 /** A number of pods; the default when it is left out. */
-export function countIn(value: Mapping, place: Place, field: string, byDefault: number): number {
+export function countIn(value: Mapping, place: ManifestLocation, field: string, byDefault: number): number {
   const member = value[field];
   if (member === undefined || member === null) return byDefault;
   if (typeof member === 'number' && Number.isInteger(member) && member >= 0) return member;
@@ -81,7 +80,7 @@ export function countIn(value: Mapping, place: Place, field: string, byDefault: 
 }
 
 /** The name that an object must have. */
-export function nameIn(value: Mapping, place: Place): string {
+export function nameIn(value: Mapping, place: ManifestLocation): string {
   const { name } = mappingIn(value, place, 'metadata');
   if (typeof name === 'string' && /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name) && name.length <= 253)
     return name;
@@ -92,7 +91,7 @@ export function nameIn(value: Mapping, place: Place): string {
   );
 }
 
-export function namespaceIn(value: Mapping, place: Place): string {
+export function namespaceIn(value: Mapping, place: ManifestLocation): string {
   const { namespace } = mappingIn(value, place, 'metadata');
   if (namespace === undefined || namespace === null || namespace === '') return 'default';
   if (typeof namespace === 'string') return namespace;
