@@ -1,6 +1,7 @@
 /** Holds `docs/limits.md` to the constants that it tells of: every number is that of the code, and none is missing. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { dbusLimits } from '../src/dbus/limits.js';
 import { grpcClientLimits, grpcServerLimits } from '../src/grpc/limits.js';
 import { httpGetLimits } from '../src/http-get/limits.js';
 import { apiClientLimits } from '../src/kube-client/limits.js';
@@ -22,6 +23,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/streaming/limits.ts streamingClientLimits': streamingClientLimits,
   'src/kube-client/limits.ts apiClientLimits': apiClientLimits,
   'src/http-get/limits.ts httpGetLimits': httpGetLimits,
+  'src/dbus/limits.ts dbusLimits': dbusLimits,
   'src/grpc/limits.ts grpcClientLimits': grpcClientLimits,
   'src/grpc/limits.ts grpcServerLimits': grpcServerLimits,
 };

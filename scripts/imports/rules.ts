@@ -14,6 +14,7 @@ const foundation = [
   'timeline',
   'host',
   'grpc',
+  'dbus',
   'cri',
   'http-get',
 ] as const;
@@ -35,6 +36,7 @@ export const allowedRooms: ReadonlyMap<string, readonly string[]> = new Map<stri
   ['host', ['async', 'programs']],
   ['http-get', ['async', 'kube']],
   ['grpc', ['async']],
+  ['dbus', ['async']],
   ['cri', ['async', 'grpc', 'kube', 'metrics', 'timeline']],
   ['flags', []],
   ['config', ['flags', 'kube']],
