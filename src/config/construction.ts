@@ -1,8 +1,8 @@
 /** Decides what would stop the kubelet while it is built, so that it is said before anything has been started. */
-import { formatDuration, parseQuantity, tryParseQuantity } from '../kube/index.js';
+import { formatDuration, parseQuantity, readEvictionThresholds, tryParseQuantity } from '../kube/index.js';
 import { messageOf } from './config-error.js';
 import { parseCpuSet } from './cpu-set.js';
-import type { RuleContext } from './rule-context.js';
+import { named, type RuleContext } from './rule-context.js';
 
 const reservableResources: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
 const sysctlPattern =
@@ -41,7 +41,12 @@ const cipherSuites: ReadonlySet<string> = new Set([
 
 /** The problems in words; empty when nothing stands in the way. */
 export function constructionProblems(context: RuleContext): string[] {
-  return [...serverProblems(context), ...reservationProblems(context), ...managerProblems(context)];
+  return [
+    ...serverProblems(context),
+    ...reservationProblems(context),
+    ...evictionProblems(context),
+    ...managerProblems(context),
+  ];
 }
 
 function* serverProblems({ config, standalone }: RuleContext): Generator<string> {
@@ -90,6 +95,10 @@ function* reservationProblems({ config, host }: RuleContext): Generator<string> 
       yield `reservedSystemCPUs (--reserved-cpus) ${config.reservedSystemCPUs}: CPU ${missing.join(', ')} is not online`;
     }
   }
+}
+
+function* evictionProblems({ config }: RuleContext): Generator<string> {
+  for (const { field, text } of readEvictionThresholds(config).problems) yield `${named(field)}: ${text}`;
 }
 
 function* managerProblems({ config }: RuleContext): Generator<string> {

@@ -471,6 +471,26 @@ describe('constructionProblems', () => {
       ['--qos-reserved value failed to parse: "101%" is not a percentage from 0% to 100%'],
     ],
     ['qosReserved: {cpu: 50%}', ['--qos-reserved value failed to parse: cannot reserve "cpu" resource']],
+    ['evictionHard: {memory.available: 5%}\nevictionMinimumReclaim: {memory.available: 500Mi}', []],
+    [
+      'evictionHard: {memory.available: 150%, disk.available: 1Gi}',
+      [
+        'evictionHard (--eviction-hard): eviction percentage threshold memory.available must be <= 100%: 150%',
+        'evictionHard (--eviction-hard): unsupported eviction signal disk.available',
+      ],
+    ],
+    [
+      'evictionSoft: {memory.available: 1Gi}',
+      [
+        'evictionSoftGracePeriod (--eviction-soft-grace-period): grace period must be specified for the soft eviction threshold memory.available',
+      ],
+    ],
+    [
+      'evictionMinimumReclaim: {memory.available: "-1"}',
+      [
+        'evictionMinimumReclaim (--eviction-minimum-reclaim): negative eviction minimum reclaim specified for memory.available',
+      ],
+    ],
     [
       'reservedSystemCPUs: 0-3',
       ['reservedSystemCPUs (--reserved-cpus) 0-3: CPU 2, 3 is not online'],

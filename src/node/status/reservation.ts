@@ -2,13 +2,14 @@
 import {
   addQuantities,
   compareQuantities,
+  type EvictionSignal,
   formatQuantity,
   parseQuantity,
   type Quantity,
-  quantityOf,
-  quantityValue,
+  quantityUnits,
   type ResourceList,
-  tryParseQuantity,
+  thresholdQuantity,
+  thresholdValue,
 } from '../../kube/index.js';
 
 export interface ReservationSettings {
@@ -20,7 +21,7 @@ export interface ReservationSettings {
   readonly ignoreEviction?: boolean;
 }
 
-const reservingSignals: readonly (readonly [signal: string, resource: string])[] = [
+const reservingSignals: readonly (readonly [signal: EvictionSignal, resource: string])[] = [
   ['memory.available', 'memory'],
   ['nodefs.available', 'ephemeral-storage'],
 ];
@@ -37,22 +38,22 @@ export function nodeReservation(settings: ReservationSettings, capacity: Resourc
   }
   if (settings.ignoreEviction !== true) {
     for (const [signal, resource] of reservingSignals) {
-      const threshold = thresholdOf(settings.evictionHard[signal], capacity[resource]);
+      const threshold = reservedFor(signal, settings.evictionHard[signal], capacity[resource]);
       if (threshold !== undefined) add(resource, threshold);
     }
   }
   return Object.fromEntries([...reserved].map(([resource, amount]) => [resource, formatQuantity(amount)]));
 }
 
-function thresholdOf(threshold: string | undefined, capacityText: string | undefined): Quantity | undefined {
-  if (threshold === undefined) return undefined;
-  const [, percent] = /^(\d+(?:\.\d+)?)%$/.exec(threshold) ?? [];
-  if (percent === undefined) return tryParseQuantity(threshold);
-  if (capacityText === undefined) return undefined;
-  const total = Number(quantityValue(parseQuantity(capacityText)));
-  // Kubernetes uses single precision for the share; the same rounding yields the same bytes.
-  const share = Math.fround(Math.fround(Number(percent)) / 100);
-  return quantityOf(BigInt(Math.floor(total * share)), 'BinarySI');
+/** Undefined for a signal that is switched off. */
+function reservedFor(
+  signal: EvictionSignal,
+  text: string | undefined,
+  capacityText: string | undefined,
+): Quantity | undefined {
+  const value = text === undefined ? undefined : thresholdValue(signal, text);
+  if (value === undefined || (value.kind === 'fraction' && capacityText === undefined)) return undefined;
+  return thresholdQuantity(value, capacityText === undefined ? 0 : quantityUnits(capacityText));
 }
 
 /** Why the node cannot start with this reservation; undefined if the machine has enough. */
