@@ -34,6 +34,7 @@ export * from './pods/pod-names.js';
 export type { ProbeResult } from './pods/probe-result.js';
 export * from './pods/qos.js';
 export * from './pods/references.js';
+export * from './pods/request-total.js';
 export * from './pods/restart-policy.js';
 export type * from './types/index.js';
 export * from './values/cgroup-units.js';

@@ -135,6 +135,7 @@ export function usageOf(numbers: CgroupNumbers, nowMs: number): Omit<CgroupUsage
   return {
     timestampNs: BigInt(Math.round(nowMs)) * 1_000_000n,
     usageCoreNanoSeconds,
+    memoryLimitBytes: limitBytes,
     cpu: { time, usageCoreNanoSeconds: Number(usageCoreNanoSeconds), psi: pressure(numbers.cpuPressure) },
     memory: {
       time,

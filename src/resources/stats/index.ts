@@ -6,12 +6,14 @@ export { type LinuxMachineOptions, linuxMachine, type Machine, type MachineUsage
 export type { PodVolumeUsage } from './pod-summary.js';
 export {
   type Measured,
+  type MemoryLimits,
   type StatsProvider,
   type StatsProviderOptions,
   type SystemCgroup,
   statsProvider,
 } from './provider.js';
 export { resourceMetricsText } from './resource-metrics.js';
+export { type NodeFileSystems, nodeFileSystems } from './runtime-file-systems.js';
 export type * from './summary-types.js';
 export { volumeMeasures } from './volume-measures.js';
 export { registerVolumeMetrics } from './volume-metrics.js';

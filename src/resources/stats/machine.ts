@@ -23,6 +23,8 @@ export interface MachineUsage {
   readonly timestampNs: bigint;
   readonly usageCoreNanoSeconds: bigint;
   readonly memory: MemoryStats;
+  /** All that there is. */
+  readonly memoryLimitBytes?: number | undefined;
   readonly swap: SwapStats;
   readonly io: IoStats;
 }
@@ -33,6 +35,8 @@ export interface CgroupUsage {
   readonly usageCoreNanoSeconds: bigint;
   readonly cpu: Omit<CpuStats, 'usageNanoCores'>;
   readonly memory: MemoryStats;
+  /** Undefined for no limit. */
+  readonly memoryLimitBytes?: number | undefined;
   readonly swap: SwapStats;
 }
 
@@ -48,12 +52,16 @@ export interface Machine {
   cgroup(name: string): Promise<CgroupUsage>;
   /** The first existing cgroup; undefined if there is none. */
   firstCgroup(names: readonly string[]): Promise<string | undefined>;
+  /** How many processes are in a cgroup itself; zero if there is no such cgroup. */
+  processes(name: string): Promise<number>;
   /** The cgroup of this process; undefined if unknown. */
   ownCgroup(): Promise<string | undefined>;
   network(): Promise<NetworkStats>;
   limits(): Promise<{ readonly maxpid?: number; readonly curproc?: number }>;
   /** The file system that holds the path. */
   fileSystem(path: string): Promise<FsStats>;
+  /** The device of that file system; two paths are on the same one if and only if these are equal. */
+  device(path: string): Promise<bigint>;
   /** The files directly in a directory; zero if it does not exist. */
   filesIn(path: string): Promise<DirectoryUsage>;
   /** The directory and everything below it on the same device; a file with several names counts once. */
@@ -117,6 +125,13 @@ export function linuxMachine({
       for (const name of names) if (existsSync(path.join(root, name))) return name;
       return undefined;
     },
+    async processes(name) {
+      const root = (await versionOf()) === 2 ? cgroupRoot : path.join(cgroupRoot, 'cpu');
+      const text = await orNothing(
+        readFile(path.join(root, path.posix.join('/', name), 'cgroup.procs'), 'utf8'),
+      );
+      return text === undefined ? 0 : text.split('\n').filter((line) => line !== '').length;
+    },
     ownCgroup: async () => cgroupOfProcess((await orNothing(proc('self/cgroup'))) ?? ''),
     network: async () => networkOf(statsTime(clock.now()), netDev(await proc('1/net/dev'))),
     async limits() {
@@ -145,6 +160,7 @@ export function linuxMachine({
         inodesUsed: inodes - freeInodes,
       };
     },
+    device: async (place) => (await host.apart(place).files.stat(place)).device,
     filesIn: async (directory) => usageOfTree(await measureFilesIn(host, directory)),
     tree: async (top, signal) => usageOfTree(await measureTree(host, top, signal)),
   };

@@ -36,6 +36,8 @@ export interface PodStorage {
   readonly containerLogs: (container: string) => DirectoryUsage;
   /** The files directly in the pod's log directory. */
   readonly podLogs: DirectoryUsage;
+  /** The `/etc/hosts` that is made for the pod. */
+  readonly hostsFile: DirectoryUsage;
   readonly volumes?: PodVolumeUsage | undefined;
 }
 
@@ -45,6 +47,8 @@ export interface PodSummaryInput {
   /** The CPU rate of a container or sandbox, if the runtime reports none. */
   readonly rate: (id: string) => number | undefined;
   readonly storage: PodStorage | undefined;
+  /** The processes of all containers, if the runtime reports none. */
+  readonly processes?: number | undefined;
 }
 
 export function podSummary(input: PodSummaryInput): PodStatsSummary {
@@ -62,9 +66,8 @@ export function podSummary(input: PodSummaryInput): PodStatsSummary {
   if (storage === undefined) return summary;
   if (linux?.io !== undefined) summary.io = ioStats(linux.io);
   if (linux?.network !== undefined) summary.network = networkStats(linux.network);
-  if (linux?.process?.processCount !== undefined) {
-    summary.process_stats = { process_count: linux.process.processCount.value };
-  }
+  const processCount = linux?.process?.processCount?.value ?? input.processes;
+  if (processCount !== undefined) summary.process_stats = { process_count: processCount };
   if (storage.volumes !== undefined && storage.volumes.volumes.length > 0) {
     summary.volume = [...storage.volumes.volumes];
   }
@@ -120,12 +123,13 @@ export function capacityOf(fs: FsStats | undefined): Omit<FsStats, 'usedBytes' |
 
 function ephemeralStorage(
   containers: readonly ContainerStatsSummary[],
-  { nodeFs, podLogs, volumes }: PodStorage,
+  { nodeFs, podLogs, hostsFile, volumes }: PodStorage,
   nowMs: number,
 ): FsStats {
   const parts: readonly (Pick<FsStats, 'usedBytes' | 'inodesUsed'> | undefined)[] = [
     ...containers.flatMap(({ rootfs, logs }) => [rootfs, logs]),
     podLogs,
+    hostsFile,
     volumes?.ephemeral,
   ];
   const sum = (name: 'usedBytes' | 'inodesUsed'): number =>

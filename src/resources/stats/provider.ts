@@ -7,7 +7,8 @@ import { cgroupCandidates } from './cgroup-names.js';
 import { CpuRates } from './cpu-rates.js';
 import { statsTime } from './cri-usage.js';
 import type { DirectoryUsage, Machine } from './machine.js';
-import { capacityOf, type PodStorage, type PodVolumeUsage, podSummary } from './pod-summary.js';
+import { type PodStorage, type PodVolumeUsage, podSummary } from './pod-summary.js';
+import { runtimeFileSystems } from './runtime-file-systems.js';
 import { type ListedByRuntime, type MeasuredPod, measuredPods } from './stats-set.js';
 import type { ContainerStatsSummary, FsStats, NodeStatsSummary, Summary } from './summary-types.js';
 
@@ -47,6 +48,14 @@ export interface Measured {
   readonly pods: readonly MeasuredPod[];
   /** The known cgroups of pods, sandboxes and containers, by UID or id. */
   readonly cgroups: ReadonlyMap<string, string>;
+  readonly memoryLimits: MemoryLimits;
+}
+
+/** How much memory there is; what is used beyond a limit does not show in what is available. */
+export interface MemoryLimits {
+  readonly nodeBytes: number | undefined;
+  /** For all pods together; undefined for no limit. */
+  readonly podsBytes: number | undefined;
 }
 
 export interface StatsProvider {
@@ -99,7 +108,8 @@ async function measure(
   ]);
   const pods = measuredPods(listed);
   const nodeRate = rates.rate('/', usage.timestampNs, usage.usageCoreNanoSeconds) ?? 0;
-  const systemContainers = await systemStats(options, rates);
+  const { systemContainers, podsBytes } = await systemStats(options, rates);
+  const memoryLimits = { nodeBytes: usage.memoryLimitBytes, podsBytes };
   rates.forgetOld();
   const node: NodeStatsSummary = {
     nodeName,
@@ -116,20 +126,23 @@ async function measure(
       summary: { node, pods: pods.map((pod) => podSummary({ pod, nowMs, rate, storage: undefined })) },
       pods,
       cgroups: new Map(),
+      memoryLimits,
     };
   }
-  const [network, limits, nodeFs, imageFs] = await Promise.all([
+  const [network, limits, nodeFs, runtimeFs] = await Promise.all([
     failingAs('failed to get network stats', machine.network()),
     failingAs('failed to get rlimit stats', machine.limits()),
     failingAs('failed to get rootFs stats', machine.fileSystem(rootDir)),
-    failingAs('failed to get imageFs stats', imageFileSystem(cri, machine)),
+    failingAs('failed to get imageFs stats', runtimeFileSystems(cri, machine)),
   ]);
   const nowMs = clock.now();
   const fileSystems = await layerFileSystems(pods, machine);
+  const cgroups = await cgroupsOf(options, pods);
   const summaries: Summary['pods'] = [];
   for (const pod of pods) {
     const storage = await podStorage(options, pod, nodeFs, fileSystems);
-    summaries.push(podSummary({ pod, nowMs, rate, storage }));
+    const processes = await processesOf(machine, pod, cgroups);
+    summaries.push(podSummary({ pod, nowMs, rate, storage, processes }));
   }
   return {
     summary: {
@@ -138,14 +151,30 @@ async function measure(
         io: usage.io,
         network,
         fs: nodeFs,
-        runtime: { imageFs, containerFs: imageFs },
+        runtime: { imageFs: runtimeFs.imageFs, containerFs: runtimeFs.containerFs },
         rlimit: { time: statsTime(nowMs), ...limits },
       },
       pods: summaries,
     },
     pods,
-    cgroups: await cgroupsOf(options, pods),
+    cgroups,
+    memoryLimits,
   };
+}
+
+/** The processes of all containers, for runtimes that do not count them; undefined where no cgroup is known. */
+async function processesOf(
+  machine: Pick<Machine, 'processes'>,
+  { stats, containers }: MeasuredPod,
+  cgroups: ReadonlyMap<string, string>,
+): Promise<number | undefined> {
+  if (stats?.linux?.process?.processCount !== undefined) return undefined;
+  let total: number | undefined;
+  for (const { container } of containers) {
+    const cgroup = cgroups.get(container.id);
+    if (cgroup !== undefined) total = (total ?? 0) + (await machine.processes(cgroup));
+  }
+  return total;
 }
 
 async function cgroupsOf(
@@ -169,11 +198,13 @@ async function cgroupsOf(
 async function systemStats(
   { machine, systemCgroups }: StatsProviderOptions,
   rates: CpuRates,
-): Promise<ContainerStatsSummary[]> {
+): Promise<{ systemContainers: ContainerStatsSummary[]; podsBytes: number | undefined }> {
   const told: ContainerStatsSummary[] = [];
+  let podsBytes: number | undefined;
   for (const { name, cgroup, startedAtMs } of (await systemCgroups?.()) ?? []) {
     const usage = await machine.cgroup(cgroup).catch(() => undefined);
     if (usage === undefined) continue;
+    if (name === 'pods') podsBytes = usage.memoryLimitBytes;
     const { createdAtMs, timestampNs, usageCoreNanoSeconds, cpu, memory, swap } = usage;
     told.push({
       name,
@@ -183,7 +214,7 @@ async function systemStats(
       swap,
     });
   }
-  return told;
+  return { systemContainers: told, podsBytes };
 }
 
 async function failingAs<T>(what: string, work: Promise<T>): Promise<T> {
@@ -262,19 +293,6 @@ function ratesOf(pods: readonly MeasuredPod[], rates: CpuRates): (id: string) =>
   return (id) => found.get(id);
 }
 
-async function imageFileSystem(cri: StatsProviderOptions['cri'], machine: Machine): Promise<FsStats> {
-  const { imageFilesystems } = await cri.imageFsInfo({});
-  const [first] = imageFilesystems;
-  if (first === undefined) throw new Error('the runtime reports no image file system');
-  const mountpoint = first.fsId?.mountpoint ?? '';
-  return {
-    ...capacityOf(await machine.fileSystem(mountpoint)),
-    time: statsTime(Number(first.timestamp / 1_000_000n)),
-    ...(first.usedBytes === undefined ? {} : { usedBytes: first.usedBytes.value }),
-    ...(first.inodesUsed === undefined ? {} : { inodesUsed: first.inodesUsed.value }),
-  };
-}
-
 /** Most containers share one mount point, so each is read once. */
 async function layerFileSystems(
   pods: readonly MeasuredPod[],
@@ -295,7 +313,7 @@ async function layerFileSystems(
 }
 
 async function podStorage(
-  { machine, podLogsDir, volumesOf }: StatsProviderOptions,
+  { machine, rootDir, podLogsDir, volumesOf }: StatsProviderOptions,
   { namespace, name, uid, containers }: MeasuredPod,
   nodeFs: FsStats,
   fileSystems: ReadonlyMap<string, FsStats>,
@@ -309,11 +327,14 @@ async function podStorage(
       logs.set(container.name, await machine.filesIn(path.join(directory, container.name)));
     }
   }
+  // A pod on the host's network has none.
+  const hostsFile = await machine.tree(path.join(rootDir, 'pods', uid, 'etc-hosts')).catch(() => nothing);
   return {
     nodeFs,
     layerFs: (mountpoint) => fileSystems.get(mountpoint),
     containerLogs: (container) => logs.get(container) ?? nothing,
     podLogs,
+    hostsFile,
     volumes: volumesOf?.(uid),
   };
 }

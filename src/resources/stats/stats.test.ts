@@ -26,6 +26,7 @@ import { linuxMachine, type Machine } from './machine.js';
 import { bootTimeMs, keyedNumbers, memInfo, netDev, pressure, processCount } from './machine-files.js';
 import { type StatsProviderOptions, statsProvider } from './provider.js';
 import { resourceMetricsText } from './resource-metrics.js';
+import { nodeFileSystems } from './runtime-file-systems.js';
 import { measuredPods } from './stats-set.js';
 
 const atMs = Date.UTC(2026, 0, 1);
@@ -111,6 +112,8 @@ const machine: Machine = {
     };
   },
   firstCgroup: async (names) => names.find((name) => name.endsWith('/c1')),
+  processes: async () => 3,
+  device: async (place) => (place === '/root' ? 1n : 2n),
   ownCgroup: async () => '/agent',
   network: async () => ({ time, name: '', interfaces: [] }),
   limits: async () => ({ maxpid: 9, curproc: 3 }),
@@ -165,6 +168,60 @@ function provider(
     ...(timeline === undefined ? {} : { timeline }),
   });
 }
+
+describe('what eviction asks for', () => {
+  it('limits of memory, which do not show in what is available', async () => {
+    const limited: Machine = {
+      ...machine,
+      usage: async () => ({ ...(await machine.usage()), memoryLimitBytes: 900 }),
+      cgroup: async (name) => ({ ...(await machine.cgroup(name)), memoryLimitBytes: 300 }),
+    };
+    const { memoryLimits } = await provider({}, limited).measured();
+    expect(memoryLimits).toEqual({ nodeBytes: 900, podsBytes: 300 });
+  });
+
+  it('the processes of containers, where the runtime does not count them', async () => {
+    const { pods } = await provider().summary();
+    expect(pods[0]?.process_stats).toEqual({ process_count: 3 });
+  });
+
+  it("the files of containers where they lie apart, and everybody's device", async () => {
+    const usageOn = (mountpoint: string) => ({
+      timestamp: atNs,
+      fsId: { mountpoint },
+      usedBytes: { value: 1 },
+      inodesUsed: { value: 1 },
+    });
+    const imageFsInfo = async () =>
+      ImageFsInfoResponse.create({
+        imageFilesystems: [usageOn('/images')],
+        containerFilesystems: [usageOn('/root')],
+      });
+    const apart: Machine = {
+      ...machine,
+      fileSystem: async (place) => ({ ...fs, availableBytes: place === '/images' ? 1 : 2 }),
+    };
+    const found = await nodeFileSystems({ imageFsInfo }, apart, '/root');
+    expect(found).toMatchObject({ rootDevice: 1n, imageDevice: 2n, containerDevice: 1n });
+    const { node } = await provider({ imageFsInfo }, apart).summary();
+    expect(node.runtime?.imageFs?.availableBytes).toBe(1);
+    expect(node.runtime?.containerFs?.availableBytes).toBe(2);
+  });
+
+  it('counts the processes of a cgroup', async () => {
+    const root = mkdtempSync(path.join(tmpdir(), 'nodelet-procs-'));
+    try {
+      writeFileSync(path.join(root, 'cgroup.controllers'), 'cpu memory\n');
+      mkdirSync(path.join(root, 'pods/c1'), { recursive: true });
+      writeFileSync(path.join(root, 'pods/c1/cgroup.procs'), '12\n13\n');
+      const real = linuxMachine({ clock: new VirtualClock(), cgroupRoot: root });
+      expect(await real.processes('/pods/c1')).toBe(2);
+      expect(await real.processes('/gone')).toBe(0);
+    } finally {
+      rmSync(root, { recursive: true });
+    }
+  });
+});
 
 describe('the summary', () => {
   it('covers the node, its pods and their containers', async () => {

@@ -245,7 +245,12 @@ describe('routes', () => {
         asked.push(options);
         return summary;
       },
-      measured: async () => ({ summary, pods: [], cgroups: new Map<string, string>() }),
+      measured: async () => ({
+        summary,
+        pods: [],
+        cgroups: new Map<string, string>(),
+        memoryLimits: { nodeBytes: undefined, podsBytes: undefined },
+      }),
     };
     const server = await main({ kubelet: { stats } });
     const form = { 'Content-Type': 'application/x-www-form-urlencoded' };

@@ -1,0 +1,10 @@
+/** Eviction: when the node runs out of memory, disk space or processes, it frees what it can and ends pods in order. */
+export { evictionGraceSeconds } from './grace.js';
+export { decideLayout, type FileSystemFigures, type FileSystemLayout } from './layout.js';
+export { type LocalStorageExcess, localStorageExcess } from './local-storage.js';
+export { type EvictionText, evictionText } from './message.js';
+export { decidePass, firstPass, type PassDecision, type PassState } from './pass.js';
+export { type Choice, chooseFirst, type RankCriterion, type RankedPod, rankPods } from './ranking.js';
+export { isRelieved, type NodeReclaim, reclaimFor } from './reclaim.js';
+export { type PressureCondition, readSignals, type SignalReading, type SignalReadings } from './signals.js';
+export { isMet, withAllocatableMemory, withContainerFs } from './thresholds.js';

@@ -1,0 +1,87 @@
+/** Decides whether a pod uses more local storage than it may. */
+import {
+  formatQuantity,
+  isCriticalPod,
+  isSidecar,
+  type Pod,
+  parseQuantity,
+  podLimits,
+  type Quantity,
+  quantityValue,
+} from '../../kube/index.js';
+import type { PodStatsSummary } from '../stats/index.js';
+import type { FileSystemLayout } from './layout.js';
+
+export type LocalStorageLabel = 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit';
+
+export interface LocalStorageExcess {
+  /** Under which it is counted. */
+  readonly label: LocalStorageLabel;
+  readonly message: string;
+  readonly usedBytes: number;
+  readonly limitBytes: number;
+}
+
+const resource = 'ephemeral-storage';
+
+/** The first limit that the pod has passed; critical pods may pass theirs. */
+export function localStorageExcess(
+  pod: Pod,
+  stats: PodStatsSummary,
+  layout: Pick<FileSystemLayout, 'dedicated'>,
+): LocalStorageExcess | undefined {
+  if (isCriticalPod(pod)) return undefined;
+  return emptyDirExcess(pod, stats) ?? podExcess(pod, stats) ?? containerExcess(pod, stats, layout);
+}
+
+function emptyDirExcess(pod: Pod, stats: PodStatsSummary): LocalStorageExcess | undefined {
+  for (const { name, emptyDir } of pod.spec.volumes ?? []) {
+    if (emptyDir?.sizeLimit === undefined) continue;
+    const used = stats.volume?.find((volume) => volume.name === name)?.usedBytes;
+    const excess = over(used, parseQuantity(emptyDir.sizeLimit), 'emptydirfs.limit', (limit) => {
+      return `Usage of EmptyDir volume "${name}" exceeds the limit "${limit}". `;
+    });
+    if (excess !== undefined) return excess;
+  }
+  return undefined;
+}
+
+function podExcess(pod: Pod, stats: PodStatsSummary): LocalStorageExcess | undefined {
+  const limit = podLimits(pod).get(resource);
+  if (limit === undefined) return undefined;
+  const used = stats[resource]?.usedBytes;
+  return over(used, limit, 'ephemeralpodfs.limit', (text) => {
+    return `Pod ephemeral local storage usage exceeds the total limit of containers ${text}. `;
+  });
+}
+
+function containerExcess(
+  { spec }: Pod,
+  stats: PodStatsSummary,
+  { dedicated }: Pick<FileSystemLayout, 'dedicated'>,
+): LocalStorageExcess | undefined {
+  const lasting = [...spec.containers, ...(spec.initContainers ?? []).filter(isSidecar)];
+  const limits = new Map(lasting.map(({ name, resources }) => [name, resources?.limits?.[resource]]));
+  for (const { name, logs, rootfs } of stats.containers) {
+    const limit = limits.get(name);
+    if (limit === undefined) continue;
+    const used = (logs?.usedBytes ?? 0) + (dedicated ? 0 : (rootfs?.usedBytes ?? 0));
+    const excess = over(used, parseQuantity(limit), 'ephemeralcontainerfs.limit', (text) => {
+      return `Container ${name} exceeded its local ephemeral storage limit "${text}". `;
+    });
+    if (excess !== undefined) return excess;
+  }
+  return undefined;
+}
+
+/** A limit of zero is none. */
+function over(
+  usedBytes: number | undefined,
+  limit: Quantity,
+  label: LocalStorageLabel,
+  message: (limit: string) => string,
+): LocalStorageExcess | undefined {
+  const limitBytes = Number(quantityValue(limit));
+  if (usedBytes === undefined || limitBytes <= 0 || usedBytes <= limitBytes) return undefined;
+  return { label, message: message(formatQuantity(limit)), usedBytes, limitBytes };
+}
