@@ -1,7 +1,7 @@
-/** The error of every configuration that cannot be run: the message is what the user sees before exit 1. */
+/** The error for a configuration that cannot run. The user sees its message, then the agent exits with 1. */
 
 export interface ConfigurationErrorOptions extends ErrorOptions {
-  /** What to try instead; printed after the message, whose wording other programs may look for. */
+  /** What to try instead. Printed after the message: other programs may match the message itself. */
   readonly hint?: string;
 }
 
@@ -15,12 +15,12 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** The hint of a wrapped error, so that wrapping does not lose it. */
+/** Keeps the hint of a wrapped error. */
 function hintOf(cause: unknown): string | undefined {
   return cause instanceof ConfigurationError ? cause.hint : undefined;
 }
 
-/** Several problems as one text: alone as it is, together as `[a, b]`. */
+/** Joins problems to one text: one stays as it is, several become `[a, b]`. */
 export function joinProblems(problems: readonly string[]): string {
   const distinct = [...new Set(problems)];
   const [only = ''] = distinct;

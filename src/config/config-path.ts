@@ -1,6 +1,6 @@
 /** Reads and writes one setting of a nested configuration by its path. */
 
-/** A configuration while it is built field by field from the table. */
+/** A configuration under construction, field by field from the table. */
 export type ConfigTree = Record<string, unknown>;
 
 export function isRecord(value: unknown): value is ConfigTree {
@@ -16,7 +16,7 @@ export function readPath(tree: object, path: string): unknown {
   return current;
 }
 
-/** Makes the structures on the way; `undefined` leaves the field out but makes them all the same. */
+/** Creates missing parent structures. `undefined` deletes the field, and still creates the parents. */
 export function writePath(tree: ConfigTree, path: string, value: unknown): void {
   const parts = path.split('.');
   const last = parts.pop();
@@ -26,9 +26,9 @@ export function writePath(tree: ConfigTree, path: string, value: unknown): void 
     const next = current[part];
     if (isRecord(next)) current = next;
     else {
-      const made: ConfigTree = {};
-      current[part] = made;
-      current = made;
+      const created: ConfigTree = {};
+      current[part] = created;
+      current = created;
     }
   }
   if (value === undefined) delete current[last];

@@ -1,4 +1,4 @@
-/** Decides what would stop the kubelet while it is built, so that it is said before anything has been started. */
+/** Finds settings that would make building the kubelet fail, before anything has started. */
 import { formatDuration, parseQuantity, readEvictionThresholds, tryParseQuantity } from '../kube/index.js';
 import { messageOf } from './config-error.js';
 import { parseCpuSet } from './cpu-set.js';
@@ -8,7 +8,7 @@ const reservableResources: readonly string[] = ['cpu', 'memory', 'ephemeral-stor
 const sysctlPattern =
   /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*([a-z0-9]([-_a-z0-9]*[a-z0-9])?|([a-z0-9][-_a-z0-9]*)?\*)$/;
 
-/** Names of TLS 1.2 and 1.3 cipher suites that a server may be told to use, as IANA registers them. */
+/** IANA names of the TLS 1.2 and 1.3 cipher suites that a server can use. */
 const cipherSuites: ReadonlySet<string> = new Set([
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
@@ -39,7 +39,7 @@ const cipherSuites: ReadonlySet<string> = new Set([
   'TLS_RSA_WITH_RC4_128_SHA',
 ]);
 
-/** The problems in words; empty when nothing stands in the way. */
+/** Returns the problems as texts; empty when the kubelet can be built. */
 export function constructionProblems(context: RuleContext): string[] {
   return [
     ...serverProblems(context),
@@ -57,7 +57,7 @@ function* serverProblems({ config, standalone }: RuleContext): Generator<string>
   if (standalone && config.authentication.webhook.enabled) {
     yield 'no client provided, cannot use webhook authentication';
   }
-  // What a file says is any string until this rule has passed.
+  // A file can hold any string; this rule checks it.
   const mode: string = config.authorization.mode;
   if (mode !== 'AlwaysAllow' && mode !== 'Webhook') yield `unknown authorization mode ${mode}`;
   else if (mode === 'Webhook' && standalone) yield 'no client provided, cannot use webhook authorization';

@@ -1,9 +1,9 @@
 /** CPU lists as Linux writes them: `0-3,8`. */
 
-/** More CPUs than any machine has; a larger range is a typing mistake, not a request for memory. */
+/** No machine has more CPUs. A larger range is a typing mistake and must not fill the memory. */
 const highestCpu = 1 << 16;
 
-/** The CPUs of a list in ascending order; throws with the reason when the text is none. */
+/** Returns the CPUs in ascending order. Throws an error with the reason when the text is not a CPU list. */
 export function parseCpuSet(text: string): number[] {
   if (text === '') return [];
   const cpus = new Set<number>();

@@ -42,12 +42,12 @@ describe('decodeConfigFile reads', () => {
     expect(Object.fromEntries(decode(`${header}${body}\n`).settings.values)).toEqual(expected);
   });
 
-  it('JSON too', () => {
+  it('JSON', () => {
     const text = '{"apiVersion":"kubelet.config.k8s.io/v1beta1","kind":"KubeletConfiguration","maxPods":7}';
     expect(decode(text).settings.values.get('maxPods')).toBe(7);
   });
 
-  it('an optional structure that is written empty', () => {
+  it('an empty optional structure', () => {
     expect([...decode(`${header}tracing: {}\n`).settings.structs]).toEqual(['tracing']);
   });
 
@@ -97,7 +97,7 @@ describe('decodeConfigFile refuses', () => {
     expect(() => decode(text)).toThrow(message);
   });
 
-  it('every wrong value at once', () => {
+  it('all wrong values at once', () => {
     expect(() => decode(`${header}port: x\nmaxPods: y\n`)).toThrow(/port must be.*\n.*maxPods must be/);
   });
 
@@ -107,7 +107,7 @@ describe('decodeConfigFile refuses', () => {
     );
   });
 
-  it('wrong values even when lenient', () => {
+  it('wrong values even with lenient decoding', () => {
     expect(() => decode(`${header}port: x\n`, true)).toThrow('port must be');
   });
 });

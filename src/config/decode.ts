@@ -1,4 +1,4 @@
-/** Decodes a KubeletConfiguration document into the settings that it makes, refusing what it cannot understand. */
+/** Decodes a KubeletConfiguration document into settings, and refuses what it cannot understand. */
 
 import { dirname, isAbsolute, join } from 'node:path';
 import { nearestName } from '../flags/index.js';
@@ -17,15 +17,15 @@ import { type ConfigField, configFields, fieldsByPath, optionalStructs } from '.
 import { type ConfigPath, configApiVersion, configKind } from './types.js';
 import { type DecodeSink, decodeValue, describeValue } from './values.js';
 
-/** What one document sets: only fields that are written and not null. */
+/** The settings of one document: only fields that are present and not null. */
 export interface Settings {
   readonly values: Map<ConfigPath, unknown>;
-  /** Optional structures that are written, be they empty. */
+  /** Optional structures that are present, even if empty. */
   readonly structs: Set<string>;
 }
 
 export interface DecodeOptions {
-  /** Unknown fields and duplicate keys are warned of and ignored, as in the reference. */
+  /** Ignores unknown fields and duplicate keys with a warning, as the reference does. */
   readonly lenient: boolean;
 }
 
@@ -81,7 +81,7 @@ export function decodeConfigFile(text: string, file: string, options: DecodeOpti
   return { settings, warnings };
 }
 
-/** The error for fields that nothing would read. */
+/** The error for unknown fields. */
 export function unknownFieldsError(lines: readonly string[]): ConfigurationError {
   return new ConfigurationError(
     `${listed(lines)}\nRemove or correct ${lines.length === 1 ? 'it' : 'them'}, or pass --lenient-config to ignore unknown fields with a warning`,
@@ -111,7 +111,7 @@ export interface DecodedDocument {
   readonly problems: readonly string[];
 }
 
-/** Decodes a parsed document; with its source, problems name line and column. */
+/** Decodes a parsed document. Problems name line and column when the source is given. */
 export function decodeDocument(value: unknown, source?: SourceDocument, nullUnsets = false): DecodedDocument {
   const settings: Settings = { values: new Map(), structs: new Set() };
   const unknownFields: UnknownField[] = [];
@@ -163,7 +163,7 @@ function decodeField(
 ): void {
   const path = field.path.split('.');
   if (value === null) {
-    // The reference reads a plain duration from null as from an empty string, which is no duration.
+    // The reference reads null as an empty string here, which is not a valid duration.
     if (field.kind === 'duration' && field.pointer !== true && !nullUnsets) {
       sink.problem(path, 'must be a duration string such as 10s or 1m30s, not null');
     }
@@ -173,7 +173,7 @@ function decodeField(
   if (decoded !== undefined) settings.values.set(field.path, decoded);
 }
 
-/** Problems of a secret field do not repeat what was written. */
+/** Problems of a secret field do not repeat its value. */
 function withoutValues(sink: DecodeSink): DecodeSink {
   return { ...sink, problem: (path) => sink.problem(path, 'must map names to lists of strings') };
 }
@@ -182,18 +182,18 @@ function isOptionalStruct(path: string): boolean {
   return optionalStructs.some((struct) => struct === path);
 }
 
-/** Relative files count from the folder of the configuration file. */
-function resolveRelativePaths(settings: Settings, folder: string): void {
+/** Resolves relative paths against the directory of the configuration file. */
+function resolveRelativePaths(settings: Settings, directory: string): void {
   for (const field of configFields) {
     if (field.relativeToFile !== true) continue;
     const value = settings.values.get(field.path);
     if (typeof value === 'string' && value !== '' && !isAbsolute(value)) {
-      settings.values.set(field.path, join(folder, value).replace(/(.)\/+$/, '$1'));
+      settings.values.set(field.path, join(directory, value).replace(/(.)\/+$/, '$1'));
     }
   }
 }
 
-/** One line about an unknown field: where it stands, and what it may have been meant to be. */
+/** One line about an unknown field: its position, and the nearest known name. */
 export function describeUnknown(field: UnknownField, source: SourceDocument): string {
   const hint = field.nearest === undefined ? '' : ` (did you mean "${field.nearest}"?)`;
   return `${locate(field.path, source)}unknown field "${formatFieldPath(field.path)}"${hint}`;
@@ -208,7 +208,7 @@ function at(file: string, position: SourcePosition): string {
   return `${file}:${position.line}:${position.column}: `;
 }
 
-/** One problem on the same line, several on a line each. */
+/** Puts one problem on the same line, and several on a line each. */
 function listed(all: readonly string[]): string {
   const lines = firstProblems(all, () => 'there are more problems; correct those above first');
   return lines.length === 1 ? (lines[0] ?? '') : lines.map((line) => `\n  ${line}`).join('');

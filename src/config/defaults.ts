@@ -1,11 +1,11 @@
-/** Fills in what a document leaves open, and the starting point when there is no document at all. */
+/** Applies defaults to the settings of a document, and gives the configuration without a document. */
 import { type ConfigTree, writePath } from './config-path.js';
 import type { Settings } from './decode.js';
 import type { FeatureGates } from './feature-gates.js';
 import { type ConfigField, configFields, optionalStructs, zeroValue } from './fields.js';
 import type { ConfigPath, KubeletConfiguration } from './types.js';
 
-/** Hard eviction thresholds of a node that has a configuration file without `evictionHard`. */
+/** The hard eviction thresholds when the configuration file has no `evictionHard`. */
 export const defaultEvictionHard: Readonly<Record<string, string>> = {
   'memory.available': '100Mi',
   'nodefs.available': '10%',
@@ -30,7 +30,7 @@ export function applyDefaults(settings: Settings, gates: FeatureGates): KubeletC
     if (isOptional && value === undefined && !settings.structs.has(struct)) continue;
     writePath(tree, field.path, structuredClone(value));
   }
-  // Every row of the table was written with a value of its kind, and the table has a row for every field.
+  // The table has a row for every field, and each row was written with a value of its kind.
   return tree as unknown as KubeletConfiguration;
 }
 
@@ -67,7 +67,7 @@ function derivedDefaults(settings: Settings, gates: FeatureGates): Map<ConfigPat
   return derived;
 }
 
-/** The configuration when `--config` is not given: the defaults, opened up as command lines have always had them. */
+/** The configuration without `--config`: the defaults, but open to everyone, as in the reference. */
 export function baselineConfiguration(gates: FeatureGates): KubeletConfiguration {
   const config = applyDefaults(emptySettings(), gates);
   config.authentication.anonymous.enabled = true;
@@ -77,7 +77,7 @@ export function baselineConfiguration(gates: FeatureGates): KubeletConfiguration
   return config;
 }
 
-/** What `--config` means for the hard thresholds; drop-ins and flags come later. */
+/** Sets the hard eviction thresholds of a `--config` file. Drop-ins and flags are applied later. */
 export function applyEvictionDefaults(config: KubeletConfiguration, settings: Settings): void {
   if (!settings.values.has('evictionHard')) config.evictionHard = { ...defaultEvictionHard };
   else if (config.mergeDefaultEvictionSettings) {

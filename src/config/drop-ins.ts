@@ -19,7 +19,7 @@ export interface ConfigFiles {
 
 export interface MergedDropIns {
   readonly settings: Settings;
-  /** Paths of fields that some drop-in writes. */
+  /** Paths of the fields that at least one drop-in sets. */
   readonly written: ReadonlySet<string>;
   readonly warnings: readonly string[];
 }
@@ -59,7 +59,7 @@ export async function mergeDropIns(
   }
 }
 
-/** Depth first, each folder in lexical order. Links to folders are not followed, so the walk ends. */
+/** Walks depth first, each directory in lexical order. Does not follow links to directories, so the walk ends. */
 async function listDropIns(directory: string, files: ConfigFiles): Promise<string[]> {
   const entries = [...(await files.listDir(directory))].sort((a, b) =>
     a.name < b.name ? -1 : a.name > b.name ? 1 : 0,
@@ -110,7 +110,7 @@ function inFile(file: string, text: string): string {
   return `failed to load kubelet dropin file, path: ${file}, ${text}`;
 }
 
-/** RFC 7386: objects merge key by key, null removes, everything else replaces. */
+/** RFC 7386: objects merge key by key, null deletes a key, everything else replaces it. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch;
   const merged = new Map(isRecord(target) ? Object.entries(target) : []);

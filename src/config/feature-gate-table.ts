@@ -5,7 +5,7 @@ export type FeatureStage = 'ALPHA' | 'BETA' | 'GA' | 'DEPRECATED';
 export interface FeatureGateSpec {
   readonly stage: FeatureStage;
   readonly default: boolean;
-  /** The gate can only be named with its default. */
+  /** The gate can only be set to its default. */
   readonly locked: boolean;
 }
 
@@ -305,7 +305,7 @@ export const featureGateSpecs: ReadonlyMap<string, FeatureGateSpec> = new Map<st
   ...group(deprecatedOff, 'DEPRECATED', false, false),
 ]);
 
-/** A gate that is on needs all of these on too. */
+/** A gate can be on only if all these gates are on too. */
 export const featureGateDependencies: ReadonlyMap<FeatureGate, readonly FeatureGate[]> = new Map<
   FeatureGate,
   readonly FeatureGate[]

@@ -6,13 +6,13 @@ describe('resolveFeatureGates', () => {
   const states: [rule: string, requested: Record<string, boolean>, gate: FeatureGate, enabled: boolean][] = [
     ['a beta gate has its default', {}, 'EnvFiles', true],
     ['an alpha gate has its default', {}, 'PodsAPI', false],
-    ['a request decides', { PodsAPI: true }, 'PodsAPI', true],
-    ['a locked gate may be named with its default', { NodeSwap: true }, 'NodeSwap', true],
+    ['a setting overrides the default', { PodsAPI: true }, 'PodsAPI', true],
+    ['a locked gate can be set to its default', { NodeSwap: true }, 'NodeSwap', true],
     ['AllAlpha turns alpha gates on', { AllAlpha: true }, 'PodsAPI', true],
-    ['AllAlpha leaves a gate that is named', { AllAlpha: true, PodsAPI: false }, 'PodsAPI', false],
+    ['AllAlpha does not change a gate that is set', { AllAlpha: true, PodsAPI: false }, 'PodsAPI', false],
     ['AllBeta turns beta gates off', { AllBeta: false }, 'EnvFiles', false],
-    ['AllBeta leaves a gate that is named', { AllBeta: false, EnvFiles: true }, 'EnvFiles', true],
-    ['AllAlpha leaves beta gates', { AllAlpha: true }, 'SELinuxMount', false],
+    ['AllBeta does not change a gate that is set', { AllBeta: false, EnvFiles: true }, 'EnvFiles', true],
+    ['AllAlpha does not change beta gates', { AllAlpha: true }, 'SELinuxMount', false],
     ['a gate of another component is known', { WatchListClient: false }, 'WatchListClient', false],
   ];
   it.each(states)('%s', (_, requested, gate, enabled) => {
@@ -43,12 +43,12 @@ describe('resolveFeatureGates', () => {
     expect(() => resolveFeatureGates(requested)).toThrow(message);
   });
 
-  it('warns of gates that are GA or deprecated only', () => {
+  it('warns only about GA and deprecated gates', () => {
     const { warnings } = resolveFeatureGates({ NodeSwap: true, KMSv1: true, EnvFiles: true, PodsAPI: true });
     expect(warnings.map((text) => text.split(' ')[2])).toEqual(['NodeSwap', 'KMSv1']);
   });
 
-  it('lists every gate by name', () => {
+  it('lists all gates sorted by name', () => {
     const all = resolveFeatureGates({}).gates.all();
     expect(all).toHaveLength(featureGateSpecs.size);
     expect(all[0]).toEqual({ name: 'APIResponseCompression', stage: 'BETA', enabled: true });

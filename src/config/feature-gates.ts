@@ -1,4 +1,4 @@
-/** Decides which feature gates are on, from what the user asked for. */
+/** Decides which feature gates are on, from the defaults and the user's settings. */
 import { nearestName } from '../flags/index.js';
 import { ConfigurationError, joinProblems } from './config-error.js';
 import { type FeatureGate, featureGateDependencies, featureGateSpecs } from './feature-gate-table.js';
@@ -19,7 +19,7 @@ const stageSwitches: ReadonlyMap<string, 'ALPHA' | 'BETA'> = new Map([
   ['AllBeta', 'BETA'],
 ]);
 
-/** Refuses gates that do not exist or are locked the other way. */
+/** Refuses unknown gates, and values that a locked gate does not allow. */
 export function checkFeatureGateNames(requested: Readonly<Record<string, boolean>>): void {
   for (const [name, value] of Object.entries(requested)) {
     if (stageSwitches.has(name)) continue;
@@ -38,7 +38,7 @@ export function checkFeatureGateNames(requested: Readonly<Record<string, boolean
   }
 }
 
-/** Throws when the wishes cannot be met; names every gate whose dependencies are off. */
+/** Throws when gates cannot be set as requested. The error names every gate whose dependencies are off. */
 export function resolveFeatureGates(requested: Readonly<Record<string, boolean>>): ResolvedFeatureGates {
   checkFeatureGateNames(requested);
   const enabled = new Map<string, boolean>();

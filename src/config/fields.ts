@@ -1,4 +1,4 @@
-/** The one table of every KubeletConfiguration field: decoding, defaults, flags, simple rules and help derive from it. */
+/** The table of all KubeletConfiguration fields. Decoding, defaults, flags, simple rules and help derive from it. */
 
 import type { Taint } from '../kube/index.js';
 import type {
@@ -9,7 +9,7 @@ import type {
   VModuleEntry,
 } from './types.js';
 
-/** What a decoded value of each kind is in memory. */
+/** The type of a decoded value, by kind. */
 export interface KindValues {
   bool: boolean;
   int32: number;
@@ -19,7 +19,7 @@ export interface KindValues {
   string: string;
   /** Milliseconds; a Go duration string in files and flags. */
   duration: number;
-  /** As `duration`, but files may also write an integer number of nanoseconds. */
+  /** Like `duration`, but files may also use a whole number of nanoseconds. */
   durationOrNanos: number;
   /** A quantity in canonical text. */
   quantity: string;
@@ -35,30 +35,30 @@ export interface KindValues {
 }
 export type ValueKind = keyof KindValues;
 
-/** Rules that look at one value only; the ones that look further are in validate.ts and construction.ts. */
+/** Rules for one value. Rules that compare values are in validate.ts and construction.ts. */
 export type FieldRule =
   | { readonly kind: 'between'; readonly min: number; readonly max: number }
   | { readonly kind: 'atLeast'; readonly min: number }
   | { readonly kind: 'oneOf'; readonly values: readonly string[] };
 
-/** How a flag spells the value where that differs from the field's kind. */
+/** The syntax of a flag where it differs from the field's kind. */
 export type FlagForm = 'ip' | 'lessThanMap';
 
 export interface FieldOptions<V = unknown> {
   readonly about: string;
-  /** Replaces an absent value and, unless `pointer`, a zero one. */
+  /** Replaces an absent value, and a zero value unless `pointer` is set. */
   readonly default?: V;
-  /** An explicit zero value is kept. */
+  /** Keeps an explicit zero value. */
   readonly pointer?: true;
-  /** Written to `/configz` even when zero. */
+  /** `/configz` shows the field even when it is zero. */
   readonly alwaysWritten?: true;
   readonly flag?: string;
   readonly shorthand?: string;
-  /** Part of the command line for good, not only for compatibility. */
+  /** The flag is not deprecated. */
   readonly flagStays?: true;
   readonly flagForm?: FlagForm;
   readonly rule?: FieldRule;
-  /** A relative value counts from the folder of the configuration file. */
+  /** A relative path is resolved against the directory of the configuration file. */
   readonly relativeToFile?: true;
   readonly secret?: true;
 }
@@ -96,12 +96,12 @@ const rows = [
   field('staticPodPath', 'string', {
     flag: 'pod-manifest-path',
     relativeToFile: true,
-    about: 'File or folder with static pods',
+    about: 'File or directory of static pod manifests',
   }),
   field('podLogsDir', 'string', {
     default: '/var/log/pods',
     relativeToFile: true,
-    about: 'Folder of the pod log files',
+    about: 'Directory of pod logs',
   }),
   field('syncFrequency', 'duration', {
     default: minute,
@@ -139,18 +139,18 @@ const rows = [
   field('tlsCertFile', 'string', {
     flag: 'tls-cert-file',
     relativeToFile: true,
-    about: 'Serving certificate',
+    about: 'File of the serving certificate',
   }),
   field('tlsPrivateKeyFile', 'string', {
     flag: 'tls-private-key-file',
     relativeToFile: true,
-    about: 'Private key of the serving certificate',
+    about: 'File of its private key',
   }),
   field('tlsCipherSuites', 'stringList', {
     flag: 'tls-cipher-suites',
     about: 'Cipher suites of the server, by IANA name',
   }),
-  field('tlsCurvePreferences', 'int32List', { about: 'Numeric TLS group ids of the server' }),
+  field('tlsCurvePreferences', 'int32List', { about: 'TLS group IDs of the server, as numbers' }),
   field('tlsMinVersion', 'string', {
     flag: 'tls-min-version',
     rule: oneOf('', 'VersionTLS10', 'VersionTLS11', 'VersionTLS12', 'VersionTLS13'),
@@ -167,7 +167,7 @@ const rows = [
   field('authentication.x509.clientCAFile', 'string', {
     flag: 'client-ca-file',
     relativeToFile: true,
-    about: 'CA bundle that client certificates are checked against',
+    about: 'CA bundle that verifies client certificates',
   }),
   field('authentication.webhook.enabled', 'bool', {
     default: true,
@@ -216,10 +216,10 @@ const rows = [
   }),
   field('imagePullCredentialsVerificationPolicy', 'string', {
     default: 'NeverVerifyPreloadedImages',
-    about: 'When the pull credentials of an image that is already present are checked',
+    about: 'When to verify pull credentials for images that are present',
   }),
   field('preloadedImagesVerificationAllowlist', 'stringList', {
-    about: 'Images exempt from that check; a pattern may end in /*',
+    about: 'Images exempt from that verification; a pattern may end in /*',
   }),
   field('eventRecordQPS', 'int32', {
     default: 50,
@@ -316,7 +316,7 @@ const rows = [
   }),
   field('kubeletCgroups', 'string', {
     flag: 'kubelet-cgroups',
-    about: 'Cgroup that this process is moved to',
+    about: 'Cgroup that the kubelet moves itself to',
   }),
   field('systemCgroups', 'string', {
     flag: 'system-cgroups',
@@ -375,7 +375,7 @@ const rows = [
   }),
   field('qosReserved', 'stringMap', {
     flag: 'qos-reserved',
-    about: 'Share of requests kept from lower QoS classes, as memory=50%',
+    about: 'Share of requests reserved from lower QoS classes, as memory=50%',
   }),
   field('runtimeRequestTimeout', 'duration', {
     default: 2 * minute,
@@ -406,7 +406,7 @@ const rows = [
     pointer: true,
     flag: 'resolv-conf',
     relativeToFile: true,
-    about: 'DNS configuration of the host, "" = none',
+    about: 'DNS configuration file for pods, "" = none',
   }),
   field('runOnce', 'bool', { flag: 'runonce', about: 'No longer supported' }),
   field('cpuCFSQuota', 'bool', {
@@ -481,7 +481,7 @@ const rows = [
   field('evictionPressureTransitionPeriod', 'duration', {
     default: 5 * minute,
     flag: 'eviction-pressure-transition-period',
-    about: 'How long a pressure condition stays after its cause is gone',
+    about: 'How long a pressure condition stays after the pressure ends',
   }),
   field('evictionMaxPodGracePeriod', 'int32', {
     flag: 'eviction-max-pod-grace-period',
@@ -505,7 +505,7 @@ const rows = [
     default: true,
     pointer: true,
     flag: 'enable-controller-attach-detach',
-    about: 'Leave attaching of volumes to the controller',
+    about: 'Let the attach/detach controller attach volumes',
   }),
   field('protectKernelDefaults', 'bool', {
     flag: 'protect-kernel-defaults',
@@ -515,7 +515,7 @@ const rows = [
     default: true,
     pointer: true,
     flag: 'make-iptables-util-chains',
-    about: 'Keep the iptables chains that other components look for',
+    about: 'Maintain the iptables chains that other components use',
   }),
   field('iptablesMasqueradeBit', 'int32', {
     default: 14,
@@ -574,15 +574,15 @@ const rows = [
   }),
   field('systemReserved', 'stringMap', {
     flag: 'system-reserved',
-    about: 'Resources kept for the system, as cpu=200m,memory=500Mi',
+    about: 'Resources reserved for the system, as cpu=200m,memory=500Mi',
   }),
   field('kubeReserved', 'stringMap', {
     flag: 'kube-reserved',
-    about: 'Resources kept for Kubernetes daemons',
+    about: 'Resources reserved for Kubernetes daemons',
   }),
   field('reservedSystemCPUs', 'string', {
     flag: 'reserved-cpus',
-    about: 'CPUs kept for the system, as 0-1,4',
+    about: 'CPUs reserved for the system, as 0-1,4',
   }),
   field('showHiddenMetricsForVersion', 'string', {
     about: 'Previous minor version whose hidden metrics are shown',
@@ -608,16 +608,16 @@ const rows = [
     default: '/usr/libexec/kubernetes/kubelet-plugins/volume/exec/',
     flag: 'volume-plugin-dir',
     relativeToFile: true,
-    about: 'Folder of third-party volume plugins',
+    about: 'Directory of third-party volume plugins',
   }),
   field('providerID', 'string', {
     flag: 'provider-id',
     flagStays: true,
-    about: 'Identity of this machine at its cloud provider',
+    about: 'ID of this machine at its cloud provider',
   }),
   field('kernelMemcgNotification', 'bool', {
     flag: 'kernel-memcg-notification',
-    about: 'Learn of memory pressure from the kernel',
+    about: 'Get memory pressure notifications from the kernel',
   }),
   field('logging.format', 'string', { default: 'text', flag: 'logging-format', about: 'text or json' }),
   field('logging.flushFrequency', 'durationOrNanos', {
@@ -646,7 +646,7 @@ const rows = [
     default: '0',
     alwaysWritten: true,
     flag: 'log-text-info-buffer-size',
-    about: 'Text format: buffer of the rest',
+    about: 'Text format: buffer size of stdout',
   }),
   field('logging.options.json.splitStream', 'bool', {
     flag: 'log-json-split-stream',
@@ -656,7 +656,7 @@ const rows = [
     default: '0',
     alwaysWritten: true,
     flag: 'log-json-info-buffer-size',
-    about: 'JSON format: buffer of the rest',
+    about: 'JSON format: buffer size of stdout',
   }),
   field('enableSystemLogHandler', 'bool', {
     default: true,
@@ -666,32 +666,34 @@ const rows = [
   field('enableSystemLogQuery', 'bool', {
     default: false,
     pointer: true,
-    about: 'Let /logs query services; needs the handler',
+    about: 'Let /logs query the logs of services; needs enableSystemLogHandler',
   }),
-  field('shutdownGracePeriod', 'duration', { about: 'Time that a node shutdown waits for pods' }),
-  field('shutdownGracePeriodCriticalPods', 'duration', { about: 'Part of that time kept for critical pods' }),
+  field('shutdownGracePeriod', 'duration', { about: 'How long a node shutdown waits for pods' }),
+  field('shutdownGracePeriodCriticalPods', 'duration', {
+    about: 'Part of shutdownGracePeriod reserved for critical pods',
+  }),
   field('shutdownGracePeriodByPodPriority', 'podPriorityGracePeriods', {
-    about: 'Shutdown time by pod priority',
+    about: 'Shutdown grace period by pod priority',
   }),
   field('crashLoopBackOff.maxContainerRestartPeriod', 'duration', {
     pointer: true,
-    about: 'Maximum wait before a crashed container restarts',
+    about: 'Maximum back-off before a crashed container restarts',
   }),
   field('reservedMemory', 'memoryReservations', {
     flag: 'reserved-memory',
-    about: 'Memory kept per NUMA node, as 0:memory=1Gi;1:memory=2Gi',
+    about: 'Memory reserved per NUMA node, as 0:memory=1Gi;1:memory=2Gi',
   }),
   field('enableProfilingHandler', 'bool', { default: true, pointer: true, about: 'Serve /debug/pprof' }),
   field('enableDebugFlagsHandler', 'bool', { default: true, pointer: true, about: 'Serve /debug/flags/v' }),
   field('seccompDefault', 'bool', {
     default: false,
     pointer: true,
-    about: 'RuntimeDefault seccomp profile for pods that set none',
+    about: 'Use the RuntimeDefault seccomp profile for pods without one',
   }),
   field('memoryThrottlingFactor', 'float', {
     default: 0.9,
     pointer: true,
-    about: 'Share of the limit at which memory is throttled',
+    about: 'Fraction of the memory limit at which throttling starts',
   }),
   field('memoryReservationPolicy', 'string', {
     default: 'None',
@@ -708,7 +710,7 @@ const rows = [
     flag: 'register-node',
     about: 'Create the Node object',
   }),
-  field('tracing.endpoint', 'string', { pointer: true, about: 'Collector that traces are sent to' }),
+  field('tracing.endpoint', 'string', { pointer: true, about: 'Address of the trace collector' }),
   field('tracing.samplingRatePerMillion', 'int32', { pointer: true, about: 'Traces kept per million' }),
   field('localStorageCapacityIsolation', 'bool', {
     default: true,
@@ -724,7 +726,7 @@ const rows = [
   }),
   field('imageServiceEndpoint', 'string', {
     flag: 'image-service-endpoint',
-    about: 'CRI socket of the image service, the runtime when empty',
+    about: 'CRI socket of the image service; empty = the runtime socket',
   }),
   field('failCgroupV1', 'bool', {
     default: true,
@@ -735,26 +737,26 @@ const rows = [
   }),
   field('userNamespaces.idsPerPod', 'int64', {
     pointer: true,
-    about: 'User ids given to a pod with a user namespace',
+    about: 'User IDs per pod with a user namespace',
   }),
 ] as const;
 
-/** Stops compiling when a setting of KubeletConfiguration has no row. */
+/** A compile error when a field of KubeletConfiguration has no row. */
 type MissingRows = Exclude<ConfigPath, (typeof rows)[number]['path']>;
 const everyPathHasARow: [MissingRows] extends [never] ? true : MissingRows = true;
 void everyPathHasARow;
 
-/** In the order in which the reference writes them. */
+/** In the order in which the reference writes the fields. */
 export const configFields: readonly ConfigField[] = rows;
 
-/** Structures that are absent unless written; all others always exist. */
+/** Structures that exist only when a file sets them. All others always exist. */
 export const optionalStructs = ['tracing', 'userNamespaces'] as const;
 
 export const fieldsByPath: ReadonlyMap<string, ConfigField> = new Map(
   configFields.map((row) => [row.path, row]),
 );
 
-/** The kind's value that counts as unset for a plain (not pointer) field. */
+/** The value that counts as unset for a field without `pointer`. */
 export function zeroValue(kind: ValueKind): unknown {
   switch (kind) {
     case 'bool':

@@ -1,4 +1,4 @@
-/** The command line: the flags that have no place in the configuration file, and the ones derived from its fields. */
+/** The table of the kubelet's flags: those of the command line alone, and those that set configuration fields. */
 import type { FlagSpec } from '../flags/index.js';
 import { configFields } from './fields.js';
 import { type FlagKind, flagTypes } from './flag-types.js';
@@ -28,20 +28,20 @@ export interface KubeletFlags {
   maximumDeadContainers: number;
   experimentalMounterPath: string;
   experimentalAllocatableIgnoreEviction: boolean;
-  /** Ignore unknown configuration fields with a warning, as the reference does. */
+  /** Unknown configuration fields are ignored with a warning, as in the reference. */
   lenientConfig: boolean;
-  /** Where links to the logs of all containers are made; empty for none. */
+  /** The directory for links to container logs; empty for none. */
   containerLogsDir: string;
-  /** Where ConfigMaps, Secrets and volumes with their claims of a node without an API server are; empty for none. */
+  /** The directory of ConfigMaps, Secrets, PersistentVolumes and claims without an API server; empty for none. */
   objectManifestPath: string;
-  /** Set by `--version=vX.Y.Z`: the version to report instead of the built-in one. */
+  /** The version to report instead of the built-in one, from `--version=vX.Y.Z`. */
   reportedVersion: string;
 }
 
 export type FlagTarget =
   | { readonly to: 'config'; readonly path: ConfigPath }
   | { readonly to: 'kubelet'; readonly key: keyof KubeletFlags }
-  /** Accepted for old command lines; nothing reads it. */
+  /** Accepted for old command lines, without effect. */
   | { readonly to: 'nowhere' }
   | { readonly to: 'help' }
   | { readonly to: 'version' };
@@ -49,7 +49,7 @@ export type FlagTarget =
 export interface KubeletFlag extends FlagSpec {
   readonly name: string;
   readonly target: FlagTarget;
-  /** What to do instead, for flags that only old command lines should have. */
+  /** For deprecated flags: what to do instead. */
   readonly deprecated?: string;
 }
 
@@ -103,18 +103,23 @@ function kubeletFlag(
 
 const kubeletFlagSpecs: readonly KubeletFlag[] = [
   kubeletFlag('config', 'string', 'config', 'Configuration file (KubeletConfiguration, YAML or JSON)'),
-  kubeletFlag('config-dir', 'string', 'configDir', 'Folder of *.conf files merged over the configuration'),
+  kubeletFlag(
+    'config-dir',
+    'string',
+    'configDir',
+    'Directory of *.conf files that are merged over the configuration',
+  ),
   kubeletFlag(
     'kubeconfig',
     'string',
     'kubeconfig',
-    'How to reach the API server; without it pods come from files or a URL only',
+    'Credentials for the API server; without it pods come only from files or a URL',
   ),
   kubeletFlag(
     'bootstrap-kubeconfig',
     'string',
     'bootstrapKubeconfig',
-    'Credentials used to request the first client certificate',
+    'Credentials for requesting the first client certificate',
   ),
   kubeletFlag(
     'hostname-override',
@@ -123,9 +128,9 @@ const kubeletFlagSpecs: readonly KubeletFlag[] = [
     'Name of the node, instead of the host name',
   ),
   kubeletFlag('node-ip', 'string', 'nodeIp', 'IP address of the node, or an IPv4,IPv6 pair'),
-  kubeletFlag('node-labels', 'labels', 'nodeLabels', 'Labels of a new node, as key=value'),
-  kubeletFlag('root-dir', 'string', 'rootDir', 'Folder for state such as volume mounts'),
-  kubeletFlag('cert-dir', 'string', 'certDir', 'Folder of certificates'),
+  kubeletFlag('node-labels', 'labels', 'nodeLabels', 'Labels for a new Node object, as key=value'),
+  kubeletFlag('root-dir', 'string', 'rootDir', 'Directory for state such as volume mounts'),
+  kubeletFlag('cert-dir', 'string', 'certDir', 'Directory of certificates'),
   kubeletFlag('cloud-provider', 'string', 'cloudProvider', 'external, or empty for none'),
   kubeletFlag(
     'lenient-config',
@@ -137,34 +142,34 @@ const kubeletFlagSpecs: readonly KubeletFlag[] = [
     'container-logs-dir',
     'string',
     'containerLogsDir',
-    'Folder for links to the logs of all containers; empty for none',
+    'Directory for links to the logs of all containers; empty for none',
   ),
   kubeletFlag(
     'object-manifest-path',
     'string',
     'objectManifestPath',
-    'Folder of ConfigMaps, Secrets, PersistentVolumes and their claims for static pods without an API server',
+    'Directory of ConfigMaps, Secrets, PersistentVolumes and claims for static pods without an API server',
   ),
   kubeletFlag(
     'seccomp-default',
     'bool',
     'seccompDefault',
-    'RuntimeDefault seccomp profile for pods that set none',
+    'Use the RuntimeDefault seccomp profile for pods without one',
   ),
   kubeletFlag('runtime-cgroups', 'string', 'runtimeCgroups', 'Cgroup of the container runtime'),
   kubeletFlag(
     'image-credential-provider-config',
     'string',
     'imageCredentialProviderConfig',
-    'Configuration of the credential plugins, a file or a folder',
+    'Configuration of the credential plugins, a file or a directory',
   ),
   kubeletFlag(
     'image-credential-provider-bin-dir',
     'string',
     'imageCredentialProviderBinDir',
-    'Folder of the credential plugins',
+    'Directory of the credential plugins',
   ),
-  kubeletFlag('lock-file', 'string', 'lockFile', 'File that is locked while running'),
+  kubeletFlag('lock-file', 'string', 'lockFile', 'File that the kubelet locks while it runs'),
   kubeletFlag(
     'exit-on-lock-contention',
     'bool',
@@ -181,7 +186,7 @@ const kubeletFlagSpecs: readonly KubeletFlag[] = [
     name: 'version',
     type: flagTypes.version,
     target: { to: 'version' },
-    about: 'Print the version and exit; =raw prints all of it, =vX.Y.Z changes what is reported',
+    about: 'Print the version and exit; =raw prints all of it, =vX.Y.Z changes the reported version',
   },
   {
     name: 'help',
@@ -194,7 +199,7 @@ const kubeletFlagSpecs: readonly KubeletFlag[] = [
     'minimum-container-ttl-duration',
     'duration',
     'minimumContainerTtlDurationMs',
-    'Minimum age of a dead container before it may be removed',
+    'Minimum age of a dead container before it can be removed',
     evictionInstead,
   ),
   kubeletFlag(
@@ -222,7 +227,7 @@ const kubeletFlagSpecs: readonly KubeletFlag[] = [
     'experimental-allocatable-ignore-eviction',
     'bool',
     'experimentalAllocatableIgnoreEviction',
-    'Leave hard thresholds out of node allocatable',
+    'Do not subtract hard eviction thresholds from node allocatable',
     'it will be removed',
   ),
 ];

@@ -32,7 +32,7 @@ const int32Max = 2n ** 31n - 1n;
 
 export const parseInt32 = (text: string): number => parseInteger(text, int32Min, int32Max);
 export const parseUint32 = (text: string): number => parseInteger(text, 0n, 2n ** 32n - 1n);
-/** Only the integers that a number holds exactly. */
+/** Accepts only integers that a number holds exactly. */
 export const parseInt64 = (text: string): number =>
   parseInteger(text, BigInt(Number.MIN_SAFE_INTEGER), BigInt(Number.MAX_SAFE_INTEGER));
 
@@ -61,7 +61,7 @@ export function parseCommaList(text: string): string[] {
   const item = /"((?:[^"]|"")*)"(?=,|$)|([^",]*)(?=,|$)/y;
   for (;;) {
     const match = item.exec(text);
-    if (match === null) throw new Error('a value has a double quote where it should not, or one is missing');
+    if (match === null) throw new Error('a double quote is missing or misplaced');
     const [, quoted, plain = ''] = match;
     items.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
     if (item.lastIndex >= text.length) return items;
@@ -70,7 +70,7 @@ export function parseCommaList(text: string): string[] {
   }
 }
 
-/** `a=1,b=2`; empty parts are skipped, blanks around keys and values dropped. */
+/** `a=1,b=2`. Skips empty parts, and trims keys and values. */
 export function parsePairs(text: string, separator: string): [string, string][] {
   const pairs: [string, string][] = [];
   for (const part of text.split(',')) {
@@ -88,7 +88,7 @@ export function parseHeaders(text: string): Record<string, string[]> {
   return headers as Record<string, string[]>; // joinHeaders keeps every value a list of strings
 }
 
-/** Header values are secret, so a malformed pair is not repeated in the error. */
+/** Header values are secret, so the error does not repeat a malformed pair. */
 function parsePairsMasked(text: string): [string, string][] {
   if (text.split(',').some((part) => part !== '' && !part.includes(':'))) {
     throw new Error('malformed pair, write name:value');
@@ -108,7 +108,7 @@ export function joinHeaders(
   return Object.fromEntries(joined);
 }
 
-/** `key=value,key`; a key alone has an empty value. */
+/** `key=value,key`; a key without `=` has an empty value. */
 export function parseLabels(text: string): Record<string, string> {
   const labels: [string, string][] = [];
   for (const part of text.split(',')) {
@@ -121,7 +121,7 @@ export function parseLabels(text: string): Record<string, string> {
 
 const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
-/** `key=value:Effect` or `key:Effect`, comma-separated; a trailing `-` asks for removal, which a new node has nothing to do for. */
+/** `key=value:Effect` or `key:Effect`, comma-separated. Ignores parts with a trailing `-`: a new node has no taint to remove. */
 export function parseTaints(text: string): Taint[] {
   const taints: Taint[] = [];
   for (const part of text === '' ? [] : text.split(',')) {

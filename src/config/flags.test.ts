@@ -141,7 +141,7 @@ describe('values of the other flags', () => {
   });
 });
 
-describe('command lines that are refused', () => {
+describe('refused command lines', () => {
   const prefix = 'failed to parse kubelet flag: ';
   const rows: [args: string[], message: string][] = [
     [['--foo=1'], `${prefix}unknown flag: --foo`],
@@ -219,7 +219,7 @@ describe('command lines that are refused', () => {
     expect((thrown as Error).message).toBe(message);
   });
 
-  it('proposes the flag that was probably meant', () => {
+  it('suggests the nearest flag', () => {
     try {
       parseKubeletCommandLine(['--max-pod=5']);
     } catch (error) {
@@ -235,7 +235,7 @@ describe('the flag table', () => {
     const names = flagSpecs.map((spec) => spec.name);
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
-  it('does not shout about flags that stay', () => {
+  it('does not warn about flags that are not deprecated', () => {
     const staying = [
       '--v=1',
       '--vmodule=a=1',

@@ -1,7 +1,7 @@
-/** The syntax of entries in `preloadedImagesVerificationAllowlist`: image names without tag, or `prefix/*`. */
+/** Validates entries of `preloadedImagesVerificationAllowlist`: image names without a tag, or `prefix/*`. */
 import { parseImageName } from '../kube/index.js';
 
-/** What is wrong with the pattern, or undefined. */
+/** Returns what is wrong with the pattern; undefined when it is valid. */
 export function imagePatternProblem(pattern: string): string | undefined {
   if (pattern === '') return 'must not be empty';
   if (pattern.includes('*')) {
@@ -10,7 +10,7 @@ export function imagePatternProblem(pattern: string): string | undefined {
     }
     const prefix = pattern.slice(0, -2);
     if (prefix === '') return `"${pattern}" must name at least a registry host`;
-    // A prefix may be a host alone, which is no image name by itself.
+    // A prefix may be only a host, which is not an image name.
     return parseImageName(`${prefix}/any`) === undefined ? `"${pattern}" is not an image name` : undefined;
   }
   const parsed = parseImageName(pattern);

@@ -1,4 +1,4 @@
-/** Says which settings a user made that this build does not act on, so that none is ignored in silence. */
+/** Finds settings that this build does not act on, so that the agent can name them at start-up. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { type FeatureGate, featureGateSpecs } from './feature-gate-table.js';
@@ -6,9 +6,9 @@ import { configFields } from './fields.js';
 import { defaultKubeletFlags, flagSpecs, type KubeletFlags } from './flag-table.js';
 
 export interface InertSettings {
-  /** Paths in the order of the field table. */
+  /** In the order of the field table. */
   readonly paths: readonly string[];
-  /** One line for the log at start-up; undefined when everything that was set has an effect. */
+  /** One line for the log at start-up; undefined when every setting has an effect. */
   readonly line: string | undefined;
 }
 
@@ -22,8 +22,8 @@ export function inertSettings(explicit: ReadonlySet<string>, actedOn: ReadonlySe
 }
 
 /**
- * The gates that were set against their default and that the build does not read, as paths. A gate
- * that is set to its default asks for nothing that is not so already.
+ * Paths of the gates that differ from their default although the build does not read them. A gate that is set to its
+ * default changes nothing.
  */
 export function inertGates(
   requested: Readonly<Record<string, boolean>>,
@@ -38,7 +38,7 @@ export function inertGates(
     .map(([name]) => `featureGates.${name}`);
 }
 
-/** Those of the flags that have another value than by default, as a user writes them. */
+/** The flags of `among` whose value is not the default: `--node-labels`. */
 export function changedFlags(flags: KubeletFlags, among: ReadonlySet<keyof KubeletFlags>): string[] {
   return flagSpecs.flatMap(({ name, target }) =>
     target.to === 'kubelet' &&

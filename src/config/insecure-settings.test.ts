@@ -21,8 +21,8 @@ const fieldsOf = (loaded: LoadedConfiguration, facts = serving, severities = ['o
     .filter(({ severity }) => severities.includes(severity))
     .map(({ field }) => field);
 
-describe('what is told at the start', () => {
-  it('without --config: the open defaults of the reference, each in words', async () => {
+describe('insecureSettings', () => {
+  it('reports the open defaults of the reference without --config, each with risk and fix', async () => {
     const told = insecureSettings(await load(undefined, cluster), serving);
     expect(told.filter(({ severity }) => severity === 'open').map(({ field }) => field)).toEqual([
       'authentication.anonymous.enabled',
@@ -33,11 +33,11 @@ describe('what is told at the start', () => {
     for (const { risk, fix, value } of told) for (const text of [risk, fix, value]) expect(text).not.toBe('');
   });
 
-  it('with an empty file: nothing is open', async () => {
+  it('reports nothing open for an empty file', async () => {
     expect(fieldsOf(await load({}, cluster), serving, ['open'])).toEqual([]);
   });
 
-  it('with a hardened file: nothing at all', async () => {
+  it('reports nothing for a hardened file', async () => {
     const hardened = {
       authentication: { x509: { clientCAFile: '/ca.crt' } },
       serverTLSBootstrap: true,
@@ -48,7 +48,7 @@ describe('what is told at the start', () => {
     expect(insecureSettings(await load(hardened, cluster), serving)).toEqual([]);
   });
 
-  it('a port that is not opened is nobody’s risk', async () => {
+  it('reports nothing about a main port that is not served', async () => {
     const told = fieldsOf(await load(undefined), { servesMainPort: false, files: [] });
     expect(told).toEqual(['readOnlyPort']);
   });
@@ -60,41 +60,45 @@ describe('what is told at the start', () => {
   };
   it.each<[string, object, string]>([
     [
-      'anonymous behind a webhook',
+      'anonymous requests with webhook authorization',
       { authentication: { ...base.authentication, anonymous: { enabled: true } } },
       'authentication.anonymous.enabled',
     ],
-    ['everything allowed', { authorization: { mode: 'AlwaysAllow' } }, 'authorization.mode'],
+    ['every request is authorized', { authorization: { mode: 'AlwaysAllow' } }, 'authorization.mode'],
     ['the read-only port', { readOnlyPort: 10255 }, 'readOnlyPort'],
-    ['health for other machines', { healthzBindAddress: '0.0.0.0' }, 'healthzBindAddress'],
-    ['no bundle for clients', { authentication: {} }, 'authentication.x509.clientCAFile'],
-    ['a certificate of its own making', { serverTLSBootstrap: false }, 'serverTLSBootstrap'],
-    ['no rotation', { rotateCertificates: false }, 'rotateCertificates'],
-    ['an old TLS', { tlsMinVersion: 'VersionTLS11' }, 'tlsMinVersion'],
-    ['a weak suite', { tlsCipherSuites: ['TLS_RSA_WITH_AES_128_GCM_SHA256'] }, 'tlsCipherSuites'],
+    ['health endpoint open to other machines', { healthzBindAddress: '0.0.0.0' }, 'healthzBindAddress'],
+    ['no client CA bundle', { authentication: {} }, 'authentication.x509.clientCAFile'],
+    ['a self-signed serving certificate', { serverTLSBootstrap: false }, 'serverTLSBootstrap'],
+    ['no certificate rotation', { rotateCertificates: false }, 'rotateCertificates'],
+    ['an old TLS version', { tlsMinVersion: 'VersionTLS11' }, 'tlsMinVersion'],
+    [
+      'a suite without forward secrecy',
+      { tlsCipherSuites: ['TLS_RSA_WITH_AES_128_GCM_SHA256'] },
+      'tlsCipherSuites',
+    ],
     ['a CBC suite', { tlsCipherSuites: ['TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA'] }, 'tlsCipherSuites'],
-    ['no idle limit', { streamingConnectionIdleTimeout: '0s', readOnlyPort: 0 }, ''],
+    ['no idle timeout', { streamingConnectionIdleTimeout: '0s', readOnlyPort: 0 }, ''],
     ['no packet rules', { makeIPTablesUtilChains: false }, 'makeIPTablesUtilChains'],
     ['unsafe sysctls', { allowedUnsafeSysctls: ['kernel.msg*'] }, 'allowedUnsafeSysctls'],
   ])('%s', async (_, change, field) => {
-    // A zero in a file means the default, as in the reference; only a flag sets it.
+    // A zero in a file means the default, as in the reference. Only a flag sets a zero.
     const told = fieldsOf(await load({ ...base, ...change }, cluster));
     expect(told).toEqual(field === '' ? [] : [field]);
   });
-  it('no idle limit, by its flag', async () => {
+  it('reports no idle timeout when the flag sets it to zero', async () => {
     const told = fieldsOf(await load(base, [...cluster, '--streaming-connection-idle-timeout=0s']));
     expect(told).toEqual(['streamingConnectionIdleTimeout']);
   });
   it.each([
     ['seccompDefault', {}],
     ['podPidsLimit', { seccompDefault: true }],
-  ])('%s is advice', async (field, change) => {
+  ])('reports %s as advice', async (field, change) => {
     expect(fieldsOf(await load({ ...base, ...change }, cluster), serving, ['advice'])).toContain(field);
   });
 });
 
-describe('files', () => {
-  it('are those that the settings name', async () => {
+describe('guarded files', () => {
+  it('are the files that the settings name', async () => {
     const config = { staticPodPath: '/manifests', authentication: { x509: { clientCAFile: '/ca.crt' } } };
     const files = guardedFiles(await load(config, cluster));
     expect(files.map(({ field, allowed }) => `${field} ${allowed.toString(8)}`)).toEqual([
@@ -105,12 +109,12 @@ describe('files', () => {
     ]);
   });
   it.each([
-    ['a narrow one', 0o600, 0o600, 0, []],
-    ['a narrower one', 0o644, 0o400, 0, []],
-    ['one that others read', 0o600, 0o640, 0, ['others can read it']],
-    ['one that others change', 0o644, 0o664, 0, ['others can change it']],
-    ['a folder that others change', 0o755, 0o40777, 0, ['others can change it']],
-    ['one of another user', 0o600, 0o600, 1000, ['its owner is not root and can change it']],
+    ['the allowed mode', 0o600, 0o600, 0, []],
+    ['a narrower mode', 0o644, 0o400, 0, []],
+    ['readable by others', 0o600, 0o640, 0, ['others can read it']],
+    ['writable by others', 0o644, 0o664, 0, ['others can change it']],
+    ['a directory writable by others', 0o755, 0o40777, 0, ['others can change it']],
+    ['owned by another user', 0o600, 0o600, 1000, ['its owner is not root and can change it']],
   ])('%s', async (_, allowed, mode, uid, risks) => {
     const files = [{ field: '--kubeconfig', path: '/k', allowed, mode, uid }];
     const told = insecureSettings(await load({}, cluster), { servesMainPort: false, files });
@@ -119,8 +123,8 @@ describe('files', () => {
 });
 
 /**
- * The node's part of the CIS Kubernetes Benchmark. `file` and `none` say whether the value in force passes with a file
- * that says nothing of it and without `--config`. What does not pass is the reference's default, and is told.
+ * The worker node section of the CIS Kubernetes Benchmark. `file` and `none` say whether the effective value passes
+ * with an empty file and without `--config`. A value that fails is the reference's default, and is reported.
  */
 describe('CIS Kubernetes Benchmark 4.2', () => {
   type Config = LoadedConfiguration['config'];
@@ -142,7 +146,7 @@ describe('CIS Kubernetes Benchmark 4.2', () => {
     ],
     [
       '4.2.2',
-      'not everything is allowed',
+      'requests are authorized',
       (c) => c.authorization.mode !== 'AlwaysAllow',
       true,
       false,
@@ -157,8 +161,8 @@ describe('CIS Kubernetes Benchmark 4.2', () => {
       'authentication.x509.clientCAFile',
     ],
     ['4.2.4', 'the read-only port is closed', (c) => c.readOnlyPort === 0, true, false, 'readOnlyPort'],
-    ['4.2.5', 'idle streams end', (c) => c.streamingConnectionIdleTimeout > 0, true, true, ''],
-    ['4.2.6', 'packet rules are kept', (c) => c.makeIPTablesUtilChains, true, true, ''],
+    ['4.2.5', 'idle streams time out', (c) => c.streamingConnectionIdleTimeout > 0, true, true, ''],
+    ['4.2.6', 'iptables chains are maintained', (c) => c.makeIPTablesUtilChains, true, true, ''],
     ['4.2.8', 'the rate of events is limited', (c) => c.eventRecordQPS > 0, true, true, ''],
     [
       '4.2.9',
@@ -191,7 +195,7 @@ describe('CIS Kubernetes Benchmark 4.2', () => {
       if (!expected) expect(fields).toContain(told);
     }
   });
-  it('4.2.11 the gate of server certificates is on', async () => {
+  it('4.2.11 the gate for server certificate rotation is on', async () => {
     expect((await load({}, cluster)).featureGates.enabled('RotateKubeletServerCertificate')).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-/** Says which settings in force open the node further than they must, with what that costs and what to set instead. */
+/** Finds settings that make the node less secure than it could be: the risk of each, and what to set instead. */
 import type { LoadedConfiguration } from './load.js';
 import type { KubeletConfiguration } from './types.js';
 
@@ -7,20 +7,20 @@ export interface InsecureSetting {
   readonly field: string;
   readonly value: string;
   /**
-   * `open`: strangers get in or read. `weak`: a wall is thinner than it could be. `advice`: the reference's default,
-   * which guides to hardening ask to change.
+   * `open`: anyone can connect or read. `weak`: a protection is weaker than it could be. `advice`: a default of the
+   * reference that hardening guides change.
    */
   readonly severity: 'open' | 'weak' | 'advice';
   readonly risk: string;
   readonly fix: string;
 }
 
-/** A file or folder that the node's safety rests on. */
+/** A file or directory whose permissions matter for the node's security. */
 export interface GuardedFile {
-  /** The setting that names it. */
+  /** The setting that names the path. */
   readonly field: string;
   readonly path: string;
-  /** What its mode may have at most. */
+  /** The widest mode that is safe. */
   readonly allowed: number;
 }
 
@@ -30,14 +30,14 @@ export interface FoundFile extends GuardedFile {
 }
 
 export interface SecurityFacts {
-  /** Whether the main port is opened at all. */
+  /** The kubelet serves its main port. */
   readonly servesMainPort: boolean;
   readonly files: readonly FoundFile[];
 }
 
 export type Judged = Pick<LoadedConfiguration, 'config' | 'flags' | 'standalone'>;
 
-/** In the order of the table: what is widest open stands first. */
+/** In the order of the table, the most open settings first. */
 export function insecureSettings(loaded: Judged, facts: SecurityFacts): InsecureSetting[] {
   const settings = rules.flatMap(({ field, severity, value, risk, fix, when }) => {
     if (!when(loaded, facts)) return [];
@@ -54,11 +54,11 @@ export function insecureSettings(loaded: Judged, facts: SecurityFacts): Insecure
   return [...settings, ...facts.files.flatMap(wideFile)];
 }
 
-/** What is to be looked at on the machine; empty settings name nothing. */
+/** The files to check on the machine. */
 export function guardedFiles({ config, flags }: Pick<Judged, 'config' | 'flags'>): GuardedFile[] {
   const secret = 0o600;
   const readable = 0o644;
-  const folder = 0o755;
+  const directory = 0o755;
   const named: readonly (readonly [field: string, path: string, allowed: number])[] = [
     ['--kubeconfig', flags.kubeconfig, secret],
     ['--bootstrap-kubeconfig', flags.bootstrapKubeconfig, secret],
@@ -66,7 +66,7 @@ export function guardedFiles({ config, flags }: Pick<Judged, 'config' | 'flags'>
     ['--config', flags.config, readable],
     ['tlsCertFile', config.tlsCertFile, readable],
     ['authentication.x509.clientCAFile', config.authentication.x509.clientCAFile, readable],
-    ['staticPodPath', config.staticPodPath, folder],
+    ['staticPodPath', config.staticPodPath, directory],
   ];
   return named.flatMap(([field, path, allowed]) => (path === '' ? [] : [{ field, path, allowed }]));
 }
@@ -109,7 +109,8 @@ interface InsecureSettingRule {
   readonly fix: string;
 }
 
-const letsAllDo = (config: KubeletConfiguration): boolean => config.authorization.mode === 'AlwaysAllow';
+const allowsEverything = (config: KubeletConfiguration): boolean =>
+  config.authorization.mode === 'AlwaysAllow';
 const weakSuite = /_CBC_|_RC4_|_3DES_|^TLS_RSA_/;
 const weakSuites = (config: KubeletConfiguration): string[] =>
   config.tlsCipherSuites.filter((name) => weakSuite.test(name));
@@ -117,19 +118,19 @@ const weakSuites = (config: KubeletConfiguration): string[] =>
 const rules: readonly InsecureSettingRule[] = [
   {
     field: 'authentication.anonymous.enabled',
-    severity: (config) => (letsAllDo(config) ? 'open' : 'weak'),
+    severity: (config) => (allowsEverything(config) ? 'open' : 'weak'),
     when: ({ config }, { servesMainPort }) => servesMainPort && config.authentication.anonymous.enabled,
     value: () => 'true',
-    risk: 'whoever reaches the main port is served without a credential',
-    fix: 'set it to false in the file of --config',
+    risk: 'anyone who can reach the main port is served without credentials',
+    fix: 'set it to false in the --config file',
   },
   {
     field: 'authorization.mode',
     severity: 'open',
-    when: ({ config }, { servesMainPort }) => servesMainPort && letsAllDo(config),
+    when: ({ config }, { servesMainPort }) => servesMainPort && allowsEverything(config),
     value: (config) => config.authorization.mode,
-    risk: 'whoever is served may do everything, such as run commands in containers',
-    fix: 'set it to Webhook in the file of --config (needs --kubeconfig)',
+    risk: 'every request is allowed, such as running commands in containers',
+    fix: 'set it to Webhook in the --config file (needs --kubeconfig)',
   },
   {
     field: 'enableDebuggingHandlers',
@@ -137,10 +138,10 @@ const rules: readonly InsecureSettingRule[] = [
     when: ({ config }, { servesMainPort }) =>
       servesMainPort &&
       config.enableDebuggingHandlers &&
-      letsAllDo(config) &&
+      allowsEverything(config) &&
       config.authentication.anonymous.enabled,
     value: () => 'true',
-    risk: 'exec, attach, logs and profiles are there for everybody',
+    risk: 'anyone can use exec, attach, logs and profiles',
     fix: 'set it to false, or authorization.mode to Webhook',
   },
   {
@@ -148,7 +149,7 @@ const rules: readonly InsecureSettingRule[] = [
     severity: 'open',
     when: ({ config }) => config.readOnlyPort > 0,
     value: (config) => String(config.readOnlyPort),
-    risk: 'pods, metrics and statistics are told to whoever asks, without TLS',
+    risk: 'anyone can read pods, metrics and statistics, without TLS',
     fix: 'set it to 0',
   },
   {
@@ -156,7 +157,7 @@ const rules: readonly InsecureSettingRule[] = [
     severity: 'weak',
     when: ({ config }) => config.healthzPort > 0 && !isLoopback(config.healthzBindAddress),
     value: (config) => config.healthzBindAddress,
-    risk: 'the health of the agent is told to other machines',
+    risk: 'other machines can read the health of the agent',
     fix: 'set it to 127.0.0.1, or healthzPort to 0',
   },
   {
@@ -165,8 +166,8 @@ const rules: readonly InsecureSettingRule[] = [
     when: ({ config, standalone }, { servesMainPort }) =>
       servesMainPort && !standalone && config.authentication.x509.clientCAFile === '',
     value: () => 'not set',
-    risk: 'the API server cannot show who it is by its certificate',
-    fix: 'name the bundle of the authorities of the cluster',
+    risk: 'the API server cannot authenticate with its client certificate',
+    fix: 'set it to the CA bundle of the cluster',
   },
   {
     field: 'serverTLSBootstrap',
@@ -174,15 +175,15 @@ const rules: readonly InsecureSettingRule[] = [
     when: ({ config, standalone }, { servesMainPort }) =>
       servesMainPort && !standalone && !config.serverTLSBootstrap && config.tlsCertFile === '',
     value: () => 'false',
-    risk: 'the main port shows a certificate that it signed itself, which clients cannot verify',
-    fix: 'set it to true, or name tlsCertFile and tlsPrivateKeyFile',
+    risk: 'the main port uses a self-signed certificate, which clients cannot verify',
+    fix: 'set it to true, or set tlsCertFile and tlsPrivateKeyFile',
   },
   {
     field: 'rotateCertificates',
     severity: 'weak',
     when: ({ config, standalone }) => !standalone && !config.rotateCertificates,
     value: () => 'false',
-    risk: 'the certificate of the node is used until it expires',
+    risk: 'the client certificate of the node is not renewed before it expires',
     fix: 'set it to true',
   },
   {
@@ -200,14 +201,14 @@ const rules: readonly InsecureSettingRule[] = [
     when: ({ config }, { servesMainPort }) => servesMainPort && weakSuites(config).length > 0,
     value: (config) => weakSuites(config).join(','),
     risk: 'these suites lack authenticated encryption or forward secrecy',
-    fix: 'leave the setting out, or name ECDHE suites with GCM or CHACHA20 only',
+    fix: 'remove the setting, or list only ECDHE suites with GCM or CHACHA20',
   },
   {
     field: 'streamingConnectionIdleTimeout',
     severity: 'weak',
     when: ({ config }) => config.streamingConnectionIdleTimeout === 0,
     value: () => '0',
-    risk: 'an idle stream into a container stays open without end',
+    risk: 'an idle stream into a container stays open forever',
     fix: 'set it to 4h, the default, or less',
   },
   {
@@ -215,7 +216,7 @@ const rules: readonly InsecureSettingRule[] = [
     severity: 'weak',
     when: ({ config }) => !config.makeIPTablesUtilChains,
     value: () => 'false',
-    risk: 'packets to loopback from other machines are not dropped by this agent',
+    risk: 'the agent does not drop packets to loopback addresses from other machines',
     fix: 'set it to true, the default',
   },
   {
@@ -224,14 +225,14 @@ const rules: readonly InsecureSettingRule[] = [
     when: ({ config }) => config.allowedUnsafeSysctls.length > 0,
     value: (config) => config.allowedUnsafeSysctls.join(','),
     risk: 'a pod that sets them can harm other pods or the machine',
-    fix: 'take out what no pod of this node needs',
+    fix: 'remove the sysctls that no pod of this node needs',
   },
   {
     field: 'seccompDefault',
     severity: 'advice',
     when: ({ config }) => !config.seccompDefault,
     value: () => 'false',
-    risk: 'containers that name no seccomp profile may make every system call',
+    risk: 'containers without a seccomp profile can make any system call',
     fix: 'set it to true',
   },
   {
@@ -239,7 +240,7 @@ const rules: readonly InsecureSettingRule[] = [
     severity: 'advice',
     when: ({ config }) => config.podPidsLimit <= 0,
     value: (config) => String(config.podPidsLimit),
-    risk: 'one pod can use up the process numbers of the machine',
+    risk: 'one pod can use up all process IDs of the machine',
     fix: 'set it to a number that fits your pods, such as 4096',
   },
   {

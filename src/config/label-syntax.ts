@@ -3,7 +3,7 @@
 const name = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
-/** What is wrong with a label key (`name` or `prefix/name`); empty when nothing is. */
+/** Returns what is wrong with a label key (`name` or `prefix/name`); empty when it is valid. */
 export function labelKeyProblems(key: string): string[] {
   const parts = key.split('/');
   if (parts.length > 2) return ['must be a name, or a DNS prefix and a name with one slash between them'];
@@ -26,7 +26,7 @@ export function labelKeyProblems(key: string): string[] {
   return problems;
 }
 
-/** What is wrong with a label value; empty when nothing is. */
+/** Returns what is wrong with a label value; empty when it is valid. */
 export function labelValueProblems(value: string): string[] {
   if (value === '') return [];
   if (value.length > 63) return ['value must be at most 63 characters'];

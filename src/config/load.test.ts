@@ -79,19 +79,19 @@ const fiveThresholds = {
 
 describe('configurations that run', () => {
   const rows: [rule: string, setup: Setup, expected: object][] = [
-    ['the last of two equal keys counts', { main: 'maxPods: 50\nmaxPods: 60\n' }, { maxPods: 60 }],
+    ['the last of two duplicate keys wins', { main: 'maxPods: 50\nmaxPods: 60\n' }, { maxPods: 60 }],
     [
       '--lenient-config ignores an unknown field',
       { main: 'fooBar: 1\nport: 5\n', args: ['--lenient-config'] },
       { port: 5 },
     ],
     [
-      'a relative path counts from the folder of the file',
+      'a relative path is resolved against the directory of the file',
       { main: 'staticPodPath: manifests\n' },
       { staticPodPath: '/etc/k/manifests' },
     ],
     [
-      'a relative path is cleaned',
+      'a relative path is normalized',
       { main: 'volumePluginDir: ../plugins/\n' },
       { volumePluginDir: '/etc/plugins' },
     ],
@@ -104,7 +104,7 @@ describe('configurations that run', () => {
       { nodeStatusUpdateFrequency: 4000, nodeStatusReportFrequency: 4000 },
     ],
     [
-      'the update frequency of a flag leaves the report frequency',
+      'the update frequency of a flag does not change the report frequency',
       { main: '', args: ['--node-status-update-frequency=4s'] },
       { nodeStatusUpdateFrequency: 4000, nodeStatusReportFrequency: 300_000 },
     ],
@@ -138,7 +138,7 @@ describe('configurations that run', () => {
       { main: 'evictionHard: {memory.available: 1Gi}\n' },
       { evictionHard: { 'memory.available': '1Gi' } },
     ],
-    ['an empty evictionHard means none', { main: 'evictionHard: {}\n' }, { evictionHard: {} }],
+    ['an empty evictionHard means no thresholds', { main: 'evictionHard: {}\n' }, { evictionHard: {} }],
     [
       'mergeDefaultEvictionSettings fills in the missing thresholds',
       { main: 'evictionHard: {memory.available: 1Gi}\nmergeDefaultEvictionSettings: true\n' },
@@ -160,12 +160,12 @@ describe('configurations that run', () => {
       { port: 8081 },
     ],
     [
-      'folders are walked at their place among the files',
+      'directories are walked in lexical order with the files',
       withDropIns({ '10/z.conf': dropIn('port: 1\n'), '20.conf': dropIn('port: 2\n') }),
       { port: 2 },
     ],
     [
-      'a drop-in replaces a list whole',
+      'a drop-in replaces a whole list',
       withDropIns(
         { 'a.conf': dropIn('clusterDNS: [3.3.3.3, 4.4.4.4, 5.5.5.5]\n') },
         { main: 'clusterDNS: [1.1.1.1, 2.2.2.2]\n' },
@@ -173,17 +173,17 @@ describe('configurations that run', () => {
       { clusterDNS: ['3.3.3.3', '4.4.4.4', '5.5.5.5'] },
     ],
     [
-      'a zero of a drop-in returns to the default',
+      'a zero in a drop-in restores the default',
       withDropIns({ 'a.conf': dropIn('port: 0\n') }, { main: 'port: 5\n' }),
       { port: 10250 },
     ],
     [
-      'null of a drop-in returns to the default',
+      'null in a drop-in restores the default',
       withDropIns({ 'a.conf': dropIn('syncFrequency: null\n') }, { main: 'syncFrequency: 5s\n' }),
       { syncFrequency: 60_000 },
     ],
     [
-      'an emptied list of a drop-in returns to the default',
+      'an empty list in a drop-in restores the default',
       withDropIns({ 'a.conf': dropIn('') }, { main: 'enforceNodeAllocatable: []\n' }),
       { enforceNodeAllocatable: ['pods'] },
     ],
@@ -193,7 +193,7 @@ describe('configurations that run', () => {
       { port: 10250 },
     ],
     [
-      'relative paths of a drop-in stay as they are',
+      'relative paths in a drop-in are not resolved',
       withDropIns({ 'a.conf': dropIn('staticPodPath: manifests\n') }),
       { staticPodPath: 'manifests' },
     ],
@@ -203,12 +203,12 @@ describe('configurations that run', () => {
       { port: 5, readOnlyPort: 10255, authorization: { mode: 'AlwaysAllow' }, evictionHard: {} },
     ],
     [
-      'gates of file and flag are merged, the flag first',
+      'gates of file and flag are merged, the flag wins',
       { main: 'featureGates: {EnvFiles: false, PodsAPI: false}\n', args: ['--feature-gates=PodsAPI=true'] },
       { featureGates: { EnvFiles: false, PodsAPI: true } },
     ],
     [
-      'parallel pulls turn serial pulls off',
+      'parallel image pulls turn serial pulls off',
       { main: 'maxParallelImagePulls: 5\n' },
       { maxParallelImagePulls: 5, serializeImagePulls: false },
     ],
@@ -223,7 +223,7 @@ describe('configurations that run', () => {
       { systemReserved: { pid: '3' } },
     ],
     [
-      'a list flag clears once and then grows',
+      'the first list flag replaces the list, further ones add to it',
       { main: 'clusterDNS: [9.9.9.9]\n', args: ['--cluster-dns=1.1.1.1,2.2.2.2', '--cluster-dns=3.3.3.3'] },
       { clusterDNS: ['1.1.1.1', '2.2.2.2', '3.3.3.3'] },
     ],
@@ -232,25 +232,25 @@ describe('configurations that run', () => {
       { main: 'enforceNodeAllocatable: []\n' },
       { enforceNodeAllocatable: [] },
     ],
-    ['a negative pod pid limit is no limit', { main: 'podPidsLimit: -5\n' }, { podPidsLimit: -1 }],
+    ['a negative pod PID limit means no limit', { main: 'podPidsLimit: -5\n' }, { podPidsLimit: -1 }],
     [
       'the crash loop cap has a default while its gate is on',
       { main: '' },
       { crashLoopBackOff: { maxContainerRestartPeriod: 300_000 } },
     ],
     [
-      '--seccomp-default is added to the file',
+      '--seccomp-default overrides the file',
       { main: '', args: ['--seccomp-default'] },
       { seccompDefault: true },
     ],
     [
-      'the image service is the runtime unless said otherwise',
+      'the image service defaults to the runtime',
       { main: 'containerRuntimeEndpoint: unix:///x\n' },
       { imageServiceEndpoint: 'unix:///x' },
     ],
     ['an empty cgroup root is / with cgroups per QoS', { main: '' }, { cgroupRoot: '/' }],
     [
-      'reserved CPUs decide over reserved cpu',
+      'reservedSystemCPUs overrides reserved cpu',
       {
         main: 'reservedSystemCPUs: 0-1,4\nkubeReserved: {cpu: "1", memory: 1Gi}\n',
       },
@@ -266,7 +266,7 @@ describe('configurations that run', () => {
     expect((await run(setup)).config).toMatchObject(expected);
   });
 
-  it('maps that were replaced hold nothing else', async () => {
+  it('replaced maps hold no other keys', async () => {
     const replaced = await run({ main: 'evictionHard: {memory.available: 1Gi}\n' });
     expect(replaced.config.evictionHard).toEqual({ 'memory.available': '1Gi' });
     const none = await run({});
@@ -275,7 +275,7 @@ describe('configurations that run', () => {
     expect(flag.config.systemReserved).toEqual({ pid: '3' });
   });
 
-  it('turns the gates of file and flag on together', async () => {
+  it('turns on gates that file and flag set together', async () => {
     const { featureGates } = await run({
       main: 'featureGates: {PodsAPI: true}\n',
       args: ['--feature-gates=MemoryQoS=true'],
@@ -283,12 +283,12 @@ describe('configurations that run', () => {
     expect([featureGates.enabled('PodsAPI'), featureGates.enabled('MemoryQoS')]).toEqual([true, true]);
   });
 
-  it('leaves the crash loop cap out while its gate is off', async () => {
+  it('omits the crash loop cap while its gate is off', async () => {
     const { config } = await run({ main: '', args: ['--feature-gates=KubeletCrashLoopBackOffMax=false'] });
     expect(config.crashLoopBackOff).toEqual({});
   });
 
-  it('knows which settings were made', async () => {
+  it('lists the explicit settings', async () => {
     const loaded = await run(
       withDropIns({ 'a.conf': dropIn('port: 1\n') }, { main: 'maxPods: 5\n', args: ['--v=3'] }),
     );
@@ -300,7 +300,7 @@ describe('configurations that run', () => {
     expect((await run({})).standalone).toBe(false);
   });
 
-  it('masks header values in what is published, and keeps them in what is used', async () => {
+  it('masks header values in the published configuration, and keeps them in the used one', async () => {
     const loaded = await run({ main: 'staticPodURLHeader: {Authorization: [s3cret]}\n' });
     expect(loaded.publishedConfig.staticPodURLHeader).toEqual({ Authorization: ['<masked>'] });
     expect(loaded.config.staticPodURLHeader).toEqual({ Authorization: ['s3cret'] });
@@ -354,7 +354,7 @@ describe('configurations that are refused', () => {
       withDropIns({ 'a.conf': dropIn('prt: 1\n') }),
       'unknown field "prt" (did you mean "port"?)',
     ],
-    ['a missing drop-in folder', { main: '', args: ['--config-dir=conf.d'] }, 'no such file or directory'],
+    ['a missing drop-in directory', { main: '', args: ['--config-dir=conf.d'] }, 'no such file or directory'],
     [
       'a locked gate',
       { main: 'featureGates: {NodeSwap: false}\n' },
@@ -416,7 +416,7 @@ describe('configurations that are refused', () => {
     expect((await failure(setup)).message).toContain(message);
   });
 
-  it('names every unknown field, its place, the nearest known one and the way around', async () => {
+  it('names every unknown field, its position, the nearest known field and the flag that ignores it', async () => {
     const { message } = await failure({ main: 'MaxPods: 3\nauthentication:\n  webhok: {}\n' });
     expect(message).toContain('/etc/k/cfg.yaml:3:1: unknown field "MaxPods" (did you mean "maxPods"?)');
     expect(message).toContain(
@@ -435,7 +435,7 @@ describe('configurations that are refused', () => {
 describe('warnings', () => {
   const rows: [rule: string, setup: Setup, warning: string][] = [
     [
-      'lenient decoding says what it ignores',
+      'lenient decoding names what it ignores',
       { main: 'fooBar: 1\n', args: ['--lenient-config'] },
       'Using lenient decoding as strict decoding failed: /etc/k/cfg.yaml:3:1: unknown field "fooBar"; it is ignored',
     ],

@@ -1,4 +1,4 @@
-/** Builds the effective configuration: defaults, then the file, then drop-ins, then flags; checked as a whole. */
+/** Builds the effective configuration from defaults, the file, drop-ins and flags, in this order, and validates it. */
 import { resolve } from 'node:path';
 import { ConfigurationError, joinProblems, messageOf } from './config-error.js';
 import { constructionProblems } from './construction.js';
@@ -22,24 +22,24 @@ import { configurationWarnings, validateConfiguration } from './validate.js';
 export interface LoadOptions extends ConfigFiles {
   /** Arguments without the program's own name. */
   readonly argv: readonly string[];
-  /** Folder that `--config` and `--config-dir` are relative to. */
+  /** The directory that `--config` and `--config-dir` are relative to. */
   readonly cwd: string;
-  /** Facts of the machine that some rules depend on. */
+  /** What some rules need to know about the machine. */
   readonly host?: ConfiguredHost;
 }
 
 export interface LoadedConfiguration {
   readonly kind: 'run';
   readonly flags: KubeletFlags;
-  /** What the kubelet acts on. */
+  /** The configuration that the kubelet uses. */
   readonly config: KubeletConfiguration;
-  /** What `/configz` shows, through `serializeConfiguration`; secrets are masked. */
+  /** The configuration that `/configz` shows, through `serializeConfiguration`; secrets are masked. */
   readonly publishedConfig: KubeletConfiguration;
   readonly featureGates: FeatureGates;
   /** Paths that a file or a flag sets, for `inertSettings`. */
   readonly explicit: ReadonlySet<string>;
   readonly warnings: readonly string[];
-  /** There is no `--kubeconfig`: pods come from files and URLs only. */
+  /** `--kubeconfig` is not set: pods come only from files and URLs. */
   readonly standalone: boolean;
 }
 
@@ -50,7 +50,7 @@ export type LoadOutcome =
 
 type RunCommand = Extract<KubeletCommandLine, { kind: 'run' }>;
 
-/** Throws a ConfigurationError whose message is for the user; nothing has been started then. */
+/** Throws a ConfigurationError whose message is for the user. */
 export async function loadConfiguration(options: LoadOptions): Promise<LoadOutcome> {
   const command = parseKubeletCommandLine(options.argv);
   if (command.kind !== 'run') return command;
@@ -86,7 +86,7 @@ function check(context: RuleContext): void {
   const invalid = validateConfiguration(context);
   if (invalid.length > 0) {
     const hint = invalid.some((problem) => problem.includes('cgroup v1'))
-      ? 'This machine uses cgroup v1: set failCgroupV1: false in the configuration file, or pass --fail-cgroupv1=false, to run on it all the same'
+      ? 'This machine uses cgroup v1: set failCgroupV1: false in the configuration file, or pass --fail-cgroupv1=false, to run anyway'
       : undefined;
     throw new ConfigurationError(
       `failed to validate kubelet configuration, error: ${joinProblems(invalid)}`,
@@ -110,7 +110,7 @@ interface FromFiles {
   readonly warnings: readonly string[];
 }
 
-/** The configuration before flags: the file or the baseline, with drop-ins on top. */
+/** Returns the configuration without flags: the file or the baseline, with drop-ins merged over it. */
 async function readFiles(
   command: RunCommand,
   flagGates: Readonly<Record<string, boolean>>,
@@ -155,12 +155,12 @@ async function readMainFile(
   }
 }
 
-/** Gates as far as they are known: some defaults depend on them. */
+/** The gates of settings and flags: some defaults depend on them. */
 function gatesFor(settings: Settings, flagGates: Readonly<Record<string, boolean>>): FeatureGates {
   return resolveFeatureGates({ ...gatesOf(settings.values.get('featureGates')), ...flagGates }).gates;
 }
 
 function gatesOf(value: unknown): Readonly<Record<string, boolean>> {
-  // Both decoders give a map of booleans for this field.
+  // The decoders of file and flags return a map of booleans for this field.
   return (value ?? {}) as Readonly<Record<string, boolean>>;
 }

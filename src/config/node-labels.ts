@@ -17,7 +17,7 @@ const allowedKeys: ReadonlySet<string> = new Set([
 const reservedNamespaces = ['kubernetes.io', 'k8s.io'];
 const allowedNamespaces = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
 
-/** What is wrong with the labels, or undefined. */
+/** Returns what is wrong with the labels; undefined when they are valid. */
 export function nodeLabelsProblem(labels: Readonly<Record<string, string>>): string | undefined {
   const unknown = Object.keys(labels)
     .filter((key) => !mayLabelItself(key))

@@ -1,9 +1,9 @@
-/** What the validation rules may know besides the configuration itself. */
+/** The input of validation rules: the configuration, its gates and the machine. */
 import type { FeatureGates } from './feature-gates.js';
 import { fieldsByPath } from './fields.js';
 import type { ConfigPath, KubeletConfiguration } from './types.js';
 
-/** Facts of the machine; a fact that is absent leaves its rules out. */
+/** What is known about the machine. A rule whose fact is absent is skipped. */
 export interface ConfiguredHost {
   readonly cgroupVersion?: 1 | 2;
   readonly onlineCpus?: readonly number[];
@@ -13,11 +13,11 @@ export interface RuleContext {
   readonly config: KubeletConfiguration;
   readonly gates: FeatureGates;
   readonly host: ConfiguredHost;
-  /** There is no API server to ask. */
+  /** The kubelet has no API server. */
   readonly standalone: boolean;
 }
 
-/** `maxPods (--max-pods)`, or the path alone where no flag exists. */
+/** `maxPods (--max-pods)`, or only the path when the field has no flag. */
 export function named(path: ConfigPath): string {
   const flag = fieldsByPath.get(path)?.flag;
   return flag === undefined ? path : `${path} (--${flag})`;

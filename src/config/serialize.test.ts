@@ -94,7 +94,7 @@ describe('mergePatch', () => {
 });
 
 describe('inertSettings', () => {
-  it('names what was set and is not acted on, in table order', () => {
+  it('names settings without effect, in table order', () => {
     const { paths, line } = inertSettings(
       new Set(['maxPods', 'authentication.webhook.cacheTTL', 'hairpinMode', 'logging.format']),
       new Set(['maxPods', 'logging']),
@@ -102,18 +102,18 @@ describe('inertSettings', () => {
     expect(paths).toEqual(['authentication.webhook.cacheTTL', 'hairpinMode']);
     expect(line).toBe('settings without effect in this build: authentication.webhook.cacheTTL, hairpinMode');
   });
-  it('has no line when all is acted on', () => {
+  it('has no line when all settings have an effect', () => {
     expect(inertSettings(new Set(['maxPods']), new Set(['maxPods'])).line).toBeUndefined();
   });
 });
 
 describe('inertGates', () => {
   it.each([
-    ['names a gate that is not read', { EventedPLEG: true }, ['featureGates.EventedPLEG']],
-    ['says nothing of one that is read', { MemoryQoS: true }, []],
-    ['says nothing of one that is set to its default', { EventedPLEG: false, ImageVolume: true }, []],
-    ['names one that is switched off in vain', { EnvFiles: false }, ['featureGates.EnvFiles']],
-    ['says nothing of the switches for a whole stage', { AllAlpha: true }, []],
+    ['names a gate without effect', { EventedPLEG: true }, ['featureGates.EventedPLEG']],
+    ['does not name a gate with an effect', { MemoryQoS: true }, []],
+    ['does not name a gate that is set to its default', { EventedPLEG: false, ImageVolume: true }, []],
+    ['names a gate that is switched off without effect', { EnvFiles: false }, ['featureGates.EnvFiles']],
+    ['does not name the switches for a whole stage', { AllAlpha: true }, []],
   ])('%s', (_, requested: Record<string, boolean>, expected) => {
     expect(inertGates(requested, new Set(['MemoryQoS']))).toEqual(expected);
   });
@@ -124,7 +124,7 @@ describe('usage', () => {
   it('names every flag', () => {
     for (const { name } of flagSpecs) expect(text).toContain(`--${name}`);
   });
-  it('starts with the everyday flags', () => {
+  it('starts with the common flags', () => {
     expect(text.indexOf('--config TEXT')).toBeLessThan(text.indexOf('--max-pods N'));
   });
   it('shows defaults and fields', () => {
@@ -141,7 +141,7 @@ describe('the field table', () => {
   });
 });
 
-it('changedFlags names those that have another value, and only among the given', () => {
+it('changedFlags names flags with a value that is not the default, only among the given ones', () => {
   const flags = {
     ...defaultKubeletFlags,
     runtimeCgroups: '/x',

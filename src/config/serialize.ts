@@ -1,4 +1,4 @@
-/** Writes a configuration in its public v1beta1 form, and hides what must not be printed. */
+/** Serializes a configuration in its v1beta1 form, and masks secrets. */
 import { formatDuration } from '../kube/index.js';
 import { type ConfigTree, readPath, writePath } from './config-path.js';
 import { type ConfigField, configFields, optionalStructs } from './fields.js';
@@ -6,7 +6,7 @@ import { configApiVersion, configKind, type KubeletConfiguration } from './types
 
 export const maskedValue = '<masked>';
 
-/** The v1beta1 object: durations as Go strings, empty optional fields left out, in the reference's field order. */
+/** Returns the v1beta1 object: durations as Go strings, without empty optional fields, in the reference's field order. */
 export function serializeConfiguration(config: KubeletConfiguration): Record<string, unknown> {
   const tree: ConfigTree = { kind: configKind, apiVersion: configApiVersion };
   for (const field of configFields) {
@@ -19,7 +19,7 @@ export function serializeConfiguration(config: KubeletConfiguration): Record<str
   return tree;
 }
 
-/** A copy in which secret values are replaced, for logs, errors and debugging pages. */
+/** Returns a copy with masked secrets, for logs, errors and debugging pages. */
 export function maskSecrets(config: KubeletConfiguration): KubeletConfiguration {
   const masked = structuredClone(config);
   masked.staticPodURLHeader = Object.fromEntries(

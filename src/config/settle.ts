@@ -1,4 +1,4 @@
-/** Works out what a valid configuration means on this machine, where one setting decides over another. */
+/** Resolves settings that depend on each other or on the machine. */
 import { parseCpuSet } from './cpu-set.js';
 import type { KubeletFlags } from './flag-table.js';
 import type { ConfiguredHost } from './rule-context.js';
@@ -6,7 +6,7 @@ import type { KubeletConfiguration } from './types.js';
 
 const defaultIdsPerPod = 65_536;
 
-/** The configuration that the kubelet acts on. `/configz` shows the one before this step. */
+/** Returns the configuration that the kubelet uses. `/configz` shows the configuration before this step. */
 export function settleConfiguration(
   config: KubeletConfiguration,
   flags: KubeletFlags,

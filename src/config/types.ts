@@ -4,7 +4,7 @@ import type { ResourceList, Taint } from '../kube/index.js';
 export const configApiVersion = 'kubelet.config.k8s.io/v1beta1';
 export const configKind = 'KubeletConfiguration';
 
-/** A duration in milliseconds; files and `/configz` write it as a Go duration. */
+/** A duration in milliseconds. Files and `/configz` use Go durations. */
 export type DurationMs = number;
 
 export type AuthorizationMode = 'AlwaysAllow' | 'Webhook';
@@ -45,8 +45,8 @@ export interface LogOutputOptions {
 }
 
 /**
- * Every field is present after defaulting, except the ones marked optional: those have no default, and their
- * absence means something. Lists and maps that were not set are empty.
+ * After defaulting, every field is present except the optional ones: they have no default, and their absence has a
+ * meaning. Lists and maps that are not set are empty.
  */
 export interface KubeletConfiguration {
   enableServer: boolean;
@@ -56,7 +56,7 @@ export interface KubeletConfiguration {
   fileCheckFrequency: DurationMs;
   httpCheckFrequency: DurationMs;
   staticPodURL: string;
-  /** Values are secret: print only through `maskSecrets`. */
+  /** Values are secret: print them only through `maskSecrets`. */
   staticPodURLHeader: Record<string, string[]>;
   address: string;
   port: number;
@@ -129,7 +129,7 @@ export interface KubeletConfiguration {
   kubeAPIQPS: number;
   kubeAPIBurst: number;
   serializeImagePulls: boolean;
-  /** Absent: no limit of its own. */
+  /** Absent: no limit. */
   maxParallelImagePulls?: number;
   evictionHard: Record<string, string>;
   evictionSoft: Record<string, string>;

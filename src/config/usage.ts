@@ -1,4 +1,4 @@
-/** The help text, made from the flag and field tables. */
+/** Generates the help text of the kubelet's flags from the flag and field tables. */
 import { flagHelp } from '../flags/index.js';
 import { formatDuration } from '../kube/index.js';
 import { type ConfigField, fieldsByPath } from './fields.js';
@@ -6,12 +6,12 @@ import { defaultKubeletFlags, flagSpecs, type KubeletFlag } from './flag-table.j
 import { durationType } from './flag-types.js';
 
 export interface UsageOptions {
-  /** How the program is started, for the examples. */
+  /** The command that starts the program, for the examples. */
   readonly command: string;
 }
 
 export function usage({ command }: UsageOptions): string {
-  const everyday = flagSpecs.filter((spec) => spec.deprecated === undefined);
+  const common = flagSpecs.filter((spec) => spec.deprecated === undefined);
   const configBacked = flagSpecs.filter(
     (spec) => spec.deprecated !== undefined && spec.target.to === 'config',
   );
@@ -29,16 +29,16 @@ export function usage({ command }: UsageOptions): string {
     `  ${command} --config kubelet.yaml --feature-gates=MemoryQoS=true -v 4`,
     '',
     'Flags:',
-    ...describeFlags(everyday),
+    ...describeFlags(common),
     '',
-    'Flags that set a field of the configuration file (prefer the file; a flag overrides it):',
+    'Flags that set a field of the configuration file (prefer the file; flags override it):',
     ...describeFlags(configBacked),
     '',
-    'Old flags, accepted so that existing command lines work:',
+    'Old flags, accepted to keep existing command lines working:',
     ...describeFlags(old),
     '',
-    'Without --config the node is open, as in the reference: anonymous requests are accepted, everything is authorized',
-    '(AlwaysAllow), the read-only port 10255 is on, and there is no webhook authentication and no hard eviction threshold.',
+    'Without --config the node is open, as in the reference: it accepts anonymous requests, authorizes everything',
+    '(AlwaysAllow), serves the read-only port 10255, and has no webhook authentication and no hard eviction thresholds.',
     'Underscores in flag names count as hyphens. Repeat a flag to add to its list or map.',
     '',
   ];

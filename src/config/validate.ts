@@ -1,4 +1,4 @@
-/** Decides whether a complete configuration is valid; every violation is found, not only the first. */
+/** Validates a complete configuration and finds all violations. */
 import { formatDuration } from '../kube/index.js';
 import { messageOf } from './config-error.js';
 import { readPath } from './config-path.js';
@@ -15,7 +15,7 @@ const defaultCpuCfsQuotaPeriodMs = 100;
 
 type ConfigRule = (context: RuleContext) => Iterable<string>;
 
-/** The violations in words, each a full sentence of its own; empty when the configuration is valid. */
+/** Returns the violations as texts; empty when the configuration is valid. */
 export function validateConfiguration(context: RuleContext): string[] {
   const problems: string[] = [];
   for (const field of configFields) {
@@ -29,7 +29,7 @@ export function validateConfiguration(context: RuleContext): string[] {
   return problems;
 }
 
-/** Things worth a line in the log although they are allowed. */
+/** Returns warnings about valid but doubtful settings. */
 export function configurationWarnings({ config }: RuleContext): string[] {
   const { kubeletCgroups, kubeReservedCgroup } = config;
   if (kubeletCgroups !== '' && kubeReservedCgroup !== '' && !kubeletCgroups.startsWith(kubeReservedCgroup)) {
@@ -156,7 +156,7 @@ const rules: readonly ConfigRule[] = [
   },
 ];
 
-/** Violations whose wording does not start with `invalid configuration`. */
+/** Rules whose texts do not all start with `invalid configuration`. */
 const otherRules: readonly ConfigRule[] = [
   loggingProblems,
   tracingProblems,
@@ -226,7 +226,7 @@ function* imageVerificationRule({ config, gates }: RuleContext): Generator<strin
 
 function* enforcementRule({ config }: RuleContext): Generator<string> {
   const field = named('enforceNodeAllocatable');
-  // What a file says is a list of any strings until this rule has passed.
+  // A file can hold any strings; this rule checks them.
   const levels: readonly string[] = config.enforceNodeAllocatable;
   const known = [
     'pods',

@@ -1,17 +1,17 @@
-/** Turns one value of a configuration document into the typed value of its field, or says what is wrong with it. */
+/** Decodes one value of a configuration document into the typed value of its field, or reports what is wrong. */
 import { type FieldPath, formatQuantity, parseDuration, parseQuantity, type Taint } from '../kube/index.js';
 import { messageOf } from './config-error.js';
 import { isRecord } from './config-path.js';
 import type { ValueKind } from './fields.js';
 import type { MemoryReservation, PodPriorityGracePeriod, VModuleEntry } from './types.js';
 
-/** Where decoding of one document reports to. */
+/** Receives the problems of one document. */
 export interface DecodeSink {
   problem(path: FieldPath, text: string): void;
   unknownField(path: FieldPath, siblings: readonly string[]): void;
 }
 
-/** YAML 1.1 words for booleans, which the reference's YAML reader takes too. */
+/** Booleans of YAML 1.1, which the reference accepts too. */
 const yamlBooleans: ReadonlyMap<string, boolean> = new Map([
   ['yes', true],
   ['on', true],
@@ -71,7 +71,7 @@ export function decodeValue(kind: ValueKind, value: unknown, path: FieldPath, si
   }
 }
 
-/** The value as an error shows it, without its content where that is long. */
+/** Describes a value for an error, without the content of lists and objects. */
 export function describeValue(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
@@ -163,7 +163,7 @@ function decodeMap<T>(
   return Object.fromEntries(entries);
 }
 
-/** The members of a list item; unknown ones are reported, absent ones are undefined. */
+/** Returns the known members of a list item, and reports unknown ones. */
 function members<K extends string>(
   value: unknown,
   path: FieldPath,
