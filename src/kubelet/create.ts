@@ -3,13 +3,13 @@ import { asError, Channel, TaskGroup, WorkQueue } from '../async/index.js';
 import { PodConfig, PodManager, PodWorkers, ReasonCache, StatusManager } from '../pods/index.js';
 import { containerRemover, RecentlyRemoved } from '../runtime-manager/gc/index.js';
 import { mountedImages } from '../runtime-manager/images/index.js';
-import { Pleg } from '../runtime-manager/pleg/index.js';
+import { createPlegMetrics, Pleg } from '../runtime-manager/pleg/index.js';
 import { ActuatedResources } from '../runtime-manager/resize/index.js';
 import { rejectionLabel } from './admission/admission.js';
 import { nodeAdmission } from './admission/node-admission.js';
 import type { Kubelet } from './kubelet.js';
 import { Link } from './link.js';
-import { countEphemeralContainers, plegObserver, terminationCounter } from './metrics/observers.js';
+import { countEphemeralContainers, terminationCounter } from './metrics/observers.js';
 import type { KubeletOptions } from './options.js';
 import { createCollectors } from './rooms/create-collectors.js';
 import { createImages } from './rooms/create-images.js';
@@ -111,7 +111,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       clock,
       timeline,
       runtime,
-      observer: plegObserver(metrics),
+      metrics: createPlegMetrics(registry),
       eventSources: settings.eventSources.map((source) => () => source(cri)),
       isOwnRemoval: (id) => removals.has(id),
       onEventsChanged: () => tasks.start('a check of the runtime', () => links.check.target.checkOnce()),

@@ -140,6 +140,9 @@ export class Histogram<L extends string = never> extends Metric<HistogramSeries,
   count(labels: MetricLabels<L> = noLabels): number {
     return this.of(labels).count;
   }
+  sum(labels: MetricLabels<L> = noLabels): number {
+    return this.of(labels).sum;
+  }
   protected lines(series: HistogramSeries, write: (line: string) => void): void {
     let cumulative = 0;
     this.#buckets.forEach((bound, index) => {

@@ -166,9 +166,11 @@ async function resetPlanned(ports: SyncPorts, run: SyncRun): Promise<void> {
 /** Undefined when the sync ends here. */
 async function newSandbox(ports: SyncPorts, run: SyncRun): Promise<Sandbox | undefined> {
   const { pod, plan, signal } = run;
-  const { timeline, observer } = ports;
+  const { timeline, metrics } = ports;
   const uid = pod.metadata.uid;
-  observer?.sandboxStarted(pod);
+  const hasOwnUsers = pod.spec.hostUsers === false;
+  metrics.startedPods.inc();
+  if (hasOwnUsers) metrics.startedUserPods.inc();
   const step = { action: 'CreatePodSandbox', target: formatPod(pod) } as const;
   let sandbox: Sandbox;
   try {
@@ -177,7 +179,8 @@ async function newSandbox(ports: SyncPorts, run: SyncRun): Promise<Sandbox | und
     const onTurn = run.onSandboxTurn;
     sandbox = await createSandbox(ports, { pod, attempt: plan.attempt, rank, because, onTurn, signal });
   } catch (error) {
-    observer?.sandboxFailed(pod);
+    metrics.startedPodErrors.inc();
+    if (hasOwnUsers) metrics.startedUserPodErrors.inc();
     const failure = sandboxFailure(pod, error);
     // The network of a terminating pod may be gone already; its termination reports what matters.
     if (ports.podStates.isTerminationRequested(uid)) {

@@ -8,7 +8,7 @@ import type {
   ObservedContainerStatus,
   PodSandboxConfig,
 } from '../cri/index.js';
-import type { AnyContainer, ContainerKind, Pod, VolumeMount } from '../kube/index.js';
+import type { AnyContainer, Pod, VolumeMount } from '../kube/index.js';
 import { firstRetry, type Retry, retryOf } from './retry.js';
 
 /** Reasons that users see as a container's waiting reason or in the text of a failed sync. */
@@ -193,31 +193,6 @@ export interface InternalLifecycle {
   preStart(pod: Pod, container: AnyContainer, containerId: string): Promise<void>;
   /** May be called more than once for the same container. */
   postStop(containerId: string): Promise<void>;
-}
-
-export interface SandboxRun {
-  /** Empty for the runtime's default. */
-  readonly runtimeHandler: string;
-  readonly durationMs: number;
-  readonly failed: boolean;
-}
-
-/** Receives attempts and failures of the runtime manager, for metrics. */
-export interface RuntimeObserver {
-  /** A sandbox is about to be created. */
-  sandboxStarted(pod: Pod): void;
-  sandboxFailed(pod: Pod): void;
-  /** The runtime responded to a request for a sandbox. */
-  sandboxRun(run: SandboxRun): void;
-  /** A container is about to be started; not called during back-off. */
-  containerStarted(kind: ContainerKind): void;
-  startFailed(kind: ContainerKind, reason: SyncFailureReason): void;
-  /** A pod's image volumes were requested. */
-  imageVolumesRequested?(count: number): void;
-  /** A container with image volumes was created, or rejected because of one. */
-  imageVolumesMounted?(mounts: { readonly count: number; readonly failed: boolean }): void;
-  /** A running pod was resized, or could not be. */
-  resized?(resize: { readonly durationMs: number; readonly failed: boolean }): void;
 }
 
 export type ProbeVerdict = 'success' | 'failure' | 'unknown';

@@ -10,6 +10,7 @@ export {
   type RuntimeManagerOptions,
   type SyncPodOptions,
 } from './manager.js';
+export { createRuntimeMetrics, type RuntimeMetrics } from './metrics.js';
 export type { RuntimeVersion } from './observe/version.js';
 export type { BackOffView } from './plan/back-off.js';
 export { type PodPlanInput, planPod } from './plan/plan.js';

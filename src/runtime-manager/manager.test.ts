@@ -8,8 +8,11 @@ import {
   VersionResponse,
 } from '../cri/index.js';
 import type { Pod } from '../kube/index.js';
-import { type ProbeVerdicts, type RuntimeObserver, SyncFailure } from './contracts.js';
+import { Registry } from '../metrics/index.js';
+import { samples } from '../metrics/test-samples.js';
+import { type ProbeVerdicts, SyncFailure } from './contracts.js';
 import { RuntimeManager } from './manager.js';
+import { createRuntimeMetrics } from './metrics.js';
 import { crashLoopKey } from './plan/back-off.js';
 import { syncError } from './sync-result.js';
 import { bench, container, exited, makePod, makeSandbox, makeStatus, running } from './test-fixtures.js';
@@ -53,20 +56,19 @@ describe('syncPod', () => {
   });
 
   it.each([
-    ['started', undefined, ['about to', 'gvisor 2000ms']],
-    ['failed', new CriError('Internal', 'no network'), ['about to', 'gvisor 2000ms failed', 'failed']],
-  ])('reports how long a sandbox took, and its handler: %s', async (_, error, expected) => {
-    const told: string[] = [];
-    const observer: RuntimeObserver = {
-      sandboxStarted: () => told.push('about to'),
-      sandboxFailed: () => told.push('failed'),
-      sandboxRun: ({ runtimeHandler, durationMs, failed }) =>
-        told.push(`${runtimeHandler} ${durationMs}ms${failed ? ' failed' : ''}`),
-      containerStarted: () => {},
-      startFailed: () => {},
-    };
+    ['started', undefined, { kubelet_started_pods_errors_total: 0 }],
+    [
+      'failed',
+      new CriError('Internal', 'no network'),
+      {
+        kubelet_started_pods_errors_total: 1,
+        'kubelet_run_podsandbox_errors_total{runtime_handler="gvisor"}': 1,
+      },
+    ],
+  ])('counts how long a sandbox took, and its handler: %s', async (_, error, expected) => {
+    const registry = new Registry();
     const table = bench({
-      options: { observer, runtimeHandler: async () => 'gvisor' },
+      options: { metrics: createRuntimeMetrics(registry), runtimeHandler: async () => 'gvisor' },
       overrides: {
         runPodSandbox: async () => {
           await sleep(table.clock, 2_000);
@@ -80,7 +82,13 @@ describe('syncPod', () => {
     });
     await table.clock.advance(2_000);
     await synced;
-    expect(told).toEqual(expected);
+    const counts = Object.entries(samples(registry)).filter(([name]) => /podsandbox|started_pods/.test(name));
+    expect(Object.fromEntries(counts)).toEqual({
+      kubelet_started_pods_total: 1,
+      'kubelet_run_podsandbox_duration_seconds_count{runtime_handler="gvisor"}': 1,
+      'kubelet_run_podsandbox_duration_seconds_sum{runtime_handler="gvisor"}': 2,
+      ...expected,
+    });
   });
 
   it('7: a dead sandbox is replaced, and init containers start over without their history', async () => {

@@ -1,4 +1,5 @@
 /** The runtime manager: observes, plans and syncs one pod on one CRI runtime. */
+
 import { type Backoff, type Clock, TaskGroup, YieldingSemaphore } from '../async/index.js';
 import type { CriRuntime, ObservedContainerStatus, ObservedPod, ObservedPodStatus } from '../cri/index.js';
 import type { Pod } from '../kube/index.js';
@@ -14,13 +15,13 @@ import type {
   PodConfigs,
   PodStates,
   ProbeVerdicts,
-  RuntimeObserver,
   SyncStepResult,
 } from './contracts.js';
 import { InterruptedKills } from './kill/interrupted-kills.js';
 import { killContainer } from './kill/kill-container.js';
 import { killPod } from './kill/kill-pod.js';
 import { endsAtOnce, TerminationLimiter } from './kill/termination-limiter.js';
+import { createRuntimeMetrics, type RuntimeMetrics } from './metrics.js';
 import { listPod, listPods, type ObservePorts, podStatus, readPod } from './observe/observe.js';
 import { type RuntimeVersion, readVersion } from './observe/version.js';
 import { planPod } from './plan/plan.js';
@@ -53,7 +54,8 @@ export interface RuntimeManagerOptions {
   /** Absent: nothing is probed, and no container waits for a probe. */
   readonly probes?: ProbeVerdicts;
   readonly internals?: InternalLifecycle;
-  readonly observer?: RuntimeObserver;
+  /** Absent: metrics that nobody reads. */
+  readonly metrics?: RuntimeMetrics;
   /** The resources last applied to containers; absent: no in-place resize. */
   readonly actuated?: ActuatedResources;
   /** Reinspects a pod although its state is unchanged; called after every resize. */
@@ -117,7 +119,7 @@ export class RuntimeManager {
       containerLogsDir: options.containerLogsDir,
       hooks: options.hooks,
       internals: options.internals,
-      observer: options.observer,
+      metrics: options.metrics ?? createRuntimeMetrics(),
       actuated: options.actuated,
       reinspect: options.reinspect,
       podCgroups: options.podCgroups,

@@ -5,7 +5,7 @@ import { VirtualClock } from '../../src/async/index.js';
 import { Registry, registerProcessMetrics } from '../../src/metrics/index.js';
 import { clientCertificateMetrics, servingCertificateMetrics } from '../../src/node/index.js';
 import { registerVolumeMetrics } from '../../src/resources/stats/index.js';
-import { pluginMetrics } from '../../src/runtime-manager/images/credentials/plugin.js';
+import { createPluginMetrics, createPullRecordMetrics } from '../../src/runtime-manager/images/index.js';
 import { requestMetrics } from '../../src/server/main/request-metrics.js';
 import { startMember } from './cluster-machine.js';
 import { endNodes, startNode } from './node.js';
@@ -88,11 +88,17 @@ const agentOnly = `
   kubelet_certificate_manager_client_ttl_seconds gauge
   kubelet_certificate_manager_server_rotation_seconds histogram
   kubelet_certificate_manager_server_ttl_seconds gauge
+  kubelet_credential_provider_config_info gauge hash
   kubelet_credential_provider_plugin_duration histogram plugin_name
   kubelet_credential_provider_plugin_errors_total counter plugin_name
   kubelet_http_inflight_requests gauge method path server_type long_running
   kubelet_http_requests_duration_seconds histogram method path server_type long_running
   kubelet_http_requests_total counter method path server_type long_running
+  kubelet_imagemanager_image_mustpull_checks_total counter result
+  kubelet_imagemanager_inmemory_pulledrecords_usage_percent gauge
+  kubelet_imagemanager_inmemory_pullintents_usage_percent gauge
+  kubelet_imagemanager_ondisk_pulledrecords gauge
+  kubelet_imagemanager_ondisk_pullintents gauge
   kubelet_server_expiration_renew_errors counter
   kubelet_volume_stats_available_bytes gauge namespace persistentvolumeclaim
   kubelet_volume_stats_capacity_bytes gauge namespace persistentvolumeclaim
@@ -138,7 +144,8 @@ describe('the metrics of', () => {
     clientCertificateMetrics(registry);
     servingCertificateMetrics(registry);
     registerVolumeMetrics(registry, () => []);
-    pluginMetrics(registry);
+    createPluginMetrics(registry);
+    createPullRecordMetrics(registry);
     requestMetrics(registry, new VirtualClock());
     expect(registered(registry)).toEqual(listed(agentOnly));
   });

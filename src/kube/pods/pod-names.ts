@@ -16,6 +16,13 @@ export const criticalPriority = 2_000_000_000;
 
 export type ContainerKind = 'container' | 'initContainer' | 'ephemeralContainer';
 
+/** The kinds as metrics name them, in the label `container_type`. */
+export const containerTypes: Readonly<Record<ContainerKind, string>> = {
+  container: 'container',
+  initContainer: 'init_container',
+  ephemeralContainer: 'ephemeral_container',
+};
+
 export interface PodContainer {
   readonly kind: ContainerKind;
   readonly container: Container | EphemeralContainer;

@@ -8,7 +8,6 @@ const startBuckets = [
   0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700,
   3600,
 ];
-const operationBuckets = Array.from({ length: 14 }, (_, n) => Number((0.005 * 2.5 ** n).toPrecision(6)));
 
 const lifecycles = ['sync', 'terminating', 'terminated'] as const;
 const workerKinds = [
@@ -78,117 +77,10 @@ export function createMetrics(registry: Registry, nodeName: string) {
     'kubelet_orphan_pod_cleaned_volumes_errors',
     'Directories of pods that are gone which the last pass could not remove.',
   );
-  const plegRelist = registry.histogram(
-    'kubelet_pleg_relist_duration_seconds',
-    'Duration in seconds of a relist.',
-  );
-  const plegInterval = registry.histogram(
-    'kubelet_pleg_relist_interval_seconds',
-    'Interval in seconds between relists.',
-  );
-  const plegPodRelist = registry.histogram(
-    'kubelet_pleg_pod_relist_duration_seconds',
-    'Duration in seconds of the relist of one pod.',
-  );
-  const plegDiscards = registry.counter(
-    'kubelet_pleg_discard_events',
-    'Events that were lost because nobody took them.',
-  );
-  const plegLastSeen = registry.gauge(
-    'kubelet_pleg_last_seen_seconds',
-    'When the PLEG was last seen active, in Unix seconds.',
-  );
-  const plegEventErrors = registry.counter(
-    'kubelet_evented_pleg_connection_error_count',
-    'How often the stream of runtime events could not be had or broke.',
-  );
-  const plegEventConnections = registry.counter(
-    'kubelet_evented_pleg_connection_success_count',
-    'How often the stream of runtime events was had.',
-  );
-  const plegEventLatency = registry.histogram(
-    'kubelet_evented_pleg_connection_latency_seconds',
-    'Duration in seconds from what happened in the runtime to its event.',
-  );
-  const runningPods = registry.gauge('kubelet_running_pods', 'Pods with a running sandbox.');
-  const runningContainers = registry.gauge('kubelet_running_containers', 'Containers by state.', [
-    'container_state',
-  ]);
-  const startedUserPods = registry.counter(
-    'kubelet_started_user_namespaced_pods_total',
-    'Pod sandboxes with users of their own that were to be started.',
-  );
-  const startedUserPodErrors = registry.counter(
-    'kubelet_started_user_namespaced_pods_errors_total',
-    'Pod sandboxes with users of their own that could not be started.',
-  );
-  const imageVolumesRequested = registry.counter(
-    'kubelet_image_volume_requested_total',
-    'Images that were asked for as volumes.',
-  );
-  const imageVolumesMounted = registry.counter(
-    'kubelet_image_volume_mounted_succeed_total',
-    'Image volumes that containers were created with.',
-  );
-  const imageVolumeErrors = registry.counter(
-    'kubelet_image_volume_mounted_errors_total',
-    'Image volumes that containers could not be created with.',
-  );
-  const podResize = registry.histogram(
-    'kubelet_pod_resize_duration_milliseconds',
-    'Duration in milliseconds of changes to the resources of running pods.',
-    ['success'],
-    [10, 100, 500, 1000, 2000, 5000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000],
-  );
-  const startedPods = registry.counter(
-    'kubelet_started_pods_total',
-    'Pod sandboxes that were to be started.',
-  );
-  const startedPodErrors = registry.counter(
-    'kubelet_started_pods_errors_total',
-    'Pod sandboxes that could not be started.',
-  );
-  const startedContainers = registry.counter(
-    'kubelet_started_containers_total',
-    'Containers that were to be started.',
-    ['container_type'],
-  );
-  const startedContainerErrors = registry.counter(
-    'kubelet_started_containers_errors_total',
-    'Containers that could not be started.',
-    ['container_type', 'code'],
-  );
-  const sandboxDuration = registry.histogram(
-    'kubelet_run_podsandbox_duration_seconds',
-    'Duration in seconds of starting a pod sandbox.',
-    ['runtime_handler'],
-    operationBuckets,
-  );
-  const sandboxErrors = registry.counter(
-    'kubelet_run_podsandbox_errors_total',
-    'Pod sandboxes that failed to start.',
-    ['runtime_handler'],
-  );
   const terminatedContainers = registry.counter(
     'kubelet_terminated_containers_total',
     'Container runs that ended.',
     ['container_type', 'exit_code', 'reason'],
-  );
-  const imagePull = registry.histogram(
-    'kubelet_image_pull_duration_seconds',
-    'Duration in seconds of image pulls.',
-    ['image_size_in_bytes'],
-    [1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600],
-  );
-  const imageRequests = registry.counter(
-    'kubelet_image_manager_ensure_image_requests_total',
-    'Requests for images.',
-    ['pull_policy', 'present_locally', 'pull_required'],
-  );
-  const imagesCollected = registry.counter(
-    'kubelet_image_garbage_collected_total',
-    'Images that were removed because nothing used them.',
-    ['reason'],
   );
   const losingSupport = registry.gauge(
     'kubelet_cri_losing_support',
@@ -239,32 +131,7 @@ export function createMetrics(registry: Registry, nodeName: string) {
     rejections,
     cleanedVolumes,
     cleanedVolumeErrors,
-    plegRelist,
-    plegInterval,
-    plegPodRelist,
-    plegDiscards,
-    plegLastSeen,
-    plegEventErrors,
-    plegEventConnections,
-    plegEventLatency,
-    runningPods,
-    runningContainers,
-    startedUserPods,
-    startedUserPodErrors,
-    imageVolumesRequested,
-    imageVolumesMounted,
-    imageVolumeErrors,
-    podResize,
-    startedPods,
-    startedPodErrors,
-    startedContainers,
-    startedContainerErrors,
-    sandboxDuration,
-    sandboxErrors,
     terminatedContainers,
-    imagePull,
-    imageRequests,
-    imagesCollected,
     cgroupVersion,
     losingSupport,
     ephemeralContainers,

@@ -2,7 +2,7 @@
 import type { ObservedPodStatus } from '../../cri/index.js';
 import { parseQuantity, quantityValue } from '../../kube/index.js';
 import { GarbageCollector } from '../../runtime-manager/gc/index.js';
-import { ImageCollector, type PullRecords } from '../../runtime-manager/images/index.js';
+import { createImageMetrics, ImageCollector, type PullRecords } from '../../runtime-manager/images/index.js';
 import type { ContainerRemover, PodStates, RuntimeManager } from '../../runtime-manager/index.js';
 import { LogRotator } from '../../runtime-manager/logs/index.js';
 import type { KubeletSettings } from '../settings.js';
@@ -20,7 +20,7 @@ export function createCollectors(
     | 'cri'
     | 'clock'
     | 'timeline'
-    | 'metrics'
+    | 'registry'
     | 'nodeName'
     | 'podLogsDir'
     | 'containerLogsDir'
@@ -48,7 +48,7 @@ export function createCollectors(
     readonly mountedImages: () => ReadonlySet<string> | undefined;
   },
 ): Collectors {
-  const { config, cri, clock, timeline, metrics, nodeName, podLogsDir, containerLogsDir } = settings;
+  const { config, cri, clock, timeline, registry, nodeName, podLogsDir, containerLogsDir } = settings;
   return {
     garbage: new GarbageCollector({
       cri,
@@ -78,7 +78,7 @@ export function createCollectors(
         maxAgeMs: config.imageMaximumGCAge,
       },
       mountedImages,
-      onRemoved: (reason) => metrics.imagesCollected.inc({ reason }),
+      metrics: registry.once(createImageMetrics),
       ...(pullRecords === undefined ? {} : { onFreed: (sinceMs, kept) => pullRecords.prune(sinceMs, kept) }),
     }),
     rotator: new LogRotator({

@@ -2,6 +2,9 @@
 import { errorText } from '../../async/index.js';
 import {
   type CredentialPlugin,
+  createImageMetrics,
+  createPluginMetrics,
+  createPullRecordMetrics,
   ImageKeyring,
   ImageManager,
   loadCredentialPlugins,
@@ -12,7 +15,6 @@ import {
   type VerificationPolicy,
 } from '../../runtime-manager/images/index.js';
 import type { Keyring } from '../../runtime-manager/index.js';
-import { imageObserver, pullRecordsObserver } from '../metrics/observers.js';
 import type { KubeletSettings } from '../settings.js';
 
 type PluginSettings = Pick<KubeletSettings, 'credentialProviders' | 'clock' | 'timeline' | 'registry'>;
@@ -29,19 +31,10 @@ export function createImages(
   settings: PluginSettings &
     Pick<
       KubeletSettings,
-      | 'config'
-      | 'gates'
-      | 'cri'
-      | 'metrics'
-      | 'rootDir'
-      | 'podDirectories'
-      | 'durable'
-      | 'objects'
-      | 'keyring'
+      'config' | 'gates' | 'cri' | 'rootDir' | 'podDirectories' | 'durable' | 'objects' | 'keyring'
     >,
 ): Images {
-  const { config, gates, cri, clock, timeline, metrics, rootDir, registry, podDirectories, durable } =
-    settings;
+  const { config, gates, cri, clock, timeline, rootDir, registry, podDirectories, durable } = settings;
   const verifies = gates.enabled('KubeletEnsureSecretPulledImages');
   let plugins: readonly CredentialPlugin[] = [];
   const own =
@@ -66,7 +59,7 @@ export function createImages(
           policy: verificationPolicy(config.imagePullCredentialsVerificationPolicy),
           allowlist: config.preloadedImagesVerificationAllowlist,
           podSecrets: (pod, image) => own.podSecrets(pod, image),
-          observer: pullRecordsObserver(registry),
+          metrics: createPullRecordMetrics(registry),
         });
   const manager = new ImageManager({
     cri,
@@ -76,7 +69,7 @@ export function createImages(
       maxParallelPulls: config.serializeImagePulls ? 1 : config.maxParallelImagePulls,
       rate: new PullRate({ clock, qps: config.registryPullQPS, burst: config.registryBurst }),
     }),
-    observer: imageObserver(metrics),
+    metrics: registry.once(createImageMetrics),
     announcesAccess: verifies,
     ...(keyring === undefined ? {} : { keyring }),
     ...(records === undefined ? {} : { access: records, recorder: records }),
@@ -99,7 +92,12 @@ async function loadPlugins({
 }: PluginSettings): Promise<readonly CredentialPlugin[]> {
   if (credentialProviders === undefined) return [];
   try {
-    return await loadCredentialPlugins({ ...credentialProviders, clock, timeline, registry });
+    return await loadCredentialPlugins({
+      ...credentialProviders,
+      clock,
+      timeline,
+      metrics: createPluginMetrics(registry),
+    });
   } catch (cause) {
     throw new Error(
       `credential provider plugins of ${credentialProviders.configPath} cannot be used: ${errorText(cause)}`,

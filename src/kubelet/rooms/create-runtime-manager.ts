@@ -14,6 +14,7 @@ import {
 import {
   type ContainerRemover,
   crashLoopDelays,
+  createRuntimeMetrics,
   type ImageEnsurer,
   type PodConfigs,
   type PodStates,
@@ -24,21 +25,13 @@ import {
 import { terminationMessage } from '../../runtime-manager/logs/index.js';
 import type { ActuatedResources } from '../../runtime-manager/resize/index.js';
 import type { UserNamespaces } from '../../runtime-manager/userns/index.js';
-import { runtimeObserver } from '../metrics/observers.js';
 import type { PodVolumes } from '../ports.js';
 import type { KubeletSettings } from '../settings.js';
 
 type RuntimeManagerSettings = PodConfigSettings &
   Pick<
     KubeletSettings,
-    | 'clock'
-    | 'metrics'
-    | 'registry'
-    | 'podLogsDir'
-    | 'containerLogsDir'
-    | 'startsAtOnce'
-    | 'podConfigs'
-    | 'hooks'
+    'clock' | 'registry' | 'podLogsDir' | 'containerLogsDir' | 'startsAtOnce' | 'podConfigs' | 'hooks'
   >;
 
 /** What configs of containers are made from. */
@@ -65,8 +58,7 @@ export interface RuntimePorts {
 
 export function createRuntimeManager(settings: RuntimeManagerSettings, ports: RuntimePorts): RuntimeManager {
   const { podStates, remover, probes, images, actuated, reinspect } = ports;
-  const { config, gates, cri, clock, timeline, metrics, registry, rootDir, podLogsDir, containerLogsDir } =
-    settings;
+  const { config, gates, cri, clock, timeline, registry, rootDir, podLogsDir, containerLogsDir } = settings;
   const manager: RuntimeManager = new RuntimeManager({
     cri,
     clock,
@@ -87,7 +79,7 @@ export function createRuntimeManager(settings: RuntimeManagerSettings, ports: Ru
       }),
     ),
     podLogsDir,
-    observer: runtimeObserver(metrics),
+    metrics: createRuntimeMetrics(registry),
     runtimeHandler: runtimeHandlerOf(settings.runtimeClasses),
     terminationMessage: (status) => terminationMessage({ rootDir }, status),
     containerLogsDir,

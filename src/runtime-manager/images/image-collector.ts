@@ -1,9 +1,11 @@
 /** Tracks the images on the machine and removes unused ones when space runs short or they grow old. */
+
 import { statfs } from 'node:fs/promises';
 import { aggregateText, type Clock, errorText, sleep } from '../../async/index.js';
 import type { CriRuntime } from '../../cri/index.js';
 import { formatDuration } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
+import { createImageMetrics, type ImageMetrics } from '../metrics.js';
 import {
   bytesToFree,
   formatBytes,
@@ -28,7 +30,8 @@ export interface ImageCollectorOptions {
   readonly nodeName: string;
   readonly policy: ImageGcPolicy;
   readonly usageOf?: (mountpoint: string) => Promise<FileSystemUsage>;
-  readonly onRemoved?: (reason: 'age' | 'space') => void;
+  /** Absent: metrics that nobody reads. */
+  readonly metrics?: Pick<ImageMetrics, 'collected'>;
   /** Called after images were removed for space, with the start time and the remaining images. */
   readonly onFreed?: (sinceMs: number, leftIds: ReadonlySet<string>) => Promise<void>;
   /**
@@ -43,6 +46,7 @@ const everything = Number.POSITIVE_INFINITY;
 
 export class ImageCollector {
   readonly #options: ImageCollectorOptions;
+  readonly #metrics: NonNullable<ImageCollectorOptions['metrics']>;
   readonly #startedMs: number;
   #records = new Map<string, { firstDetectedMs: number; lastUsedMs: number }>();
   #failed = false;
@@ -56,6 +60,7 @@ export class ImageCollector {
     if (low > high)
       throw new Error(`the low image GC threshold ${low} must not be above the high one ${high}`);
     this.#options = options;
+    this.#metrics = options.metrics ?? createImageMetrics();
     this.#startedMs = options.clock.now();
   }
 
@@ -181,7 +186,7 @@ export class ImageCollector {
     wantedBytes: number,
     reason: 'age' | 'space',
   ): Promise<{ freedBytes: number; failures: string[] }> {
-    const { cri, timeline, onRemoved } = this.#options;
+    const { cri, timeline } = this.#options;
     let freedBytes = 0;
     const failures: string[] = [];
     for (const image of images) {
@@ -203,7 +208,7 @@ export class ImageCollector {
       }
       this.#records.delete(image.id);
       freedBytes += image.sizeBytes;
-      onRemoved?.(reason);
+      this.#metrics.collected.inc({ reason });
       timeline.record({
         kind: 'effect',
         what: 'image.remove',

@@ -18,17 +18,13 @@ import {
   type PullCredentials,
   SyncFailure,
 } from '../contracts.js';
+import { createImageMetrics, type ImageMetrics, imageSizeLabel } from '../metrics.js';
 import { imageUserOf } from '../start/image-user.js';
 import { decidePull, explainPullError, type PullPolicy, pullPolicyOf } from './pull-decision.js';
 import type { PullQueue } from './pull-queue.js';
 import { ImagePuller, type Pulled } from './puller.js';
 import { lookKey, RecentLooks } from './recent-looks.js';
 import { withDefaultTag } from './reference.js';
-
-export interface ImageObserver {
-  ensured(policy: PullPolicy, present: boolean | undefined, pulled: boolean | undefined): void;
-  pulled(durationMs: number, sizeBytes: number | undefined): void;
-}
 
 /** Decides whether a pod may use a present image, or has to present its credentials to the registry first. */
 export interface ImageAccess {
@@ -56,7 +52,8 @@ export interface ImageManagerOptions {
   readonly recorder?: PullRecorder;
   /** Whether events mention the access check (gate KubeletEnsureSecretPulledImages); on by default. */
   readonly announcesAccess?: boolean;
-  readonly observer?: ImageObserver;
+  /** Absent: metrics that nobody reads. */
+  readonly metrics?: Pick<ImageMetrics, 'requests' | 'pullDuration'>;
 }
 
 interface EnsureRequest {
@@ -81,6 +78,7 @@ const rememberedFailures = {
 
 export class ImageManager implements ImageEnsurer {
   readonly #options: ImageManagerOptions;
+  readonly #metrics: NonNullable<ImageManagerOptions['metrics']>;
   readonly #backoff = new Backoff(backoffOptions);
   readonly #failures = new BoundedMap<string, string>(rememberedFailures);
   readonly #puller: ImagePuller;
@@ -88,6 +86,7 @@ export class ImageManager implements ImageEnsurer {
 
   constructor(options: ImageManagerOptions) {
     this.#options = options;
+    this.#metrics = options.metrics ?? createImageMetrics();
     this.#puller = new ImagePuller(options);
   }
 
@@ -111,17 +110,13 @@ export class ImageManager implements ImageEnsurer {
 
   async #ensure(request: EnsureRequest): Promise<EnsuredImage> {
     const { pod, image, policy } = request;
-    const { access, observer } = this.#options;
+    const { access } = this.#options;
     const tagged = this.#tagged(request);
     const local = policy === 'Always' ? undefined : await this.#find(request, tagged);
     const localId = local?.id;
     const mayUse = localId === undefined || ((await access?.mayUse(pod, image, localId)) ?? true);
     const decision = decidePull(policy, localId !== undefined, mayUse);
-    observer?.ensured(
-      policy,
-      policy === 'Always' ? undefined : localId !== undefined,
-      decision.action === 'pull',
-    );
+    this.#count(policy, policy === 'Always' ? undefined : localId !== undefined, decision.action === 'pull');
     this.#options.timeline.record({
       kind: 'decision',
       what: `image.${decision.action}`,
@@ -156,7 +151,7 @@ export class ImageManager implements ImageEnsurer {
       return withDefaultTag(image);
     } catch (error) {
       const message = `Failed to apply default image tag "${image}": ${errorText(error)}`;
-      this.#options.observer?.ensured(policy, undefined, undefined);
+      this.#count(policy);
       this.#event(request, 'Warning', 'InspectFailed', message);
       throw new SyncFailure('InvalidImageName', message, { cause: error });
     }
@@ -177,7 +172,7 @@ export class ImageManager implements ImageEnsurer {
       return image;
     } catch (error) {
       throwIfCancelled(request.signal);
-      this.#options.observer?.ensured(request.policy, undefined, undefined);
+      this.#count(request.policy);
       const message = `Failed to inspect image "": ${errorText(error)}`;
       this.#event(request, 'Warning', 'InspectFailed', message);
       throw new SyncFailure('ImageInspectError', message, { cause: error });
@@ -185,7 +180,7 @@ export class ImageManager implements ImageEnsurer {
   }
 
   async #pull(request: EnsureRequest, tagged: string): Promise<string> {
-    const { clock, observer } = this.#options;
+    const { clock } = this.#options;
     const { pod, image } = request;
     const key = backoffKey(pod, image);
     const askedMs = clock.monotonic();
@@ -201,7 +196,9 @@ export class ImageManager implements ImageEnsurer {
     const pulled = await this.#recordedPull(request, key, tagged);
     const { ref, sizeBytes, durationMs } = pulled;
     const waitedMs = clock.monotonic() - askedMs;
-    observer?.pulled(durationMs, sizeBytes);
+    this.#metrics.pullDuration.observe(durationMs / 1000, {
+      image_size_in_bytes: imageSizeLabel(sizeBytes),
+    });
     this.#event(
       request,
       'Normal',
@@ -209,6 +206,15 @@ export class ImageManager implements ImageEnsurer {
       `Successfully pulled image "${image}" in ${shown(durationMs)} (${shown(waitedMs)} including waiting). Image size: ${sizeBytes ?? 0} bytes.`,
     );
     return ref;
+  }
+
+  /** Undefined where the request ended before it was known. */
+  #count(policy: PullPolicy, present?: boolean, pulls?: boolean): void {
+    this.#metrics.requests.inc({
+      pull_policy: policy.toLowerCase(),
+      present_locally: String(present ?? 'unknown'),
+      pull_required: String(pulls ?? 'unknown'),
+    });
   }
 
   async #recordedPull(request: EnsureRequest, key: string, tagged: string): Promise<Pulled> {

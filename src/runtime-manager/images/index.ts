@@ -1,4 +1,13 @@
 /** Images: pulling them when a container needs them, and removing unused ones. */
+
+export {
+  createImageMetrics,
+  createPluginMetrics,
+  createPullRecordMetrics,
+  type ImageMetrics,
+  type PluginMetrics,
+  type PullRecordMetrics,
+} from '../metrics.js';
 export * from './credentials/index.js';
 export { ImageCollector, type ImageCollectorOptions } from './image-collector.js';
 export { ImageList, type ImageListOptions } from './image-list.js';
@@ -6,7 +15,6 @@ export {
   type ImageAccess,
   ImageManager,
   type ImageManagerOptions,
-  type ImageObserver,
   type PullRecorder,
 } from './image-manager.js';
 export { mountedImages } from './mounted-images.js';

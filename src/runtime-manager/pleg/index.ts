@@ -1,4 +1,6 @@
 /** The pod lifecycle event generator and its cache. */
+
+export { createPlegMetrics, type PlegMetrics } from '../metrics.js';
 export { PodCache } from './cache.js';
 export {
   comparePods,
@@ -16,4 +18,4 @@ export {
   type RuntimeEventSourceFactory,
 } from './event-sources.js';
 export { Pleg, type PlegOptions } from './pleg.js';
-export type { PlegObserver, PlegRuntime, PodParts, ReadingById, ReadPod } from './ports.js';
+export type { PlegRuntime, PodParts, ReadingById, ReadPod } from './ports.js';

@@ -55,7 +55,7 @@ describe('a relist of all pods', () => {
       Array.from({ length: 1003 }, (_, n) => [`p${n}`, { [`c${n}`]: 'running' as ListedState }]),
     );
     expect(await bench.relist(many)).toHaveLength(1000);
-    expect(bench.discarded).toBe(3);
+    expect(bench.metrics.discardedEvents.value()).toBe(3);
     expect(await bench.relist(many)).toEqual([]);
   });
   it('a failed list changes nothing; health reports it after 3 minutes', async () => {
@@ -69,13 +69,16 @@ describe('a relist of all pods', () => {
     expect(bench.pleg.health()).toBe('pleg was last seen active 3m0.5s ago; threshold is 3m0s');
   });
   it('each health check reports when the last successful relist began', async () => {
+    const { lastSeen } = bench.metrics;
     bench.pleg.health();
-    expect(bench.told).toEqual([]);
+    expect(lastSeen.value()).toBe(0);
+    await bench.clock.advance(1_999);
     await bench.relist({});
     bench.runtime.listError = new Error('away');
+    await bench.clock.advance(2_000);
     await bench.relist({});
     bench.pleg.health();
-    expect(bench.told).toEqual(['seen 1']);
+    expect(lastSeen.value()).toBe(Date.UTC(2026, 0, 1) / 1000 + 2);
   });
   it('an inspection gets what was listed', async () => {
     const handed: unknown[] = [];

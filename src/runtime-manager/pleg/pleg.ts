@@ -12,11 +12,12 @@ import {
 import type { ObservedPod, ObservedPodStatus } from '../../cri/index.js';
 import { formatDuration } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
+import { createPlegMetrics, type PlegMetrics } from '../metrics.js';
 import { PodCache } from './cache.js';
 import type { PodLifecycleEvent } from './compare.js';
 import type { RuntimeEvent, RuntimeEventSourceFactory } from './event-sources.js';
 import { Inspections } from './inspections.js';
-import type { PlegObserver, PlegRuntime } from './ports.js';
+import type { PlegRuntime } from './ports.js';
 import { PodRecords } from './records.js';
 import type { PodRelistReason } from './relist-decision.js';
 import { RelistRequests } from './relist-requests.js';
@@ -29,7 +30,8 @@ export interface PlegOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly runtime: PlegRuntime;
-  readonly observer?: PlegObserver;
+  /** Default: metrics that nobody reads. */
+  readonly metrics?: PlegMetrics;
   /** Runtime event streams to try in order. With none, the PLEG only polls. */
   readonly eventSources?: readonly RuntimeEventSourceFactory[];
   /** Called when the runtime event stream connects or breaks: the runtime may have come or gone. */
@@ -70,7 +72,7 @@ const defaults: Defaults = {
 export class Pleg {
   readonly cache = new PodCache();
   readonly events = new Channel<PodLifecycleEvent>(channelCapacity);
-  readonly #options: PlegOptions & Defaults;
+  readonly #options: PlegOptions & Defaults & { readonly metrics: PlegMetrics };
   readonly #records = new PodRecords();
   readonly #requests: RelistRequests;
   readonly #schedule: RelistSchedule;
@@ -82,8 +84,8 @@ export class Pleg {
   readonly #listing = new Gate(parallelLists);
 
   constructor(options: PlegOptions) {
-    this.#options = { ...defaults, ...options };
-    const { clock, timeline, runtime, observer, eventSources, relistPeriodMs } = this.#options;
+    this.#options = { ...defaults, ...options, metrics: options.metrics ?? createPlegMetrics() };
+    const { clock, timeline, runtime, metrics, eventSources, relistPeriodMs } = this.#options;
     const nextOrder = (): number => this.#requests.nextOrder();
     const wake = (): void => void this.#work.trySend();
     this.#schedule = new RelistSchedule(clock, wake);
@@ -123,7 +125,7 @@ export class Pleg {
       records: this.#records,
       cache: this.cache,
       deliver: (event) => {
-        if (!this.events.trySend(event)) observer?.discarded();
+        if (!this.events.trySend(event)) metrics.discardedEvents.inc();
       },
       onFailure: () => this.#schedule.want('failure', relistPeriodMs),
     });
@@ -131,7 +133,7 @@ export class Pleg {
       clock,
       timeline,
       runtime,
-      observer,
+      metrics,
       records: this.#records,
       cache: this.cache,
       awaited: this.#awaited,
@@ -142,7 +144,7 @@ export class Pleg {
       clock,
       timeline,
       sources: eventSources,
-      observer,
+      metrics,
       onEvent: (event) => this.#onRuntimeEvent(event),
       onHealthChange: () => {
         this.relistSoon();
@@ -155,8 +157,8 @@ export class Pleg {
   health(): string | undefined {
     const last = this.#relister.lastRelist;
     if (last === undefined) return 'pleg has yet to be successful';
-    const { clock, observer, unhealthyAfterMs } = this.#options;
-    observer?.lastSeen(last.startWallMs);
+    const { clock, metrics, unhealthyAfterMs } = this.#options;
+    metrics.lastSeen.set(Math.floor(last.startWallMs / 1000));
     const ageMs = clock.monotonic() - last.startMs;
     if (ageMs <= unhealthyAfterMs) return undefined;
     return `pleg was last seen active ${formatDuration(Math.round(ageMs))} ago; threshold is ${formatDuration(unhealthyAfterMs)}`;

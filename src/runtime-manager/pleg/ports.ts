@@ -1,4 +1,4 @@
-/** What the PLEG needs from the runtime manager, and the notices it gives its observer. */
+/** What the PLEG needs from the runtime manager. */
 import type { ObservedPod, ObservedPodStatus } from '../../cri/index.js';
 
 /** The ids of a pod's sandboxes and containers, and the sandbox of each container. */
@@ -35,20 +35,4 @@ export interface PlegRuntime {
   readonly byId?: ReadingById;
   /** The pod's full status; `listed` need not be listed again. */
   podStatus(uid: string, name: string, namespace: string, listed: ObservedPod): Promise<ObservedPodStatus>;
-}
-
-export interface PlegObserver {
-  /** A relist of all pods and its inspections ended. */
-  relisted(durationMs: number, sinceLastMs: number | undefined): void;
-  podRelisted(durationMs: number): void;
-  discarded(): void;
-  observed(pods: readonly ObservedPod[]): void;
-  /** Somebody asked for the health: the wall time at which the last successful relist began. */
-  lastSeen(wallMs: number): void;
-  /** The runtime event stream connected. */
-  eventsConnected(): void;
-  /** The runtime event stream failed to connect, or broke. */
-  eventsFailed(): void;
-  /** A runtime event arrived this long after the change. */
-  eventReceived(latencyMs: number): void;
 }

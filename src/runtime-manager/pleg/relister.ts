@@ -1,9 +1,10 @@
 /** Relists one pod or all of them and passes on what it observed; inspections run separately. */
 import { type Clock, isCancelled, TaskGroup, withTimeout } from '../../async/index.js';
 import type { Timeline } from '../../timeline/index.js';
+import { countObserved, type PlegMetrics } from '../metrics.js';
 import type { PodCache } from './cache.js';
 import type { Inspections } from './inspections.js';
-import type { PlegObserver, PlegRuntime, PodParts, ReadPod } from './ports.js';
+import type { PlegRuntime, PodParts, ReadPod } from './ports.js';
 import type { PodRecords } from './records.js';
 import { decideRelist, type PodRelistReason } from './relist-decision.js';
 import type { UnconfirmedEvents } from './unconfirmed-events.js';
@@ -12,7 +13,7 @@ export interface RelisterOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly runtime: Omit<PlegRuntime, 'podStatus'>;
-  readonly observer: PlegObserver | undefined;
+  readonly metrics: PlegMetrics;
   readonly records: PodRecords;
   readonly cache: PodCache;
   readonly awaited: UnconfirmedEvents;
@@ -52,13 +53,13 @@ export class Relister {
 
   /** Relists all pods; returns whether that worked. A failed list changes nothing. */
   async atAll(): Promise<boolean> {
-    const { clock, runtime, observer, nextOrder } = this.#options;
+    const { clock, runtime, metrics, nextOrder } = this.#options;
     const relist: Relist = { order: nextOrder(), startMs: clock.monotonic(), startWallMs: clock.now() };
     const last = this.#lastRelist;
     let inspected: readonly Promise<void>[] = [];
     try {
       const pods = await runtime.listPods();
-      observer?.observed(pods);
+      countObserved(metrics, pods);
       this.#options.records.seeAll(pods);
       inspected = this.#passOn(relist);
       this.#note(undefined);
@@ -68,14 +69,16 @@ export class Relister {
       this.#note(error);
       return false;
     } finally {
-      const sinceLastMs = last === undefined ? undefined : relist.startMs - last.startMs;
-      this.#measure(inspected, () => observer?.relisted(clock.monotonic() - relist.startMs, sinceLastMs));
+      this.#measure(inspected, () => {
+        metrics.relistDuration.observe((clock.monotonic() - relist.startMs) / 1000);
+        if (last !== undefined) metrics.relistInterval.observe((relist.startMs - last.startMs) / 1000);
+      });
     }
   }
 
   /** Relists one pod; throws if it cannot be listed. */
   async at(uid: string, reason: PodRelistReason): Promise<void> {
-    const { clock, runtime, observer, records, cache, awaited, inspections, nextOrder } = this.#options;
+    const { clock, runtime, metrics, records, cache, awaited, inspections, nextOrder } = this.#options;
     const order = nextOrder();
     const startMs = clock.monotonic();
     const inspected: Promise<void>[] = [];
@@ -92,7 +95,7 @@ export class Relister {
       awaited.relisted(uid, pod, order);
       if (!inspections.isUnread(uid)) cache.setObserved(uid, pod?.observedAtMs ?? startMs);
     } finally {
-      this.#measure(inspected, () => observer?.podRelisted(clock.monotonic() - startMs));
+      this.#measure(inspected, () => metrics.podRelistDuration.observe((clock.monotonic() - startMs) / 1000));
     }
   }
 

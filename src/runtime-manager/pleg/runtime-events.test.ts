@@ -48,7 +48,6 @@ describe('with runtime events', () => {
     bench.start();
     await bench.clock.advance(200);
     bench.taken();
-    bench.told = [];
     bench.runtime.calls = [];
   };
   it('an event relists the pod at once, and again until the change shows', async () => {
@@ -231,14 +230,16 @@ describe('with runtime events', () => {
     bench.create({ eventSources: [source], onEventsChanged: () => changes++ });
     bench.start();
     await bench.clock.advance(200);
-    expect([bench.told, changes]).toEqual([['connected'], 1]);
+    const { streamConnections, streamErrors, eventLatency } = bench.metrics;
+    expect([streamConnections.value(), streamErrors.value(), changes]).toEqual([1, 0, 1]);
     push({ id: 'c', kind: 'create', happenedAtMs: bench.clock.now() - 7 });
     await settle();
     fail(new CriError('Unavailable', 'gone'));
     await settle();
-    expect([bench.told, changes]).toEqual([['connected', 'latency 7', 'failed'], 2]);
+    expect([streamConnections.value(), streamErrors.value(), changes]).toEqual([1, 1, 2]);
+    expect([eventLatency.count(), eventLatency.sum()]).toEqual([1, 0.007]);
     await bench.clock.advance(1_000);
-    expect([bench.told.at(-1), changes]).toEqual(['connected', 3]);
+    expect([streamConnections.value(), streamErrors.value(), changes]).toEqual([2, 1, 3]);
     await bench.stop();
   });
   it.each(['start', 'exit'] as const)(

@@ -2,14 +2,14 @@
 import { Cancelled, type Clock, isCancelled, sleep } from '../../async/index.js';
 import { isUnimplemented } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
+import type { PlegMetrics } from '../metrics.js';
 import type { RuntimeEvent, RuntimeEventSource, RuntimeEventSourceFactory } from './event-sources.js';
-import type { PlegObserver } from './ports.js';
 
 export interface RuntimeEventsOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly sources: readonly RuntimeEventSourceFactory[];
-  readonly observer: Pick<PlegObserver, 'eventsConnected' | 'eventsFailed' | 'eventReceived'> | undefined;
+  readonly metrics: Pick<PlegMetrics, 'streamConnections' | 'streamErrors' | 'eventLatency'>;
   readonly onEvent: (event: RuntimeEvent) => void;
   /** Called when the stream connects or breaks; either way events may have been missed. */
   readonly onHealthChange: () => void;
@@ -59,14 +59,14 @@ export class RuntimeEvents {
     source: RuntimeEventSource,
     signal: AbortSignal,
   ): Promise<'unimplemented' | 'stood' | 'failed'> {
-    const { clock, timeline, observer, onEvent } = this.#options;
+    const { clock, timeline, metrics, onEvent } = this.#options;
     let stood = false;
     const stand = (): void => {
       if (stood) return;
       stood = true;
       this.#lastProblem = '';
       timeline.record({ kind: 'notice', what: 'pleg.events', message: `following ${source.name}` });
-      observer?.eventsConnected();
+      metrics.streamConnections.inc();
       this.#setHealthy(true);
     };
     const timer = clock.setTimer(settledAfterMs, stand);
@@ -74,14 +74,15 @@ export class RuntimeEvents {
       for await (const event of source.events(signal)) {
         stand();
         const { happenedAtMs } = event;
-        if (happenedAtMs !== undefined) observer?.eventReceived(Math.max(0, clock.now() - happenedAtMs));
+        if (happenedAtMs !== undefined)
+          metrics.eventLatency.observe(Math.max(0, clock.now() - happenedAtMs) / 1000);
         onEvent(event);
       }
       throw new Error('the stream ended');
     } catch (error) {
       if (isCancelled(error) || signal.aborted) throw new Cancelled(undefined, { cause: error });
       if (isUnimplemented(error)) return 'unimplemented';
-      observer?.eventsFailed();
+      metrics.streamErrors.inc();
       const problem = error instanceof Error ? error.message : String(error);
       if (problem !== this.#lastProblem) {
         this.#lastProblem = problem;

@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import { TaskGroup, VirtualClock } from '../../async/index.js';
 import { absentPodStatus, type ObservedPod, type ObservedPodStatus } from '../../cri/index.js';
 import { Timeline } from '../../timeline/index.js';
+import { createPlegMetrics } from '../metrics.js';
 import { Pleg, type PlegOptions } from './pleg.js';
 import type { PodParts, ReadingById } from './ports.js';
 
@@ -103,11 +104,9 @@ export class ScriptedRuntime {
 export class PlegBench {
   readonly clock = new VirtualClock();
   readonly runtime = new ScriptedRuntime(this.clock);
-  discarded = 0;
+  readonly metrics = createPlegMetrics();
   /** Ids that the agent itself removed. */
   readonly own = new Set<string>();
-  /** Health and event notices that the observer received. */
-  told: string[] = [];
   pleg = this.create();
   #tasks = new TaskGroup({ onError: () => {} });
 
@@ -117,16 +116,7 @@ export class PlegBench {
       runtime: this.runtime,
       timeline: new Timeline({ clock: this.clock }),
       isOwnRemoval: (id) => this.own.has(id),
-      observer: {
-        relisted: () => {},
-        podRelisted: () => {},
-        observed: () => {},
-        lastSeen: (wallMs) => void this.told.push(`seen ${wallMs - Date.UTC(2026, 0, 1)}`),
-        eventsConnected: () => void this.told.push('connected'),
-        eventsFailed: () => void this.told.push('failed'),
-        eventReceived: (latencyMs) => void this.told.push(`latency ${latencyMs}`),
-        discarded: () => void this.discarded++,
-      },
+      metrics: this.metrics,
       ...options,
     });
     return this.pleg;

@@ -23,11 +23,11 @@ export async function resizePod(
   actuated: ActuatedResources,
 ): Promise<void> {
   const { pod, signal } = run;
-  const { clock, timeline, observer } = ports;
+  const { clock, timeline, metrics } = ports;
   const startedMs = clock.monotonic();
   const step = { action: 'ResizePodInPlace', target: formatPod(pod) } as const;
   const done = (failed: boolean): void =>
-    observer?.resized?.({ durationMs: clock.monotonic() - startedMs, failed });
+    metrics.resizeDurationMs.observe(clock.monotonic() - startedMs, { success: String(!failed) });
   const uid = pod.metadata.uid;
   const waiting = ports.resizeRetries.waiting(pod, clock.now());
   if (waiting !== undefined) {

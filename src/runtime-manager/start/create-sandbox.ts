@@ -3,13 +3,14 @@ import { errorText } from '../../async/index.js';
 import { type Init, observeSandboxStatus, type PodSandboxConfig } from '../../cri/index.js';
 import { formatPod, goQuote, isHostNetwork, type Pod } from '../../kube/index.js';
 import { podRef } from '../../timeline/index.js';
-import { type RuntimeObserver, SyncFailure } from '../contracts.js';
+import { SyncFailure } from '../contracts.js';
+import type { RuntimeMetrics } from '../metrics.js';
 import { sandboxIps } from '../observe/pod-ips.js';
 import { checkedSandboxStatus } from '../observe/response-checks.js';
 import type { StartPorts } from './start-container.js';
 
 export interface SandboxPorts extends StartPorts {
-  readonly observer: RuntimeObserver | undefined;
+  readonly metrics: RuntimeMetrics;
   /** The handler of the pod's runtime class; empty for the runtime's default. */
   readonly runtimeHandler: (pod: Pod) => Promise<string>;
 }
@@ -32,7 +33,7 @@ export interface Sandbox {
 
 /** Fails with the error to show in `Failed to create pod sandbox: …`. */
 export async function createSandbox(ports: SandboxPorts, request: CreateSandboxRequest): Promise<Sandbox> {
-  const { cri, clock, gate, timeline, configs, observer } = ports;
+  const { cri, clock, gate, timeline, configs, metrics } = ports;
   const { pod, attempt, rank, signal } = request;
   const config = await configs.sandbox(pod, attempt);
   const runtimeHandler = await ports.runtimeHandler(pod);
@@ -41,15 +42,17 @@ export async function createSandbox(ports: SandboxPorts, request: CreateSandboxR
     async () => {
       request.onTurn?.();
       const startedMs = clock.monotonic();
-      const observe = (failed: boolean): void =>
-        observer?.sandboxRun({ runtimeHandler, durationMs: clock.monotonic() - startedMs, failed });
+      const labels = { runtime_handler: runtimeHandler };
+      const measure = (): void =>
+        metrics.sandboxDuration.observe((clock.monotonic() - startedMs) / 1000, labels);
       const { podSandboxId: id } = await cri
         .runPodSandbox({ config, runtimeHandler })
         .catch((error: unknown) => {
-          observe(true);
+          measure();
+          metrics.sandboxErrors.inc(labels);
           throw error;
         });
-      observe(false);
+      measure();
       ports.creations.addSandbox(pod.metadata.uid, id);
       timeline.record({
         kind: 'effect',

@@ -4,9 +4,12 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CriError } from '../../cri/index.js';
 import type { Container, EphemeralContainer } from '../../kube/index.js';
+import { Registry } from '../../metrics/index.js';
+import { samples } from '../../metrics/test-samples.js';
 import { filelessPodConfigs } from '../config/fileless.js';
 import { type ContainerConfigRequest, SyncFailure } from '../contracts.js';
 import { RuntimeManager } from '../manager.js';
+import { createRuntimeMetrics } from '../metrics.js';
 import { syncError } from '../sync-result.js';
 import { bench, container, exited, makePod, makeStatus, running } from '../test-fixtures.js';
 
@@ -106,18 +109,16 @@ describe('starting a container', () => {
       'task new-app failed',
     ],
   ])('failure: %s', async (_, script, event, reason, message) => {
-    const observed: string[] = [];
-    const observer = {
-      sandboxStarted: () => {},
-      sandboxFailed: () => {},
-      sandboxRun: () => {},
-      containerStarted: (kind: string) => observed.push(`started ${kind}`),
-      startFailed: (kind: string, why: string) => observed.push(`failed ${kind} ${why}`),
-    };
-    const { events, failure } = await start({ ...script, options: { ...script.options, observer } });
+    const registry = new Registry();
+    const metrics = createRuntimeMetrics(registry);
+    const { events, failure } = await start({ ...script, options: { ...script.options, metrics } });
     expect(events().at(-1)).toBe(event);
     expect(failure).toMatchObject({ reason, message });
-    expect(observed).toEqual(['started container', `failed container ${reason}`]);
+    const counts = Object.entries(samples(registry)).filter(([name]) => name.includes('started_containers'));
+    expect(Object.fromEntries(counts)).toEqual({
+      'kubelet_started_containers_total{container_type="container"}': 1,
+      [`kubelet_started_containers_errors_total{container_type="container",code="${reason}"}`]: 1,
+    });
   });
 
   it('what the config prepared is always cleaned up', async () => {

@@ -4,6 +4,7 @@ import type { Init, PodSandboxConfig } from '../../cri/index.js';
 import {
   type AnyContainer,
   type ContainerKind,
+  containerTypes,
   formatPod,
   goQuote,
   isSidecar,
@@ -123,20 +124,19 @@ async function prepareContext(
 }
 
 async function requestImageVolumes(
-  { images, observer }: SyncPorts,
+  { images, metrics }: SyncPorts,
   pod: Pod,
   config: Init<PodSandboxConfig>,
   signal: AbortSignal | undefined,
 ): Promise<EnsuredImageVolumes> {
-  observer?.imageVolumesRequested?.(
-    (pod.spec.volumes ?? []).filter(({ image }) => image !== undefined).length,
-  );
+  const count = (pod.spec.volumes ?? []).filter(({ image }) => image !== undefined).length;
+  metrics.imageVolumesRequested.inc({}, count);
   return await ensureImageVolumes(images, pod, config, signal);
 }
 
-/** Tells what became of the image volumes that a container mounts. */
-function observeImageVolumes(
-  { observer }: SyncPorts,
+/** Counts what became of the image volumes that a container mounts. */
+function countImageVolumes(
+  { metrics }: SyncPorts,
   context: StartContext,
   container: AnyContainer,
   error?: SyncFailure,
@@ -144,8 +144,8 @@ function observeImageVolumes(
   const { images } = context.volumes;
   const count = (container.volumeMounts ?? []).filter(({ name }) => images.has(name)).length;
   if (count === 0) return;
-  const failed = error?.message.startsWith('ImageVolumeMountFailed') === true;
-  if (error === undefined || failed) observer?.imageVolumesMounted?.({ count, failed });
+  if (error === undefined) metrics.imageVolumesMounted.inc({}, count);
+  else if (error.message.startsWith('ImageVolumeMountFailed')) metrics.imageVolumeErrors.inc({}, count);
 }
 
 /** Whether the container was started. */
@@ -174,7 +174,7 @@ async function startOne(
     return false;
   }
   const attempted = beginAttempt(ports.crashLoop, { pod: run.pod, status: run.status, nowMs }, container);
-  ports.observer?.containerStarted(kind);
+  ports.metrics.startedContainers.inc({ container_type: containerTypes[kind] });
   try {
     const volumeFailure = imageVolumeFailure(container, context.volumes);
     if (volumeFailure !== undefined) {
@@ -198,14 +198,14 @@ async function startOne(
       signal: run.signal,
     });
     attempted();
-    observeImageVolumes(ports, context, container);
+    countImageVolumes(ports, context, container);
     run.steps.push(step);
     return true;
   } catch (error) {
     if (!(error instanceof SandboxLost)) attempted();
     if (!(error instanceof SyncFailure)) throw error;
-    observeImageVolumes(ports, context, container, error);
-    ports.observer?.startFailed(kind, error.reason);
+    countImageVolumes(ports, context, container, error);
+    ports.metrics.startedContainerErrors.inc({ container_type: containerTypes[kind], code: error.reason });
     run.steps.push({ ...step, failure: error });
     ports.timeline.record({
       kind: 'problem',

@@ -4,9 +4,9 @@ import { constants } from 'node:fs';
 import { access, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../../async/index.js';
-import type { Registry } from '../../../metrics/index.js';
 import type { Timeline } from '../../../timeline/index.js';
-import { CredentialPlugin, pluginMetrics } from './plugin.js';
+import type { PluginMetrics } from '../../metrics.js';
+import { CredentialPlugin } from './plugin.js';
 import { type ConfigFile, readProviders } from './plugin-config.js';
 
 export interface LoadPluginsOptions {
@@ -15,14 +15,14 @@ export interface LoadPluginsOptions {
   readonly binDir: string;
   readonly clock: Clock;
   readonly timeline: Timeline;
-  readonly registry: Registry;
+  readonly metrics: PluginMetrics;
 }
 
 /** Fails when the configuration is invalid or a plugin's executable is missing. */
 export async function loadCredentialPlugins(
   options: LoadPluginsOptions,
 ): Promise<readonly CredentialPlugin[]> {
-  const { configPath, binDir, clock, timeline, registry } = options;
+  const { configPath, binDir, clock, timeline, metrics } = options;
   const files = await readConfigFiles(configPath);
   const providers = readProviders(files);
   for (const { name } of providers) {
@@ -33,12 +33,7 @@ export async function loadCredentialPlugins(
   }
   const hash = createHash('sha256');
   for (const { text } of files) hash.update(text);
-  registry
-    .gauge('kubelet_credential_provider_config_info', 'The credential provider configuration in use.', [
-      'hash',
-    ])
-    .set(1, { hash: `sha256:${hash.digest('hex')}` });
-  const metrics = pluginMetrics(registry);
+  metrics.configuration.set(1, { hash: `sha256:${hash.digest('hex')}` });
   return providers.map((provider) => new CredentialPlugin(provider, { clock, timeline, binDir, metrics }));
 }
 

@@ -5,8 +5,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock, VirtualClock } from '../../../async/index.js';
 import { Registry } from '../../../metrics/index.js';
 import { Timeline } from '../../../timeline/index.js';
+import { createPluginMetrics } from '../../metrics.js';
 import { loadCredentialPlugins } from './load-plugins.js';
-import { CredentialPlugin, pluginMetrics, type RunPlugin } from './plugin.js';
+import { CredentialPlugin, type RunPlugin } from './plugin.js';
 import { cacheKeysOf, parsePluginAnswer } from './plugin-answer.js';
 import { type CredentialProvider, readProviders } from './plugin-config.js';
 
@@ -36,7 +37,7 @@ function pluginOf(run: RunPlugin, clock = new VirtualClock()) {
     clock,
     timeline,
     binDir: '/bin/plugins',
-    metrics: pluginMetrics(registry),
+    metrics: createPluginMetrics(registry),
     run,
   });
   return { plugin, clock, timeline, registry };
@@ -238,7 +239,7 @@ describe('plugins as programs', () => {
       binDir: dir,
       clock: systemClock,
       timeline,
-      registry,
+      metrics: createPluginMetrics(registry),
     });
     return { plugin: plugins[0]!, timeline, registry };
   }

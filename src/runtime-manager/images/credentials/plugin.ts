@@ -1,9 +1,10 @@
 /** Runs credential provider plugins, and caches their responses for as long as they allow. */
+
 import { join } from 'node:path';
 import { BoundedMap, type Clock, throwIfCancelled, withTimeout } from '../../../async/index.js';
-import type { Registry } from '../../../metrics/index.js';
 import { CommandLine, endText, inheritedEnvironment, runProgram } from '../../../programs/index.js';
 import type { Timeline } from '../../../timeline/index.js';
+import type { PluginMetrics } from '../../metrics.js';
 import { SharedWork } from '../shared-work.js';
 import type { RegistryAuth } from './docker-config.js';
 import { cacheKey, cacheKeysOf, type PluginAnswer, parsePluginAnswer } from './plugin-answer.js';
@@ -27,26 +28,6 @@ export interface CredentialPluginOptions {
   readonly binDir: string;
   readonly metrics: PluginMetrics;
   readonly run?: RunPlugin;
-}
-
-export interface PluginMetrics {
-  readonly duration: { observe(seconds: number, labels: { plugin_name: string }): void };
-  readonly errors: { inc(labels: { plugin_name: string }): void };
-}
-
-export function pluginMetrics(registry: Registry): PluginMetrics {
-  return {
-    duration: registry.histogram(
-      'kubelet_credential_provider_plugin_duration',
-      'Duration in seconds of credential provider plugins.',
-      ['plugin_name'],
-    ),
-    errors: registry.counter(
-      'kubelet_credential_provider_plugin_errors_total',
-      'Runs of credential provider plugins that failed.',
-      ['plugin_name'],
-    ),
-  };
 }
 
 const timeoutMs = 60_000;

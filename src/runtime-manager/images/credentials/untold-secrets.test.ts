@@ -9,6 +9,7 @@ import { CriError, type CriRuntime, ImageStatusResponse, ListImagesResponse } fr
 import { ObjectNotFound, type Pod, type Secret } from '../../../kube/index.js';
 import { Registry } from '../../../metrics/index.js';
 import { Timeline } from '../../../timeline/index.js';
+import { createPluginMetrics } from '../../metrics.js';
 import { testDurableFiles } from '../../test-durable-files.js';
 import { ImageManager } from '../image-manager.js';
 import { PullQueue, PullRate } from '../pull-queue.js';
@@ -72,7 +73,7 @@ async function told(given: Given): Promise<string> {
     binDir: bin,
     clock: systemClock,
     timeline,
-    registry,
+    metrics: createPluginMetrics(registry),
   });
   const keyring = new ImageKeyring({
     timeline,

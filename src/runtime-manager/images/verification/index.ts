@@ -2,8 +2,6 @@
 export {
   type MustPullResult,
   PullRecords,
-  type PullRecordsObserver,
   type PullRecordsOptions,
-  rememberedRecords,
 } from './pull-records.js';
 export type { VerificationPolicy } from './pulled-record.js';

@@ -5,8 +5,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../async/index.js';
 import { ListImagesResponse } from '../../../cri/index.js';
 import type { Pod } from '../../../kube/index.js';
+import { Registry } from '../../../metrics/index.js';
+import { samples } from '../../../metrics/test-samples.js';
 import { Timeline } from '../../../timeline/index.js';
 import type { PullSecretSource } from '../../contracts.js';
+import { createPullRecordMetrics } from '../../metrics.js';
 import { testDurableFiles } from '../../test-durable-files.js';
 import { PullRecords, type PullRecordsOptions } from './pull-records.js';
 
@@ -25,8 +28,7 @@ const noImages = { listImages: async () => ListImagesResponse.create({}) };
 
 async function open(more: Partial<PullRecordsOptions> = {}, cri = noImages) {
   const clock = new VirtualClock();
-  const counts: unknown[] = [];
-  const checks: string[] = [];
+  const registry = new Registry();
   const records = new PullRecords({
     rootDir,
     store: testDurableFiles(clock),
@@ -35,11 +37,11 @@ async function open(more: Partial<PullRecordsOptions> = {}, cri = noImages) {
     policy: 'NeverVerifyPreloadedImages',
     allowlist: [],
     podSecrets: async () => [],
-    observer: { checked: (result) => checks.push(result), counted: (count) => counts.push(count) },
+    metrics: createPullRecordMetrics(registry),
     ...more,
   });
   await records.start(cri);
-  return { records, clock, counts, checks };
+  return { records, clock, registry };
 }
 
 const files = (folder: string): Promise<string[]> =>
@@ -47,7 +49,7 @@ const files = (folder: string): Promise<string[]> =>
 
 describe('records on disk', () => {
   it('an intent while the pull runs, a record afterwards, readable by nobody else', async () => {
-    const { records, counts } = await open();
+    const { records, registry } = await open();
     await records.pulling(image);
     const [intent = ''] = await files('pulling');
     expect(intent).toMatch(/^sha256-[0-9a-f]{64}$/);
@@ -69,7 +71,12 @@ describe('records on disk', () => {
       imageRef: ref,
       credentialMapping: { 'a.io/app': { kubernetesSecrets: [secret] } },
     });
-    expect(counts.at(-1)).toEqual({ intents: 0, records: 1 });
+    expect(samples(registry)).toEqual({
+      kubelet_imagemanager_ondisk_pullintents: 0,
+      kubelet_imagemanager_ondisk_pulledrecords: 1,
+      kubelet_imagemanager_inmemory_pullintents_usage_percent: 0,
+      kubelet_imagemanager_inmemory_pulledrecords_usage_percent: 0.1,
+    });
   });
 
   it('a failed pull leaves nothing; the last of two pulls of an image removes the intent', async () => {
@@ -135,7 +142,7 @@ describe('who may use an image', () => {
       'error',
     ],
   ])('%s', async (_, options, how, expected, check) => {
-    const { records, checks } = await open(options);
+    const { records, registry } = await open(options);
     if (how !== 'preloaded') {
       const credentials =
         how === 'by a secret' ? { username: 'u', password: 'p', source: secret } : undefined;
@@ -143,7 +150,8 @@ describe('who may use an image', () => {
       await records.pulled(image, ref, credentials);
     }
     expect(await records.mayUse(pod, image, ref)).toBe(expected);
-    expect(checks).toEqual([check]);
+    const checks = Object.entries(samples(registry)).filter(([series]) => series.includes('_checks_'));
+    expect(checks).toEqual([[`kubelet_imagemanager_image_mustpull_checks_total{result="${check}"}`, 1]]);
   });
 
   it('another secret with the same credentials is remembered', async () => {

@@ -1,10 +1,12 @@
 /** Remembers the credentials each image was pulled with, and checks later pods against them. */
+
 import { BoundedMap, type Clock } from '../../../async/index.js';
 import type { CriRuntime } from '../../../cri/index.js';
 import type { DurableFiles } from '../../../host/index.js';
 import { formatTimestamp, type Pod, parseTimestamp } from '../../../kube/index.js';
 import type { Timeline } from '../../../timeline/index.js';
 import type { PullCredentials, PullSecretSource } from '../../contracts.js';
+import { createPullRecordMetrics, type PullRecordMetrics } from '../../metrics.js';
 import type { ImageAccess, PullRecorder } from '../image-manager.js';
 import {
   judgeAccess,
@@ -17,18 +19,13 @@ import {
 import { intentFiles, type PullIntent, pulledFiles, type RecordFiles, recordName } from './record-files.js';
 
 /** Records cached in memory. */
-export const rememberedRecords = 1000;
+const rememberedRecords = 1000;
 
 export type MustPullResult =
   | 'credentialPolicyAllowed'
   | 'credentialRecordFound'
   | 'mustAuthenticate'
   | 'error';
-
-export interface PullRecordsObserver {
-  checked(result: MustPullResult): void;
-  counted(counts: { readonly intents: number; readonly records: number }): void;
-}
 
 export interface PullRecordsOptions {
   readonly rootDir: string;
@@ -39,11 +36,13 @@ export interface PullRecordsOptions {
   readonly allowlist: readonly string[];
   /** The pod's own credentials that match the image. */
   readonly podSecrets: (pod: Pod, image: string) => Promise<readonly PullSecretSource[]>;
-  readonly observer?: PullRecordsObserver;
+  /** Absent: metrics that nobody reads. */
+  readonly metrics?: PullRecordMetrics;
 }
 
 export class PullRecords implements ImageAccess, PullRecorder {
   readonly #options: PullRecordsOptions;
+  readonly #metrics: PullRecordMetrics;
   readonly #intents: RecordFiles<PullIntent>;
   readonly #pulled: RecordFiles<PulledRecord>;
   /** The agent is the only writer, so the cache never goes stale. */
@@ -58,6 +57,7 @@ export class PullRecords implements ImageAccess, PullRecorder {
 
   constructor(options: PullRecordsOptions) {
     this.#options = options;
+    this.#metrics = options.metrics ?? createPullRecordMetrics();
     this.#intents = intentFiles(options.store, options.rootDir);
     this.#pulled = pulledFiles(options.store, options.rootDir);
   }
@@ -118,20 +118,20 @@ export class PullRecords implements ImageAccess, PullRecorder {
   }
 
   async mayUse(pod: Pod, image: string, localId: string): Promise<boolean> {
-    const { policy, allowlist, observer, podSecrets } = this.#options;
+    const { policy, allowlist, podSecrets } = this.#options;
     if (policy === 'NeverVerify') {
-      observer?.checked('credentialPolicyAllowed');
+      this.#checked('credentialPolicyAllowed');
       return true;
     }
     try {
       const record = await this.#read(image, localId);
       const pulledByAgent = record !== undefined || this.#pulling.has(image);
       if (!needsVerification(policy, image, { pulledByAgent, allowlist })) {
-        observer?.checked('credentialPolicyAllowed');
+        this.#checked('credentialPolicyAllowed');
         return true;
       }
       const verdict = judgeAccess(record, image, await podSecrets(pod, image));
-      observer?.checked(verdict.kind === 'use' ? 'credentialRecordFound' : 'mustAuthenticate');
+      this.#checked(verdict.kind === 'use' ? 'credentialRecordFound' : 'mustAuthenticate');
       if (verdict.kind === 'pull') return false;
       const { learned } = verdict;
       if (learned !== undefined) {
@@ -141,7 +141,7 @@ export class PullRecords implements ImageAccess, PullRecorder {
       }
       return true;
     } catch (error) {
-      observer?.checked('error');
+      this.#checked('error');
       this.#problem(`whether the pod may use ${image} is not known; it has to be pulled`, error);
       return false;
     }
@@ -224,7 +224,16 @@ export class PullRecords implements ImageAccess, PullRecorder {
   }
 
   #count(): void {
-    this.#options.observer?.counted({ intents: this.#pulling.size, records: this.#recordCount });
+    const intents = this.#pulling.size;
+    const records = this.#recordCount;
+    this.#metrics.intents.set(intents);
+    this.#metrics.records.set(records);
+    this.#metrics.intentUsage.set(Math.min(100, (intents * 100) / rememberedRecords));
+    this.#metrics.recordUsage.set(Math.min(100, (records * 100) / rememberedRecords));
+  }
+
+  #checked(result: MustPullResult): void {
+    this.#metrics.checks.inc({ result });
   }
 
   #problem(message: string, error: unknown): void {
