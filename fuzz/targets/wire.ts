@@ -5,6 +5,10 @@ import { deflateSync } from 'node:zlib';
 import { readContainerdEvent } from '../../src/cri/containerd-events.js';
 import * as eventMessages from '../../src/cri/gen/containerd-events.js';
 import * as criMessages from '../../src/cri/gen/cri.js';
+import { DbusFormatError } from '../../src/dbus/errors.js';
+import { marshal } from '../../src/dbus/marshal.js';
+import { DbusMessageReader, encodeMessage } from '../../src/dbus/message.js';
+import type { DbusValue } from '../../src/dbus/values.js';
 import { escapeMessage, timeoutMsOf, unescapeMessage } from '../../src/grpc/call-status.js';
 import { GrpcError } from '../../src/grpc/errors.js';
 import * as h2 from '../../src/grpc/h2/frames.js';
@@ -346,6 +350,73 @@ const terminalSizes: Target = {
   },
 };
 
+const dbusSignal = encodeMessage({
+  kind: 'signal',
+  serial: 3,
+  path: '/org/freedesktop/systemd1',
+  interface: 'org.freedesktop.systemd1.Manager',
+  member: 'JobRemoved',
+  signature: 'uoss',
+  body: [7, '/org/freedesktop/systemd1/job/7', 'a.slice', 'done'],
+});
+const dbusCall = encodeMessage({
+  kind: 'call',
+  serial: 4,
+  path: '/a',
+  interface: 'a.b',
+  member: 'StartTransientUnit',
+  signature: 'ssa(sv)a(sa(sv))ayx',
+  body: [
+    'a.slice',
+    'replace',
+    [
+      ['Wants', { signature: 'as', value: ['-.slice'] }],
+      ['MemoryMax', { signature: 't', value: 5n }],
+    ],
+    [['b.slice', [['X', { signature: 'v', value: { signature: 'b', value: true } }]]]],
+    Buffer.from([1, 2]),
+    -1n,
+  ],
+});
+const dbusReply = encodeMessage({
+  kind: 'reply',
+  serial: 5,
+  replySerial: 4,
+  signature: 'a{sv}d',
+  body: [[], 0.5],
+});
+
+const dbusMessages: Target = {
+  name: 'dbus-messages',
+  seeds: [dbusSignal, dbusCall, dbusReply, Buffer.concat([dbusReply, dbusSignal])],
+  words: ['a(sv)', 'a{sv}', 'aaaaaaaa', 'v', Buffer.from('017600', 'hex')],
+  refuses: only(DbusFormatError),
+  run(input) {
+    sameInPieces(input, (chunks) => {
+      const reader = new DbusMessageReader();
+      return chunks.flatMap((chunk) =>
+        [...reader.read(chunk)].map(({ readBody, ...header }) => {
+          const body = dbusBody(readBody);
+          if (body === undefined) return header;
+          // A body that was read fits its signature, so that it can be written again.
+          const again = marshal(header.signature, body);
+          return { ...header, again: again.toString('hex') };
+        }),
+      );
+    });
+  },
+};
+
+/** Undefined where the body alone is malformed: the next message is still read. */
+function dbusBody(readBody: () => readonly DbusValue[]): readonly DbusValue[] | undefined {
+  try {
+    return readBody();
+  } catch (error) {
+    if (error instanceof DbusFormatError) return undefined;
+    throw error;
+  }
+}
+
 export const wireTargets: readonly Target[] = [
   webSocketFrames,
   spdyFrames,
@@ -359,6 +430,7 @@ export const wireTargets: readonly Target[] = [
   messagesTarget('containerd-messages', eventTypes, seedsOf(eventTypes)),
   containerdEvents,
   grpcStatus,
+  dbusMessages,
   attachFrames,
   attachWish,
   terminalSizes,

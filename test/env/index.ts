@@ -19,9 +19,11 @@ export {
 } from './containerd.js';
 export { ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.js';
 export { CuttableLine, type LineTrouble, openLine } from './cuttable-line.js';
+export { startDbusDaemon, type TestDbusDaemon } from './dbus.js';
 export { buildBusyboxImage, buildTestImages, type TestImageName, testImages } from './images.js';
 export { ensurePackages } from './packages.js';
 export { pollUntil } from './poll.js';
 export { type RegistryCredentials, type RegistryOptions, startRegistry, TestRegistry } from './registry.js';
+export { startTestSystemd, type TestSystemd, type TestSystemdOptions } from './systemd-service.js';
 export { sweepLeftovers } from './teardown.js';
 export { CleanupStack, createTempDir, type TempDir, type TempDirOptions } from './tempdir.js';

@@ -66,6 +66,7 @@ export const packages: Readonly<Record<string, PackageRow>> = {
     programs: ['blkid', 'flock', 'fsck', 'mkfs', 'nsenter', 'pivot_root', 'setpriv', 'setsid', 'unshare'],
   },
 
+  'dbus-daemon': { need: 'unit', programs: ['dbus-daemon'] },
   iproute2: { need: 'unit', programs: ['ip'] },
   iptables: {
     need: 'unit',
