@@ -1,6 +1,6 @@
 /** The agent's log: a timeline, and the writer of its lines. */
 import type { KubeletConfiguration } from '../config/index.js';
-import { logReader, Timeline, type TimelineEntry } from '../timeline/index.js';
+import { logReader, Timeline } from '../timeline/index.js';
 import { type LogSink, LogWriter } from './log-writer.js';
 
 export interface LoggedTimeline {
@@ -48,8 +48,8 @@ export function loggedTimeline(logging: KubeletConfiguration['logging'], sink: L
   });
   let isStopping = false;
   timeline.subscribe((entry) => {
-    // What was under way when the agent was told to stop has not failed; the next start goes on with it.
-    if (!isStopping || !isCancellation(entry)) log(entry);
+    // Cancelled, not failed: the next start of the agent continues the work.
+    if (!isStopping || entry.cancelled !== true) log(entry);
   });
   return {
     timeline,
@@ -66,8 +66,4 @@ export function loggedTimeline(logging: KubeletConfiguration['logging'], sink: L
       process.off('exit', writeRest);
     },
   };
-}
-
-function isCancellation(entry: TimelineEntry): boolean {
-  return `${entry.error ?? ''} ${entry.message}`.includes('context canceled');
 }

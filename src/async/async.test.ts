@@ -1,10 +1,40 @@
 import { describe, expect, it } from 'vitest';
 import { Backoff } from './backoff.js';
-import { Cancelled, jitter, sleep, systemClock, TimedOut, withTimeout } from './clock.js';
+import {
+  Cancelled,
+  isCausedByCancellation,
+  jitter,
+  sleep,
+  systemClock,
+  TimedOut,
+  withTimeout,
+} from './clock.js';
+import { systemErrorCode } from './error-text.js';
 import { Gate } from './gate.js';
 import { TaskGroup } from './task-group.js';
 import { settle, VirtualClock } from './virtual-clock.js';
 import { WorkQueue } from './work-queue.js';
+
+describe('errors', () => {
+  const wrap = (cause: unknown): Error => new Error('context canceled', { cause });
+  it.each([
+    ['itself', new Cancelled(), true],
+    ['a cause', wrap(wrap(new Cancelled())), true],
+    ['a cancelled gRPC call', wrap(Object.assign(new Error('x'), { codeName: 'Canceled' })), true],
+    ['another code', Object.assign(new Error('x'), { codeName: 'Unknown' }), false],
+    ['the text alone', wrap(undefined), false],
+    ['no error', 'context canceled', false],
+  ])('tell a cancellation by what they are: %s', (_, error, expected) => {
+    expect(isCausedByCancellation(error)).toBe(expected);
+  });
+  it.each([
+    ['a cause', wrap(Object.assign(new Error('x'), { code: 'ENOENT', syscall: 'connect' })), 'ENOENT'],
+    ['not a code of another kind', Object.assign(new Error('x'), { code: 5 }), undefined],
+    ['not the text', new Error('connect ENOENT /x'), undefined],
+  ])('tell the code of a system error: %s', (_, error, code) => {
+    expect(systemErrorCode(error)).toBe(code);
+  });
+});
 
 describe('VirtualClock', () => {
   it('fires timers in order of their due time', async () => {

@@ -25,6 +25,19 @@ export function isCancelled(error: unknown): boolean {
   return error instanceof Cancelled;
 }
 
+/**
+ * Whether the error or one of its causes is a cancellation: our own, or the gRPC status of a cancelled call, which
+ * this room knows only by its field.
+ */
+export function isCausedByCancellation(error: unknown): boolean {
+  let current: unknown = error;
+  for (let depth = 0; depth < 8 && current instanceof Error; depth++) {
+    if (isCancelled(current) || ('codeName' in current && current.codeName === 'Canceled')) return true;
+    current = current.cause;
+  }
+  return false;
+}
+
 export function throwIfCancelled(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new Cancelled();
 }

@@ -51,7 +51,7 @@ export function runExec(argv: readonly string[]): Promise<number> {
         tty && stdin instanceof ReadStream && stdout instanceof WriteStream
           ? openRawTerminal(stdin, stdout)
           : undefined;
-      const { exitCode, message } = await remoteCommand({
+      const { exitCode } = await remoteCommand({
         target: { socketPath: connection.socketPath, path },
         ...(values.stdin ? { stdin } : {}),
         stdout,
@@ -60,7 +60,7 @@ export function runExec(argv: readonly string[]): Promise<number> {
         ...(terminal === undefined ? {} : { resize: terminal.sizes }),
       });
       terminal?.restore();
-      if (exitCode !== 0 && !values.quiet) stderr.write(`${closingWords(exitCode, message)}\n`);
+      if (exitCode !== 0 && !values.quiet) stderr.write(`command terminated with exit code ${exitCode}\n`);
       return exitCode;
     } catch (error) {
       terminal?.restore();
@@ -106,12 +106,6 @@ function wantsTerminal({ tty, stdin }: Pick<FlagValues<typeof flags>, 'tty' | 's
   const why = stdin ? 'input is not a terminal or the right kind of file' : 'it needs standard input: add -i';
   process.stderr.write(`Unable to use a TTY - ${why}\n`);
   return false;
-}
-
-function closingWords(exitCode: number, message: string | undefined): string {
-  return message !== undefined && !/exit code|non-zero/.test(message)
-    ? message
-    : `command terminated with exit code ${exitCode}`;
 }
 
 /** The server's words are enough; those about upgrades are for programmers. */

@@ -3,6 +3,7 @@ import type { Init, MessageType } from '../grpc/index.js';
 import { CriError } from './errors.js';
 import type { ContainerMetadata, ContainerStatus, PodSandboxMetadata, PodSandboxStatus } from './gen/cri.js';
 import type { CriMethodName, criMethods } from './runtime.js';
+import { isNotImplemented } from './runtime-texts.js';
 
 type Methods = typeof criMethods;
 export type RequestOf<M extends CriMethodName> =
@@ -111,8 +112,7 @@ export const callRules: { readonly [M in CriMethodName]?: CallRule<RequestOf<M>,
   },
   containerStatus: { problem: ({ status }) => containerStatusProblem(status) },
   updatePodSandboxResources: {
-    forgive: ({ codeName, details }) =>
-      codeName === 'Unimplemented' || (codeName === 'Unknown' && details.includes('not implemented')),
+    forgive: isNotImplemented,
   },
   checkpointContainer: {
     timeoutMs: ({ timeout = 0 }, requestTimeoutMs) => Math.max(timeout * MS, requestTimeoutMs),

@@ -38,5 +38,6 @@ export {
   type UnaryCall,
   unimplementedCriRuntime,
 } from './runtime.js';
+export { type FailureMark, failureMark } from './runtime-texts.js';
 export { type NewSandbox, type SandboxVerdict, sandboxVerdict } from './sandbox-verdict.js';
 export { type CriServer, type ServeCriOptions, serveCri } from './server.js';

@@ -142,7 +142,7 @@ export function unmountFailure(target: string, failure: ProgramFailure): HostErr
 /** The exit status of `mount` and `umount` when the kernel refuses. */
 const refused = 32;
 
-/** Whether `umount` says that nothing is mounted at the target. The mount table has the last word. */
+/** Whether `umount` (util-linux 2.38) says that nothing is mounted at the target. The mount table decides. */
 export function saysNotMounted(target: string, { exitCode, output }: ProgramFailure): boolean {
   const words = `umount: ${target}: not mounted`;
   return exitCode === refused && (output === `${words}.\n` || output === `${words}\n`);
@@ -153,8 +153,9 @@ const hints =
   /\n\s+(dmesg\(1\) may have more information after failed mount system call\.|\(In some cases useful info[^/]*\))$/;
 
 /**
- * The reasons, matched at the very end of the output: paths that pods name come before it and may contain
- * anything. Reasons that themselves end in a path come last.
+ * The reasons as `mount` and `umount` of util-linux 2.38 print them, which have one exit status for all. They
+ * are matched at the very end of the output: paths that pods name come before it and may contain anything. Reasons
+ * that themselves end in a path come last.
  */
 const codesByReason: readonly (readonly [reason: RegExp, code: string])[] = [
   [

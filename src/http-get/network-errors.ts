@@ -56,9 +56,19 @@ export function networkErrorText(error: unknown, wanted: string, socket: SocketA
 }
 
 /** The first bytes of a plain HTTP response, read as a TLS record, have an impossible version or length. */
-function isPlainHttp({ code = '', message }: SystemError): boolean {
-  const isTls = code === 'EPROTO' || code.startsWith('ERR_SSL_');
-  return isTls && /wrong version number|packet length too long|http request/i.test(message);
+const plainHttpCodes = new Set([
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+  'ERR_SSL_HTTP_REQUEST',
+]);
+
+/**
+ * A failed write carries only the code EPROTO. The reason is then in the text of OpenSSL (3.0 in
+ * Node 20).
+ */
+export function isPlainHttp({ code = '', message }: SystemError): boolean {
+  if (plainHttpCodes.has(code)) return true;
+  return code === 'EPROTO' && /wrong version number|packet length too long|http request/i.test(message);
 }
 
 function addressPair({ localAddress, localPort, remoteAddress, remotePort }: SocketAddresses): string {

@@ -53,6 +53,8 @@ interface RecordedFields extends CommonFields {
   readonly level: EntryLevel;
   /** The error's message with those of its causes. */
   readonly error?: string;
+  /** The work was cancelled: the error is no failure. */
+  readonly cancelled?: true;
 }
 
 /** `what` with the data that belongs to it: required, optional or none, as the table has it. */
@@ -87,14 +89,21 @@ export function describeError(error: unknown): string {
   let current: unknown = error;
   for (let depth = 0; depth < 8 && current !== undefined && current !== null; depth++) {
     const text = errorText(current);
-    if (text !== '' && !isSaid(text, parts)) parts.push(text);
+    if (text !== '' && !isSaid(text, parts) && !isSaid(detailsOf(current), parts)) parts.push(text);
     current = current instanceof Error ? current.cause : undefined;
   }
   return parts.join(': ');
 }
 
+/** What a gRPC error says without the prefix of the wire; undefined for other errors. */
+function detailsOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('details' in error)) return undefined;
+  return typeof error.details === 'string' && error.details !== '' ? error.details : undefined;
+}
+
 /** Whether the text stands in what was said before, bare or behind the number and name that gRPC gives a failure. */
-function isSaid(text: string, parts: readonly string[]): boolean {
+function isSaid(text: string | undefined, parts: readonly string[]): boolean {
+  if (text === undefined) return false;
   const bare = text.replace(/^\d+ [A-Z_]+: /, '');
   return parts.some((part) => part.includes(text) || part.includes(bare));
 }

@@ -57,6 +57,10 @@ it('tells the start of a pod by the steps of its plan', async () => {
   );
 });
 
+/** The error of a gRPC call, as the runtime's client makes it. */
+const statusOf = (details: string): Error =>
+  Object.assign(new Error(`rpc error: code = Unknown desc = ${details}`), { details });
+
 describe('explainPod', () => {
   it.each<[string, (EntryInit & { readonly node?: true })[], RegExp | undefined, RegExp | undefined]>([
     [
@@ -220,7 +224,7 @@ describe('explainPod', () => {
         what: 'container.start',
         message: 'app did not start',
         container: 'app',
-        error: new Error('exec: "x": not found: rpc error: code = Unknown desc = exec: "x": not found'),
+        error: new Error('exec: "x": not found', { cause: statusOf('exec: "x": not found') }),
       },
       state('Waiting (CrashLoopBackOff)', 'back-off 10s'),
     );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../async/index.js';
+import { Cancelled, VirtualClock } from '../async/index.js';
 import { describeError } from './entry.js';
 import { logReader } from './log.js';
 import { Timeline } from './timeline.js';
@@ -104,6 +104,23 @@ describe('Timeline', () => {
   ])('names the causes of an error: %s', (_, texts, expected) => {
     expect(describeError(caused(...texts))).toBe(expected);
   });
+});
+
+it('names a gRPC error once when its details were said already', () => {
+  const status = Object.assign(new Error('rpc error: code = Unknown desc = no image'), {
+    details: 'no image',
+  });
+  expect(describeError(new Error('no image', { cause: status }))).toBe('no image');
+  expect(describeError(status)).toBe('rpc error: code = Unknown desc = no image');
+});
+
+it('marks the entry of cancelled work, whatever its text says', () => {
+  const timeline = new Timeline();
+  const record = (error: unknown) =>
+    timeline.record({ kind: 'problem', what: 'agent.task', message: 'm', error }).cancelled;
+  expect(record(new Error('sync failed', { cause: new Cancelled('stopped') }))).toBe(true);
+  expect(record(new Error('context canceled'))).toBeUndefined();
+  expect(record(undefined)).toBeUndefined();
 });
 
 describe('logReader', () => {

@@ -1,5 +1,5 @@
 /** The flight recorder: a bounded ring of entries per pod and one for the node, with readers that see every entry. */
-import { BoundedMap, type Clock, systemClock, textBytes } from '../async/index.js';
+import { BoundedMap, type Clock, isCausedByCancellation, systemClock, textBytes } from '../async/index.js';
 import {
   describeError,
   type EntryInit,
@@ -88,6 +88,7 @@ export class Timeline {
       timeMs: this.#clock.now(),
       level: level ?? (init.event?.type === 'Warning' ? 'warn' : defaultLevels[init.kind]),
       ...(error === undefined ? {} : { error: clipped(describeError(error)) }),
+      ...(isCausedByCancellation(error) ? { cancelled: true } : {}),
     };
     const grownBytes = ring.add(entry);
     if (pod !== undefined) this.#bound(pod.uid, grownBytes);

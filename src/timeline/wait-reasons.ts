@@ -265,8 +265,9 @@ function adviceFor(name: string, reason: string, entries: readonly TimelineEntry
   const start = lastOfContainer(entries, name, 'container.start');
   // One that never came to run has no log to look at.
   if (reason === 'CrashLoopBackOff' && start?.error !== undefined) {
-    const [error] = start.error.split(': rpc error: ');
-    return { unblock: `container ${name}: it could not be started: ${error}; check its command and image` };
+    return {
+      unblock: `container ${name}: it could not be started: ${start.error}; check its command and image`,
+    };
   }
   return advice[reason] === undefined ? {} : { unblock: `container ${name}: ${advice[reason]}` };
 }

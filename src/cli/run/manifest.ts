@@ -65,7 +65,7 @@ export function readManifestText(text: string, file: string, content: ManifestCo
     documents = parseSource(text, file, commandLimits);
   } catch (error) {
     if (!(error instanceof SyntaxProblem)) throw error;
-    content.problems.push(syntaxProblem(file, error.message));
+    content.problems.push(error.problem);
     return;
   }
   if (documents.length === 0)
@@ -83,13 +83,6 @@ export function readManifestText(text: string, file: string, content: ManifestCo
     }
     readObject(document.value, { document, path: [] }, content);
   }
-}
-
-/** The message begins with the place. */
-function syntaxProblem(file: string, message: string): Problem {
-  const [, line = '1', column = '1', text = message] =
-    /^:(\d+):(\d+): (.*)$/s.exec(message.slice(file.length)) ?? [];
-  return { file, line: Number(line), column: Number(column), field: '', message: text };
 }
 
 function readObject(

@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { StartFailure } from '../../agent/index.js';
-import { type Clock, errorText } from '../../async/index.js';
+import { type Clock, systemErrorCode } from '../../async/index.js';
 import { type CriRuntime, connectCri } from '../../cri/index.js';
 import { containerdEvents, criEvents, type RuntimeEventSource } from '../../runtime-manager/pleg/index.js';
 import {
   HostImage,
+  ImportUnsupported,
   importImages,
   PrivateContainerd,
   withHostImage,
@@ -62,7 +63,7 @@ async function openEndpoint(endpoint: string, { claim, clock }: OpenRuntimeOptio
     clock,
     importArchive: (archive, signal) =>
       importImages(endpoint, archive, signal).catch((error: unknown) => {
-        if (!/not implemented|Unimplemented/i.test(errorText(error))) throw error;
+        if (!(error instanceof ImportUnsupported)) throw error;
         throw new Error(
           `the container runtime at ${endpoint} takes no images from here, as only containerd does; ` +
             'name an image that it can pull, or run this with --runtime containerd or --runtime process',
@@ -118,14 +119,19 @@ async function openPrivateContainerd(
   };
 }
 
-/** What the socket itself tells is plainer than what became of the first call. */
-function connectProblem(endpoint: string, error: unknown): string {
-  const text = describeError(error);
+/** The error of the socket is plainer than the error of the first call. */
+export function connectProblem(endpoint: string, error: unknown): string {
   const socket = endpoint.replace(/^unix:\/\//, '');
-  if (/\bENOENT\b/.test(text)) return `there is no ${socket}`;
-  if (/\bECONNREFUSED\b/.test(text)) return `nobody answers at ${socket}`;
-  if (/\bEACCES\b/.test(text)) return `this user may not open ${socket}`;
-  return text;
+  switch (systemErrorCode(error)) {
+    case 'ENOENT':
+      return `there is no ${socket}`;
+    case 'ECONNREFUSED':
+      return `nobody answers at ${socket}`;
+    case 'EACCES':
+      return `this user may not open ${socket}`;
+    default:
+      return describeError(error);
+  }
 }
 
 async function connect(endpoint: string) {

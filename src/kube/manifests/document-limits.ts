@@ -1,8 +1,17 @@
 /** Limits on untrusted text: bytes, nesting and values, and the errors beyond them. */
+import type { SourcePosition } from './document.js';
+import type { Problem } from './problem.js';
 
 /** A text that could not be parsed as YAML or JSON. The message names file and line. */
 export class SyntaxProblem extends Error {
   override readonly name = 'SyntaxProblem';
+  readonly problem: Problem;
+
+  /** Without a position, the problem is about the whole file. */
+  constructor(file: string, message: string, { line, column }: SourcePosition = { line: 0, column: 0 }) {
+    super(`${file}${line === 0 ? '' : `:${line}:${column}`}: ${message}`);
+    this.problem = { file, line, column, field: '', message };
+  }
 }
 
 export interface DocumentLimits {

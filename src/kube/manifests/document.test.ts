@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatFieldPath, parseSource } from './document.js';
-import { SyntaxProblem } from './document-limits.js';
+import { agentLimits, type DocumentLimits, SyntaxProblem } from './document-limits.js';
 
 describe('parseSource', () => {
   it('locates a field by line and column', () => {
@@ -24,6 +24,18 @@ describe('parseSource', () => {
     const [doc] = parseSource('a: 1\nb: 2\na: 3\n', 'x');
     expect(doc?.value).toEqual({ a: 3, b: 2 });
     expect(doc?.duplicateKeys).toEqual([{ key: 'a', line: 3, column: 1 }]);
+  });
+  it('carries file, position and text of a syntax error as data', () => {
+    const problemOf = (text: string, limits?: DocumentLimits) => {
+      try {
+        parseSource(text, 'bad.yaml', limits);
+      } catch (error) {
+        return error instanceof SyntaxProblem ? error.problem : error;
+      }
+      return undefined;
+    };
+    expect(problemOf('a: 1\nb: [1, 2\nc: 3')).toMatchObject({ file: 'bad.yaml', line: 3, field: '' });
+    expect(problemOf('a: 1', { ...agentLimits, maxLength: 1 })).toMatchObject({ line: 0, column: 0 });
   });
   it('names file and line of a syntax error', () => {
     expect(() => parseSource('a: 1\nb: [1, 2\nc: 3', 'bad.yaml')).toThrow(SyntaxProblem);

@@ -67,7 +67,7 @@ export function parseSource(
   file: string,
   limits: DocumentLimits = agentLimits,
 ): SourceDocument[] {
-  if (text.length > limits.maxLength) throw new SyntaxProblem(`${file}: ${tooLong(limits.maxLength)}`);
+  if (text.length > limits.maxLength) throw new SyntaxProblem(file, tooLong(limits.maxLength));
   const json = parseJsonSource(text, file, limits);
   return json === undefined ? parseYaml(text, file, limits).map((part) => ({ file, ...part })) : [json];
 }
@@ -79,7 +79,7 @@ export function parseSource(
 function parseJsonSource(text: string, file: string, limits: DocumentLimits): SourceDocument | undefined {
   if (!text.trimStart().startsWith('{')) return undefined;
   const { values, keys, tooDeepAt } = measureJson(text, limits.maxDepth);
-  if (values > limits.maxTokens) throw new SyntaxProblem(`${file}: ${tooManyTokens(limits.maxTokens)}`);
+  if (values > limits.maxTokens) throw new SyntaxProblem(file, tooManyTokens(limits.maxTokens));
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -89,9 +89,8 @@ function parseJsonSource(text: string, file: string, limits: DocumentLimits): So
   }
   const positionOf = linesOf(text);
   if (tooDeepAt !== undefined) {
-    const { line, column } = positionOf(tooDeepAt);
     const field = formatFieldPath(jsonPathAt(text, tooDeepAt).slice(0, 3));
-    throw new SyntaxProblem(`${file}:${line}:${column}: ${field}: ${tooDeep(limits.maxDepth)}`);
+    throw new SyntaxProblem(file, `${field}: ${tooDeep(limits.maxDepth)}`, positionOf(tooDeepAt));
   }
   let placeOf: ReturnType<typeof jsonPlaces> | undefined;
   return {

@@ -14,6 +14,7 @@ import {
   type Tags,
   type Document as YamlDocument,
 } from 'yaml';
+import { errorText } from '../../async/index.js';
 import type { FieldPath, SourcePosition } from './document.js';
 import {
   type DocumentLimits,
@@ -35,7 +36,7 @@ export function parseYaml(text: string, file: string, limits: DocumentLimits): Y
   const lines = new LineCounter();
   const fail = (offset: number, message: string): never => {
     const at = lines.linePos(offset);
-    throw new SyntaxProblem(`${file}:${at.line}:${at.col}: ${message}`);
+    throw new SyntaxProblem(file, message, { line: at.line, column: at.col });
   };
   const tree = readTree(text, lines, limits, fail);
   const composer = new Composer({
@@ -178,9 +179,7 @@ function plainValue(document: YamlDocument.Parsed<ParsedNode>, file: string): un
     return document.toJS({ maxAliasCount: 100 });
   } catch (error) {
     // No cause here either.
-    throw new SyntaxProblem(
-      `${file}: ${withoutQuotes(error instanceof Error ? error.message : String(error))}`,
-    );
+    throw new SyntaxProblem(file, withoutQuotes(errorText(error)));
   }
 }
 

@@ -235,18 +235,20 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   async syncTerminatingRuntimePod(runtimePod: ObservedPod): Promise<SyncOutcome> {
-    const { runtime, timeline, requestRelist } = this.#options;
+    const { runtime, timeline, requestRelist, isStopping } = this.#options;
     const { uid, name, namespace } = runtimePod;
     const result = await runtime.killPod(stubPod(runtimePod), runtimePod, 1);
     const failure = syncError(result);
     requestRelist(uid);
     if (failure === undefined) return { kind: 'done', terminal: false };
-    timeline.event(
-      { uid, name, namespace },
-      'Warning',
-      'FailedKillPod',
-      `error killing pod: ${failure.message}`,
-    );
+    if (!isStopping()) {
+      timeline.event(
+        { uid, name, namespace },
+        'Warning',
+        'FailedKillPod',
+        `error killing pod: ${failure.message}`,
+      );
+    }
     return { kind: 'retry', ...failure.retry, error: failure };
   }
 

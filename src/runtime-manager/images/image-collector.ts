@@ -1,7 +1,7 @@
 /** Tracks the images on the machine and removes unused ones when space runs short or they grow old. */
 
 import { statfs } from 'node:fs/promises';
-import { aggregateText, type Clock, errorText, sleep } from '../../async/index.js';
+import { aggregateText, type Clock, errorText, sleep, throwIfCancelled } from '../../async/index.js';
 import type { CriRuntime } from '../../cri/index.js';
 import { formatDuration } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
@@ -74,6 +74,7 @@ export class ImageCollector {
         else await this.detect();
         this.#failed = false;
       } catch (error) {
+        throwIfCancelled(signal);
         const text = errorText(error);
         // A single failure may only mean that the runtime does not report its file system yet.
         if (this.#failed) timeline.nodeEvent(nodeName, 'Warning', 'ImageGCFailed', text);

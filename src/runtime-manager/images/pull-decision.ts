@@ -1,4 +1,5 @@
 /** Decides whether to pull an image before a container starts, and how to report a failed pull. */
+import { failureMark } from '../../cri/index.js';
 
 export type PullPolicy = 'Always' | 'IfNotPresent' | 'Never';
 
@@ -38,21 +39,20 @@ export function decidePull(policy: PullPolicy, isPresent: boolean, mayUse = true
 
 export type PullFailureReason = 'RegistryUnavailable' | 'SignatureValidationFailed' | 'ErrImagePull';
 
-const markedFailures = [
-  ['RegistryUnavailable', 'the registry is unavailable'],
-  ['SignatureValidationFailed', 'the signature validation failed'],
-] as const satisfies readonly (readonly [PullFailureReason, string])[];
+const markedFailures: Readonly<Record<Exclude<PullFailureReason, 'ErrImagePull'>, string>> = {
+  RegistryUnavailable: 'the registry is unavailable',
+  SignatureValidationFailed: 'the signature validation failed',
+};
 
-/** The reason and message that users see for a failed pull; runtimes mark some failures by a text prefix. */
+/** The reason and message that users see for a failed pull. */
 export function explainPullError(
   image: string,
   text: string,
 ): { readonly reason: PullFailureReason; readonly message: string } {
-  for (const [reason, because] of markedFailures) {
-    if (text.startsWith(reason)) {
-      const rest = text.slice(reason.length);
-      return { reason, message: `image pull failed for ${image} because ${because}${rest}` };
-    }
+  const reason = failureMark(text);
+  if (reason !== 'RegistryUnavailable' && reason !== 'SignatureValidationFailed') {
+    return { reason: 'ErrImagePull', message: text };
   }
-  return { reason: 'ErrImagePull', message: text };
+  const rest = text.slice(reason.length);
+  return { reason, message: `image pull failed for ${image} because ${markedFailures[reason]}${rest}` };
 }

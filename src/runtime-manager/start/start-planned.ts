@@ -1,6 +1,6 @@
 /** Starts the containers that a plan names: ephemeral ones, then init containers in order, then regular ones. */
 import { errorText, throwIfCancelled } from '../../async/index.js';
-import type { Init, PodSandboxConfig } from '../../cri/index.js';
+import { failureMark, type Init, type PodSandboxConfig } from '../../cri/index.js';
 import {
   type AnyContainer,
   type ContainerKind,
@@ -145,7 +145,7 @@ function countImageVolumes(
   const count = (container.volumeMounts ?? []).filter(({ name }) => images.has(name)).length;
   if (count === 0) return;
   if (error === undefined) metrics.imageVolumesMounted.inc({}, count);
-  else if (error.message.startsWith('ImageVolumeMountFailed')) metrics.imageVolumeErrors.inc({}, count);
+  else if (failureMark(error.message) === 'ImageVolumeMountFailed') metrics.imageVolumeErrors.inc({}, count);
 }
 
 /** Whether the container was started. */

@@ -1,3 +1,8 @@
 /** A bundled containerd: its process, configuration, network and first images. */
 export { HostImage, hostImageName, withHostImage } from './host-image.js';
-export { importImages, PrivateContainerd, type PrivateContainerdOptions } from './private-containerd.js';
+export {
+  ImportUnsupported,
+  importImages,
+  PrivateContainerd,
+  type PrivateContainerdOptions,
+} from './private-containerd.js';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type Clock, isCancelled, sleep, TaskGroup } from '../../async/index.js';
+import { type Clock, errorText, isCancelled, sleep, TaskGroup } from '../../async/index.js';
 import { connectCri } from '../../cri/index.js';
 import {
   absolutePath,
@@ -250,14 +250,32 @@ export class PrivateContainerd {
   }
 }
 
+/** The runtime is not containerd, so it takes no images from an archive. */
+export class ImportUnsupported extends Error {
+  override readonly name = 'ImportUnsupported';
+}
+
 /** Imports an archive's images into a containerd, where its CRI finds them. */
 export async function importImages(endpoint: string, archive: string, signal?: AbortSignal): Promise<void> {
   const address = endpoint.replace(/^unix:\/\//, '');
   const line = CommandLine.of('ctr').option('--address', address).option('--namespace', namespace);
-  await runCommand(line.literal('images', 'import').operands(archive), {
-    timeoutMs: 300_000,
-    ...(signal === undefined ? {} : { signal }),
-  });
+  try {
+    await runCommand(line.literal('images', 'import').operands(archive), {
+      timeoutMs: 300_000,
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (error) {
+    const text = errorText(error);
+    throw saysUnimplemented(text) ? new ImportUnsupported(text, { cause: error }) : error;
+  }
+}
+
+/**
+ * Whether ctr says that the server does not have containerd's services. ctr has no exit code for it: ctr 1.6
+ * prints `unknown method /containerd.services.leases.v1.Leases/Create: not implemented`.
+ */
+export function saysUnimplemented(ctrOutput: string): boolean {
+  return /not implemented|Unimplemented/i.test(ctrOutput);
 }
 
 /** The containerd processes started with this configuration. */

@@ -83,7 +83,10 @@ function runtimeBackend(url: string): StreamingBackend {
   };
 }
 
-/** Strips the prefix: the runtime's own message already names the kind of failure. */
+/**
+ * Strips the prefix that the streaming server of Kubernetes (kubelet 1.36), which containerd and CRI-O share, puts before
+ * the runtime's message: our own server adds it again.
+ */
 export function withoutWrapping(message: string, kind: 'exec' | 'attach'): string {
   const what = kind === 'exec' ? 'error executing command in container' : 'error attaching to container';
   const prefix = `Internal error occurred: ${what}: `;

@@ -1,0 +1,25 @@
+/** What container runtimes say only in words. Nothing else in the agent decides by the text of a runtime. */
+import { type CriError, isUnimplemented } from './errors.js';
+
+/**
+ * Failures that a runtime marks by the first word of the error's text, as `pkg/errors` of cri-api 0.36
+ * defines it, and containerd and CRI-O do. The gRPC code of such an error is Unknown.
+ */
+export const failureMarks = [
+  'RegistryUnavailable',
+  'SignatureValidationFailed',
+  'ImageVolumeMountFailed',
+] as const;
+export type FailureMark = (typeof failureMarks)[number];
+
+/** Undefined for a failure without a mark. */
+export function failureMark(text: string): FailureMark | undefined {
+  return failureMarks.find((mark) => text.startsWith(mark));
+}
+
+/** Whether the runtime does not have the call. CRI-O said `not implemented yet` with the code Unknown. */
+export function isNotImplemented(error: CriError): boolean {
+  return (
+    isUnimplemented(error) || (error.codeName === 'Unknown' && error.details.includes('not implemented'))
+  );
+}
