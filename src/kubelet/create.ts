@@ -1,6 +1,14 @@
 /** The composition root: builds every room of a kubelet from what it needs, and starts them in order. */
 import { asError, Channel, TaskGroup, WorkQueue } from '../async/index.js';
-import { PodConfig, PodManager, PodWorkers, ReasonCache, StatusManager } from '../pods/index.js';
+import {
+  createPodMetrics,
+  PodConfig,
+  PodManager,
+  PodWorkers,
+  ReasonCache,
+  registerEphemeralContainers,
+  StatusManager,
+} from '../pods/index.js';
 import { containerRemover, RecentlyRemoved } from '../runtime-manager/gc/index.js';
 import { mountedImages } from '../runtime-manager/images/index.js';
 import { createPlegMetrics, Pleg } from '../runtime-manager/pleg/index.js';
@@ -9,7 +17,6 @@ import { rejectionLabel } from './admission/admission.js';
 import { nodeAdmission } from './admission/node-admission.js';
 import type { Kubelet } from './kubelet.js';
 import { Link } from './link.js';
-import { countEphemeralContainers, terminationCounter } from './metrics/observers.js';
 import type { KubeletOptions } from './options.js';
 import { createCollectors } from './rooms/create-collectors.js';
 import { createImages } from './rooms/create-images.js';
@@ -62,15 +69,16 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   const podConfig = new PodConfig({ clock, timeline, sources: sourceNames(settings) });
   const allSourcesReady = (): boolean => podConfig.allSourcesReady;
   const reasons = new ReasonCache();
+  const podMetrics = createPodMetrics(registry);
   const statuses = new StatusManager({
     clock,
     timeline,
     podOf: (uid) => pods.byUid(uid),
     mirrorOf: (pod) => pods.mirrorOf(pod),
     translateUid: (uid) => pods.translateUid(uid),
-    onTermination: terminationCounter(metrics),
+    metrics: podMetrics,
   });
-  countEphemeralContainers(registry, metrics, () => pods.list());
+  registerEphemeralContainers(registry, () => pods.list());
 
   // What pods need: volumes, probes, images, user ids, and the runtime manager that brings them together.
   const volumes = createVolumes(settings, {
@@ -184,7 +192,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       queue,
       resyncMs: config.syncFrequency,
       random,
-      observer: metrics.workers,
+      metrics: podMetrics,
       statuses: {
         peek: (uid) => pleg.cache.peek(uid),
         newerThan: (uid, afterMs, signal) => pleg.statusNewerThan(uid, afterMs, signal),

@@ -1,5 +1,6 @@
 /** Desired pods, their workers and their statuses. */
 export * from './desired/index.js';
+export * from './metrics.js';
 export * from './objects/standalone/index.js';
 export * from './sources/index.js';
 export * from './status/index.js';

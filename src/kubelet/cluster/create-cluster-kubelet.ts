@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../../async/index.js';
 import type { Node } from '../../kube/index.js';
 import { type KubeApi, withAuthorizerLagRetry } from '../../kube-client/index.js';
 import { Registry } from '../../metrics/index.js';
+import { createApiPodMetrics } from '../../pods/index.js';
 import { ApiMirrorPods } from '../../pods/mirror/index.js';
 import {
   ApiClaims,
@@ -67,7 +68,8 @@ export async function createClusterKubelet(
   // The cycle: the kubelet asks for its node, which is built from the kubelet's settings and its check of the runtime.
   const nodeLink = new Link<ClusterNode>('the node');
   const node = new CurrentNode({ api: apis.main, nodeName, node: nodeLink });
-  const latency = new PodStartLatency({ clock, registry });
+  const metrics = createApiPodMetrics(registry);
+  const latency = new PodStartLatency({ clock, metrics });
   followPulls(timeline, latency, stopping.signal);
 
   const objects = new ApiObjectStore({
@@ -116,6 +118,7 @@ export async function createClusterKubelet(
         apis,
         node: nodeLink.connect(built),
         latency,
+        metrics,
         mirrors,
         services,
         trustBundles: bundles,

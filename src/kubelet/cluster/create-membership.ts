@@ -1,9 +1,11 @@
 /** Builds a node's membership in a cluster: what the API is told of the node, its pods and their events. */
+
 import type { KubeApi } from '../../kube-client/index.js';
 import { ApiEventRecorder } from '../../pods/events/index.js';
+import type { ApiPodMetrics } from '../../pods/index.js';
 import type { ApiMirrorPods } from '../../pods/mirror/index.js';
 import { ApiStatusSync } from '../../pods/status/api-sync.js';
-import { type PodStartLatency, statusSyncDuration } from '../../pods/status/api-sync-start-latency.js';
+import type { PodStartLatency } from '../../pods/status/api-sync-start-latency.js';
 import type { ClusterMembership, MembershipDeps } from './membership.js';
 import type { ClusterNode } from './node-options.js';
 
@@ -16,6 +18,7 @@ export interface MembershipOptions {
   readonly apis: { readonly main: KubeApi; readonly events: KubeApi };
   readonly node: Pick<ClusterNode, 'start' | 'node'>;
   readonly latency: Pick<PodStartLatency, 'written'>;
+  readonly metrics: ApiPodMetrics;
   readonly mirrors: Pick<ApiMirrorPods, 'registerSoon'>;
   readonly services: Follower;
   readonly trustBundles: Follower;
@@ -24,10 +27,9 @@ export interface MembershipOptions {
 
 export function createMembership(
   { settings, pods, statuses, couldHaveRunningContainers, turns }: MembershipDeps,
-  { apis, node, latency, mirrors, services, trustBundles, runtimeClasses }: MembershipOptions,
+  { apis, node, latency, metrics, mirrors, services, trustBundles, runtimeClasses }: MembershipOptions,
 ): ClusterMembership {
-  const { clock, timeline, random, nodeName, registry } = settings;
-  const observeSync = statusSyncDuration(registry);
+  const { clock, timeline, random, nodeName } = settings;
   const recorder = new ApiEventRecorder({
     api: apis.events,
     clock,
@@ -45,10 +47,8 @@ export function createMembership(
     statuses,
     pods,
     couldHaveRunningContainers,
-    onSynced: (apiPod, sinceFirstChangeMs) => {
-      latency.written(apiPod);
-      observeSync(sinceFirstChangeMs);
-    },
+    onSynced: (apiPod) => latency.written(apiPod),
+    metrics,
   });
   return {
     startEvents: (tasks) => tasks.start('the recorder of events', (signal) => recorder.run(signal)),

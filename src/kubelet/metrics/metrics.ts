@@ -1,13 +1,8 @@
 /** The kubelet's metrics under the names that dashboards know, and the observers that count them. */
 import type { Registry } from '../../metrics/index.js';
-import type { KnownWorker, WorkerObserver } from '../../pods/workers/index.js';
+import { type KnownWorker, podStartBuckets } from '../../pods/index.js';
 import type { HousekeepingObserver, StaticCount } from '../sync/housekeeping.js';
 import type { SyncerObserver } from '../sync/pod-syncer.js';
-
-const startBuckets = [
-  0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700,
-  3600,
-];
 
 const lifecycles = ['sync', 'terminating', 'terminated'] as const;
 const workerKinds = [
@@ -24,17 +19,6 @@ export function createMetrics(registry: Registry, nodeName: string) {
   registry
     .gauge('kubelet_node_name', "The node's name. The count is always 1.", ['node'])
     .set(1, { node: nodeName });
-  const workDuration = registry.histogram(
-    'kubelet_pod_worker_duration_seconds',
-    'Duration in seconds to sync a single pod. Broken down by operation type: create, update, sync, kill or terminated.',
-    ['operation_type'],
-  );
-  const containersPerPod = registry.histogram(
-    'kubelet_containers_per_pod_count',
-    'The number of containers per pod.',
-    [],
-    [1, 2, 4, 8, 16],
-  );
   const workerStart = registry.histogram(
     'kubelet_pod_worker_start_duration_seconds',
     'Duration in seconds from first seeing a pod to starting its worker.',
@@ -43,7 +27,7 @@ export function createMetrics(registry: Registry, nodeName: string) {
     'kubelet_pod_start_duration_seconds',
     'Duration in seconds from first seeing a pod to the pod running.',
     [],
-    startBuckets,
+    podStartBuckets,
   );
   const desiredPods = registry.gauge('kubelet_desired_pods', 'The number of pods the node should run.', [
     'static',
@@ -77,29 +61,16 @@ export function createMetrics(registry: Registry, nodeName: string) {
     'kubelet_orphan_pod_cleaned_volumes_errors',
     'Directories of pods that are gone which the last pass could not remove.',
   );
-  const terminatedContainers = registry.counter(
-    'kubelet_terminated_containers_total',
-    'Container runs that ended.',
-    ['container_type', 'exit_code', 'reason'],
-  );
   const losingSupport = registry.gauge(
     'kubelet_cri_losing_support',
     'Releases that will no longer support what the runtime lacks.',
     ['version'],
-  );
-  const ephemeralContainers = registry.gauge(
-    'kubelet_managed_ephemeral_containers',
-    'Ephemeral containers of the pods of this node.',
   );
   const cgroupVersion = registry.gauge('kubelet_cgroup_version', 'The cgroup version of the host.');
 
   const setStatic = (gauge: typeof desiredPods, count: StaticCount): void => {
     gauge.set(count.regular, { static: '' });
     gauge.set(count.isStatic, { static: 'true' });
-  };
-  const workers: WorkerObserver = {
-    workDone: (type, durationMs) => workDuration.observe(durationMs / 1000, { operation_type: type }),
-    podStarted: (containers) => containersPerPod.observe(containers),
   };
   const syncer: SyncerObserver = {
     workerStarted: (sinceMs) => workerStart.observe(sinceMs / 1000),
@@ -125,16 +96,13 @@ export function createMetrics(registry: Registry, nodeName: string) {
     orphanedRuntimePod: () => orphanedPods.inc(),
   };
   return {
-    workers,
     syncer,
     housekeeping,
     rejections,
     cleanedVolumes,
     cleanedVolumeErrors,
-    terminatedContainers,
     cgroupVersion,
     losingSupport,
-    ephemeralContainers,
   };
 }
 

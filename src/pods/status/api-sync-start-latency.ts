@@ -1,7 +1,9 @@
 /** Measures how long API pods take from their creation until the API shows them running. */
 import type { Clock } from '../../async/index.js';
 import { isHostNetwork, isStaticPod, type Pod, parseTimestamp, type Volume } from '../../kube/index.js';
-import type { Registry } from '../../metrics/index.js';
+import type { ApiPodMetrics } from '../metrics.js';
+
+type StartMetrics = Pick<ApiPodMetrics, 'startTotal' | 'startSli' | 'firstNetworkPodStartSli'>;
 
 interface Interval {
   readonly fromMs: number;
@@ -19,10 +21,6 @@ interface TrackedPodStart {
   readonly pullingSinceMs: Map<string, number>;
 }
 
-const startBuckets = [
-  0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700,
-  3600,
-];
 const trackedLimit = 2000;
 const pullsLimit = 1000;
 /** Volumes that are mounted without help from outside the node. */
@@ -38,29 +36,12 @@ const localVolumes: ReadonlySet<string> = new Set([
 export class PodStartLatency {
   readonly #clock: Clock;
   readonly #tracked = new Map<string, TrackedPodStart>();
-  readonly #total;
-  readonly #sli;
-  readonly #firstNetworkPod;
+  readonly #metrics: StartMetrics;
   #sawNetworkPod = false;
 
-  constructor({ clock, registry }: { readonly clock: Clock; readonly registry: Registry }) {
+  constructor({ clock, metrics }: { readonly clock: Clock; readonly metrics: StartMetrics }) {
     this.#clock = clock;
-    this.#total = registry.histogram(
-      'kubelet_pod_start_total_duration_seconds',
-      'Seconds from the creation of a pod until the API showed it running, pulls and init containers included.',
-      [],
-      startBuckets,
-    );
-    this.#sli = registry.histogram(
-      'kubelet_pod_start_sli_duration_seconds',
-      'Seconds from the creation of a pod until the API showed it running, without pulls and init containers.',
-      [],
-      startBuckets,
-    );
-    this.#firstNetworkPod = registry.gauge(
-      'kubelet_first_network_pod_start_sli_duration_seconds',
-      'Seconds that the first pod with a network of its own took to start, without pulls and init containers.',
-    );
+    this.#metrics = metrics;
   }
 
   get size(): number {
@@ -133,25 +114,14 @@ export class PodStartLatency {
     const createdMs = parseTimestamp(pod.metadata.creationTimestamp ?? '');
     if (createdMs === undefined) return;
     const totalMs = nowMs - createdMs;
-    this.#total.observe(totalMs / 1000);
+    this.#metrics.startTotal.observe(totalMs / 1000);
     if ((pod.spec.volumes ?? []).some(needsOthers)) return;
     const sliSeconds = Math.max(0, totalMs - unionMs([...pulls, ...initRuns(pod)])) / 1000;
-    this.#sli.observe(sliSeconds);
+    this.#metrics.startSli.observe(sliSeconds);
     if (this.#sawNetworkPod || isHostNetwork(pod)) return;
     this.#sawNetworkPod = true;
-    this.#firstNetworkPod.set(sliSeconds);
+    this.#metrics.firstNetworkPodStartSli.set(sliSeconds);
   }
-}
-
-/** The time from a change of a status until it is in the API. */
-export function statusSyncDuration(registry: Registry): (sinceFirstChangeMs: number) => void {
-  const duration = registry.histogram(
-    'kubelet_pod_status_sync_duration_seconds',
-    "Seconds from the first change of a pod's status until it was written to the API.",
-    [],
-    [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 20, 30, 45, 60],
-  );
-  return (sinceFirstChangeMs) => duration.observe(sinceFirstChangeMs / 1000);
 }
 
 /** The total length of all intervals, counting overlaps once. */

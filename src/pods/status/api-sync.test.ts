@@ -10,6 +10,7 @@ import {
 import { ApiError, Informer, resources, SimulatedKubeApi } from '../../kube-client/index.js';
 import { Timeline } from '../../timeline/index.js';
 import { PodManager } from '../desired/index.js';
+import { type ApiPodMetrics, createApiPodMetrics } from '../metrics.js';
 import { ApiStatusSync } from './api-sync.js';
 import { StatusManager } from './manager.js';
 import { statusOf } from './pod-fixtures.js';
@@ -23,7 +24,7 @@ let sync: ApiStatusSync;
 let informer: Informer<Pod>;
 let tasks: TaskGroup;
 let couldRun: Set<string>;
-let durationsMs: number[];
+let metrics: ApiPodMetrics;
 
 /** Feeds the manager from the API as on a node, by a list and a watch. */
 function feed(): void {
@@ -44,7 +45,7 @@ beforeEach(async () => {
   timeline = new Timeline({ clock });
   pods = new PodManager();
   couldRun = new Set();
-  durationsMs = [];
+  metrics = createApiPodMetrics();
   statuses = new StatusManager({
     clock,
     timeline,
@@ -59,7 +60,7 @@ beforeEach(async () => {
     statuses,
     pods,
     couldHaveRunningContainers: (uid) => couldRun.has(uid),
-    onSynced: (_, durationMs) => void durationsMs.push(durationMs),
+    metrics,
     random: () => 0.5,
   });
   informer = new Informer({ api, clock, resource: resources.pods, random: () => 0.5, onUpdate: feed });
@@ -119,7 +120,8 @@ describe('writing', () => {
     const { status } = await stored();
     expect(status?.conditions).toMatchObject([{ type: 'Ready', status: 'True' }]);
     expect(status?.containerStatuses?.[0]).toMatchObject({ ready: true, state: { running: {} } });
-    expect(durationsMs).toEqual([0, 0, 0]);
+    const { statusSyncDuration } = metrics;
+    expect([statusSyncDuration.count(), statusSyncDuration.sum()]).toEqual([3, 0]);
   });
   it('an intermediate status waits half a second, and yields to an urgent one', async () => {
     const [slow, quick] = [await createPod('slow'), await createPod('quick')];

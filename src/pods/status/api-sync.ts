@@ -1,8 +1,10 @@
 /** Writes the node's pod statuses to the API and completes the deletion of ended pods. */
+
 import { isCancelled, jitter, sleep, TaskGroup, type Timer } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
 import { isApiError } from '../../kube-client/index.js';
 import type { PodRef, Timeline } from '../../timeline/index.js';
+import { type ApiPodMetrics, createApiPodMetrics } from '../metrics.js';
 import { canBeDeletedFromApi } from './api-merge.js';
 import {
   apiPodOf,
@@ -22,8 +24,10 @@ export interface ApiStatusSyncOptions extends WriteContext {
   readonly timeline: Timeline;
   readonly statuses: Pick<StatusManager, 'entry' | 'entries' | 'onChange' | 'remove'>;
   readonly pods: WriteContext['pods'] & { mirrorOf(pod: Pod): Pod | undefined };
-  /** Called for each confirmed write, with the API's object and the time since the status first changed. */
-  readonly onSynced?: (apiPod: Pod, sinceFirstChangeMs: number) => void;
+  /** Called for each confirmed write, with the API's object. */
+  readonly onSynced?: (apiPod: Pod) => void;
+  /** Default: metrics that nobody reads. */
+  readonly metrics?: Pick<ApiPodMetrics, 'statusSyncDuration'>;
   /** Called when the API shows an older state than before, as after a restore from a backup. */
   readonly onWentBack?: () => void;
   /** Statuses written in parallel. Default 8. */
@@ -39,6 +43,7 @@ const refusedPauseMs = 1_000;
 
 export class ApiStatusSync {
   readonly #options: ApiStatusSyncOptions;
+  readonly #syncDuration: ApiPodMetrics['statusSyncDuration'];
   readonly #writesAtOnce: number;
   readonly #written = new Map<string, Written>();
   readonly #waiting: StatusQueue;
@@ -53,6 +58,7 @@ export class ApiStatusSync {
 
   constructor(options: ApiStatusSyncOptions) {
     this.#options = options;
+    this.#syncDuration = (options.metrics ?? createApiPodMetrics()).statusSyncDuration;
     this.#writesAtOnce = options.writesAtOnce ?? 8;
     this.#waiting = new StatusQueue(options.clock);
     this.#tasks = new TaskGroup({
@@ -236,7 +242,8 @@ export class ApiStatusSync {
       status: apiPod.status ?? {},
       isHeldBack,
     });
-    onSynced?.(apiPod, clock.now() - entry.firstChangeMs);
+    onSynced?.(apiPod);
+    this.#syncDuration.observe((clock.now() - entry.firstChangeMs) / 1000);
     if (!canBeDeletedFromApi(apiPod, entry.isFinished)) return;
     await deleteEnded(api, { namespace: entry.namespace, name: entry.name }, apiUid, signal);
     timeline.record({

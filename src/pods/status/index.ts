@@ -1,7 +1,6 @@
 /** Pod statuses: generates a pod's API status, and manages the current ones. */
 export { hostIpsOf } from './addresses.js';
 export { canBeDeletedFromApi, type MergeInput, mergeForApi } from './api-merge.js';
-export type { ContainerTermination } from './changes.js';
 export { findCondition, hasTrueCondition } from './condition-list.js';
 export { needsReadinessReconcile } from './conditions.js';
 export { statusEqual } from './equal.js';

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import type { Pod, PodStatus } from '../../kube/index.js';
+import { Registry } from '../../metrics/index.js';
+import { samples } from '../../metrics/test-samples.js';
 import { Timeline } from '../../timeline/index.js';
-import type { ContainerTermination } from './changes.js';
+import { createPodMetrics } from '../metrics.js';
 import { StatusManager, type VersionedStatus } from './manager.js';
 import { rejectedStatus } from './overrides.js';
 import { generate, instance, makePod, observe, sidecar, statusOf } from './pod-fixtures.js';
@@ -12,19 +14,21 @@ const mirrorUid = 'mirror-1';
 function setUp(pod: Pod = makePod(), mirror?: Pod) {
   const clock = new VirtualClock(Date.UTC(2026, 0, 1));
   const timeline = new Timeline({ clock });
-  const terminations: ContainerTermination[] = [];
+  const registry = new Registry();
   const manager = new StatusManager({
     clock,
     timeline,
     podOf: (uid) => (uid === pod.metadata.uid ? pod : undefined),
     mirrorOf: () => mirror,
     translateUid: (uid) => (uid === mirrorUid ? 'uid-1' : uid),
-    onTermination: (termination) => terminations.push(termination),
+    metrics: createPodMetrics(registry),
   });
   const changes: VersionedStatus[] = [];
   manager.onChange((change) => changes.push(change));
   const said = () =>
     timeline.ofPod('uid-1').map(({ what, message, because }) => `${what}: ${message} | ${because}`);
+  const terminations = () =>
+    Object.entries(samples(registry)).filter(([series]) => series.includes('terminated'));
   return { clock, timeline, manager, terminations, changes, pod, said };
 }
 
@@ -248,9 +252,23 @@ describe('what the manager records', () => {
       instance('a', 'exited', { exitCode: 3 }),
     ]);
     manager.set(pod, generate(pod, twice, { startFailure }));
-    expect(terminations).toEqual([
-      { kind: 'container', container: 'a', exitCode: 3, reason: 'Error' },
-      { kind: 'container', container: 'a', exitCode: 4, reason: 'Error' },
+    const series = 'kubelet_terminated_containers_total{container_type="container"';
+    expect(terminations()).toEqual([
+      [`${series},exit_code="3",reason="Error"}`, 1],
+      [`${series},exit_code="4",reason="Error"}`, 1],
+    ]);
+  });
+  it('counts the exit of an init container as one', () => {
+    const { manager, pod, terminations } = setUp(makePod({ spec: { initContainers: [{ name: 'i' }] } }));
+    const container = { name: 'i', ready: false, restartCount: 0, image: '', imageID: '' };
+    const state = { terminated: { exitCode: 137, reason: 'OOMKilled', containerID: 'sim://i-0' } };
+    manager.set(pod, { initContainerStatuses: [{ ...container, state: { running: {} } }] });
+    manager.set(pod, { initContainerStatuses: [{ ...container, state }] });
+    expect(terminations()).toEqual([
+      [
+        'kubelet_terminated_containers_total{container_type="init_container",exit_code="137",reason="OOMKilled"}',
+        1,
+      ],
     ]);
   });
   it('does not repeat what the API knew before the agent restarted', () => {
@@ -260,7 +278,7 @@ describe('what the manager records', () => {
     const restarted = { ...pod, status: known.manager.get('uid-1')! };
     const { manager, terminations, said } = setUp(restarted);
     expect(manager.set(restarted, endedPod(restarted, 1))).toBe('accepted');
-    expect(terminations).toEqual([]);
+    expect(terminations()).toEqual([]);
     expect(said()).toEqual([]);
   });
 });

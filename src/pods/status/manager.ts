@@ -2,10 +2,12 @@
  * The source of truth for pod statuses: takes the results of syncs and probes, keeps them consistent, and
  * reports changes.
  */
+
 import type { Clock } from '../../async/index.js';
 import {
   type ContainerStatus,
   clone,
+  containerTypes,
   formatTimestamp,
   isStaticPod,
   type Pod,
@@ -13,7 +15,8 @@ import {
   runtimeContainerId,
 } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
-import { type ContainerTermination, newTerminations, statusTransitions } from './changes.js';
+import { createPodMetrics, type PodMetrics } from '../metrics.js';
+import { newTerminations, statusTransitions } from './changes.js';
 import { findCondition, timedConditionTypes, withCondition } from './condition-list.js';
 import { containersReadyCondition, readyCondition } from './conditions.js';
 import { statusEqual } from './equal.js';
@@ -30,8 +33,8 @@ export interface StatusManagerOptions {
   readonly mirrorOf?: (pod: Pod) => Pod | undefined;
   /** The static pod's UID for its mirror's UID; any other UID unchanged. */
   readonly translateUid?: (uid: string) => string;
-  /** Called once for each ended container run. */
-  readonly onTermination?: (termination: ContainerTermination) => void;
+  /** Default: metrics that nobody reads. */
+  readonly metrics?: Pick<PodMetrics, 'terminatedContainers'>;
 }
 
 /** A status with what is needed to write it to the API. */
@@ -54,11 +57,13 @@ export type StatusListener = (change: VersionedStatus) => void;
 /** Returned statuses are shared and must not be changed. */
 export class StatusManager {
   readonly #options: StatusManagerOptions;
+  readonly #terminated: PodMetrics['terminatedContainers'];
   readonly #entries = new Map<string, VersionedStatus>();
   readonly #listeners = new Set<StatusListener>();
 
   constructor(options: StatusManagerOptions) {
     this.#options = options;
+    this.#terminated = (options.metrics ?? createPodMetrics()).terminatedContainers;
   }
 
   /** The status of a pod, by its own UID or that of its mirror. */
@@ -160,7 +165,7 @@ export class StatusManager {
     given: PodStatus,
     { isForced, isFinished }: { readonly isForced: boolean; readonly isFinished: boolean },
   ): UpdateOutcome {
-    const { clock, timeline, mirrorOf, onTermination } = this.#options;
+    const { clock, timeline, mirrorOf } = this.#options;
     const { uid, name, namespace } = pod.metadata;
     const cached = this.#entries.get(uid);
     const isStatic = isStaticPod(pod);
@@ -181,7 +186,8 @@ export class StatusManager {
 
     const nowMs = clock.now();
     const status = normalizeStatus(pod, withTimes(clone(given), old, nowMs));
-    for (const termination of newTerminations(old, status)) onTermination?.(termination);
+    for (const { kind, exitCode, reason } of newTerminations(old, status))
+      this.#terminated.inc({ container_type: containerTypes[kind], exit_code: String(exitCode), reason });
     if (cached !== undefined && !isForced && statusEqual(cached.status, status)) return 'unchanged';
 
     const entry: VersionedStatus = {

@@ -125,12 +125,6 @@ export interface PodStatusSource {
   newerThan(uid: string, afterMs: number, signal: AbortSignal): Promise<ObservedPodStatus>;
 }
 
-/** Told of what is worth measuring. */
-export interface WorkerObserver {
-  workDone(type: UpdateType | 'terminated', durationMs: number): void;
-  podStarted(containers: number): void;
-}
-
 /** What SyncKnownPods tells of a worker that goes on. */
 export interface KnownWorker {
   readonly state: WorkState;

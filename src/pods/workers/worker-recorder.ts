@@ -1,10 +1,12 @@
 /** What the timeline is told of a pod's way through its worker. */
+
 import type { Clock } from '../../async/index.js';
 import type { ObservedPod } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
 import { type EntryData, type EntryInit, type PodRef, podRef, type Timeline } from '../../timeline/index.js';
+import type { PodMetrics } from '../metrics.js';
 import type { WorkState } from './pod-state.js';
-import type { PodUpdate, PodWork, UpdateType, WorkerObserver } from './types.js';
+import type { PodUpdate, PodWork, UpdateType } from './types.js';
 
 export function refOf(subject: Pod | ObservedPod): PodRef {
   if ('metadata' in subject) return podRef(subject);
@@ -26,7 +28,7 @@ export class WorkerRecorder {
   constructor(
     private readonly timeline: Timeline,
     private readonly clock: Clock,
-    private readonly observer: WorkerObserver | undefined,
+    private readonly metrics: Pick<PodMetrics, 'workDuration'>,
   ) {}
 
   graceShortened(pod: PodRef, graceSeconds: number): void {
@@ -125,7 +127,8 @@ export class WorkerRecorder {
 
   /** Work has been done. */
   done(type: UpdateType | 'terminated', startMs: number | undefined): void {
-    if (startMs !== undefined) this.observer?.workDone(type, this.clock.monotonic() - startMs);
+    if (startMs === undefined) return;
+    this.metrics.workDuration.observe((this.clock.monotonic() - startMs) / 1000, { operation_type: type });
   }
 
   #record(entry: EntryInit): void {

@@ -7,7 +7,10 @@ import {
   type ObservedPodStatus,
 } from '../../cri/index.js';
 import type { Pod, PodStatus } from '../../kube/index.js';
+import { Registry } from '../../metrics/index.js';
+import { samples } from '../../metrics/test-samples.js';
 import { Timeline } from '../../timeline/index.js';
+import { createPodMetrics } from '../metrics.js';
 import { killPodAndWait } from './kill-and-wait.js';
 import type { PodSyncer, PodUpdate, SyncOutcome } from './types.js';
 import { PodWorkers } from './workers.js';
@@ -98,7 +101,7 @@ describe('PodWorkers', () => {
   let workers: PodWorkers;
   let statuses: Map<string, ObservedPodStatus>;
   let statusError: Error | undefined;
-  const durations: string[] = [];
+  let registry: Registry;
   const wantedAfterMs: number[] = [];
 
   beforeEach(() => {
@@ -109,7 +112,7 @@ describe('PodWorkers', () => {
     queue = new WorkQueue(clock);
     statuses = new Map();
     statusError = undefined;
-    durations.length = 0;
+    registry = new Registry();
     const read = (uid: string): ObservedPodStatus => statuses.get(uid) ?? absentPodStatus(uid);
     workers = new PodWorkers({
       clock,
@@ -126,7 +129,7 @@ describe('PodWorkers', () => {
           return read(uid);
         },
       },
-      observer: { workDone: (type) => durations.push(type), podStarted: () => {} },
+      metrics: createPodMetrics(registry),
     });
   });
 
@@ -446,10 +449,17 @@ describe('PodWorkers', () => {
 
   it('measures each update once it is real', async () => {
     workers.update({ type: 'create', pod: pod('1'), startMs: 0 });
+    await clock.advance(3_000);
+    workers.update({ type: 'kill', pod: pod('1'), startMs: 1_000 });
     await settle();
-    workers.update({ type: 'kill', pod: pod('1'), startMs: 0 });
-    await settle();
-    expect(durations).toEqual(['create', 'kill']);
+    expect(samples(registry)).toEqual({
+      'kubelet_pod_worker_duration_seconds_count{operation_type="create"}': 1,
+      'kubelet_pod_worker_duration_seconds_sum{operation_type="create"}': 0,
+      'kubelet_pod_worker_duration_seconds_count{operation_type="kill"}': 1,
+      'kubelet_pod_worker_duration_seconds_sum{operation_type="kill"}': 2,
+      kubelet_containers_per_pod_count_count: 1,
+      kubelet_containers_per_pod_count_sum: 1,
+    });
   });
 
   describe('killPodAndWait', () => {

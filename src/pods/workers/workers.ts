@@ -1,24 +1,20 @@
 /** The pod workers: one sequential worker per pod, and the authority on what may run. */
+
 import { type Clock, jitter, TaskGroup, type WorkQueue } from '../../async/index.js';
 import { isStaticPod, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
+import { createPodMetrics, type PodMetrics } from '../metrics.js';
 import { acceptUpdate, nothingRuns, type UpdateEffect } from './accept-update.js';
 import { afterStep, begin, isEnding, type PodState, retire, workStateOf } from './pod-state.js';
 import * as predicates from './predicates.js';
 import { outcomeOfThrow, type RequeueInput, requeueDelayMs } from './requeue.js';
 import { runStep, type StepDeps } from './run-step.js';
 import { type StaticPodStart, StaticPodTurns } from './static-order.js';
-import type {
-  KnownWorker,
-  PodStatusSource,
-  PodSyncer,
-  PodUpdate,
-  PodWork,
-  SyncOutcome,
-  WorkerObserver,
-} from './types.js';
+import type { KnownWorker, PodStatusSource, PodSyncer, PodUpdate, PodWork, SyncOutcome } from './types.js';
 import { mergedWork, newWorker, podOf, typeOf, type Worker, type WorkerStep } from './worker.js';
 import { refOf, WorkerRecorder } from './worker-recorder.js';
+
+type WorkerMetrics = Pick<PodMetrics, 'workDuration' | 'containersPerPod'>;
 
 export interface PodWorkersOptions {
   readonly clock: Clock;
@@ -31,13 +27,14 @@ export interface PodWorkersOptions {
   readonly errorBackoffMs?: number;
   readonly networkBackoffMs?: number;
   readonly random?: () => number;
-  readonly observer?: WorkerObserver;
+  /** Metrics that nobody reads by default. */
+  readonly metrics?: WorkerMetrics;
   /** The pod as its resources were allocated; the spec's own by default. */
   readonly allocated?: (pod: Pod) => Pod;
 }
 
 export class PodWorkers {
-  readonly #options: Required<Omit<PodWorkersOptions, 'observer'>> & Pick<PodWorkersOptions, 'observer'>;
+  readonly #options: Required<PodWorkersOptions>;
   readonly #workers = new Map<string, Worker>();
   readonly #turns = new StaticPodTurns();
   readonly #running = new Set<string>();
@@ -54,8 +51,9 @@ export class PodWorkers {
       random: Math.random,
       allocated: (pod) => pod,
       ...options,
+      metrics: options.metrics ?? createPodMetrics(),
     };
-    this.#recorder = new WorkerRecorder(options.timeline, options.clock, options.observer);
+    this.#recorder = new WorkerRecorder(options.timeline, options.clock, this.#options.metrics);
     this.#tasks = new TaskGroup({
       onError: (task, error) =>
         options.timeline.record({
@@ -249,7 +247,7 @@ export class PodWorkers {
         this.#recorder.waits(work.pod);
         return undefined;
       }
-      this.#options.observer?.podStarted(work.pod.spec.containers.length);
+      this.#options.metrics.containersPerPod.observe(work.pod.spec.containers.length);
     }
     worker.pending = undefined;
     worker.active = mergedWork(worker.active, work);
