@@ -86,6 +86,7 @@ async function measureExits(
   const kubelet = await createKubelet({
     nodeName: 'bench',
     runtime: cri,
+    runtimeEndsCalls: true,
     rootDir: join(dir, name, 'root'),
     config: {
       staticPodPath: manifests,

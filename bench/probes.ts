@@ -108,6 +108,7 @@ async function measureSim(dir: string, pods: readonly Pod[], cleanups: CleanupSt
   const kubelet = await createKubelet({
     nodeName: 'bench',
     runtime: cri,
+    runtimeEndsCalls: true,
     rootDir: join(dir, 'root'),
     podConfigs: filelessPodConfigs,
     podDirectories: false,

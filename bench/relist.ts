@@ -97,6 +97,7 @@ async function runPods(cri: CriClient, dir: string, pods: readonly Pod[]): Promi
   const kubelet = await createKubelet({
     nodeName: 'bench',
     runtime: cri,
+    runtimeEndsCalls: true,
     rootDir: join(dir, 'root'),
     config: { maxPods: 2 * many },
     podConfigs: filelessPodConfigs,

@@ -38,6 +38,7 @@ export async function kubeletOptions(
   return {
     nodeName,
     runtime,
+    runtimeEndsCalls: true,
     config: { ...config, cgroupDriver },
     gates: featureGates,
     rootDir: path.resolve(flags.rootDir),

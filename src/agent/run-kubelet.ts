@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { systemClock, TaskGroup } from '../async/index.js';
 import type { LoadedConfiguration } from '../config/index.js';
-import { type CriClient, checkedCri, createCriMetrics } from '../cri/index.js';
+import { type CriClient, createCriMetrics, withCallRules } from '../cri/index.js';
 import { createKubelet, type Kubelet, type KubeletOptions, readCgroupDriver } from '../kubelet/index.js';
 import type { ServingCertificate } from '../node/index.js';
 import { ObjectFolder, StandaloneObjects } from '../pods/index.js';
@@ -36,11 +36,13 @@ export interface RunKubeletOptions {
 export async function runKubelet(options: RunKubeletOptions): Promise<void> {
   const { node, runtime, cluster, log, systemd, stopped, onReady } = options;
   const { configuration, timeline, registry, metrics } = node;
-  const { config, flags } = configuration;
-  const cri = checkedCri(runtime, {
+  const { config, flags, featureGates } = configuration;
+  const cri = withCallRules(runtime, {
     requestTimeoutMs: config.runtimeRequestTimeout,
     clock: systemClock,
     metrics: registry.once(createCriMetrics),
+    runtimeEndsCalls: true,
+    listStreaming: featureGates.enabled('CRIListStreaming'),
   });
   const cgroupDriver = await readCgroupDriver(cri, config.cgroupDriver, timeline, metrics);
   const cgroups = openCgroups({ ...node, cgroupDriver });

@@ -1,6 +1,6 @@
 /** The agent's connection to the container runtime, and the first question that shows whether the runtime can be used. */
 import { systemClock } from '../async/index.js';
-import type { FeatureGates, KubeletConfiguration } from '../config/index.js';
+import type { KubeletConfiguration } from '../config/index.js';
 import { type CriClient, type CriMetrics, connectCri } from '../cri/index.js';
 import { describeError, type Timeline } from '../timeline/index.js';
 import { StartFailure } from './start-failure.js';
@@ -10,12 +10,11 @@ export interface RuntimeConnectionOptions {
     KubeletConfiguration,
     'containerRuntimeEndpoint' | 'imageServiceEndpoint' | 'runtimeRequestTimeout'
   >;
-  readonly featureGates: FeatureGates;
   readonly metrics: CriMetrics;
 }
 
-/** The transport alone: the kubelet puts its deadlines, checks and metrics around it. */
-export function connectRuntime({ config, featureGates, metrics }: RuntimeConnectionOptions): CriClient {
+/** The transport alone: the kubelet puts its rules for calls around it. */
+export function connectRuntime({ config, metrics }: RuntimeConnectionOptions): CriClient {
   const { containerRuntimeEndpoint: endpoint, imageServiceEndpoint, runtimeRequestTimeout } = config;
   try {
     return connectCri({
@@ -23,7 +22,6 @@ export function connectRuntime({ config, featureGates, metrics }: RuntimeConnect
       imageEndpoint: imageServiceEndpoint || endpoint,
       requestTimeoutMs: runtimeRequestTimeout,
       metrics,
-      listStreaming: featureGates.enabled('CRIListStreaming'),
       bare: true,
     });
   } catch (error) {

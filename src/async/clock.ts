@@ -97,17 +97,33 @@ export async function withTimeout<T>(
   }
 }
 
-/** A controller that aborts with its parent. Call `unlink` when it is no longer needed. */
-export function linkedController(parent: AbortSignal | undefined): {
+/** A controller that aborts with its parent, or the first of two. Call `unlink` when it is no longer needed. */
+export function linkedController(
+  parent: AbortSignal | undefined,
+  second?: AbortSignal,
+): {
   controller: AbortController;
   unlink: () => void;
 } {
   const controller = new AbortController();
-  if (parent === undefined) return { controller, unlink: () => {} };
+  const unlinkParent = link(controller, parent);
+  if (second === undefined) return { controller, unlink: unlinkParent };
+  const unlinkSecond = link(controller, second);
+  return {
+    controller,
+    unlink: () => {
+      unlinkParent();
+      unlinkSecond();
+    },
+  };
+}
+
+function link(controller: AbortController, parent: AbortSignal | undefined): () => void {
+  if (parent === undefined) return () => {};
   const onAbort = (): void => controller.abort(parent.reason);
   if (parent.aborted) onAbort();
   else parent.addEventListener('abort', onAbort, { once: true });
-  return { controller, unlink: () => parent.removeEventListener('abort', onAbort) };
+  return () => parent.removeEventListener('abort', onAbort);
 }
 
 const longestTimerMs = 2_147_483_647;

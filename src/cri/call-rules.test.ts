@@ -1,30 +1,20 @@
-/** The rules of each call as tables, and the wrapper that applies them in virtual time. */
+/** The rules of each call as tables. */
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../async/index.js';
-import { Registry } from '../metrics/index.js';
-import { samples } from '../metrics/test-samples.js';
-import { callRules, type OperationType, operationTypes } from './call-rules.js';
-import { checkedCri } from './checked.js';
+import { callRules, operationTypes } from './call-rules.js';
 import { socketPathOfEndpoint } from './endpoint.js';
-import { CriError, criErrorFromStatus, isDeadlineExceeded, isNotFound, isUnimplemented } from './errors.js';
+import { CriError, criErrorFromStatus, isDeadlineExceeded, isNotFound } from './errors.js';
 import { commandOutcome } from './exec-sync.js';
 import {
   ContainerStatusResponse,
   ExecSyncResponse,
   ImageStatusResponse,
-  ListContainersResponse,
-  ListImagesResponse,
   PodSandboxStatusResponse,
   StatusResponse,
-  StreamContainersResponse,
   VersionResponse,
 } from './gen/cri.js';
-import { withListStreaming } from './list-streaming.js';
-import { createCriMetrics } from './metrics.js';
-import { type CriRuntime, criMethods, unimplementedCriRuntime } from './runtime.js';
+import { criMethods } from './runtime.js';
 
 const T = 120_000;
-const never = (): Promise<never> => new Promise(() => {});
 
 describe('deadlines', () => {
   const cases: [rule: string, actual: number | undefined, expected: number | undefined][] = [
@@ -232,189 +222,8 @@ describe('endpoints', () => {
   ])('%j is refused', (endpoint, message) => expect(() => socketPathOfEndpoint(endpoint)).toThrow(message));
 });
 
-describe('checkedCri', () => {
-  const failedOnce = (operation: OperationType, durationMs = 0): Record<string, number> => ({
-    [`kubelet_runtime_operations_total{operation_type="${operation}"}`]: 1,
-    [`kubelet_runtime_operations_errors_total{operation_type="${operation}"}`]: 1,
-    [`kubelet_runtime_operations_duration_seconds_count{operation_type="${operation}"}`]: 1,
-    [`kubelet_runtime_operations_duration_seconds_sum{operation_type="${operation}"}`]: durationMs / 1000,
-  });
-
-  function wrap(part: Partial<CriRuntime>) {
-    const clock = new VirtualClock();
-    const registry = new Registry();
-    const runtime = checkedCri(
-      { ...unimplementedCriRuntime(), ...part },
-      {
-        requestTimeoutMs: T,
-        clock,
-        metrics: createCriMetrics(registry),
-      },
-    );
-    return { clock, registry, runtime };
-  }
-
-  it('ends a call at its deadline even if the runtime does not, and tells the runtime', async () => {
-    let signal: AbortSignal | undefined;
-    const { clock, registry, runtime } = wrap({
-      runPodSandbox: (_, options) => {
-        signal = options?.signal;
-        return never();
-      },
-    });
-    const outcome = runtime.runPodSandbox({}).catch((error) => error);
-    await clock.advance(2 * T - 1);
-    expect(samples(registry)).toEqual({});
-    await clock.advance(1);
-    expect((await outcome).message).toBe(
-      'rpc error: code = DeadlineExceeded desc = context deadline exceeded',
-    );
-    expect(signal?.aborted).toBe(true);
-    expect(samples(registry)).toEqual(failedOnce('run_podsandbox', 2 * T));
-    expect(clock.pendingTimers).toBe(0);
-  });
-
-  it('lets the caller replace the deadline', async () => {
-    const { clock, runtime } = wrap({ pullImage: never });
-    const outcome = runtime.pullImage({}, { timeoutMs: 10 }).catch((error) => error);
-    await clock.advance(10);
-    expect(isDeadlineExceeded(await outcome)).toBe(true);
-  });
-
-  it('ends a call at once when its signal aborts', async () => {
-    const { clock, runtime } = wrap({ pullImage: never });
-    const controller = new AbortController();
-    const outcome = runtime.pullImage({}, { signal: controller.signal }).catch((error) => error);
-    controller.abort();
-    expect((await outcome).message).toBe('rpc error: code = Canceled desc = context canceled');
-    expect(clock.pendingTimers).toBe(0);
-  });
-
-  it('gives plain errors of the runtime the code Unknown', async () => {
-    const { runtime } = wrap({ removeImage: () => Promise.reject(new Error('disk')) });
-    await expect(runtime.removeImage({})).rejects.toThrow('rpc error: code = Unknown desc = disk');
-  });
-
-  it('a runtime that throws instead of rejecting is no different', async () => {
-    const { runtime } = wrap({
-      removeImage: () => {
-        throw new CriError('Aborted', 'now');
-      },
-    });
-    await expect(runtime.removeImage({})).rejects.toMatchObject({ codeName: 'Aborted' });
-  });
-
-  it('checks responses', async () => {
-    const { registry, runtime } = wrap({ version: async () => VersionResponse.create() });
-    await expect(runtime.version({})).rejects.toThrow(/^not all fields are set/);
-    expect(samples(registry)).toEqual(failedOnce('version'));
-  });
-
-  it('takes StopContainer NotFound for success and still counts the error', async () => {
-    const { registry, runtime } = wrap({
-      stopContainer: () => Promise.reject(new CriError('NotFound', 'gone')),
-    });
-    await expect(runtime.stopContainer({ timeout: 1 })).resolves.toEqual({});
-    expect(samples(registry)).toEqual(failedOnce('stop_container'));
-  });
-
-  it.each([
-    ['Unimplemented', 'x', true],
-    ['Unknown', 'method not implemented', true],
-    ['Unknown', 'x', false],
-    ['Internal', 'not implemented', false],
-  ] as const)('UpdatePodSandboxResources %s "%s" counts as success: %s', async (code, details, success) => {
-    const { runtime } = wrap({
-      updatePodSandboxResources: () => Promise.reject(new CriError(code, details)),
-    });
-    const outcome = await runtime.updatePodSandboxResources({}).then(
-      () => true,
-      () => false,
-    );
-    expect(outcome).toBe(success);
-  });
-
-  it('observes a stream when it ends', async () => {
-    const { registry, runtime } = wrap({});
-    const read = async () => {
-      for await (const _ of runtime.getContainerEvents({}));
-    };
-    await expect(read()).rejects.toSatisfy(isUnimplemented);
-    expect(samples(registry)).toEqual(failedOnce('get_container_events'));
-  });
-
-  it('keeps `this` of runtimes that are classes', async () => {
-    class Runtime {
-      readonly answer = VersionResponse.create({
-        version: 'a',
-        runtimeName: 'b',
-        runtimeVersion: 'c',
-        runtimeApiVersion: 'd',
-      });
-      async version() {
-        return this.answer;
-      }
-    }
-    const runtime = Object.assign(new Runtime(), {
-      ...unimplementedCriRuntime(),
-      version: Runtime.prototype.version,
-    });
-    const checked = checkedCri(runtime, { requestTimeoutMs: T, clock: new VirtualClock() });
-    await expect(checked.version({})).resolves.toMatchObject({ runtimeName: 'b' });
-  });
-
-  it('measures calls in the buckets that dashboards know, which are not rounded', async () => {
-    const { registry, runtime } = wrap({ version: async () => VersionResponse.create() });
-    await runtime.version({}).catch(() => {});
-    const bounds = [...registry.text().matchAll(/le="([^"]+)"/g)].map(([, bound]) => bound);
-    expect(bounds).toHaveLength(15);
-    expect(bounds.slice(0, 6)).toEqual(['0.005', '0.0125', '0.03125', '0.078125', '0.1953125', '0.48828125']);
-  });
-
+describe('metrics', () => {
   it('names every method in metrics', () => {
     expect(Object.keys(operationTypes).sort()).toEqual(Object.keys(criMethods).sort());
-  });
-});
-
-describe('withListStreaming', () => {
-  it('concatenates the chunks of a stream', async () => {
-    async function* chunks() {
-      yield StreamContainersResponse.create({ containers: [{ id: 'a' }, { id: 'b' }] });
-      yield StreamContainersResponse.create({ containers: [{ id: 'c' }] });
-    }
-    const runtime = withListStreaming({ ...unimplementedCriRuntime(), streamContainers: chunks });
-    const { containers } = await runtime.listContainers({});
-    expect(containers.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
-  });
-
-  it('turns to plain lists for good at the first Unimplemented, for each service by itself', async () => {
-    let streamed = 0;
-    const base = unimplementedCriRuntime();
-    const runtime = withListStreaming({
-      ...base,
-      streamContainers: (request) => {
-        streamed++;
-        return base.streamContainers(request);
-      },
-      listContainers: async () => ListContainersResponse.create({ containers: [{ id: 'plain' }] }),
-      async *streamImages() {
-        yield ListImagesResponse.create({ images: [{ id: 'streamed' }] });
-      },
-    });
-    await runtime.listContainers({});
-    const { containers } = await runtime.listContainers({});
-    expect(containers[0]?.id).toBe('plain');
-    expect(streamed).toBe(1);
-    expect((await runtime.listImages({})).images[0]?.id).toBe('streamed');
-  });
-
-  it('passes other errors on', async () => {
-    const runtime = withListStreaming({
-      ...unimplementedCriRuntime(),
-      streamImages: () => {
-        throw new CriError('Unavailable', 'away');
-      },
-    });
-    await expect(runtime.listImages({})).rejects.toThrow('away');
   });
 });

@@ -1,14 +1,12 @@
-/** The CRI of a real runtime: both services over gRPC, with the checks and deadlines of `checkedCri` unless told. */
+/** The CRI of a real runtime: both services over gRPC, with the kubelet's rules for calls unless told. */
 import { asError, type Clock, systemClock } from '../async/index.js';
 import { GrpcConnection, type MethodInfo } from '../grpc/index.js';
-import { checkedCri } from './checked.js';
 import { socketPathOfEndpoint } from './endpoint.js';
 import { CriError, criCodeName } from './errors.js';
 import { ImageService, RuntimeService } from './gen/cri.js';
-import { withListStreaming } from './list-streaming.js';
 import { type CriMetrics, countCall, createCriMetrics } from './metrics.js';
-import { asPrompt, isPrompt } from './prompt.js';
 import type { CallOptions, CriRuntime } from './runtime.js';
+import { withCallRules } from './with-call-rules.js';
 
 export interface ConnectCriOptions {
   /** `unix:///run/containerd/containerd.sock`, or a bare path. */
@@ -23,10 +21,8 @@ export interface ConnectCriOptions {
    * @default metrics that nobody reads
    */
   readonly metrics?: CriMetrics;
-  /** Leaves checks, deadlines and the count of calls to the kubelet that gets the client. */
+  /** Leaves the rules of calls to the kubelet that gets the client. Its calls end at their `timeoutMs` and `signal`. */
   readonly bare?: boolean;
-  /** Uses the `Stream*` form of the list calls while the runtime has it. Off by default. */
-  readonly listStreaming?: boolean;
 }
 
 export interface CriClient extends CriRuntime {
@@ -45,10 +41,11 @@ export function connectCri(options: ConnectCriOptions): CriClient {
   const runtimeConnection = new GrpcConnection(runtimePath);
   const imageConnection = imagePath === runtimePath ? runtimeConnection : new GrpcConnection(imagePath);
 
-  const bare = asPrompt(grpcCriRuntime(runtimeConnection, imageConnection));
-  const listing = options.listStreaming ? withListStreaming(bare) : bare;
-  const calls = options.bare ? listing : checkedCri(listing, { requestTimeoutMs, clock, metrics });
-  const client: CriClient = {
+  const bare = grpcCriRuntime(runtimeConnection, imageConnection);
+  const calls = options.bare
+    ? bare
+    : withCallRules(bare, { requestTimeoutMs, clock, metrics, runtimeEndsCalls: true });
+  return {
     ...calls,
     async validate(callOptions) {
       const timed = { timeoutMs: requestTimeoutMs, ...callOptions };
@@ -62,7 +59,6 @@ export function connectCri(options: ConnectCriOptions): CriClient {
       countCall(metrics, 'close', clock.monotonic() - startMs);
     },
   };
-  return isPrompt(calls) ? asPrompt(client) : client;
 }
 
 function failValidation(api: 'runtime' | 'image', endpoint: string, error: unknown): never {

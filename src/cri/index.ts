@@ -1,9 +1,7 @@
 /** The CRI contract of nodelet: messages, the `CriRuntime` port, its gRPC client and server. */
 
 export { type Init, MessageType, type MethodInfo, WireError } from '../grpc/index.js';
-export { abortableCri } from './abortable.js';
 export { type OperationType, operationTypes } from './call-rules.js';
-export { type CheckedCriOptions, checkedCri } from './checked.js';
 export { type ConnectCriOptions, type CriClient, connectCri } from './client.js';
 export {
   type ContainerdEvent,
@@ -25,7 +23,6 @@ export {
 } from './errors.js';
 export { CommandExitError, commandOutcome, type ExecSyncOutcome } from './exec-sync.js';
 export * from './gen/cri.js';
-export { withListStreaming } from './list-streaming.js';
 export { type CriMetrics, createCriMetrics } from './metrics.js';
 export * from './observed.js';
 export {
@@ -41,3 +38,4 @@ export {
 export { type FailureMark, failureMark } from './runtime-texts.js';
 export { type NewSandbox, type SandboxVerdict, sandboxVerdict } from './sandbox-verdict.js';
 export { type CriServer, type ServeCriOptions, serveCri } from './server.js';
+export { type CallRulesOptions, withCallRules } from './with-call-rules.js';

@@ -8,106 +8,85 @@ import {
   ListPodSandboxResponse,
   ListPodSandboxStatsResponse,
 } from './gen/cri.js';
-import type { CriRuntime } from './runtime.js';
+import type { CriRuntime, StreamCall, UnaryCall } from './runtime.js';
+
+export type StreamedLists = Pick<
+  CriRuntime,
+  | 'listPodSandbox'
+  | 'listContainers'
+  | 'listContainerStats'
+  | 'listPodSandboxStats'
+  | 'listPodSandboxMetrics'
+  | 'listImages'
+>;
 
 /** The first Unimplemented turns a service back to its plain list calls for good. */
-export function withListStreaming(runtime: CriRuntime): CriRuntime {
-  const runtimeService = { streaming: true };
-  const imageService = { streaming: true };
+export function streamedLists(runtime: CriRuntime): StreamedLists {
+  const ofRuntime = { streaming: true };
+  const ofImages = { streaming: true };
   return {
-    ...runtime,
-    listPodSandbox: (request, options) =>
-      streamed(
-        runtimeService,
-        async () => {
-          const items = await collect(
-            runtime.streamPodSandboxes(request, options),
-            (chunk) => chunk.podSandboxes,
-          );
-          return ListPodSandboxResponse.create({ items });
-        },
-        () => runtime.listPodSandbox(request, options),
-      ),
-    listContainers: (request, options) =>
-      streamed(
-        runtimeService,
-        async () => {
-          const containers = await collect(
-            runtime.streamContainers(request, options),
-            (chunk) => chunk.containers,
-          );
-          return ListContainersResponse.create({ containers });
-        },
-        () => runtime.listContainers(request, options),
-      ),
-    listContainerStats: (request, options) =>
-      streamed(
-        runtimeService,
-        async () => {
-          const stats = await collect(
-            runtime.streamContainerStats(request, options),
-            (chunk) => chunk.containerStats,
-          );
-          return ListContainerStatsResponse.create({ stats });
-        },
-        () => runtime.listContainerStats(request, options),
-      ),
-    listPodSandboxStats: (request, options) =>
-      streamed(
-        runtimeService,
-        async () => {
-          const stats = await collect(
-            runtime.streamPodSandboxStats(request, options),
-            (chunk) => chunk.podSandboxStats,
-          );
-          return ListPodSandboxStatsResponse.create({ stats });
-        },
-        () => runtime.listPodSandboxStats(request, options),
-      ),
-    listPodSandboxMetrics: (request, options) =>
-      streamed(
-        runtimeService,
-        async () => {
-          const podMetrics = await collect(
-            runtime.streamPodSandboxMetrics(request, options),
-            (chunk) => chunk.podSandboxMetrics,
-          );
-          return ListPodSandboxMetricsResponse.create({ podMetrics });
-        },
-        () => runtime.listPodSandboxMetrics(request, options),
-      ),
-    listImages: (request, options) =>
-      streamed(
-        imageService,
-        async () => {
-          const images = await collect(runtime.streamImages(request, options), (chunk) => chunk.images);
-          return ListImagesResponse.create({ images });
-        },
-        () => runtime.listImages(request, options),
-      ),
+    listPodSandbox: streamedList(
+      ofRuntime,
+      (request, options) => runtime.listPodSandbox(request, options),
+      (request, options) => runtime.streamPodSandboxes(request, options),
+      ({ podSandboxes }) => podSandboxes,
+      (items) => ListPodSandboxResponse.create({ items }),
+    ),
+    listContainers: streamedList(
+      ofRuntime,
+      (request, options) => runtime.listContainers(request, options),
+      (request, options) => runtime.streamContainers(request, options),
+      ({ containers }) => containers,
+      (containers) => ListContainersResponse.create({ containers }),
+    ),
+    listContainerStats: streamedList(
+      ofRuntime,
+      (request, options) => runtime.listContainerStats(request, options),
+      (request, options) => runtime.streamContainerStats(request, options),
+      ({ containerStats }) => containerStats,
+      (stats) => ListContainerStatsResponse.create({ stats }),
+    ),
+    listPodSandboxStats: streamedList(
+      ofRuntime,
+      (request, options) => runtime.listPodSandboxStats(request, options),
+      (request, options) => runtime.streamPodSandboxStats(request, options),
+      ({ podSandboxStats }) => podSandboxStats,
+      (stats) => ListPodSandboxStatsResponse.create({ stats }),
+    ),
+    listPodSandboxMetrics: streamedList(
+      ofRuntime,
+      (request, options) => runtime.listPodSandboxMetrics(request, options),
+      (request, options) => runtime.streamPodSandboxMetrics(request, options),
+      ({ podSandboxMetrics }) => podSandboxMetrics,
+      (podMetrics) => ListPodSandboxMetricsResponse.create({ podMetrics }),
+    ),
+    listImages: streamedList(
+      ofImages,
+      (request, options) => runtime.listImages(request, options),
+      (request, options) => runtime.streamImages(request, options),
+      ({ images }) => images,
+      (images) => ListImagesResponse.create({ images }),
+    ),
   };
 }
 
-async function streamed<Response>(
+function streamedList<Request, Response, Chunk, Item>(
   service: { streaming: boolean },
-  byStream: () => Promise<Response>,
-  byList: () => Promise<Response>,
-): Promise<Response> {
-  if (!service.streaming) return byList();
-  try {
-    return await byStream();
-  } catch (error) {
-    if (!isUnimplemented(error)) throw error;
-    service.streaming = false;
-    return byList();
-  }
-}
-
-async function collect<Chunk, Item>(
-  chunks: AsyncIterable<Chunk>,
+  list: UnaryCall<Request, Response>,
+  stream: StreamCall<Request, Chunk>,
   itemsOf: (chunk: Chunk) => readonly Item[],
-): Promise<Item[]> {
-  const items: Item[] = [];
-  for await (const chunk of chunks) items.push(...itemsOf(chunk));
-  return items;
+  responseOf: (items: Item[]) => Response,
+): UnaryCall<Request, Response> {
+  return async (request, options) => {
+    if (!service.streaming) return list(request, options);
+    try {
+      const items: Item[] = [];
+      for await (const chunk of stream(request, options)) items.push(...itemsOf(chunk));
+      return responseOf(items);
+    } catch (error) {
+      if (!isUnimplemented(error)) throw error;
+      service.streaming = false;
+      return list(request, options);
+    }
+  };
 }

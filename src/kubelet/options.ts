@@ -38,6 +38,12 @@ export interface KubeletOptions {
    * checks every answer and counts the calls.
    */
   readonly runtime: CriRuntime;
+  /**
+   * Whether the runtime ends every call at its `timeoutMs` and with its `signal`, as a client of `connectCri` does.
+   * The kubelet watches over the calls of any other.
+   * @default false
+   */
+  readonly runtimeEndsCalls?: boolean;
   /** Where the kubelet keeps what belongs to pods. */
   readonly rootDir: string;
   /**

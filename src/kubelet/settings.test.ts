@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { VirtualClock } from '../async/index.js';
-import { unimplementedCriRuntime } from '../cri/index.js';
+import { resolveFeatureGates } from '../config/index.js';
+import { StreamContainersResponse, unimplementedCriRuntime } from '../cri/index.js';
 import { simulatedHost } from '../host/index.js';
 import type { KubeletOptions } from './options.js';
 import { readSettings } from './settings.js';
@@ -52,4 +53,22 @@ it('the runtime is reached through calls that end with the kubelet, and in no ot
   const answer = settings.cri.version({ version: '' });
   settings.stopping.abort();
   await expect(answer).rejects.toThrow();
+});
+
+it.each([
+  [true, 1],
+  [false, 0],
+])('the gate CRIListStreaming at %s decides how lists are read', async (enabled, expected) => {
+  let streamed = 0;
+  const runtime = {
+    ...unimplementedCriRuntime(),
+    async *streamContainers() {
+      streamed++;
+      yield StreamContainersResponse.create();
+    },
+  };
+  const { gates } = resolveFeatureGates({ CRIListStreaming: enabled });
+  const settings = await readSettings({ ...required, runtime, gates });
+  await settings.cri.listContainers({}).catch(() => undefined);
+  expect(streamed).toBe(expected);
 });

@@ -7,7 +7,7 @@ import {
   type KubeletConfiguration,
   resolveFeatureGates,
 } from '../config/index.js';
-import { abortableCri, type CriRuntime, checkedCri, createCriMetrics } from '../cri/index.js';
+import { type CriRuntime, createCriMetrics, withCallRules } from '../cri/index.js';
 import { type DurableFiles, type Host, linuxHost } from '../host/index.js';
 import type { Node } from '../kube/index.js';
 import { Registry } from '../metrics/index.js';
@@ -24,7 +24,7 @@ import type { KubeletManagers } from './start-up/managers.js';
  * Whatever builds a room takes a `Pick` of these, so that its signature tells what the room depends on. Calls of the
  * runtime go through `cri`, never through the option `runtime`.
  */
-export interface KubeletSettings extends Omit<KubeletOptions, 'runtime'> {
+export interface KubeletSettings extends Omit<KubeletOptions, 'runtime' | 'runtimeEndsCalls'> {
   readonly config: KubeletConfiguration;
   readonly gates: FeatureGates;
   readonly clock: Clock;
@@ -58,17 +58,24 @@ export function defaultStartsAtOnce(): number {
   return availableParallelism() + 2;
 }
 
-export async function readSettings({ runtime, ...options }: KubeletOptions): Promise<KubeletSettings> {
+export async function readSettings({
+  runtime,
+  runtimeEndsCalls = false,
+  ...options
+}: KubeletOptions): Promise<KubeletSettings> {
   const { nodeName, clock = systemClock, podDirectories = true } = options;
   const gates = options.gates ?? resolveFeatureGates({}).gates;
   const config: KubeletConfiguration = { ...baselineConfiguration(gates), ...options.config };
   const registry = options.registry ?? new Registry();
   const metrics = options.metrics ?? createMetrics(registry, nodeName);
   const stopping = new AbortController();
-  const checked = checkedCri(runtime, {
+  const cri = withCallRules(runtime, {
     requestTimeoutMs: config.runtimeRequestTimeout,
     clock,
     metrics: registry.once(createCriMetrics),
+    signal: stopping.signal,
+    runtimeEndsCalls,
+    listStreaming: gates.enabled('CRIListStreaming'),
   });
   const timeline = options.timeline ?? new Timeline({ clock });
   const machine = options.machine ?? linuxHost();
@@ -84,7 +91,7 @@ export async function readSettings({ runtime, ...options }: KubeletOptions): Pro
     machine,
     isOwnMachine: options.machine === undefined,
     durable: recordedDurableFiles({ files: machine.files, clock, timeline, nodeName }),
-    cri: abortableCri(checked, stopping.signal),
+    cri,
     stopping,
     random: options.random ?? Math.random,
     podDirectories,

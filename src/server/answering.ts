@@ -196,10 +196,7 @@ async function sendStream(
     response.writeHead(status, headers);
     response.flushHeaders();
   };
-  const { controller, unlink } = linkedController(left);
-  const onClosing = (): void => controller.abort();
-  if (closing.aborted) onClosing();
-  closing.addEventListener('abort', onClosing, { once: true });
+  const { controller, unlink } = linkedController(left, closing);
   const write = async (bytes: Buffer): Promise<void> => {
     if (response.destroyed) throw new Cancelled();
     sendHead();
@@ -223,7 +220,6 @@ async function sendStream(
     }
   } finally {
     unlink();
-    closing.removeEventListener('abort', onClosing);
   }
   response.end();
 }
