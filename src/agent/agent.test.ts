@@ -139,7 +139,7 @@ it.each<[string, object, NodeJS.ProcessEnv, string]>([
     'a watchdog that is too quick',
     {},
     { WATCHDOG_USEC: '500000' },
-    'configure watchdog timeout too small: 500ms; correct WatchdogSec of the unit',
+    'create health checker: configure watchdog timeout too small: 500ms; correct WatchdogSec of the unit',
   ],
 ])('refuses to start: %s', async (_, settings, environment, message) => {
   const before = resources();

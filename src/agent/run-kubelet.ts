@@ -6,7 +6,7 @@ import { type CriClient, createCriMetrics, withCallRules } from '../cri/index.js
 import { createKubelet, type Kubelet, type KubeletOptions, readCgroupDriver } from '../kubelet/index.js';
 import type { ServingCertificate } from '../node/index.js';
 import { ObjectFolder, StandaloneObjects } from '../pods/index.js';
-import type { ServerListener } from '../server/index.js';
+import { LogHealth, type ServerListener } from '../server/index.js';
 import { describeError } from '../timeline/index.js';
 import { openCgroups } from './cgroups.js';
 import type { OpenCluster } from './cluster.js';
@@ -88,7 +88,7 @@ export async function runKubelet(options: RunKubeletOptions): Promise<void> {
     }
     const failed = kubelet.start();
     const identityLost = cluster?.watchIdentity(tasks);
-    reportToSystemd(systemd, kubelet, tasks);
+    reportToSystemd(systemd, kubelet, log.flush, tasks);
     onReady(kubelet);
     const outcome = await Promise.race([
       failed,
@@ -106,14 +106,22 @@ export async function runKubelet(options: RunKubeletOptions): Promise<void> {
 
 function reportToSystemd(
   { notify, watchdogPeriodMs: periodMs }: Systemd,
-  { timeline, healthChecks: checks }: Pick<Kubelet, 'timeline' | 'healthChecks'>,
+  { timeline, healthChecks }: Pick<Kubelet, 'timeline' | 'healthChecks'>,
+  flushLog: () => Promise<void>,
   tasks: TaskGroup,
 ): void {
-  tasks.start('telling systemd that the agent is ready', () => notify('READY=1'));
+  tasks.start('telling systemd that the agent is ready', async () => void (await notify('READY=1')));
   if (periodMs === undefined) return;
-  tasks.start('the watchdog', (signal) =>
-    runWatchdog({ clock: systemClock, timeline, periodMs, checks, notify }, signal),
-  );
+  tasks.start('the watchdog', async (signal) => {
+    const log = new LogHealth(systemClock, flushLog);
+    log.start();
+    const checks = [log, ...healthChecks].map((each) => ({ name: each.name, check: () => each.check() }));
+    try {
+      await runWatchdog({ clock: systemClock, timeline, periodMs, checks, notify }, signal);
+    } finally {
+      log.stop();
+    }
+  });
 }
 
 async function createKubeletOfCluster(

@@ -6,8 +6,8 @@ import { StartFailure } from './start-failure.js';
 import { watchdogPeriodMs } from './watchdog.js';
 
 export interface Systemd {
-  /** Sends a state such as `READY=1`; does nothing where systemd did not start the agent. */
-  notify(state: string): Promise<void>;
+  /** Sends a state such as `READY=1`; false, and nothing done, where systemd did not start the agent. */
+  notify(state: string): Promise<boolean>;
   /** How often the watchdog wants to hear from the agent; undefined when it does not. */
   readonly watchdogPeriodMs: number | undefined;
 }
@@ -17,7 +17,9 @@ export function findSystemd(environment: NodeJS.ProcessEnv): Systemd {
   const { NOTIFY_SOCKET: socket = '' } = environment;
   return {
     notify: async (state) => {
-      if (socket !== '') await sendState(state, socket);
+      if (socket === '') return false;
+      await sendState(state, socket);
+      return true;
     },
     watchdogPeriodMs: readWatchdogPeriod(environment),
   };

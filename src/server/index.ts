@@ -14,6 +14,7 @@ export {
   type StopPodsRequest,
   startLocalServer,
 } from './local/index.js';
+export { LogHealth } from './log-health.js';
 export type { KubeletApiOptions, MainKubelet } from './main/contracts.js';
 export { startKubeletApi } from './main/kubelet-api.js';
 export { runningPodsRoute } from './pods.js';
