@@ -29,8 +29,8 @@ import {
   parseDockerConfigJson,
   parseDockercfg,
 } from '../../src/runtime-manager/images/credentials/docker-config.js';
-import { parsePluginAnswer } from '../../src/runtime-manager/images/credentials/plugin-answer.js';
 import { readProviders } from '../../src/runtime-manager/images/credentials/plugin-config.js';
+import { parsePluginAnswer } from '../../src/runtime-manager/images/credentials/plugin-response.js';
 import {
   entryKey,
   lookUp,

@@ -2,7 +2,7 @@
 import { stat, writeFile } from 'node:fs/promises';
 import {
   changedFlags,
-  type FoundFile,
+  type GuardedFileState,
   guardedFiles,
   inertGates,
   inertSettings,
@@ -72,7 +72,7 @@ export async function announceInsecure(
   servesMainPort: boolean,
   timeline: Timeline,
 ): Promise<void> {
-  const files: FoundFile[] = [];
+  const files: GuardedFileState[] = [];
   for (const file of guardedFiles(configuration)) {
     // One that is not there is told of by whoever needs it.
     const found = await stat(file.path).catch(() => undefined);

@@ -6,7 +6,7 @@ interface GateWaiter {
   readonly enter: () => void;
 }
 
-export interface GateTurn {
+export interface GateRequest {
   /** Lower ranks go first. */
   readonly rank?: number;
   readonly signal?: AbortSignal;
@@ -34,7 +34,7 @@ export class Gate {
   }
 
   /** Waits for a slot, runs the work and releases the slot. */
-  async run<T>(work: () => Promise<T>, turn: GateTurn = {}): Promise<T> {
+  async run<T>(work: () => Promise<T>, turn: GateRequest = {}): Promise<T> {
     await this.enter(turn);
     try {
       return await work();
@@ -43,7 +43,7 @@ export class Gate {
     }
   }
 
-  enter({ rank = 0, signal }: GateTurn = {}): Promise<void> {
+  enter({ rank = 0, signal }: GateRequest = {}): Promise<void> {
     if (signal?.aborted) return Promise.reject(new Cancelled());
     if (this.#inside < this.#width && this.#waiters.length === 0) {
       this.#inside++;

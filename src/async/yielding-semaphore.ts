@@ -1,6 +1,6 @@
 /** A semaphore whose holders lose their slot when they take too long, so that slow work does not hold up the rest. */
 import type { Clock } from './clock.js';
-import { Gate, type GateTurn } from './gate.js';
+import { Gate, type GateRequest } from './gate.js';
 
 export interface YieldingSemaphoreOptions {
   readonly clock: Clock;
@@ -11,13 +11,13 @@ export interface YieldingSemaphoreOptions {
   readonly usualMs?: number;
 }
 
-export interface PatientGateTurn extends GateTurn {
+export interface YieldingRequest extends GateRequest {
   /** Overrides the semaphore's `patienceMs` for this holder. */
   readonly patienceMs?: number;
 }
 
 /** Lets the work control its slot. */
-export interface PatientTurn {
+export interface YieldingSlot {
   /** Releases the slot while the work goes on. */
   passOn(): void;
   /**
@@ -49,7 +49,7 @@ export class YieldingSemaphore {
     return this.#gate.inside;
   }
 
-  async run<T>(work: (turn: PatientTurn) => Promise<T>, turn: PatientGateTurn = {}): Promise<T> {
+  async run<T>(work: (turn: YieldingSlot) => Promise<T>, turn: YieldingRequest = {}): Promise<T> {
     await this.#gate.enter(turn);
     let isHeld = true;
     const leave = (): void => {

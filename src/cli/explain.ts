@@ -114,13 +114,13 @@ function deadRun({ name, pid, rootDir }: Run): EntrySource {
   );
 }
 
-interface FoundPod {
+interface ExplainablePod {
   readonly source: EntrySource;
   readonly uid: string;
 }
 
 /** The first source that knows one pod of that name. */
-async function findPod(all: readonly EntrySource[], wanted: string): Promise<FoundPod> {
+async function findPod(all: readonly EntrySource[], wanted: string): Promise<ExplainablePod> {
   const known: KnownPod[] = [];
   for (const source of all) {
     const pods = await source.pods();

@@ -18,7 +18,7 @@ import { type ConfigPath, configApiVersion, configKind } from './types.js';
 import { type DecodeSink, decodeValue, describeValue } from './values.js';
 
 /** The settings of one document: only fields that are present and not null. */
-export interface Settings {
+export interface DocumentSettings {
   readonly values: Map<ConfigPath, unknown>;
   /** Optional structures that are present, even if empty. */
   readonly structs: Set<string>;
@@ -30,7 +30,7 @@ export interface DecodeOptions {
 }
 
 export interface DecodedFile {
-  readonly settings: Settings;
+  readonly settings: DocumentSettings;
   readonly warnings: readonly string[];
 }
 
@@ -106,14 +106,14 @@ export function checkHeader(value: unknown): void {
 }
 
 export interface DecodedDocument {
-  readonly settings: Settings;
+  readonly settings: DocumentSettings;
   readonly unknownFields: readonly UnknownField[];
   readonly problems: readonly string[];
 }
 
 /** Decodes a parsed document. Problems name line and column when the source is given. */
 export function decodeDocument(value: unknown, source?: SourceDocument, nullUnsets = false): DecodedDocument {
-  const settings: Settings = { values: new Map(), structs: new Set() };
+  const settings: DocumentSettings = { values: new Map(), structs: new Set() };
   const unknownFields: UnknownField[] = [];
   const problems: string[] = [];
   const sink: DecodeSink = {
@@ -133,7 +133,7 @@ export function decodeDocument(value: unknown, source?: SourceDocument, nullUnse
 function decodeStruct(
   value: unknown,
   prefix: string,
-  settings: Settings,
+  settings: DocumentSettings,
   sink: DecodeSink,
   nullUnsets: boolean,
 ): void {
@@ -157,7 +157,7 @@ function decodeStruct(
 function decodeField(
   field: ConfigField,
   value: unknown,
-  settings: Settings,
+  settings: DocumentSettings,
   sink: DecodeSink,
   nullUnsets: boolean,
 ): void {
@@ -183,7 +183,7 @@ function isOptionalStruct(path: string): boolean {
 }
 
 /** Resolves relative paths against the directory of the configuration file. */
-function resolveRelativePaths(settings: Settings, directory: string): void {
+function resolveRelativePaths(settings: DocumentSettings, directory: string): void {
   for (const field of configFields) {
     if (field.relativeToFile !== true) continue;
     const value = settings.values.get(field.path);

@@ -1,6 +1,6 @@
 /** Applies defaults to the settings of a document, and gives the configuration without a document. */
 import { type ConfigTree, writePath } from './config-path.js';
-import type { Settings } from './decode.js';
+import type { DocumentSettings } from './decode.js';
 import type { FeatureGates } from './feature-gates.js';
 import { type ConfigField, configFields, optionalStructs, zeroValue } from './fields.js';
 import type { ConfigPath, KubeletConfiguration } from './types.js';
@@ -16,11 +16,11 @@ export const defaultEvictionHard: Readonly<Record<string, string>> = {
 
 const defaultMaxContainerRestartPeriodMs = 300_000;
 
-export function emptySettings(): Settings {
+export function emptySettings(): DocumentSettings {
   return { values: new Map(), structs: new Set() };
 }
 
-export function applyDefaults(settings: Settings, gates: FeatureGates): KubeletConfiguration {
+export function applyDefaults(settings: DocumentSettings, gates: FeatureGates): KubeletConfiguration {
   const tree: ConfigTree = {};
   const derived = derivedDefaults(settings, gates);
   for (const field of configFields) {
@@ -50,7 +50,7 @@ function settledValue(
 }
 
 /** Defaults that depend on other settings or on gates. */
-function derivedDefaults(settings: Settings, gates: FeatureGates): Map<ConfigPath, unknown> {
+function derivedDefaults(settings: DocumentSettings, gates: FeatureGates): Map<ConfigPath, unknown> {
   const derived = new Map<ConfigPath, unknown>();
   const updateFrequencyMs = settings.values.get('nodeStatusUpdateFrequency');
   if (typeof updateFrequencyMs === 'number' && updateFrequencyMs !== 0) {
@@ -78,7 +78,7 @@ export function baselineConfiguration(gates: FeatureGates): KubeletConfiguration
 }
 
 /** Sets the hard eviction thresholds of a `--config` file. Drop-ins and flags are applied later. */
-export function applyEvictionDefaults(config: KubeletConfiguration, settings: Settings): void {
+export function applyEvictionDefaults(config: KubeletConfiguration, settings: DocumentSettings): void {
   if (!settings.values.has('evictionHard')) config.evictionHard = { ...defaultEvictionHard };
   else if (config.mergeDefaultEvictionSettings) {
     config.evictionHard = { ...defaultEvictionHard, ...config.evictionHard };

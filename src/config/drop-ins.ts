@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseSource, type SourceDocument } from '../kube/index.js';
 import { ConfigurationError, messageOf } from './config-error.js';
 import { isRecord } from './config-path.js';
-import { decodeDocument, describeUnknown, type Settings, unknownFieldsError } from './decode.js';
+import { type DocumentSettings, decodeDocument, describeUnknown, unknownFieldsError } from './decode.js';
 import { configApiVersion, configKind } from './types.js';
 
 export interface DropInEntry {
@@ -18,7 +18,7 @@ export interface ConfigFiles {
 }
 
 export interface MergedDropIns {
-  readonly settings: Settings;
+  readonly settings: DocumentSettings;
   /** Paths of the fields that at least one drop-in sets. */
   readonly written: ReadonlySet<string>;
   readonly warnings: readonly string[];

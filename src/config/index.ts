@@ -15,7 +15,7 @@ export {
 } from './flag-table.js';
 export { changedFlags, type InertSettings, inertGates, inertSettings } from './inert.js';
 export {
-  type FoundFile,
+  type GuardedFileState,
   guardedFiles,
   type InsecureSetting,
   insecureSettings,

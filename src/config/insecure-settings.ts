@@ -24,7 +24,7 @@ export interface GuardedFile {
   readonly allowed: number;
 }
 
-export interface FoundFile extends GuardedFile {
+export interface GuardedFileState extends GuardedFile {
   readonly mode: number;
   readonly uid: number;
 }
@@ -32,13 +32,13 @@ export interface FoundFile extends GuardedFile {
 export interface SecurityFacts {
   /** The kubelet serves its main port. */
   readonly servesMainPort: boolean;
-  readonly files: readonly FoundFile[];
+  readonly files: readonly GuardedFileState[];
 }
 
-export type Judged = Pick<LoadedConfiguration, 'config' | 'flags' | 'standalone'>;
+export type JudgedConfiguration = Pick<LoadedConfiguration, 'config' | 'flags' | 'standalone'>;
 
 /** In the order of the table, the most open settings first. */
-export function insecureSettings(loaded: Judged, facts: SecurityFacts): InsecureSetting[] {
+export function insecureSettings(loaded: JudgedConfiguration, facts: SecurityFacts): InsecureSetting[] {
   const settings = rules.flatMap(({ field, severity, value, risk, fix, when }) => {
     if (!when(loaded, facts)) return [];
     return [
@@ -55,7 +55,10 @@ export function insecureSettings(loaded: Judged, facts: SecurityFacts): Insecure
 }
 
 /** The files to check on the machine. */
-export function guardedFiles({ config, flags }: Pick<Judged, 'config' | 'flags'>): GuardedFile[] {
+export function guardedFiles({
+  config,
+  flags,
+}: Pick<JudgedConfiguration, 'config' | 'flags'>): GuardedFile[] {
   const secret = 0o600;
   const readable = 0o644;
   const directory = 0o755;
@@ -71,7 +74,7 @@ export function guardedFiles({ config, flags }: Pick<Judged, 'config' | 'flags'>
   return named.flatMap(([field, path, allowed]) => (path === '' ? [] : [{ field, path, allowed }]));
 }
 
-function wideFile({ field, path, allowed, mode, uid }: FoundFile): InsecureSetting[] {
+function wideFile({ field, path, allowed, mode, uid }: GuardedFileState): InsecureSetting[] {
   const extra = mode & 0o777 & ~allowed;
   const found: InsecureSetting[] = [];
   if (extra !== 0) {
@@ -103,7 +106,7 @@ interface InsecureSettingRule {
   readonly severity:
     | InsecureSetting['severity']
     | ((config: KubeletConfiguration) => InsecureSetting['severity']);
-  readonly when: (loaded: Judged, facts: SecurityFacts) => boolean;
+  readonly when: (loaded: JudgedConfiguration, facts: SecurityFacts) => boolean;
   readonly value: (config: KubeletConfiguration) => string;
   readonly risk: string;
   readonly fix: string;

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { ConfigurationError, joinProblems, messageOf } from './config-error.js';
 import { constructionProblems } from './construction.js';
-import { decodeConfigFile, type Settings } from './decode.js';
+import { type DocumentSettings, decodeConfigFile } from './decode.js';
 import { applyDefaults, applyEvictionDefaults, baselineConfiguration } from './defaults.js';
 import { type ConfigFiles, mergeDropIns } from './drop-ins.js';
 import { checkFeatureGateNames, type FeatureGates, resolveFeatureGates } from './feature-gates.js';
@@ -156,7 +156,7 @@ async function readMainFile(
 }
 
 /** The gates of settings and flags: some defaults depend on them. */
-function gatesFor(settings: Settings, flagGates: Readonly<Record<string, boolean>>): FeatureGates {
+function gatesFor(settings: DocumentSettings, flagGates: Readonly<Record<string, boolean>>): FeatureGates {
   return resolveFeatureGates({ ...gatesOf(settings.values.get('featureGates')), ...flagGates }).gates;
 }
 

@@ -192,14 +192,14 @@ export function groupByPod(
   containers: readonly CriContainer[],
   observedAtMs: number,
 ): ObservedPod[] {
-  interface Group {
+  interface PodGroup {
     uid: string;
     name: string;
     namespace: string;
     sandboxes: ObservedSandbox[];
     containers: ObservedContainer[];
   }
-  const groups = new Map<string, Group>();
+  const groups = new Map<string, PodGroup>();
   for (const sandbox of sandboxes) {
     const metadata = sandbox.metadata;
     if (metadata === undefined || metadata.uid === '') continue;

@@ -23,7 +23,7 @@ const fieldCodes = {
 type FieldName = keyof typeof fieldCodes;
 
 /** What a message says about itself; which fields are there depends on its kind. */
-export interface MessageFields {
+export interface DbusHeaderFields {
   readonly path?: string;
   readonly interface?: string;
   readonly member?: string;
@@ -33,7 +33,7 @@ export interface MessageFields {
   readonly sender?: string;
 }
 
-export interface OutgoingMessage extends MessageFields {
+export interface OutgoingMessage extends DbusHeaderFields {
   readonly kind: MessageKind;
   /** The sender wants no reply. */
   readonly isNoReply?: boolean;
@@ -43,7 +43,7 @@ export interface OutgoingMessage extends MessageFields {
 }
 
 /** A message as it came. Its body is read by whoever wants it, so that nobody else pays for it. */
-export interface DbusMessage extends MessageFields {
+export interface DbusMessage extends DbusHeaderFields {
   readonly kind: MessageKind;
   readonly isNoReply: boolean;
   readonly serial: number;
@@ -177,7 +177,7 @@ const kinds = new Map<number, MessageKind>(
 );
 
 /** Fields that a message of a kind must have. */
-const requiredFields: Readonly<Record<MessageKind, readonly (keyof MessageFields)[]>> = {
+const requiredFields: Readonly<Record<MessageKind, readonly (keyof DbusHeaderFields)[]>> = {
   call: ['path', 'member'],
   reply: ['replySerial'],
   error: ['replySerial', 'errorName'],
@@ -212,7 +212,10 @@ const fieldNames = new Map<DbusValue, readonly [name: FieldName, signature: stri
   Object.entries(fieldCodes).map(([name, [code, signature]]) => [code, [name as FieldName, signature]]),
 );
 
-function readFields(bytes: Buffer, isLittleEndian: boolean): MessageFields & { readonly signature?: string } {
+function readFields(
+  bytes: Buffer,
+  isLittleEndian: boolean,
+): DbusHeaderFields & { readonly signature?: string } {
   const reader = new ValueReader(bytes, isLittleEndian);
   const fields: Partial<Record<FieldName, DbusValue>> = {};
   while (!reader.atEnd) {
@@ -226,7 +229,7 @@ function readFields(bytes: Buffer, isLittleEndian: boolean): MessageFields & { r
     fields[name] = variant.value;
   }
   // Every value was read by the type that the field has.
-  return fields as MessageFields & { readonly signature?: string };
+  return fields as DbusHeaderFields & { readonly signature?: string };
 }
 
 function fieldOf(value: DbusValue): readonly [DbusValue, DbusVariant] {

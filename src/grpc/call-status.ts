@@ -2,13 +2,13 @@
 import { type GrpcCodeName, GrpcError, grpcErrorFromStatus } from './errors.js';
 
 /** Headers or trailers of an answer, by lower-case name. */
-export type AnswerHeaders = Readonly<Record<string, string | number | string[] | undefined>>;
+export type ResponseHeaders = Readonly<Record<string, string | number | string[] | undefined>>;
 
 export interface CallEnd {
   /** Where the calls go, for the words of a failed connection. */
   readonly socketPath: string;
-  readonly headers: AnswerHeaders | undefined;
-  readonly trailers: AnswerHeaders | undefined;
+  readonly headers: ResponseHeaders | undefined;
+  readonly trailers: ResponseHeaders | undefined;
   /** The code with which the stream was reset; 0 for a stream that ended by itself. */
   readonly resetCode: number;
   readonly error: NodeJS.ErrnoException | undefined;

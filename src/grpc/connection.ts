@@ -3,7 +3,7 @@
  * The agent makes a dozen calls per pod, so what a call costs is what a pod costs.
  */
 
-import { type AnswerHeaders, callError, timeoutText } from './call-status.js';
+import { callError, type ResponseHeaders, timeoutText } from './call-status.js';
 import { GrpcError } from './errors.js';
 import { encodeHeaders } from './h2/hpack.js';
 import { H2Session, type H2Stream, type StreamEnd } from './h2/session.js';
@@ -155,8 +155,8 @@ export class GrpcConnection {
     let isOver = false;
     let stream: H2Stream | undefined;
     let timer: NodeJS.Timeout | undefined;
-    let headers: AnswerHeaders | undefined;
-    let trailers: AnswerHeaders | undefined;
+    let headers: ResponseHeaders | undefined;
+    let trailers: ResponseHeaders | undefined;
     const settle = (error: GrpcError | undefined): void => {
       if (isOver) return;
       isOver = true;
@@ -184,7 +184,7 @@ export class GrpcConnection {
     try {
       const body = frameMessage(method.request.encode(request));
       const events = {
-        headers: (received: AnswerHeaders): void => {
+        headers: (received: ResponseHeaders): void => {
           if (headers === undefined) headers = received;
           else trailers = received;
         },

@@ -18,7 +18,7 @@ import { isRedirect } from './redirects.js';
 import { formatHost, hasControls, isHeaderName } from './request.js';
 
 /** The stage of a GET, and how to end it. One serves all requests of a GET. */
-export interface Flight {
+export interface GetProgress {
   stage: GetStage;
   addresses: SocketAddresses;
   end: (error: Error) => void;
@@ -40,7 +40,11 @@ export interface SentExchange {
   readonly fail: (error: unknown) => void;
 }
 
-export function exchange(request: HttpGetRequest, rules: GetRules, flight: Flight): Promise<HttpExchange> {
+export function exchange(
+  request: HttpGetRequest,
+  rules: GetRules,
+  flight: GetProgress,
+): Promise<HttpExchange> {
   const { url } = request;
   flight.stage = 'dial';
   return new Promise<HttpExchange>((resolve, reject) => {
@@ -133,7 +137,7 @@ function checkHeaders({ hostHeader = '', headers }: HttpGetRequest): void {
   if (hasControls(hostHeader)) throw new Error('http: invalid Host header');
 }
 
-function watch(socket: Socket, flight: Flight, fail: (error: unknown) => void): void {
+function watch(socket: Socket, flight: GetProgress, fail: (error: unknown) => void): void {
   socket.setNoDelay(true);
   socket.once('connect', () => {
     const { localAddress, localPort, remoteAddress, remotePort } = socket;

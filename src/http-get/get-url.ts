@@ -1,7 +1,7 @@
 /** GETs a URL within limits of bytes and time, and follows redirects as the caller's rules say. */
 import { Cancelled } from '../async/index.js';
 import type { GetLimits, GetRules, HttpGetRequest, HttpResponse } from './contracts.js';
-import { exchange, type Flight } from './exchange.js';
+import { exchange, type GetProgress } from './exchange.js';
 
 /** Rejects with `Cancelled` when the signal aborts, and otherwise with the error that the rules make of a failure. */
 export function getUrl(
@@ -10,7 +10,7 @@ export function getUrl(
   { clock, timeoutMs, signal }: GetLimits,
 ): Promise<HttpResponse> {
   if (signal?.aborted) return Promise.reject(new Cancelled());
-  const flight: Flight = { stage: 'dial', addresses: {}, end: () => {} };
+  const flight: GetProgress = { stage: 'dial', addresses: {}, end: () => {} };
   let { url } = request;
   const onAbort = (): void => flight.end(new Cancelled());
   const timer =

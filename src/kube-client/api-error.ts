@@ -45,7 +45,7 @@ export class ApiError extends Error {
 }
 
 /** What is known of a request without a complete response. */
-export type Unanswered =
+export type UnansweredRequest =
   /** Nothing reached the server. */
   | 'not-sent'
   /** The server may have acted on it. */
@@ -57,7 +57,7 @@ export class ApiUnreachable extends Error {
 
   constructor(
     message: string,
-    readonly unanswered: Unanswered,
+    readonly unanswered: UnansweredRequest,
     options?: ErrorOptions,
   ) {
     super(message, options);

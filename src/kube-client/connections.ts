@@ -23,7 +23,7 @@ const idleTimeoutMs = 45_000;
 /** Much less than the timeout of a call. */
 const sharedLookMs = 100;
 
-interface Generation {
+interface ConnectionGeneration {
   readonly identity: TlsIdentity;
   readonly calls: HttpAgent;
   /** Separate from the calls, as watches hold their connections for minutes. */
@@ -33,7 +33,7 @@ interface Generation {
 
 export class ApiConnections {
   readonly #endpoint: ClusterEndpoint;
-  #current: Generation | undefined;
+  #current: ConnectionGeneration | undefined;
   #lastLook: { readonly atMs: number; readonly received: ReadonlyMap<Socket, number> } = {
     atMs: Number.NEGATIVE_INFINITY,
     received: new Map(),
@@ -113,7 +113,7 @@ export class ApiConnections {
     old?.calls.destroy();
   }
 
-  #open(identity: TlsIdentity): Generation {
+  #open(identity: TlsIdentity): ConnectionGeneration {
     const common = { keepAlive: true, scheduling: 'lifo' } as const;
     const calls = {
       maxSockets: mostCallConnections,

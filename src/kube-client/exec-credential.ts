@@ -26,16 +26,16 @@ export interface ExecCredentialsOptions {
 
 const { credentialBytes, credentialMs } = apiClientLimits;
 
-interface Held {
+interface CachedExecCredential {
   readonly credential: Credential;
   readonly expiresMs: number;
 }
 
 export class ExecCredentials implements Credentials {
   readonly #options: ExecCredentialsOptions;
-  #held: Held | undefined;
+  #held: CachedExecCredential | undefined;
   /** One run serves all concurrent callers. */
-  #asking: Promise<Held> | undefined;
+  #asking: Promise<CachedExecCredential> | undefined;
 
   constructor(options: ExecCredentialsOptions) {
     this.#options = options;
@@ -56,7 +56,7 @@ export class ExecCredentials implements Credentials {
     if (this.#held?.credential === credential) this.#held = undefined;
   }
 
-  async #ask(): Promise<Held> {
+  async #ask(): Promise<CachedExecCredential> {
     const { plugin } = this.#options;
     const info = await this.#execInfo();
     const output = await this.#run(JSON.stringify(info));
@@ -111,7 +111,7 @@ function failureText(plugin: ExecPlugin, end: ProgramEnd): string {
 }
 
 /** Parses a plugin's output into a credential and its expiry. */
-export function readExecCredential(output: string, plugin: ExecPlugin): Held {
+export function readExecCredential(output: string, plugin: ExecPlugin): CachedExecCredential {
   const fail = (what: string): never => {
     throw new Error(`exec: what ${plugin.command} printed ${what}`);
   };

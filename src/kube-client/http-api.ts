@@ -14,7 +14,7 @@ import type {
   ObjectRef,
   Patch,
   RequestPriority,
-  Unposted,
+  UnpostedObject,
   WatchEvent,
   WatchOptions,
   WriteOptions,
@@ -100,7 +100,7 @@ export class HttpKubeApi implements KubeApi {
 
   create<T extends KubeObject>(
     resource: Resource<T>,
-    object: Unposted<T>,
+    object: UnpostedObject<T>,
     options: CreateOptions = {},
   ): Promise<T> {
     const path = collectionPath(resource, options.namespace ?? object.metadata.namespace);
@@ -246,7 +246,7 @@ export class HttpKubeApi implements KubeApi {
     this.#options.observer?.waited?.(this.#info(call), waitMs, why);
   }
 
-  async #attempt(call: PrioritizedRequest): Promise<Attempt> {
+  async #attempt(call: PrioritizedRequest): Promise<RequestAttempt> {
     const { observer, clock, transport } = this.#options;
     const info = this.#info(call);
     const startMs = clock.monotonic();
@@ -282,7 +282,7 @@ export class HttpKubeApi implements KubeApi {
   }
 }
 
-type Attempt =
+type RequestAttempt =
   | { readonly kind: 'answered'; readonly answer: TransportResponse }
   | { readonly kind: 'failed'; readonly error: Error; readonly outcome: RequestOutcome };
 

@@ -86,7 +86,7 @@ export type WatchEvent<T> =
   | { readonly type: 'ERROR'; readonly error: ApiError };
 
 /** An object that the server has not seen: it may give it a name and gives it a UID. */
-export type Unposted<T extends KubeObject> = Omit<T, 'metadata'> & { metadata: ObjectMeta };
+export type UnpostedObject<T extends KubeObject> = Omit<T, 'metadata'> & { metadata: ObjectMeta };
 
 /**
  * Every call rejects with `ApiError` when the server rejected it, with `ApiUnreachable` when there was no
@@ -97,7 +97,7 @@ export interface KubeApi {
   list<T extends KubeObject>(resource: Resource<T>, options?: ListOptions): Promise<KubeList<T>>;
   create<T extends KubeObject>(
     resource: Resource<T>,
-    object: Unposted<NoInfer<T>>,
+    object: UnpostedObject<NoInfer<T>>,
     options?: CreateOptions,
   ): Promise<T>;
   update<T extends KubeObject>(resource: Resource<T>, object: NoInfer<T>, options?: WriteOptions): Promise<T>;

@@ -146,7 +146,7 @@ export class Transport {
       },
     });
     if (request.purpose === 'watch') this.#connections.trackWatch(outgoing);
-    const state: Exchange = { connected: false, stop: undefined };
+    const state: TransportExchange = { connected: false, stop: undefined };
     const stop = (why: Error): void => {
       state.stop ??= why;
       outgoing.destroy(why);
@@ -201,7 +201,7 @@ export class Transport {
   #limitConnecting(
     request: TransportRequest,
     outgoing: ClientRequest,
-    state: Exchange,
+    state: TransportExchange,
     stop: (why: Error) => void,
   ): { cancel(): void } {
     let cancel = (): void => undefined;
@@ -232,7 +232,7 @@ export class Transport {
   async *#bodyOf(
     request: TransportRequest,
     response: IncomingMessage,
-    state: Exchange,
+    state: TransportExchange,
   ): AsyncGenerator<Buffer> {
     try {
       yield* response as AsyncIterable<Buffer>;
@@ -263,7 +263,7 @@ export class Transport {
   }
 }
 
-interface Exchange {
+interface TransportExchange {
   connected: boolean;
   /** Why we ended it ourselves. */
   stop: Error | undefined;

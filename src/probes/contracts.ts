@@ -67,7 +67,7 @@ export interface ProbeRun {
 }
 
 /** The limits of one network call. */
-export interface Limits {
+export interface ProbeCallLimits {
   readonly clock: Clock;
   readonly timeoutMs: number;
   /** Aborting rejects with Cancelled. */
@@ -85,7 +85,7 @@ export interface GrpcCheck extends TcpAddress {
 }
 
 /** The result of a gRPC health check. */
-export type GrpcAnswer =
+export type GrpcHealthResult =
   | { readonly kind: 'status'; readonly status: string }
   | { readonly kind: 'no-connection' }
   | { readonly kind: 'dial-error'; readonly message: string }
@@ -94,8 +94,8 @@ export type GrpcAnswer =
 /** The network port. Each call ends within its limits and leaves no connection open. */
 export interface ProbeNetwork {
   /** Rejects with `HttpGetError` if there is no response, with another error if its body breaks off. */
-  http(request: HttpGetRequest, limits: Limits): Promise<HttpGetResponse>;
+  http(request: HttpGetRequest, limits: ProbeCallLimits): Promise<HttpGetResponse>;
   /** Connects and closes; rejects with a message for users. */
-  tcp(address: TcpAddress, limits: Limits): Promise<void>;
-  grpc(check: GrpcCheck, limits: Limits): Promise<GrpcAnswer>;
+  tcp(address: TcpAddress, limits: ProbeCallLimits): Promise<void>;
+  grpc(check: GrpcCheck, limits: ProbeCallLimits): Promise<GrpcHealthResult>;
 }

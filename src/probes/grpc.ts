@@ -6,7 +6,7 @@ import type { ClientHttp2Session, IncomingHttpHeaders, IncomingHttpStatusHeader 
 import { connect as connectTcp } from 'node:net';
 import { Cancelled, errorText, type Timer } from '../async/index.js';
 import { formatHost, httpGetLimits } from '../http-get/index.js';
-import { type GrpcAnswer, type GrpcCheck, type Limits, probeUserAgent } from './contracts.js';
+import { type GrpcCheck, type GrpcHealthResult, type ProbeCallLimits, probeUserAgent } from './contracts.js';
 import { grpcStatusOf, healthRequest, healthStatus } from './grpc-messages.js';
 
 const method = '/grpc.health.v1.Health/Check';
@@ -14,14 +14,14 @@ const method = '/grpc.health.v1.Health/Check';
 const retryMs = 1_000;
 const deadlineExceeded = 4;
 
-export async function grpcHealth(asked: GrpcCheck, limits: Limits): Promise<GrpcAnswer> {
+export async function grpcHealth(asked: GrpcCheck, limits: ProbeCallLimits): Promise<GrpcHealthResult> {
   const { clock, timeoutMs, signal } = limits;
   // Loaded on first use.
   const { connect } = await import('node:http2');
   if (signal.aborted) throw new Cancelled();
   const address = formatHost({ hostname: asked.host || '127.0.0.1', port: asked.port });
 
-  return new Promise<GrpcAnswer>((resolve, reject) => {
+  return new Promise<GrpcHealthResult>((resolve, reject) => {
     let isConnected = false;
     let drop: () => void = () => {};
     let retry: Timer | undefined;
@@ -32,7 +32,7 @@ export async function grpcHealth(asked: GrpcCheck, limits: Limits): Promise<Grpc
       settle();
       drop();
     };
-    const answer = (value: GrpcAnswer): void => end(() => resolve(value));
+    const answer = (value: GrpcHealthResult): void => end(() => resolve(value));
     const onAbort = (): void => end(() => reject(new Cancelled()));
     const expiry = clock.setTimer(timeoutMs, () =>
       answer(
@@ -83,7 +83,7 @@ function check(
   session: ClientHttp2Session,
   service: string,
   timeoutMs: number,
-  done: (answer: GrpcAnswer) => void,
+  done: (answer: GrpcHealthResult) => void,
 ): void {
   const stream = session.request({
     ':method': 'POST',

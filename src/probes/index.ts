@@ -1,8 +1,8 @@
 /** Startup, liveness and readiness probes: their workers and results. */
 export {
-  type GrpcAnswer,
   type GrpcCheck,
-  type Limits,
+  type GrpcHealthResult,
+  type ProbeCallLimits,
   type ProbeKind,
   type ProbeNetwork,
   type ProbeRun,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { GrpcAnswer, ProbeOutcome } from './contracts.js';
+import type { GrpcHealthResult, ProbeOutcome } from './contracts.js';
 import { judgeGrpc, judgeHttp } from './judge.js';
 import { eventOf, resultOf } from './prober.js';
 
@@ -19,7 +19,7 @@ describe('responses to httpGet', () => {
 });
 
 describe('responses to grpc', () => {
-  it.each<[string, GrpcAnswer, string]>([
+  it.each<[string, GrpcHealthResult, string]>([
     ['SERVING', { kind: 'status', status: 'SERVING' }, 'service healthy'],
     [
       'NOT_SERVING',

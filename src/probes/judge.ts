@@ -2,7 +2,7 @@
 import { criErrorFromStatus } from '../cri/index.js';
 import type { HttpGetResponse } from '../http-get/index.js';
 import { formatDuration, goQuote } from '../kube/index.js';
-import type { GrpcAnswer, ProbeOutcome } from './contracts.js';
+import type { GrpcHealthResult, ProbeOutcome } from './contracts.js';
 
 export function judgeHttp({ status, body }: HttpGetResponse): ProbeOutcome {
   if (status >= 200 && status < 300) return { state: 'success', output: body };
@@ -16,7 +16,7 @@ const deadlineExceeded = 4;
 const unimplemented = 12;
 
 /** `address` is `host:port`. */
-export function judgeGrpc(answer: GrpcAnswer, address: string, timeoutMs: number): ProbeOutcome {
+export function judgeGrpc(answer: GrpcHealthResult, address: string, timeoutMs: number): ProbeOutcome {
   const within = formatDuration(timeoutMs);
   const failure = (output: string): ProbeOutcome => ({ state: 'failure', output });
   switch (answer.kind) {

@@ -15,7 +15,7 @@ import {
 import { podRef, type Timeline } from '../timeline/index.js';
 import {
   kindTitles,
-  type Limits,
+  type ProbeCallLimits,
   type ProbeNetwork,
   type ProbeOutcome,
   type ProbeRun,
@@ -87,7 +87,7 @@ export class Prober {
     const { clock, cri, network, expand } = this.#options;
     const { pod, container, containerId, status } = run;
     const { timeoutSeconds } = probeSettings(probe);
-    const limits: Limits = { clock, timeoutMs: timeoutSeconds * 1000, signal };
+    const limits: ProbeCallLimits = { clock, timeoutMs: timeoutSeconds * 1000, signal };
     const podIp = status.podIP ?? '';
     if (probe.exec !== undefined) {
       const env = literalEnv(container);
@@ -119,7 +119,7 @@ async function checkHttp(
   action: HTTPGetAction,
   container: Container,
   podIp: string,
-  limits: Limits,
+  limits: ProbeCallLimits,
 ): Promise<ProbeOutcome> {
   const request = httpGetRequest(action, { container, podIp, userAgent: probeUserAgent });
   try {

@@ -2,9 +2,9 @@
 import { connect } from 'node:net';
 import { Cancelled } from '../async/index.js';
 import { formatHost, networkErrorText } from '../http-get/index.js';
-import type { Limits, TcpAddress } from './contracts.js';
+import type { ProbeCallLimits, TcpAddress } from './contracts.js';
 
-export function tcpConnect({ host, port }: TcpAddress, limits: Limits): Promise<void> {
+export function tcpConnect({ host, port }: TcpAddress, limits: ProbeCallLimits): Promise<void> {
   const { clock, timeoutMs, signal } = limits;
   if (signal.aborted) return Promise.reject(new Cancelled());
   const wanted = formatHost({ hostname: host, port });

@@ -34,13 +34,13 @@ export interface WorkerOptions {
  * sleeping: before its first tick; waiting: between two ticks; busy: decides, probes or waits for the sync
  * loop to take its result; ended: never ticks again.
  */
-type Phase = 'sleeping' | 'waiting' | 'busy' | 'ended';
+type ProbeWorkerPhase = 'sleeping' | 'waiting' | 'busy' | 'ended';
 
 export class ProbeWorker {
   readonly podUid: string;
   readonly #options: WorkerOptions;
   readonly #periodMs: number;
-  #phase: Phase = 'sleeping';
+  #phase: ProbeWorkerPhase = 'sleeping';
   #state: WorkerState = initialState;
   #timer: Timer | undefined;
   #tickMs = 0;

@@ -61,7 +61,7 @@ export function runProgram(line: CommandLine, options: ProgramRunOptions): Promi
       child.unref();
       settle();
     };
-    const end = (how: Omitted<ProgramEnd>): void =>
+    const end = (how: WithoutOutput<ProgramEnd>): void =>
       finish(() => resolve({ ...how, stdout: stdout.text(), stderr: stderr.text() }));
     const onAbort = (): void => finish(() => reject(new Cancelled()));
     const timer = clock.setTimer(limitMs, () => end({ kind: 'timed-out', limitMs }));
@@ -90,7 +90,7 @@ export function runProgram(line: CommandLine, options: ProgramRunOptions): Promi
   });
 }
 
-type Omitted<End> = End extends ProgramEnd ? Omit<End, keyof ProgramOutput> : never;
+type WithoutOutput<End> = End extends ProgramEnd ? Omit<End, keyof ProgramOutput> : never;
 
 /** How a program ended, without its output or arguments: both may be secret. */
 export function endText(end: ProgramEnd): string {

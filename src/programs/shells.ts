@@ -93,7 +93,7 @@ export class Shells {
   }
 }
 
-type End = { readonly output: string } & ({ readonly code: number } | { readonly failure: string });
+type ShellEnd = { readonly output: string } & ({ readonly code: number } | { readonly failure: string });
 
 class Shell {
   readonly #process: ChildProcess;
@@ -101,7 +101,7 @@ class Shell {
   /** Random, so no program prints it. */
   readonly #mark = `\n${randomUUID()} `;
   #text = '';
-  #done: ((end: End) => void) | undefined;
+  #done: ((end: ShellEnd) => void) | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
 
   constructor(onGone: (shell: Shell) => void) {
@@ -130,7 +130,7 @@ class Shell {
   }
 
   /** `done` is called once, unless the shell is killed first. */
-  run(words: readonly string[], done: (end: End) => void): void {
+  run(words: readonly string[], done: (end: ShellEnd) => void): void {
     clearTimeout(this.#idleTimer);
     this.#hold(true);
     this.#text = '';
@@ -187,7 +187,7 @@ class Shell {
     this.#finish({ code, output: this.#text.slice(0, Math.min(mark, outputLimitBytes)) });
   }
 
-  #finish(end: End): void {
+  #finish(end: ShellEnd): void {
     const done = this.#done;
     this.#done = undefined;
     done?.(end);
@@ -198,7 +198,7 @@ function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-function failureOf(end: End): ProgramFailure | undefined {
+function failureOf(end: ShellEnd): ProgramFailure | undefined {
   const { output } = end;
   if ('failure' in end) return { status: end.failure, exitCode: undefined, output, timedOut: false };
   if (end.code === 0) return undefined;

@@ -27,7 +27,7 @@ import { type RuntimeVersion, readVersion } from './observe/version.js';
 import { planPod } from './plan/plan.js';
 import { planEntry } from './plan/plan-data.js';
 import { hasActions, type PodPlan } from './plan/pod-plan.js';
-import type { ReadingById } from './pleg/index.js';
+import type { PodReader } from './pleg/index.js';
 import type { ActuatedResources } from './resize/index.js';
 import { ResizeRetries } from './resize/resize-retries.js';
 import { RecentlyCreated } from './start/recently-created.js';
@@ -94,7 +94,7 @@ export class RuntimeManager {
   readonly #ports: SyncPorts & ObservePorts;
   readonly #probes: ProbeVerdicts;
   /** For relists that need no list. */
-  readonly byId: ReadingById;
+  readonly byId: PodReader;
   #version: { readonly value: RuntimeVersion; readonly readAtMs: number } | undefined;
 
   /** The pods being killed. A pod has one worker, which kills it once at a time. */

@@ -170,7 +170,7 @@ export function scriptedRuntime(
   return { cri, calls };
 }
 
-export interface Bench {
+export interface RuntimeManagerBench {
   readonly clock: VirtualClock;
   readonly timeline: Timeline;
   readonly calls: RecordedCriCall[];
@@ -186,7 +186,7 @@ export function bench(
     readonly options?: Partial<RuntimeManagerOptions>;
     readonly podLogsDir?: string;
   } = {},
-): Bench {
+): RuntimeManagerBench {
   const clock = new VirtualClock();
   const timeline = new Timeline({ clock });
   const { cri, calls } = scriptedRuntime(clock, script);

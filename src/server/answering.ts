@@ -25,7 +25,7 @@ import type { ListenLimits } from './limits.js';
 import { dispatch, type RequestGate, type Route, type ServerRequest } from './routes.js';
 import type { Sessions } from './sessions.js';
 
-export interface AnsweringOptions {
+export interface ResponderOptions {
   readonly routes: readonly Route[];
   readonly clock: Clock;
   readonly limits: Pick<ListenLimits, 'bodyBytes' | 'headers' | 'pathChars' | 'stalledMs' | 'inactivityMs'>;
@@ -41,7 +41,7 @@ export interface AnsweringOptions {
 export async function answerRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  options: AnsweringOptions,
+  options: ResponderOptions,
 ): Promise<void> {
   if (Number(request.headers['content-length'] ?? 0) > options.limits.bodyBytes) {
     response.shouldKeepAlive = false;
@@ -60,7 +60,7 @@ export async function answerUpgrade(
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,
-  options: AnsweringOptions,
+  options: ResponderOptions,
 ): Promise<void> {
   const left = new AbortController();
   socket.once('close', () => left.abort());
@@ -101,7 +101,7 @@ export async function answerUpgrade(
 async function handle(
   request: IncomingMessage,
   more: Pick<ServerRequest, 'signal' | 'upgradable' | 'readBody'>,
-  { routes, report, gate, limits }: AnsweringOptions,
+  { routes, report, gate, limits }: ResponderOptions,
 ): Promise<RouteResponse> {
   try {
     const url = request.url ?? '';
@@ -141,7 +141,7 @@ async function send(
   response: ServerResponse,
   answer: RouteResponse,
   left: AbortSignal,
-  options: AnsweringOptions,
+  options: ResponderOptions,
 ): Promise<void> {
   if (response.destroyed) return;
   try {
@@ -157,7 +157,7 @@ async function sendAnswer(
   response: ServerResponse,
   answer: RouteResponse,
   left: AbortSignal,
-  options: AnsweringOptions,
+  options: ResponderOptions,
 ): Promise<void> {
   const { body } = answer;
   if (isTakenOver(body)) {
@@ -189,7 +189,7 @@ async function sendStream(
   { status, headers }: RouteResponse,
   body: StreamedBody,
   left: AbortSignal,
-  { clock, limits, closing }: AnsweringOptions,
+  { clock, limits, closing }: ResponderOptions,
 ): Promise<void> {
   const sendHead = (): void => {
     if (response.headersSent) return;

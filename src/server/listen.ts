@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerOptions } f
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import { type Clock, isCancelled, sleep, systemClock } from '../async/index.js';
 import type { Timeline } from '../timeline/index.js';
-import { type AnsweringOptions, answerRequest, answerUpgrade, pathOf } from './answering.js';
+import { answerRequest, answerUpgrade, pathOf, type ResponderOptions } from './answering.js';
 import { Closer } from './closer.js';
 import { boundedConnections } from './connections.js';
 import type { ServerName } from './contracts.js';
@@ -111,7 +111,7 @@ export async function serve(
     timeline,
   });
   const closer = new Closer(server, clock, limits.closeGraceMs, () => secure?.endHandshakes());
-  const answering: AnsweringOptions = {
+  const answering: ResponderOptions = {
     routes,
     clock,
     limits,

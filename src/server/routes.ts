@@ -27,8 +27,8 @@ export interface ServerRequest {
 }
 
 /** Admits a request for an existing route, perhaps without its secrets, or refuses it. */
-export type RequestGate = (request: ServerRequest) => Promise<Admitted | RefusedRequest>;
-export interface Admitted {
+export type RequestGate = (request: ServerRequest) => Promise<AdmittedRequest | RefusedRequest>;
+export interface AdmittedRequest {
   readonly kind: 'admitted';
   readonly request: ServerRequest;
 }
@@ -100,7 +100,7 @@ export async function dispatch(
     case 'unregistered':
       return plainError(404, '404 page not found');
     default: {
-      const admission: Admitted | RefusedRequest =
+      const admission: AdmittedRequest | RefusedRequest =
         gate === undefined ? { kind: 'admitted', request } : await gate(request);
       return admission.kind === 'refused' ? admission.answer : answerFound(routing, admission.request);
     }

@@ -20,14 +20,14 @@ export interface DialOptions {
   readonly clock?: Clock;
 }
 
-export interface Dialed {
+export interface DialedConnection {
   readonly connection: SpdyConnection;
   /** The protocol that the server chose; empty when it named none. */
   readonly protocol: string;
 }
 
 /** Rejects with `UpgradeRefused` when the server answers anything but an upgrade. */
-export async function dialSpdy(options: DialOptions): Promise<Dialed> {
+export async function dialSpdy(options: DialOptions): Promise<DialedConnection> {
   const { signal, clock = systemClock } = options;
   throwIfCancelled(signal);
   const { socket, head, response } = await upgrade(options);

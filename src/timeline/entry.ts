@@ -58,20 +58,24 @@ interface RecordedFields extends CommonFields {
 }
 
 /** `what` with the data that belongs to it: required, optional or none, as the table has it. */
-type Typed<Name extends EntryName> = { readonly what: Name } & ([TimelineEntries[Name]] extends [NoData]
+type TypedEntryData<Name extends EntryName> = { readonly what: Name } & ([TimelineEntries[Name]] extends [
+  NoData,
+]
   ? { readonly data?: undefined }
   : undefined extends TimelineEntries[Name]
     ? { readonly data?: EntryData<Name> }
     : { readonly data: EntryData<Name> });
 
 /** An entry of one of the given names; a switch over `what` tells its data. */
-export type EntryOf<Name extends EntryName> = Name extends EntryName ? RecordedFields & Typed<Name> : never;
+export type EntryOf<Name extends EntryName> = Name extends EntryName
+  ? RecordedFields & TypedEntryData<Name>
+  : never;
 
 export type TimelineEntry = EntryOf<EntryName>;
 
 /** What is recorded: the compiler refuses a name that is not in the table, and data that is not the name's. */
 export type EntryInit<Name extends EntryName = EntryName> = Name extends EntryName
-  ? InitFields & Typed<Name>
+  ? InitFields & TypedEntryData<Name>
   : never;
 
 /** Whether the entry has one of the names. */

@@ -2,7 +2,12 @@
 import { Channel, VirtualClock } from '../../src/async/index.js';
 import { SimulatedMachine, simulatedHost } from '../../src/host/index.js';
 import type { Container, KubeObject, Pod } from '../../src/kube/index.js';
-import { type Resource, resources, SimulatedKubeApi, type Unposted } from '../../src/kube-client/index.js';
+import {
+  type Resource,
+  resources,
+  SimulatedKubeApi,
+  type UnpostedObject,
+} from '../../src/kube-client/index.js';
 import { createClusterKubelet } from '../../src/kubelet/cluster/create-cluster-kubelet.js';
 import type { Kubelet } from '../../src/kubelet/index.js';
 import { filelessPodConfigs } from '../../src/runtime-manager/config/index.js';
@@ -68,7 +73,7 @@ const lifeMs = 2_500;
 
 /** Takes events and keeps none: a real API drops them after an hour, and they are not the node's. */
 class EventsNowhere extends SimulatedKubeApi {
-  override async create<T extends KubeObject>(_: Resource<T>, object: Unposted<T>): Promise<T> {
+  override async create<T extends KubeObject>(_: Resource<T>, object: UnpostedObject<T>): Promise<T> {
     // Nobody reads what a real server would have added.
     return object as unknown as T;
   }

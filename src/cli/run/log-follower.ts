@@ -63,7 +63,7 @@ export class LogFollower {
   async #follow(name: string, containerId: string, signal: AbortSignal): Promise<void> {
     const { cri, clock, write, sinceMs } = this.#options;
     const prefix = this.#prefix(name);
-    const streams = { stdout: new Lines(prefix, write), stderr: new Lines(prefix, write) };
+    const streams = { stdout: new PrefixedLines(prefix, write), stderr: new PrefixedLines(prefix, write) };
     try {
       await readContainerLogs({
         cri,
@@ -102,7 +102,7 @@ function startedIds({ state, lastState, containerID }: ContainerStatus): string[
   ];
 }
 
-class Lines {
+class PrefixedLines {
   readonly #prefix: string;
   readonly #write: (text: string) => Promise<void>;
   readonly #held = new ByteReader();

@@ -43,12 +43,12 @@ function inputProblem(error: unknown): string {
   return errorText(error);
 }
 
-interface Text {
+interface ManifestText {
   readonly file: string;
   readonly text: string;
 }
 
-async function readInput(input: string, context: InputContext): Promise<Text[]> {
+async function readInput(input: string, context: InputContext): Promise<ManifestText[]> {
   if (input === '-') return [{ file: 'stdin', text: await readStream(context.stdin) }];
   if (isUrl(input)) return [{ file: shownInput(input), text: await readUrl(input, context) }];
   if (/^[a-z]+:\/\//i.test(input)) throw new Error('only http:// and https:// addresses can be read');
@@ -62,7 +62,7 @@ async function readInput(input: string, context: InputContext): Promise<Text[]> 
   const names = (await readdir(input)).filter((name) => !name.startsWith('.') && manifestNames.test(name));
   if (names.length === 0)
     throw new Error('there is no manifest in this folder; manifests end in .yaml, .yml or .json');
-  const texts: Text[] = [];
+  const texts: ManifestText[] = [];
   for (const name of names.sort()) {
     const file = path.join(input, name);
     if ((await stat(file)).isFile()) texts.push({ file, text: await readStream(createReadStream(file)) });

@@ -39,12 +39,12 @@ export type ReadRecord =
       readonly process?: ProcessIdentity;
     };
 
-export type RecordPlace =
+export type RecordOutcome =
   | { readonly kind: 'placed' }
   /** A living process has the name. */
   | { readonly kind: 'taken'; readonly pid: number | undefined };
 
-export interface PlaceRecordOptions {
+export interface PutRecordOptions {
   readonly nowMs: number;
   readonly onSetAside: (file: UnusableFile) => void;
 }
@@ -102,8 +102,8 @@ export function parseObject(text: string): Readonly<Record<string, unknown>> | u
 export async function placeRecord(
   file: string,
   record: RunRecord,
-  options: PlaceRecordOptions,
-): Promise<RecordPlace> {
+  options: PutRecordOptions,
+): Promise<RecordOutcome> {
   const { files } = linuxHost();
   const draft = `${file}.${record.pid}-${randomBytes(4).toString('hex')}`;
   await replaceFile(files, draft, JSON.stringify({ version: runFilesVersion, ...record }));
@@ -116,7 +116,7 @@ export async function placeRecord(
   }
 }
 
-async function putDraft(draft: string, file: string, options: PlaceRecordOptions): Promise<RecordPlace> {
+async function putDraft(draft: string, file: string, options: PutRecordOptions): Promise<RecordOutcome> {
   for (let attempt = 0; attempt < mostAttempts; attempt++) {
     if (await linkTo(draft, file)) return { kind: 'placed' };
     const before = await entryAt(file);
@@ -161,16 +161,16 @@ async function entryAt(file: string): Promise<RunRecordEntry | undefined> {
   }
 }
 
-type Right =
+type RunClaim =
   | { readonly kind: 'won'; readonly claims: readonly string[] }
-  | Extract<RecordPlace, { kind: 'taken' }>;
+  | Extract<RecordOutcome, { kind: 'taken' }>;
 
 /**
  * The right to replace the record of a dead process, which one of several processes has: a file that bears the dead one's
  * key and holds the record of whoever claims it. When a claimant has died, its own key is claimed in turn, so that no file
  * must be taken away that another process may have just made.
  */
-async function winRight(draft: string, file: string, dead: RunRecordEntry): Promise<Right> {
+async function winRight(draft: string, file: string, dead: RunRecordEntry): Promise<RunClaim> {
   const claims: string[] = [];
   let { key } = dead;
   for (let attempt = 0; attempt < mostAttempts; attempt++) {

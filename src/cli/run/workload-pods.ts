@@ -134,7 +134,7 @@ function readTemplate(
   });
 }
 
-interface Owner {
+interface WorkloadOwner {
   readonly kind: WorkloadKind;
   readonly name: string;
   readonly namespace: string;
@@ -143,7 +143,7 @@ interface Owner {
 
 const prefix = 'batch.kubernetes.io';
 
-function ownedPod(pod: PodManifest, owner: Owner, index: number): NamedPod {
+function ownedPod(pod: PodManifest, owner: WorkloadOwner, index: number): NamedPod {
   const { kind, name, namespace, templateHash } = owner;
   const suffix = nameHash([templateHash, index]).slice(0, 5);
   const metadata: NamedPod['metadata'] = { ...pod.metadata, name, namespace };

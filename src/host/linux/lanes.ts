@@ -31,7 +31,7 @@ export interface LanesOptions {
 /** Maximum number of queued calls per key. */
 const mostQueued = 1000;
 
-interface Job {
+interface LaneJob {
   readonly path: string;
   readonly call: LaneCall;
   readonly inputs: readonly unknown[];
@@ -40,9 +40,9 @@ interface Job {
 }
 
 /** The work of one key. */
-interface Work {
+interface LaneWork {
   readonly key: string;
-  readonly queue: Job[];
+  readonly queue: LaneJob[];
   lane: Lane | undefined;
   isRunning: boolean;
   /** Open directory listings, which only this lane knows. */
@@ -63,7 +63,7 @@ export class Lanes {
   readonly #idleMs: number;
   readonly #mostLanes: number;
   readonly #mostLeftBehind: number;
-  readonly #works = new Map<string, Work>();
+  readonly #works = new Map<string, LaneWork>();
   readonly #idle: { readonly lane: Lane; readonly timer: NodeJS.Timeout }[] = [];
   readonly #leftBehind = new Map<string, LeftBehind>();
   #lent = 0;
@@ -114,15 +114,22 @@ export class Lanes {
     });
   }
 
-  #workOf(key: string): Work {
+  #workOf(key: string): LaneWork {
     const known = this.#works.get(key);
     if (known !== undefined) return known;
-    const work: Work = { key, queue: [], lane: undefined, isRunning: false, listings: 0, waiting: undefined };
+    const work: LaneWork = {
+      key,
+      queue: [],
+      lane: undefined,
+      isRunning: false,
+      listings: 0,
+      waiting: undefined,
+    };
     this.#works.set(key, work);
     return work;
   }
 
-  #advance(work: Work): void {
+  #advance(work: LaneWork): void {
     if (work.isRunning) return;
     const [job] = work.queue;
     if (job === undefined) {
@@ -135,7 +142,7 @@ export class Lanes {
     this.#run(work, work.lane, job);
   }
 
-  #run(work: Work, lane: Lane, job: Job): void {
+  #run(work: LaneWork, lane: Lane, job: LaneJob): void {
     work.isRunning = true;
     let timer: { cancel(): void } | undefined;
     // Counted from when the thread runs: starting it may take long on a busy machine.
@@ -174,7 +181,7 @@ export class Lanes {
   }
 
   /** A lane for the work, now or later. */
-  #takeLane(work: Work, { path }: Job): Lane | undefined {
+  #takeLane(work: LaneWork, { path }: LaneJob): Lane | undefined {
     const idle = this.#idle.pop();
     if (idle !== undefined) {
       clearTimeout(idle.timer);
@@ -200,13 +207,13 @@ export class Lanes {
   }
 
   /** Fails every queued call and resets the key. */
-  #fail(work: Work, error: unknown): void {
+  #fail(work: LaneWork, error: unknown): void {
     this.#works.delete(work.key);
     work.waiting?.cancel();
     for (const job of work.queue.splice(0)) job.reject(error);
   }
 
-  #finish(work: Work): void {
+  #finish(work: LaneWork): void {
     this.#works.delete(work.key);
     const { lane } = work;
     work.lane = undefined;
@@ -233,14 +240,14 @@ export class Lanes {
   }
 
   /** The lane has died by itself. */
-  #drop(work: Work, error: unknown): void {
+  #drop(work: LaneWork, error: unknown): void {
     this.#lent--;
     work.lane = undefined;
     this.#fail(work, error);
     this.#lendToNext();
   }
 
-  #leave(work: Work, lane: Lane, job: Job): void {
+  #leave(work: LaneWork, lane: Lane, job: LaneJob): void {
     const { key } = work;
     endDespite(this);
     lane.leave();
@@ -252,7 +259,7 @@ export class Lanes {
   }
 
   /** A call has returned after all: closes what it opened and frees its key. */
-  #return(key: string, lane: Lane, job: Job, value: unknown): void {
+  #return(key: string, lane: Lane, job: LaneJob, value: unknown): void {
     const left = this.#leftBehind.get(key);
     const toClose = [...(left?.toClose ?? [])];
     if (job.call === 'open' && typeof value === 'number') toClose.push(value);

@@ -2,7 +2,7 @@
 import type { NewFile, OpenedDirectory, OpenedFile } from '../host.js';
 import { attempt } from './linux-files.js';
 import { factsOfStats } from './stats.js';
-import type { DirectoryReading, SystemCalls } from './system-calls.js';
+import type { OpenDirectory, SystemCalls } from './system-calls.js';
 
 /** Entries per part of a listing. */
 export const listingLimit = 256;
@@ -31,7 +31,7 @@ export function newFile(calls: SystemCalls, descriptor: number, path: string): N
 }
 
 /** Takes ownership of the reading. */
-export function openedDirectory(reading: DirectoryReading, path: string): OpenedDirectory {
+export function openedDirectory(reading: OpenDirectory, path: string): OpenedDirectory {
   const { ifOpen, close } = closing(() => reading.close());
   return { next: () => attempt(path, () => ifOpen(() => reading.next(listingLimit))), close };
 }

@@ -43,7 +43,7 @@ export type FileSystemStats = Pick<
 >;
 
 /** A directory being read. */
-export interface DirectoryReading {
+export interface OpenDirectory {
   next(limit: number): Promise<readonly DirectoryEntry[]>;
   close(): Promise<void>;
 }
@@ -57,7 +57,7 @@ export interface SystemCalls {
   /** Writes at the descriptor's position; returns the number of bytes written. */
   write(descriptor: number, bytes: Uint8Array): Promise<number>;
   fsync(descriptor: number): Promise<void>;
-  opendir(path: string): Promise<DirectoryReading>;
+  opendir(path: string): Promise<OpenDirectory>;
   stat(path: string): Promise<FileStats>;
   lstat(path: string): Promise<FileStats>;
   statfs(path: string): Promise<FileSystemStats>;
@@ -114,7 +114,7 @@ export const poolCalls: SystemCalls = {
   lchown,
 };
 
-function poolReading(directory: Dir): DirectoryReading {
+function poolReading(directory: Dir): OpenDirectory {
   return {
     next: async (limit) => {
       const entries: DirectoryEntry[] = [];

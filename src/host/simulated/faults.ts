@@ -41,7 +41,7 @@ export class HostDied extends Error {
 const threads = 4;
 
 /** Who makes a call: a thread of the pool for files, a thread apart from it, or a command. */
-export type Caller = 'pool' | 'apart' | 'command';
+export type FaultCaller = 'pool' | 'apart' | 'command';
 
 /** Makes calls for one caller. */
 export type MakeCall = <T>(operation: string, path: string, changing: boolean, effect: () => T) => Promise<T>;
@@ -81,12 +81,12 @@ export class CallRecord {
     this.#faults.push(fault);
   }
 
-  by(caller: Caller): MakeCall {
+  by(caller: FaultCaller): MakeCall {
     return (operation, path, changing, effect) => this.#make(caller, operation, path, changing, effect);
   }
 
   async #make<T>(
-    caller: Caller,
+    caller: FaultCaller,
     operation: string,
     path: string,
     changing: boolean,
@@ -111,7 +111,7 @@ export class CallRecord {
     }
   }
 
-  async #apply(call: HostCall, when: HostFault['when'], caller: Caller): Promise<void> {
+  async #apply(call: HostCall, when: HostFault['when'], caller: FaultCaller): Promise<void> {
     for (const fault of this.#faults.filter((fault) => fault.when === when && concerns(fault, call))) {
       switch (fault.effect.kind) {
         case 'fail':

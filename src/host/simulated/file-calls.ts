@@ -1,15 +1,15 @@
 /** The file calls of a simulated machine, each atomic, as root on Linux. */
 import type { FileFacts, FileSystemFacts } from '../host.js';
-import type { SimulatedMachine, Walked } from './machine.js';
+import type { SimulatedMachine, WalkedPath } from './machine.js';
 import {
   addNode,
   attach,
   blockBytes,
-  type Content,
   detach,
   emptyDirectory,
   entriesOf,
   type FileNode,
+  type FileNodeContent,
   factsOf,
   isInside,
   type Mount,
@@ -44,7 +44,7 @@ export class FileCalls {
     const { position } = walked;
     if (position === undefined) {
       const parent = this.#writableParent(walked, path);
-      const content: Content = { kind: 'file', data: data.slice(), isSynced: false };
+      const content: FileNodeContent = { kind: 'file', data: data.slice(), isSynced: false };
       addNode(parent.node, walked.name, content, mode & 0o7777 & ~this.umask);
       return;
     }
@@ -169,11 +169,11 @@ export class FileCalls {
     const walked = this.machine.walk(path, false);
     if (walked.position !== undefined) throw systemError('EEXIST', path, 'open');
     const parent = this.#writableParent(walked, path);
-    const content: Content = { kind: 'file', data: new Uint8Array(), isSynced: false };
+    const content: FileNodeContent = { kind: 'file', data: new Uint8Array(), isSynced: false };
     return addNode(parent.node, walked.name, content, mode & 0o7777);
   }
 
-  #writableParent({ parent }: Walked, path: string): MountedNode {
+  #writableParent({ parent }: WalkedPath, path: string): MountedNode {
     if (parent === undefined) throw systemError('EBUSY', path);
     // A directory that was removed while held takes no new entries.
     if (parent.node.parent === undefined && parent.node !== parent.node.fs.root)
@@ -183,7 +183,7 @@ export class FileCalls {
   }
 
   /** The entry itself, beneath anything mounted on it. */
-  #existing({ position, parent, name }: Walked, path: string): { parent: MountedNode; node: FileNode } {
+  #existing({ position, parent, name }: WalkedPath, path: string): { parent: MountedNode; node: FileNode } {
     if (position === undefined) throw systemError('ENOENT', path);
     if (parent === undefined) throw systemError('EBUSY', path);
     return { parent, node: childOf(parent, name, path) };

@@ -22,7 +22,7 @@ const nameLimitBytes = 255;
 const pathLimitBytes = 4096;
 
 /** Where a path ends: at an entry, or at a name its directory lacks. */
-export interface Walked {
+export interface WalkedPath {
   readonly position: MountedNode | undefined;
   /** Undefined if the path names no entry of a directory: `/`, `..`, a held path. */
   readonly parent: MountedNode | undefined;
@@ -165,7 +165,7 @@ export class SimulatedMachine {
     return position;
   }
 
-  walk(path: string, follow: boolean): Walked {
+  walk(path: string, follow: boolean): WalkedPath {
     if (path === '') throw systemError('ENOENT', path);
     if (Buffer.byteLength(path) >= pathLimitBytes) throw systemError('ENAMETOOLONG', path);
     const throughSlash = path.endsWith('/');

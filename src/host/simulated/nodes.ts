@@ -15,7 +15,7 @@ export interface FileSystem {
 
 export type SpecialKind = 'socket' | 'fifo' | 'character-device' | 'block-device';
 
-export type Content =
+export type FileNodeContent =
   | {
       readonly kind: 'directory';
       readonly entries: Map<string, FileNode>;
@@ -29,7 +29,7 @@ export type Content =
 export interface FileNode {
   readonly fs: FileSystem;
   readonly inode: bigint;
-  readonly content: Content;
+  readonly content: FileNodeContent;
   mode: number;
   uid: number;
   gid: number;
@@ -116,7 +116,7 @@ export function fileSystem(
   return fs;
 }
 
-export function emptyDirectory(): Content {
+export function emptyDirectory(): FileNodeContent {
   return { kind: 'directory', entries: new Map(), synced: new Map() };
 }
 
@@ -124,7 +124,7 @@ export function emptyDirectory(): Content {
  * Adds an entry to a directory. Below a setgid directory it gets the directory's group, and new directories
  * are setgid, too.
  */
-export function addNode(parent: FileNode, name: string, content: Content, mode: number): FileNode {
+export function addNode(parent: FileNode, name: string, content: FileNodeContent, mode: number): FileNode {
   const inherits = (parent.mode & 0o2000) !== 0;
   const node: FileNode = {
     fs: parent.fs,
@@ -191,7 +191,7 @@ export function factsOf(node: FileNode): FileFacts {
 
 export const blockBytes = 4096;
 
-function sizeOf(content: Content): number {
+function sizeOf(content: FileNodeContent): number {
   if (content.kind === 'file') return content.data.length;
   if (content.kind === 'symlink') return Buffer.byteLength(content.target);
   return content.kind === 'directory' ? 4096 : 0;

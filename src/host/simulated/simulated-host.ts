@@ -3,7 +3,7 @@ import { throwIfCancelled } from '../../async/index.js';
 import type { Host, HostFiles, HostMounts } from '../host.js';
 import { makeShared } from '../make-shared.js';
 import { isBind, mountCalls } from '../mount-command.js';
-import { type Caller, CallRecord, type HostCall, type HostFault, type MakeCall } from './faults.js';
+import { CallRecord, type FaultCaller, type HostCall, type HostFault, type MakeCall } from './faults.js';
 import { FileCalls } from './file-calls.js';
 import { heldPath } from './held-path.js';
 import { SimulatedMachine } from './machine.js';
@@ -41,7 +41,7 @@ export function simulatedHost(options: SimulatedHostOptions = {}): SimulatedHost
     onDeath: () => machine.endProcess(processId),
   });
   const fileCalls = new FileCalls(machine, options.umask ?? 0o022);
-  const by = (caller: Caller): Pick<Host, 'files' | 'hold'> => {
+  const by = (caller: FaultCaller): Pick<Host, 'files' | 'hold'> => {
     const make = record.by(caller);
     return {
       files: simulatedFiles(make, fileCalls),

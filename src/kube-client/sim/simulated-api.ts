@@ -14,7 +14,7 @@ import type {
   ListOptions,
   ObjectRef,
   Patch,
-  Unposted,
+  UnpostedObject,
   WatchEvent,
   WatchOptions,
   WriteOptions,
@@ -124,7 +124,7 @@ export class SimulatedKubeApi implements KubeApi {
 
   create<T extends KubeObject>(
     resource: Resource<T>,
-    unposted: Unposted<T>,
+    unposted: UnpostedObject<T>,
     options: CreateOptions = {},
   ): Promise<T> {
     // The server completes the metadata that a new object lacks.

@@ -29,7 +29,7 @@ interface Watcher {
   readonly cut: (error: ApiUnreachable | undefined) => void;
 }
 
-type Item = WatchEvent<KubeObject> | { readonly type: 'CUT'; readonly error: ApiUnreachable };
+type QueuedWatchEvent = WatchEvent<KubeObject> | { readonly type: 'CUT'; readonly error: ApiUnreachable };
 
 export class Watches {
   readonly #clock: Clock;
@@ -65,8 +65,8 @@ export class Watches {
     options: WatchOptions,
   ): AsyncGenerator<WatchEvent<T>, void, undefined> {
     const filter = filterOf(resource, options);
-    const items = new Channel<Item>(bufferedEvents);
-    const push = (item: Item): void => {
+    const items = new Channel<QueuedWatchEvent>(bufferedEvents);
+    const push = (item: QueuedWatchEvent): void => {
       if (!items.trySend(item)) items.close();
     };
     const since = Number(options.resourceVersion || '0');

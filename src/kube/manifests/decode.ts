@@ -37,14 +37,14 @@ export type ManifestObject =
 
 export type ManifestKind = ManifestObject['kind'];
 
-export interface PlacedObject {
+export interface DecodedObject {
   readonly object: ManifestObject;
   /** The object's place in its document: empty, or `['items', 2]` in a list. */
   readonly path: FieldPath;
 }
 
 export interface DecodedObjects {
-  readonly objects: PlacedObject[];
+  readonly objects: DecodedObject[];
   readonly warnings: Problem[];
 }
 
@@ -95,7 +95,7 @@ class Decoder {
     private readonly accepted: AcceptedKinds,
   ) {}
 
-  objects(): PlacedObject[] {
+  objects(): DecodedObject[] {
     const { value } = this.document;
     if (!isMapping(value)) {
       this.fail(
@@ -109,7 +109,7 @@ class Decoder {
   }
 
   /** The members of a list, which may omit their kind if the list has it. */
-  private list(value: Mapping, kind: ManifestKind | undefined): PlacedObject[] {
+  private list(value: Mapping, kind: ManifestKind | undefined): DecodedObject[] {
     this.checkVersion(value);
     const { items } = value;
     if (items === undefined || items === null) return [];
@@ -130,7 +130,7 @@ class Decoder {
     );
   }
 
-  private one(value: Mapping, listed: ManifestKind | undefined): PlacedObject[] {
+  private one(value: Mapping, listed: ManifestKind | undefined): DecodedObject[] {
     if (listed === undefined || value.apiVersion !== undefined) this.checkVersion(value);
     const written = value.kind ?? listed;
     const wanted = listed === undefined ? this.accepted.kinds : [listed];

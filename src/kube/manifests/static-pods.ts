@@ -22,9 +22,9 @@ export function staticPodReferences(pod: PodManifest): StaticPodReference[] {
 }
 
 /** What is referenced, followed by the path of the reference below `spec`. */
-type Reference = [what: string, ...path: (string | number)[]];
+type ReferencePath = [what: string, ...path: (string | number)[]];
 
-function* referencesOf({ spec }: PodManifest): Generator<Reference> {
+function* referencesOf({ spec }: PodManifest): Generator<ReferencePath> {
   if (spec.serviceAccountName) yield ['serviceaccounts', 'serviceAccountName'];
   for (const [index, secret] of (spec.imagePullSecrets ?? []).entries()) {
     if (secret.name) yield ['secrets', 'imagePullSecrets', index];
@@ -59,7 +59,7 @@ const volumesWithSecrets = [
   'cinder',
 ] as const;
 
-function* volumeReferences(volume: Volume): Generator<Reference> {
+function* volumeReferences(volume: Volume): Generator<ReferencePath> {
   if (volume.secret !== undefined) yield ['secrets', 'secret'];
   if (volume.azureFile !== undefined) yield ['secrets', 'azureFile'];
   for (const kind of volumesWithSecrets) {

@@ -74,10 +74,10 @@ interface Tree {
   readonly aliases: number;
 }
 
-type Fail = (offset: number, message: string) => never;
+type FailAtOffset = (offset: number, message: string) => never;
 
 /** The syntax tree; stops as soon as it exceeds a limit: composing it recurses once per level. */
-function readTree(text: string, lines: LineCounter, limits: DocumentLimits, fail: Fail): Tree {
+function readTree(text: string, lines: LineCounter, limits: DocumentLimits, fail: FailAtOffset): Tree {
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);
   const tokens: CST.Token[] = [];
@@ -142,7 +142,7 @@ function fieldOf(stack: readonly CST.Token[]): string {
 }
 
 /** A list or mapping as a key would be written out as text, and nesting doubles that with each level. */
-function checkKeys(document: CST.Document, fail: Fail): void {
+function checkKeys(document: CST.Document, fail: FailAtOffset): void {
   const left: (CST.Token | null | undefined)[] = [document.value];
   while (left.length > 0) {
     const token = left.pop();
@@ -211,16 +211,16 @@ const newStyleOctal: ScalarTag = {
   resolve: (text) => Number(text.replace(/^[-+]/, '')) * (text.startsWith('-') ? -1 : 1),
 };
 
-interface Member {
+interface YamlMember {
   readonly key: ParsedNode;
   readonly value: ParsedNode | null;
 }
 
-type PlacesOf = (mapping: object, items: readonly Member[]) => ReadonlyMap<string, Member>;
+type MembersOf = (mapping: object, items: readonly YamlMember[]) => ReadonlyMap<string, YamlMember>;
 
 /** The members of each mapping by name, indexed once: every problem of a large mapping needs them. */
-function mappingPlaces(): PlacesOf {
-  const known = new WeakMap<object, ReadonlyMap<string, Member>>();
+function mappingPlaces(): MembersOf {
+  const known = new WeakMap<object, ReadonlyMap<string, YamlMember>>();
   return (mapping, items) => {
     const before = known.get(mapping);
     if (before !== undefined) return before;
@@ -235,13 +235,13 @@ function locate(
   root: ParsedNode,
   path: FieldPath,
   lines: LineCounter,
-  placesOf: PlacesOf,
+  placesOf: MembersOf,
 ): SourcePosition | undefined {
   let node: ParsedNode | null | undefined = root;
   let offset = root.range?.[0];
   for (const part of path) {
     if (isMap<ParsedNode, ParsedNode | null>(node) && typeof part === 'string') {
-      const member: Member | undefined = placesOf(node, node.items).get(part);
+      const member: YamlMember | undefined = placesOf(node, node.items).get(part);
       if (member === undefined) break;
       offset = member.key.range?.[0] ?? offset;
       node = member.value;

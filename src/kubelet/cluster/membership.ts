@@ -2,7 +2,7 @@
 import type { TaskGroup } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
 import type { PodManager } from '../../pods/desired/index.js';
-import type { PodTurns } from '../../pods/events/index.js';
+import type { PodActivity } from '../../pods/events/index.js';
 import type { StatusManager } from '../../pods/status/index.js';
 import type { NodeSettings, RuntimeView } from './node-options.js';
 
@@ -15,7 +15,7 @@ export interface MembershipDeps {
   /** Whether containers of the pod may still run, so that its deletion may not be completed yet. */
   couldHaveRunningContainers(uid: string): boolean;
   /** What is going on with pods, so that what nobody waits for can wait for them. */
-  readonly turns: PodTurns;
+  readonly turns: PodActivity;
 }
 
 /** The node's membership in a cluster, started step by step with the kubelet. */

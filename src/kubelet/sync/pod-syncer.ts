@@ -3,10 +3,10 @@ import {
   type Clock,
   errorText,
   isCancelled,
-  type PatientTurn,
   sleep,
   TimedOut,
   YieldingSemaphore,
+  type YieldingSlot,
 } from '../../async/index.js';
 import type { ObservedPod, ObservedPodStatus } from '../../cri/index.js';
 import {
@@ -132,7 +132,7 @@ export class KubeletPodSyncer implements PodSyncer {
   async #bringUp(
     { pod, mirror, status: observed, signal }: SyncRequest,
     status: PodStatus,
-    turn?: PatientTurn,
+    turn?: YieldingSlot,
   ): Promise<SyncOutcome> {
     const { runtime, probes, mirrors, requestRelist, requestPodRelist, syncAgain, reasons } = this.#options;
     const uid = pod.metadata.uid;

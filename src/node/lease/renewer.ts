@@ -20,7 +20,7 @@ const updateTries = 5;
 const firstBackoffMs = 200;
 const longestBackoffMs = 7_000;
 
-type Ensured =
+type EnsuredLease =
   | { readonly kind: 'found' | 'created'; readonly lease: Lease }
   /** No lease was created, as its owner, the node, does not exist. */
   | { readonly kind: 'ownerless' };
@@ -94,7 +94,7 @@ export class LeaseRenewer {
     return false;
   }
 
-  async #ensureWithBackoff(signal: AbortSignal): Promise<Ensured> {
+  async #ensureWithBackoff(signal: AbortSignal): Promise<EnsuredLease> {
     for (let waitMs = firstBackoffMs; ; waitMs = Math.min(waitMs * 2, longestBackoffMs)) {
       try {
         return await this.#ensure(signal);
@@ -106,7 +106,7 @@ export class LeaseRenewer {
     }
   }
 
-  async #ensure(signal: AbortSignal): Promise<Ensured> {
+  async #ensure(signal: AbortSignal): Promise<EnsuredLease> {
     const { api, nodeName } = this.#options;
     try {
       const ref = { namespace: leaseNamespace, name: nodeName };

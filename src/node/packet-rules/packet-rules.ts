@@ -17,8 +17,8 @@ import {
   type PacketCommandOutcome,
   type PacketStep,
   type PacketTable,
-  type Presence,
   programOf,
+  type RulePresence,
   rulePresence,
   supportCommand,
 } from './plan.js';
@@ -178,7 +178,7 @@ export class PacketRules {
     }
   }
 
-  async #presence(asked: CommandLine, signal: AbortSignal): Promise<Presence> {
+  async #presence(asked: CommandLine, signal: AbortSignal): Promise<RulePresence> {
     try {
       return chainPresence(await this.#run(asked, signal));
     } catch (error) {

@@ -121,9 +121,9 @@ const otherwise = 1;
 /** The exit status of a command that did not get the lock, which says nothing about the rule. */
 const busy = 4;
 
-export type Presence = 'there' | 'missing' | 'unknown';
+export type RulePresence = 'there' | 'missing' | 'unknown';
 
-export function chainPresence({ code }: PacketCommandOutcome): Presence {
+export function chainPresence({ code }: PacketCommandOutcome): RulePresence {
   if (code === 0) return 'there';
   return code === busy ? 'unknown' : 'missing';
 }
@@ -133,7 +133,7 @@ export function chainProblem(made: CommandLine, outcome: PacketCommandOutcome): 
   return outcome.code === 0 || outcome.code === otherwise ? undefined : failureText(made, outcome);
 }
 
-export function rulePresence({ code }: PacketCommandOutcome): Presence {
+export function rulePresence({ code }: PacketCommandOutcome): RulePresence {
   if (code === 0) return 'there';
   return code === otherwise ? 'missing' : 'unknown';
 }

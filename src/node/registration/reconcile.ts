@@ -26,13 +26,13 @@ export interface ReconcileInput {
   readonly resetExtendedResources: boolean;
 }
 
-export interface Reconciled {
+export interface ReconciledNode {
   readonly node: Node;
   /** Descriptions; empty if the node needs no change. */
   readonly changes: readonly string[];
 }
 
-export function reconcileNode({ existing, built, resetExtendedResources }: ReconcileInput): Reconciled {
+export function reconcileNode({ existing, built, resetExtendedResources }: ReconcileInput): ReconciledNode {
   const node = clone(existing);
   const steps: readonly (readonly [what: string, change: () => void])[] = [
     ['the attach-detach annotation', () => reconcileAnnotation(node, built)],

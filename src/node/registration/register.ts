@@ -19,7 +19,7 @@ export interface RegistrationOptions {
   readonly getOnExistsOnly: boolean;
 }
 
-export interface Registered {
+export interface RegisteredNode {
   readonly node: Node;
   /** Whether this kubelet created it. */
   readonly created: boolean;
@@ -29,7 +29,10 @@ const firstWaitMs = 100;
 const longestWaitMs = 7_000;
 
 /** Resolves once the node exists; rejects with Cancelled. */
-export async function registerNode(options: RegistrationOptions, signal: AbortSignal): Promise<Registered> {
+export async function registerNode(
+  options: RegistrationOptions,
+  signal: AbortSignal,
+): Promise<RegisteredNode> {
   const { clock, timeline, nodeName } = options;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
     await sleep(clock, waitMs, signal);
@@ -51,7 +54,7 @@ export async function registerNode(options: RegistrationOptions, signal: AbortSi
   }
 }
 
-async function tryRegister(options: RegistrationOptions, signal: AbortSignal): Promise<Registered> {
+async function tryRegister(options: RegistrationOptions, signal: AbortSignal): Promise<RegisteredNode> {
   const { api, nodeName, getOnExistsOnly } = options;
   const built = await options.build();
   try {

@@ -3,7 +3,7 @@ import { type Clock, errorText, isCancelled, jitter, sleep, throwIfCancelled } f
 import type { Node, NodeAddress } from '../../kube/index.js';
 import { type KubeApi, resources } from '../../kube-client/index.js';
 import type { Timeline } from '../../timeline/index.js';
-import type { Registered } from '../registration/register.js';
+import type { RegisteredNode } from '../registration/register.js';
 import { conditionOf } from './conditions.js';
 import { freshMemory, type StatusFacts, type StatusOutcome, type StatusSettings } from './facts.js';
 import type { PodCidr } from './pod-cidr.js';
@@ -26,11 +26,11 @@ export interface NodeStatusReporterOptions {
   readonly checkRuntime: () => Promise<void>;
   readonly podCidr: Pick<PodCidr, 'follow'>;
   /** Registers the node, given how to fill in its status; omitted for a node that others register. */
-  readonly register?: (fill: (node: Node) => Promise<Node>, signal: AbortSignal) => Promise<Registered>;
+  readonly register?: (fill: (node: Node) => Promise<Node>, signal: AbortSignal) => Promise<RegisteredNode>;
   /** Receives the volumes that the API reports as in use. */
   readonly onVolumesReported?: (names: readonly string[]) => void;
   readonly onAddresses?: (addresses: readonly NodeAddress[]) => void;
-  readonly onRegistered?: (registered: Registered) => void;
+  readonly onRegistered?: (registered: RegisteredNode) => void;
   /** Called once, when the API first has this node as Ready. */
   readonly onFirstReady?: () => void;
   /** Called on repeated failure: the server may be dead behind a live connection. */
@@ -42,7 +42,7 @@ const fastPeriodMs = 100;
 const fastLimitMs = 120_000;
 const periodJitter = 0.04;
 
-interface Update extends StatusOutcome<Node> {
+interface NodeStatusUpdate extends StatusOutcome<Node> {
   readonly before: Node;
   /** The changes that made it worth reporting; empty for a mere heartbeat. */
   readonly because: readonly string[];
@@ -162,7 +162,7 @@ export class NodeStatusReporter {
     await this.#report(update, signal);
   }
 
-  async #update(before: Node, isCidrNew: boolean): Promise<Update> {
+  async #update(before: Node, isCidrNew: boolean): Promise<NodeStatusUpdate> {
     const { settings, observe } = this.#options;
     const facts = await observe();
     const labelled = withForcedLabels(before, facts.platform.architecture);
@@ -176,7 +176,7 @@ export class NodeStatusReporter {
     return { ...outcome, before, because };
   }
 
-  async #report(update: Update, signal: AbortSignal): Promise<void> {
+  async #report(update: NodeStatusUpdate, signal: AbortSignal): Promise<void> {
     const { api, clock, timeline, nodeName } = this.#options;
     const patch = { type: 'strategic', body: nodeStatusPatch(update.before, update.node) } as const;
     const reported = await api.patch(resources.nodes, { name: nodeName }, patch, {

@@ -20,7 +20,7 @@ import type { StatusFacts, StatusMemory, StatusOutcome, StatusSettings } from '.
 import { nodeImages } from './images.js';
 
 /** One run over a node: a copy changed step by step, and the events and problems found. */
-interface Draft {
+interface NodeStatusDraft {
   readonly node: Node;
   readonly status: NodeStatus;
   readonly facts: StatusFacts;
@@ -30,7 +30,7 @@ interface Draft {
   memory: StatusMemory;
 }
 
-type Setter = (draft: Draft) => void;
+type Setter = (draft: NodeStatusDraft) => void;
 
 export function applySetters(
   given: Node,
@@ -40,7 +40,15 @@ export function applySetters(
 ): StatusOutcome<Node> {
   const node = clone(given);
   node.status ??= {};
-  const draft: Draft = { node, status: node.status, facts, settings, events: [], problems: [], memory };
+  const draft: NodeStatusDraft = {
+    node,
+    status: node.status,
+    facts,
+    settings,
+    events: [],
+    problems: [],
+    memory,
+  };
   for (const setter of setters) setter(draft);
   return { node, events: draft.events, problems: draft.problems, memory: draft.memory };
 }

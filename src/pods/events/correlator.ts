@@ -30,40 +30,40 @@ const spamBurst = 25;
 const spamRefillMs = 300_000;
 
 /** What is remembered of an object's events; forgotten with the object. */
-interface Memory {
+interface EventMemory {
   /** Undefined for an object without one, the node. */
   readonly uid: string | undefined;
 }
 
-interface Similar extends Memory {
+interface SimilarEvents extends EventMemory {
   readonly lastMs: number;
   /** Unique, the oldest first. */
   readonly messages: readonly string[];
 }
 
-interface Told extends Memory {
+interface WrittenEvent extends EventMemory {
   readonly count: number;
   readonly name: string;
   readonly firstTimestamp: string;
 }
 
-interface Bucket extends Memory {
+interface EventTokenBucket extends EventMemory {
   readonly tokens: number;
   readonly countedMs: number;
 }
 
 export class EventCorrelator {
-  readonly #similar = new BoundedMap<string, Similar>({
+  readonly #similar = new BoundedMap<string, SimilarEvents>({
     maxEntries,
     maxBytes,
     bytesOf: (_, { messages }) => entryBytes + textBytes(...messages),
   });
-  readonly #told = new BoundedMap<string, Told>({
+  readonly #told = new BoundedMap<string, WrittenEvent>({
     maxEntries,
     maxBytes,
     bytesOf: (_, { name, firstTimestamp }) => entryBytes + textBytes(name, firstTimestamp),
   });
-  readonly #buckets = new BoundedMap<string, Bucket>({ maxEntries });
+  readonly #buckets = new BoundedMap<string, EventTokenBucket>({ maxEntries });
 
   /** The number of remembered keys. */
   get size(): number {

@@ -15,19 +15,19 @@ export interface ApiEventRecorderOptions {
   /** The known pod of this UID, if any. */
   readonly podOf?: (uid: string) => Pod | undefined;
   /** Events wait while pods start or stop; default: never. */
-  readonly turns?: PodTurns;
+  readonly turns?: PodActivity;
   readonly random?: () => number;
 }
 
 /** Whether the node's pods are starting or stopping. */
-export interface PodTurns {
+export interface PodActivity {
   /** Whether a pod holds a slot to start or stop. */
   readonly podsMove: boolean;
   /** Whether pods are queued to start or stop. */
   readonly podsWait: boolean;
 }
 
-interface Taken {
+interface PendingEvent {
   readonly entry: TimelineEntry;
   /** Monotonic milliseconds. */
   readonly takenMs: number;
@@ -46,7 +46,7 @@ const forgetPeriodMs = 60_000;
 
 export class ApiEventRecorder {
   readonly #options: ApiEventRecorderOptions;
-  readonly #queue = new Channel<Taken>(queueLimit);
+  readonly #queue = new Channel<PendingEvent>(queueLimit);
   readonly #correlator = new EventCorrelator();
   readonly #nameOf = eventNames();
   /** Warnings in the queue. */
@@ -87,7 +87,7 @@ export class ApiEventRecorder {
   }
 
   /** Normal events can wait; a warning, and the events before it, do not. */
-  async #afterPods({ takenMs }: Taken, signal: AbortSignal): Promise<void> {
+  async #afterPods({ takenMs }: PendingEvent, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (this.#warnings === 0 && clock.monotonic() - takenMs < this.#patienceMs()) {
       await sleep(clock, podsLookMs, signal);
@@ -120,7 +120,7 @@ export class ApiEventRecorder {
     this.#options.timeline.record({ kind: 'notice', what: 'events.resume', message, data: { lost } });
   }
 
-  async #record({ entry, resourceVersion }: Taken, signal: AbortSignal): Promise<void> {
+  async #record({ entry, resourceVersion }: PendingEvent, signal: AbortSignal): Promise<void> {
     const { nodeName, clock, random = Math.random } = this.#options;
     this.#forgetGone();
     const event = eventOf(entry, { nodeName, nameOf: this.#nameOf, resourceVersion });
@@ -189,7 +189,7 @@ export class ApiEventRecorder {
   }
 }
 
-function isWarning({ entry }: Taken): boolean {
+function isWarning({ entry }: PendingEvent): boolean {
   return entry.event?.type === 'Warning';
 }
 

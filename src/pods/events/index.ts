@@ -5,5 +5,5 @@ export {
   ApiEventRecorder,
   type ApiEventRecorderOptions,
   eventRate,
-  type PodTurns,
+  type PodActivity,
 } from './event-recorder.js';

@@ -20,7 +20,7 @@ export interface GetManifestOptions {
   readonly signal: AbortSignal;
 }
 
-export interface ManifestAnswer {
+export interface ManifestResponse {
   readonly status: number;
   readonly statusText: string;
   readonly body: Buffer;
@@ -48,7 +48,7 @@ function readSystemCas(): Promise<string | undefined> {
   return systemCas;
 }
 
-export async function getManifest(options: GetManifestOptions): Promise<ManifestAnswer> {
+export async function getManifest(options: GetManifestOptions): Promise<ManifestResponse> {
   let url = new URL(options.url);
   const origin = url.host;
   const rules: GetRules = {

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidManifest } from '../../kube/index.js';
-import { type Origin, readManifest } from './static-pod.js';
+import { type ManifestOrigin, readManifest } from './static-pod.js';
 
 const manifest = (name: string, more = ''): string =>
   `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${name}\nspec:\n  containers:\n  - name: c\n    image: nodelet.test/busybox:1\n${more}`;
-const file = (path = '/m/foo.yaml'): Origin => ({ kind: 'file', path });
-const http: Origin = { kind: 'http', url: 'http://x/pods', shown: 'http://x/pods' };
+const file = (path = '/m/foo.yaml'): ManifestOrigin => ({ kind: 'file', path });
+const http: ManifestOrigin = { kind: 'http', url: 'http://x/pods', shown: 'http://x/pods' };
 const context = { nodeName: 'Node-A', refuseApiReferences: true };
-const read = (text: string, origin: Origin = file(), nodeName = 'Node-A') =>
+const read = (text: string, origin: ManifestOrigin = file(), nodeName = 'Node-A') =>
   readManifest(text, origin, { ...context, nodeName });
-const uidOf = (text: string, origin?: Origin, nodeName?: string) =>
+const uidOf = (text: string, origin?: ManifestOrigin, nodeName?: string) =>
   read(text, origin, nodeName).pods[0]?.metadata.uid;
 
 describe('readManifest', () => {

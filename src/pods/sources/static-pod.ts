@@ -20,7 +20,7 @@ import {
 } from '../../kube/index.js';
 
 /** A manifest's origin, which is part of the pod's UID. */
-export type Origin =
+export type ManifestOrigin =
   | { readonly kind: 'file'; readonly path: string }
   | {
       readonly kind: 'http';
@@ -42,7 +42,7 @@ export interface ReadManifest {
 }
 
 /** Parses a manifest. A file contains exactly one pod; over HTTP a list will do. Throws InvalidManifest. */
-export function readManifest(text: string, origin: Origin, context: StaticPodContext): ReadManifest {
+export function readManifest(text: string, origin: ManifestOrigin, context: StaticPodContext): ReadManifest {
   const name = origin.kind === 'file' ? origin.path : origin.shown;
   const documents = parseSource(text, name);
   const [document, second] = documents;
@@ -75,7 +75,7 @@ function staticPod(
   decoded: PodManifest,
   document: SourceDocument,
   index: number | undefined,
-  origin: Origin,
+  origin: ManifestOrigin,
   context: StaticPodContext,
 ): Pod {
   const prefix = index === undefined ? [] : ['items', index];
@@ -130,7 +130,7 @@ function refusedMetadata({ metadata }: PodManifest): { path: string[]; message: 
 }
 
 /** What a static pod gets beside the API's own defaults. */
-function applyNodeDefaults(pod: PodManifest, origin: Origin, nodeName: string): Pod {
+function applyNodeDefaults(pod: PodManifest, origin: ManifestOrigin, nodeName: string): Pod {
   const { metadata, spec } = pod;
   const uid = metadata.uid || hashStaticPod(pod, originsOf(origin, nodeName));
   return {
@@ -151,7 +151,7 @@ function applyNodeDefaults(pod: PodManifest, origin: Origin, nodeName: string): 
   };
 }
 
-function originsOf(origin: Origin, nodeName: string): string[] {
+function originsOf(origin: ManifestOrigin, nodeName: string): string[] {
   return origin.kind === 'file' ? [`host:${nodeName}`, `file:${origin.path}`] : [`url:${origin.url}`];
 }
 

@@ -14,7 +14,7 @@ import {
   type SyncInput,
   statusPatch,
   type UnhurriedTimes,
-  type Written,
+  type WrittenStatus,
   wentBack,
   writeRank,
 } from './api-sync-decisions.js';
@@ -33,7 +33,7 @@ const entry = (more: Partial<VersionedStatus> = {}): VersionedStatus => ({
   status: running,
   ...more,
 });
-const written = (more: Partial<Written> = {}): Written => ({
+const written = (more: Partial<WrittenStatus> = {}): WrittenStatus => ({
   apiUid: 'uid-1',
   version: 2,
   status: running,
@@ -111,7 +111,7 @@ describe('what is written', () => {
 });
 
 describe('which is written first', () => {
-  it.each<[rule: string, entry: VersionedStatus, written: Written | undefined, rank: number]>([
+  it.each<[rule: string, entry: VersionedStatus, written: WrittenStatus | undefined, rank: number]>([
     ['finished', entry({ isFinished: true }), written(), 0],
     ['ended', entry({ status: { phase: 'Succeeded' } }), written(), 0],
     ['ready now', entry(), written({ status: pending }), 0],
@@ -178,16 +178,16 @@ describe('when unhurried statuses are written', () => {
 });
 
 describe('wentBack', () => {
-  it.each<[rule: string, metadata: Partial<Pod['metadata']>, before: Written | undefined, expected: boolean]>(
-    [
-      ['an older version', { resourceVersion: '9' }, written(), true],
-      ['the same version', { resourceVersion: '10' }, written(), false],
-      ['a newer version, as a number', { resourceVersion: '100' }, written({ resourceVersion: '99' }), false],
-      ['another object', { uid: 'other', resourceVersion: '9' }, written(), false],
-      ['never written', { resourceVersion: '9' }, undefined, false],
-      ['a version that is no number', { resourceVersion: 'x' }, written(), false],
-    ],
-  )('%s', (_, metadata, before, expected) => {
+  it.each<
+    [rule: string, metadata: Partial<Pod['metadata']>, before: WrittenStatus | undefined, expected: boolean]
+  >([
+    ['an older version', { resourceVersion: '9' }, written(), true],
+    ['the same version', { resourceVersion: '10' }, written(), false],
+    ['a newer version, as a number', { resourceVersion: '100' }, written({ resourceVersion: '99' }), false],
+    ['another object', { uid: 'other', resourceVersion: '9' }, written(), false],
+    ['never written', { resourceVersion: '9' }, undefined, false],
+    ['a version that is no number', { resourceVersion: 'x' }, written(), false],
+  ])('%s', (_, metadata, before, expected) => {
     expect(wentBack(makePod({ metadata }), before)).toBe(expected);
   });
 });

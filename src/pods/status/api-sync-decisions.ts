@@ -9,7 +9,7 @@ import type { VersionedStatus } from './manager.js';
 import { normalizeStatus } from './normalize.js';
 
 /** The last known API state after our own write. */
-export interface Written {
+export interface WrittenStatus {
   /** The mirror's UID for a static pod. */
   readonly apiUid: string;
   readonly version: number;
@@ -25,7 +25,7 @@ export interface SyncInput {
   readonly pod: Pod | undefined;
   /** The mirror of a static pod. */
   readonly mirror: Pod | undefined;
-  readonly written: Written | undefined;
+  readonly written: WrittenStatus | undefined;
 }
 
 export type SyncNeed =
@@ -79,7 +79,7 @@ export function needOfFullPass(input: SyncInput): SyncNeed {
 }
 
 /** The order of pending writes; lower is sooner. */
-export function writeRank(entry: VersionedStatus, written: Written | undefined): number {
+export function writeRank(entry: VersionedStatus, written: WrittenStatus | undefined): number {
   if (entry.isFinished || isTerminalPhase(entry.status.phase)) return 0;
   if (changesReadiness(entry.status, written?.status)) return 0;
   return written === undefined ? 2 : 1;
@@ -149,7 +149,7 @@ export function dueMs({ sinceMs, changedMs, isEnding }: UnhurriedTimes, last: La
 }
 
 /** Whether the API shows a state of the pod from before our last write, as after a restore from a backup. */
-export function wentBack(apiPod: Pod, written: Written | undefined): boolean {
+export function wentBack(apiPod: Pod, written: WrittenStatus | undefined): boolean {
   const { uid, resourceVersion = '' } = apiPod.metadata;
   if (written === undefined || written.apiUid !== uid) return false;
   // Versions of one object are increasing numbers; anything else is not compared.

@@ -131,19 +131,19 @@ function isAsMeant(reply: Pod, merged: PodStatus): boolean {
   return statusEqual(normalizeStatus(reply, reply.status ?? {}), normalizeStatus(reply, merged));
 }
 
-interface PodPlace {
+interface PodName {
   readonly namespace: string;
   readonly name: string;
 }
 
-function patchStatus(api: KubeApi, ref: PodPlace, body: StatusPatch, signal: AbortSignal): Promise<Pod> {
+function patchStatus(api: KubeApi, ref: PodName, body: StatusPatch, signal: AbortSignal): Promise<Pod> {
   return api.patch(resources.pods, ref, { type: 'strategic', body }, { subresource: 'status', signal });
 }
 
 /** Deletes an ended pod from the API, and no other that took its name. */
 export async function deleteEnded(
   api: KubeApi,
-  ref: PodPlace,
+  ref: PodName,
   apiUid: string,
   signal: AbortSignal,
 ): Promise<void> {

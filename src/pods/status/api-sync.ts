@@ -12,7 +12,7 @@ import {
   needOfChange,
   needOfFullPass,
   type SyncInput,
-  type Written,
+  type WrittenStatus,
   wentBack,
   writeRank,
 } from './api-sync-decisions.js';
@@ -45,7 +45,7 @@ export class ApiStatusSync {
   readonly #options: ApiStatusSyncOptions;
   readonly #syncDuration: ApiPodMetrics['statusSyncDuration'];
   readonly #writesAtOnce: number;
-  readonly #written = new Map<string, Written>();
+  readonly #written = new Map<string, WrittenStatus>();
   readonly #waiting: StatusQueue;
   readonly #active = new Set<string>();
   readonly #refusedAtMs = new Map<string, number>();

@@ -78,9 +78,9 @@ export function newTerminations(old: PodStatus, next: PodStatus): ContainerTermi
   return found;
 }
 
-type Pair = readonly [ContainerKind, string, ContainerStatus | undefined, ContainerStatus];
+type ContainerStatusChange = readonly [ContainerKind, string, ContainerStatus | undefined, ContainerStatus];
 
-function* containerPairs(old: PodStatus, next: PodStatus): Generator<Pair> {
+function* containerPairs(old: PodStatus, next: PodStatus): Generator<ContainerStatusChange> {
   yield* pairs('initContainer', old.initContainerStatuses, next.initContainerStatuses);
   yield* pairs('container', old.containerStatuses, next.containerStatuses);
   yield* pairs('ephemeralContainer', old.ephemeralContainerStatuses, next.ephemeralContainerStatuses);
@@ -90,7 +90,7 @@ function* pairs(
   kind: ContainerKind,
   old: readonly ContainerStatus[] | undefined,
   next: readonly ContainerStatus[] | undefined,
-): Generator<Pair> {
+): Generator<ContainerStatusChange> {
   for (const status of next ?? []) {
     yield [kind, status.name, old?.find(({ name }) => name === status.name), status];
   }

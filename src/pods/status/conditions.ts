@@ -13,7 +13,7 @@ import { findCondition, hasTrueCondition, ownedConditionTypes, withCondition } f
 import { isRestartingAll } from './restartable.js';
 import { isSandboxUsable } from './sandbox.js';
 
-type Statuses = readonly ContainerStatus[] | undefined;
+type ContainerStatuses = readonly ContainerStatus[] | undefined;
 
 export interface ConditionsInput {
   readonly pod: Pod;
@@ -46,7 +46,7 @@ export function podConditions(input: ConditionsInput): PodCondition[] {
 export function initializedCondition(
   pod: Pod,
   old: PodStatus,
-  statuses: Statuses,
+  statuses: ContainerStatuses,
   phase: PodPhase | undefined,
 ): PodCondition {
   const type = 'Initialized';
@@ -73,7 +73,7 @@ export function initializedCondition(
 
 export function containersReadyCondition(
   pod: Pod,
-  statuses: Statuses,
+  statuses: ContainerStatuses,
   phase: PodPhase | undefined,
 ): PodCondition {
   const type = 'ContainersReady';
@@ -102,7 +102,7 @@ export function containersReadyCondition(
 export function readyCondition(
   pod: Pod,
   conditions: readonly PodCondition[] | undefined,
-  statuses: Statuses,
+  statuses: ContainerStatuses,
   phase: PodPhase | undefined,
 ): PodCondition {
   const containersReady = containersReadyCondition(pod, statuses, phase);
@@ -170,14 +170,14 @@ function condition(pod: Pod, type: string, isTrue: boolean, reason?: string, mes
   };
 }
 
-function hasStartedRegularContainer(pod: Pod, statuses: Statuses): boolean {
+function hasStartedRegularContainer(pod: Pod, statuses: ContainerStatuses): boolean {
   return pod.spec.containers.some(({ name }) => {
     const state = findStatus(statuses, name)?.state;
     return state?.running !== undefined || state?.terminated !== undefined;
   });
 }
 
-function findStatus(statuses: Statuses, name: string): ContainerStatus | undefined {
+function findStatus(statuses: ContainerStatuses, name: string): ContainerStatus | undefined {
   return statuses?.find((status) => status.name === name);
 }
 

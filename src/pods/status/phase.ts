@@ -41,7 +41,7 @@ export function podPhase({ pod, statuses, podIsTerminal, isInitialized }: PhaseI
   return counts.stopped === counts.succeeded ? 'Succeeded' : 'Failed';
 }
 
-interface Counts {
+interface ContainerCounts {
   pendingInit: number;
   failedInit: number;
   pendingSidecar: number;
@@ -53,7 +53,7 @@ interface Counts {
   unknown: number;
 }
 
-function newCounts(): Counts {
+function newCounts(): ContainerCounts {
   return {
     pendingInit: 0,
     failedInit: 0,
@@ -68,7 +68,7 @@ function newCounts(): Counts {
 }
 
 function countInit(
-  counts: Counts,
+  counts: ContainerCounts,
   pod: Pod,
   container: Container,
   status: ContainerStatus | undefined,
@@ -85,7 +85,7 @@ function countInit(
 }
 
 /** Sidecars keep a pod from being started or finished, but never decide how it ended. */
-function countSidecar(counts: Counts, status: ContainerStatus | undefined): void {
+function countSidecar(counts: ContainerCounts, status: ContainerStatus | undefined): void {
   if (status === undefined) {
     counts.unknown += 1;
     return;
@@ -110,7 +110,7 @@ function countSidecar(counts: Counts, status: ContainerStatus | undefined): void
 }
 
 function countRegular(
-  counts: Counts,
+  counts: ContainerCounts,
   pod: Pod,
   container: Container,
   status: ContainerStatus | undefined,

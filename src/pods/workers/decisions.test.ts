@@ -8,14 +8,14 @@ import {
   couldHaveRunningContainers,
   isKnownTerminated,
   isTerminationRequested,
-  type Knowledge,
+  type PodKnowledge,
   shouldBeFinished,
   shouldContainersBeTerminating,
   shouldContentBeRemoved,
   shouldRuntimeBeRemoved,
 } from './predicates.js';
 import { outcomeOfThrow, type RequeueInput, requeueDelayMs } from './requeue.js';
-import { StaticPodTurns } from './static-order.js';
+import { StaticPodOrder } from './static-order.js';
 
 describe('effectiveGrace', () => {
   it.each([
@@ -125,7 +125,7 @@ describe('predicates', () => {
     evicted: true,
     restartRequested: false,
   };
-  const columns: Record<string, Knowledge> = {
+  const columns: Record<string, PodKnowledge> = {
     'unknown, before the first full set': { state: undefined, syncedOnce: false },
     'unknown, after it': { state: undefined, syncedOnce: true },
     waiting: { state: { kind: 'waiting' }, syncedOnce: true },
@@ -148,7 +148,7 @@ describe('predicates', () => {
     'finished static pod that never started',
   ];
   const ending = ['requested', 'requested by eviction', 'acknowledged'];
-  const table: [(known: Knowledge) => boolean, string[]][] = [
+  const table: [(known: PodKnowledge) => boolean, string[]][] = [
     [isKnownTerminated, over],
     [couldHaveRunningContainers, ['unknown, before the first full set', 'waiting', 'sync', ...ending]],
     [shouldBeFinished, ['unknown, after it', 'finished', 'finished static pod that never started']],
@@ -173,7 +173,7 @@ describe('StaticPodTurns', () => {
   const states = new Map<string, { terminationRequested: boolean }>();
   const stateOf = (uid: string) => states.get(uid);
   it('gives the turn in order, skips those that stopped, and to nobody twice', () => {
-    const turns = new StaticPodTurns();
+    const turns = new StaticPodOrder();
     for (const uid of ['2', '3', '4']) {
       states.set(uid, { terminationRequested: false });
       turns.enqueue('a', uid);
@@ -190,7 +190,7 @@ describe('StaticPodTurns', () => {
     expect(turns.decide('b', 'unknown', stateOf)).toBe('never');
   });
   it('forgets a name with the last pod of it, also of pods that never had their turn', () => {
-    const turns = new StaticPodTurns();
+    const turns = new StaticPodOrder();
     for (const uid of ['2', '3']) {
       states.set(uid, { terminationRequested: false });
       turns.enqueue('a', uid);

@@ -2,30 +2,30 @@
 import { isEnding, type PodState } from './pod-state.js';
 
 /** A pod without state counts as still possible until the workers have seen the full set of configured pods once. */
-export interface Knowledge {
+export interface PodKnowledge {
   readonly state: PodState | undefined;
   readonly syncedOnce: boolean;
 }
 
 /** Whether all containers of the pod are known to have stopped. */
-export function isKnownTerminated({ state }: Knowledge): boolean {
+export function isKnownTerminated({ state }: PodKnowledge): boolean {
   return state?.kind === 'terminated' || state?.kind === 'finished';
 }
 
-export function couldHaveRunningContainers({ state, syncedOnce }: Knowledge): boolean {
+export function couldHaveRunningContainers({ state, syncedOnce }: PodKnowledge): boolean {
   return state === undefined ? !syncedOnce : !isKnownTerminated({ state, syncedOnce });
 }
 
-export function shouldBeFinished({ state, syncedOnce }: Knowledge): boolean {
+export function shouldBeFinished({ state, syncedOnce }: PodKnowledge): boolean {
   return state === undefined ? syncedOnce : state.kind === 'finished';
 }
 
-export function isTerminationRequested({ state }: Knowledge): boolean {
+export function isTerminationRequested({ state }: PodKnowledge): boolean {
   return state !== undefined && isEnding(state);
 }
 
 /** Whether no container of the pod may start any more. */
-export function shouldContainersBeTerminating({ state, syncedOnce }: Knowledge): boolean {
+export function shouldContainersBeTerminating({ state, syncedOnce }: PodKnowledge): boolean {
   switch (state?.kind) {
     case undefined:
       return syncedOnce;
@@ -42,12 +42,12 @@ export function shouldContainersBeTerminating({ state, syncedOnce }: Knowledge):
 }
 
 /** Whether nothing of the pod may be left in the runtime. */
-export function shouldRuntimeBeRemoved({ state, syncedOnce }: Knowledge): boolean {
+export function shouldRuntimeBeRemoved({ state, syncedOnce }: PodKnowledge): boolean {
   return state === undefined ? syncedOnce : isKnownTerminated({ state, syncedOnce });
 }
 
 /** Whether the pod's volumes and folders may be removed. */
-export function shouldContentBeRemoved({ state, syncedOnce }: Knowledge): boolean {
+export function shouldContentBeRemoved({ state, syncedOnce }: PodKnowledge): boolean {
   if (state === undefined) return syncedOnce;
   if (!isEnding(state)) return false;
   return state.evicted || (state.deleted && isKnownTerminated({ state, syncedOnce }));

@@ -7,7 +7,7 @@ export interface StaticPodState {
   readonly terminationRequested: boolean;
 }
 
-export class StaticPodTurns {
+export class StaticPodOrder {
   readonly #started = new Map<string, string>();
   readonly #waiting = new Map<string, string[]>();
 

@@ -9,7 +9,7 @@ import { afterStep, begin, isEnding, type PodState, retire, workStateOf } from '
 import * as predicates from './predicates.js';
 import { outcomeOfThrow, type RequeueInput, requeueDelayMs } from './requeue.js';
 import { runStep, type StepDeps } from './run-step.js';
-import { type StaticPodStart, StaticPodTurns } from './static-order.js';
+import { StaticPodOrder, type StaticPodStart } from './static-order.js';
 import type { KnownWorker, PodStatusSource, PodSyncer, PodUpdate, PodWork, SyncOutcome } from './types.js';
 import { mergedWork, newWorker, podOf, typeOf, type Worker, type WorkerStep } from './worker.js';
 import { refOf, WorkerRecorder } from './worker-recorder.js';
@@ -36,7 +36,7 @@ export interface PodWorkersOptions {
 export class PodWorkers {
   readonly #options: Required<PodWorkersOptions>;
   readonly #workers = new Map<string, Worker>();
-  readonly #turns = new StaticPodTurns();
+  readonly #turns = new StaticPodOrder();
   readonly #running = new Set<string>();
   readonly #tasks: TaskGroup;
   readonly #recorder: WorkerRecorder;
@@ -169,7 +169,7 @@ export class PodWorkers {
     await this.#tasks.stop();
   }
 
-  #knowledge(uid: string): predicates.Knowledge {
+  #knowledge(uid: string): predicates.PodKnowledge {
     return { state: this.#workers.get(uid)?.state, syncedOnce: this.#syncedOnce };
   }
 

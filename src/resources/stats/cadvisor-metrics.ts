@@ -3,10 +3,10 @@
  * omitted rather than guessed: user and system time, throttling, block devices, descriptors, limits, slices.
  */
 import { expositionText, type Family, type Sample, timeMsOf } from './exposition.js';
-import type { Measured } from './provider.js';
+import type { MeasuredNode } from './provider.js';
 import type { CpuStats, IoStats, MemoryStats, NetworkStats, PsiStats, SwapStats } from './summary-types.js';
 
-interface Subject {
+interface CadvisorSubject {
   readonly labels: Readonly<Record<string, string>>;
   readonly startMs: number | undefined;
   readonly cpu?: CpuStats | undefined;
@@ -25,7 +25,7 @@ export interface MachineShape {
 
 /** Undefined if the statistics were unavailable. */
 export function cadvisorMetricsText(
-  measured: Measured | undefined,
+  measured: MeasuredNode | undefined,
   machine: MachineShape,
   nowMs: number,
 ): string {
@@ -69,10 +69,12 @@ function gauge(name: string, help: string, samples: readonly Sample[]): Family {
   return { name, help, type: 'gauge', samples };
 }
 
-function subjectsOf({ summary, pods, cgroups }: Measured): Subject[] {
+function subjectsOf({ summary, pods, cgroups }: MeasuredNode): CadvisorSubject[] {
   const { node } = summary;
   const none = { container: '', image: '', name: '', namespace: '', pod: '' };
-  const subjects: Subject[] = [{ labels: { ...none, id: '/' }, startMs: timeMsOf(node.startTime), ...node }];
+  const subjects: CadvisorSubject[] = [
+    { labels: { ...none, id: '/' }, startMs: timeMsOf(node.startTime), ...node },
+  ];
   pods.forEach((pod, at) => {
     const told = summary.pods[at];
     if (told === undefined) return;
@@ -107,15 +109,15 @@ function subjectsOf({ summary, pods, cgroups }: Measured): Subject[] {
   return subjects;
 }
 
-function containerFamilies(subjects: readonly Subject[], nowMs: number): Family[] {
+function containerFamilies(subjects: readonly CadvisorSubject[], nowMs: number): Family[] {
   const family = (
     type: Family['type'],
     name: string,
     help: string,
-    of: (subject: Subject) => readonly Sample[],
+    of: (subject: CadvisorSubject) => readonly Sample[],
   ): Family => ({ name, help, type, samples: subjects.flatMap(of) });
   const value = (
-    { labels }: Subject,
+    { labels }: CadvisorSubject,
     stats: { readonly time: string | null } | undefined,
     number: number | undefined,
     more: Readonly<Record<string, string>> = {},

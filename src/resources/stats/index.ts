@@ -5,7 +5,7 @@ export { type SystemCgroupSettings, systemCgroups } from './cgroup-names.js';
 export { type LinuxMachineOptions, linuxMachine, type Machine, type MachineUsage } from './machine.js';
 export type { PodVolumeUsage } from './pod-summary.js';
 export {
-  type Measured,
+  type MeasuredNode,
   type MemoryLimits,
   type StatsProvider,
   type StatsProviderOptions,

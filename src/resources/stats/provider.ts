@@ -43,7 +43,7 @@ export interface SystemCgroup {
 }
 
 /** The summary and its inputs, for views that need more. */
-export interface Measured {
+export interface MeasuredNode {
   readonly summary: Summary;
   readonly pods: readonly MeasuredPod[];
   /** The known cgroups of pods, sandboxes and containers, by UID or id. */
@@ -61,7 +61,7 @@ export interface MemoryLimits {
 export interface StatsProvider {
   /** Rejects if a part of the node's own statistics is unavailable. */
   summary(options?: { readonly onlyCpuAndMemory?: boolean }): Promise<Summary>;
-  measured(options?: { readonly onlyCpuAndMemory?: boolean }): Promise<Measured>;
+  measured(options?: { readonly onlyCpuAndMemory?: boolean }): Promise<MeasuredNode>;
 }
 
 /** More than the containers of a node. */
@@ -73,9 +73,9 @@ export function statsProvider(options: StatsProviderOptions): StatsProvider {
   const rates = new CpuRates(options.clock);
   const cgroups = new BoundedMap<string, string>({ maxEntries: maxKnownCgroups });
   const sandboxStats = wholePods(options);
-  const underway = new Map<boolean, Promise<Measured>>();
+  const underway = new Map<boolean, Promise<MeasuredNode>>();
   /** Concurrent callers share one measurement. */
-  const measured = (onlyCpuAndMemory: boolean): Promise<Measured> => {
+  const measured = (onlyCpuAndMemory: boolean): Promise<MeasuredNode> => {
     const known = underway.get(onlyCpuAndMemory);
     if (known !== undefined) return known;
     const reading = measure({ ...options, cgroups }, rates, sandboxStats, onlyCpuAndMemory).finally(() =>
@@ -100,7 +100,7 @@ async function measure(
   rates: CpuRates,
   sandboxStats: WholePods,
   onlyCpuAndMemory: boolean,
-): Promise<Measured> {
+): Promise<MeasuredNode> {
   const { cri, machine, clock, nodeName, rootDir } = options;
   const [listed, usage] = await Promise.all([
     failingAs('failed to list pod stats', list(cri, sandboxStats)),

@@ -12,7 +12,7 @@ import {
   type EnvironmentInputs,
   envFileKey,
   environmentNeeds,
-  type Fetched,
+  type FetchedObject,
   type FetchedServices,
 } from './environment.js';
 import { readVolumeFile } from './pod-files.js';
@@ -68,8 +68,8 @@ function fetchServices(pod: Pod, services: ServiceSource | undefined): FetchedSe
 
 async function fetchAll<T>(
   names: ReadonlySet<string>,
-  fetchOne: (name: string) => Promise<Fetched<T>>,
-): Promise<Map<string, Fetched<T>>> {
+  fetchOne: (name: string) => Promise<FetchedObject<T>>,
+): Promise<Map<string, FetchedObject<T>>> {
   return new Map(await Promise.all([...names].map(async (name) => [name, await fetchOne(name)] as const)));
 }
 
@@ -78,7 +78,7 @@ async function fetchObject<T>(
   resource: 'configMap' | 'secret',
   namespace: string,
   name: string,
-): Promise<Fetched<T>> {
+): Promise<FetchedObject<T>> {
   if (reader === undefined) {
     return failed(new Error(`couldn't get ${resource} ${namespace}/${name}, no kubeClient defined`));
   }
@@ -95,7 +95,7 @@ async function fetchFile(
   volumeName: string,
   path: string,
   sources: EnvSources,
-): Promise<Fetched<string>> {
+): Promise<FetchedObject<string>> {
   const directory = sources.volumeDirectory?.(pod, volumeName);
   if (directory === undefined) return { kind: 'missing' };
   try {

@@ -20,7 +20,7 @@ import type { RuntimeSettings } from './settings.js';
 export type EnvValue = string | Uint8Array;
 
 /** The result of a fetch; a failure counts only if the environment needs the object. */
-export type Fetched<T> =
+export type FetchedObject<T> =
   | { readonly kind: 'found'; readonly value: T }
   | { readonly kind: 'missing' }
   | { readonly kind: 'failed'; readonly error: Error };
@@ -37,10 +37,10 @@ export type FetchedServices =
 
 /** Everything outside the pod that its environment depends on. */
 export interface EnvironmentInputs {
-  readonly configMaps: ReadonlyMap<string, Fetched<ConfigMap>>;
-  readonly secrets: ReadonlyMap<string, Fetched<Secret>>;
+  readonly configMaps: ReadonlyMap<string, FetchedObject<ConfigMap>>;
+  readonly secrets: ReadonlyMap<string, FetchedObject<Secret>>;
   /** Texts of env files, by `envFileKey`; missing when the volume is not mounted. */
-  readonly files: ReadonlyMap<string, Fetched<string>>;
+  readonly files: ReadonlyMap<string, FetchedObject<string>>;
   readonly services: FetchedServices;
 }
 
@@ -168,7 +168,7 @@ function sourceValue(name: string, source: EnvVarSource, request: EnvironmentReq
 
 /** The object; undefined when it is missing and optional. */
 function resolve<T>(
-  objects: ReadonlyMap<string, Fetched<T>>,
+  objects: ReadonlyMap<string, FetchedObject<T>>,
   resource: 'configmap' | 'secret',
   { name = '', optional = false }: { name?: string; optional?: boolean },
 ): T | undefined {

@@ -22,7 +22,7 @@ import { createImageMetrics, type ImageMetrics, imageSizeLabel } from '../metric
 import { imageUserOf } from '../start/image-user.js';
 import { decidePull, explainPullError, type PullPolicy, pullPolicyOf } from './pull-decision.js';
 import type { PullQueue } from './pull-queue.js';
-import { ImagePuller, type Pulled } from './puller.js';
+import { ImagePuller, type PulledImage } from './puller.js';
 import { lookKey, RecentLooks } from './recent-looks.js';
 import { withDefaultTag } from './reference.js';
 
@@ -217,7 +217,7 @@ export class ImageManager implements ImageEnsurer {
     });
   }
 
-  async #recordedPull(request: EnsureRequest, key: string, tagged: string): Promise<Pulled> {
+  async #recordedPull(request: EnsureRequest, key: string, tagged: string): Promise<PulledImage> {
     const { recorder } = this.#options;
     const { pod, image, sandboxConfig, signal } = request;
     try {

@@ -21,7 +21,7 @@ export interface PullRequest {
   readonly signal: AbortSignal | undefined;
 }
 
-export interface Pulled {
+export interface PulledImage {
   readonly ref: string;
   /** Undefined when the runtime does not report it. */
   readonly sizeBytes: number | undefined;
@@ -33,7 +33,7 @@ export interface Pulled {
 
 export class ImagePuller {
   readonly #options: PullerOptions;
-  readonly #shared = new SharedWork<Pulled>();
+  readonly #shared = new SharedWork<PulledImage>();
 
   constructor(options: PullerOptions) {
     this.#options = options;
@@ -43,7 +43,7 @@ export class ImagePuller {
    * Pods that pull one image anonymously at the same time share one pull, if the runtime has no reason to
    * treat them differently: same namespace, same annotations.
    */
-  async pull(request: PullRequest): Promise<Pulled> {
+  async pull(request: PullRequest): Promise<PulledImage> {
     const { pod, image, signal } = request;
     const credentials = (await this.#options.keyring?.lookup(pod, image, signal)) ?? [];
     if (credentials.length > 0) return await this.#queued(request, credentials, signal);
@@ -56,7 +56,7 @@ export class ImagePuller {
     request: PullRequest,
     credentials: readonly PullCredentials[],
     signal: AbortSignal | undefined,
-  ): Promise<Pulled> {
+  ): Promise<PulledImage> {
     const { clock, queue } = this.#options;
     return queue.run(async () => {
       const startedMs = clock.monotonic();

@@ -1,14 +1,14 @@
 /** Shares one piece of work among concurrent callers; it is cancelled when the last of them leaves. */
 import { Cancelled, throwIfCancelled } from '../../async/index.js';
 
-interface Shared<T> {
+interface SharedCall<T> {
   readonly outcome: Promise<T>;
   readonly controller: AbortController;
   waiters: number;
 }
 
 export class SharedWork<T> {
-  readonly #running = new Map<string, Shared<T>>();
+  readonly #running = new Map<string, SharedCall<T>>();
 
   get size(): number {
     return this.#running.size;
@@ -40,15 +40,15 @@ export class SharedWork<T> {
     }
   }
 
-  #start(key: string, work: (signal: AbortSignal) => Promise<T>): Shared<T> {
+  #start(key: string, work: (signal: AbortSignal) => Promise<T>): SharedCall<T> {
     const controller = new AbortController();
     const outcome = work(controller.signal).finally(() => this.#forget(key, shared));
-    const shared: Shared<T> = { outcome, controller, waiters: 0 };
+    const shared: SharedCall<T> = { outcome, controller, waiters: 0 };
     this.#running.set(key, shared);
     return shared;
   }
 
-  #forget(key: string, shared: Shared<T>): void {
+  #forget(key: string, shared: SharedCall<T>): void {
     if (this.#running.get(key) === shared) this.#running.delete(key);
   }
 }

@@ -45,7 +45,7 @@ export interface ContainerKill {
   readonly signal?: AbortSignal | undefined;
 }
 
-interface Target {
+interface KillTarget {
   readonly pod: Pod;
   readonly container: AnyContainer;
 }
@@ -126,7 +126,7 @@ async function stopContainer(ports: KillPorts, kill: ContainerKill, progress: Ki
 }
 
 /** Undefined when the runtime no longer knows the container. */
-async function resolveTarget(ports: KillPorts, kill: ContainerKill): Promise<Target | undefined> {
+async function resolveTarget(ports: KillPorts, kill: ContainerKill): Promise<KillTarget | undefined> {
   if (kill.pod !== undefined) {
     const found = findPodContainer(kill.pod, kill.name);
     if (found === undefined) {
@@ -149,7 +149,7 @@ async function resolveTarget(ports: KillPorts, kill: ContainerKill): Promise<Tar
 async function spendGrace(
   ports: KillPorts,
   kill: ContainerKill,
-  target: Target,
+  target: KillTarget,
   grace: GracePeriod,
   progress: KillProgress,
 ): Promise<number> {
@@ -178,7 +178,7 @@ async function spendGrace(
 async function startPreStop(
   ports: KillPorts,
   kill: ContainerKill,
-  { pod, container }: Target,
+  { pod, container }: KillTarget,
 ): Promise<void> {
   const { clock, timeline, hooks, background } = ports;
   const entry = {

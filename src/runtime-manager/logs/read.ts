@@ -25,7 +25,7 @@ export interface ReadLogsRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-interface Source {
+interface OpenLog {
   file: OpenedFile;
   reader: LineReader;
 }
@@ -40,7 +40,7 @@ export async function readLogs(request: ReadLogsRequest): Promise<void> {
     });
   });
   const { file, path } = await opened(host, held, request.path).finally(() => held.close());
-  const source: Source = { file, reader: new LineReader(file, 0) };
+  const source: OpenLog = { file, reader: new LineReader(file, 0) };
   const reading = new LogReader({ ...request, host }, path, source);
   try {
     const { tailLines } = request.options;
@@ -63,13 +63,13 @@ type LogReaderInput = ReadLogsRequest & { readonly host: LogHost };
 class LogReader {
   readonly #request: LogReaderInput;
   readonly #path: string;
-  readonly #source: Source;
+  readonly #source: OpenLog;
   readonly #output: LogOutput;
   #format: LogFormat | undefined;
   /** How many records are left to read; dropped ones count, too. */
   #recordsLeft: number;
 
-  constructor(request: LogReaderInput, path: string, source: Source) {
+  constructor(request: LogReaderInput, path: string, source: OpenLog) {
     const { follow, tailLines } = request.options;
     this.#request = request;
     this.#path = path;

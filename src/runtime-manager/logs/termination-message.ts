@@ -12,7 +12,7 @@ const fileLimitBytes = 4096;
 const logLimitBytes = 2048;
 const logLimitLines = 80;
 
-export interface TerminationMessagePlace {
+export interface TerminationMessageOptions {
   /** The agent's root directory. */
   readonly rootDir: string;
   /** Defaults to this machine, as container files are real ones. */
@@ -21,7 +21,7 @@ export interface TerminationMessagePlace {
 
 /** Empty when there is none; a read error becomes the message. */
 export async function terminationMessage(
-  { rootDir, host = linuxHost() }: TerminationMessagePlace,
+  { rootDir, host = linuxHost() }: TerminationMessageOptions,
   status: ObservedContainerStatus,
 ): Promise<string> {
   if (status.state !== 'exited') return '';

@@ -16,7 +16,7 @@ export interface RegularPlan {
 }
 
 /** Why a running container cannot go on. */
-interface Ending extends Because {
+interface ContainerEnding extends Because {
   readonly message: string;
   readonly reason: KillReason;
   readonly startAgain: boolean;
@@ -68,7 +68,7 @@ function endingOf(
   container: Container,
   running: ObservedContainerStatus,
   probes: ProbeVerdicts,
-): Ending | undefined {
+): ContainerEnding | undefined {
   const { name } = container;
   const hash = hashContainer(container);
   if (running.hash !== hash) {

@@ -71,12 +71,15 @@ function isUnchanged(before: ObservedPod, after: ObservedPod): boolean {
   return sameStates(before.containers, after.containers) && sameStates(before.sandboxes, after.sandboxes);
 }
 
-interface Stated {
+interface ListedContainerState {
   readonly id: string;
   readonly state: 'created' | 'running' | 'exited' | 'unknown';
 }
 
-function sameStates(before: readonly Stated[], after: readonly Stated[]): boolean {
+function sameStates(
+  before: readonly ListedContainerState[],
+  after: readonly ListedContainerState[],
+): boolean {
   if (before.length !== after.length) return false;
   for (let index = 0; index < before.length; index++) {
     const [a, b] = [before[index], after[index]];

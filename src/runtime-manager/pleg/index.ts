@@ -18,4 +18,4 @@ export {
   type RuntimeEventSourceFactory,
 } from './event-sources.js';
 export { Pleg, type PlegOptions } from './pleg.js';
-export type { PlegRuntime, PodParts, ReadingById, ReadPod } from './ports.js';
+export type { PlegRuntime, PodParts, PodReader, ReadPod } from './ports.js';

@@ -58,11 +58,11 @@ const patientPeriods = 5;
 /** How often a pod is relisted while a worker waits for a newer status. */
 const impatientMs = 1_000;
 
-type Defaults = Required<
+type PlegDefaults = Required<
   Pick<PlegOptions, 'eventSources' | 'relistPeriodMs' | 'relaxedRelistPeriodMs' | 'unhealthyAfterMs'>
 >;
 
-const defaults: Defaults = {
+const defaults: PlegDefaults = {
   eventSources: [],
   relistPeriodMs: 1_000,
   relaxedRelistPeriodMs: 10_000,
@@ -72,7 +72,7 @@ const defaults: Defaults = {
 export class Pleg {
   readonly cache = new PodCache();
   readonly events = new Channel<PodLifecycleEvent>(channelCapacity);
-  readonly #options: PlegOptions & Defaults & { readonly metrics: PlegMetrics };
+  readonly #options: PlegOptions & PlegDefaults & { readonly metrics: PlegMetrics };
   readonly #records = new PodRecords();
   readonly #requests: RelistRequests;
   readonly #schedule: RelistSchedule;

@@ -13,7 +13,7 @@ export interface ReadPod {
   readonly status: ObservedPodStatus;
 }
 
-export interface ReadingById {
+export interface PodReader {
   /** What the agent created for the pod and no relist has shown yet. */
   unseen(podUid: string): PodParts;
   /** A relist that began with these unseen creations has shown the pod. */
@@ -32,7 +32,7 @@ export interface PlegRuntime {
   listPods(): Promise<readonly ObservedPod[]>;
   listPod(uid: string): Promise<ObservedPod | undefined>;
   /** Reads pods by known ids without a list; without this, every relist lists. */
-  readonly byId?: ReadingById;
+  readonly byId?: PodReader;
   /** The pod's full status; `listed` need not be listed again. */
   podStatus(uid: string, name: string, namespace: string, listed: ObservedPod): Promise<ObservedPodStatus>;
 }

@@ -5,7 +5,7 @@ import { absentPodStatus, type ObservedPod, type ObservedPodStatus } from '../..
 import { Timeline } from '../../timeline/index.js';
 import { createPlegMetrics } from '../metrics.js';
 import { Pleg, type PlegOptions } from './pleg.js';
-import type { PodParts, ReadingById } from './ports.js';
+import type { PodParts, PodReader } from './ports.js';
 
 export type ListedState = 'created' | 'running' | 'exited' | 'unknown';
 
@@ -26,7 +26,7 @@ export class ScriptedRuntime {
   calls: string[] = [];
   isStarting = false;
   podsWait = false;
-  readonly byId: ReadingById = {
+  readonly byId: PodReader = {
     unseen: (uid) => this.created.get(uid) ?? { sandboxIds: [], containers: [] },
     seen: (uid) => void this.created.delete(uid),
     read: async (uid, { sandboxIds, containers }) => {

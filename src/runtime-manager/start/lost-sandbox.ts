@@ -24,23 +24,23 @@ export interface StartInSandboxPorts extends LostSandboxPorts {
   readonly timeline: Pick<Timeline, 'record'>;
 }
 
-type Observed = Pick<ObservedPodStatus, 'containers'>;
+type ObservedContainers = Pick<ObservedPodStatus, 'containers'>;
 
 /** The pauses before each look at a sandbox; empty for no look at all. */
-export type Patience = readonly number[];
+export type SandboxCheckDelays = readonly number[];
 
-const oneLook: Patience = [0];
+const oneLook: SandboxCheckDelays = [0];
 /** A runtime that ends a sandbox shows it as ended a moment after nothing can start in it any more. */
-const someLooks: Patience = [0, 50, 150];
+const someLooks: SandboxCheckDelays = [0, 50, 150];
 /** Runtimes that end a sandbox end its containers first, one after another. */
-const looksAfterKill: Patience = [0, 100, 150];
+const looksAfterKill: SandboxCheckDelays = [0, 100, 150];
 const youngExitMs = 5_000;
 const youngKillMs = 1_000;
 /** The exit code of a process that was killed. */
 const killedExitCode = 137;
 
 /** How to look when a start has failed: more than once only if something ended in the pod just now. */
-export function patienceAfterFailure({ containers }: Observed, nowMs: number): Patience {
+export function patienceAfterFailure({ containers }: ObservedContainers, nowMs: number): SandboxCheckDelays {
   const isYoung = containers.some(
     ({ state, finishedAtNs }) => state === 'exited' && isSince(finishedAtNs, nowMs - youngExitMs),
   );
@@ -48,7 +48,7 @@ export function patienceAfterFailure({ containers }: Observed, nowMs: number): P
 }
 
 /** How to look before a start: not at all, unless a container was killed just now, and not for want of memory. */
-export function patienceBeforeStart({ containers }: Observed, nowMs: number): Patience {
+export function patienceBeforeStart({ containers }: ObservedContainers, nowMs: number): SandboxCheckDelays {
   const wasKilled = containers.some(
     ({ state, exitCode, reason, finishedAtNs }) =>
       state === 'exited' &&
@@ -63,7 +63,7 @@ export function patienceBeforeStart({ containers }: Observed, nowMs: number): Pa
 export async function hasSandboxEnded(
   { cri, clock }: LostSandboxPorts,
   podSandboxId: string,
-  patience: Patience,
+  patience: SandboxCheckDelays,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
   for (const waitMs of patience) {
@@ -80,7 +80,7 @@ export async function hasSandboxEnded(
 
 export interface StartInSandbox {
   readonly sandboxId: string;
-  readonly status: Observed;
+  readonly status: ObservedContainers;
   readonly signal?: AbortSignal | undefined;
 }
 

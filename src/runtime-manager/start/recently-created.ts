@@ -5,12 +5,12 @@ import type { PodParts } from '../pleg/index.js';
 
 interface Creations {
   /** With what was read of each after it was made, and when. */
-  readonly sandboxes: Map<string, SandboxReading | undefined>;
+  readonly sandboxes: Map<string, SeenSandboxStatus | undefined>;
   /** The sandbox of each container. */
   readonly containers: Map<string, string>;
 }
 
-interface SandboxReading {
+interface SeenSandboxStatus {
   readonly status: PodSandboxStatus;
   readonly atMs: number;
 }
@@ -29,7 +29,7 @@ export class RecentlyCreated {
   }
 
   /** Notes what was read of a new sandbox at the given moment. */
-  noteSandbox(podUid: string, id: string, reading: SandboxReading): void {
+  noteSandbox(podUid: string, id: string, reading: SeenSandboxStatus): void {
     const sandboxes = this.#byPod.get(podUid)?.sandboxes;
     if (sandboxes?.has(id) === true) sandboxes.set(id, reading);
   }

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import type { TomlTable } from './toml.js';
 
-export interface ContainerdPlaces {
+export interface ContainerdPaths {
   /** For everything without a more specific directory. */
   readonly dir: string;
   /** Survives a reboot: images, snapshots, metadata. */
@@ -31,7 +31,7 @@ const disabledPlugins = [
   'io.containerd.snapshotter.v1.zfs',
 ];
 
-export function containerdConfig(places: ContainerdPlaces, settings: ContainerdSettings): TomlTable {
+export function containerdConfig(places: ContainerdPaths, settings: ContainerdSettings): TomlTable {
   return {
     version: 2,
     root: places.root,

@@ -58,7 +58,7 @@ function headers(machine: number, fileBytes: number): Buffer {
   return bytes;
 }
 
-interface Code {
+interface MachineCode {
   /** The ELF machine number. */
   readonly machine: number;
   readonly code: Buffer;
@@ -66,7 +66,7 @@ interface Code {
   readonly handlerOffset: number;
 }
 
-function x64Code(): Code {
+function x64Code(): MachineCode {
   const syscall = [0x0f, 0x05];
   const setEax = (value: number): number[] => [0xb8, ...int32(value)];
   const setEdi = (value: number): number[] => [0xbf, ...int32(value)];
@@ -97,7 +97,7 @@ function x64Code(): Code {
   return { machine: 62, code, handlerOffset };
 }
 
-function arm64Code(): Code {
+function arm64Code(): MachineCode {
   const svc = 0xd400_0001;
   const move = (register: number, value: number): number => (0xd280_0000 | (value << 5) | register) >>> 0;
   /** The address this many bytes from this instruction. */

@@ -20,7 +20,7 @@ export interface AttachHubOptions {
   readonly onProblem: (error: unknown) => void;
 }
 
-interface Client {
+interface AttachClient {
   readonly socket: Socket;
   readonly wish: AttachWish;
 }
@@ -29,9 +29,9 @@ export class AttachHub {
   readonly #options: AttachHubOptions;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  readonly #clients = new Set<Client>();
+  readonly #clients = new Set<AttachClient>();
   /** Clients without room for more output; while there are any, the container waits. */
-  readonly #slow = new Set<Client>();
+  readonly #slow = new Set<AttachClient>();
 
   constructor(options: AttachHubOptions) {
     this.#options = options;
@@ -94,7 +94,7 @@ export class AttachHub {
     socket.once('close', () => this.#sockets.delete(socket));
   }
 
-  #attach(client: Client, first: Buffer): void {
+  #attach(client: AttachClient, first: Buffer): void {
     const { socket, wish } = client;
     const { input, inputOnce } = this.#options;
     this.#clients.add(client);
@@ -121,7 +121,7 @@ export class AttachHub {
     socket.once('close', () => input.off('drain', onDrain));
   }
 
-  #waitFor(client: Client): void {
+  #waitFor(client: AttachClient): void {
     if (this.#slow.has(client)) return;
     this.#slow.add(client);
     for (const output of this.#options.outputs) output.pause();
@@ -133,7 +133,7 @@ export class AttachHub {
     client.socket.once('close', () => clearTimeout(timer));
   }
 
-  #goOn(client: Client): void {
+  #goOn(client: AttachClient): void {
     if (!this.#slow.delete(client) || this.#slow.size > 0) return;
     for (const output of this.#options.outputs) output.resume();
   }

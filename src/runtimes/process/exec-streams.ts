@@ -69,13 +69,13 @@ async function followSizes({ session }: CommandProcess, sizes: CommandStreams['r
   }
 }
 
-interface Copying {
+interface OutputCopy {
   /** Resolves when the output has ended, or none arrives though there is room for more. */
   drained(clock: Clock): Promise<void>;
 }
 
 /** Copies with back-pressure; unwanted output is read and dropped. */
-function copy(from: Readable | null, to: Writable | undefined): Copying {
+function copy(from: Readable | null, to: Writable | undefined): OutputCopy {
   if (from === null) return { drained: () => Promise.resolve() };
   let seen = 0;
   const ended = new Promise<void>((resolve) => {

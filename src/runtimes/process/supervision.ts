@@ -39,7 +39,7 @@ export interface SupervisionOptions {
 }
 
 /** Why a container is checked. */
-type Occasion =
+type SupervisionCause =
   /** Something may have changed. */
   | 'change'
   /** The agent that requested the start is gone, so an unclaimed start is taken back. */
@@ -47,17 +47,17 @@ type Occasion =
   /** The supervisor exited; if it had not even claimed the start, it failed. */
   | 'supervisor-ended';
 
-interface Followed {
+interface FollowedContainer {
   readonly watcher: FSWatcher | undefined;
 }
 
 export class Supervision {
   readonly #options: SupervisionOptions;
-  readonly #followed = new Map<ProcessContainer, Followed>();
+  readonly #followed = new Map<ProcessContainer, FollowedContainer>();
   /** Containers whose supervisor has exited, whatever it left on record. */
   readonly #unsupervised = new WeakSet<ProcessContainer>();
   /** Containers being checked, with the reasons for the next check. */
-  readonly #looking = new Map<ProcessContainer, Occasion[]>();
+  readonly #looking = new Map<ProcessContainer, SupervisionCause[]>();
 
   constructor(options: SupervisionOptions) {
     this.#options = options;
@@ -123,13 +123,13 @@ export class Supervision {
   }
 
   /** Reads the container's state, now or after the running check. */
-  look(container: ProcessContainer, occasion: Occasion): void {
+  look(container: ProcessContainer, occasion: SupervisionCause): void {
     const waiting = this.#looking.get(container);
     if (waiting !== undefined) {
       if (!waiting.includes(occasion)) waiting.push(occasion);
       return;
     }
-    const occasions: Occasion[] = [occasion];
+    const occasions: SupervisionCause[] = [occasion];
     this.#looking.set(container, occasions);
     this.#options.tasks.start(`look at container ${container.id}`, async () => {
       try {
@@ -154,7 +154,7 @@ export class Supervision {
     for (const container of [...this.#followed.keys()]) this.unfollow(container);
   }
 
-  async #look(container: ProcessContainer, occasion: Occasion): Promise<void> {
+  async #look(container: ProcessContainer, occasion: SupervisionCause): Promise<void> {
     const { bootId, onState } = this.#options;
     const { files } = container;
     for (;;) {

@@ -33,7 +33,7 @@ export function parsePasswd(text: string): PasswdEntry[] {
   });
 }
 
-type Wish = Pick<
+type WantedUser = Pick<
   LinuxContainerSecurityContext,
   'runAsUser' | 'runAsUsername' | 'runAsGroup' | 'supplementalGroups'
 >;
@@ -46,7 +46,7 @@ const noGroup = 65_534;
 
 /** The account, or why there is none. */
 export function chooseAccount(
-  wish: Partial<Wish> | undefined,
+  wish: Partial<WantedUser> | undefined,
   agent: AgentAccount,
   users: readonly PasswdEntry[],
 ): ContainerAccount | string {

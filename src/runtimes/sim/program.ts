@@ -45,7 +45,7 @@ export function parseProgram(argv: readonly string[]): Program | undefined {
   return parseCommands([{ words: [name, ...argv.slice(1)], background: false }]);
 }
 
-interface Command {
+interface ShellCommand {
   readonly words: readonly string[];
   readonly background: boolean;
 }
@@ -55,7 +55,7 @@ function parseShell(text: string): Program | undefined {
   return commands === undefined ? undefined : parseCommands(commands);
 }
 
-function parseCommands(commands: readonly Command[]): Program | undefined {
+function parseCommands(commands: readonly ShellCommand[]): Program | undefined {
   const steps: ProgramStep[] = [];
   let onTerm: Program['onTerm'] = 'ignore';
   let code = 0;
@@ -118,8 +118,8 @@ function sleepMs(text: string | undefined): number | undefined {
 }
 
 /** Splits shell text at `;`, newlines, `&&` and `&`; undefined when it uses more of the shell than that. */
-function splitCommands(text: string): readonly Command[] | undefined {
-  const commands: Command[] = [];
+function splitCommands(text: string): readonly ShellCommand[] | undefined {
+  const commands: ShellCommand[] = [];
   let words: string[] = [];
   let word: string | undefined;
   const endWord = (): void => {

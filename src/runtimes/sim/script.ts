@@ -57,9 +57,9 @@ export interface ContainerScript {
   readonly ports: ReadonlyMap<number, SimPortBehaviour>;
 }
 
-type Check = (text: string) => unknown;
+type ScriptFieldCheck = (text: string) => unknown;
 
-const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
+const checks: ReadonlyMap<string, ScriptFieldCheck> = new Map<string, ScriptFieldCheck>([
   ['run-time', (text) => text.split(',').map(runTimeMs)],
   ['exit-code', (text) => text.split(',').map(exitCode)],
   ['exit-reason', String],

@@ -80,7 +80,7 @@ function time(value: string | null): number | undefined | 'undecodable' {
   return nanos === undefined ? 'undecodable' : Number(nanos / 1000n) / 1000;
 }
 
-interface Given {
+interface LogQueryValues {
   readonly tailLines: number | undefined;
   readonly limitBytes: number | undefined;
   readonly sinceSeconds: number | undefined;
@@ -88,7 +88,7 @@ interface Given {
 }
 
 function isValid(
-  { tailLines, limitBytes, sinceSeconds, sinceTimeMs }: Given,
+  { tailLines, limitBytes, sinceSeconds, sinceTimeMs }: LogQueryValues,
   stream: string | undefined,
 ): boolean {
   if (tailLines !== undefined && tailLines < 0) return false;

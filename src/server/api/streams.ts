@@ -25,7 +25,7 @@ const podTemplates = [
   ['namespace', 'pod', 'uid'],
 ];
 
-type Endpoint = (
+type StreamEndpoint = (
   kubelet: ApiKubelet,
   request: ServerRequest,
   values: PathValues,
@@ -33,7 +33,11 @@ type Endpoint = (
 ) => Promise<RouteResponse>;
 
 export function streamRoutes(kubelet: ApiKubelet, options: ApiOptions): Route[] {
-  const route = (path: string, templates: readonly (readonly string[])[], endpoint: Endpoint): Route => ({
+  const route = (
+    path: string,
+    templates: readonly (readonly string[])[],
+    endpoint: StreamEndpoint,
+  ): Route => ({
     kind: 'template',
     path,
     templates,
@@ -51,7 +55,7 @@ const noStreams = text(400, 'you must specify at least 1 of stdin, stdout, stder
 const noPod = text(404, 'pod does not exist');
 
 /** The pod's instance does not matter here: the container's name in the running one does. */
-const exec: Endpoint = async (
+const exec: StreamEndpoint = async (
   kubelet,
   request,
   { namespace = '', pod: name = '', container = '' },
@@ -72,7 +76,7 @@ const exec: Endpoint = async (
   });
 };
 
-const attach: Endpoint = async (
+const attach: StreamEndpoint = async (
   kubelet,
   request,
   { namespace = '', pod: name = '', uid, container = '' },
@@ -95,7 +99,12 @@ const attach: Endpoint = async (
   });
 };
 
-const portForward: Endpoint = async (kubelet, request, { namespace = '', pod: name = '', uid }, options) => {
+const portForward: StreamEndpoint = async (
+  kubelet,
+  request,
+  { namespace = '', pod: name = '', uid },
+  options,
+) => {
   const decoded = decodePorts(request.query, request.headers);
   if (decoded.kind === 'invalid') return text(400, decoded.message);
   const pod = findPod(kubelet.pods(), namespace, name);
@@ -112,7 +121,7 @@ const portForward: Endpoint = async (kubelet, request, { namespace = '', pod: na
   });
 };
 
-type Translation = (
+type StreamTranslation = (
   url: string,
   request: ServerRequest,
   clock: Clock,
@@ -121,8 +130,8 @@ type Translation = (
 function translation(
   subresource: 'exec' | 'attach' | 'portforward',
   { onTranslated }: ApiOptions,
-  translate: Translation,
-): Translation {
+  translate: StreamTranslation,
+): StreamTranslation {
   return (...call) => {
     onTranslated?.(subresource);
     return translate(...call);
@@ -135,7 +144,7 @@ function commandTranslation(
   streams: WantedStreams,
   request: ServerRequest,
   options: ApiOptions,
-): Translation | undefined {
+): StreamTranslation | undefined {
   if (options.translateStreams !== true || !offersClosing(request.headers)) return undefined;
   return translation(kind, options, (url, asked, clock) =>
     translateCommand({ url, kind, streams, request: asked, clock }),
@@ -145,7 +154,7 @@ function commandTranslation(
 async function proxied(
   kubelet: ApiKubelet,
   request: ServerRequest,
-  translated: Translation | undefined,
+  translated: StreamTranslation | undefined,
   ask: () => Promise<{ readonly url: string }>,
 ): Promise<RouteResponse> {
   let url: string;

@@ -3,14 +3,14 @@ import { decideHandshake, type UpgradeHandshake } from '../../streaming/handshak
 import type { RouteResponse } from '../answers.js';
 import type { ServerRequest } from '../routes.js';
 
-export type Accepted = Extract<UpgradeHandshake, { readonly kind: 'websocket' }>;
+export type AcceptedWebSocket = Extract<UpgradeHandshake, { readonly kind: 'websocket' }>;
 
 /** The handshake for exactly this protocol, or for none if undefined. */
 export function acceptWebSocket(
   { method, headers }: ServerRequest,
   purpose: 'command' | 'portforward',
   protocol: string | undefined,
-): Accepted | { readonly kind: 'refused'; readonly answer: RouteResponse } {
+): AcceptedWebSocket | { readonly kind: 'refused'; readonly answer: RouteResponse } {
   const { 'sec-websocket-protocol': _, ...others } = headers;
   const offered = protocol === undefined ? others : { ...others, 'sec-websocket-protocol': protocol };
   const handshake = decideHandshake({ method, headers: offered }, purpose);

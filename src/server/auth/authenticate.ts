@@ -1,7 +1,7 @@
 /** Authenticates a request: by certificate first, then by token, else as anonymous. */
 import { errorText } from '../../async/index.js';
 import type { ServerRequest } from '../routes.js';
-import { bearerToken, type FoundToken, webSocketToken, withoutTokens } from './bearer.js';
+import { type BearerTokenResult, bearerToken, webSocketToken, withoutTokens } from './bearer.js';
 import type { ClientCertificates } from './client-certificates.js';
 import { anonymousIdentity, recognized, type UserIdentity } from './identity.js';
 import type { TokenReviews } from './token-reviews.js';
@@ -49,7 +49,7 @@ export async function authenticate(
 /** Undefined without a token; the problem as text if it is invalid. */
 async function review(
   tokens: Pick<TokenReviews, 'identityOf'>,
-  found: FoundToken,
+  found: BearerTokenResult,
 ): Promise<UserIdentity | string | undefined> {
   if (found.kind === 'none') return undefined;
   if (found.kind === 'invalid') return found.why;

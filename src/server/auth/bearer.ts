@@ -2,13 +2,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ServerRequest } from '../routes.js';
 
-export type FoundToken =
+export type BearerTokenResult =
   | { readonly kind: 'none' }
   | { readonly kind: 'token'; readonly token: string }
   | { readonly kind: 'invalid'; readonly why: string };
 
 /** `Authorization: Bearer <token>`; any other scheme is not ours. */
-export function bearerToken(headers: IncomingHttpHeaders): FoundToken {
+export function bearerToken(headers: IncomingHttpHeaders): BearerTokenResult {
   const [scheme = '', token = ''] = (headers.authorization ?? '').trim().split(' ');
   if (scheme.toLowerCase() !== 'bearer' || token === '') return { kind: 'none' };
   return { kind: 'token', token };
@@ -17,7 +17,7 @@ export function bearerToken(headers: IncomingHttpHeaders): FoundToken {
 const protocolPrefix = 'base64url.bearer.authorization.k8s.io.';
 
 /** For browsers, which cannot set headers on a WebSocket: an item in the list of protocols. */
-export function webSocketToken(headers: IncomingHttpHeaders): FoundToken {
+export function webSocketToken(headers: IncomingHttpHeaders): BearerTokenResult {
   if (!isWebSocket(headers)) return { kind: 'none' };
   const offered = protocolsOf(headers['sec-websocket-protocol']);
   const carriers = offered.filter((item) => item.startsWith(protocolPrefix));

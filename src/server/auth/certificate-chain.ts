@@ -30,7 +30,7 @@ const longestChain = 8;
  */
 const mostSignatures = 32;
 
-interface Search {
+interface ChainSearch {
   readonly roots: readonly X509Certificate[];
   readonly nowMs: number;
   signaturesLeft: number;
@@ -40,7 +40,7 @@ export function verifyClientChain({ leaf, intermediates, roots, nowMs }: ChainIn
   const bad = (why: string): ChainVerdict => ({ kind: 'untrusted', reason: 'leaf', why });
   if (!isValidAt(leaf, nowMs)) return bad('certificate has expired or is not yet valid');
   if (!isForClients(leaf)) return bad('certificate specifies an incompatible key usage');
-  const search: Search = { roots, nowMs, signaturesLeft: mostSignatures };
+  const search: ChainSearch = { roots, nowMs, signaturesLeft: mostSignatures };
   const untilMs = chainTo(leaf, intermediates, search, longestChain);
   return untilMs === undefined
     ? { kind: 'untrusted', reason: 'no-way', why: 'certificate signed by unknown authority' }
@@ -51,7 +51,7 @@ export function verifyClientChain({ leaf, intermediates, roots, nowMs }: ChainIn
 function chainTo(
   certificate: X509Certificate,
   intermediates: readonly X509Certificate[],
-  search: Search,
+  search: ChainSearch,
   left: number,
 ): number | undefined {
   const { roots, nowMs } = search;
@@ -74,7 +74,7 @@ function chainTo(
   return undefined;
 }
 
-function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate, search: Search): boolean {
+function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate, search: ChainSearch): boolean {
   if (search.signaturesLeft === 0 || !issuer.ca || !certificate.checkIssued(issuer)) return false;
   search.signaturesLeft--;
   return certificate.verify(issuer.publicKey);

@@ -15,7 +15,7 @@ export type CertificateVerdict =
   | { readonly kind: 'identity'; readonly identity: UserIdentity }
   | { readonly kind: 'invalid'; readonly why: string };
 
-interface Remembered {
+interface CachedCertificateVerdict {
   readonly bundle: CaBundle;
   readonly verdict: CertificateVerdict;
   readonly untilMs: number;
@@ -31,7 +31,7 @@ export interface ClientCertificatesOptions {
 
 export class ClientCertificates {
   readonly #options: ClientCertificatesOptions;
-  readonly #remembered = new WeakMap<TLSSocket, Remembered>();
+  readonly #remembered = new WeakMap<TLSSocket, CachedCertificateVerdict>();
 
   constructor(options: ClientCertificatesOptions) {
     this.#options = options;
@@ -48,8 +48,11 @@ export class ClientCertificates {
     return judged.verdict;
   }
 
-  #judge(connection: TLSSocket, bundle: CaBundle): Remembered {
-    const settled = (verdict: CertificateVerdict, untilMs = Number.POSITIVE_INFINITY): Remembered => ({
+  #judge(connection: TLSSocket, bundle: CaBundle): CachedCertificateVerdict {
+    const settled = (
+      verdict: CertificateVerdict,
+      untilMs = Number.POSITIVE_INFINITY,
+    ): CachedCertificateVerdict => ({
       bundle,
       verdict,
       untilMs,

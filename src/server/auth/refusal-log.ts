@@ -7,7 +7,7 @@ const windowMs = 60_000;
 const toldEach = 20;
 const mostAddresses = 256;
 
-interface Window {
+interface RefusalWindow {
   readonly sinceMs: number;
   told: number;
   counted: number;
@@ -17,7 +17,7 @@ export class RefusalLog {
   readonly #clock: Clock;
   readonly #timeline: Timeline;
   /** In order of their start. */
-  readonly #windows = new Map<string, Window>();
+  readonly #windows = new Map<string, RefusalWindow>();
 
   constructor(clock: Clock, timeline: Timeline) {
     this.#clock = clock;
@@ -38,7 +38,7 @@ export class RefusalLog {
     } else window.counted++;
   }
 
-  #end(remoteAddress: string, { counted }: Window): void {
+  #end(remoteAddress: string, { counted }: RefusalWindow): void {
     this.#windows.delete(remoteAddress);
     if (counted === 0) return;
     this.#timeline.record({

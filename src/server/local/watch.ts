@@ -30,7 +30,7 @@ export function watchRoute(kubelet: WatchedKubelet): Route {
     handle: () =>
       jsonLines(async (write, signal) => {
         const changes = new ChangeBell(kubelet);
-        const told = new Map<string, ToldPod>();
+        const told = new Map<string, SentPod>();
         try {
           for (;;) {
             for (const event of podChanges(told, kubelet.pods())) await write(event);
@@ -44,13 +44,13 @@ export function watchRoute(kubelet: WatchedKubelet): Route {
   };
 }
 
-interface ToldPod {
+interface SentPod {
   readonly pod: Pod;
   readonly text: string;
 }
 
 /** The changes since the last call; marks them as sent. */
-export function podChanges(told: Map<string, ToldPod>, pods: readonly Pod[]): PodWatchEvent[] {
+export function podChanges(told: Map<string, SentPod>, pods: readonly Pod[]): PodWatchEvent[] {
   const events: PodWatchEvent[] = [];
   const present = new Set<string>();
   for (const { metadata, spec, status = {} } of pods) {

@@ -130,7 +130,7 @@ export async function startMain(test: MainTestOptions = {}): Promise<MainServer>
   };
 }
 
-export interface Reply {
+export interface TestResponse {
   readonly status: number;
   readonly body: string;
   readonly headers: IncomingHttpHeaders;
@@ -146,7 +146,7 @@ export function call(
     readonly body?: string;
     readonly tls?: RequestOptions;
   } = {},
-): Promise<Reply> {
+): Promise<TestResponse> {
   const [method = '', place = ''] = target.split(' ');
   const { as, token, headers = {}, body, tls } = more;
   return new Promise((resolve, reject) => {

@@ -102,7 +102,7 @@ function page(
   };
 }
 
-type Form =
+type ZpageForm =
   | { readonly kind: 'text' }
   | { readonly kind: 'structured'; readonly type: string; readonly version: string };
 
@@ -110,7 +110,7 @@ type Form =
  * The first item of the header that can be served. Programs must name the object, its group and version in
  * full.
  */
-export function chosenForm(accept: string | undefined, kind: ZpageKind): Form | undefined {
+export function chosenForm(accept: string | undefined, kind: ZpageKind): ZpageForm | undefined {
   if (accept === undefined || accept.trim() === '') return { kind: 'text' };
   for (const item of accept.split(',')) {
     const [type = '', ...parameters] = item.split(';').map((part) => part.trim());

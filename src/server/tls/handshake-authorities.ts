@@ -27,7 +27,7 @@ export interface TlsHandshake {
 /** Whether any chain of the client's certificate still leads to the bundle. */
 export type LeadsTo = (peer: PeerChain, bundle: CaBundle) => boolean;
 
-interface Secured extends TlsHandshake {
+interface SecuredConnection extends TlsHandshake {
   /** Pending responses. */
   readonly responses: Set<ServerResponse>;
   upgraded: boolean;
@@ -38,7 +38,7 @@ interface Secured extends TlsHandshake {
 export class HandshakeAuthorities {
   /** By the client's endpoint, which is the same for a connection and for the TLS in it. */
   readonly #handshakes = new Map<string, CaBundle>();
-  readonly #secured = new Map<TLSSocket, Secured>();
+  readonly #secured = new Map<TLSSocket, SecuredConnection>();
   readonly #current: () => CaBundle | undefined;
 
   constructor(current: () => CaBundle | undefined) {
@@ -109,7 +109,7 @@ export class HandshakeAuthorities {
     connection.once('close', () => this.#secured.delete(connection));
   }
 
-  #retire(connection: TLSSocket, secured: Secured): void {
+  #retire(connection: TLSSocket, secured: SecuredConnection): void {
     secured.retired = true;
     if (secured.upgraded) return;
     if (secured.responses.size === 0) connection.destroySoon();

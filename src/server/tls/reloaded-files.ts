@@ -21,14 +21,14 @@ const reloadPeriodMs = 60_000;
 /** The files of a pair are replaced one after the other. */
 const settleMs = 200;
 
-export interface Reloaded<T> {
+export interface ReloadedValue<T> {
   /** The newest valid value; changes only when the contents do. */
   current(): T;
   close(): void;
 }
 
 /** Rejects when the files are invalid at first. Later invalid contents keep the old value. */
-export async function reloadedFiles<T>(options: ReloadedFilesOptions<T>): Promise<Reloaded<T>> {
+export async function reloadedFiles<T>(options: ReloadedFilesOptions<T>): Promise<ReloadedValue<T>> {
   const { paths, what, parse, onChange: tell = () => {}, clock, timeline } = options;
   const read = (): Promise<string[]> => Promise.all(paths.map((file) => readFile(file, 'utf8')));
   let contents = await read();

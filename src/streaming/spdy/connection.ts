@@ -42,7 +42,7 @@ export interface SpdyConnectionOptions {
 const longestDataBytes = 32 * 1024;
 const { replyMs } = streamingClientLimits;
 
-interface Opening {
+interface OpeningStream {
   readonly accepted: () => void;
   readonly refused: (error: Error) => void;
 }
@@ -53,7 +53,7 @@ export class SpdyConnection implements StreamLink {
   readonly #options: SpdyConnectionOptions;
   readonly #socket: Duplex;
   readonly #streams = new Map<number, SpdyStream>();
-  readonly #openings = new Map<number, Opening>();
+  readonly #openings = new Map<number, OpeningStream>();
   readonly #pings = new Map<number, () => void>();
   readonly #blocksOut = new HeaderBlockWriter();
   readonly #blocksIn = new HeaderBlockReader();

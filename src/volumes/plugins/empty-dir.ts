@@ -1,7 +1,7 @@
 /** The emptyDir plugin: a directory that lives as long as its pod. */
 import { goQuote, type Pod, parseQuantity, quantityValue, type ResourceList } from '../../kube/index.js';
 import type { VolumePlugin, VolumeSpec } from '../contracts.js';
-import { type Backing, type EmptyDirectories, emptyDirPluginName } from './empty-directories.js';
+import { type EmptyDirectories, type EmptyDirMedium, emptyDirPluginName } from './empty-directories.js';
 import { hugePageSize, isHugePagesMedium } from './huge-pages.js';
 import { podMemoryLimitBytes, tmpfsSizeBytes } from './tmpfs-options.js';
 import { fsGroupOf } from './volume-modes.js';
@@ -49,7 +49,7 @@ export function emptyDirVolumes(options: EmptyDirOptions): VolumePlugin {
   };
 }
 
-function emptyDirBacking(pod: Pod, { volume }: VolumeSpec, sizes: MemorySizes): Backing {
+function emptyDirBacking(pod: Pod, { volume }: VolumeSpec, sizes: MemorySizes): EmptyDirMedium {
   const { medium = '', sizeLimit } = volume.emptyDir ?? {};
   if (medium === '') return { kind: 'disk' };
   if (medium === 'Memory') {
@@ -61,7 +61,11 @@ function emptyDirBacking(pod: Pod, { volume }: VolumeSpec, sizes: MemorySizes): 
 }
 
 /** A tmpfs no larger than the node, the pod and the volume allow. */
-export function memoryBacking(pod: Pod, sizeLimitBytes: bigint | undefined, sizes: MemorySizes): Backing {
+export function memoryBacking(
+  pod: Pod,
+  sizeLimitBytes: bigint | undefined,
+  sizes: MemorySizes,
+): EmptyDirMedium {
   const { memory = '0' } = sizes.nodeAllocatable();
   return {
     kind: 'memory',

@@ -18,7 +18,7 @@ import { podDirectory, podPluginDirectory } from './volume-paths.js';
 export const emptyDirPluginName = 'kubernetes.io/empty-dir';
 
 /** What backs a directory. */
-export type Backing =
+export type EmptyDirMedium =
   | { readonly kind: 'disk' }
   | { readonly kind: 'memory'; readonly sizeBytes: bigint }
   | { readonly kind: 'huge-pages'; readonly pageSize: string };
@@ -31,7 +31,7 @@ export interface EmptyDirectory {
 }
 
 export interface EmptyDirectoryRequest extends EmptyDirectory {
-  readonly backing: Backing;
+  readonly backing: EmptyDirMedium;
   readonly fsGroup: number | undefined;
   readonly signal: AbortSignal;
 }

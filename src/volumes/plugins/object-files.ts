@@ -10,7 +10,7 @@ export interface ObjectFilesRequest {
   readonly optional: boolean;
 }
 
-type Contents = ReadonlyMap<string, Uint8Array>;
+type ObjectContents = ReadonlyMap<string, Uint8Array>;
 
 /** `data`, then `binaryData`. */
 export function configMapFiles(
@@ -34,7 +34,7 @@ export function secretFiles(
 }
 
 function objectFiles(
-  contents: Contents,
+  contents: ObjectContents,
   { items, defaultMode, optional }: ObjectFilesRequest,
   missing: string,
 ): Map<string, PayloadFile> {

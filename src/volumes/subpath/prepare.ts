@@ -5,9 +5,9 @@ import { goQuote } from '../../kube/index.js';
 import { hostOfVolume } from '../volume-host.js';
 import { bindSubPath } from './bind.js';
 import { createSubPath } from './create.js';
-import { type SubPathPlace, subPathProblem, subPathTarget } from './subpath-names.js';
+import { type SubPathLocation, subPathProblem, subPathTarget } from './subpath-names.js';
 
-export interface SubPathMount extends SubPathPlace {
+export interface SubPathMount extends SubPathLocation {
   readonly host: Host;
   /** The volume's path on the machine. */
   readonly volumePath: string;

@@ -30,7 +30,7 @@ export function volumeSubPathsDirectory(podDirectory: string, innerVolumeName: s
   return join(subPathsDirectory(podDirectory), oneName(innerVolumeName));
 }
 
-export interface SubPathPlace {
+export interface SubPathLocation {
   /** `<root>/pods/<uid>` */
   readonly podDirectory: string;
   /** The pod volume's name, or the PersistentVolume's. */
@@ -41,7 +41,7 @@ export interface SubPathPlace {
 }
 
 /** Where a subPath is mounted for the container runtime. */
-export function subPathTarget(place: SubPathPlace): string {
+export function subPathTarget(place: SubPathLocation): string {
   const volume = volumeSubPathsDirectory(place.podDirectory, place.innerVolumeName);
   return join(volume, oneName(place.containerName), String(place.mountIndex));
 }

@@ -8,7 +8,7 @@ export interface CachedObjectOptions<T extends KubeObject> extends HeldObjectOpt
   readonly ttlMs: () => number;
 }
 
-type Known<T> =
+type CachedObjectState<T> =
   | { readonly kind: 'object'; readonly object: T; readonly atMs: number }
   | { readonly kind: 'missing'; readonly error: ObjectNotFound; readonly atMs: number };
 
@@ -16,9 +16,9 @@ const fetchLimitMs = 30_000;
 
 export class CachedObject<T extends KubeObject> implements HeldObject<T> {
   readonly #options: CachedObjectOptions<T>;
-  #known: Known<T> | undefined;
+  #known: CachedObjectState<T> | undefined;
   /** One request serves all concurrent readers. */
-  #fetching: Promise<Known<T>> | undefined;
+  #fetching: Promise<CachedObjectState<T>> | undefined;
   #registrations = 0;
 
   constructor(options: CachedObjectOptions<T>) {
@@ -48,7 +48,7 @@ export class CachedObject<T extends KubeObject> implements HeldObject<T> {
     this.registered();
   }
 
-  #startFetching(): Promise<Known<T>> {
+  #startFetching(): Promise<CachedObjectState<T>> {
     const fetching = this.#fetch().finally(() => {
       if (this.#fetching === fetching) this.#fetching = undefined;
     });
@@ -56,7 +56,7 @@ export class CachedObject<T extends KubeObject> implements HeldObject<T> {
     return fetching;
   }
 
-  async #fetch(): Promise<Known<T>> {
+  async #fetch(): Promise<CachedObjectState<T>> {
     const { clock } = this.#options;
     const old = this.#known;
     const registrations = this.#registrations;
@@ -75,7 +75,7 @@ export class CachedObject<T extends KubeObject> implements HeldObject<T> {
   }
 
   /** A response to a request from before a registration is not kept beyond it. */
-  #keep(registrations: number, known: Known<T>): Known<T> {
+  #keep(registrations: number, known: CachedObjectState<T>): CachedObjectState<T> {
     if (this.#registrations === registrations) this.#known = known;
     return known;
   }

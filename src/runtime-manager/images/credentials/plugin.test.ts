@@ -8,8 +8,8 @@ import { Timeline } from '../../../timeline/index.js';
 import { createPluginMetrics } from '../../metrics.js';
 import { loadCredentialPlugins } from './load-plugins.js';
 import { CredentialPlugin, type RunPlugin } from './plugin.js';
-import { cacheKeysOf, parsePluginAnswer } from './plugin-answer.js';
 import { type CredentialProvider, readProviders } from './plugin-config.js';
+import { cacheKeysOf, parsePluginAnswer } from './plugin-response.js';
 
 const apiVersion = 'credentialprovider.kubelet.k8s.io/v1';
 const provider: CredentialProvider = {

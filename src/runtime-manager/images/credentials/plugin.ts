@@ -7,8 +7,13 @@ import type { Timeline } from '../../../timeline/index.js';
 import type { PluginMetrics } from '../../metrics.js';
 import { SharedWork } from '../shared-work.js';
 import type { RegistryAuth } from './docker-config.js';
-import { cacheKey, cacheKeysOf, type PluginAnswer, parsePluginAnswer } from './plugin-answer.js';
 import type { CredentialProvider } from './plugin-config.js';
+import {
+  type CredentialProviderResponse,
+  cacheKey,
+  cacheKeysOf,
+  parsePluginAnswer,
+} from './plugin-response.js';
 import { lookUp, matchesImage } from './registry-match.js';
 
 /** Runs a program with the given input and returns its output; fails unless it exits with 0. */
@@ -37,10 +42,13 @@ const rememberedAnswers = 1000;
 export class CredentialPlugin {
   readonly #provider: CredentialProvider;
   readonly #options: CredentialPluginOptions;
-  readonly #cache = new BoundedMap<string, { readonly answer: PluginAnswer; readonly endsAtMs: number }>({
+  readonly #cache = new BoundedMap<
+    string,
+    { readonly answer: CredentialProviderResponse; readonly endsAtMs: number }
+  >({
     maxEntries: rememberedAnswers,
   });
-  readonly #running = new SharedWork<PluginAnswer>();
+  readonly #running = new SharedWork<CredentialProviderResponse>();
 
   constructor(provider: CredentialProvider, options: CredentialPluginOptions) {
     this.#provider = provider;
@@ -69,7 +77,7 @@ export class CredentialPlugin {
     }
   }
 
-  #cached(image: string): PluginAnswer | undefined {
+  #cached(image: string): CredentialProviderResponse | undefined {
     const nowMs = this.#options.clock.monotonic();
     for (const key of cacheKeysOf(image)) {
       const known = this.#cache.get(key);
@@ -80,7 +88,7 @@ export class CredentialPlugin {
     return undefined;
   }
 
-  async #ask(image: string, signal: AbortSignal): Promise<PluginAnswer> {
+  async #ask(image: string, signal: AbortSignal): Promise<CredentialProviderResponse> {
     const { clock, metrics, binDir, run = pluginPrograms(clock) } = this.#options;
     const { name, apiVersion, args, env, defaultCacheDurationMs } = this.#provider;
     const startedMs = clock.monotonic();
@@ -99,7 +107,7 @@ export class CredentialPlugin {
     return answer;
   }
 
-  #remember(key: string, answer: PluginAnswer, endsAtMs: number): void {
+  #remember(key: string, answer: CredentialProviderResponse, endsAtMs: number): void {
     this.#cache.set(key, { answer, endsAtMs });
   }
 }

@@ -5,7 +5,7 @@ import { entryKey } from './registry-match.js';
 
 export type CacheKeyType = 'Image' | 'Registry' | 'Global';
 
-export interface PluginAnswer {
+export interface CredentialProviderResponse {
   readonly cacheKeyType: CacheKeyType;
   /** Undefined: the plugin's configured default; 0: do not cache. */
   readonly cacheDurationMs: number | undefined;
@@ -13,7 +13,7 @@ export interface PluginAnswer {
 }
 
 /** Errors never quote the response, which is full of passwords. */
-export function parsePluginAnswer(text: string, apiVersion: string): PluginAnswer {
+export function parsePluginAnswer(text: string, apiVersion: string): CredentialProviderResponse {
   let value: unknown;
   try {
     value = parseJson(text);
