@@ -3,7 +3,7 @@ import { type EvictionSignal, type EvictionThreshold, readEvictionThresholds } f
 import { evictionGraceSeconds } from './grace.js';
 import { evictionText } from './message.js';
 import { signalFacts } from './signals.js';
-import { gi, mi, type TestPod, type TestUsage, testPod, testStats } from './test-pods.js';
+import { type EvictionTestPod, gi, mi, type TestUsage, testPod, testStats } from './test-pods.js';
 
 const threshold = (signal: EvictionSignal, value: string, grace?: string): EvictionThreshold => {
   const [made] = readEvictionThresholds({
@@ -19,7 +19,7 @@ function told(
   signal: EvictionSignal,
   value: string,
   available: number,
-  shape: TestPod,
+  shape: EvictionTestPod,
   usage: TestUsage | undefined,
 ) {
   const act = [threshold(signal, value)];
@@ -32,7 +32,7 @@ function told(
   });
 }
 
-const asks: TestPod = { requests: { memory: '100Mi' } };
+const asks: EvictionTestPod = { requests: { memory: '100Mi' } };
 
 describe('what users are told', () => {
   it.each<[string, Parameters<typeof told>, string, Record<string, string>]>([

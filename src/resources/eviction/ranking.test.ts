@@ -3,14 +3,14 @@ import type { EvictionSignal, Pod } from '../../kube/index.js';
 import type { PodStatsSummary } from '../stats/index.js';
 import type { FileSystemLayout } from './layout.js';
 import { chooseFirst, rankPods } from './ranking.js';
-import { gi, mi, type TestPod, type TestUsage, testPod, testStats } from './test-pods.js';
+import { type EvictionTestPod, gi, mi, type TestUsage, testPod, testStats } from './test-pods.js';
 
 const one: FileSystemLayout = { dedicated: false, split: false };
 const dedicated: FileSystemLayout = { dedicated: true, split: false };
 const split: FileSystemLayout = { dedicated: true, split: true };
 
 interface Row {
-  readonly pod?: TestPod;
+  readonly pod?: EvictionTestPod;
   /** Undefined: the pod has no statistics. */
   readonly uses?: TestUsage;
 }
@@ -31,8 +31,8 @@ function rank(signal: EvictionSignal, rows: Readonly<Record<string, Row>>, layou
 const order = (...args: Parameters<typeof rank>): string[] =>
   rank(...args).map(({ pod }) => pod.metadata.name);
 
-const asks = (memory: string): TestPod => ({ requests: { memory } });
-const disk: TestPod = { spec: { volumes: [{ name: 'data', emptyDir: {} }] } };
+const asks = (memory: string): EvictionTestPod => ({ requests: { memory } });
+const disk: EvictionTestPod = { spec: { volumes: [{ name: 'data', emptyDir: {} }] } };
 
 describe('who goes first', () => {
   it.each<[string, EvictionSignal, Record<string, Row>, string[], FileSystemLayout?]>([

@@ -5,7 +5,7 @@ import type { ContainerStatsSummary, PodStatsSummary, VolumeStats } from '../sta
 export const mi = 1024 ** 2;
 export const gi = 1024 ** 3;
 
-export interface TestPod {
+export interface EvictionTestPod {
   readonly requests?: Readonly<Record<string, string>>;
   readonly limits?: Readonly<Record<string, string>>;
   readonly priority?: number;
@@ -13,7 +13,10 @@ export interface TestPod {
   readonly spec?: Partial<PodSpec>;
 }
 
-export function testPod(name: string, { requests, limits, priority, isStatic, spec }: TestPod = {}): Pod {
+export function testPod(
+  name: string,
+  { requests, limits, priority, isStatic, spec }: EvictionTestPod = {},
+): Pod {
   const resources = { ...(requests && { requests }), ...(limits && { limits }) };
   const container: Container = { name: 'app', image: 'app:1', resources };
   const pod = applyPodDefaults({
