@@ -2,7 +2,7 @@
 import path from 'node:path';
 import type { LoadedConfiguration } from '../config/index.js';
 import type { CriClient } from '../cri/index.js';
-import { detectNodeAddress, type KubeletMetrics, type KubeletOptions } from '../kubelet/index.js';
+import { detectNodeAddress, type KubeletOptions } from '../kubelet/index.js';
 import type { Registry } from '../metrics/index.js';
 import type { StandaloneObjects } from '../pods/index.js';
 import type { MachineFacts } from '../runtime-manager/config/index.js';
@@ -18,7 +18,6 @@ export interface AgentNode {
   readonly host: MachineFacts;
   readonly timeline: Timeline;
   readonly registry: Registry;
-  readonly metrics: KubeletMetrics;
 }
 
 export interface KubeletOptionsInput {
@@ -31,7 +30,7 @@ export interface KubeletOptionsInput {
 }
 
 export async function kubeletOptions(
-  { configuration, nodeName, host, timeline, registry, metrics }: AgentNode,
+  { configuration, nodeName, host, timeline, registry }: AgentNode,
   { runtime, cgroupDriver, cgroups, objects }: KubeletOptionsInput,
 ): Promise<KubeletOptions> {
   const { config, flags, featureGates } = configuration;
@@ -60,7 +59,6 @@ export async function kubeletOptions(
           },
     timeline,
     registry,
-    metrics,
     objects,
     claims: objects,
     cgroups: cgroups?.pods,

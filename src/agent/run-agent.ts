@@ -1,7 +1,7 @@
 /** One run of the agent from the first check to the end: the order in which it opens things, and closes them again. */
 import path from 'node:path';
 import { createCriMetrics } from '../cri/index.js';
-import { createMetrics, type Kubelet } from '../kubelet/index.js';
+import type { Kubelet } from '../kubelet/index.js';
 import { Registry, registerProcessMetrics } from '../metrics/index.js';
 import { readMachineFacts } from '../runtime-manager/config/index.js';
 import type { AgentOptions } from './agent.js';
@@ -38,8 +38,7 @@ export async function runAgent(
     await setOomScore(config.oomScoreAdj, timeline);
     const registry = new Registry();
     registerProcessMetrics(registry);
-    const metrics = createMetrics(registry, nodeName);
-    const node: AgentNode = { configuration, nodeName, host, timeline, registry, metrics };
+    const node: AgentNode = { configuration, nodeName, host, timeline, registry };
     const cluster = standalone ? undefined : await enterCluster(node, signal);
     try {
       if (signal.aborted) return;

@@ -3,7 +3,13 @@ import path from 'node:path';
 import { systemClock, TaskGroup } from '../async/index.js';
 import type { LoadedConfiguration } from '../config/index.js';
 import { type CriClient, createCriMetrics, withCallRules } from '../cri/index.js';
-import { createKubelet, type Kubelet, type KubeletOptions, readCgroupDriver } from '../kubelet/index.js';
+import {
+  createKubelet,
+  createKubeletMetrics,
+  type Kubelet,
+  type KubeletOptions,
+  readCgroupDriver,
+} from '../kubelet/index.js';
 import type { ServingCertificate } from '../node/index.js';
 import { ObjectFolder, StandaloneObjects } from '../pods/index.js';
 import { LogHealth, type ServerListener } from '../server/index.js';
@@ -35,7 +41,7 @@ export interface RunKubeletOptions {
 /** Resolves when everything that it started has ended. Rejects with a StartFailure when the kubelet cannot run. */
 export async function runKubelet(options: RunKubeletOptions): Promise<void> {
   const { node, runtime, cluster, log, systemd, stopped, onReady } = options;
-  const { configuration, timeline, registry, metrics } = node;
+  const { configuration, timeline, registry } = node;
   const { config, flags, featureGates } = configuration;
   const cri = withCallRules(runtime, {
     requestTimeoutMs: config.runtimeRequestTimeout,
@@ -44,7 +50,12 @@ export async function runKubelet(options: RunKubeletOptions): Promise<void> {
     runtimeEndsCalls: true,
     listStreaming: featureGates.enabled('CRIListStreaming'),
   });
-  const cgroupDriver = await readCgroupDriver(cri, config.cgroupDriver, timeline, metrics);
+  const cgroupDriver = await readCgroupDriver(
+    cri,
+    config.cgroupDriver,
+    timeline,
+    registry.once(createKubeletMetrics),
+  );
   const cgroups = openCgroups({ ...node, cgroupDriver });
   const objects =
     flags.objectManifestPath === '' ? undefined : new StandaloneObjects({ clock: systemClock, waits: true });

@@ -13,7 +13,6 @@ import { containerRemover, RecentlyRemoved } from '../runtime-manager/gc/index.j
 import { mountedImages } from '../runtime-manager/images/index.js';
 import { createPlegMetrics, Pleg } from '../runtime-manager/pleg/index.js';
 import { ActuatedResources } from '../runtime-manager/resize/index.js';
-import { rejectionLabel } from './admission/admission.js';
 import { nodeAdmission } from './admission/node-admission.js';
 import type { Kubelet } from './kubelet.js';
 import { Link } from './link.js';
@@ -208,7 +207,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       config: podConfig,
       statuses,
       admission: settings.admission ?? nodeAdmission(settings, () => check.hasStrictGroups),
-      onRejected: (reason) => metrics.rejections.inc({ reason: rejectionLabel(reason) }),
+      metrics,
       removeAllDeadContainers: (uid) => deadContainers.removeAll(uid),
       onMirror: (pod) => membership?.mirrorSeen(pod),
     }),

@@ -14,7 +14,6 @@ import type { Timeline } from '../timeline/index.js';
 import type { ClaimStore, ServiceAccountTokens, TrustBundles } from '../volumes/index.js';
 import type { AdmissionHandler } from './admission/admission.js';
 import type { JoinCluster } from './cluster/membership.js';
-import type { KubeletMetrics } from './metrics/metrics.js';
 import type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './ports.js';
 import type { KubeletManagers } from './start-up/managers.js';
 
@@ -59,11 +58,6 @@ export interface KubeletOptions {
   readonly timeline?: Timeline;
   /** @default a registry of its own */
   readonly registry?: Registry;
-  /**
-   * Metrics that were made from `registry` before, to count calls of the runtime from the first.
-   * @default metrics made from `registry`
-   */
-  readonly metrics?: KubeletMetrics;
   /**
    * Addresses that the node was configured with, primary first; they decide the order of address families.
    * @default none

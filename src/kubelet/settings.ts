@@ -15,7 +15,7 @@ import { type ProbeNetwork, systemNetwork } from '../probes/index.js';
 import { type MachineFacts, readMachineFacts } from '../runtime-manager/config/index.js';
 import { criEvents, type RuntimeEventSource } from '../runtime-manager/pleg/index.js';
 import { Timeline } from '../timeline/index.js';
-import { createMetrics, type KubeletMetrics } from './metrics/metrics.js';
+import { createKubeletMetrics, type KubeletMetrics } from './metrics.js';
 import type { AddedSource, DeadContainerPolicy, KubeletOptions } from './options.js';
 import { recordedDurableFiles } from './start-up/durable-files.js';
 import type { KubeletManagers } from './start-up/managers.js';
@@ -67,7 +67,8 @@ export async function readSettings({
   const gates = options.gates ?? resolveFeatureGates({}).gates;
   const config: KubeletConfiguration = { ...baselineConfiguration(gates), ...options.config };
   const registry = options.registry ?? new Registry();
-  const metrics = options.metrics ?? createMetrics(registry, nodeName);
+  const metrics = registry.once(createKubeletMetrics);
+  metrics.nodeName.set(1, { node: nodeName });
   const stopping = new AbortController();
   const cri = withCallRules(runtime, {
     requestTimeoutMs: config.runtimeRequestTimeout,

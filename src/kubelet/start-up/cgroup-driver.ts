@@ -2,7 +2,7 @@
 import { type Clock, sleep, systemClock } from '../../async/index.js';
 import { CgroupDriver, type CriRuntime, isUnimplemented } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
-import type { KubeletMetrics } from '../metrics/metrics.js';
+import type { KubeletMetrics } from '../metrics.js';
 
 const attempts = 3;
 const pauseMs = 2_000;
@@ -13,7 +13,7 @@ export async function readCgroupDriver(
   runtime: Pick<CriRuntime, 'runtimeConfig'>,
   configured: string,
   timeline: Timeline,
-  metrics?: Pick<KubeletMetrics, 'losingSupport'>,
+  { losingSupport }: Pick<KubeletMetrics, 'losingSupport'>,
   clock: Clock = systemClock,
 ): Promise<string> {
   for (let attempt = 1; ; attempt++) {
@@ -32,7 +32,7 @@ export async function readCgroupDriver(
       }
     } catch (error) {
       if (isUnimplemented(error)) {
-        metrics?.losingSupport.set(1, { version: '1.37.0' });
+        losingSupport.set(1, { version: '1.37.0' });
         timeline.record({
           kind: 'decision',
           what: 'cgroup.driver',

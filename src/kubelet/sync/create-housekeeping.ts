@@ -42,10 +42,7 @@ export function createHousekeeping(
     folders: settings.podDirectories ? { host: machine, rootDir, directories } : undefined,
     podsWait: () => runtime.podsWait,
     isConfigured: (uid) => pods.byUid(uid) !== undefined,
-    onCleaned: ({ seen, failedPods }) => {
-      metrics.cleanedVolumes.set(seen);
-      metrics.cleanedVolumeErrors.set(failedPods);
-    },
+    metrics,
   });
   return new Housekeeping({
     timeline,
@@ -62,7 +59,7 @@ export function createHousekeeping(
       timeline.boundGone(present);
       reasons.keepOnly(present);
     },
-    observer: metrics.housekeeping,
+    metrics,
     cgroups,
     deleteMirrorsSoon: mirrors && mirrorDeletions(mirrors, rooms.tasks),
   });

@@ -84,7 +84,7 @@ export function createPodSyncer(
     isStopping: () => stopping.signal.aborted,
     // Enough that some are ready whenever those that start make room for them.
     preparationsAtOnce: 4 * settings.startsAtOnce,
-    observer: metrics.syncer,
+    metrics,
     probes: probes.workers,
     objects,
     cgroups,

@@ -6,6 +6,7 @@ import type { PodManager } from '../../pods/desired/index.js';
 import type { KnownWorker, PodWorkers } from '../../pods/workers/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { filterActive } from '../admission/active-pods.js';
+import { countPods, countWorkers, type KubeletMetrics, staticLabel } from '../metrics.js';
 import type { PodCgroups } from '../ports.js';
 
 export interface HousekeepingOptions {
@@ -22,7 +23,7 @@ export interface HousekeepingOptions {
   readonly listRunningPods: () => Promise<readonly ObservedPod[]>;
   readonly cleanPodDirectories: (known: ReadonlySet<string>) => Promise<void>;
   readonly collectBackoff: () => void;
-  readonly observer: HousekeepingObserver;
+  readonly metrics: KubeletMetrics;
   readonly cgroups?: PodCgroups;
   /** Deletes mirrors that have no static pod any more; the API may take its time, so nobody waits for it. */
   readonly deleteMirrorsSoon?: (fullNames: readonly string[]) => void;
@@ -33,23 +34,6 @@ export interface HousekeepingOptions {
   readonly forgetOthers?: (present: ReadonlySet<string>) => void;
 }
 
-/** Told of the counts of each pass. */
-export interface HousekeepingObserver {
-  pods(counts: {
-    readonly desired: StaticCount;
-    readonly active: StaticCount;
-    readonly mirrors: number;
-    readonly workers: readonly KnownWorker[];
-  }): void;
-  restarted(isStatic: boolean): void;
-  orphanedRuntimePod(): void;
-}
-
-export interface StaticCount {
-  readonly regular: number;
-  readonly isStatic: number;
-}
-
 export class Housekeeping {
   readonly #options: HousekeepingOptions;
 
@@ -58,7 +42,7 @@ export class Housekeeping {
   }
 
   async run(): Promise<void> {
-    const { pods, workers, statuses, observer, timeline } = this.#options;
+    const { pods, workers, statuses, metrics, timeline } = this.#options;
     const cgroupPods = await this.#listCgroups();
 
     const all = pods.list();
@@ -94,12 +78,10 @@ export class Housekeeping {
     this.#restart(active, known);
     this.#finishRejected(all, known, running);
     this.#killOrphans(running, known);
-    observer.pods({
-      desired: countStatic(all),
-      active: countStatic(active),
-      mirrors: mirrorPods.length,
-      workers: [...known.values()],
-    });
+    countPods(metrics.desiredPods, all);
+    countPods(metrics.activePods, active);
+    metrics.mirrorPods.set(mirrorPods.length);
+    countWorkers(metrics.workingPods, known.values());
     await this.#cleanCgroups(cgroupPods, possiblyRunning);
     this.#options.collectBackoff();
     this.#options.forgetOthers?.(new Set([...uids, ...known.keys()]));
@@ -128,14 +110,15 @@ export class Housekeeping {
 
   /** Active pods without a worker: those whose UID was used again while the former pod was being torn down. */
   #restart(active: readonly Pod[], known: Map<string, KnownWorker>): void {
-    const { workers, pods, observer } = this.#options;
+    const { workers, pods, metrics } = this.#options;
     for (const pod of active) {
       const uid = pod.metadata.uid;
       if (known.has(uid)) continue;
       const mirror = pods.mirrorOf(pod);
       workers.update({ type: 'create', pod, ...(mirror === undefined ? {} : { mirror }) });
-      known.set(uid, { state: 'sync', orphan: false, hasConfig: true, isStatic: isStaticPod(pod) });
-      observer.restarted(isStaticPod(pod));
+      const isStatic = isStaticPod(pod);
+      known.set(uid, { state: 'sync', orphan: false, hasConfig: true, isStatic });
+      metrics.restartedPods.inc({ static: staticLabel(isStatic) });
     }
   }
 
@@ -174,7 +157,7 @@ export class Housekeeping {
         kill: { graceOverrideSeconds: 1 },
       });
       known.set(pod.uid, { state: 'terminating', orphan: true, hasConfig: false, isStatic: false });
-      this.#options.observer.orphanedRuntimePod();
+      this.#options.metrics.orphanedPods.inc();
     }
   }
 
@@ -195,9 +178,4 @@ export function isRunning(pod: ObservedPod): boolean {
     pod.sandboxes.some((sandbox) => sandbox.state === 'running') ||
     pod.containers.some((container) => container.state === 'running')
   );
-}
-
-function countStatic(pods: readonly Pod[]): StaticCount {
-  const isStatic = pods.filter(isStaticPod).length;
-  return { regular: pods.length - isStatic, isStatic };
 }

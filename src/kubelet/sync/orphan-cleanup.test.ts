@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { simulatedHost } from '../../host/index.js';
+import { createKubeletMetrics } from '../metrics.js';
 import { OrphanCleanup, type OrphanCleanupOptions, passesToWait } from './orphan-cleanup.js';
 
 const root = '/root';
@@ -8,6 +9,7 @@ async function scene(more: Partial<OrphanCleanupOptions> = {}) {
   const host = simulatedHost();
   for (const uid of ['known', 'gone']) await host.files.mkdir(`${root}/pods/${uid}`, { recursive: true });
   const done: string[] = [];
+  const metrics = createKubeletMetrics();
   const cleanup = new OrphanCleanup({
     volumes: { podsChanged: () => void done.push('volumes told'), exist: () => false },
     actuated: {
@@ -21,42 +23,45 @@ async function scene(more: Partial<OrphanCleanupOptions> = {}) {
     },
     podsWait: () => false,
     isConfigured: () => false,
-    onCleaned: ({ seen, failedPods }) => void done.push(`cleaned ${seen}, failed ${failedPods}`),
+    metrics,
     ...more,
   });
   const run = (): Promise<void> => cleanup.run(new Set(['known']));
-  return { host, done, run, folders: async () => await host.files.readdir(`${root}/pods`) };
+  const counts = (): number[] => [metrics.cleanedVolumes.value(), metrics.cleanedVolumeErrors.value()];
+  return { host, done, counts, run, folders: async () => await host.files.readdir(`${root}/pods`) };
 }
 const memories = ['volumes told', 'resources of gone forgotten', 'ids kept of known'];
 
 describe('OrphanCleanup', () => {
   it('forgets pods that are gone and removes their folders', async () => {
-    const { run, done, folders } = await scene();
+    const { run, done, counts, folders } = await scene();
     await run();
     expect(await folders()).toEqual(['known']);
-    expect(done).toEqual([...memories, 'folders kept of known', 'cleaned 1, failed 0']);
+    expect(done).toEqual([...memories, 'folders kept of known']);
+    expect(counts()).toEqual([1, 0]);
   });
   it.each([
     ['its volumes are still mounted', { volumes: { podsChanged: () => {}, exist: () => true } }],
     ['it came back while the pass ran', { isConfigured: (uid: string) => uid === 'gone' }],
   ])('keeps the folder of a pod: %s', async (_rule, more) => {
-    const { run, done, folders } = await scene(more);
+    const { run, counts, folders } = await scene(more);
     await run();
     expect([...(await folders())].sort()).toEqual(['gone', 'known']);
-    expect(done.at(-1)).toBe('cleaned 1, failed 1');
+    expect(counts()).toEqual([1, 1]);
   });
   it('counts a folder that cannot be removed, then fails with the cause', async () => {
-    const { host, run, done } = await scene();
+    const { host, run, counts } = await scene();
     await host.files.mkdir(`${root}/pods/gone/volumes/kind/v`, { recursive: true });
     await host.files.writeFile(`${root}/pods/gone/volumes/kind/v/data`, 'x');
     await expect(run()).rejects.toThrow('orphaned pod "gone" found');
-    expect(done.at(-1)).toBe('cleaned 1, failed 1');
+    expect(counts()).toEqual([1, 1]);
   });
   it('folders wait while pods are queued; memories do not', async () => {
-    const { run, done, folders } = await scene({ podsWait: () => true });
+    const { run, done, counts, folders } = await scene({ podsWait: () => true });
     await run();
     expect(await folders()).toContain('gone');
     expect(done).toEqual(memories);
+    expect(counts()).toEqual([0, 0]);
   });
   it('a node without pod folders only forgets', async () => {
     const { run, done } = await scene({ folders: undefined });

@@ -1,6 +1,8 @@
 /** Cleans up after pods that the node no longer has: their folders, user ids and remembered resources. */
+
 import type { Host } from '../../host/index.js';
-import { cleanOrphanedPods, type OrphanedPodsOutcome } from '../../volumes/index.js';
+import { cleanOrphanedPods } from '../../volumes/index.js';
+import type { KubeletMetrics } from '../metrics.js';
 import type { PodVolumes } from '../ports.js';
 import type { PodDirectories } from './pod-directories.js';
 
@@ -20,7 +22,7 @@ export interface OrphanCleanupOptions {
   /** Whether pods are queued to start or to end; folders can wait for them. */
   readonly podsWait: () => boolean;
   readonly isConfigured: (uid: string) => boolean;
-  readonly onCleaned: (outcome: Pick<OrphanedPodsOutcome, 'seen' | 'failedPods'>) => void;
+  readonly metrics: Pick<KubeletMetrics, 'cleanedVolumes' | 'cleanedVolumeErrors'>;
 }
 
 export class OrphanCleanup {
@@ -34,7 +36,7 @@ export class OrphanCleanup {
 
   /** One pass. `known` are the pods that are configured or that run. Throws when a folder could not be removed. */
   async run(known: ReadonlySet<string>): Promise<void> {
-    const { volumes, actuated, users, folders, isConfigured, onCleaned } = this.#options;
+    const { volumes, actuated, users, folders, isConfigured, metrics } = this.#options;
     volumes.podsChanged();
     actuated.keepOnly((uid) => known.has(uid));
     users?.keepOnly(known);
@@ -47,7 +49,8 @@ export class OrphanCleanup {
       podVolumesExist: (uid) => volumes.exist(uid) || isConfigured(uid),
     });
     folders.directories.keepOnly(known);
-    onCleaned({ seen, failedPods });
+    metrics.cleanedVolumes.set(seen);
+    metrics.cleanedVolumeErrors.set(failedPods);
     if (failures.length > 0) throw new Error(failures.join('; '));
   }
 }

@@ -5,6 +5,7 @@ import type { Pod, PodStatus } from '../../kube/index.js';
 import { PodManager, PodWorkers, ReasonCache, StatusManager } from '../../pods/index.js';
 import { SyncFailure, type SyncStepResult } from '../../runtime-manager/index.js';
 import { Timeline } from '../../timeline/index.js';
+import { createKubeletMetrics } from '../metrics.js';
 import { type PodCgroups, withoutVolumes } from '../ports.js';
 import { Housekeeping } from './housekeeping.js';
 import { KubeletPodSyncer, type SyncerRuntime } from './pod-syncer.js';
@@ -90,7 +91,7 @@ describe('housekeeping of cgroups', () => {
       cleanPodDirectories: async () => {},
       collectBackoff: () => {},
       podVolumesExist: (uid) => volumesOf.includes(uid),
-      observer: { pods: () => {}, restarted: () => {}, orphanedRuntimePod: () => {} },
+      metrics: createKubeletMetrics(),
     });
     return { pods, workers, housekeeping, killed };
   };
@@ -167,6 +168,7 @@ describe('the cgroup of a pod that is synced', () => {
       syncAgain: () => {},
       isStopping: () => false,
       preparationsAtOnce: 1,
+      metrics: createKubeletMetrics(),
       cgroups,
     });
     await syncer.syncPod({

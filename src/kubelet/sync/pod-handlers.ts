@@ -1,4 +1,5 @@
 /** What each kind of change in the desired pods leads to: admission, and work for the pod's worker. */
+
 import type { Clock } from '../../async/index.js';
 import { isMirrorPod, isTerminalPhase, type Pod, type PodStatus } from '../../kube/index.js';
 import type { ConfigUpdate, PodConfig, PodManager } from '../../pods/desired/index.js';
@@ -6,7 +7,8 @@ import { needsReadinessReconcile, rejectedStatus } from '../../pods/status/index
 import type { PodWorkers } from '../../pods/workers/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
 import { filterActive } from '../admission/active-pods.js';
-import { type AdmissionHandler, admit } from '../admission/admission.js';
+import { type AdmissionHandler, admit, rejectionLabel } from '../admission/admission.js';
+import type { KubeletMetrics } from '../metrics.js';
 
 export interface PodHandlersOptions {
   readonly clock: Clock;
@@ -19,7 +21,7 @@ export interface PodHandlersOptions {
     set(pod: Pod, status: PodStatus): void;
   };
   readonly admission: readonly AdmissionHandler[];
-  readonly onRejected: (reason: string) => void;
+  readonly metrics: Pick<KubeletMetrics, 'rejections'>;
   /** Removes all dead containers of a pod whose content is no longer wanted. */
   readonly removeAllDeadContainers: (uid: string) => void;
   /** Told of each static pod whose mirror the API showed. */
@@ -132,7 +134,7 @@ export class PodHandlers {
   }
 
   #admit(pod: Pod): boolean {
-    const { workers, pods, statuses, admission, timeline, onRejected } = this.#options;
+    const { workers, pods, statuses, admission, timeline, metrics } = this.#options;
     const uid = pod.metadata.uid;
     if (workers.isTerminationRequested(uid) || isTerminalPhase(pod.status?.phase)) return true;
     const answer = admit(admission, pod, filterActive(pods.list(), { workers, statuses }));
@@ -148,7 +150,7 @@ export class PodHandlers {
     }
     timeline.event(podRef(pod), 'Warning', answer.reason, answer.message);
     statuses.set(pod, rejectedStatus(pod, answer.reason, answer.message));
-    onRejected(answer.reason);
+    metrics.rejections.inc({ reason: rejectionLabel(answer.reason) });
     return false;
   }
 }

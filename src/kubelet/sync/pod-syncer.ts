@@ -34,6 +34,7 @@ import {
 } from '../../pods/workers/index.js';
 import { type PodSyncError, type RuntimeManager, stubPod, syncError } from '../../runtime-manager/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
+import type { KubeletMetrics } from '../metrics.js';
 import type { MirrorPods, PodCgroups, PodProbes, PodVolumes } from '../ports.js';
 
 const volumesGonePollMs = 100;
@@ -42,13 +43,6 @@ const preparationPatienceMs = 3_000;
 
 /** What the syncer needs of the runtime manager. */
 export type SyncerRuntime = Pick<RuntimeManager, 'syncPod' | 'killPod' | 'podStatus'>;
-
-export interface SyncerObserver {
-  /** A pod's first sync began this long after the pod was first seen. */
-  workerStarted(sinceSeenMs: number): void;
-  /** A pod's containers run this long after the pod was first seen. */
-  podStarted(sinceSeenMs: number): void;
-}
 
 export interface KubeletPodSyncerOptions {
   readonly clock: Clock;
@@ -77,7 +71,7 @@ export interface KubeletPodSyncerOptions {
   readonly isStopping: () => boolean;
   /** Pods that come into being at the same time; the others keep from them what they need. */
   readonly preparationsAtOnce: number;
-  readonly observer?: SyncerObserver;
+  readonly metrics: Pick<KubeletMetrics, 'workerStart' | 'podStart'>;
   readonly cgroups?: PodCgroups;
   /** Gives back the user ids of a pod that has ended. */
   readonly releaseUserNamespace?: ((uid: string) => Promise<void>) | undefined;
@@ -102,7 +96,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const { type, pod, status: observed, signal } = request;
     const { statuses, networkError } = this.#options;
     const uid = pod.metadata.uid;
-    if (type === 'create') this.#observeSince(pod, 'workerStarted');
+    if (type === 'create') this.#measureSinceSeen(pod, 'workerStart');
 
     const status = this.#options.generateStatus(pod, observed, false);
     if (status.reason === deadlineExceededReason && statuses.get(uid)?.reason !== deadlineExceededReason) {
@@ -114,7 +108,7 @@ export class KubeletPodSyncer implements PodSyncer {
     }
     const before = statuses.get(uid);
     if (before === undefined || (before.phase === 'Pending' && status.phase === 'Running')) {
-      this.#observeSince(pod, 'podStarted');
+      this.#measureSinceSeen(pod, 'podStart');
     }
     statuses.set(pod, status);
 
@@ -336,9 +330,11 @@ export class KubeletPodSyncer implements PodSyncer {
     statuses.set(pod, { ...current, ...(conditions === undefined ? {} : { conditions }) });
   }
 
-  #observeSince(pod: Pod, what: keyof SyncerObserver): void {
+  #measureSinceSeen(pod: Pod, what: 'workerStart' | 'podStart'): void {
     const seen = parseTimestamp(pod.metadata.annotations?.[configSeenAnnotation] ?? '');
-    if (seen !== undefined) this.#options.observer?.[what](this.#options.clock.now() - seen);
+    if (seen === undefined) return;
+    const { metrics, clock } = this.#options;
+    metrics[what].observe((clock.now() - seen) / 1000);
   }
 
   #warn(pod: Pod, reason: string, message: string): void {
