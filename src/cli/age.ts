@@ -1,11 +1,11 @@
-/** How long ago something was, as short as kubectl shows it: 45s, 3m20s, 5h, 2d3h. */
+/** Formats ages as kubectl does: 45s, 3m20s, 5h, 2d3h. */
 
 const minute = 60;
 const hour = 60 * minute;
 const day = 24 * hour;
 const year = 365 * day;
 
-/** The finer part is dropped as the whole grows. */
+/** Longer ages have coarser units. */
 export function formatAge(durationMs: number): string {
   const seconds = Math.trunc(durationMs / 1000);
   if (seconds < -1) return '<invalid>';

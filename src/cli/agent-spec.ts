@@ -1,8 +1,8 @@
-/** The flags of `nodelet agent`, for completion; `usage` of the configuration is its help. */
+/** Describes the flags of `nodelet agent` for completion. Its help comes from `usage` of the configuration. */
 import { flagSpecs, type KubeletFlag } from '../config/index.js';
 import type { CommandSpec } from './client/command.js';
 
-/** Without the flags that have no effect: they serve old command lines only. */
+/** Without the flags that have no effect, which only old command lines use. */
 const flags: Readonly<Record<string, KubeletFlag>> = Object.fromEntries(
   flagSpecs.filter(({ target }) => target.to !== 'nowhere').map((flag) => [flag.name, flag]),
 );

@@ -1,4 +1,4 @@
-/** `nodelet agent`: the node's agent under the reference kubelet's flags. */
+/** `nodelet agent`: runs the node agent with the reference kubelet's flags. */
 import {
   createAgent,
   ignoreOutputErrors,
@@ -38,7 +38,7 @@ export async function runAgent(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** The first signal asks for an orderly end, a second one ends at once. */
+/** The first signal stops the agent in order, the second one exits at once. */
 async function runUntilSignal(configuration: LoadedConfiguration): Promise<void> {
   ignoreOutputErrors();
   const stop = new AbortController();

@@ -1,4 +1,4 @@
-/** The table of commands: what each is called, its flags, and how to run it. */
+/** The table of commands: name, flags and how to run each. */
 import type { CommandSpec } from './client/command.js';
 import { setV8Flags } from './v8-flags.js';
 
@@ -98,7 +98,7 @@ export const commands: readonly Command[] = [
   {
     name: 'version',
     synopsis: '',
-    about: 'print the version of nodelet; nodelet --version prints that of Kubernetes',
+    about: 'print the version of nodelet; nodelet --version prints the Kubernetes version',
     run: async () => {
       const { version } = await import('../agent/version.js');
       process.stdout.write(`nodelet ${version}\n`);
@@ -162,7 +162,7 @@ Examples:
   nodelet run web.yaml
   # run as a node of a cluster
   nodelet agent --kubeconfig /etc/kubernetes/kubelet.conf --config /var/lib/kubelet/config.yaml
-  # run every pod manifest of a directory, without a cluster, on the containerd of this machine
+  # run all pod manifests of a directory, without a cluster, on the containerd of this machine
   nodelet agent --pod-manifest-path /etc/kubernetes/manifests
 `;
 }

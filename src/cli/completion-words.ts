@@ -1,10 +1,10 @@
-/** What may stand at the cursor of a command line, for the completion of shells. */
+/** Finds the words that fit at the cursor of a command line, for shell completion. */
 import { type CursorWord, cursorWord } from '../flags/index.js';
 import type { CommandSpec } from './client/command.js';
 
 export interface CompletionContext {
   readonly commands: readonly string[];
-  /** The description of a command, if it has flags that are known here. */
+  /** The description of a command; undefined when it has no flags. */
   readonly specOf: (command: string) => CommandSpec | undefined;
   readonly pods: () => Promise<readonly string[]>;
   readonly containersOf: (pod: string) => Promise<readonly string[]>;
@@ -13,7 +13,7 @@ export interface CompletionContext {
 
 const podCommands = new Set(['get', 'logs', 'exec', 'port-forward', 'stop', 'explain']);
 
-/** `words` are those behind `nodelet`, the last one, maybe empty, is the one at the cursor. Empty: names of files. */
+/** `words` follow `nodelet`; the last one, which may be empty, is at the cursor. An empty result means file names. */
 export async function completions(words: readonly string[], context: CompletionContext): Promise<string[]> {
   const [command = '', ...args] = words;
   const current = words.at(-1) ?? '';

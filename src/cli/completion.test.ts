@@ -18,9 +18,9 @@ describe('completions', () => {
   it.each<[string, string, string[]]>([
     ['commands', 'e', ['exec', 'explain']],
     ['pods', 'logs w', ['web', 'web-2']],
-    ['containers behind a pod', 'logs web ', ['web-app', 'side']],
-    ['containers behind -c', 'exec -it web -c s', ['side']],
-    ['pods behind flags with values', 'logs --tail 5 d', ['db']],
+    ['containers after a pod', 'logs web ', ['web-app', 'side']],
+    ['containers after -c', 'exec -it web -c s', ['side']],
+    ['pods after a flag with a value', 'logs --tail 5 d', ['db']],
     ['flags', 'logs --si', ['--since', '--since-time']],
     ['formats', 'get pods -o ', ['json', 'yaml', 'name', 'wide']],
     ['runs', 'ps --run d', ['default', 'demo']],
@@ -30,12 +30,12 @@ describe('completions', () => {
     ['nothing in the command of a container', 'exec web -- l', []],
     ['flags of a run', 'run --d', ['--detach']],
     ['runtimes of a run', 'run --runtime ', ['auto', 'containerd', 'process']],
-    ['what can be done with the CRI', 'cri ', ['serve']],
+    ['subcommands of cri', 'cri ', ['serve']],
     ['built-in runtimes', 'cri serve --runtime ', ['process', 'sim']],
-    ['nothing where files are wanted', 'run ', []],
+    ['nothing for file arguments', 'run ', []],
     ['flags of the agent', 'agent --container-runtime-e', ['--container-runtime-endpoint']],
     ['no flags of the agent that have no effect', 'agent --storage-driver', []],
-    ['formats behind a shorthand in a row', 'ps -qo ', ['json']],
+    ['formats after a row of shorthands', 'ps -qo ', ['json']],
   ])('%s', async (_, line, words) => {
     expect(await complete(line)).toEqual(words);
   });

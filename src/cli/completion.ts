@@ -1,4 +1,4 @@
-/** `nodelet completion`: the scripts that teach shells to complete, and the words that those ask for. */
+/** `nodelet completion`: prints completion scripts for shells, and the words that these scripts request. */
 import { choosePod, containersOf, listPods } from './client/pods.js';
 import { commandNames, loadCommandSpec } from './commands.js';
 import { completions } from './completion-words.js';
@@ -78,7 +78,7 @@ async function wordsAtCursor(words: readonly string[]): Promise<string[]> {
       runs: async () => (await listRuns()).map(({ name }) => name),
     });
   } catch {
-    // A shell that completes has nowhere to show an error.
+    // A shell cannot show an error while it completes.
     return [];
   }
 }

@@ -11,7 +11,7 @@ const directory = mkdtempSync(join(tmpdir(), 'nodelet-cri-'));
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 describe('nodelet cri serve', () => {
-  it('serves a runtime at a socket of its user until it is told to end', async () => {
+  it('serves a runtime on a private socket until a signal', async () => {
     const said: string[] = [];
     const stdout = vi
       .spyOn(process.stdout, 'write')

@@ -1,4 +1,4 @@
-/** `nodelet cri serve`: a built-in runtime behind a CRI socket, for crictl, critest and other agents. */
+/** `nodelet cri serve`: serves a built-in runtime on a CRI socket, for crictl, critest and other agents. */
 
 import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,8 +9,8 @@ import { bool, string } from '../flags/index.js';
 import { type CommandSpec, commandHelp } from './client/command.js';
 import { parseCommandFlags } from './client/flags.js';
 import { UsageError } from './client/usage-error.js';
-import { catchEndRequests } from './run/run-signals.js';
-import { stateFolders } from './run/state.js';
+import { catchStopRequests } from './run/run-signals.js';
+import { stateDirectories } from './run/state.js';
 
 const flags = {
   runtime: {
@@ -22,9 +22,13 @@ const flags = {
   listen: {
     type: string,
     valueName: 'ENDPOINT',
-    about: 'the socket, as in unix:///run/nodelet/cri.sock (default: cri.sock below the folder of runs)',
+    about: 'the socket, as in unix:///run/nodelet/cri.sock (default: cri.sock in the directory of runs)',
   },
-  'root-dir': { type: string, valueName: 'DIR', about: 'where the process runtime keeps its containers' },
+  'root-dir': {
+    type: string,
+    valueName: 'DIR',
+    about: 'the directory where the process runtime keeps its containers',
+  },
   help: { type: bool, shorthand: 'h', about: 'show this help' },
 } as const;
 
@@ -33,9 +37,9 @@ export const criServeSpec: CommandSpec<typeof flags> = {
   about: 'Serves a built-in container runtime on a CRI socket until Ctrl-C.',
   synopsis: ['--runtime process|sim [flags]'],
   notes:
-    'Only the user who starts it can open the socket. Containers of the process runtime keep running when it ends;\n' +
-    'the next one with the same --root-dir finds them again. They run with the rights of that user and without isolation:\n' +
-    'a test suite that breaks containers on purpose, such as critest, breaks this machine.',
+    'Only the user who starts the command can open the socket. Containers of the process runtime keep running when it\n' +
+    'ends; the next one with the same --root-dir finds them again. They run with the rights of that user and without\n' +
+    'isolation: a test suite that breaks containers on purpose, such as critest, breaks this machine.',
   flags,
   examples: [
     ['nodelet cri serve --runtime process', 'serve a runtime that needs nothing but this machine'],
@@ -49,7 +53,7 @@ interface ServedRuntime {
   close(): Promise<void>;
 }
 
-/** Runs `nodelet cri …` to its exit code. */
+/** Runs `nodelet cri …` and returns the exit code. */
 export async function runCri(argv: readonly string[]): Promise<number> {
   const [verb, ...rest] = argv;
   try {
@@ -58,14 +62,14 @@ export async function runCri(argv: readonly string[]): Promise<number> {
       return 0;
     }
     if (verb !== 'serve')
-      throw new UsageError(`unknown command ${JSON.stringify(verb)}; there is only "serve"`);
+      throw new UsageError(`unknown command ${JSON.stringify(verb)}; the only command is "serve"`);
     const { values, positionals } = parseCommandFlags(rest, flags);
     if (values.help) {
       process.stdout.write(commandHelp(criServeSpec));
       return 0;
     }
     if (positionals[0] !== undefined)
-      throw new UsageError(`${JSON.stringify(positionals[0])} is one word too many`);
+      throw new UsageError(`${JSON.stringify(positionals[0])} is one argument too many`);
     return await serve(values);
   } catch (error) {
     process.stderr.write(`nodelet cri: ${errorText(error)}\n`);
@@ -83,23 +87,24 @@ interface CriServeOptions {
 
 async function serve({ runtime: name, listen, 'root-dir': rootDir }: CriServeOptions): Promise<number> {
   ignoreOutputErrors();
-  const folders = stateFolders();
-  const socketPath = listen === undefined ? path.join(folders.runtimeDir, 'cri.sock') : socketPathOf(listen);
-  const runtime = await openRuntime(name, rootDir ?? path.join(folders.dataDir, '..', 'cri'));
-  const ends = catchEndRequests(systemClock);
+  const directories = stateDirectories();
+  const socketPath =
+    listen === undefined ? path.join(directories.runtimeDir, 'cri.sock') : socketPathOf(listen);
+  const runtime = await openRuntime(name, rootDir ?? path.join(directories.dataDir, '..', 'cri'));
+  const requests = catchStopRequests(systemClock);
   try {
-    const server = await serveForOneself(runtime.cri, socketPath);
+    const server = await servePrivately(runtime.cri, socketPath);
     try {
       process.stdout.write(
         `serving the ${name} runtime at ${server.endpoint}; try: crictl --runtime-endpoint ${server.endpoint} ` +
           `--image-endpoint ${server.endpoint} info\n`,
       );
-      await ends.stop;
+      await requests.stop;
     } finally {
       await server.close();
     }
   } finally {
-    ends.release();
+    requests.release();
     await runtime.close();
   }
   return 0;
@@ -113,8 +118,8 @@ function socketPathOf(listen: string): string {
   }
 }
 
-/** The socket is its user's alone from the moment that it is there. */
-async function serveForOneself(
+/** Creates the socket with mode 0600 from the start, so that only its user can open it. */
+async function servePrivately(
   cri: CriRuntime,
   socketPath: string,
 ): Promise<Awaited<ReturnType<typeof serveCri>>> {
@@ -141,13 +146,13 @@ async function openRuntime(name: string | undefined, rootDir: string): Promise<S
     }
     case 'sim': {
       const { SimRuntime } = await import('../runtimes/sim/index.js');
-      // Clients of a socket look for log files wherever they asked for them.
+      // Clients of the socket read log files at the paths that they requested.
       const runtime = new SimRuntime({ logRoot: '/' });
       return { cri: runtime, close: () => runtime.close() };
     }
     case undefined:
       throw new UsageError('name a runtime: --runtime process or --runtime sim');
     default:
-      throw new UsageError(`--runtime ${name}: there are process and sim`);
+      throw new UsageError(`--runtime ${name}: the runtimes are process and sim`);
   }
 }

@@ -1,11 +1,11 @@
-/** The terminal that a command runs in: raw while it does, told of its size, and as it was afterwards. */
+/** Puts the terminal into raw mode while a command runs, reports its size, and restores it afterwards. */
 import type { ReadStream, WriteStream } from 'node:tty';
 import type { TerminalSize } from '../streaming/index.js';
 
 export interface RawTerminal {
-  /** The size now, then each change of it, the newest only when several come at once. */
+  /** The current size, then every change. Skips sizes that are outdated when they are read. */
   readonly sizes: AsyncIterable<TerminalSize>;
-  /** Gives the terminal back; may be called again. */
+  /** Restores the mode of the terminal. Idempotent. */
   restore(): void;
 }
 
@@ -27,7 +27,7 @@ export function openRawTerminal(input: ReadStream, output: WriteStream): RawTerm
     wake?.();
   };
   output.on('resize', onResize);
-  // Whatever ends this process, the terminal must be usable after it.
+  // The terminal must be usable however this process ends.
   process.on('exit', restore);
   input.setRawMode(true);
   async function* sizes(): AsyncGenerator<TerminalSize> {

@@ -1,4 +1,4 @@
-/** `nodelet exec`: a command in a container, with its input, its terminal and its exit code. */
+/** `nodelet exec`: runs a command in a container, with input, terminal and exit code. */
 
 import { ReadStream, WriteStream } from 'node:tty';
 import { bool, type FlagValues, string } from '../flags/index.js';
@@ -66,7 +66,7 @@ export function runExec(argv: readonly string[]): Promise<number> {
       terminal?.restore();
       throw refusal(error);
     } finally {
-      // Nobody reads it any more; it would keep this process alive.
+      // An open standard input would keep this process alive.
       if (values.stdin) stdin.destroy();
     }
   });
@@ -99,7 +99,7 @@ export function execQuery(command: readonly string[], stdin: boolean, tty: boole
   return query.toString();
 }
 
-/** A terminal needs one at this end, too. */
+/** The command gets a terminal only if standard input is one. */
 function wantsTerminal({ tty, stdin }: Pick<FlagValues<typeof flags>, 'tty' | 'stdin'>): boolean {
   if (!tty) return false;
   if (stdin && process.stdin.isTTY) return true;
@@ -108,7 +108,7 @@ function wantsTerminal({ tty, stdin }: Pick<FlagValues<typeof flags>, 'tty' | 's
   return false;
 }
 
-/** The server's words are enough; those about upgrades are for programmers. */
+/** Shows the body of the server's response instead of the error about the failed upgrade. */
 function refusal(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   if ('statusCode' in error && 'body' in error)

@@ -1,8 +1,8 @@
-/** Where the entries of a pod are: with a run or an agent that lives, or on disk where one has left them. */
+/** Reads the timeline entries of a pod: from a live run through its socket, or from disk. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readDiskRing } from '../timeline/disk-ring.js';
 import type { PodRef, TimelineEntry } from '../timeline/entry.js';
-import { askJson, askLines, type Connection } from './client/connection.js';
+import { type Connection, requestJson, requestLines } from './client/connection.js';
 
 export interface KnownPod {
   readonly pod?: PodRef | undefined;
@@ -12,33 +12,33 @@ export interface RecordedEntries {
   readonly entries: readonly TimelineEntry[];
   /** About the node. */
   readonly node: readonly TimelineEntry[];
-  /** Lines that this version cannot read, where entries were kept on disk. */
+  /** Lines on disk that this version cannot read. */
   readonly skipped?: number;
 }
 
 export interface EntrySource {
-  /** For messages. */
+  /** Names the source in messages. */
   readonly place: string;
-  /** That nobody keeps these pods any more, and what to do; nothing will follow. */
+  /** Set when the run is gone: says so and what to do. No entries will follow. */
   readonly gone?: string;
-  /** The pods it knows, each as often as it likes, the latest last. */
+  /** The known pods, the latest last. A pod may occur more than once. */
   pods(): Promise<readonly KnownPod[]>;
   entriesOf(uid: string): Promise<RecordedEntries>;
-  /** Entries of the pod that come after those given; ends with what is behind it, or by the signal. */
+  /** Yields entries of the pod that come after the given ones, until the source ends or the signal aborts. */
   follow(uid: string, after: readonly TimelineEntry[], signal: AbortSignal): AsyncIterable<TimelineEntry>;
 }
 
-/** A live one, through its socket. */
+/** Reads from a live run through its socket. */
 export function socketSource(connection: Connection): EntrySource {
   const linesOf = (uid: string, more = '', signal?: AbortSignal) =>
-    askLines<TimelineEntry | { readonly current: true }>(
+    requestLines<TimelineEntry | { readonly current: true }>(
       connection,
       `/explain?uid=${encodeURIComponent(uid)}${more}`,
       signal === undefined ? {} : { signal },
     );
   return {
     place: connection.run === undefined ? connection.socketPath : `run ${connection.run.name}`,
-    pods: () => askJson<KnownPod[]>(connection, '/explain/pods'),
+    pods: () => requestJson<KnownPod[]>(connection, '/explain/pods'),
     async entriesOf(uid) {
       const entries: TimelineEntry[] = [];
       for await (const line of linesOf(uid)) if (!('current' in line)) entries.push(line);
@@ -53,9 +53,9 @@ export function socketSource(connection: Connection): EntrySource {
   };
 }
 
-const lookAgainMs = 300;
+const pollMs = 300;
 
-/** What was kept on disk, also after a crash. */
+/** Reads from the ring on disk, also after a crash. */
 export function diskSource(dir: string, gone?: string): EntrySource {
   return {
     place: dir,
@@ -68,7 +68,7 @@ export function diskSource(dir: string, gone?: string): EntrySource {
     async *follow(uid, after, signal) {
       let { timeMs = 0, seq = 0 } = after.at(-1) ?? {};
       for (;;) {
-        await sleep(lookAgainMs, undefined, { signal });
+        await sleep(pollMs, undefined, { signal });
         const isNew = (entry: TimelineEntry): boolean =>
           entry.timeMs > timeMs || (entry.timeMs === timeMs && entry.seq > seq);
         const { entries } = await readDiskRing(dir);

@@ -20,11 +20,11 @@ describe('matchPods', () => {
     entry('cccccc1', 'web-n1', 'other'),
   ];
   it.each([
-    ['the name as the manifest has it', 'web-db', ['bbbbbb1']],
+    ['the name in the manifest', 'web-db', ['bbbbbb1']],
     ['a name in a namespace: its newest pod', 'default/web-n1', ['aaaaaa2']],
-    ['a name in two namespaces is not one pod', 'web-n1', ['aaaaaa2', 'cccccc1']],
+    ['a name in two namespaces: both pods', 'web-n1', ['aaaaaa2', 'cccccc1']],
     ['the beginning of a UID', 'aaaaaa1', ['aaaaaa1']],
-    ['nobody', 'nope', []],
+    ['no match', 'nope', []],
   ])('%s', (_rule, wanted, uids) => {
     expect(matchPods(entries, wanted)).toEqual(uids);
   });

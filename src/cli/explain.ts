@@ -1,4 +1,4 @@
-/** `nodelet explain POD`: why a pod is where it is, from the timeline. */
+/** `nodelet explain POD`: shows from the timeline what happened to a pod and why. */
 
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -17,7 +17,7 @@ const flags = {
     shorthand: 'o',
     valueName: 'FORMAT',
     choices: ['json'],
-    about: 'output format: json, for programs',
+    about: 'output format: json',
   },
   all: { type: bool, about: 'show all steps instead of the last 30' },
   follow: { type: bool, shorthand: 'f', about: 'keep showing steps as they happen, until Ctrl-C' },
@@ -32,11 +32,11 @@ const flags = {
 
 export const explainSpec: CommandSpec<typeof flags> = {
   name: 'explain',
-  about: 'Shows what happened to a pod and why, its state now, what it waits for and what would help.',
+  about: 'Shows what happened to a pod and why, its current state, what it waits for and what would help.',
   synopsis: ['[NAMESPACE/]POD [flags]'],
   notes: [
     "POD is the pod's name, with or without the node's name at its end, or the beginning of its UID.",
-    'It works while a run or an agent is up, and after it has ended or crashed.',
+    'The command works while a run or an agent is up, and after it has ended or crashed.',
   ].join('\n'),
   flags,
   examples: [
@@ -54,25 +54,25 @@ export function runExplain(argv: readonly string[]): Promise<number> {
   return runCommand(explainSpec, argv, async ({ values, positionals }) => {
     const [name] = positionals;
     if (name === undefined || positionals.length > 1)
-      throw new UsageError("name one pod; 'nodelet explain --help' shows how");
+      throw new UsageError("name one pod; see 'nodelet explain --help'");
     if (values.output !== undefined && values.output !== 'text' && values.output !== 'json')
-      throw new UsageError(`-o ${values.output}: only json is known`);
+      throw new UsageError(`-o ${values.output}: the only format is json`);
     const wanted =
       values.namespace === undefined || name.includes('/') ? name : `${values.namespace}/${name}`;
     const { source, uid } = await findPod(await sources(values), wanted);
     const { entries, node, skipped = 0 } = await source.entriesOf(uid);
     if (skipped > 0)
       process.stderr.write(
-        `${source.place}: ${skipped} lines are left out: another version wrote them, or a crash cut them short\n`,
+        `${source.place}: skipped ${skipped} lines that another version wrote or a crash cut short\n`,
       );
     const { gone } = source;
-    // Nothing is due any more where nobody is left to do it.
+    // A run that is gone does nothing more, so nothing counts as still due.
     const explanation = explainPod(entries, node, gone === undefined ? Date.now() : Number.POSITIVE_INFINITY);
-    const told = gone === undefined ? {} : { gone };
+    const ended = gone === undefined ? {} : { gone };
     process.stdout.write(
       values.output === 'json'
-        ? `${JSON.stringify({ ...explanation, ...told }, undefined, 2)}\n`
-        : explanationText(explanation, { ...told, ...(values.all ? {} : { maxSteps: screenSteps }) }),
+        ? `${JSON.stringify({ ...explanation, ...ended }, undefined, 2)}\n`
+        : explanationText(explanation, { ...ended, ...(values.all ? {} : { maxSteps: screenSteps }) }),
     );
     if (values.follow && gone === undefined) {
       for await (const entry of source.follow(uid, entries, new AbortController().signal)) {
@@ -87,30 +87,30 @@ export function runExplain(argv: readonly string[]): Promise<number> {
   });
 }
 
-/** What lives comes first, then what was left, then the agent of this machine. */
+/** Live runs first, then crashed runs, then the agent of this machine. */
 async function sources(values: FlagValues<typeof flags>): Promise<EntrySource[]> {
   const ring = (rootDir: string): EntrySource => diskSource(path.join(rootDir, 'timeline'));
   if (values['root-dir'] !== undefined) return [ring(values['root-dir'])];
   if (values.socket !== undefined) return [socketSource({ socketPath: values.socket })];
   if (values.run !== undefined) {
     const run = await findRun(values.run);
-    return [run.alive ? socketSource({ socketPath: run.socketPath, run }) : deadRun(run)];
+    return [run.alive ? socketSource({ socketPath: run.socketPath, run }) : crashedRun(run)];
   }
   const runs = await listRuns();
-  const living = runs.filter(({ alive }) => alive);
+  const liveRuns = runs.filter(({ alive }) => alive);
   return [
-    ...living.map((run) => socketSource({ socketPath: run.socketPath, run })),
-    ...runs.filter(({ alive }) => !alive).map(deadRun),
+    ...liveRuns.map((run) => socketSource({ socketPath: run.socketPath, run })),
+    ...runs.filter(({ alive }) => !alive).map(crashedRun),
     ...(existsSync(path.join(agentRootDir, 'timeline')) || runs.length === 0 ? [ring(agentRootDir)] : []),
   ];
 }
 
-function deadRun({ name, pid, rootDir }: Run): EntrySource {
+function crashedRun({ name, pid, rootDir }: Run): EntrySource {
   const option = name === defaultRunName ? '' : ` --name ${name}`;
   return diskSource(
     path.join(rootDir, 'timeline'),
     `Run "${name}" is gone: its process ${pid} crashed or was killed. Its containers may still run: ` +
-      `the same "nodelet run" again takes them over, "nodelet stop${option}" removes them.`,
+      `run the same "nodelet run" again to take them over, or "nodelet stop${option}" to remove them.`,
   );
 }
 
@@ -119,7 +119,7 @@ interface ExplainablePod {
   readonly uid: string;
 }
 
-/** The first source that knows one pod of that name. */
+/** Returns the pod from the first source that knows it. */
 async function findPod(all: readonly EntrySource[], wanted: string): Promise<ExplainablePod> {
   const known: KnownPod[] = [];
   for (const source of all) {
@@ -128,7 +128,7 @@ async function findPod(all: readonly EntrySource[], wanted: string): Promise<Exp
     const [uid] = uids;
     if (uids.length > 1) {
       const several = podNames(pods.filter(({ pod }) => pod !== undefined && uids.includes(pod.uid)));
-      throw new CommandFailure(`"${wanted}" is not one pod; name one of: ${several.join(', ')}`);
+      throw new CommandFailure(`"${wanted}" matches several pods; name one of: ${several.join(', ')}`);
     }
     if (uid !== undefined) return { source, uid };
     known.push(...pods);
@@ -136,13 +136,13 @@ async function findPod(all: readonly EntrySource[], wanted: string): Promise<Exp
   if (podNames(known).length === 0) {
     const places = all.map(({ place }) => place).join(', ');
     throw new CommandFailure(
-      `no pod is known in ${places}; start pods with nodelet run, or name the folder of an agent with --root-dir`,
+      `no pods in ${places}; start pods with nodelet run, or name the root directory of an agent with --root-dir`,
     );
   }
   throw new CommandFailure(`no pod "${wanted}" in the timeline; known are: ${podNames(known).join(', ')}`);
 }
 
-/** UIDs of the pods that a user may mean; a pod that was replaced counts only with its newest UID. */
+/** UIDs of the pods that match. A pod that was replaced matches only with its newest UID. */
 export function matchPods(known: readonly KnownPod[], wanted: string): string[] {
   const slash = wanted.indexOf('/');
   const namespace = slash < 0 ? undefined : wanted.slice(0, slash);

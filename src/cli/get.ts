@@ -1,9 +1,9 @@
-/** `nodelet get`: pods as `kubectl get` shows them. */
+/** `nodelet get`: lists pods as `kubectl get` does. */
 import { bool, type FlagValues, nearestName, string } from '../flags/index.js';
 import type { Pod } from '../kube/types/index.js';
 import type { PodWatchEvent } from '../server/local/watch.js';
 import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/command.js';
-import { askLines, type Connection, connectTo } from './client/connection.js';
+import { type Connection, connectTo, requestLines } from './client/connection.js';
 import { choosePod, listPods, podWords } from './client/pods.js';
 import { UsageError } from './client/usage-error.js';
 import {
@@ -36,7 +36,7 @@ const flags = {
     about: 'list only pods with these labels, as in app=web,tier!=db',
   },
   'show-labels': { type: bool, about: 'add a column with labels' },
-  'no-headers': { type: bool, about: 'leave out the header line' },
+  'no-headers': { type: bool, about: 'do not print the header line' },
   ...runFlags,
 } as const;
 
@@ -64,7 +64,7 @@ export function runGet(argv: readonly string[]): Promise<number> {
 export interface GetRequest {
   /** Empty: all pods. */
   readonly names: readonly string[];
-  /** Undefined: all. */
+  /** Undefined: all namespaces. */
   readonly namespace: string | undefined;
   readonly namespaceGiven: boolean;
   readonly format: OutputFormat | undefined;
@@ -74,20 +74,18 @@ export interface GetRequest {
   readonly headers: boolean;
 }
 
-/** What kubectl knows and a run does not; a pod that is called like one is reached by `get pod NAME`. */
+/** Kinds that kubectl has and a run does not. `get pod NAME` finds a pod with such a name. */
 const otherKinds =
   /^(all|nodes?|no|services?|svc|deployments?|deploy|statefulsets?|sts|daemonsets?|ds|replicasets?|rs|jobs?|cronjobs?|configmaps?|cm|secrets?|events?|ev|namespaces?|ns|persistentvolumes?|pv|persistentvolumeclaims?|pvc)$/;
 
 export function getRequest(values: FlagValues<typeof flags>, positionals: readonly string[]): GetRequest {
   const [first, ...others] = positionals;
-  // The only kind there is need not be said.
+  // The kind is optional: pods are the only one.
   const names = first === undefined ? [] : podWords.has(first) ? others : positionals;
   if (first !== undefined && otherKinds.test(first))
     throw new UsageError(`only pods can be shown, not ${first}: nodelet get pods`);
   if (names.length > 0 && values['all-namespaces'])
-    throw new UsageError(
-      'a pod cannot be named across all namespaces: leave -A out, or name its namespace with -n',
-    );
+    throw new UsageError('a pod cannot be named with -A: remove -A, or name the namespace with -n');
   if (names.length > 0 && values.selector !== undefined)
     throw new UsageError('name cannot be provided when a selector is specified');
   return {
@@ -149,8 +147,8 @@ async function watch(connection: Connection, request: GetRequest): Promise<numbe
     chosen.size > 0 ? chosen.has(pod.metadata.uid) : isWanted(pod, request);
   const isTable = format === undefined || format === 'wide';
   const listed = isTable ? (await listPods(connection)).filter(isShown).sort(byName) : [];
-  // The watch begins with what was listed.
-  const told = new Map(listed.map((pod) => [pod.metadata.uid, contentOf(pod)]));
+  // The watch starts with the pods that were just listed; do not print them twice.
+  const printed = new Map(listed.map((pod) => [pod.metadata.uid, contentOf(pod)]));
   let header = request.headers ? podTableHeader(options) : undefined;
   let widths: number[] | undefined;
   const show = (pods: readonly Pod[]): void => {
@@ -161,10 +159,10 @@ async function watch(connection: Connection, request: GetRequest): Promise<numbe
     header = undefined;
   };
   show(listed);
-  for await (const { object: pod } of askLines<PodWatchEvent>(connection, '/watch')) {
+  for await (const { object: pod } of requestLines<PodWatchEvent>(connection, '/watch')) {
     if (!isShown(pod)) continue;
-    const before = told.get(pod.metadata.uid);
-    told.delete(pod.metadata.uid);
+    const before = printed.get(pod.metadata.uid);
+    printed.delete(pod.metadata.uid);
     if (before !== undefined && before === contentOf(pod)) continue;
     if (format === 'json') process.stdout.write(jsonText(podObject([pod], true)));
     else if (format === 'yaml') process.stdout.write(`---\n${await yamlText(podObject([pod], true))}`);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { asksForInspector } from './inspector.js';
+import { wantsInspector } from './inspector.js';
 
 it.each<[string, string[], string | undefined, boolean]>([
   ['nothing', [], undefined, false],
@@ -7,6 +7,6 @@ it.each<[string, string[], string | undefined, boolean]>([
   ['the option', ['--inspect'], undefined, true],
   ['the option with an address', ['--inspect-brk=127.0.0.1:0'], undefined, true],
   ['the environment', [], '--no-warnings --inspect-wait', true],
-])('%s', (_, execArgv, nodeOptions, asks) => {
-  expect(asksForInspector(execArgv, nodeOptions)).toBe(asks);
+])('%s', (_, execArgv, nodeOptions, wants) => {
+  expect(wantsInspector(execArgv, nodeOptions)).toBe(wants);
 });

@@ -1,11 +1,11 @@
-/** `nodelet logs`: what containers print, as `kubectl logs` shows it. */
+/** `nodelet logs`: prints container logs as `kubectl logs` does. */
 
 import { once } from 'node:events';
 import { bool, type FlagValues, string } from '../flags/index.js';
 import type { Pod } from '../kube/types/index.js';
 import { parseDuration } from '../kube/values/go-format.js';
 import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/command.js';
-import { ask, type Connection, connectTo } from './client/connection.js';
+import { type Connection, connectTo, sendRequest } from './client/connection.js';
 import { wholeNumber } from './client/flags.js';
 import { chooseContainer, choosePod, containersOf, listPods, podPath } from './client/pods.js';
 import { UsageError } from './client/usage-error.js';
@@ -13,7 +13,7 @@ import { LinePrefix } from './print/line-prefix.js';
 
 const flags = {
   follow: { type: bool, shorthand: 'f', about: 'follow the log until the container ends or Ctrl-C' },
-  previous: { type: bool, shorthand: 'p', about: 'print the log of the container before its last restart' },
+  previous: { type: bool, shorthand: 'p', about: 'print the log of the previous instance of the container' },
   container: {
     type: string,
     shorthand: 'c',
@@ -21,8 +21,8 @@ const flags = {
     about: "the container (default: the pod's first)",
   },
   'all-containers': { type: bool, about: 'print the logs of all containers of the pod' },
-  prefix: { type: bool, about: 'put pod and container before each line' },
-  tail: { type: string, valueName: 'LINES', about: 'print the last lines only; -1 prints all (default -1)' },
+  prefix: { type: bool, about: 'prefix each line with pod and container' },
+  tail: { type: string, valueName: 'LINES', about: 'print only the last lines; -1 prints all (default -1)' },
   since: {
     type: string,
     valueName: 'DURATION',
@@ -33,7 +33,7 @@ const flags = {
     valueName: 'TIME',
     about: 'print only lines after this time, as in 2026-01-02T15:04:05Z',
   },
-  timestamps: { type: bool, about: 'put the time before each line' },
+  timestamps: { type: bool, about: 'prefix each line with its time' },
   'limit-bytes': {
     type: string,
     valueName: 'BYTES',
@@ -51,7 +51,7 @@ export const logsSpec: CommandSpec<typeof flags> = {
   examples: [
     ['nodelet logs web', "print the log of a pod's first container"],
     ['nodelet logs -f web -c app --tail 10', 'print the last ten lines of a container, then follow its log'],
-    ['nodelet logs -p crash', 'print the log of a container before its last restart'],
+    ['nodelet logs -p crash', 'print the log of the previous instance of a container'],
     [
       'nodelet logs web --all-containers --prefix --since 5m',
       'print the last five minutes of all containers',
@@ -78,7 +78,7 @@ export interface LogsRequest {
   readonly podName: string;
   readonly containerName: string | undefined;
   readonly all: boolean;
-  /** For the kubelet API. */
+  /** The query of the request to the kubelet API. */
   readonly query: string;
 }
 
@@ -88,7 +88,7 @@ export function logsRequest(values: FlagValues<typeof flags>, positionals: reado
   if (extra.length > 0)
     throw new UsageError(`one pod and one container at most: ${extra.join(' ')} is too much`);
   if (positional !== undefined && values.container !== undefined)
-    throw new UsageError('name the container once: with -c, or behind the pod');
+    throw new UsageError('name the container once: with -c, or after the pod');
   const containerName = positional ?? values.container;
   const all = values['all-containers'];
   if (all && containerName !== undefined)
@@ -109,7 +109,7 @@ function logsQuery(values: FlagValues<typeof flags>): string {
   if (since !== undefined && sinceTime !== undefined)
     throw new UsageError('at most one of --since and --since-time may be used');
   if (since !== undefined) {
-    // The API counts in whole seconds and knows no zero.
+    // The API takes whole seconds and refuses zero.
     query.set('sinceSeconds', String(Math.max(1, Math.round(sinceMs(since) / 1000))));
   }
   if (sinceTime !== undefined) {
@@ -130,7 +130,7 @@ function sinceMs(text: string): number {
   }
 }
 
-/** Those that run before others first, as they spoke first. */
+/** Init containers first: they ran first. */
 function allContainers(pod: Pod): string[] {
   const rank = { init: 0, container: 1, ephemeral: 2 } as const;
   return [...containersOf(pod)].sort((a, b) => rank[a.kind] - rank[b.kind]).map(({ name }) => name);
@@ -146,7 +146,7 @@ function prefixOf(pod: Pod, container: string): string {
   return `[pod/${pod.metadata.name}/${container}] `;
 }
 
-/** One container that cannot be read does not end the others. */
+/** Follows all containers. A failure of one does not stop the others. */
 async function followAll(
   containers: readonly string[],
   read: (container: string) => Promise<void>,
@@ -169,7 +169,7 @@ async function copyLog(
   query: string,
   prefix: string | undefined,
 ): Promise<void> {
-  const response = await ask(connection, `${podPath('containerLogs', pod, container)}?${query}`);
+  const response = await sendRequest(connection, `${podPath('containerLogs', pod, container)}?${query}`);
   const lines = prefix === undefined ? undefined : new LinePrefix(prefix);
   for await (const chunk of response as AsyncIterable<Buffer>) {
     await print(lines === undefined ? chunk : lines.take(chunk));
@@ -177,7 +177,7 @@ async function copyLog(
   if (lines !== undefined) await print(lines.rest());
 }
 
-/** Waits for a slow reader, so that the log waits where it is. */
+/** Waits for a slow reader. This holds back the log at its source. */
 async function print(bytes: Buffer): Promise<void> {
   if (bytes.length > 0 && !process.stdout.write(bytes)) await once(process.stdout, 'drain');
 }

@@ -48,7 +48,7 @@ const makePod = ({ status, containers = ['a'], init = [], deleted = false }: Cas
 
 describe('podRow', () => {
   it.each<[string, Case, string, string]>([
-    ['nothing known yet: the phase', { status: { phase: 'Pending' } }, '0/1', 'Pending'],
+    ['only a phase', { status: { phase: 'Pending' } }, '0/1', 'Pending'],
     ['no status at all', { status: {} }, '0/1', 'Pending'],
     ["the pod's own reason", { status: { phase: 'Failed', reason: 'NodePorts' } }, '0/1', 'NodePorts'],
     [
@@ -70,7 +70,7 @@ describe('podRow', () => {
       'Running',
     ],
     [
-      'the first container has the last word',
+      'the reason of the first container wins',
       {
         containers: ['a', 'b'],
         status: {
@@ -82,7 +82,7 @@ describe('podRow', () => {
       'CrashLoopBackOff',
     ],
     [
-      'done',
+      'completed',
       { status: { phase: 'Succeeded', containerStatuses: [one('a', ended(0, 'Completed'))] } },
       '0/1',
       'Completed',
@@ -93,15 +93,20 @@ describe('podRow', () => {
       '0/1',
       'Error',
     ],
-    ['an end without a reason', { status: { containerStatuses: [one('a', ended(3))] } }, '0/1', 'ExitCode:3'],
     [
-      'an end by a signal',
+      'terminated without a reason',
+      { status: { containerStatuses: [one('a', ended(3))] } },
+      '0/1',
+      'ExitCode:3',
+    ],
+    [
+      'terminated by a signal',
       { status: { containerStatuses: [one('a', ended(137, undefined, 9))] } },
       '0/1',
       'Signal:9',
     ],
     [
-      'one done, one runs, pod ready',
+      'one completed, one running, pod ready',
       {
         containers: ['a', 'b'],
         status: {
@@ -114,7 +119,7 @@ describe('podRow', () => {
       'Running',
     ],
     [
-      'one done, one runs, pod not ready',
+      'one completed, one running, pod not ready',
       {
         containers: ['a', 'b'],
         status: {
@@ -126,7 +131,7 @@ describe('podRow', () => {
       'NotReady',
     ],
     [
-      'initializing: how far',
+      'initializing: progress',
       {
         init: [{}, {}],
         status: {
@@ -139,7 +144,7 @@ describe('podRow', () => {
       'Init:1/2',
     ],
     [
-      'initializing has not begun',
+      'initializing has not started',
       { init: [{}], status: { initContainerStatuses: [one('i0', waiting('PodInitializing'))] } },
       '0/1',
       'Init:0/1',
@@ -182,7 +187,7 @@ describe('podRow', () => {
       'Terminating',
     ],
     [
-      'deleted but at its end',
+      'deleted but completed',
       { deleted: true, status: { phase: 'Succeeded', containerStatuses: [one('a', ended(0, 'Completed'))] } },
       '0/1',
       'Completed',
@@ -207,11 +212,11 @@ describe('podRow', () => {
   it.each<[string, Case, string]>([
     ['none', { status: { containerStatuses: [one('a', running)] } }, '0'],
     [
-      'with the time of the last',
+      'with the time of the last restart',
       { status: { containerStatuses: [one('a', running, { restartCount: 3, ...before })] } },
       '3 (12s ago)',
     ],
-    ['without its time', { status: { containerStatuses: [one('a', running, { restartCount: 3 })] } }, '3'],
+    ['without a time', { status: { containerStatuses: [one('a', running, { restartCount: 3 })] } }, '3'],
     [
       'of init containers while they run',
       {
@@ -223,7 +228,7 @@ describe('podRow', () => {
       '2 (12s ago)',
     ],
     [
-      'no longer of init containers that are done',
+      'not of completed init containers',
       {
         init: [{}],
         status: {

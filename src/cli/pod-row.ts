@@ -1,4 +1,4 @@
-/** One pod as a row of a table, with the words that `kubectl get pods` uses. */
+/** Computes the row of a pod in a table, with the texts of `kubectl get pods`. */
 import {
   type Container,
   type ContainerStatus,
@@ -12,7 +12,7 @@ import { formatAge } from './age.js';
 export interface PodRow {
   readonly namespace: string;
   readonly name: string;
-  /** Ready containers of all that run for long: `1/2`. */
+  /** Ready containers and sidecars of all: `1/2`. */
   readonly ready: string;
   /** `Running`, `Init:0/1`, `CrashLoopBackOff`, `Completed`, `Terminating` … */
   readonly status: string;
@@ -46,7 +46,7 @@ export function podRow(pod: Pod, nowMs: number): PodRow {
 
 interface Restarts {
   readonly count: number;
-  /** When the last instance that was replaced ended; 0 when there is none. */
+  /** When the previous instance ended; 0 without one. */
   readonly lastMs: number;
 }
 
@@ -62,7 +62,7 @@ function restartsOf({ restartCount, lastState }: ContainerStatus): Restarts {
 }
 
 interface InitProgress {
-  /** Undefined when every init container has done its part. */
+  /** Undefined when all init containers are done. */
   readonly status: string | undefined;
   /** Sidecars that are ready. */
   readonly ready: number;
@@ -97,7 +97,7 @@ function initProgress({ spec, status }: Pod): InitProgress {
 }
 
 interface ContainerProgress {
-  /** Undefined when the containers say nothing that the phase does not. */
+  /** Undefined when the phase says it all. */
   readonly status: string | undefined;
   readonly ready: number;
   readonly restarts: Restarts;
@@ -108,7 +108,7 @@ function containerProgress({ status }: Pod): ContainerProgress {
   let ready = 0;
   let restarts = noRestarts;
   let runs = false;
-  // The first container has the last word.
+  // The first container with a reason wins, so go backwards.
   for (const one of [...(status?.containerStatuses ?? [])].reverse()) {
     restarts = addRestarts(restarts, restartsOf(one));
     const { waiting, terminated, running } = one.state ?? {};
@@ -158,7 +158,7 @@ function hasCondition(status: PodStatus | undefined, type: string, value: string
   );
 }
 
-/** A pod that no API server made counts from when it was first seen. */
+/** Static pods have no creationTimestamp: use the time when the kubelet first saw the pod. */
 function createdAtMs({ metadata, status }: Pod): number | undefined {
   const times = [metadata.creationTimestamp, metadata.annotations?.[configSeenAnnotation], status?.startTime];
   return times.map((time) => Date.parse(time ?? '')).find((ms) => !Number.isNaN(ms));

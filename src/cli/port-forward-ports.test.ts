@@ -29,7 +29,7 @@ describe('parsePort', () => {
   });
 });
 
-it('listens on both addresses of localhost, of which one may be missing', () => {
+it('listens on both addresses of localhost; the IPv6 one is optional', () => {
   expect(parseAddresses('localhost, 10.0.0.1')).toEqual([
     { address: '127.0.0.1', optional: false },
     { address: '::1', optional: true },
@@ -37,6 +37,6 @@ it('listens on both addresses of localhost, of which one may be missing', () => 
   ]);
 });
 
-it('puts IPv6 addresses into brackets', () => {
+it('writes IPv6 addresses in brackets', () => {
   expect([endpointText('127.0.0.1', 80), endpointText('::1', 80)]).toEqual(['127.0.0.1:80', '[::1]:80']);
 });

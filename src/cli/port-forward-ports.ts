@@ -1,14 +1,14 @@
-/** Which local port leads to which port of the pod, from `[LOCAL:]REMOTE`. */
+/** Parses `[LOCAL:]REMOTE` ports and the addresses to listen on. */
 import type { Pod } from '../kube/types/index.js';
 import { UsageError } from './client/usage-error.js';
 
 export interface ForwardedPort {
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly local: number;
   readonly remote: number;
 }
 
-/** `8080:80`, `80`, `:80`, and with the name of a container's port instead of its number. */
+/** `8080:80`, `80`, `:80`; REMOTE may also be the name of a container port. */
 export function parsePort(text: string, pod: Pod): ForwardedPort {
   const [first = '', second, ...more] = text.split(':');
   if (more.length > 0)
@@ -40,7 +40,7 @@ function portNumber(word: string, text: string, least: number): number {
   return port;
 }
 
-/** Addresses to listen on; those that may fail as long as another one does not are marked. */
+/** Returns the addresses to listen on. Listening on an optional one may fail. */
 export function parseAddresses(text: string): { readonly address: string; readonly optional: boolean }[] {
   return text
     .split(',')
@@ -50,7 +50,7 @@ export function parseAddresses(text: string): { readonly address: string; readon
       address === 'localhost'
         ? [
             { address: '127.0.0.1', optional: false },
-            // Machines without IPv6 have none.
+            // Machines without IPv6 do not have this address.
             { address: '::1', optional: true },
           ]
         : [{ address, optional: false }],

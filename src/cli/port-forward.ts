@@ -1,4 +1,4 @@
-/** `nodelet port-forward`: ports of this machine that lead into a pod. */
+/** `nodelet port-forward`: forwards ports of this machine to a pod. */
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
@@ -38,7 +38,7 @@ export const portForwardSpec: CommandSpec<typeof flags> = {
   ],
 };
 
-/** More connections at a time than a person's tools make. */
+/** More connections than interactive tools open at a time. */
 const maxConnections = 256;
 
 export function runPortForward(argv: readonly string[]): Promise<number> {
@@ -98,7 +98,7 @@ async function listen(
   port: number,
   onClient: (client: Socket, port: number) => Promise<void>,
 ): Promise<Server> {
-  // A client that has said everything may still wait for its answer.
+  // A client may close its sending side and still wait for the response.
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     void onClient(client, portOf(server));
   });
@@ -110,11 +110,11 @@ async function listen(
 }
 
 function portOf(server: Server): number {
-  // It listens on a port, never on a path.
+  // The server listens on a port, never on a path.
   return (server.address() as AddressInfo).port;
 }
 
-/** Never rejects: what goes wrong with one connection ends only that one. */
+/** Never rejects: an error closes only this connection. */
 async function serve(forward: PortForward, client: Socket, port: number, remote: number): Promise<void> {
   process.stdout.write(`Handling connection for ${port}\n`);
   client.on('error', () => client.destroy());
@@ -123,16 +123,16 @@ async function serve(forward: PortForward, client: Socket, port: number, remote:
     stream = await forward.open(remote);
   } catch (error) {
     client.destroy();
-    complain(port, remote, error);
+    reportError(port, remote, error);
     return;
   }
-  // Each direction ends by itself, so that one side may close its half and still hear the other.
+  // Each direction ends on its own: a side may close its half and still receive.
   pipeline(client, stream, (error) => {
     if (error) stream.destroy();
   });
   pipeline(stream, client, () => {});
   finished(stream, (error) => {
-    if (error && !isPeerGone(error)) complain(port, remote, error);
+    if (error && !isPeerGone(error)) reportError(port, remote, error);
     if (error) client.destroy();
   });
 }
@@ -141,14 +141,14 @@ function isPeerGone(error: NodeJS.ErrnoException): boolean {
   return ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'].includes(error.code ?? '');
 }
 
-function complain(port: number, remote: number, error: unknown): void {
+function reportError(port: number, remote: number, error: unknown): void {
   process.stderr.write(`error forwarding ${port} -> ${remote}: ${errorText(error)}\n`);
 }
 
 function listenFailure(address: string, port: number, error: unknown): CommandFailure {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const hint =
-    code === 'EADDRINUSE' ? '; something listens there already: choose another with LOCAL:REMOTE' : '';
+    code === 'EADDRINUSE' ? '; something listens there already: choose another port with LOCAL:REMOTE' : '';
   return new CommandFailure(
     `unable to listen on ${endpointText(address, port)}: ${errorText(error)}${hint}`,
     { cause: error },

@@ -1,9 +1,9 @@
-/** `nodelet ps`: the containers of all runs. */
+/** `nodelet ps`: lists the containers of all runs. */
 import { bool, string } from '../flags/index.js';
 import type { ContainerStatus, Pod } from '../kube/types/index.js';
 import { formatAge } from './age.js';
 import { type CommandSpec, runCommand, runFlags } from './client/command.js';
-import { type Connection, gone } from './client/connection.js';
+import { type Connection, crashedRunText } from './client/connection.js';
 import { containersOf, listPods, podName } from './client/pods.js';
 import { CommandFailure, UsageError } from './client/usage-error.js';
 import { jsonText } from './print/objects.js';
@@ -31,7 +31,7 @@ export const psSpec: CommandSpec<typeof flags> = {
   examples: [
     ['nodelet ps', 'list all containers'],
     ['nodelet ps -q', 'print the IDs of all containers'],
-    ['nodelet ps --run web -o json', 'print one run as JSON, for programs'],
+    ['nodelet ps --run web -o json', 'print one run as JSON'],
   ],
 };
 
@@ -41,13 +41,13 @@ export interface ContainerLine {
   readonly namespace: string;
   readonly container: string;
   readonly kind: 'container' | 'init' | 'ephemeral';
-  /** Without the runtime's name in front; empty before it was made. */
+  /** Without the runtime's prefix; empty before the container is created. */
   readonly id: string;
   readonly image: string;
   /** `Running`, `Waiting (CrashLoopBackOff)`, `Exited (1)`. */
   readonly state: string;
   readonly restarts: number;
-  /** RFC 3339, of the current state; absent while it waits. */
+  /** When the current state started, in RFC 3339; absent while the container waits. */
   readonly since?: string;
 }
 
@@ -57,7 +57,7 @@ export function runPs(argv: readonly string[]): Promise<number> {
   return runCommand(psSpec, argv, async ({ values, positionals }) => {
     if (positionals.length > 0) throw new UsageError(`ps takes no names: ${positionals.join(' ')}`);
     if (values.output !== undefined && values.output !== 'json')
-      throw new UsageError(`-o ${values.output}: only json is known`);
+      throw new UsageError(`-o ${values.output}: the only format is json`);
     const runs = await connections(values);
     const lines: ContainerLine[] = [];
     let failed = false;
@@ -90,12 +90,12 @@ async function connections(values: {
 }): Promise<{ readonly name: string; readonly connection: Connection }[]> {
   if (values.socket !== undefined) return [{ name: '', connection: { socketPath: values.socket } }];
   const runs = (await listRuns()).filter(({ name }) => values.run === undefined || name === values.run);
-  const living = runs.filter(({ alive }) => alive);
-  if (living.length > 0) {
-    return living.map(({ name, socketPath }) => ({ name, connection: { socketPath } }));
+  const liveRuns = runs.filter(({ alive }) => alive);
+  if (liveRuns.length > 0) {
+    return liveRuns.map(({ name, socketPath }) => ({ name, connection: { socketPath } }));
   }
-  const [dead] = runs;
-  if (dead !== undefined) throw new CommandFailure(gone(dead));
+  const [crashed] = runs;
+  if (crashed !== undefined) throw new CommandFailure(crashedRunText(crashed));
   const subject = values.run === undefined ? 'nothing runs' : `no run is named ${JSON.stringify(values.run)}`;
   throw new CommandFailure(`${subject}: start pods with nodelet run FILE (see nodelet run --help)`);
 }
@@ -120,7 +120,7 @@ export function containerLines(run: string, pod: Pod): ContainerLine[] {
   );
   return containersOf(pod).map(({ name, kind }) => {
     const status = statuses[kind].find((one) => one.name === name);
-    const { state, since } = stateNow(status);
+    const { state, since } = stateText(status);
     return {
       run,
       pod: podName(pod),
@@ -136,7 +136,10 @@ export function containerLines(run: string, pod: Pod): ContainerLine[] {
   });
 }
 
-function stateNow(status: ContainerStatus | undefined): { state: string; since?: string | null | undefined } {
+function stateText(status: ContainerStatus | undefined): {
+  state: string;
+  since?: string | null | undefined;
+} {
   const { running, terminated, waiting } = status?.state ?? {};
   if (running !== undefined) return { state: 'Running', since: running.startedAt };
   if (terminated !== undefined)

@@ -12,26 +12,26 @@ describe('logs', () => {
     return logsRequest(values, positionals);
   };
   it.each([
-    ['plainly', 'web', ''],
+    ['without flags', 'web', ''],
     ['following the last lines', '-f --tail=3 web', 'follow=true&tailLines=3'],
     ['all lines by number', '--tail -1 web', ''],
-    ['since a while', '--since 1m30s web', 'sinceSeconds=90'],
+    ['since a duration', '--since 1m30s web', 'sinceSeconds=90'],
     ['since less than a second', '--since 10ms web', 'sinceSeconds=1'],
     ['since a time', '--since-time 2026-01-02T15:04:05Z web', 'sinceTime=2026-01-02T15%3A04%3A05Z'],
     [
-      'the instance before',
+      'the previous instance',
       '-p --timestamps --limit-bytes 10 web',
       'previous=true&timestamps=true&limitBytes=10',
     ],
-  ])('asks %s', (_, line, query) => {
+  ])('requests logs: %s', (_, line, query) => {
     expect(request(line)).toMatchObject({ podName: 'web', query });
   });
   it.each([
     ['two containers', 'web app -c app', 'name the container once'],
     ['all and one', 'web --all-containers -c app', 'exclude each other'],
-    ['two beginnings', 'web --since 1s --since-time 2026-01-02T15:04:05Z', 'at most one of'],
+    ['two start times', 'web --since 1s --since-time 2026-01-02T15:04:05Z', 'at most one of'],
     ['a duration without a unit', 'web --since 5', '--since: missing unit'],
-    ['a time that is none', 'web --since-time yesterday', 'write a time as'],
+    ['a wrong time', 'web --since-time yesterday', 'write a time as'],
     ['too many names', 'web app more', 'more is too much'],
   ])('refuses %s', (_, line, message) => {
     expect(() => request(line)).toThrow(message);
@@ -44,10 +44,10 @@ describe('get', () => {
     return getRequest(values, positionals);
   };
   it.each([
-    ['nothing said: all of the default namespace', '', { names: [], namespace: 'default' }],
+    ['no arguments: all pods of the default namespace', '', { names: [], namespace: 'default' }],
     ['all namespaces', 'pods -A', { names: [], namespace: undefined }],
-    ['names are looked for everywhere', 'pod web db', { names: ['web', 'db'], namespace: undefined }],
-    ['the kind need not be said', 'web -n x', { names: ['web'], namespace: 'x' }],
+    ['names are searched in all namespaces', 'pod web db', { names: ['web', 'db'], namespace: undefined }],
+    ['the kind is optional', 'web -n x', { names: ['web'], namespace: 'x' }],
     ['a format', 'po -oyaml', { format: 'yaml' }],
   ])('%s', (_, line, expected) => {
     expect(request(line)).toMatchObject(expected);
@@ -79,10 +79,10 @@ describe('exec', () => {
 
 describe('stop', () => {
   it.each([
-    ['the pods say', '', undefined],
+    ['the default of the pods', '', undefined],
     ['a number', '--grace-period=5', 5],
     ['at once', '--grace-period 0', 0],
-    ['-1 is what the pods say', '--grace-period -1', undefined],
+    ['-1 is the default of the pods', '--grace-period -1', undefined],
     ['now', '--now', 1],
   ])('takes the grace period: %s', (_, line, seconds) => {
     expect(gracePeriod(parseCommandFlags(line === '' ? [] : line.split(' '), stopSpec.flags).values)).toBe(

@@ -1,4 +1,4 @@
-/** Looks at the machine for what decides which container runtime pods are run on. */
+/** Inspects the machine for the facts that the choice of a runtime needs. */
 import { access, constants, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { CriError, connectCri, isUnimplemented, PodSandboxState } from '../cri/index.js';
@@ -9,13 +9,13 @@ const usualSockets = [
   { name: 'containerd', path: '/run/containerd/containerd.sock' },
   { name: 'CRI-O', path: '/run/crio/crio.sock' },
 ];
-/** Of a private containerd; `ctr` puts images into it. */
+/** The programs of a private containerd; `ctr` imports images. */
 const programs = ['containerd', 'runc', 'ctr'];
-/** Where packages put CNI plugins. */
+/** Directories where packages install CNI plugins. */
 export const networkPluginDirs = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni'];
 const neededPlugins = ['bridge', 'host-local', 'loopback', 'portmap'];
-const answerTimeoutMs = 2_000;
-/** What root's programs need, which a shell of another user may not have. */
+const responseTimeoutMs = 2_000;
+/** Directories of system programs, which the PATH of a user may lack. */
 const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 export async function readRuntimeFacts(
@@ -29,13 +29,13 @@ export async function readRuntimeFacts(
     endpoint,
     platform: process.platform,
     isRoot: process.getuid?.() === 0,
-    sockets: needsSockets ? await Promise.all(usualSockets.map(lookAtSocket)) : [],
+    sockets: needsSockets ? await Promise.all(usualSockets.map(inspectSocket)) : [],
     missingPrograms: programs.filter((_, index) => found[index] === undefined),
     missingNetworkPackages: await missingNetworkPackages(),
   };
 }
 
-/** The folder that has all plugins of a bridged pod network. */
+/** Returns the directory with all plugins of a bridged pod network. */
 export async function findNetworkPlugins(): Promise<string | undefined> {
   for (const dir of networkPluginDirs) {
     const names = await readdir(dir).catch((): string[] => []);
@@ -46,7 +46,7 @@ export async function findNetworkPlugins(): Promise<string | undefined> {
 
 async function missingNetworkPackages(): Promise<string[]> {
   const plugins = await findNetworkPlugins();
-  // The plugins call it to let pods reach beyond the machine.
+  // The plugins call iptables to let pods reach other machines.
   const iptables = await findProgram('iptables');
   return [
     ...(plugins === undefined ? ['containernetworking-plugins'] : []),
@@ -58,16 +58,16 @@ async function findProgram(name: string): Promise<string | undefined> {
   for (const dir of `${process.env.PATH ?? ''}:${systemPath}`.split(':')) {
     const file = path.join(dir, name);
     if (!path.isAbsolute(dir)) continue;
-    const isThere = await access(file, constants.X_OK).then(
+    const isExecutable = await access(file, constants.X_OK).then(
       () => true,
       () => false,
     );
-    if (isThere) return file;
+    if (isExecutable) return file;
   }
   return undefined;
 }
 
-async function lookAtSocket({ name, path: socket }: { name: string; path: string }): Promise<RuntimeSocket> {
+async function inspectSocket({ name, path: socket }: { name: string; path: string }): Promise<RuntimeSocket> {
   return { name, path: socket, state: await socketState(socket) };
 }
 
@@ -79,10 +79,10 @@ async function socketState(socket: string): Promise<SocketState> {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     return code === 'EACCES' || code === 'EPERM' ? 'denied' : 'absent';
   }
-  const client = connectCri({ endpoint: `unix://${socket}`, requestTimeoutMs: answerTimeoutMs });
+  const client = connectCri({ endpoint: `unix://${socket}`, requestTimeoutMs: responseTimeoutMs });
   try {
-    await client.version({}, { timeoutMs: answerTimeoutMs });
-    const { items } = await client.listPodSandbox({}, { timeoutMs: answerTimeoutMs });
+    await client.version({}, { timeoutMs: responseTimeoutMs });
+    const { items } = await client.listPodSandbox({}, { timeoutMs: responseTimeoutMs });
     const others = items.some(
       ({ state, labels }) => state === PodSandboxState.SANDBOX_READY && labels[runLabel] === undefined,
     );

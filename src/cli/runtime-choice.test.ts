@@ -21,13 +21,13 @@ const without = { missingPrograms: ['containerd', 'runc'] };
 describe('chooseRuntime', () => {
   it.each<[string, Partial<RuntimeCandidates>, string, RegExp]>([
     [
-      'an endpoint that was given counts',
+      'a given endpoint wins',
       { endpoint: 'unix:///x.sock', sockets: [containerd('ready')] },
       'endpoint unix:///x.sock',
       /as you asked/,
     ],
     [
-      'an endpoint and another wish',
+      'an endpoint together with --runtime',
       { endpoint: 'unix:///x.sock', wanted: 'process' },
       'impossible',
       /exclude each other/,
@@ -45,7 +45,7 @@ describe('chooseRuntime', () => {
       /CRI-O/,
     ],
     [
-      'one that another agent uses is left alone',
+      'does not use a containerd of another agent',
       { sockets: [containerd('taken'), crio('absent')] },
       'containerd',
       /belongs to another node agent/,
@@ -69,13 +69,13 @@ describe('chooseRuntime', () => {
       /share the machine's network: install containernetworking-plugins to give each its own address$/,
     ],
     [
-      'network plugins without the program that they call',
+      'network plugins without iptables',
       { missingNetworkPackages: ['iptables'] },
       'containerd hostNetwork',
       /install iptables to give/,
     ],
     [
-      'neither network plugins nor the program that they call',
+      'neither network plugins nor iptables',
       { missingNetworkPackages: ['containernetworking-plugins', 'iptables'] },
       'containerd hostNetwork',
       /install containernetworking-plugins, iptables to give/,
@@ -89,7 +89,7 @@ describe('chooseRuntime', () => {
     ['root without one program', { missingPrograms: ['runc'] }, 'process', /runc is not installed/],
     ['ctr comes with containerd', { missingPrograms: ['ctr'] }, 'process', /install containerd$/],
     [
-      'a package is named once, whatever number of its programs is missing',
+      'names a package once when several of its programs are missing',
       { missingPrograms: ['containerd', 'runc', 'ctr'] },
       'process',
       /and containerd, runc and ctr are not installed; for real containers, install containerd, runc$/,
@@ -104,7 +104,7 @@ describe('chooseRuntime', () => {
       'not root, a running containerd',
       { isRoot: false, sockets: [containerd('denied'), crio('absent')] },
       'process',
-      /may not open \/run\/containerd\/containerd.sock; for real containers, run it as root/,
+      /cannot open \/run\/containerd\/containerd.sock; for real containers, run it as root/,
     ],
     [
       'not root, nothing installed',
@@ -114,25 +114,30 @@ describe('chooseRuntime', () => {
     ],
     ['macOS', { platform: 'darwin', isRoot: false }, 'process', /containers need Linux/],
     [
-      'processes, as wished',
+      'processes on request',
       { wanted: 'process', sockets: [containerd('ready')] },
       'process',
       /as you asked/,
     ],
     [
-      'an own containerd, as wished',
+      'a private containerd on request',
       { wanted: 'containerd', sockets: [containerd('ready')] },
       'containerd',
       /own, as you asked/,
     ],
     [
-      'an own containerd that cannot be',
+      'a private containerd without its programs',
       { wanted: 'containerd', ...without },
       'impossible',
       /containerd and runc are not installed: install/,
     ],
-    ['an own containerd without root', { wanted: 'containerd', isRoot: false }, 'impossible', /only root/],
-    ['an own containerd on macOS', { wanted: 'containerd', platform: 'darwin' }, 'impossible', /need Linux/],
+    ['a private containerd without root', { wanted: 'containerd', isRoot: false }, 'impossible', /only root/],
+    [
+      'a private containerd on macOS',
+      { wanted: 'containerd', platform: 'darwin' },
+      'impossible',
+      /need Linux/,
+    ],
   ])('%s', (_rule, facts, kind, words) => {
     const choice = chooseRuntime({ ...bare, ...facts });
     const detail =

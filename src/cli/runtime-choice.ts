@@ -1,8 +1,8 @@
-/** The decision which container runtime pods are run on, and the words that say why. */
+/** Decides which container runtime runs the pods, and says why. */
 
 export type WantedRuntime = 'auto' | 'process' | 'containerd';
 
-/** `taken`: another agent keeps pods there and would stop ours. */
+/** `taken`: another node agent has pods there and would stop ours. */
 export type SocketState = 'absent' | 'denied' | 'silent' | 'no-cri' | 'taken' | 'ready';
 
 export interface RuntimeSocket {
@@ -13,15 +13,15 @@ export interface RuntimeSocket {
 
 export interface RuntimeCandidates {
   readonly wanted: WantedRuntime;
-  /** As the user gave it. */
+  /** The value of `--container-runtime-endpoint`. */
   readonly endpoint: string | undefined;
   readonly platform: NodeJS.Platform;
   readonly isRoot: boolean;
-  /** The usual sockets, the preferred one first. */
+  /** The well-known sockets, the preferred one first. */
   readonly sockets: readonly RuntimeSocket[];
-  /** Programs of a private containerd that this machine lacks. */
+  /** Missing programs that a private containerd needs. */
   readonly missingPrograms: readonly string[];
-  /** Packages that a pod network needs and this machine lacks. */
+  /** Missing packages that a pod network needs. */
   readonly missingNetworkPackages: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export type RuntimeChoice =
   | { readonly kind: 'endpoint'; readonly endpoint: string; readonly line: string }
   | { readonly kind: 'containerd'; readonly podNetwork: boolean; readonly line: string }
   | { readonly kind: 'process'; readonly line: string }
-  /** What was asked for cannot be had. */
+  /** The wanted runtime cannot be used. */
   | { readonly kind: 'impossible'; readonly message: string };
 
 export function chooseRuntime(facts: RuntimeCandidates): RuntimeChoice {
@@ -71,11 +71,11 @@ function automatic(facts: RuntimeCandidates): RuntimeChoice {
 function socketProblem({ name, path, state }: RuntimeSocket): string {
   switch (state) {
     case 'denied':
-      return `this user may not open ${path}`;
+      return `this user cannot open ${path}`;
     case 'silent':
     case 'absent':
     case 'ready':
-      return `${name} at ${path} does not answer`;
+      return `${name} at ${path} does not respond`;
     case 'no-cri':
       return `${name} at ${path} has its CRI plugin switched off`;
     case 'taken':
@@ -83,7 +83,7 @@ function socketProblem({ name, path, state }: RuntimeSocket): string {
   }
 }
 
-/** What keeps nodelet from starting a containerd, and what to do about it. */
+/** Why nodelet cannot start a containerd, and what to do; undefined when it can. */
 function privateObstacle(facts: RuntimeCandidates): { problem: string; remedy: string } | undefined {
   if (facts.platform !== 'linux') return { problem: 'containers need Linux', remedy: 'use a Linux machine' };
   const { missingPrograms: missing } = facts;
@@ -105,7 +105,7 @@ function listed(names: readonly string[]): string {
   return names.join(', ').replace(/, ([^,]*)$/, ' and $1');
 }
 
-/** The package that has the program, where that is not its own name. */
+/** The package of a program. */
 function packageOf(program: string): string {
   return program === 'ctr' ? 'containerd' : program;
 }

@@ -1,11 +1,17 @@
-/** `nodelet stop`: ends pods, or whole runs. */
+/** `nodelet stop`: stops pods, or whole runs. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../async/index.js';
 import { bool, type FlagValues, string } from '../flags/index.js';
 import type { PodRef } from '../timeline/index.js';
 import { type CommandSpec, namespaceFlag, runCommand, runFlags } from './client/command.js';
-import { ask, askLines, type Connection, connectTo, isNobodyThere } from './client/connection.js';
+import {
+  type Connection,
+  connectTo,
+  isNotListening,
+  requestLines,
+  sendRequest,
+} from './client/connection.js';
 import { wholeNumber } from './client/flags.js';
 import { choosePod, listPods } from './client/pods.js';
 import { CommandFailure, UsageError } from './client/usage-error.js';
@@ -28,8 +34,8 @@ export const stopSpec: CommandSpec<typeof flags> = {
   about: 'Stops pods of a run, or the whole run with all its pods.',
   synopsis: ['[POD…] [flags]'],
   notes: [
-    'Without a pod, it stops the whole run. The command returns when everything has stopped.',
-    'If the run has crashed, it kills and removes what is left of it.',
+    'Without a pod, the command stops the whole run. It returns when everything has stopped.',
+    'If the run has crashed, the command kills and removes what is left of it.',
   ].join('\n'),
   flags,
   examples: [
@@ -54,17 +60,17 @@ export function runStop(argv: readonly string[]): Promise<number> {
     if (runs.length === 0) throw new CommandFailure('nothing runs');
     const codes = await Promise.all(
       runs.map((run) =>
-        run.alive ? stopRun({ socketPath: run.socketPath, run }, query) : removeDeadRun(run.name),
+        run.alive ? stopRun({ socketPath: run.socketPath, run }, query) : removeCrashedRun(run.name),
       ),
     );
     return Math.max(...codes);
   });
 }
 
-/** Its containers may have outlived it, and nobody else would end them. */
-async function removeDeadRun(name: string): Promise<number> {
-  const { removeLeftOver } = await import('./run/left-over.js');
-  await removeLeftOver(name, systemClock);
+/** Containers of a crashed run may still run. */
+async function removeCrashedRun(name: string): Promise<number> {
+  const { cleanUpCrashedRun } = await import('./run/left-over.js');
+  await cleanUpCrashedRun(name, systemClock);
   process.stdout.write(`run "${name}" had crashed; what it left is removed\n`);
   return 0;
 }
@@ -96,43 +102,43 @@ async function stopPods(
     query.append('pod', `${metadata.namespace}/${metadata.name}`);
   }
   let stopped = false;
-  for await (const { state, pods: told } of askLines<StopLine>(connection, `/stop?${query}`, {
+  for await (const { state, pods: stoppedPods } of requestLines<StopLine>(connection, `/stop?${query}`, {
     method: 'POST',
   })) {
     if (state !== 'stopped') continue;
     stopped = true;
-    for (const { name } of told) process.stdout.write(`pod "${name}" stopped\n`);
+    for (const { name } of stoppedPods) process.stdout.write(`pod "${name}" stopped\n`);
   }
-  if (!stopped) throw new CommandFailure('the run ended before it had said that the pods stopped');
+  if (!stopped) throw new CommandFailure('the run ended before it confirmed that the pods stopped');
   return 0;
 }
 
-const lookAgainMs = 100;
+const pollMs = 100;
 
-/** The run answers until it goes. */
+/** Returns when the run has ended. */
 async function stopRun(connection: Connection, query: URLSearchParams): Promise<number> {
   try {
-    for await (const _ of askLines<StopLine>(connection, `/stop?${query}`, { method: 'POST' })) {
-      // What counts is that it ends.
+    for await (const _ of requestLines<StopLine>(connection, `/stop?${query}`, { method: 'POST' })) {
+      // Only the end of the response matters.
     }
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
-    // The connection broke off with the process.
+    // The connection broke when the process exited.
   }
-  while (await isThere(connection)) await sleep(lookAgainMs);
+  while (await isRunning(connection)) await sleep(pollMs);
   const { run } = connection;
   process.stdout.write(run === undefined ? 'stopped\n' : `run "${run.name}" stopped\n`);
   return 0;
 }
 
-/** A run closes its socket before it has cleaned up, so its process is what counts where it is known. */
-async function isThere(connection: Connection): Promise<boolean> {
+/** A run closes its socket before it has cleaned up, so check its process when that is known. */
+async function isRunning(connection: Connection): Promise<boolean> {
   const { run } = connection;
   if (run !== undefined) return (await listRuns()).some(({ pid, alive }) => alive && pid === run.pid);
   try {
-    (await ask(connection, '/api/info')).destroy();
+    (await sendRequest(connection, '/api/info')).destroy();
     return true;
   } catch (error) {
-    return !isNobodyThere(error);
+    return !isNotListening(error);
   }
 }

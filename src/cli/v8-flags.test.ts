@@ -18,7 +18,7 @@ it.each<[string, 'everyCommand' | 'agent', string[]]>([
   expect(v8Flags(nodeVersion, scope)).toEqual(flags);
 });
 
-it('the Node that runs this test knows all the flags that it is given', () => {
+it('the Node that runs this test knows all its flags', () => {
   const { stdout } = spawnSync(process.execPath, ['--v8-options'], { encoding: 'utf8' });
   const known = new Set(stdout.match(/^ {2}--[\w-]+/gm)?.map((flag) => flag.trim()));
   expect(known.size).toBeGreaterThan(100);

@@ -101,7 +101,7 @@ describe('nodelet run on a containerd that runs', () => {
     const command = run([web, '--container-runtime-endpoint', `unix://${dir}/none.sock`]);
     expect(await command.exitCode()).toBe(1);
     expect(command.stderr).toMatch(
-      /cannot use the container runtime at unix:.*none\.sock.*start it, or leave out/s,
+      /cannot use the container runtime at unix:.*none\.sock.*start it, or remove --container-runtime-endpoint/s,
     );
     expect(leftovers(stateDir)).toEqual([]);
   });

@@ -47,7 +47,7 @@ describe('nodelet run that is not asked right', () => {
     const { port } = server.address() as AddressInfo;
     const command = run([`http://127.0.0.1:${port}/pod.yaml`]);
     expect(await command.exitCode()).toBe(1);
-    expect(command.stderr).toContain('the server answered with a web page');
+    expect(command.stderr).toContain('the server responded with a web page');
     server.close();
   });
   it('can be stopped while it waits for a manifest', async () => {
@@ -66,7 +66,7 @@ describe('nodelet run that is not asked right', () => {
     server.closeAllConnections();
     server.close();
   });
-  it('a folder for its state that cannot be', async () => {
+  it('a state directory that cannot be created', async () => {
     await mkdir(stateDir, { recursive: true });
     await writeFile(path.join(stateDir, 'data'), '');
     const file = await put('job.yaml', podManifest('job', { policy: 'Never', script: 'exit 0' }));
@@ -74,7 +74,7 @@ describe('nodelet run that is not asked right', () => {
       const command = run([file, ...flags]);
       expect(await command.exitCode()).toBe(1);
       expect(command.stderr).toMatch(
-        /cannot be (made|written).*; set NODELET_STATE_DIR to a folder of your own\n$/,
+        /cannot (create|write).*; set NODELET_STATE_DIR to a directory of your own\n$/,
       );
     }
     const deep = nodelet(['run', '--runtime', 'process', file], { stateDir: path.join(dir, 'x'.repeat(90)) });
@@ -134,7 +134,7 @@ describe('nodelet run without a terminal', () => {
     const command = run([file, path.join(dir, 'none.yaml')]);
     expect(await command.exitCode()).toBe(1);
     expect(command.stderr).toContain(`error: ${file}:1`);
-    expect(command.stderr).toContain('none.yaml: there is no such file or folder');
+    expect(command.stderr).toContain('none.yaml: there is no such file or directory');
     expect(command.stderr).toContain('no pod is left to run');
     expectNothingLeft();
   });
@@ -205,7 +205,7 @@ spec:
     expectNothingLeft();
   });
   it.each<[string, string[], RegExp]>([
-    ['no manifest', [], /name a manifest, a folder or a URL/],
+    ['no manifest', [], /name a manifest, a directory or a URL/],
     ['an unknown flag', ['--wat', 'x'], /--wat/],
     [
       'an unknown runtime',

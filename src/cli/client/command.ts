@@ -1,4 +1,4 @@
-/** What every command that talks to a run has: its description, its help, and the way its failures are told. */
+/** What client commands share: the description, the help and the reporting of failures. */
 
 import { StartFailure } from '../../agent/index.js';
 import { errorText } from '../../async/error-text.js';
@@ -10,7 +10,7 @@ export interface CommandSpec<Specs extends FlagSpecs = FlagSpecs> {
   readonly name: string;
   /** One sentence. */
   readonly about: string;
-  /** Behind the name: `POD [CONTAINER] [flags]`. */
+  /** What follows the name: `POD [CONTAINER] [flags]`. */
   readonly synopsis: readonly string[];
   readonly notes?: string;
   readonly flags: Specs;
@@ -23,9 +23,9 @@ export const runFlags = {
     type: string,
     alias: 'name',
     valueName: 'NAME',
-    about: 'the run to talk to, if there are several (also --name)',
+    about: 'the run to use, if there are several (also --name)',
   },
-  socket: { type: string, valueName: 'PATH', about: 'the socket to talk to, instead of the one of a run' },
+  socket: { type: string, valueName: 'PATH', about: 'the socket to use instead of the socket of a run' },
   help: { type: bool, shorthand: 'h', about: 'show this help' },
 } as const satisfies FlagSpecs;
 
@@ -50,16 +50,16 @@ export function commandHelp({ name, about, synopsis, notes, flags, examples }: C
   return `${lines.join('\n')}\n`;
 }
 
-/** Runs a command to its exit code: 0, 1 for a failure, 2 for a command line that is not right. */
+/** Runs a command and returns its exit code: 0, 1 for a failure, 2 for a wrong command line. */
 export async function runCommand<Specs extends FlagSpecs & typeof runFlags>(
   spec: CommandSpec<Specs>,
   argv: readonly string[],
   run: (parsed: ParsedFlags<Specs>) => Promise<number>,
 ): Promise<number> {
-  endQuietlyWithoutReader();
+  exitOnClosedOutput();
   try {
     const parsed = parseCommandFlags(argv, spec.flags);
-    // Every spec has the flags of a run, so also `help`; the general type cannot show it.
+    // Specs extends runFlags, which has `help`; TypeScript cannot derive that for a generic type.
     const { help } = parsed.values as { readonly help: boolean };
     if (help) {
       process.stdout.write(commandHelp(spec));
@@ -79,15 +79,15 @@ function failureText(error: unknown): string {
     error instanceof UsageError || error instanceof CommandFailure || error instanceof StartFailure;
   if (expected || !(error instanceof Error)) return errorText(error);
   if ('code' in error && error.code === 'ECONNRESET')
-    return 'the connection broke off: the run has crashed or was killed. See "nodelet ps" and "nodelet explain POD"';
+    return 'lost the connection: the run crashed or was killed. See "nodelet ps" and "nodelet explain POD"';
   return process.env.NODELET_DEBUG === undefined ? error.message : (error.stack ?? error.message);
 }
 
-/** `nodelet logs … | head` ends when head does. */
-function endQuietlyWithoutReader(): void {
+/** `nodelet logs … | head` exits when head exits. */
+function exitOnClosedOutput(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
-    // As a program ends that does not handle SIGPIPE.
+    // The exit code of a program that SIGPIPE killed.
     process.exit(141);
   });
 }

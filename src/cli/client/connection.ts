@@ -1,54 +1,54 @@
-/** The client of a run's socket: questions with one answer, and answers that go on. */
+/** The client of a run's socket: requests with one response, and requests whose response is a stream of lines. */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { defaultRunName, findRun, type Run } from '../run/state.js';
 import { CommandFailure } from './usage-error.js';
 
 export interface Connection {
   readonly socketPath: string;
-  /** Who is behind it, when it was not named by its socket. */
+  /** The run that serves the socket; undefined when the user named the socket. */
   readonly run?: Run;
 }
 
-/** The server's answer to a request that it does not do. */
+/** The server refused the request. */
 export class RequestRefused extends CommandFailure {
   readonly statusCode: number;
 
   constructor(statusCode: number, message: string) {
-    super(message.trim() || `the run answered with status ${statusCode}`);
+    super(message.trim() || `the run responded with status ${statusCode}`);
     this.statusCode = statusCode;
   }
 }
 
-/** Throws when there is no run to talk to, or more than one. */
+/** Throws when no run or more than one run matches. */
 export async function connectTo(flags: {
   readonly run: string | undefined;
   readonly socket: string | undefined;
 }): Promise<Connection> {
   if (flags.socket !== undefined) return { socketPath: flags.socket };
   const run = await findRun(flags.run);
-  if (!run.alive) throw new CommandFailure(gone(run));
+  if (!run.alive) throw new CommandFailure(crashedRunText(run));
   return { socketPath: run.socketPath, run };
 }
 
-export function gone({ name, pid }: { readonly name: string; readonly pid: number }): string {
+export function crashedRunText({ name, pid }: { readonly name: string; readonly pid: number }): string {
   const option = name === defaultRunName ? '' : ` --name ${name}`;
   return (
     `the run ${JSON.stringify(name)} is not running any more: its process ${pid} is gone, and its containers may still run. ` +
     `"nodelet stop${option}" ends and removes them, the same "nodelet run" again takes them over, ` +
-    'and nodelet explain still tells what happened to its pods'
+    'and "nodelet explain" still shows what happened to its pods'
   );
 }
 
-export interface AskOptions {
+export interface LocalRequestOptions {
   readonly method?: 'GET' | 'POST';
   readonly signal?: AbortSignal;
 }
 
-/** Rejects when nobody answers, or the answer is not a success. */
-export function ask(
+/** Rejects when nothing listens on the socket, or the response is not a success. */
+export function sendRequest(
   { socketPath }: Connection,
   path: string,
-  { method = 'GET', signal }: AskOptions = {},
+  { method = 'GET', signal }: LocalRequestOptions = {},
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(
@@ -63,24 +63,28 @@ export function ask(
           );
       },
     );
-    request.on('error', (error: NodeJS.ErrnoException) => reject(explained(error, socketPath)));
+    request.on('error', (error: NodeJS.ErrnoException) => reject(connectionFailure(error, socketPath)));
     request.end();
   });
 }
 
-export async function askJson<T>(connection: Connection, path: string, options?: AskOptions): Promise<T> {
-  const body = await readAll(await ask(connection, path, options));
-  // The other side is the same program, whose answers have the shapes that its callers name.
+export async function requestJson<T>(
+  connection: Connection,
+  path: string,
+  options?: LocalRequestOptions,
+): Promise<T> {
+  const body = await readAll(await sendRequest(connection, path, options));
+  // The server is the same program: its responses have the types that the callers name.
   return JSON.parse(body.toString('utf8')) as T;
 }
 
-/** Values of an answer of JSON lines as they come. A line with an `error` fails. */
-export async function* askLines<T extends object>(
+/** Yields the values of a response of JSON lines as they arrive. Throws for a line with only an `error`. */
+export async function* requestLines<T extends object>(
   connection: Connection,
   path: string,
-  options?: AskOptions,
+  options?: LocalRequestOptions,
 ): AsyncGenerator<T> {
-  for await (const line of linesOf(await ask(connection, path, options))) {
+  for await (const line of linesOf(await sendRequest(connection, path, options))) {
     if (line.length === 0) continue;
     // As above: only the local server writes these lines.
     const value = JSON.parse(line.toString('utf8')) as T | { readonly error: string };
@@ -90,10 +94,10 @@ export async function* askLines<T extends object>(
 }
 
 const newline = 0x0a;
-/** Far more than any pod or entry; whatever is longer did not come from a run. */
+/** Far more than any pod or timeline entry. */
 const longestLineBytes = 16 << 20;
 
-/** Lines without their newlines; what stands at the end without one is a line, too. */
+/** Yields lines without their newlines. The last line may lack its newline. */
 export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let pending: Buffer[] = [];
   let pendingBytes = 0;
@@ -107,7 +111,8 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Bu
     }
     if (start < chunk.length) pending.push(chunk.subarray(start));
     pendingBytes += chunk.length - start;
-    if (pendingBytes > longestLineBytes) throw new Error('a line of the answer does not end');
+    if (pendingBytes > longestLineBytes)
+      throw new Error(`a line of the response is longer than ${longestLineBytes} bytes`);
   }
   if (pending.length > 0) yield Buffer.concat(pending);
 }
@@ -118,17 +123,17 @@ async function readAll(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-function explained(error: NodeJS.ErrnoException, socketPath: string): Error {
+function connectionFailure(error: NodeJS.ErrnoException, socketPath: string): Error {
   switch (error.code) {
     case 'ENOENT':
     case 'ECONNREFUSED':
       return new CommandFailure(
-        `nobody answers at ${socketPath}: the run has ended; start one with nodelet run FILE`,
+        `nothing listens at ${socketPath}: the run has ended; start one with nodelet run FILE`,
         { cause: error },
       );
     case 'EACCES':
     case 'EPERM':
-      return new CommandFailure(`${socketPath} belongs to another user, and only that one may open it`, {
+      return new CommandFailure(`${socketPath} belongs to another user, and only that user can open it`, {
         cause: error,
       });
     default:
@@ -136,7 +141,7 @@ function explained(error: NodeJS.ErrnoException, socketPath: string): Error {
   }
 }
 
-export function isNobodyThere(error: unknown): boolean {
+export function isNotListening(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return (
     cause instanceof Error && 'code' in cause && (cause.code === 'ENOENT' || cause.code === 'ECONNREFUSED')

@@ -15,10 +15,10 @@ const none = { follow: false, tty: false, container: undefined, run: undefined, 
 describe('parseCommandFlags', () => {
   it.each<[string, string[], Partial<Record<keyof typeof specs, unknown>>, string[], string[] | undefined]>([
     ['nothing', [], {}, [], undefined],
-    ['flags stand anywhere', ['web', '-f', 'app'], { follow: true }, ['web', 'app'], undefined],
-    ['letters in a row', ['-ft'], { follow: true, tty: true }, [], undefined],
+    ['flags and arguments mix', ['web', '-f', 'app'], { follow: true }, ['web', 'app'], undefined],
+    ['a row of shorthands', ['-ft'], { follow: true, tty: true }, [], undefined],
     [
-      'a letter that takes a value ends the row',
+      'a shorthand with a value ends the row',
       ['-ftc', 'app'],
       { follow: true, tty: true, container: 'app' },
       [],
@@ -26,7 +26,7 @@ describe('parseCommandFlags', () => {
     ],
     ['the value in the same word', ['-capp'], { container: 'app' }, [], undefined],
     [
-      'the value behind an equals sign',
+      'the value after an equals sign',
       ['-c=app', '--run=a=b'],
       { container: 'app', run: 'a=b' },
       [],
@@ -34,11 +34,11 @@ describe('parseCommandFlags', () => {
     ],
     ['a value that looks like a flag', ['--container', '-1'], { container: '-1' }, [], undefined],
     ['a boolean with a value', ['--follow=false', '-t=true'], { tty: true }, [], undefined],
-    ['another name of a flag', ['--name', 'x'], { run: 'x' }, [], undefined],
+    ['an alias', ['--name', 'x'], { run: 'x' }, [], undefined],
     ['a flag that repeats', ['--each', 'a', '--each=b'], { each: ['a', 'b'] }, [], undefined],
-    ['the last one counts', ['-c', 'a', '-c', 'b'], { container: 'b' }, [], undefined],
-    ['what is behind -- is left alone', ['web', '--', 'ls', '-l', '--'], {}, ['web'], ['ls', '-l', '--']],
-    ['a lone dash is a name', ['-'], {}, ['-'], undefined],
+    ['the last occurrence wins', ['-c', 'a', '-c', 'b'], { container: 'b' }, [], undefined],
+    ['words after -- are not parsed', ['web', '--', 'ls', '-l', '--'], {}, ['web'], ['ls', '-l', '--']],
+    ['a lone dash is an argument', ['-'], {}, ['-'], undefined],
   ])('%s', (_, argv, expected, positionals, rest) => {
     const { given, ...parsed } = parseCommandFlags(argv, specs);
     expect(parsed).toEqual({ values: { ...none, ...expected }, positionals, rest });
@@ -46,11 +46,11 @@ describe('parseCommandFlags', () => {
 
   it.each([
     ['an unknown flag', ['--folow'], 'unknown flag: --folow; did you mean --follow?'],
-    ['an unknown flag that is like none', ['--zzzzzz'], 'unknown flag: --zzzzzz'],
-    ['an unknown letter', ['-fx'], "unknown shorthand flag: 'x' in -fx"],
+    ['an unknown flag without a similar one', ['--zzzzzz'], 'unknown flag: --zzzzzz'],
+    ['an unknown shorthand', ['-fx'], "unknown shorthand flag: 'x' in -fx"],
     ['a missing value', ['--container'], 'flag needs an argument: --container'],
-    ['a missing value of a letter', ['-c'], 'flag needs an argument: -c'],
-    ['a boolean that is none', ['--follow=maybe'], 'invalid argument "maybe" for --follow: true or false'],
+    ['a missing value of a shorthand', ['-c'], 'flag needs an argument: -c'],
+    ['a wrong boolean', ['--follow=maybe'], 'invalid argument "maybe" for --follow: true or false'],
   ])('refuses %s', (_, argv, message) => {
     expect(() => parseCommandFlags(argv, specs)).toThrow(message);
   });
@@ -60,7 +60,7 @@ describe('wholeNumber', () => {
   it.each([
     ['not given', undefined, undefined],
     ['a number', '5', 5],
-    ['the least', '-1', -1],
+    ['the minimum', '-1', -1],
   ])('%s', (_, text, value) => {
     expect(wholeNumber('--tail', text, -1)).toBe(value);
   });

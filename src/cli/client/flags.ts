@@ -1,4 +1,4 @@
-/** The flags of commands: problems become usage errors in the words that commands use. */
+/** Parses the flags of a command, and turns problems into usage errors. */
 import {
   FlagError,
   type FlagProblem,
@@ -21,7 +21,7 @@ export function parseCommandFlags<Specs extends FlagSpecs>(
   }
 }
 
-/** Undefined where the flag engine's own text serves. */
+/** Undefined to use the text of the flag engine. */
 function usageText(problem: FlagProblem): string | undefined {
   switch (problem.kind) {
     case 'unknown-flag': {
@@ -31,7 +31,7 @@ function usageText(problem: FlagProblem): string | undefined {
     case 'missing-value':
       return `flag needs an argument: ${problem.flag.written}`;
     case 'invalid-value':
-      // Commands have only texts and booleans, and every text is valid.
+      // Commands have only string and bool flags, and every string is valid.
       return `invalid argument ${JSON.stringify(problem.text)} for ${problem.flag.written}: true or false`;
     case 'bad-syntax':
     case 'unknown-shorthand':

@@ -22,7 +22,7 @@ describe('choosePod', () => {
     ['by namespace and name', 'data/db', undefined, 'data-db'],
     ['by name in a namespace', 'db', 'test', 'test-db'],
     ["without the node's name", 'static', undefined, 'kube-system-static-n1'],
-    ['exactly before loosely', 'a', undefined, 'default-a'],
+    ['by its exact name first', 'a', undefined, 'default-a'],
   ])('finds a pod %s', (_, name, namespace, uid) => {
     expect(choosePod(pods, { name, namespace }).metadata.uid).toBe(uid);
   });
@@ -40,7 +40,7 @@ describe('choosePod', () => {
     expect(() => choosePod(pods, { name, namespace })).toThrow(message);
   });
 
-  it('says that there are none', () => {
+  it('says that there are no pods', () => {
     expect(() => choosePod([], { name: 'web', namespace: undefined })).toThrow('there are no pods');
   });
 });
@@ -50,27 +50,27 @@ describe('chooseContainer', () => {
     containers: [{ name: 'a' }, { name: 'b' }],
     initContainers: [{ name: 'i' }],
   });
-  it('takes the only one without a word', () => {
+  it('takes the only container without a note', () => {
     expect(chooseContainer(pod('web'), undefined)).toEqual({ name: 'app' });
   });
-  it('takes the first one and says so', () => {
+  it('takes the first container and says so', () => {
     expect(chooseContainer(several, undefined)).toEqual({
       name: 'a',
       note: 'Defaulted container "a" out of: a, b, i (init)',
     });
   });
-  it('takes the one that the pod marks', () => {
+  it('takes the default container of the annotation', () => {
     const marked = {
       ...several,
       metadata: { ...several.metadata, annotations: { 'kubectl.kubernetes.io/default-container': 'b' } },
     };
     expect(chooseContainer(marked, undefined)).toEqual({ name: 'b' });
   });
-  it('takes an init container that was named', () => {
+  it('takes an init container by name', () => {
     expect(chooseContainer(several, 'i')).toEqual({ name: 'i' });
   });
 });
 
-it('makes every part of a path safe', () => {
+it('escapes every segment of a path', () => {
   expect(podPath('exec', pod('a/b', 'x y'), 'c?')).toBe('/exec/x%20y/a%2Fb/c%3F');
 });

@@ -1,23 +1,23 @@
-/** Finds the pod and the container that a person names. */
+/** Finds the pod and the container that the user names. */
 import { nearestName } from '../../flags/index.js';
 import type { Pod, PodList } from '../../kube/types/index.js';
-import { askJson, type Connection } from './connection.js';
+import { type Connection, requestJson } from './connection.js';
 import { CommandFailure } from './usage-error.js';
 
-/** Pods of a list do not say what they are; alone they must. */
+/** Adds apiVersion and kind, which the items of a PodList do not have. */
 export async function listPods(connection: Connection): Promise<Pod[]> {
-  const { items } = await askJson<PodList>(connection, '/pods');
+  const { items } = await requestJson<PodList>(connection, '/pods');
   return items.map((pod) => ({ apiVersion: 'v1', kind: 'Pod', ...pod }));
 }
 
 export interface WantedPod {
   /** `NAME`, `pod/NAME` or `NAMESPACE/NAME`. */
   readonly name: string;
-  /** Undefined: wherever there is one of that name. */
+  /** Undefined: any namespace. */
   readonly namespace: string | undefined;
 }
 
-/** A pod is also found by the name that its manifest gave it, without the node's name at its end. Throws what to do. */
+/** Also finds a static pod by the name in its manifest, without the node name at its end. Throws a CommandFailure. */
 export function choosePod(pods: readonly Pod[], wanted: WantedPod): Pod {
   const { name, namespace } = splitName(wanted);
   const inNamespace = pods.filter(
@@ -49,7 +49,7 @@ function splitName({ name, namespace }: WantedPod): WantedPod {
   return podWords.has(before) ? { name: after, namespace } : { name: after, namespace: namespace ?? before };
 }
 
-/** The words for pods that kubectl knows. */
+/** kubectl's names for pods. */
 export const podWords: ReadonlySet<string> = new Set(['pod', 'pods', 'po']);
 
 function notFound(pods: readonly Pod[], name: string, namespace: string | undefined): string {
@@ -65,7 +65,7 @@ function notFound(pods: readonly Pod[], name: string, namespace: string | undefi
   return `${subject}${meant}\nThere ${names.length === 1 ? 'is' : 'are'}: ${names.slice(0, 20).join(', ')}${names.length > 20 ? ' …' : ''}`;
 }
 
-/** With its namespace, unless that is the usual one. */
+/** The name, with the namespace unless that is `default`. */
 export function podName({ metadata }: Pod): string {
   const { name, namespace } = metadata;
   return namespace === 'default' ? name : `${namespace}/${name}`;
@@ -88,11 +88,11 @@ const defaultContainerAnnotation = 'kubectl.kubernetes.io/default-container';
 
 export interface ChosenContainer {
   readonly name: string;
-  /** What the user should know of the choice. */
+  /** What to tell the user about the choice. */
   readonly note?: string;
 }
 
-/** The one that was named, or the pod's default, or its first. */
+/** Returns the wanted container, else the pod's default, else its first one. */
 export function chooseContainer(pod: Pod, wanted: string | undefined): ChosenContainer {
   const all = containersOf(pod);
   if (wanted !== undefined) {
@@ -113,7 +113,7 @@ export function chooseContainer(pod: Pod, wanted: string | undefined): ChosenCon
   return { name: first, note: `Defaulted container ${JSON.stringify(first)} out of: ${list.join(', ')}` };
 }
 
-/** `/exec/default/web/app` with every part safe in a path. */
+/** `/exec/default/web/app`, with every segment escaped. */
 export function podPath(endpoint: string, { metadata }: Pod, ...more: readonly string[]): string {
   const segments = [endpoint, metadata.namespace, metadata.name, ...more];
   return `/${segments.map(encodeURIComponent).join('/')}`;

@@ -1,13 +1,13 @@
-/** Puts a prefix before each line of a stream, and lets lines of several streams through only whole. */
+/** Prefixes each line of a stream. Emits whole lines, so that the lines of several streams do not mix. */
 import { ByteReader } from '../../async/index.js';
 
 const newline = 0x0a;
-/** A longer line is let through in parts: it must not fill the memory. */
+/** A longer line is emitted in parts, to bound the memory. */
 const longestLineBytes = 64 << 10;
 
 export class LinePrefix {
   readonly #prefix: Buffer;
-  /** Of a line that has not ended. */
+  /** The start of an incomplete line. */
   readonly #pending = new ByteReader();
   #startsLine = true;
 
@@ -15,7 +15,7 @@ export class LinePrefix {
     this.#prefix = Buffer.from(prefix);
   }
 
-  /** The lines that this chunk completes, each behind the prefix. */
+  /** Returns the lines that this chunk completes, with their prefix. */
   take(chunk: Buffer): Buffer {
     const out: Buffer[] = [];
     let start = 0;
@@ -29,7 +29,7 @@ export class LinePrefix {
     return Buffer.concat(out);
   }
 
-  /** The last line, which has no end. */
+  /** Returns the last line, which lacks its newline. */
   rest(): Buffer {
     const out: Buffer[] = [];
     if (this.#pending.length > 0) this.#add(out, this.#pending.takeAll());

@@ -1,10 +1,10 @@
-/** Objects as kubectl prints them: `-o json`, `-o yaml` and `-o name`. */
+/** Prints objects as kubectl does with `-o json`, `-o yaml` and `-o name`. */
 import type { Pod } from '../../kube/types/index.js';
 
 export const outputFormats = ['json', 'yaml', 'name', 'wide'] as const;
 export type OutputFormat = (typeof outputFormats)[number];
 
-/** One object stands for itself, several are a list. */
+/** Returns the object itself, or a List. */
 export function podObject(pods: readonly Pod[], single: boolean): unknown {
   const [only] = pods;
   if (single && only !== undefined) return sortKeys(only);

@@ -4,7 +4,7 @@ import { podRow } from '../pod-row.js';
 
 export interface PodTableOptions {
   readonly wide: boolean;
-  /** With a column of namespaces. */
+  /** Adds a column with the namespace. */
   readonly allNamespaces: boolean;
   readonly showLabels: boolean;
 }
@@ -44,14 +44,14 @@ export function podTableRow(pod: Pod, nowMs: number, options: PodTableOptions): 
   ];
 }
 
-/** How many of the gates are open. */
+/** `1/2`: passed gates of all. */
 function readinessGates({ spec, status }: Pod): string {
   const gates = spec.readinessGates ?? [];
   if (gates.length === 0) return '<none>';
-  const open = gates.filter(({ conditionType }) =>
+  const passed = gates.filter(({ conditionType }) =>
     (status?.conditions ?? []).some(({ type, status: value }) => type === conditionType && value === 'True'),
   );
-  return `${open.length}/${gates.length}`;
+  return `${passed.length}/${gates.length}`;
 }
 
 function labelText(labels: Readonly<Record<string, string>> | undefined): string {

@@ -7,7 +7,7 @@ import { columnWidths, formatRows, formatTable } from './table.js';
 import { yamlText } from './yaml.js';
 
 describe('formatTable', () => {
-  it('aligns columns and leaves the last one ragged', () => {
+  it('aligns columns and does not pad the last one', () => {
     expect(
       formatTable(
         ['NAME', 'AGE'],
@@ -18,11 +18,11 @@ describe('formatTable', () => {
       ),
     ).toBe('NAME          AGE\na-long-name   1s\nb             10m\n');
   });
-  it('keeps rows that come later in the same columns', () => {
+  it('keeps later rows in the same columns', () => {
     const widths = columnWidths(['NAME', 'AGE'], [['web', '1s']]);
     expect(formatRows([['b', '2s']], widths)).toBe('b      2s\n');
   });
-  it('is nothing without rows and header', () => {
+  it('is empty without rows and header', () => {
     expect(formatTable(undefined, [])).toBe('');
   });
 });
@@ -30,19 +30,19 @@ describe('formatTable', () => {
 describe('parseSelector', () => {
   const labels = { app: 'web', tier: 'front', 'example.com/x': '' };
   it.each([
-    ['nothing matches everything', '', true],
+    ['an empty selector matches everything', '', true],
     ['equal', 'app=web', true],
-    ['equal, twice', 'app==web,tier=back', false],
+    ['two requirements', 'app==web,tier=back', false],
     ['unequal', 'app!=web', false],
-    ['unequal to what is missing', 'none!=x', true],
-    ['there', 'app', true],
-    ['not there', '!app', false],
+    ['unequal to a missing label', 'none!=x', true],
+    ['exists', 'app', true],
+    ['does not exist', '!app', false],
     ['a key with a domain and an empty value', 'example.com/x=', true],
     ['one of', 'app in (db, web),tier', true],
     ['none of', 'app notin (db,web)', false],
-    ['none of, and missing', 'none notin (a)', true],
-    ['one of, and missing', 'none in (a)', false],
-    ['a name that every object has', 'constructor', false],
+    ['none of, with a missing label', 'none notin (a)', true],
+    ['one of, with a missing label', 'none in (a)', false],
+    ['a property of every JavaScript object', 'constructor', false],
   ])('%s', (_, text, matches) => {
     expect(parseSelector(text)(labels)).toBe(matches);
   });
@@ -63,7 +63,7 @@ describe('pods', () => {
     spec: { nodeName: 'n1', containers: [{ name: 'app' }], readinessGates: [{ conditionType: 'x' }] },
     status: { phase: 'Running' as const, podIP: '10.0.0.1' },
   };
-  it('are rows as wide as asked for', () => {
+  it('are rows with the requested columns', () => {
     const nowMs = Date.parse('2026-01-01T00:01:00Z');
     const all = { wide: true, allNamespaces: true, showLabels: true };
     const row = podTableRow(pod, nowMs, all);
@@ -90,18 +90,18 @@ describe('pods', () => {
     expect(Object.keys(podObject([], false) as object)).toEqual(['apiVersion', 'items', 'kind', 'metadata']);
     expect(podObject([pod], false)).toMatchObject({ kind: 'List', items: [{ metadata: { name: 'web' } }] });
   });
-  it('are YAML whose text stays text', () => {
+  it('are YAML that quotes ambiguous strings', () => {
     expect(yamlText({ a: [{ b: 'true' }], c: '1', d: 'x: y' })).toBe('a:\n- b: "true"\nc: "1"\nd: "x: y"\n');
   });
 });
 
 describe('LinePrefix', () => {
-  it('puts the prefix before each line, however the chunks are cut', () => {
+  it('prefixes each line, wherever chunks end', () => {
     const lines = new LinePrefix('> ');
     const out = ['a', 'b\nc', '\n', 'end'].map((text) => lines.take(Buffer.from(text)).toString());
     expect([...out, lines.rest().toString()]).toEqual(['', '> ab\n', '> c\n', '', '> end']);
   });
-  it('lets a line that is too long through in parts', () => {
+  it('emits a line that is too long in parts', () => {
     const lines = new LinePrefix('> ');
     const part = 'x'.repeat(70_000);
     expect(lines.take(Buffer.from(part)).toString()).toBe(`> ${part}`);

@@ -1,10 +1,10 @@
-/** Label selectors as kubectl's `-l` takes them. */
+/** Parses label selectors with the syntax of kubectl's `-l`. */
 import { UsageError } from '../client/usage-error.js';
 
 type ObjectLabels = Readonly<Record<string, string>>;
 export type LabelMatcher = (labels: ObjectLabels) => boolean;
 
-/** `a=b`, `a==b`, `a!=b`, `a`, `!a`, `a in (x,y)`, `a notin (x,y)`, joined by commas; an empty one matches everything. */
+/** `a=b`, `a==b`, `a!=b`, `a`, `!a`, `a in (x,y)`, `a notin (x,y)`, comma-separated. An empty text matches everything. */
 export function parseSelector(text: string): LabelMatcher {
   const requirements = splitOutsideParentheses(text)
     .map((part) => part.trim())

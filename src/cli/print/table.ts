@@ -1,8 +1,8 @@
-/** Tables as kubectl prints them: columns three spaces apart, as wide as their widest cell. */
+/** Formats tables as kubectl does: columns as wide as their widest cell, with three spaces between. */
 
 const gap = '   ';
 
-/** Each row has as many cells as the header; the last column is not padded. */
+/** Each row has as many cells as the header. The last column is not padded. */
 export function formatTable(
   header: readonly string[] | undefined,
   rows: readonly (readonly string[])[],
@@ -21,7 +21,7 @@ export function columnWidths(
   return widths;
 }
 
-/** Rows that come later keep to the widths of those before, as far as they fit. */
+/** Keeps later rows in the columns of earlier ones, as far as they fit. */
 export function formatRows(rows: readonly (readonly string[])[], widths: readonly number[]): string {
   return rows
     .map((row) => {

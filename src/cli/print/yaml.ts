@@ -1,4 +1,4 @@
-/** YAML as kubectl writes it; apart, since only `-o yaml` needs to load it. */
+/** Formats YAML as kubectl does. A file of its own, because only `-o yaml` loads the library. */
 import { stringify } from 'yaml';
 
 export function yamlText(value: unknown): string {

@@ -1,4 +1,4 @@
-/** `--detach`: the same run in a process of its own that outlives the terminal. */
+/** `--detach`: starts the same run in a background process that outlives the terminal. */
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
@@ -7,9 +7,9 @@ import { StartFailure } from '../../agent/index.js';
 import { errorText } from '../../async/index.js';
 import { type ChildProcess, CommandLine, inheritedEnvironment, startProgram } from '../../programs/index.js';
 import type { RunOptions } from './options.js';
-import { dataMode, defaultRunName, readRun, removeEmptyFolders, stateFolders } from './state.js';
+import { dataMode, defaultRunName, readRun, removeEmptyDirectories, stateDirectories } from './state.js';
 
-/** Set for the process in the background; it holds the path of its log. */
+/** Set for the background process: the path of its log. */
 const logVariable = 'NODELET_DETACHED_LOG';
 
 export type ChildMessage =
@@ -20,7 +20,7 @@ export function wasDetached(): boolean {
   return process.env[logVariable] !== undefined;
 }
 
-/** Tells whoever started this in the background how it went; afterwards nothing connects the two. */
+/** Reports the start to the parent process, then disconnects from it. */
 export async function tellParent(message: ChildMessage): Promise<void> {
   if (!wasDetached() || !process.connected) return;
   await new Promise<void>((resolve) => {
@@ -31,17 +31,17 @@ export async function tellParent(message: ChildMessage): Promise<void> {
 
 /** Starts the run in the background and returns when it is up. */
 export async function detach(options: RunOptions, argv: readonly string[]): Promise<number> {
-  const folders = stateFolders();
-  const other = await readRun(folders, options.name);
-  if (other?.alive) throw alreadyRuns(options.name, other.pid);
-  const log = detachedLog(options.name, folders);
+  const directories = stateDirectories();
+  const other = await readRun(directories, options.name);
+  if (other?.alive) throw nameTaken(options.name, other.pid);
+  const log = detachedLog(options.name, directories);
   const fd = openLog(log);
   const [, script = ''] = process.argv;
   const line = CommandLine.given(process.execPath, [...process.execArgv, script, 'run', ...argv]);
   const child = startProgram(line, {
-    // Manifests are named from where the user is.
+    // Paths of manifests are relative to the user's directory.
     cwd: process.cwd(),
-    // What is read from standard input is read before the child says that it is up.
+    // The child reads standard input before it reports that it is up.
     stdio: [options.inputs.includes('-') ? 'inherit' : 'ignore', fd, fd, 'ipc'],
     env: inheritedEnvironment({ [logVariable]: log }),
   });
@@ -55,14 +55,14 @@ export async function detach(options: RunOptions, argv: readonly string[]): Prom
   }
   child.unref();
   if (child.connected) child.disconnect();
-  // Warnings and the choice of the runtime are the parent's to show.
+  // The parent shows the child's warnings and its choice of the runtime.
   process.stderr.write((await readFile(log, 'utf8')).replace(/^\d\d:\d\d:\d\d .*\n/gm, ''));
   process.stdout.write(upText(options.name, message, log));
   return 0;
 }
 
-/** Where a run in the background writes. */
-export function detachedLog(name: string, { dataDir } = stateFolders()): string {
+/** The log of a background run. */
+export function detachedLog(name: string, { dataDir } = stateDirectories()): string {
   return path.join(dataDir, `${name}.log`);
 }
 
@@ -72,7 +72,7 @@ function openLog(log: string): number {
     return openSync(log, 'w', 0o600);
   } catch (error) {
     throw new StartFailure(
-      `the log ${log} cannot be written: ${errorText(error)}; set NODELET_STATE_DIR to a folder of your own`,
+      `cannot write the log ${log}: ${errorText(error)}; set NODELET_STATE_DIR to a directory of your own`,
       { cause: error },
     );
   }
@@ -94,16 +94,16 @@ function upText(name: string, { pods, pid }: { pods: number; pid: number }, log:
   ].join('\n');
 }
 
-function alreadyRuns(name: string, pid: number): StartFailure {
+function nameTaken(name: string, pid: number): StartFailure {
   return new StartFailure(
-    `a run named ${JSON.stringify(name)} is there already (pid ${pid}): end it with "nodelet stop", or give this one another name with --name`,
+    `a run named ${JSON.stringify(name)} is there already (pid ${pid}): stop it with "nodelet stop", or give this one another name with --name`,
   );
 }
 
-/** The log of a run that ended well is of no more use. */
+/** Removes the log of a run that ended without an error. */
 export async function removeDetachedLog(): Promise<void> {
   const log = process.env[logVariable];
   if (log === undefined) return;
   await rm(log, { force: true });
-  await removeEmptyFolders();
+  await removeEmptyDirectories();
 }

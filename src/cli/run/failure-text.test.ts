@@ -9,7 +9,7 @@ function ended(
   return { name, ready: false, restartCount: 0, image: 'i', imageID: '', state: { terminated } };
 }
 
-describe('why a pod failed', () => {
+describe('failureText', () => {
   const cases: { rule: string; status: PodStatus | undefined; text: string }[] = [
     { rule: 'nothing is known', status: undefined, text: '' },
     {
@@ -40,7 +40,7 @@ describe('why a pod failed', () => {
         phase: 'Failed',
         containerStatuses: [ended('a', { exitCode: 137, signal: 9, reason: 'OOMKilled' })],
       },
-      text: 'container a was ended by signal 9 (OOMKilled)',
+      text: 'container a was killed by signal 9 (OOMKilled)',
     },
   ];
   for (const { rule, status, text } of cases) it(rule, () => expect(failureText(status)).toBe(text));

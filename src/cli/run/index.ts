@@ -1,4 +1,4 @@
-/** `nodelet run`: runs the pods of manifests on this machine, with nothing prepared. */
+/** `nodelet run`: runs the pods of manifests on this machine, without any setup. */
 
 import { StartFailure } from '../../agent/index.js';
 import { errorText, systemClock } from '../../async/index.js';
@@ -10,7 +10,7 @@ import { detach, removeDetachedLog, tellParent, wasDetached } from './detach.js'
 import type { ManifestContent } from './manifest.js';
 import { readInputs } from './manifest-inputs.js';
 import { parseRunArguments, type RunOptions, runUsage } from './options.js';
-import { catchEndRequests, type EndRequests } from './run-signals.js';
+import { catchStopRequests, type StopRequests } from './run-signals.js';
 import { runSession } from './session.js';
 
 export async function runRun(argv: readonly string[]): Promise<number> {
@@ -39,8 +39,8 @@ export async function runRun(argv: readonly string[]): Promise<number> {
 }
 
 async function run(options: RunOptions): Promise<number> {
-  const requests = catchEndRequests(systemClock);
-  survivesClosedOutput(requests);
+  const requests = catchStopRequests(systemClock);
+  stopOnClosedOutput(requests);
   try {
     const content = await readManifests(options, requests);
     if (content === undefined) return 1;
@@ -54,22 +54,22 @@ async function run(options: RunOptions): Promise<number> {
       clock: systemClock,
       onUp: (claim, pods) => void tellParent({ kind: 'up', pods, pid: claim.pid }),
     });
-    // Who waits for a job must not take for done what was never tried.
+    // A script that waits for a job must not see success when a manifest was skipped.
     return content.problems.length > 0 ? 1 : exitCode;
   } finally {
     requests.release();
   }
 }
 
-/** Says what is wrong and ignored; undefined when nothing is left to run. */
+/** Prints problems and ignored objects. Returns undefined when no pod is left to run. */
 async function readManifests(
   options: RunOptions,
-  requests: EndRequests,
+  requests: StopRequests,
 ): Promise<ManifestContent | undefined> {
   const reading = new AbortController();
   void requests.stop.then(() => {
     reading.abort();
-    // Reading standard input cannot be interrupted.
+    // A read from standard input does not take a signal.
     process.stdin.destroy();
   });
   const content = await readInputs(options.inputs, {
@@ -91,7 +91,7 @@ async function readManifests(
   process.stderr.write(
     content.problems.length > 0
       ? 'nodelet run: no pod is left to run; correct the errors above\n'
-      : 'nodelet run: there is no pod in the manifests; give a Pod, Deployment, StatefulSet, DaemonSet or Job\n',
+      : 'nodelet run: the manifests have no pod; add a Pod, Deployment, StatefulSet, DaemonSet or Job\n',
   );
   await tellParent({ kind: 'failed' });
   return undefined;
@@ -103,13 +103,12 @@ async function decideRuntime(options: RunOptions): Promise<Exclude<RuntimeChoice
   return choice;
 }
 
-/** A reader that goes away, such as `head`, must not leave pods behind, nor keep them from ending well. */
-function survivesClosedOutput(requests: EndRequests): void {
+/** Stops the run in order when the reader of its output, such as `head`, exits. */
+function stopOnClosedOutput(requests: StopRequests): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      // A command in the foreground ends with its reader. By whatever else happens, such as a full disk, a line is
-      // lost, and the pods go on.
-      if (error.code === 'EPIPE' || error.code === 'EIO') requests.ask('the output is closed', false);
+      // Other errors, such as a full disk, lose a line of output and nothing else.
+      if (error.code === 'EPIPE' || error.code === 'EIO') requests.request('the output is closed', false);
     });
   }
 }

@@ -6,13 +6,13 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../async/index.js';
 import type { UnusableFile } from '../../host/index.js';
-import { isSameRuntime, notedRuntime, noteRuntime, type UsableRuntime } from './left-over.js';
+import { isSameRuntime, readRuntimeFile, type UsableRuntime, writeRuntimeFile } from './left-over.js';
 
 const onProcesses: UsableRuntime = { kind: 'process', line: '' };
 const onContainerd: UsableRuntime = { kind: 'containerd', podNetwork: true, line: '' };
 const at = (endpoint: string): UsableRuntime => ({ kind: 'endpoint', endpoint, line: '' });
 
-describe('the runtime that a run notes for whoever comes after its crash', () => {
+describe('the runtime file of a run', () => {
   let dir = '';
   beforeEach(async () => {
     dir = await mkdtemp(path.join(tmpdir(), 'nodelet-left-'));
@@ -22,13 +22,13 @@ describe('the runtime that a run notes for whoever comes after its crash', () =>
   it.each([onProcesses, onContainerd, { ...onContainerd, podNetwork: false }, at('unix:///a.sock')])(
     'is read as it was written: %j',
     async (choice) => {
-      await noteRuntime({ dir }, choice, systemClock);
-      expect(await notedRuntime({ dir }, systemClock)).toEqual(choice);
+      await writeRuntimeFile({ dir }, choice, systemClock);
+      expect(await readRuntimeFile({ dir }, systemClock)).toEqual(choice);
     },
   );
 
-  it('is none when there is no note', async () => {
-    expect(await notedRuntime({ dir }, systemClock)).toBeUndefined();
+  it('is undefined without a file', async () => {
+    expect(await readRuntimeFile({ dir }, systemClock)).toBeUndefined();
   });
 
   it.each<[string, (file: string) => unknown, string]>([
@@ -45,11 +45,11 @@ describe('the runtime that a run notes for whoever comes after its crash', () =>
     const file = path.join(dir, 'runtime.json');
     put(file);
     const told: UnusableFile[] = [];
-    expect(await notedRuntime({ dir }, systemClock, (unusable) => told.push(unusable))).toBeUndefined();
+    expect(await readRuntimeFile({ dir }, systemClock, (unusable) => told.push(unusable))).toBeUndefined();
     expect(told).toMatchObject([{ path: file, reason: expect.stringContaining(reason) }]);
     expect(readdirSync(dir)).toEqual([path.basename(told[0]?.movedTo ?? '')]);
-    await noteRuntime({ dir }, onProcesses, systemClock);
-    expect(await notedRuntime({ dir }, systemClock)).toEqual(onProcesses);
+    await writeRuntimeFile({ dir }, onProcesses, systemClock);
+    expect(await readRuntimeFile({ dir }, systemClock)).toEqual(onProcesses);
   });
 });
 

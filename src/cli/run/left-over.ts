@@ -1,4 +1,4 @@
-/** What a run leaves when its process is killed, and the removal of all that a run has made. */
+/** Removes everything that a run created, also after its process was killed. */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { StartFailure } from '../../agent/index.js';
@@ -8,18 +8,18 @@ import { describeError } from '../../timeline/index.js';
 import type { RuntimeChoice } from '../runtime-choice.js';
 import { detachedLog } from './detach.js';
 import { type OpenRuntime, openRuntime } from './open-runtime.js';
-import { unmountBelow } from './remove-folders.js';
 import { parseObject, runFilesVersion, wrongVersionOf } from './run-record.js';
-import { type ClaimedRun, claimRun, removeEmptyFolders, warnOfUnusable } from './state.js';
+import { type ClaimedRun, claimRun, removeEmptyDirectories, warnOfUnusable } from './state.js';
 import { sweepPods } from './sweep.js';
+import { unmountBelow } from './unmount.js';
 
-/** A choice that can be opened. */
+/** A runtime that can be opened. */
 export type UsableRuntime = Exclude<RuntimeChoice, { kind: 'impossible' }>;
 
-/** Beside the record of the run, so that whoever comes after a crash knows where its containers are. */
+/** Stands beside the record of the run: after a crash it says which runtime has the containers. */
 const runtimeFile = 'runtime.json';
 
-export async function noteRuntime(
+export async function writeRuntimeFile(
   { dir }: Pick<ClaimedRun, 'dir'>,
   choice: UsableRuntime,
   clock: Clock,
@@ -29,26 +29,26 @@ export async function noteRuntime(
 }
 
 /**
- * The runtime of the run that was there before; undefined when it had not come so far. A broken note is set aside: what
- * the earlier run left on the runtime of this one is found all the same.
+ * Reads the runtime of the earlier run of this name; undefined when that run had not recorded one. Sets a broken file
+ * aside: containers on the runtime of this run are found without it.
  */
-export async function notedRuntime(
+export async function readRuntimeFile(
   { dir }: Pick<ClaimedRun, 'dir'>,
   clock: Clock,
   onSetAside: (file: UnusableFile) => void = warnOfUnusable,
 ): Promise<UsableRuntime | undefined> {
-  const found = await storeOf(clock, onSetAside).read(path.join(dir, runtimeFile), parseNote);
+  const found = await storeOf(clock, onSetAside).read(path.join(dir, runtimeFile), parseRuntimeFile);
   return found.kind === 'found' ? found.value : undefined;
 }
 
 function storeOf(clock: Clock, onSetAside = warnOfUnusable): DurableFiles {
-  // A write that fails is told by its caller.
+  // The caller reports a failed write.
   const observer = { setAside: onSetAside, failing: () => undefined, recovered: () => undefined };
   return new DurableFiles({ files: linuxHost().files, clock, observer });
 }
 
-/** Throws what is wrong with the text. */
-function parseNote(text: string): UsableRuntime {
+/** Throws an error that says what is wrong with the text. */
+function parseRuntimeFile(text: string): UsableRuntime {
   const value = parseObject(text);
   if (value === undefined) throw new Error('it is not whole JSON');
   const wrongVersion = wrongVersionOf(value);
@@ -60,12 +60,12 @@ function parseNote(text: string): UsableRuntime {
   throw new Error('it names no runtime');
 }
 
-/** Whether containers of the one are seen by the other. */
+/** True when both see the same containers. */
 export function isSameRuntime(a: UsableRuntime, b: UsableRuntime): boolean {
   return a.kind === b.kind && (a.kind !== 'endpoint' || b.kind !== 'endpoint' || a.endpoint === b.endpoint);
 }
 
-/** Ends every container that a killed run of this name has left on that runtime. */
+/** Removes all containers that a killed run of this name left on the runtime. */
 export async function sweepRuntime(choice: UsableRuntime, claim: ClaimedRun, clock: Clock): Promise<void> {
   const opened = await openRuntime(choice, { claim, clock, onProblem: () => undefined });
   try {
@@ -75,7 +75,7 @@ export async function sweepRuntime(choice: UsableRuntime, claim: ClaimedRun, clo
   }
 }
 
-/** Removes every container first, then what is mounted: removing a folder would empty what is mounted there. */
+/** Removes containers, then mounts, then directories: removing a directory would delete the content of its mounts. */
 export async function cleanUp(
   claim: ClaimedRun,
   opened: OpenRuntime | undefined,
@@ -91,19 +91,19 @@ export async function cleanUp(
     await claim.release();
   } catch (error) {
     throw new StartFailure(
-      `the run could not be cleaned up: ${describeError(error)}; its next run (--name ${claim.name}) tries again. What is left is below ${claim.rootDir}`,
+      `cannot clean up the run: ${describeError(error)}; the next run with --name ${claim.name} tries again. What is left is in ${claim.rootDir}`,
       { cause: error },
     );
   }
 }
 
-/** Kills and removes all that a run has left whose process is gone. Throws a StartFailure when it is not gone. */
-export async function removeLeftOver(name: string, clock: Clock): Promise<void> {
+/** Kills and removes everything that a crashed run left. Throws a StartFailure when the run is alive. */
+export async function cleanUpCrashedRun(name: string, clock: Clock): Promise<void> {
   const claim = await claimRun(name, clock.now());
-  const choice = await notedRuntime(claim, clock);
+  const choice = await readRuntimeFile(claim, clock);
   let opened: OpenRuntime | undefined;
   if (choice !== undefined) opened = await openRuntime(choice, { claim, clock, onProblem: () => undefined });
   await cleanUp(claim, opened, clock);
   await rm(detachedLog(name), { force: true });
-  await removeEmptyFolders();
+  await removeEmptyDirectories();
 }

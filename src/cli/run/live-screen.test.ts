@@ -10,13 +10,13 @@ class FakeTerminal extends EventEmitter {
   write(text: string): void {
     this.text += text;
   }
-  /** How often a picture was drawn. */
+  /** How many frames were drawn. */
   get frames(): number {
     return this.text.split('\u001b[?7l').length - 1;
   }
 }
 
-it('draws at most five pictures a second, however much happens', async () => {
+it('draws at most five frames a second', async () => {
   const clock = new VirtualClock();
   const terminal = new FakeTerminal();
   const screen = new LiveScreen({ terminal, clock, render: () => ['line'] });
@@ -29,7 +29,7 @@ it('draws at most five pictures a second, however much happens', async () => {
   screen.close();
 });
 
-it('draws once a second when nothing happens, and not after its end', async () => {
+it('draws once a second without changes, and not after close', async () => {
   const clock = new VirtualClock();
   const terminal = new FakeTerminal();
   const screen = new LiveScreen({ terminal, clock, render: () => ['line'] });
@@ -42,7 +42,7 @@ it('draws once a second when nothing happens, and not after its end', async () =
   expect(terminal.frames).toBe(frames);
 });
 
-it('hides the cursor meanwhile and gives it back', () => {
+it('hides the cursor, and shows it after close', () => {
   const terminal = new FakeTerminal();
   const screen = new LiveScreen({ terminal, clock: new VirtualClock(), render: () => ['line'] });
   expect(terminal.text.startsWith('\u001b[?25l')).toBe(true);
@@ -50,7 +50,7 @@ it('hides the cursor meanwhile and gives it back', () => {
   expect(terminal.text.endsWith('\u001b[?25h')).toBe(true);
 });
 
-it('goes back over what narrowing the screen has wrapped', () => {
+it('redraws lines that a narrower screen has wrapped', () => {
   const terminal = new FakeTerminal();
   const screen = new LiveScreen({ terminal, clock: new VirtualClock(), render: () => ['x'.repeat(40), 'y'] });
   terminal.columns = 20;
@@ -60,7 +60,7 @@ it('goes back over what narrowing the screen has wrapped', () => {
   screen.close();
 });
 
-it('a terminal that does not know its size is taken for an ordinary one', () => {
+it('assumes 80 by 24 for a terminal without a size', () => {
   const terminal = Object.assign(new FakeTerminal(), { columns: 0, rows: 0 });
   const seen: { columns: number; rows: number }[] = [];
   const screen = new LiveScreen({

@@ -1,4 +1,4 @@
-/** A block of lines at the bottom of a terminal that is drawn over in place, with lasting lines above it. */
+/** Redraws a block of lines at the bottom of a terminal in place, with permanent lines above it. */
 import type { Clock, Timer } from '../../async/index.js';
 import type { ScreenSize } from './table.js';
 
@@ -13,17 +13,17 @@ export interface Terminal {
 const csi = '\u001b[';
 const hideCursor = `${csi}?25l`;
 const showCursor = `${csi}?25h`;
-/** Terminals that know it show everything in between at once; others ignore it. */
+/** Synchronized output: the terminal shows everything in between at once. Terminals without it ignore it. */
 const beginFrame = `${csi}?2026h`;
 const endFrame = `${csi}?2026l`;
-/** A line that is too long after all must not become two. */
+/** A line that is too long must not wrap. */
 const wrapOff = `${csi}?7l`;
 const wrapOn = `${csi}?7h`;
 const clearToEndOfLine = `${csi}K`;
 const clearBelow = `${csi}J`;
 
-const leastPeriodMs = 200;
-/** Ages and back-offs count on without anything else happening. */
+const minFrameMs = 200;
+/** Ages and back-offs change without an event. */
 const tickMs = 1_000;
 
 export interface LiveScreenOptions {
@@ -50,19 +50,19 @@ export class LiveScreen {
     this.#draw();
   }
 
-  /** Draws soon; many requests make one picture. */
+  /** Draws soon. Combines many requests into one frame. */
   request(): void {
     if (!this.#isOpen) return;
-    const waitMs = Math.max(0, this.#drawnAtMs + leastPeriodMs - this.#options.clock.monotonic());
+    const waitMs = Math.max(0, this.#drawnAtMs + minFrameMs - this.#options.clock.monotonic());
     this.#schedule(waitMs);
   }
 
-  /** Draws at once, for what the user must not miss. */
+  /** Draws at once. */
   drawNow(): void {
     this.#draw();
   }
 
-  /** A line that stays, above the block. */
+  /** Prints a permanent line above the block. */
   note(line: string): void {
     const { terminal } = this.#options;
     if (!this.#isOpen) {
@@ -75,7 +75,7 @@ export class LiveScreen {
     terminal.write(endFrame);
   }
 
-  /** Draws the last picture, which stays, and gives the terminal back. */
+  /** Draws the last frame, which stays, and restores the terminal. */
   close(): void {
     if (!this.#isOpen) return;
     this.#draw();
@@ -100,7 +100,7 @@ export class LiveScreen {
     if (!this.#isOpen) return;
     const { terminal, clock, render } = this.#options;
     const { columns, rows } = sizeOf(terminal);
-    // One row stays free: a line feed after the last one would scroll.
+    // One row stays free: a line feed after the last line would scroll.
     const lines = render({ columns, rows: Math.max(1, rows - 1) });
     const body = lines.map((line) => `${line}${clearToEndOfLine}\n`).join('');
     terminal.write(`${beginFrame}${wrapOff}${this.#home()}${body}${clearBelow}${wrapOn}${endFrame}`);
@@ -109,7 +109,7 @@ export class LiveScreen {
     this.#schedule(tickMs);
   }
 
-  /** To where the block begins. After the screen became narrower, what was one line may be several by now. */
+  /** Moves to the start of the block. A narrower screen may have wrapped its lines. */
   #home(): string {
     const { columns, rows } = sizeOf(this.#options.terminal);
     const up = this.#drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(visible(line) / columns)), 0);
@@ -122,7 +122,7 @@ function visible(line: string): number {
   return [...line.replace(/\u001b\[[0-9;]*m/g, '')].length;
 }
 
-/** One that does not know its size says nothing or 0. */
+/** A terminal without a known size reports undefined or 0. */
 function sizeOf({ columns, rows }: Pick<Terminal, 'columns' | 'rows'>): ScreenSize {
   return { columns: columns || 80, rows: rows || 24 };
 }

@@ -1,4 +1,4 @@
-/** Gives a pod of a manifest its identity on this machine: a UID that is the same for the same pod of the same run. */
+/** Gives a pod of a manifest its identity on this machine: the same pod of the same run always has the same UID. */
 import {
   configHashAnnotation,
   configMirrorAnnotation,
@@ -8,7 +8,7 @@ import {
   type PodManifest,
 } from '../../kube/index.js';
 
-/** A pod of a manifest: what reads it gives it a name, and leaves its UID to the run. */
+/** A pod of a manifest: it has a name, and gets its UID from the run. */
 export interface NamedPod extends PodManifest {
   metadata: ObjectMeta & { name: string; namespace: string };
 }
@@ -16,18 +16,18 @@ export interface NamedPod extends PodManifest {
 export interface LocalPodContext {
   readonly nodeName: string;
   readonly runName: string;
-  /** Give every pod the machine's own network, where there is no other. */
+  /** Every pod uses the network of the machine, because there is no pod network. */
   readonly hostNetwork: boolean;
 }
 
-/** What only an API server writes is dropped, so that a pod that was copied from a cluster can be run. */
+/** Drops what only an API server sets, so that a pod copied from a cluster can run. */
 export function localPod(pod: NamedPod, { nodeName, runName, hostNetwork }: LocalPodContext): Pod {
   const { name, namespace, labels, annotations, ownerReferences } = pod.metadata;
   const { [configMirrorAnnotation]: _, ...kept } = annotations ?? {};
   const spec = {
     ...pod.spec,
     nodeName,
-    // There is no cluster whose names could come first.
+    // There is no cluster DNS.
     dnsPolicy: /^ClusterFirst/.test(pod.spec.dnsPolicy ?? '') ? 'Default' : pod.spec.dnsPolicy,
     ...(hostNetwork ? { hostNetwork: true } : {}),
   };

@@ -1,4 +1,4 @@
-/** Follows the logs of all containers of a run and writes them line by line behind their names. */
+/** Follows the logs of all containers of a run, and prefixes each line with pod and container. */
 import { BoundedMap, ByteReader, type Clock, TaskGroup } from '../../async/index.js';
 import { type CriRuntime, isNotFound } from '../../cri/index.js';
 import type { ContainerStatus, PodStatus } from '../../kube/index.js';
@@ -9,24 +9,24 @@ export interface LogFollowerOptions {
   readonly clock: Clock;
   readonly color: boolean;
   readonly write: (text: string) => Promise<void>;
-  /** Told of a log that cannot be read. */
+  /** Called for a log that cannot be read. */
   readonly onProblem: (message: string, error: unknown) => void;
-  /** Nothing from before this is shown; wall-clock milliseconds. */
+  /** Skips older lines; wall-clock milliseconds. */
   readonly sinceMs?: number;
 }
 
 const colors = [36, 33, 32, 35, 34, 96, 93, 92, 95, 94];
-/** A line that does not end is shown in pieces of this size. */
+/** A longer line is shown in parts. */
 const longestLineBytes = 64 * 1024;
-/** Containers that are remembered to be followed but once. */
+/** How many containers are remembered, so that none is followed twice. */
 const rememberedIds = 10_000;
-/** What containers said last is waited for so long. */
-const lastWordsMs = 2_000;
+/** How long `close` waits for the last lines. */
+const drainMs = 2_000;
 
 export class LogFollower {
   readonly #options: LogFollowerOptions;
   readonly #tasks: TaskGroup;
-  /** Ids of the containers that are or were followed. */
+  /** IDs of the containers that are or were followed. */
   readonly #seen = new BoundedMap<string, true>({ maxEntries: rememberedIds });
   readonly #colors = new BoundedMap<string, number>({ maxEntries: rememberedIds });
 
@@ -35,7 +35,7 @@ export class LogFollower {
     this.#tasks = new TaskGroup({ onError: (task, error) => options.onProblem(task, error) });
   }
 
-  /** Begins with the containers that have started since the last look. */
+  /** Follows the containers that have started since the last call. */
   observe(podName: string, status: PodStatus): void {
     const all = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
     for (const container of all) {
@@ -48,12 +48,12 @@ export class LogFollower {
     }
   }
 
-  /** Gives the last words a moment. */
+  /** Waits a moment for the last lines. */
   async close(): Promise<void> {
     const { clock } = this.#options;
     let timer: { cancel(): void } | undefined;
     const late = new Promise<void>((resolve) => {
-      timer = clock.setTimer(lastWordsMs, resolve);
+      timer = clock.setTimer(drainMs, resolve);
     });
     await Promise.race([this.#tasks.drained(), late]);
     timer?.cancel();
@@ -77,7 +77,7 @@ export class LogFollower {
         signal,
       });
     } catch (error) {
-      // A container that was removed has nothing more to say.
+      // A removed container has no more log.
       if (!isNotFound(error)) throw error;
     } finally {
       await streams.stdout.end();

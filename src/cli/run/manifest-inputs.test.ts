@@ -5,8 +5,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../async/index.js';
 import { readInputs } from './manifest-inputs.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'nodelet-inputs-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const directory = mkdtempSync(path.join(tmpdir(), 'nodelet-inputs-'));
+afterAll(() => rmSync(directory, { recursive: true }));
 
 async function* nothing(): AsyncGenerator<Buffer> {}
 
@@ -15,8 +15,8 @@ const pod =
   'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: app, image: web}]}\n';
 
 describe('inputs', () => {
-  it('that have no end are a problem of theirs, and the others are read', async () => {
-    const good = path.join(folder, 'web.yaml');
+  it('without an end are a problem; the others are read', async () => {
+    const good = path.join(directory, 'web.yaml');
     writeFileSync(good, pod);
     const { pods, problems } = await readInputs(['/dev/zero', good], context);
     expect(pods.map(({ pod: { metadata } }) => metadata.name)).toEqual(['web']);

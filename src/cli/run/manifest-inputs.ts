@@ -1,4 +1,4 @@
-/** Reads what the command line names: manifest files, folders of them, URLs and standard input. */
+/** Reads the inputs of the command line: manifest files, directories, URLs and standard input. */
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,7 +17,7 @@ export interface InputContext {
 const urlTimeoutMs = 30_000;
 const manifestNames = /\.(ya?ml|json)$/i;
 
-/** All inputs in one; what cannot be read is among the problems, and the rest goes on. */
+/** Reads all inputs. Adds an input that cannot be read to the problems, and continues. */
 export async function readInputs(inputs: readonly string[], context: InputContext): Promise<ManifestContent> {
   const content = emptyContent();
   const fail = (file: string, message: string): void =>
@@ -34,12 +34,12 @@ export async function readInputs(inputs: readonly string[], context: InputContex
   return content;
 }
 
-/** What the machine calls it, in words. */
+/** Explains network errors in words. */
 function inputProblem(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ECONNREFUSED') return `nothing answers there (${errorText(error)})`;
+  if (code === 'ECONNREFUSED') return `nothing listens there (${errorText(error)})`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-    return `the name of the server is not known here (${errorText(error)})`;
+    return `cannot resolve the name of the server (${errorText(error)})`;
   return errorText(error);
 }
 
@@ -54,14 +54,14 @@ async function readInput(input: string, context: InputContext): Promise<Manifest
   if (/^[a-z]+:\/\//i.test(input)) throw new Error('only http:// and https:// addresses can be read');
   const info = await stat(input).catch((error: NodeJS.ErrnoException) => {
     throw new Error(
-      error.code === 'ENOENT' ? 'there is no such file or folder' : `cannot be read: ${error.message}`,
+      error.code === 'ENOENT' ? 'there is no such file or directory' : `cannot be read: ${error.message}`,
       { cause: error },
     );
   });
   if (!info.isDirectory()) return [{ file: input, text: await readStream(createReadStream(input)) }];
   const names = (await readdir(input)).filter((name) => !name.startsWith('.') && manifestNames.test(name));
   if (names.length === 0)
-    throw new Error('there is no manifest in this folder; manifests end in .yaml, .yml or .json');
+    throw new Error('there is no manifest in this directory; manifests end in .yaml, .yml or .json');
   const texts: ManifestText[] = [];
   for (const name of names.sort()) {
     const file = path.join(input, name);
@@ -74,7 +74,7 @@ function isUrl(input: string): boolean {
   return /^https?:\/\//i.test(input);
 }
 
-/** Without the password that a URL may carry. */
+/** The input without the password of a URL. */
 export function shownInput(input: string): string {
   if (!isUrl(input) || !URL.canParse(input)) return input;
   const url = new URL(input);
@@ -84,7 +84,7 @@ export function shownInput(input: string): string {
 
 async function readUrl(url: string, { clock, signal }: InputContext): Promise<string> {
   if (!URL.canParse(url)) throw new Error('this is not a URL');
-  const answer = await getManifest({
+  const response = await getManifest({
     clock,
     url,
     headers: {},
@@ -92,11 +92,11 @@ async function readUrl(url: string, { clock, signal }: InputContext): Promise<st
     limitBytes: manifestLimitBytes,
     signal,
   });
-  if (answer.status !== 200) throw new Error(`the server answered ${answer.statusText}`);
-  const text = answer.body.toString('utf8');
+  if (response.status !== 200) throw new Error(`the server responded with ${response.statusText}`);
+  const text = response.body.toString('utf8');
   if (/^\s*<(!doctype|html|\?xml)/i.test(text))
     throw new Error(
-      'the server answered with a web page; give the address of the file itself, which pages often call "raw"',
+      'the server responded with a web page; use the address of the file itself, which pages often call "raw"',
     );
   return text;
 }

@@ -1,4 +1,4 @@
-/** A part of a document that is read as if it were one of its own, with problems that still point at the whole. */
+/** Reads a part of a document as a document of its own; problems still name the position in the whole document. */
 import {
   type FieldPath,
   formatFieldPath,
@@ -11,7 +11,7 @@ import {
 
 export interface ManifestLocation {
   readonly document: SourceDocument;
-  /** From the document's root. */
+  /** From the root of the document. */
   readonly path: FieldPath;
 }
 
@@ -23,12 +23,12 @@ export function problemOf({ document, path }: ManifestLocation, message: string)
   return problemAt(document, path, message);
 }
 
-/** Throws for one problem. */
+/** Throws an InvalidManifest with one problem. */
 export function refuse(place: ManifestLocation, message: string): never {
   throw new InvalidManifest([problemOf(place, message)]);
 }
 
-/** Presents a value as a document whose fields stand below the place. */
+/** Wraps a value as a document whose fields are below the place. */
 export function documentAt({ document, path }: ManifestLocation, value: unknown): SourceDocument {
   return {
     file: document.file,
@@ -38,7 +38,7 @@ export function documentAt({ document, path }: ManifestLocation, value: unknown)
   };
 }
 
-/** What was found in such a document, with the fields' full names. */
+/** Returns a problem of such a document with the full path of its field. */
 export function belowPlace({ path }: ManifestLocation, problem: Problem): Problem {
   const prefix = formatFieldPath(path);
   if (prefix === '' || problem.field === '') return { ...problem, field: prefix || problem.field };
@@ -48,7 +48,7 @@ export function belowPlace({ path }: ManifestLocation, problem: Problem): Proble
   };
 }
 
-/** Reads below a place, naming fields in full in what it throws. */
+/** Calls `read`, and puts the path of the place before the fields of the problems that it throws. */
 export function readBelow<T>(place: ManifestLocation, read: () => T): T {
   try {
     return read();
@@ -62,7 +62,7 @@ export function isMapping(value: unknown): value is Mapping {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The mapping of that name; an empty one when it is left out. */
+/** Returns the mapping of that name; an empty one when it is absent. */
 export function mappingIn(value: Mapping, place: ManifestLocation, field: string): Mapping {
   const member = value[field];
   if (member === undefined || member === null) return {};
@@ -71,7 +71,7 @@ export function mappingIn(value: Mapping, place: ManifestLocation, field: string
     : refuse(placeAt(place, field), 'expected a mapping; write its fields on the following lines, indented');
 }
 
-/** A number of pods; the default when it is left out. */
+/** Returns a number of pods; the default when it is absent. */
 export function countIn(value: Mapping, place: ManifestLocation, field: string, byDefault: number): number {
   const member = value[field];
   if (member === undefined || member === null) return byDefault;
@@ -79,12 +79,12 @@ export function countIn(value: Mapping, place: ManifestLocation, field: string, 
   return refuse(placeAt(place, field), 'expected a whole number that is not negative; write digits only');
 }
 
-/** The name that an object must have. */
+/** Returns the name of an object, which is required. */
 export function nameIn(value: Mapping, place: ManifestLocation): string {
   const { name } = mappingIn(value, place, 'metadata');
   if (typeof name === 'string' && /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name) && name.length <= 253)
     return name;
-  const hint = 'use small letters, digits, "-" and ".", beginning and ending with a letter or digit';
+  const hint = 'use lower-case letters, digits, "-" and ".", and start and end with a letter or digit';
   return refuse(
     placeAt(place, 'metadata', 'name'),
     name === undefined ? `a ${String(value.kind)} needs a name; add one: ${hint}` : `not a name: ${hint}`,

@@ -1,4 +1,4 @@
-/** ConfigMaps, Secrets and volumes that stand beside the pods in manifests. */
+/** Reads the ConfigMaps, Secrets, PersistentVolumes and claims of manifests. */
 import {
   type ConfigMap,
   decodeObjects,
@@ -38,7 +38,7 @@ export function noObjects(): ManifestObjects {
   return { configMaps: [], secrets: [], persistentVolumes: [], persistentVolumeClaims: [] };
 }
 
-/** Puts the object with its kind and returns what was ignored of it. Throws InvalidManifest. */
+/** Adds the object and returns warnings about ignored fields. Throws InvalidManifest. */
 export function addObject(
   objects: ManifestObjects,
   kind: StandaloneObjectKind,

@@ -54,11 +54,11 @@ describe('readManifestText', () => {
     ['a Deployment scaled to nothing', workload('Deployment', 'apps/v1', 'replicas: 0'), []],
     ['a ReplicaSet', workload('ReplicaSet', 'apps/v1'), [/^ns\/web-[a-z0-9]{5}$/]],
     [
-      'a StatefulSet counts',
+      'a StatefulSet numbers its pods',
       workload('StatefulSet', 'apps/v1', 'replicas: 3'),
       ['ns/web-0', 'ns/web-1', 'ns/web-2'],
     ],
-    ['a DaemonSet has one here', workload('DaemonSet', 'apps/v1'), [/^ns\/web-[a-z0-9]{5}$/]],
+    ['a DaemonSet has one pod', workload('DaemonSet', 'apps/v1'), [/^ns\/web-[a-z0-9]{5}$/]],
     ['a Job', workload('Job', 'batch/v1', '', 'Never'), [/^ns\/web-[a-z0-9]{5}$/]],
     [
       'a Job with completions',
@@ -81,7 +81,7 @@ describe('readManifestText', () => {
     expect(new Set(names(content)).size).toBe(wanted.length);
   });
 
-  it('keeps labels, adds those of the controller and names the owner', () => {
+  it('keeps labels, and adds labels and owner of the controller', () => {
     const { metadata } = read(workload('StatefulSet', 'apps/v1', 'serviceName: svc')).pods[0]!.pod;
     expect(metadata.labels).toEqual({
       app: 'web',
@@ -110,11 +110,11 @@ describe('readManifestText', () => {
       'data-web-1',
     ]);
   });
-  it('lets the pods of a Job take turns', () => {
+  it('limits the parallelism of a Job', () => {
     const content = read(workload('Job', 'batch/v1', 'completions: 3\n  parallelism: 2', 'Never'));
-    expect(content.pods.map(({ turn }) => turn)).toEqual(Array(3).fill({ of: 'Job ns/web', atOnce: 2 }));
+    expect(content.pods.map(({ job }) => job)).toEqual(Array(3).fill({ key: 'Job ns/web', parallelism: 2 }));
   });
-  it('collects what pods use, and names what it ignores', () => {
+  it('collects the objects of pods, and names ignored objects', () => {
     const content = read(
       'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {k: v}\n---\n' +
         'apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: ns}\nstringData: {k: v}\ndata: {b: YQ==}\n---\n' +
@@ -131,14 +131,10 @@ describe('readManifestText', () => {
 
   it.each<[string, string, RegExp]>([
     ['a syntax error', 'kind: [', /^m0\.yaml:1:\d+: /],
-    ['nothing in it', '# only a comment\n', /^m0\.yaml: it is empty/],
+    ['an empty file', '# only a comment\n', /^m0\.yaml: it is empty/],
+    ['a misspelled kind', 'apiVersion: v1\nkind: Podd\n', /kind: "Podd" is unknown; did you mean Pod\?/],
     [
-      'a kind with a letter too many',
-      'apiVersion: v1\nkind: Podd\n',
-      /kind: "Podd" is unknown; did you mean Pod\?/,
-    ],
-    [
-      'a kind in small letters',
+      'a kind in lower case',
       'apiVersion: apps/v1\nkind: deployment\n',
       /kind: "deployment" is unknown; did you mean Deployment\?/,
     ],
@@ -149,12 +145,12 @@ describe('readManifestText', () => {
       /^m0\.yaml:1:1: apiVersion: is "apps\/v1beta1"; write "apiVersion: apps\/v1"/,
     ],
     [
-      'a wrongly typed field',
+      'a field of the wrong type',
       pod('a').replace("'i:1'", '7'),
       /^m0\.yaml:4:\d+: spec\.containers\[0\]\.image: expected a string/,
     ],
     [
-      'a wrongly typed field of a template, named in full',
+      'a field of the wrong type in a template, with its full path',
       workload('Deployment', 'apps/v1').replace("'i:1'", '7'),
       /^m0\.yaml:11:\d+: spec\.template\.spec\.containers\[0\]\.image: expected a string/,
     ],
@@ -175,21 +171,21 @@ describe('readManifestText', () => {
     ],
     ['a CronJob', workload('CronJob', 'batch/v1'), /kind: a CronJob is started by a schedule.*kind: Job/],
     [
-      'a Job that never ends',
+      'a Job with restartPolicy Always',
       workload('Job', 'batch/v1'),
       /spec\.template\.spec\.restartPolicy: the pods of a Job end/,
     ],
     [
-      'a Deployment that ends',
+      'a Deployment with restartPolicy Never',
       workload('Deployment', 'apps/v1', '', 'Never'),
-      /restartPolicy: the pods of a Deployment run on/,
+      /restartPolicy: the pods of a Deployment do not end/,
     ],
     [
-      'a count that is none',
+      'a wrong count',
       workload('Deployment', 'apps/v1', 'replicas: many'),
       /^m0\.yaml:6:\d+: spec\.replicas: expected a whole number/,
     ],
-    ['far too many', workload('Deployment', 'apps/v1', 'replicas: 5000'), /5000 pods are more than/],
+    ['too many pods', workload('Deployment', 'apps/v1', 'replicas: 5000'), /5000 pods are more than/],
     [
       'no template',
       'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {}\n',
@@ -205,14 +201,14 @@ describe('readManifestText', () => {
     expect(problems(content)[0]).toMatch(message);
     expect(names(content)).toEqual(['default/other']);
   });
-  it('one name twice: the first counts', () => {
+  it('a duplicate name: the first pod wins', () => {
     const content = read(pod('a'), pod('a'));
     expect(problems(content)[0]).toMatch(
       /^m1\.yaml:3:\d+: metadata\.name: pod default\/a is also defined at m0\.yaml:1/,
     );
     expect(names(content)).toEqual(['default/a']);
   });
-  it('says what it did not know', () => {
+  it('warns about unknown fields', () => {
     const content = read(pod('a').replace('image:', 'imagePulPolicy: Never, image:'));
     expect(content.warnings.map(formatProblem)[0]).toMatch(
       /imagePulPolicy: unknown field, ignored: did you mean "imagePullPolicy"/,
@@ -224,7 +220,7 @@ describe('localPod', () => {
   const context = { nodeName: 'node', runName: 'r', hostNetwork: false };
   const made = (more = ''): ReturnType<typeof localPod> =>
     localPod(read(pod('a', more)).pods[0]!.pod, context);
-  it('drops what a cluster wrote', () => {
+  it('drops what an API server sets', () => {
     const { metadata, spec } = made(
       ', uid: x, resourceVersion: "7", creationTimestamp: 2020-01-01T00:00:00Z',
     );
@@ -233,7 +229,7 @@ describe('localPod', () => {
     expect(metadata).not.toHaveProperty('creationTimestamp');
     expect(spec.nodeName).toBe('node');
   });
-  it('has the same UID for the same pod of the same run only', () => {
+  it('has the same UID only for the same pod of the same run', () => {
     expect(made().metadata.uid).toBe(made().metadata.uid);
     const { pod: source } = read(pod('a')).pods[0]!;
     expect(localPod(source, { ...context, runName: 's' }).metadata.uid).not.toBe(made().metadata.uid);

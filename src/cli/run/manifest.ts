@@ -1,4 +1,4 @@
-/** Reads the documents of one manifest into pods and the objects they use; what is wrong with one stops no other. */
+/** Reads the pods of a manifest and the objects they use. A problem in one document does not stop the others. */
 import { editDistance, nearestName } from '../../flags/index.js';
 import {
   applyPodDefaults,
@@ -36,10 +36,10 @@ import {
   workloadVersions,
 } from './workload-pods.js';
 
-/** A pod with all defaults, that will get its identity on this machine later. */
+/** A pod with all defaults; it gets its identity on this machine later. */
 export interface ManifestPod {
   readonly pod: NamedPod;
-  readonly turn?: JobParallelism;
+  readonly job?: JobParallelism;
   /** `web.yaml:3` */
   readonly origin: string;
 }
@@ -47,10 +47,10 @@ export interface ManifestPod {
 export interface ManifestContent {
   readonly pods: ManifestPod[];
   readonly objects: ManifestObjects;
-  /** `Service web` each: kinds that mean nothing to one machine. */
+  /** Objects such as `Service web`, whose kinds have no meaning on one machine. */
   readonly ignored: string[];
   readonly warnings: Problem[];
-  /** What kept a document from being used. */
+  /** Why documents cannot be used. */
   readonly problems: Problem[];
 }
 
@@ -58,7 +58,7 @@ export function emptyContent(): ManifestContent {
   return { pods: [], objects: noObjects(), ignored: [], warnings: [], problems: [] };
 }
 
-/** Adds what the text holds to the content. */
+/** Adds the objects of the text to the content. */
 export function readManifestText(text: string, file: string, content: ManifestContent): void {
   let documents: SourceDocument[];
   try {
@@ -114,10 +114,10 @@ function readKind(kind: string, value: Mapping, place: ManifestLocation, content
     content.warnings.push(...warnings);
     const templatePlace = placeAt(place, 'spec', 'template');
     const [first] = pods;
-    // All are made of one template: what is wrong with one is wrong with each.
+    // All pods have the same template, so one check is enough.
     if (first !== undefined) checkPod(structuredClone(first.pod), templatePlace);
-    for (const { pod, turn } of pods)
-      addPod({ pod: applyPodDefaults(pod), ...(turn === undefined ? {} : { turn }) }, place, content);
+    for (const { pod, job } of pods)
+      addPod({ pod: applyPodDefaults(pod), ...(job === undefined ? {} : { job }) }, place, content);
     for (const claim of claims) addObject(content.objects, 'PersistentVolumeClaim', claim, place);
   } else if (isObjectKind(kind)) {
     checkVersion(value, place, 'v1');
@@ -158,7 +158,7 @@ function readPod(value: Mapping, place: ManifestLocation, content: ManifestConte
   addPod({ pod: whole }, place, content);
 }
 
-/** A pod that leaves its name to the API server gets one that is the same each time. */
+/** Gives a pod with `generateName` a name that is the same in every run. */
 function withGeneratedName(value: Mapping, place: ManifestLocation): Mapping {
   const metadata = mappingIn(value, place, 'metadata');
   if (metadata.name || typeof metadata.generateName !== 'string' || metadata.generateName === '')
@@ -167,7 +167,7 @@ function withGeneratedName(value: Mapping, place: ManifestLocation): Mapping {
   return { ...value, metadata: { ...metadata, name } };
 }
 
-/** Fills in the defaults. Throws InvalidManifest with all that is wrong. */
+/** Applies defaults. Throws an InvalidManifest with all problems. */
 function checkPod(pod: PodManifest, place: ManifestLocation): void {
   applyPodDefaults(pod);
   const { nodeName: _, ...spec } = pod.spec;
@@ -178,10 +178,10 @@ function checkPod(pod: PodManifest, place: ManifestLocation): void {
   );
 }
 
-function addPod(made: Omit<ManifestPod, 'origin'>, place: ManifestLocation, content: ManifestContent): void {
+function addPod(added: Omit<ManifestPod, 'origin'>, place: ManifestLocation, content: ManifestContent): void {
   const { line = 1 } = place.document.locate(place.path) ?? {};
   const origin = `${place.document.file}:${line}`;
-  const { namespace, name } = made.pod.metadata;
+  const { namespace, name } = added.pod.metadata;
   const same = content.pods.find(
     ({ pod }) => pod.metadata.name === name && pod.metadata.namespace === namespace,
   );
@@ -190,12 +190,12 @@ function addPod(made: Omit<ManifestPod, 'origin'>, place: ManifestLocation, cont
       placeAt(place, 'metadata', 'name'),
       `pod ${namespace}/${name} is also defined at ${same.origin}, which counts; give one of them another name`,
     );
-  content.pods.push({ ...made, origin });
+  content.pods.push({ ...added, origin });
 }
 
 function checkVersion(value: Mapping, place: ManifestLocation, wanted: string): void {
   const { apiVersion } = value;
-  // The items of a list of one kind need not repeat it.
+  // The items of a list need not repeat the version.
   if (apiVersion === wanted || (apiVersion === undefined && place.path.length > 0)) return;
   const found = apiVersion === undefined ? 'is missing; add' : `is ${JSON.stringify(apiVersion)}; write`;
   refuse(placeAt(place, 'apiVersion'), `${found} "apiVersion: ${wanted}"`);
@@ -203,7 +203,7 @@ function checkVersion(value: Mapping, place: ManifestLocation, wanted: string): 
 
 const usedKinds = ['Pod', 'List', 'PodList', ...Object.keys(workloadVersions), ...objectKinds];
 
-/** A kind that differs from one that is used by its case or one letter; all others mean something elsewhere. */
+/** Finds the used kind that differs only by case or one letter. All other kinds are valid elsewhere. */
 function misspelledKind(kind: string): string | undefined {
   const near = nearestName(kind, usedKinds);
   return near !== undefined && editDistance(kind.toLowerCase(), near.toLowerCase()) <= 1 ? near : undefined;

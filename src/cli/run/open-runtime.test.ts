@@ -8,10 +8,10 @@ const refused = (code: string): Error =>
 
 it.each([
   ['ENOENT', 'there is no /run/x.sock'],
-  ['ECONNREFUSED', 'nobody answers at /run/x.sock'],
-  ['EACCES', 'this user may not open /run/x.sock'],
+  ['ECONNREFUSED', 'nothing listens at /run/x.sock'],
+  ['EACCES', 'this user cannot open /run/x.sock'],
   ['EMFILE', 'the first call failed: connect EMFILE'],
-])('tells %s of the socket in plain words', (code, text) => {
+])('explains %s of the socket', (code, text) => {
   expect(connectProblem('unix:///run/x.sock', refused(code))).toBe(text);
 });
 

@@ -22,7 +22,7 @@ import type { ClaimedRun } from './state.js';
 export interface OpenRuntime {
   readonly cri: CriRuntime;
   readonly eventSources: readonly ((cri: CriRuntime) => RuntimeEventSource)[];
-  /** Ends what was started for the run; its pods are gone by then. */
+  /** Stops what was started for the run, after its pods are gone. */
   close(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ async function openProcessRuntime({ claim, onProblem }: OpenRuntimeOptions): Pro
 
 async function openEndpoint(endpoint: string, { claim, clock }: OpenRuntimeOptions): Promise<OpenRuntime> {
   const client = await connect(endpoint);
-  // Runs of other users and folders may have the same name.
+  // Runs of other users or state directories may have the same name.
   const owner = `${claim.name}-${createHash('sha256').update(claim.dir).digest('hex').slice(0, 8)}`;
   const hostImage = new HostImage({
     dir: path.join(claim.rootDir, 'host-image'),
@@ -65,8 +65,8 @@ async function openEndpoint(endpoint: string, { claim, clock }: OpenRuntimeOptio
       importImages(endpoint, archive, signal).catch((error: unknown) => {
         if (!(error instanceof ImportUnsupported)) throw error;
         throw new Error(
-          `the container runtime at ${endpoint} takes no images from here, as only containerd does; ` +
-            'name an image that it can pull, or run this with --runtime containerd or --runtime process',
+          `the container runtime at ${endpoint} cannot import images, only containerd can; ` +
+            'use an image that it can pull, or run this with --runtime containerd or --runtime process',
           { cause: error },
         );
       }),
@@ -76,7 +76,7 @@ async function openEndpoint(endpoint: string, { claim, clock }: OpenRuntimeOptio
     eventSources: [criEvents, () => containerdEvents(endpoint)],
     async close() {
       try {
-        // The runtime is not ours: it should look as it did before.
+        // Other programs use this runtime: leave no image behind.
         await hostImage.close();
         await hostImage.remove(client);
       } finally {
@@ -98,7 +98,7 @@ async function openPrivateContainerd(
     onProblem,
   }).catch((error: unknown) => {
     throw new StartFailure(
-      `no containerd could be started: ${describeError(error)}\nuse --runtime process to do without`,
+      `cannot start containerd: ${describeError(error)}\nuse --runtime process to run without it`,
       { cause: error },
     );
   });
@@ -119,16 +119,16 @@ async function openPrivateContainerd(
   };
 }
 
-/** The error of the socket is plainer than the error of the first call. */
+/** Explains errors of the socket in words. */
 export function connectProblem(endpoint: string, error: unknown): string {
   const socket = endpoint.replace(/^unix:\/\//, '');
   switch (systemErrorCode(error)) {
     case 'ENOENT':
       return `there is no ${socket}`;
     case 'ECONNREFUSED':
-      return `nobody answers at ${socket}`;
+      return `nothing listens at ${socket}`;
     case 'EACCES':
-      return `this user may not open ${socket}`;
+      return `this user cannot open ${socket}`;
     default:
       return describeError(error);
   }
@@ -137,7 +137,7 @@ export function connectProblem(endpoint: string, error: unknown): string {
 async function connect(endpoint: string) {
   const fail = (error: unknown): never => {
     throw new StartFailure(
-      `cannot use the container runtime at ${endpoint}: ${connectProblem(endpoint, error)}; start it, or leave out --container-runtime-endpoint to have one chosen`,
+      `cannot use the container runtime at ${endpoint}: ${connectProblem(endpoint, error)}; start it, or remove --container-runtime-endpoint to let nodelet choose one`,
       { cause: error },
     );
   };

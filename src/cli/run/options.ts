@@ -20,7 +20,7 @@ const flags = {
   detach: {
     type: bool,
     shorthand: 'd',
-    about: 'run in the background; look with "nodelet ps", stop with "nodelet stop"',
+    about: 'run in the background; see "nodelet ps", stop with "nodelet stop"',
   },
   name: {
     type: string,
@@ -43,7 +43,7 @@ const flags = {
     valueName: 'SOCKET',
     about: 'the CRI socket of a running container runtime',
   },
-  quiet: { type: bool, shorthand: 'q', about: 'print problems only' },
+  quiet: { type: bool, shorthand: 'q', about: 'print only problems' },
   help: { type: bool, shorthand: 'h', about: 'show this help' },
 } as const satisfies FlagSpecs;
 
@@ -53,12 +53,13 @@ Usage:
   nodelet run FILE|DIR|URL|- … [flags]
 
 Manifests are YAML or JSON and may hold many objects: Pods, Lists, Deployments, ReplicaSets, StatefulSets, DaemonSets
-and Jobs, and the ConfigMaps, Secrets, PersistentVolumes and claims that their pods use. A folder gives its files that
-end in .yaml, .yml or .json; "-" is standard input. Manifests are read once: to change something, stop and run again.
+and Jobs, and the ConfigMaps, Secrets, PersistentVolumes and claims that their pods use. DIR reads the
+files that end in .yaml, .yml or .json; "-" is standard input. Manifests are read once: to change something, stop the
+run and start it again.
 
-The run ends when you stop it. It also ends by itself when all its pods are of a kind that ends (restartPolicy Never or
-OnFailure, Jobs) and have ended. The exit code is 1 if such a pod failed or a manifest had errors, 2 if the command line
-is wrong, and 0 otherwise. Nothing is left behind.
+The run ends when you stop it, or when all its pods have ended and none has restartPolicy Always. The exit code is 1 if
+such a pod failed or a manifest had errors, 2 if the command line is wrong, and 0 otherwise. The run leaves nothing
+behind.
 
 Flags:
 ${flagHelp(flags, { column: 26 }).join('\n')}
@@ -67,13 +68,13 @@ The first Ctrl-C (or SIGTERM) stops the pods with their grace periods. The secon
 
 Environment:
   NO_COLOR                switches colours off
-  NODELET_STATE_DIR       a folder for the state of runs, instead of the usual places
+  NODELET_STATE_DIR       a directory for the state of runs, instead of the default ones
 
 Examples:
   nodelet run web.yaml                      run the pods of a file
-  nodelet run ./manifests --logs            run a folder and follow all logs
+  nodelet run ./manifests --logs            run a directory and follow all logs
   nodelet run -d --name db db.yaml          run in the background …
-  nodelet logs -f db-0 --name db            … and look at it
+  nodelet logs -f db-0 --name db            … and follow its logs
   nodelet stop --name db
   kubectl get deploy web -o yaml | nodelet run -
   nodelet run job.yaml && echo done         wait for a job
@@ -90,7 +91,7 @@ export interface RunOptions {
   readonly quiet: boolean;
 }
 
-/** For completion; what `--help` shows is `runUsage`. */
+/** For completion; `--help` prints `runUsage`. */
 export const runSpec: CommandSpec<typeof flags> = {
   name: 'run',
   about: 'Runs the pods of manifests on this machine.',
@@ -104,9 +105,9 @@ export function parseRunArguments(argv: readonly string[]): RunOptions | 'help' 
   const { values, positionals, rest = [] } = parseCommandFlags(argv, flags);
   if (values.help) return 'help';
   const inputs = [...positionals, ...values.filename, ...rest];
-  if (inputs.length === 0) throw new UsageError('name a manifest, a folder or a URL');
+  if (inputs.length === 0) throw new UsageError('name a manifest, a directory or a URL');
   if (inputs.filter((input) => input === '-').length > 1)
-    throw new UsageError('"-" is given twice, and standard input can be read but once');
+    throw new UsageError('"-" is given twice, but standard input can be read only once');
   const { runtime = 'auto', name = defaultRunName } = values;
   const wanted = runtimes.find((known) => known === runtime);
   if (wanted === undefined) throw new UsageError(`--runtime ${runtime}: write auto, containerd or process`);

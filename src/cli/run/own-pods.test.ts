@@ -20,18 +20,18 @@ describe('ownPodsOnly', () => {
     await b.runPodSandbox(sandbox('of-b'));
     return { shared, a, b };
   };
-  it('shows each run its own pods only, with their labels', async () => {
+  it('lists only the pods of the run, with their labels', async () => {
     const { shared, a, b } = await setUp();
     expect(await names(shared)).toEqual(['foreign', 'of-a', 'of-b']);
     expect(await names(a)).toEqual(['of-a']);
     expect(await names(b)).toEqual(['of-b']);
     expect((await a.listPodSandbox({})).items[0]?.labels).toEqual({ app: 'of-a', [runLabel]: 'a' });
   });
-  it('keeps what else a list is filtered by', async () => {
+  it('keeps the other filters of a list', async () => {
     const { a } = await setUp();
     expect((await a.listPodSandbox({ filter: { labelSelector: { app: 'other' } } })).items).toEqual([]);
   });
-  it('lets a sweep take nothing of others', async () => {
+  it('keeps the pods of others in a sweep', async () => {
     const { shared, a } = await setUp();
     await sweepPods(a);
     expect(await names(shared)).toEqual(['foreign', 'of-b']);

@@ -1,4 +1,4 @@
-/** A container runtime that others use, too, seen as if it held nothing but the pods of one run. */
+/** Limits a shared container runtime to the pods of one run. */
 import { type CallOptions, type CriRuntime, criMethods } from '../../cri/index.js';
 
 /** Marks the sandboxes and containers of a run. */
@@ -6,7 +6,7 @@ export const runLabel = 'nodelet.run';
 
 type CriLabels = Readonly<Record<string, string | undefined>>;
 
-/** What is made gets the mark, and only what has it is listed: a kubelet stops every pod that it sees and does not know. */
+/** Labels everything that is created, and lists only what has the label: a kubelet stops pods that it does not know. */
 export function ownPodsOnly(runtime: CriRuntime, owner: string): CriRuntime {
   const mark: CriLabels = { [runLabel]: owner };
   const marked = (labels: CriLabels | undefined): CriLabels => ({ ...labels, ...mark });
@@ -64,7 +64,7 @@ async function* ownEvents(
 ): ReturnType<CriRuntime['getContainerEvents']> & AsyncGenerator {
   for await (const event of runtime.getContainerEvents(request, options)) {
     const labels = event.podSandboxStatus?.labels;
-    // An event without its sandbox is passed on: whose it is gets looked up among our own.
+    // An event without labels passes: the kubelet looks up its container among our own.
     if (labels === undefined || Object.keys(labels).length === 0 || labels[runLabel] === owner) yield event;
   }
 }

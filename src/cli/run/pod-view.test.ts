@@ -22,11 +22,11 @@ it('does not show the back-off of a pod that is being stopped', () => {
     spec: { containers: [{ name: 'app' }] },
     status: { phase: 'Running' as const },
   };
-  expect(viewPod({ pod: shown, state: 'there' }, timeline, clock.now()).waitsFor).toBe('app: back-off 10s');
+  expect(viewPod({ pod: shown, state: 'active' }, timeline, clock.now()).waitsFor).toBe('app: back-off 10s');
   expect(viewPod({ pod: shown, state: 'stopping' }, timeline, clock.now()).waitsFor).toBe('');
 });
 
-it('tells a change in words that stay the same while only time passes', () => {
+it('describes a change with a text that stays the same while only time passes', () => {
   const view = {
     namespace: 'default',
     name: 'a',

@@ -1,4 +1,4 @@
-/** What is shown of each pod of a run, whatever it is shown on. */
+/** Computes what a run shows of a pod, for the live table and for lines. */
 import { isTerminalPhase } from '../../kube/index.js';
 import { type Explanation, explainPod, type Timeline } from '../../timeline/index.js';
 import { type PodRow, podRow } from '../pod-row.js';
@@ -8,7 +8,7 @@ import type { Cell } from './table.js';
 export interface PodView extends PodRow {
   /** The name, with its namespace unless that is the default. */
   readonly fullName: string;
-  /** What it waits for; empty when it waits for nothing. */
+  /** What the pod waits for; empty when it waits for nothing. */
   readonly waitsFor: string;
 }
 
@@ -30,15 +30,15 @@ export function viewPod(
         ready: row.ready.replace(/^\d+/, '0'),
         waitsFor: '',
       };
-    case 'there':
+    case 'active':
     case 'stopping': {
       const entries = timeline.ofPod(pod.metadata.uid);
       const hasEnded = isTerminalPhase(pod.status?.phase) && pod.status?.containerStatuses !== undefined;
       const waits =
         entries.length === 0 || hasEnded ? [] : waitsOf(explainPod(entries, timeline.ofNode(), nowMs), nowMs);
       const age = pod.status?.startTime === undefined ? '' : row.age;
-      // What its containers waited for counts no more once they are to end.
-      const shown = state === 'there' ? waits : waits.filter(({ container }) => container === undefined);
+      // While a pod stops, what its containers waited for no longer matters.
+      const shown = state === 'active' ? waits : waits.filter(({ container }) => container === undefined);
       return {
         ...row,
         fullName,
@@ -49,7 +49,7 @@ export function viewPod(
   }
 }
 
-/** What is on its way is worth a word only when it takes long. */
+/** Progress is shown only when a step takes this long. */
 const longMs = 10_000;
 
 function waitsOf({ waits, inProgress }: Explanation, nowMs: number): Explanation['waits'] {
@@ -70,11 +70,11 @@ export function tableCells(view: PodView): Cell[] {
   ];
 }
 
-/** One line that tells where a pod is; the same text as long as nothing that counts has changed. */
+/** Describes the state of a pod in one line. The text stays the same while only time passes. */
 export function changeLine(view: PodView): string {
   const restarts =
     view.restartCount === 0 ? '' : `, ${view.restartCount} restart${view.restartCount === 1 ? '' : 's'}`;
-  // A count of seconds in the text would make every look a change.
+  // A countdown in the text would make every line differ.
   const waits =
     view.status === 'Terminating' ? '' : view.waitsFor.replace(/ \(in \d+s\)/, '').replace(/\s*\n\s*/g, ' ');
   return `${view.fullName}: ${view.status}, ${view.ready} ready${restarts}${waits === '' ? '' : `; waits for ${waits}`}`;

@@ -7,9 +7,9 @@ const pod = (uid: string, restartPolicy = 'Always', grace = 30): Pod => ({
   metadata: { name: uid, namespace: 'default', uid },
   spec: { containers: [{ name: 'c', image: 'i' }], restartPolicy, terminationGracePeriodSeconds: grace },
 });
-const job = (uid: string, atOnce: number): RunPod => ({
+const job = (uid: string, parallelism: number): RunPod => ({
   pod: pod(uid, 'Never'),
-  turn: { of: 'job', atOnce },
+  job: { key: 'job', parallelism },
 });
 const states = (pods: RunPods): string =>
   pods
@@ -31,15 +31,15 @@ const isSettled = async (promise: Promise<unknown>): Promise<boolean> => {
 const never = new AbortController().signal;
 
 describe('RunPods', () => {
-  it('lets the pods of a Job in as others end', () => {
+  it('activates pods of a Job as others end', () => {
     const pods = new RunPods([job('a', 2), job('b', 2), job('c', 2), job('d', 2)]);
-    expect(states(pods)).toBe('a:there b:there c:waiting d:waiting');
+    expect(states(pods)).toBe('a:active b:active c:waiting d:waiting');
     end(pods, 'b');
-    expect(states(pods)).toBe('a:there b:there c:there d:waiting');
+    expect(states(pods)).toBe('a:active b:active c:active d:waiting');
     end(pods, 'a', 'Failed');
-    expect(states(pods)).toBe('a:there b:there c:there d:there');
+    expect(states(pods)).toBe('a:active b:active c:active d:active');
   });
-  it('has ended when all pods that end have, and not before', async () => {
+  it('has ended when all pods have ended, and not before', async () => {
     const pods = new RunPods([job('a', 1), job('b', 1)]);
     const ended = pods.ended(never);
     end(pods, 'a');
@@ -49,29 +49,29 @@ describe('RunPods', () => {
     pods.finished('b');
     expect(await isSettled(ended)).toBe(true);
   });
-  it('does not end by itself with a pod that runs on', async () => {
+  it('does not end by itself with restartPolicy Always', async () => {
     const pods = new RunPods([{ pod: pod('web') }, { pod: pod('a', 'Never') }]);
     const ended = pods.ended(never);
     end(pods, 'a');
     expect(await isSettled(ended)).toBe(false);
   });
   it.each<[string, string, PodPhase, number]>([
-    ['a pod that should end and failed', 'Never', 'Failed', 1],
-    ['one that may be restarted on failure', 'OnFailure', 'Failed', 1],
-    ['one that ended well', 'Never', 'Succeeded', 0],
-    ['one that should run on is no failure of the run', 'Always', 'Failed', 0],
+    ['a pod with restartPolicy Never failed', 'Never', 'Failed', 1],
+    ['a pod with restartPolicy OnFailure failed', 'OnFailure', 'Failed', 1],
+    ['a pod succeeded', 'Never', 'Succeeded', 0],
+    ['a failed pod with restartPolicy Always does not count', 'Always', 'Failed', 0],
   ])('counts %s', (_rule, policy, phase, failures) => {
     const pods = new RunPods([{ pod: pod('a', policy) }]);
     pods.observe('a', { phase });
     expect(pods.failures()).toHaveLength(failures);
   });
-  it('does not blame a pod that was stopped', () => {
+  it('does not count a stopped pod as failed', () => {
     const pods = new RunPods([{ pod: pod('a', 'Never') }]);
     pods.stop(0);
     pods.observe('a', { phase: 'Failed' });
     expect(pods.failures()).toEqual([]);
   });
-  it('stops: with their grace, what waits or has ended is gone at once, and no turn is given any more', async () => {
+  it('stops with the grace periods; waiting and ended pods are gone at once, and no more pods start', async () => {
     const pods = new RunPods([job('a', 1), job('b', 1), { pod: pod('web', 'Always', 7) }]);
     end(pods, 'a');
     pods.stop(Date.parse('2030-01-01T00:00:00Z'));
@@ -87,10 +87,10 @@ describe('RunPods', () => {
     pods.finished('b');
     expect(await isSettled(gone)).toBe(true);
   });
-  it('stops some pods only', () => {
+  it('stops only some pods', () => {
     const pods = new RunPods([{ pod: pod('a') }, { pod: pod('b') }]);
     pods.stop(0, new Set(['a']), 1);
-    expect(states(pods)).toBe('a:stopping b:there');
+    expect(states(pods)).toBe('a:stopping b:active');
     expect(pods.longestGraceSeconds()).toBe(1);
   });
 });

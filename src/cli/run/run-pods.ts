@@ -1,4 +1,4 @@
-/** The pods of a run as a source for the kubelet: which of them should be there now, and their way out. */
+/** The pods of a run as a pod source for the kubelet: which pods should run now, and how they stop. */
 import { Channel } from '../../async/index.js';
 import { isTerminalPhase, type Pod, type PodStatus, podRestartPolicy } from '../../kube/index.js';
 import type { PodSource, SourceContext } from '../../pods/index.js';
@@ -6,24 +6,24 @@ import type { JobParallelism } from './workload-pods.js';
 
 export interface RunPod {
   readonly pod: Pod;
-  readonly turn?: JobParallelism;
+  readonly job?: JobParallelism;
 }
 
-/** Waiting for its turn; there; being stopped; nothing of it is left. */
-export type RunPodState = 'waiting' | 'there' | 'stopping' | 'gone';
+/** Waiting for other pods of its Job; given to the kubelet; being stopped; removed. */
+export type RunPodState = 'waiting' | 'active' | 'stopping' | 'gone';
 
 interface TrackedRunPod extends RunPod {
   pod: Pod;
   state: RunPodState;
   status: PodStatus | undefined;
-  /** Its worker has nothing more to do. */
+  /** The pod's worker is done. */
   finished: boolean;
-  /** It failed before anybody asked for its end. */
+  /** The pod failed before it was stopped. */
   failed: boolean;
 }
 
 export interface ShownPod {
-  /** With its last known status. */
+  /** The pod with its last known status. */
   readonly pod: Pod;
   readonly state: RunPodState;
 }
@@ -35,32 +35,32 @@ export class RunPods {
   #stopping = false;
 
   constructor(pods: readonly RunPod[]) {
-    for (const { pod, turn } of pods) {
+    for (const { pod, job } of pods) {
       this.#pods.set(pod.metadata.uid, {
         pod,
-        ...(turn === undefined ? {} : { turn }),
+        ...(job === undefined ? {} : { job }),
         state: 'waiting',
         status: undefined,
         finished: false,
         failed: false,
       });
     }
-    this.#takeTurns();
+    this.#activateWaiting();
   }
 
-  /** The source to give to the kubelet. */
+  /** Returns the source for the kubelet. */
   source({ deliver }: Pick<SourceContext, 'deliver'>): PodSource {
     return {
       run: async (signal) => {
         for (;;) {
-          await deliver({ source: 'file', pods: this.#wanted() }, signal);
+          await deliver({ source: 'file', pods: this.#desired() }, signal);
           if ((await this.#changed.receive(signal)).done) return;
         }
       },
     };
   }
 
-  /** Every pod of the run, in the order of the manifests. */
+  /** All pods of the run, in the order of the manifests. */
   list(): ShownPod[] {
     return [...this.#pods.values()].map(({ pod, status, state }) => ({
       pod: status === undefined ? pod : { ...pod, status },
@@ -72,9 +72,9 @@ export class RunPods {
     const tracked = this.#pods.get(uid);
     if (tracked === undefined || tracked.state === 'gone') return;
     tracked.status = status;
-    if (status.phase === 'Failed' && tracked.state === 'there') tracked.failed = true;
-    if (isTerminalPhase(status.phase)) this.#takeTurns();
-    this.#tell();
+    if (status.phase === 'Failed' && tracked.state === 'active') tracked.failed = true;
+    if (isTerminalPhase(status.phase)) this.#activateWaiting();
+    this.#notify();
   }
 
   /** The pod's containers are gone and its worker is done. */
@@ -86,10 +86,10 @@ export class RunPods {
       tracked.state = 'gone';
       this.#changed.trySend();
     }
-    this.#tell();
+    this.#notify();
   }
 
-  /** Asks these pods, or all, to end within their grace period or the given one. */
+  /** Stops these pods, or all, within their own or the given grace period. */
   stop(nowMs: number, uids?: ReadonlySet<string>, graceSeconds?: number): void {
     if (uids === undefined) this.#stopping = true;
     for (const [uid, tracked] of this.#pods) {
@@ -109,21 +109,21 @@ export class RunPods {
       };
     }
     this.#changed.trySend();
-    this.#tell();
+    this.#notify();
   }
 
-  /** Nothing is left of any pod. */
+  /** All pods were killed and removed. */
   killed(): void {
     for (const tracked of this.#pods.values()) tracked.state = 'gone';
-    this.#tell();
+    this.#notify();
   }
 
-  /** Resolves when nothing is left of these pods, or of all. */
+  /** Resolves when these pods, or all, are gone. */
   async gone(signal: AbortSignal, uids?: ReadonlySet<string>): Promise<void> {
     await this.#until(signal, () => this.#chosen(uids).every(({ state }) => state === 'gone'));
   }
 
-  /** Resolves when every pod is of the kind that ends, and has ended. */
+  /** Resolves when all pods have ended. Never resolves when a pod has restartPolicy Always. */
   async ended(signal: AbortSignal): Promise<void> {
     const all = [...this.#pods.values()];
     if (!all.every(({ pod }) => shouldEnd(pod))) return new Promise(() => {});
@@ -134,14 +134,14 @@ export class RunPods {
     );
   }
 
-  /** Pods that should have ended well and did not, with their last status. */
+  /** Pods that should have succeeded and failed, with their last status. */
   failures(): Pod[] {
     return [...this.#pods.values()]
       .filter(({ pod, failed }) => failed && shouldEnd(pod))
       .map(({ pod, status }) => (status === undefined ? pod : { ...pod, status }));
   }
 
-  /** The longest that a pod that is being stopped may take. */
+  /** The longest grace period of the pods that are stopping. */
   longestGraceSeconds(): number {
     const graces = [...this.#pods.values()]
       .filter(({ state }) => state === 'stopping')
@@ -155,28 +155,28 @@ export class RunPods {
       .map(([, tracked]) => tracked);
   }
 
-  #wanted(): Pod[] {
+  #desired(): Pod[] {
     return [...this.#pods.values()]
-      .filter(({ state }) => state === 'there' || state === 'stopping')
+      .filter(({ state }) => state === 'active' || state === 'stopping')
       .map(({ pod }) => pod);
   }
 
-  /** Lets as many pods in as their turns allow. */
-  #takeTurns(): void {
+  /** Activates waiting pods, as many as the parallelism of their Jobs allows. */
+  #activateWaiting(): void {
     if (this.#stopping) return;
     const busy = new Map<string, number>();
-    for (const { turn, state, status } of this.#pods.values()) {
-      if (turn === undefined || state !== 'there' || isTerminalPhase(status?.phase)) continue;
-      busy.set(turn.of, (busy.get(turn.of) ?? 0) + 1);
+    for (const { job, state, status } of this.#pods.values()) {
+      if (job === undefined || state !== 'active' || isTerminalPhase(status?.phase)) continue;
+      busy.set(job.key, (busy.get(job.key) ?? 0) + 1);
     }
     let changed = false;
     for (const tracked of this.#pods.values()) {
-      const { turn } = tracked;
+      const { job } = tracked;
       if (tracked.state !== 'waiting') continue;
-      const used = turn === undefined ? 0 : (busy.get(turn.of) ?? 0);
-      if (turn !== undefined && used >= turn.atOnce) continue;
-      if (turn !== undefined) busy.set(turn.of, used + 1);
-      tracked.state = 'there';
+      const used = job === undefined ? 0 : (busy.get(job.key) ?? 0);
+      if (job !== undefined && used >= job.parallelism) continue;
+      if (job !== undefined) busy.set(job.key, used + 1);
+      tracked.state = 'active';
       changed = true;
     }
     if (changed) this.#changed.trySend();
@@ -197,12 +197,12 @@ export class RunPods {
     signal.throwIfAborted();
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const check of [...this.#waiters]) check();
   }
 }
 
-/** Whether a pod is expected to come to an end by itself. */
+/** True when a pod is expected to end by itself. */
 export function shouldEnd(pod: Pod): boolean {
   return podRestartPolicy(pod) !== 'Always';
 }

@@ -1,4 +1,4 @@
-/** The file that names the process of a run: whole or not there, of one process at a time, and set aside when it is broken. */
+/** The record file that names the process of a run: placed atomically by one process, set aside when broken. */
 import { createHash, randomBytes } from 'node:crypto';
 import { link, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,17 +17,17 @@ import { isAlive } from '../../runtimes/process/identity.js';
 
 export interface RunRecord {
   readonly pid: number;
-  /** Together with the pid it names one process for ever. */
+  /** Identifies one process for ever, together with the pid. */
   readonly processStart: string;
   readonly rootDir: string;
   readonly startedAt: string;
 }
 
-/** Of the files of a run; those of earlier builds bear none. */
+/** The version of the files of a run. Files of earlier builds have none. */
 export const runFilesVersion = 1;
 
-/** Dead claimants in a row, or others that come and go meanwhile, before the name is given up as taken. */
-const mostAttempts = 20;
+/** How many dead or competing claimants are tolerated before the name counts as taken. */
+const maxAttempts = 20;
 
 export type ReadRecord =
   | { readonly kind: 'missing' }
@@ -35,13 +35,13 @@ export type ReadRecord =
   | {
       readonly kind: 'unusable';
       readonly reason: string;
-      /** Whom the record of another version names. */
+      /** The process that a record of another version names. */
       readonly process?: ProcessIdentity;
     };
 
 export type RecordOutcome =
   | { readonly kind: 'placed' }
-  /** A living process has the name. */
+  /** A live process has the name. */
   | { readonly kind: 'taken'; readonly pid: number | undefined };
 
 export interface PutRecordOptions {
@@ -49,7 +49,7 @@ export interface PutRecordOptions {
   readonly onSetAside: (file: UnusableFile) => void;
 }
 
-/** Rejects only for what says nothing of the file. */
+/** Rejects only for errors that are not about the file, such as too many open files. */
 export async function readRecord(file: string): Promise<ReadRecord> {
   let text: string | undefined;
   try {
@@ -61,7 +61,7 @@ export async function readRecord(file: string): Promise<ReadRecord> {
   return text === undefined ? { kind: 'missing' } : parseRecord(text);
 }
 
-/** What the text of a record says. */
+/** Parses the text of a record. */
 export function parseRecord(text: string): ReadRecord {
   const value = parseObject(text);
   if (value === undefined) return { kind: 'unusable', reason: 'it is not whole JSON' };
@@ -79,7 +79,7 @@ export function parseRecord(text: string): ReadRecord {
   return { kind: 'found', record, process };
 }
 
-/** What is wrong with the version of a run's file; nothing when this build knows it. */
+/** Says what is wrong with the version of a run's file; undefined when this build knows it. */
 export function wrongVersionOf({
   version = runFilesVersion,
 }: Readonly<Record<string, unknown>>): string | undefined {
@@ -87,7 +87,7 @@ export function wrongVersionOf({
   return `it is of version ${JSON.stringify(version)}, and this nodelet knows version ${runFilesVersion}`;
 }
 
-/** Undefined when the text is no JSON object. */
+/** Undefined when the text is not a JSON object. */
 export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -98,7 +98,7 @@ export function parseObject(text: string): Readonly<Record<string, unknown>> | u
   }
 }
 
-/** Puts the record where it is seen, atomically, so that of two processes only one succeeds. */
+/** Places the record atomically: of two processes only one succeeds. */
 export async function placeRecord(
   file: string,
   record: RunRecord,
@@ -117,16 +117,16 @@ export async function placeRecord(
 }
 
 async function putDraft(draft: string, file: string, options: PutRecordOptions): Promise<RecordOutcome> {
-  for (let attempt = 0; attempt < mostAttempts; attempt++) {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
     if (await linkTo(draft, file)) return { kind: 'placed' };
     const before = await entryAt(file);
     if (before === undefined) continue;
-    const pid = (await livingIn(before.read))?.pid;
+    const pid = (await liveProcess(before.read))?.pid;
     if (pid !== undefined) return { kind: 'taken', pid };
-    const right = await winRight(draft, file, before);
-    if (right.kind === 'taken') return right;
+    const takeover = await claimTakeover(draft, file, before);
+    if (takeover.kind === 'taken') return takeover;
     try {
-      // What was there when the right was won stays: only its holder may take it away.
+      // Only the holder of the takeover may replace the record, so it must still be the same one.
       if ((await entryAt(file))?.key !== before.key) continue;
       if (before.read.kind === 'found') {
         await linuxHost().files.rename(draft, file);
@@ -135,7 +135,7 @@ async function putDraft(draft: string, file: string, options: PutRecordOptions):
       const movedTo = await setAside(linuxHost().files, file, options.nowMs);
       options.onSetAside({ path: file, movedTo, reason: before.read.reason });
     } finally {
-      for (const claim of right.claims) await rm(claim, { force: true });
+      for (const claim of takeover.claims) await rm(claim, { force: true });
     }
   }
   return { kind: 'taken', pid: undefined };
@@ -143,7 +143,7 @@ async function putDraft(draft: string, file: string, options: PutRecordOptions):
 
 interface RunRecordEntry {
   readonly read: Exclude<ReadRecord, { kind: 'missing' }>;
-  /** No other entry of this name ever has the same. */
+  /** Unique among all entries of this name. */
   readonly key: string;
 }
 
@@ -161,25 +161,25 @@ async function entryAt(file: string): Promise<RunRecordEntry | undefined> {
   }
 }
 
-type RunClaim =
+type RunTakeover =
   | { readonly kind: 'won'; readonly claims: readonly string[] }
   | Extract<RecordOutcome, { kind: 'taken' }>;
 
 /**
- * The right to replace the record of a dead process, which one of several processes has: a file that bears the dead one's
- * key and holds the record of whoever claims it. When a claimant has died, its own key is claimed in turn, so that no file
- * must be taken away that another process may have just made.
+ * Claims the takeover of the record of a dead process, which only one process can hold. A claim is a file named after the
+ * key of the dead process that holds the record of the claimant. If a claimant has died, its key is claimed in turn, so no
+ * process ever removes a file that another one may have just created.
  */
-async function winRight(draft: string, file: string, dead: RunRecordEntry): Promise<RunClaim> {
+async function claimTakeover(draft: string, file: string, dead: RunRecordEntry): Promise<RunTakeover> {
   const claims: string[] = [];
   let { key } = dead;
-  for (let attempt = 0; attempt < mostAttempts; attempt++) {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const claim = `${file}.after-${key}`;
     if (await linkTo(draft, claim)) return { kind: 'won', claims: [...claims, claim] };
     const claimant = await entryAt(claim);
-    // Gone: its holder has placed its record or has given up.
+    // Its holder has placed its record or has given up.
     if (claimant === undefined) continue;
-    const pid = (await livingIn(claimant.read))?.pid;
+    const pid = (await liveProcess(claimant.read))?.pid;
     if (pid !== undefined) return { kind: 'taken', pid };
     claims.push(claim);
     key = claimant.key;
@@ -191,12 +191,12 @@ function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-async function livingIn(read: RunRecordEntry['read']): Promise<ProcessIdentity | undefined> {
+async function liveProcess(read: RunRecordEntry['read']): Promise<ProcessIdentity | undefined> {
   if (read.process === undefined) return undefined;
   return (await isAlive(read.process)) ? read.process : undefined;
 }
 
-/** False when something is there. */
+/** False when the target exists. */
 async function linkTo(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);

@@ -1,47 +1,47 @@
-/** How a run is asked to end: a first time politely, a second time at once. */
+/** Collects requests to stop a run: the first one stops it in order, the second one kills it. */
 import type { Clock } from '../../async/index.js';
 
-export interface EndRequests {
-  /** Resolves with what asked first. */
+export interface StopRequests {
+  /** Resolves with the reason of the first request. */
   readonly stop: Promise<string>;
-  /** Resolves when patience is over. */
+  /** Resolves with the reason of the request to kill. */
   readonly kill: Promise<string>;
-  /** Asks from within, as `nodelet stop` does. */
-  ask(why: string, atOnce: boolean): void;
+  /** Requests the stop from within the process, as `nodelet stop` does. */
+  request(why: string, kill: boolean): void;
   release(): void;
 }
 
-/** A key press or a closed terminal may arrive by several ways; what comes together is one request. */
-const onePressMs = 100;
+/** One key press or closed terminal may cause several signals. Signals within this time count as one. */
+const sameRequestMs = 100;
 
-export function catchEndRequests(clock: Clock): EndRequests {
-  let askStop: (why: string) => void = () => {};
-  let askKill: (why: string) => void = () => {};
+export function catchStopRequests(clock: Clock): StopRequests {
+  let requestStop: (why: string) => void = () => {};
+  let requestKill: (why: string) => void = () => {};
   const stop = new Promise<string>((resolve) => {
-    askStop = resolve;
+    requestStop = resolve;
   });
   const kill = new Promise<string>((resolve) => {
-    askKill = resolve;
+    requestKill = resolve;
   });
   let signals = 0;
   let lastMs = Number.NEGATIVE_INFINITY;
   const onSignal = (signal: NodeJS.Signals): void => {
     const nowMs = clock.monotonic();
-    if (nowMs - lastMs < onePressMs) return;
+    if (nowMs - lastMs < sameRequestMs) return;
     lastMs = nowMs;
     signals++;
-    // Whoever asks a third time wants to be rid of this process, whatever it leaves.
+    // The third signal exits at once, even if something is left behind.
     if (signals > 2) process.exit(1);
-    if (signals > 1) askKill(signal);
-    askStop(signal);
+    if (signals > 1) requestKill(signal);
+    requestStop(signal);
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('SIGHUP', onSignal);
   return {
     stop,
     kill,
-    ask(why, atOnce) {
-      askStop(why);
-      if (atOnce) askKill(why);
+    request(why, isKill) {
+      requestStop(why);
+      if (isKill) requestKill(why);
     },
     release: () => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('SIGHUP', onSignal),
   };

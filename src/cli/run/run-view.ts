@@ -1,4 +1,4 @@
-/** Shows a run to its user: a live table on a terminal, else a line for each change, or the containers' logs. */
+/** Shows a run to the user: a live table on a terminal, else a line for each change, or the logs of the containers. */
 import type { Clock } from '../../async/index.js';
 import type { CriRuntime } from '../../cri/index.js';
 import type { Pod, PodStatus } from '../../kube/index.js';
@@ -19,16 +19,16 @@ export interface RunViewOptions {
   readonly stderr: NodeJS.WriteStream;
   readonly pods: () => readonly ShownPod[];
   readonly cri: Pick<CriRuntime, 'containerStatus'>;
-  /** Logs from before this are not shown; wall-clock milliseconds. */
+  /** Skips older log lines; wall-clock milliseconds. */
   readonly logsSinceMs?: number;
 }
 
 export interface RunView {
-  /** Something about a pod has changed. */
+  /** A pod has changed. */
   changed(pod?: Pod, status?: PodStatus): void;
-  /** A line that stays. */
+  /** Prints a permanent line. */
   note(line: string): void;
-  /** Tells what happens to all pods now and what the user can do; shown at once. */
+  /** Shows at once what happens to all pods and what the user can do. */
   hint(text: string): void;
   close(): Promise<void>;
 }
@@ -52,7 +52,7 @@ function openFollower({ cri, clock, stdout, stderr, env, logsSinceMs }: RunViewO
     ...(logsSinceMs === undefined ? {} : { sinceMs: logsSinceMs }),
     write: (text) =>
       new Promise((resolve) => {
-        // A reader that went away ends the showing, not the pods.
+        // A closed output must not stop the pods.
         stdout.write(text, () => resolve());
       }),
     onProblem: (message, error) =>
@@ -67,7 +67,7 @@ function tableView(options: RunViewOptions): RunView {
   const render = ({ columns, rows }: ScreenSize): string[] => {
     const nowMs = clock.now();
     const all = pods();
-    // The last picture stays, and may be longer than the screen.
+    // The last frame stays, and may be longer than the screen.
     const height = hint === '' ? all.length + 1 : Math.max(1, rows - 1);
     const views = all.slice(0, height).map((pod) => viewPod(pod, timeline, nowMs));
     const lines = tableLines(tableHeader, views.map(tableCells), columns, color);
@@ -93,32 +93,32 @@ function tableView(options: RunViewOptions): RunView {
 
 function lineView(options: RunViewOptions, follower: LogFollower | undefined): RunView {
   const { clock, timeline, pods, quiet, stdout, stderr } = options;
-  // Beside logs the changes must not stand in what may be read by a program.
+  // With --logs, a program may read stdout, so changes go to stderr.
   const out = follower === undefined ? stdout : stderr;
-  const told = new Map<string, string>();
-  const tellChanges = (): void => {
+  const printed = new Map<string, string>();
+  const printChanges = (): void => {
     if (quiet) return;
     const nowMs = clock.now();
     for (const shown of pods()) {
       const line = changeLine(viewPod(shown, timeline, nowMs));
       const uid = shown.pod.metadata.uid;
-      if (told.get(uid) === line) continue;
-      told.set(uid, line);
+      if (printed.get(uid) === line) continue;
+      printed.set(uid, line);
       out.write(`${clockTime(nowMs)} ${line}\n`);
     }
   };
-  // What a pod waits for is known a moment after its status has changed.
+  // The reason why a pod waits arrives a moment after its status change.
   let timer: { cancel(): void } | undefined;
-  const tellSoon = (): void => {
+  const printSoon = (): void => {
     timer ??= clock.setTimer(settleMs, () => {
       timer = undefined;
-      tellChanges();
+      printChanges();
     });
   };
-  tellSoon();
+  printSoon();
   return {
     changed(pod, status) {
-      tellSoon();
+      printSoon();
       if (pod !== undefined && status !== undefined) follower?.observe(pod.metadata.name, status);
     },
     note(line) {
@@ -126,12 +126,12 @@ function lineView(options: RunViewOptions, follower: LogFollower | undefined): R
     },
     hint(text) {
       if (!quiet && text !== '') out.write(`${text}\n`);
-      tellChanges();
+      printChanges();
     },
     async close() {
       timer?.cancel();
       await follower?.close();
-      tellChanges();
+      printChanges();
     },
   };
 }

@@ -1,4 +1,4 @@
-/** One run from its claim to its end: runtime, kubelet, local socket and view, and nothing of them left afterwards. */
+/** Runs one session: claims the name, opens runtime, kubelet, socket and view, and cleans everything up at the end. */
 import path from 'node:path';
 import { chooseNodeName, keepOnDisk, StartFailure } from '../../agent/index.js';
 import { type Clock, errorText } from '../../async/index.js';
@@ -12,46 +12,46 @@ import { failureText } from './failure-text.js';
 import {
   cleanUp,
   isSameRuntime,
-  notedRuntime,
-  noteRuntime,
+  readRuntimeFile,
   sweepRuntime,
   type UsableRuntime,
+  writeRuntimeFile,
 } from './left-over.js';
 import { localPod } from './local-pod.js';
 import type { ManifestContent } from './manifest.js';
 import { type OpenRuntime, openRuntime } from './open-runtime.js';
 import type { RunOptions } from './options.js';
-import { unmountBelow } from './remove-folders.js';
 import { RunPods } from './run-pods.js';
-import type { EndRequests } from './run-signals.js';
+import type { StopRequests } from './run-signals.js';
 import { openRunView, type RunView } from './run-view.js';
 import { type ClaimedRun, claimRun } from './state.js';
 import { sweepPods } from './sweep.js';
+import { unmountBelow } from './unmount.js';
 
 export interface SessionInput {
   readonly options: RunOptions;
   readonly content: ManifestContent;
   readonly choice: UsableRuntime;
-  readonly requests: EndRequests;
+  readonly requests: StopRequests;
   readonly clock: Clock;
-  /** Told once the pods are in the kubelet's hands and the socket answers. */
+  /** Called once the kubelet has the pods and the socket is open. */
   readonly onUp: (run: ClaimedRun, pods: number) => void;
 }
 
-/** What goes wrong with the runtime beside the calls to it. */
+/** Problems of the runtime other than failed calls. */
 const runtimeProblem = 'runtime.problem';
-/** Pods that stay longer than their grace and this are killed. */
-const extraPatienceMs = 15_000;
+/** Pods that run longer than their grace period plus this are killed. */
+const stopMarginMs = 15_000;
 
-/** Returns the exit code. Throws a StartFailure when the run cannot begin. */
+/** Returns the exit code. Throws a StartFailure when the run cannot start. */
 export async function runSession(input: SessionInput): Promise<number> {
   const claim = await claimRun(input.options.name, input.clock.now());
   if (claim.takenOver && !input.options.quiet)
     process.stderr.write(`taking over what an earlier run named ${claim.name} left behind\n`);
   let opened: OpenRuntime | undefined;
   try {
-    await endOnOtherRuntime(input, claim);
-    await noteRuntime(claim, input.choice, input.clock);
+    await removeFromOtherRuntime(input, claim);
+    await writeRuntimeFile(claim, input.choice, input.clock);
     const timeline = new Timeline({ clock: input.clock });
     opened = await openRuntime(input.choice, {
       claim,
@@ -65,10 +65,10 @@ export async function runSession(input: SessionInput): Promise<number> {
   }
 }
 
-/** Pods that are to be taken over can only be where this run looks for them. */
-async function endOnOtherRuntime({ choice, clock }: SessionInput, claim: ClaimedRun): Promise<void> {
-  // Read in any case: what is broken must be out of the way before this run writes its own.
-  const before = await notedRuntime(claim, clock);
+/** Removes the pods of an earlier run that used another runtime: this run cannot take them over. */
+async function removeFromOtherRuntime({ choice, clock }: SessionInput, claim: ClaimedRun): Promise<void> {
+  // Always read the file: this sets a broken one aside before this run writes its own.
+  const before = await readRuntimeFile(claim, clock);
   if (!claim.takenOver || before === undefined || isSameRuntime(before, choice)) return;
   await sweepRuntime(before, claim, clock);
   await unmountBelow(clock, [claim.rootDir, claim.dir]);
@@ -91,9 +91,9 @@ class RunSession {
     const { choice, content } = input;
     const hostNetwork = choice.kind === 'containerd' && !choice.podNetwork;
     this.#pods = new RunPods(
-      content.pods.map(({ pod, turn }) => ({
+      content.pods.map(({ pod, job }) => ({
         pod: localPod(pod, { nodeName, runName: claim.name, hostNetwork }),
-        ...(turn === undefined ? {} : { turn }),
+        ...(job === undefined ? {} : { job }),
       })),
     );
   }
@@ -104,7 +104,7 @@ class RunSession {
     const ringDir = path.join(this.#claim.rootDir, 'timeline');
     const ring = keepOnDisk(timeline, ringDir);
     const kubelet = await this.#createKubelet();
-    const forget = [kubelet.onFinished((uid) => this.#pods.finished(uid))];
+    const unsubscribe = [kubelet.onFinished((uid) => this.#pods.finished(uid))];
     const view = openRunView({
       clock,
       timeline,
@@ -117,20 +117,20 @@ class RunSession {
       cri: this.#opened.cri,
       ...(this.#claim.takenOver ? { logsSinceMs: clock.now() } : {}),
     });
-    forget.push(
+    unsubscribe.push(
       timeline.subscribe(({ what, message }) => {
         if (what === runtimeProblem) view.note(`warning: ${message}`);
       }),
     );
-    forget.push(kubelet.onStatus((change) => this.#observe(change.uid, change.status, view)));
+    unsubscribe.push(kubelet.onStatus((change) => this.#observe(change.uid, change.status, view)));
     let listener: ServerListener | undefined;
     try {
       const failed = kubelet.start();
       listener = await this.#listen(kubelet);
       onUp(this.#claim, this.#pods.list().length);
-      await this.#untilEnd(failed, view);
+      await this.#waitForEnd(failed, view);
     } finally {
-      for (const undo of forget) undo();
+      for (const undo of unsubscribe) undo();
       await listener?.close();
       await kubelet.stop();
       if (this.#isKilled) {
@@ -140,7 +140,7 @@ class RunSession {
       await view.close();
       await ring.close();
     }
-    return this.#verdict();
+    return this.#exitCode();
   }
 
   async #createKubelet(): Promise<Kubelet> {
@@ -162,7 +162,7 @@ class RunSession {
       sources: [{ name: 'file', create: (context) => this.#pods.source(context) }],
       config: {
         podLogsDir: path.join(rootDir, 'logs'),
-        // Images may be others' too.
+        // Other programs may use the same images: never collect them.
         imageGCHighThresholdPercent: 100,
         maxPods: Math.max(110, content.pods.length),
         serializeImagePulls: false,
@@ -190,7 +190,7 @@ class RunSession {
     const { gracePeriodSeconds } = request;
     if (request.pods.length === 0) {
       this.#pods.stop(clock.now(), undefined, gracePeriodSeconds);
-      requests.ask('nodelet stop', gracePeriodSeconds === 0);
+      requests.request('nodelet stop', gracePeriodSeconds === 0);
       await this.#pods.gone(signal);
       return;
     }
@@ -201,42 +201,42 @@ class RunSession {
 
   #observe(uid: string, status: PodStatus, view: RunView): void {
     this.#pods.observe(uid, status);
-    // A pod that was refused has no worker that could finish.
+    // A pod that was not admitted has no worker that could finish.
     if (isTerminalPhase(status.phase) && (status.containerStatuses ?? []).length === 0)
       this.#pods.finished(uid);
     const shown = this.#pods.list().find(({ pod }) => pod.metadata.uid === uid);
     view.changed(shown?.pod, status);
   }
 
-  /** Returns when all pods have ended or were stopped. */
-  async #untilEnd(failed: Promise<Error>, view: RunView): Promise<void> {
+  /** Returns when all pods have ended or have been stopped. */
+  async #waitForEnd(failed: Promise<Error>, view: RunView): Promise<void> {
     const { requests, clock } = this.#input;
     const over = new AbortController();
     try {
       const ended = this.#pods.ended(over.signal).then(() => 'ended' as const);
       const first = await Promise.race([ended, failed, requests.stop]);
       if (first instanceof Error)
-        throw new StartFailure(`the pods cannot be run: ${errorText(first)}`, { cause: first });
+        throw new StartFailure(`cannot run the pods: ${errorText(first)}`, { cause: first });
       if (first === 'ended') return;
       this.#pods.stop(clock.now());
       view.hint('Stopping all pods; Ctrl-C again kills them at once');
       const gone = this.#pods.gone(over.signal).then(() => 'gone' as const);
-      const patienceMs = this.#pods.longestGraceSeconds() * 1_000 + extraPatienceMs;
+      const stopTimeoutMs = this.#pods.longestGraceSeconds() * 1_000 + stopMarginMs;
       let timer: { cancel(): void } | undefined;
       const late = new Promise<'late'>((resolve) => {
-        timer = clock.setTimer(patienceMs, () => resolve('late'));
+        timer = clock.setTimer(stopTimeoutMs, () => resolve('late'));
       });
       const outcome = await Promise.race([gone, late, requests.kill, failed]);
       timer?.cancel();
       this.#isKilled = outcome !== 'gone';
       if (this.#isKilled) view.hint('Killing what is left');
-      if (outcome === 'late') view.note('some pods did not stop in time and are killed');
+      if (outcome === 'late') view.note('killed pods that did not stop in time');
     } finally {
       over.abort();
     }
   }
 
-  #verdict(): number {
+  #exitCode(): number {
     const failures = this.#pods.failures();
     for (const pod of failures) {
       const { namespace, name } = pod.metadata;

@@ -7,32 +7,32 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { UnusableFile } from '../../host/index.js';
 import { identify } from '../../runtimes/process/identity.js';
-import { badRunName, claimRun, findRun, listRuns, type StateFolders, stateFolders } from './state.js';
+import { badRunName, claimRun, findRun, listRuns, type StateDirectories, stateDirectories } from './state.js';
 
 let base: string;
-let folders: StateFolders;
+let directories: StateDirectories;
 beforeEach(async () => {
   base = await mkdtemp(path.join(tmpdir(), 'nodelet-state-'));
-  folders = { runtimeDir: path.join(base, 'run'), dataDir: path.join(base, 'data/runs') };
+  directories = { runtimeDir: path.join(base, 'run'), dataDir: path.join(base, 'data/runs') };
 });
 afterEach(() => rm(base, { recursive: true, force: true }));
 
-/** What a killed process leaves. */
+/** Creates what a killed process leaves. */
 const leaveStale = async (name: string): Promise<void> => {
-  await mkdir(path.join(folders.runtimeDir, name), { recursive: true, mode: 0o700 });
-  await mkdir(path.join(folders.dataDir, name), { recursive: true });
+  await mkdir(path.join(directories.runtimeDir, name), { recursive: true, mode: 0o700 });
+  await mkdir(path.join(directories.dataDir, name), { recursive: true });
   await writeFile(
-    path.join(folders.runtimeDir, name, 'run.json'),
+    path.join(directories.runtimeDir, name, 'run.json'),
     JSON.stringify({
       pid: process.pid,
       processStart: 'another time',
-      rootDir: path.join(folders.dataDir, name),
+      rootDir: path.join(directories.dataDir, name),
       startedAt: '2030-01-01T00:00:00.000Z',
     }),
   );
 };
 
-describe('stateFolders', () => {
+describe('stateDirectories', () => {
   it.each<[string, NodeJS.ProcessEnv, number, string, string]>([
     ['root', {}, 0, '/run/nodelet', '/var/lib/nodelet/runs'],
     [
@@ -43,7 +43,7 @@ describe('stateFolders', () => {
       '/home/u/.local/state/nodelet/runs',
     ],
     [
-      'a user with folders of their own',
+      'a user with XDG directories',
       { XDG_RUNTIME_DIR: '/r', XDG_STATE_HOME: '/s' },
       7,
       '/r/nodelet',
@@ -56,9 +56,9 @@ describe('stateFolders', () => {
       path.join(tmpdir(), 'nodelet-7'),
       '/home/u/.local/state/nodelet/runs',
     ],
-    ['anybody who says where', { NODELET_STATE_DIR: '/x' }, 0, '/x/run', '/x/data'],
+    ['NODELET_STATE_DIR', { NODELET_STATE_DIR: '/x' }, 0, '/x/run', '/x/data'],
   ])('of %s', (_who, env, uid, runtimeDir, dataDir) => {
-    expect(stateFolders(env, uid)).toEqual({ runtimeDir, dataDir });
+    expect(stateDirectories(env, uid)).toEqual({ runtimeDir, dataDir });
   });
 });
 
@@ -75,67 +75,67 @@ it.each([
 });
 
 describe('claimRun', () => {
-  it('is found while it is there, and leaves nothing', async () => {
-    const claim = await claimRun('web', Date.parse('2030-01-01T00:00:00Z'), folders);
+  it('is listed while it runs, and leaves nothing', async () => {
+    const claim = await claimRun('web', Date.parse('2030-01-01T00:00:00Z'), directories);
     expect(claim.takenOver).toBe(false);
-    expect(await listRuns(folders)).toEqual([
+    expect(await listRuns(directories)).toEqual([
       {
         name: 'web',
         pid: process.pid,
-        socketPath: path.join(folders.runtimeDir, 'web/nodelet.sock'),
-        rootDir: path.join(folders.dataDir, 'web'),
+        socketPath: path.join(directories.runtimeDir, 'web/nodelet.sock'),
+        rootDir: path.join(directories.dataDir, 'web'),
         startedAt: '2030-01-01T00:00:00.000Z',
         alive: true,
       },
     ]);
     await claim.release();
-    expect(await listRuns(folders)).toEqual([]);
-    expect(existsSync(folders.runtimeDir)).toBe(false);
-    expect(existsSync(path.dirname(folders.dataDir))).toBe(false);
+    expect(await listRuns(directories)).toEqual([]);
+    expect(existsSync(directories.runtimeDir)).toBe(false);
+    expect(existsSync(path.dirname(directories.dataDir))).toBe(false);
   });
-  it('is refused while another process has the name', async () => {
-    const claim = await claimRun('web', 0, folders);
-    await expect(claimRun('web', 0, folders)).rejects.toThrow(
+  it('fails while another process has the name', async () => {
+    const claim = await claimRun('web', 0, directories);
+    await expect(claimRun('web', 0, directories)).rejects.toThrow(
       /named "web" is there already \(pid \d+\).*nodelet stop --name web/,
     );
     await claim.release();
   });
-  it('goes to one of several that ask at the same time', async () => {
+  it('succeeds for one of several concurrent claims', async () => {
     await leaveStale('web');
-    const claims = await Promise.allSettled(Array.from({ length: 8 }, () => claimRun('web', 0, folders)));
+    const claims = await Promise.allSettled(Array.from({ length: 8 }, () => claimRun('web', 0, directories)));
     expect(claims.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
-  it('goes to one when its record was broken, and when who took it over died, too', async () => {
+  it('succeeds for one when the record is broken or the process that took it over died', async () => {
     await leaveStale('web');
-    const dir = path.join(folders.runtimeDir, 'web');
+    const dir = path.join(directories.runtimeDir, 'web');
     const file = path.join(dir, 'run.json');
-    // Whoever took it over first has died before its own record was there.
+    // The first process that took it over died before it placed its record.
     const stale = { pid: process.pid, processStart: 'another time' };
     const key = createHash('sha256').update(`${stale.pid} another time`).digest('hex').slice(0, 16);
     writeFileSync(`${file}.after-${key}`, JSON.stringify({ ...stale, processStart: 'yet another' }));
-    const claims = await Promise.allSettled(Array.from({ length: 8 }, () => claimRun('web', 0, folders)));
+    const claims = await Promise.allSettled(Array.from({ length: 8 }, () => claimRun('web', 0, directories)));
     expect(claims.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect(readdirSync(dir)).toEqual(['run.json']);
     writeFileSync(file, '');
     const told: UnusableFile[] = [];
     const again = await Promise.allSettled(
-      Array.from({ length: 8 }, () => claimRun('web', 0, folders, (unusable) => told.push(unusable))),
+      Array.from({ length: 8 }, () => claimRun('web', 0, directories, (unusable) => told.push(unusable))),
     );
     expect(again.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect(told).toHaveLength(1);
-    expect(await listRuns(folders)).toMatchObject([{ alive: true }]);
+    expect(await listRuns(directories)).toMatchObject([{ alive: true }]);
   });
-  it('takes over what a killed process left, and never trusts a pid alone', async () => {
+  it('takes over what a killed process left, and does not trust a pid alone', async () => {
     await leaveStale('web');
-    expect(await listRuns(folders)).toMatchObject([{ name: 'web', alive: false }]);
-    const claim = await claimRun('web', 0, folders);
+    expect(await listRuns(directories)).toMatchObject([{ name: 'web', alive: false }]);
+    const claim = await claimRun('web', 0, directories);
     expect(claim.takenOver).toBe(true);
-    expect(await listRuns(folders)).toMatchObject([{ alive: true }]);
+    expect(await listRuns(directories)).toMatchObject([{ alive: true }]);
     await claim.release();
   });
 });
 
-describe('a record that cannot be used', () => {
+describe('a broken record', () => {
   it.each<[string, (file: string) => unknown, string]>([
     ['empty', (file) => writeFileSync(file, ''), 'it is empty'],
     ['cut', (file) => writeFileSync(file, '{"pid":12'), 'it is not whole JSON'],
@@ -145,12 +145,12 @@ describe('a record that cannot be used', () => {
     ['a directory', (file) => mkdirSync(file), 'it is a directory'],
     ['a FIFO', (file) => execFileSync('mkfifo', [file]), 'it is a fifo'],
   ])('is told and set aside, and the run goes on: %s', async (_, put, reason) => {
-    const file = path.join(folders.runtimeDir, 'web/run.json');
+    const file = path.join(directories.runtimeDir, 'web/run.json');
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     put(file);
-    expect(await listRuns(folders)).toEqual([]);
+    expect(await listRuns(directories)).toEqual([]);
     const told: UnusableFile[] = [];
-    const claim = await claimRun('web', 0, folders, (unusable) => told.push(unusable));
+    const claim = await claimRun('web', 0, directories, (unusable) => told.push(unusable));
     expect(told).toEqual([
       {
         path: file,
@@ -162,29 +162,29 @@ describe('a record that cannot be used', () => {
       'run.json',
       'run.json.corrupt-19700101T000000.000Z',
     ]);
-    expect(await listRuns(folders)).toMatchObject([{ name: 'web', alive: true }]);
+    expect(await listRuns(directories)).toMatchObject([{ name: 'web', alive: true }]);
     await claim.release();
-    expect(existsSync(folders.runtimeDir)).toBe(false);
+    expect(existsSync(directories.runtimeDir)).toBe(false);
   });
 
-  it('of a future version is left alone while its process lives', async () => {
-    const file = path.join(folders.runtimeDir, 'web/run.json');
+  it('of a future version stays while its process lives', async () => {
+    const file = path.join(directories.runtimeDir, 'web/run.json');
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     const { pid, startTime: processStart } = identify(process.pid);
     const text = JSON.stringify({ version: 2, pid, processStart });
     writeFileSync(file, text);
-    await expect(claimRun('web', 0, folders)).rejects.toThrow(`is there already (pid ${pid})`);
+    await expect(claimRun('web', 0, directories)).rejects.toThrow(`is there already (pid ${pid})`);
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 });
 
 describe('findRun', () => {
-  it('takes the only living run when none is named', async () => {
+  it('finds the only live run without a name', async () => {
     await leaveStale('old');
-    expect(await findRun(undefined, folders)).toMatchObject({ name: 'old', alive: false });
-    const claim = await claimRun('web', 0, folders);
-    expect(await findRun(undefined, folders)).toMatchObject({ name: 'web' });
-    expect(await findRun('old', folders)).toMatchObject({ name: 'old' });
+    expect(await findRun(undefined, directories)).toMatchObject({ name: 'old', alive: false });
+    const claim = await claimRun('web', 0, directories);
+    expect(await findRun(undefined, directories)).toMatchObject({ name: 'web' });
+    expect(await findRun('old', directories)).toMatchObject({ name: 'old' });
     await claim.release();
   });
   it.each<[string, string[], string | undefined, RegExp]>([
@@ -193,6 +193,6 @@ describe('findRun', () => {
     ['no such name', ['a'], 'b', /no run is named "b": there is a/],
   ])('says what to do when %s', async (_case, names, name, message) => {
     for (const one of names) await leaveStale(one);
-    await expect(findRun(name, folders)).rejects.toThrow(message);
+    await expect(findRun(name, directories)).rejects.toThrow(message);
   });
 });

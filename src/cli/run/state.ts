@@ -1,9 +1,9 @@
 /**
- * Where a `nodelet run` leaves word of itself, so that other commands find it and the next run of its name can take
- * over what a killed one left.
+ * The directories of a `nodelet run`: other commands find the run there, and the next run of the same name can take over
+ * what a killed one left.
  *
- * Each run has two folders named after it: one for what belongs to the living process (its record and its socket),
- * below the user's runtime folder, and `rootDir` for what belongs to its pods, on a disk.
+ * Each run has two directories named after it: one below the user's runtime directory for its process (record and
+ * socket), and `rootDir` on disk for its pods.
  */
 import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
@@ -14,40 +14,40 @@ import type { UnusableFile } from '../../host/index.js';
 import { identify, isAlive } from '../../runtimes/process/identity.js';
 import { placeRecord, type RunRecord, readRecord } from './run-record.js';
 
-/** The run that is meant when none is named. */
+/** The name of a run without `--name`. */
 export const defaultRunName = 'default';
 
 export interface Run {
   readonly name: string;
   readonly pid: number;
-  /** Answers while the run is alive; only its user may open it. */
+  /** Open while the run is alive; only its user can connect. */
   readonly socketPath: string;
-  /** What the kubelet keeps of its pods; the timeline is in `timeline/` below it. */
+  /** The kubelet's root directory; it holds the timeline in `timeline/`. */
   readonly rootDir: string;
   /** RFC 3339. */
   readonly startedAt: string;
-  /** False after a crash: what is left is there for `explain`, and for the next run of this name. */
+  /** False after a crash: `explain` and the next run of this name use what is left. */
   readonly alive: boolean;
 }
 
-export interface StateFolders {
-  /** Holds a folder per run with its record and its socket. */
+export interface StateDirectories {
+  /** Holds a directory per run with its record and its socket. */
   readonly runtimeDir: string;
-  /** Holds a folder per run with its pods' data. */
+  /** Holds a directory per run with the data of its pods. */
   readonly dataDir: string;
 }
 
 const recordFile = 'run.json';
 const socketFile = 'nodelet.sock';
 const longestName = 40;
-/** What the address of a unix socket holds on all systems, less what it is called while it is being made. */
+/** The limit for socket paths on all systems, minus the suffix of a socket that is being created. */
 const longestSocketBytes = 100;
 
-/** Where runs of this user are kept; `NODELET_STATE_DIR` puts both below a folder of one's own. */
-export function stateFolders(
+/** The directories for the runs of this user; `NODELET_STATE_DIR` overrides both. */
+export function stateDirectories(
   env: NodeJS.ProcessEnv = process.env,
   uid: number = process.getuid?.() ?? 0,
-): StateFolders {
+): StateDirectories {
   const own = env.NODELET_STATE_DIR;
   if (own) return { runtimeDir: path.resolve(own, 'run'), dataDir: path.resolve(own, 'data') };
   if (uid === 0 && process.platform === 'linux')
@@ -60,24 +60,27 @@ export function stateFolders(
   };
 }
 
-/** What is wrong with the name of a run; it becomes the name of folders. */
+/** Says what is wrong with the name of a run, which becomes the name of directories; undefined when it is valid. */
 export function badRunName(name: string): string | undefined {
   if (/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(name) && name.length <= longestName) return undefined;
-  return `${JSON.stringify(name)} cannot be the name of a run: use up to ${longestName} small letters, digits and "-"`;
+  return `${JSON.stringify(name)} cannot be the name of a run: use up to ${longestName} lower-case letters, digits and "-"`;
 }
 
-/** All runs of this user that are there, or were and left something, in the order of their names. */
-export async function listRuns(folders: StateFolders = stateFolders()): Promise<Run[]> {
-  await refuseStranger(folders.runtimeDir);
-  const names = await readdir(folders.runtimeDir).catch(ifMissing<string[]>([]));
-  const runs = await Promise.all(names.sort().map((name) => readRun(folders, name)));
+/** All live and crashed runs of this user, sorted by name. */
+export async function listRuns(directories: StateDirectories = stateDirectories()): Promise<Run[]> {
+  await requireOwner(directories.runtimeDir);
+  const names = await readdir(directories.runtimeDir).catch(ifMissing<string[]>([]));
+  const runs = await Promise.all(names.sort().map((name) => readRun(directories, name)));
   return runs.filter((run) => run !== undefined);
 }
 
-/** The run of that name; without one the only run, living ones first. Throws a StartFailure that says what there is. */
-export async function findRun(name?: string, folders: StateFolders = stateFolders()): Promise<Run> {
-  const runs = await listRuns(folders);
-  const living = runs.filter(({ alive }) => alive);
+/** Returns the run of that name, or the only run; live runs come first. Throws a StartFailure that names the runs. */
+export async function findRun(
+  name?: string,
+  directories: StateDirectories = stateDirectories(),
+): Promise<Run> {
+  const runs = await listRuns(directories);
+  const liveRuns = runs.filter(({ alive }) => alive);
   const known = (some: readonly Run[]): string => some.map((run) => run.name).join(', ');
   if (name !== undefined) {
     const run = runs.find((candidate) => candidate.name === name);
@@ -85,7 +88,7 @@ export async function findRun(name?: string, folders: StateFolders = stateFolder
     const others = runs.length === 0 ? 'nothing runs' : `there is ${known(runs)}`;
     throw new StartFailure(`no run is named ${JSON.stringify(name)}: ${others}`);
   }
-  const candidates = living.length > 0 ? living : runs;
+  const candidates = liveRuns.length > 0 ? liveRuns : runs;
   const [run] = candidates;
   if (run === undefined)
     throw new StartFailure('nothing runs: start pods with nodelet run FILE (see nodelet run --help)');
@@ -93,11 +96,11 @@ export async function findRun(name?: string, folders: StateFolders = stateFolder
   throw new StartFailure(`several runs are there: choose one with --name: ${known(candidates)}`);
 }
 
-export async function readRun(folders: StateFolders, name: string): Promise<Run | undefined> {
+export async function readRun(directories: StateDirectories, name: string): Promise<Run | undefined> {
   if (badRunName(name) !== undefined) return undefined;
-  const dir = path.join(folders.runtimeDir, name);
+  const dir = path.join(directories.runtimeDir, name);
   const read = await readRecord(path.join(dir, recordFile));
-  // Nobody can be found by a broken record; the next run of the name sets it aside.
+  // A broken record identifies no process. The next run of the name sets it aside.
   if (read.kind !== 'found') return undefined;
   const { record } = read;
   return {
@@ -111,41 +114,41 @@ export async function readRun(folders: StateFolders, name: string): Promise<Run 
 }
 
 export interface ClaimedRun extends Run {
-  /** The folder with the record and the socket; more that must go with the process may be put there. */
+  /** The directory with the record, the socket and other files that end with the process. */
   readonly dir: string;
-  /** Whether an earlier process of this name ended without cleaning up. */
+  /** True when an earlier process of this name ended without cleaning up. */
   readonly takenOver: boolean;
-  /** Removes both folders; nothing of the run may be left that uses them. */
+  /** Removes both directories. Nothing of the run may use them any more. */
   release(): Promise<void>;
 }
 
-/** Tells the user of a file that a run has found broken. */
+/** Warns the user about a broken file of a run. */
 export function warnOfUnusable({ path: file, movedTo, reason }: UnusableFile): void {
   const place = movedTo === undefined ? 'it could not be moved away' : `it is kept as ${movedTo}`;
   process.stderr.write(`warning: ${file} cannot be used: ${reason}; ${place} until the run ends\n`);
 }
 
-/** Makes this process the run of that name. Throws a StartFailure when another one is. */
+/** Makes this process the run of that name. Throws a StartFailure when another process has the name. */
 export async function claimRun(
   name: string,
   nowMs: number,
-  folders: StateFolders = stateFolders(),
+  directories: StateDirectories = stateDirectories(),
   onSetAside: (file: UnusableFile) => void = warnOfUnusable,
 ): Promise<ClaimedRun> {
   const bad = badRunName(name);
   if (bad !== undefined) throw new StartFailure(bad);
-  const dir = path.join(folders.runtimeDir, name);
+  const dir = path.join(directories.runtimeDir, name);
   const file = path.join(dir, recordFile);
-  const rootDir = path.join(folders.dataDir, name);
+  const rootDir = path.join(directories.dataDir, name);
   const socketPath = path.join(dir, socketFile);
   if (Buffer.byteLength(socketPath) > longestSocketBytes)
     throw new StartFailure(
-      `${socketPath} is too long for a socket, which may have ${longestSocketBytes} bytes: ` +
-        'set NODELET_STATE_DIR to a folder with a shorter name',
+      `${socketPath} is too long for a socket, whose path can have ${longestSocketBytes} bytes: ` +
+        'set NODELET_STATE_DIR to a directory with a shorter name',
     );
-  await makeOrFail(folders.dataDir);
-  await makePrivate(folders.runtimeDir);
-  await makePrivate(dir);
+  await createDirectory(directories.dataDir);
+  await createPrivateDirectory(directories.runtimeDir);
+  await createPrivateDirectory(dir);
   const { pid, startTime } = identify(process.pid);
   const record: RunRecord = {
     pid,
@@ -154,7 +157,7 @@ export async function claimRun(
     startedAt: new Date(nowMs).toISOString(),
   };
   const place = await placeRecord(file, record, { nowMs, onSetAside });
-  if (place.kind === 'taken') throw alreadyRuns(name, place.pid);
+  if (place.kind === 'taken') throw nameTaken(name, place.pid);
   const takenOver = await stat(rootDir).then(() => true, ifMissing(false));
   await mkdir(rootDir, { recursive: true, mode: dataMode() });
   await rm(socketPath, { force: true });
@@ -170,56 +173,58 @@ export async function claimRun(
     async release() {
       await rm(rootDir, { recursive: true, force: true });
       await rm(dir, { recursive: true, force: true });
-      await removeEmptyFolders(folders);
+      await removeEmptyDirectories(directories);
     },
   };
 }
 
-/** Removes what holds the runs when there is none. */
-export async function removeEmptyFolders(folders: StateFolders = stateFolders()): Promise<void> {
-  await removeIfEmpty(folders.dataDir);
-  await removeIfEmpty(path.dirname(folders.dataDir));
-  await removeIfEmpty(folders.runtimeDir);
+/** Removes the directories of runs when they are empty. */
+export async function removeEmptyDirectories(
+  directories: StateDirectories = stateDirectories(),
+): Promise<void> {
+  await removeIfEmpty(directories.dataDir);
+  await removeIfEmpty(path.dirname(directories.dataDir));
+  await removeIfEmpty(directories.runtimeDir);
 }
 
-function alreadyRuns(name: string, pid: number | undefined): StartFailure {
+function nameTaken(name: string, pid: number | undefined): StartFailure {
   const option = name === defaultRunName ? '' : ` --name ${name}`;
   return new StartFailure(
     `a run named ${JSON.stringify(name)} is there already${pid === undefined ? '' : ` (pid ${pid})`}: ` +
-      `look at it with "nodelet ps${option}", end it with "nodelet stop${option}", or give this one another name with --name`,
+      `see "nodelet ps${option}", stop it with "nodelet stop${option}", or give this one another name with --name`,
   );
 }
 
-async function makePrivate(dir: string): Promise<void> {
-  await makeOrFail(dir, 0o700);
-  await refuseStranger(dir);
+async function createPrivateDirectory(dir: string): Promise<void> {
+  await createDirectory(dir, 0o700);
+  await requireOwner(dir);
 }
 
-/** Pods of root may run as other users, who must get to their own files below. */
+/** Pods of root may run as other users, who need access to their files below. */
 export function dataMode(): number {
   return process.getuid?.() === 0 ? 0o711 : 0o700;
 }
 
-async function makeOrFail(dir: string, mode = dataMode()): Promise<void> {
+async function createDirectory(dir: string, mode = dataMode()): Promise<void> {
   try {
     await mkdir(dir, { recursive: true, mode });
   } catch (error) {
     throw new StartFailure(
-      `the folder ${dir} cannot be made: ${errorText(error)}; set NODELET_STATE_DIR to a folder of your own`,
+      `cannot create the directory ${dir}: ${errorText(error)}; set NODELET_STATE_DIR to a directory of your own`,
       { cause: error },
     );
   }
 }
 
-/** Below a folder that everyone may write to, another user could have put ours there first. */
-async function refuseStranger(dir: string): Promise<void> {
+/** In a directory that everyone can write to, another user could have created ours first. */
+async function requireOwner(dir: string): Promise<void> {
   const info = await stat(dir).catch(ifMissing(undefined));
   const uid = process.getuid?.();
   if (info === undefined || uid === undefined) return;
-  if (!info.isDirectory()) throw new StartFailure(`${dir} is not a folder: remove it`);
+  if (!info.isDirectory()) throw new StartFailure(`${dir} is not a directory: remove it`);
   if (info.uid !== uid)
     throw new StartFailure(
-      `${dir} belongs to another user (uid ${info.uid}): set XDG_RUNTIME_DIR to a folder of your own`,
+      `${dir} belongs to another user (uid ${info.uid}): set XDG_RUNTIME_DIR to a directory of your own`,
     );
 }
 

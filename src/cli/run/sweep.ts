@@ -1,9 +1,9 @@
-/** Removes every sandbox and container that a runtime shows, whatever state they are in. */
+/** Removes all sandboxes and containers that a runtime lists, in any state. */
 import { ContainerState, type CriRuntime, isNotFound } from '../../cri/index.js';
 
 const callTimeoutMs = 30_000;
 
-/** Kills what still runs without asking. Throws when something stays. */
+/** Kills running containers without a grace period. Throws when something cannot be removed. */
 export async function sweepPods(runtime: CriRuntime): Promise<void> {
   const options = { timeoutMs: callTimeoutMs };
   const { containers } = await runtime.listContainers({}, options);

@@ -19,25 +19,25 @@ describe('tableLines', () => {
     for (const line of tableLines(header, rows, columns, false))
       expect([...line].length).toBeLessThanOrEqual(columns);
   });
-  it('leaves the last column out where it has no room', () => {
+  it('hides the last column without enough space', () => {
     expect(tableLines(header, rows, 25, false)[2]).toBe('crash   Error');
   });
-  it('cuts a long name before it pushes out how the pod does', () => {
+  it('cuts a long name instead of the other columns', () => {
     const long = [[{ text: 'a-pod-with-a-rather-long-name' }, { text: 'Running' }, { text: '' }]];
     expect(tableLines(header, long, 25, false)).toEqual([
       'POD               STATUS',
       'a-pod-with-a-r…   Running',
     ]);
   });
-  it('leaves the last column out where it is empty', () => {
+  it('hides an empty last column', () => {
     expect(tableLines(header, rows.slice(0, 1), 80, false)[0]).toBe('POD   STATUS');
   });
-  it('colours only what has a tone', () => {
+  it('colours only cells with a tone', () => {
     const [, first, second] = tableLines(header, rows, 80, true);
     expect(first).toContain('\u001b[32mRunning\u001b[0m');
     expect(second).not.toContain('\u001b[3');
   });
-  it('lets no control character through', () => {
+  it('removes control characters', () => {
     const [, line] = tableLines(
       header,
       [[{ text: 'a\u001b[2Jb\nc' }, { text: '' }, { text: '' }]],

@@ -1,4 +1,4 @@
-/** A table cut to the size of a screen. */
+/** Formats a table that fits a screen. */
 
 export interface Cell {
   readonly text: string;
@@ -13,12 +13,12 @@ export interface ScreenSize {
 const gap = '   ';
 const tones = { good: '\u001b[32m', bad: '\u001b[31m', busy: '\u001b[33m', quiet: '\u001b[2m' } as const;
 const reset = '\u001b[0m';
-/** The narrowest that the last column is worth showing. */
-const leastLast = 12;
-/** The narrowest that the first column is cut to. */
-const leastFirst = 10;
+/** The last column is hidden when it would be narrower. */
+const minLastWidth = 12;
+/** The first column is not cut below this width. */
+const minFirstWidth = 10;
 
-/** Lines that are never wider than the screen; the last column takes what is left, and goes where nothing is. */
+/** Returns lines that fit the width. The last column takes the rest, and is hidden when that is too little. */
 export function tableLines(
   header: readonly string[],
   rows: readonly (readonly Cell[])[],
@@ -28,13 +28,13 @@ export function tableLines(
   const head = header.map((text): Cell => ({ text, tone: 'quiet' }));
   const all = [head, ...rows.map((cells) => cells.map(cleaned))];
   const widths = header.map((_, index) => Math.max(...all.map((cells) => length(cells[index]?.text ?? ''))));
-  // A long name must not push out how the pod does.
+  // A long name must not push out the other columns.
   const others = widths.slice(1, -1).reduce((sum, width) => sum + gap.length + width, 0);
-  widths[0] = Math.min(widths[0] ?? 0, Math.max(leastFirst, columns - others));
+  widths[0] = Math.min(widths[0] ?? 0, Math.max(minFirstWidth, columns - others));
   const usedBefore = widths.slice(0, -1).reduce((sum, width) => sum + width + gap.length, 0);
   const last = header.length - 1;
   const isLastUseful =
-    rows.some((cells) => (cells[last]?.text ?? '') !== '') && columns - usedBefore >= leastLast;
+    rows.some((cells) => (cells[last]?.text ?? '') !== '') && columns - usedBefore >= minLastWidth;
   const shown = isLastUseful ? header.length : last;
   return all.map((cells) => {
     let room = columns;
@@ -54,23 +54,23 @@ export function tableLines(
   });
 }
 
-/** The text in so many characters, with a mark where something is missing. */
+/** Cuts the text to a width, and marks the cut with `…`. */
 export function cutTo(text: string, width: number): string {
   const characters = [...text];
   if (characters.length <= width) return text;
   return width <= 0 ? '' : `${characters.slice(0, width - 1).join('')}…`;
 }
 
-/** Keeps the top and tells how many of all lines are not shown. */
+/** Keeps the first lines, and says how many of all are hidden. */
 export function cutToHeight(lines: readonly string[], height: number, total: number, what: string): string[] {
   if (total <= height) return [...lines];
   const kept = Math.max(0, height - 1);
   return [...lines.slice(0, kept), `… ${total - kept} more ${what}`].slice(0, Math.max(0, height));
 }
 
-/** Messages come from elsewhere: what would move the cursor must not reach the screen. */
+/** Removes control characters: messages come from outside and must not move the cursor. */
 function cleaned({ text, tone }: Cell): Cell {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what must go
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it removes
   return { text: text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' '), tone };
 }
 

@@ -1,4 +1,4 @@
-/** The pods that a controller would make of a workload's template, under names that are the same each time. */
+/** Creates the pods of a workload as its controller would, with names that are the same in every run. */
 import { createHash } from 'node:crypto';
 import {
   canonicalJson,
@@ -23,22 +23,22 @@ import {
   refuse,
 } from './manifest-location.js';
 
-/** A Job's pods take turns: the next one starts when another has succeeded. */
+/** Limits how many pods of a Job run at a time. */
 export interface JobParallelism {
-  /** Names the Job among all. */
-  readonly of: string;
-  readonly atOnce: number;
+  /** Identifies the Job. */
+  readonly key: string;
+  readonly parallelism: number;
 }
 
 export interface WorkloadPod {
   readonly pod: NamedPod;
-  readonly turn?: JobParallelism;
+  readonly job?: JobParallelism;
 }
 
 export interface Workload {
   readonly pods: readonly WorkloadPod[];
   readonly warnings: readonly Problem[];
-  /** Claims that a StatefulSet makes for its pods, as they would stand in a manifest. */
+  /** The claims of a StatefulSet's pods, as objects of a manifest. */
   readonly claims: readonly Mapping[];
 }
 
@@ -52,8 +52,8 @@ export const workloadVersions: Readonly<Record<WorkloadKind, string>> = {
   Job: 'batch/v1',
 };
 
-/** More pods than this is more likely a slip than a wish on one machine. */
-const mostPods = 500;
+/** On one machine, more pods than this are probably a mistake. */
+const maxPods = 500;
 
 /** Throws InvalidManifest. */
 export function workloadPods(kind: WorkloadKind, value: Mapping, place: ManifestLocation): Workload {
@@ -64,16 +64,16 @@ export function workloadPods(kind: WorkloadKind, value: Mapping, place: Manifest
   if (!isMapping(spec.template))
     refuse(templatePlace, `a ${kind} needs a pod template; add "template:" with "spec:" below it`);
   const { template, warnings } = readTemplate(kind, spec.template, templatePlace, name);
-  const { count, atOnce } = podCount(kind, spec, specPlace);
-  if (count > mostPods) refuse(specPlace, `${count} pods are more than ${mostPods}; ask for fewer`);
+  const { count, parallelism } = podCount(kind, spec, specPlace);
+  if (count > maxPods) refuse(specPlace, `${count} pods are more than ${maxPods}; ask for fewer`);
   const owner = { kind, name, namespace: namespaceIn(value, place), templateHash: nameHash(spec.template) };
   const claimTemplates = kind === 'StatefulSet' ? claimTemplatesOf(spec, specPlace) : [];
   const pods = Array.from({ length: count }, (_, index): WorkloadPod => {
     const pod = ownedPod(structuredClone(template), owner, index);
     if (kind === 'StatefulSet') makeStateful(pod, claimTemplates, spec.serviceName);
-    return atOnce === undefined
+    return parallelism === undefined
       ? { pod }
-      : { pod, turn: { of: `${kind} ${owner.namespace}/${name}`, atOnce } };
+      : { pod, job: { key: `${kind} ${owner.namespace}/${name}`, parallelism } };
   });
   const claims = pods.flatMap(({ pod }) =>
     claimTemplates.map((claim) => podClaim(claim, pod.metadata.name, owner.namespace)),
@@ -85,7 +85,7 @@ function podCount(
   kind: WorkloadKind,
   spec: Mapping,
   place: ManifestLocation,
-): { count: number; atOnce?: number } {
+): { count: number; parallelism?: number } {
   switch (kind) {
     case 'Deployment':
     case 'ReplicaSet':
@@ -94,14 +94,14 @@ function podCount(
     case 'DaemonSet':
       return { count: 1 };
     case 'Job': {
-      if (spec.suspend === true) return { count: 0, atOnce: 1 };
-      const atOnce = countIn(spec, place, 'parallelism', 1);
-      return { count: countIn(spec, place, 'completions', Math.max(1, atOnce)), atOnce };
+      if (spec.suspend === true) return { count: 0, parallelism: 1 };
+      const parallelism = countIn(spec, place, 'parallelism', 1);
+      return { count: countIn(spec, place, 'completions', Math.max(1, parallelism)), parallelism };
     }
   }
 }
 
-/** The template as a pod that has the workload's name for now. */
+/** Decodes the template as a pod, which has the name of the workload for now. */
 function readTemplate(
   kind: WorkloadKind,
   template: Mapping,
@@ -129,7 +129,10 @@ function readTemplate(
         'the pods of a Job end: write "restartPolicy: Never" or "restartPolicy: OnFailure"',
       );
     if (kind !== 'Job' && policy !== 'Always')
-      refuse(policyPlace, `the pods of a ${kind} run on: write "restartPolicy: Always", or leave it out`);
+      refuse(
+        policyPlace,
+        `the pods of a ${kind} do not end: write "restartPolicy: Always", or remove the field`,
+      );
     return { template: pod, warnings: warnings.map((warning) => belowPlace(place, warning)) };
   });
 }
@@ -186,7 +189,7 @@ function ownedPod(pod: PodManifest, owner: WorkloadOwner, index: number): NamedP
   return { ...pod, metadata };
 }
 
-/** A StatefulSet's pods have a host name and claims of their own. */
+/** Gives a pod of a StatefulSet its host name and claims. */
 function makeStateful(pod: PodManifest, claimTemplates: readonly Mapping[], serviceName: unknown): void {
   const { metadata, spec } = pod;
   spec.hostname ||= metadata.name;
@@ -222,15 +225,15 @@ function podClaim(template: Mapping, podName: string, namespace: string): Mappin
   };
 }
 
-/** Its name was read before. */
+/** The name has been validated before. */
 function claimTemplateName({ metadata }: Mapping): string {
   return isMapping(metadata) ? String(metadata.name) : '';
 }
 
-/** Letters and digits that never make a word, as controllers use them in names. */
+/** Letters and digits that form no words; controllers use the same ones. */
 const nameLetters = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** Ten letters that are the same for the same content. */
+/** A hash of the content, as ten letters. */
 export function nameHash(value: unknown): string {
   const bytes = createHash('sha256').update(canonicalJson(value)).digest().subarray(0, 10);
   return [...bytes].map((byte) => nameLetters[byte % nameLetters.length]).join('');
