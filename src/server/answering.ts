@@ -71,8 +71,8 @@ export async function answerUpgrade(
     options.sessions.refusal() ?? (await handle(request, { signal: left.signal, upgradable: true }, options));
   if (socket.destroyed) return;
   if (isTakenOver(answer.body)) {
-    // Request limits do not fit a session that may be silent for hours.
-    if (socket instanceof Socket) socket.setTimeout(0);
+    // Request limits do not fit a session that may be silent for hours, and a keystroke must not wait for more bytes.
+    if (socket instanceof Socket) socket.setNoDelay(true).setTimeout(0);
     const { body } = answer;
     try {
       await options.sessions.during(() => body.takeOver(socket, head));

@@ -1,13 +1,13 @@
 /** Opens the connection of a streaming client: an HTTP request that the server upgrades to SPDY/3.1. */
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Cancelled, type Clock, systemClock, type Timer, throwIfCancelled } from '../async/index.js';
 import { type StreamTarget, UpgradeRefused } from './contracts.js';
 import { streamingClientLimits } from './limits.js';
-import { ReadAfterResetSocket } from './read-after-reset-socket.js';
 import { SpdyConnection } from './spdy/connection.js';
+import { streamingSocket } from './streaming-socket.js';
 
 export const spdyUpgrade = 'SPDY/3.1';
 export const protocolHeader = 'x-stream-protocol-version';
@@ -31,7 +31,6 @@ export async function dialSpdy(options: DialOptions): Promise<DialedConnection> 
   const { signal, clock = systemClock } = options;
   throwIfCancelled(signal);
   const { socket, head, response } = await upgrade(options);
-  if (socket instanceof Socket) socket.setNoDelay(true);
   const upgraded = response.headers.upgrade ?? '';
   if (upgraded.toLowerCase() !== spdyUpgrade.toLowerCase()) {
     socket.destroy();
@@ -86,15 +85,14 @@ function upgrade({ target, protocols, signal, clock = systemClock }: DialOptions
 function requestOf(target: StreamTarget, options: RequestOptions): ReturnType<typeof httpRequest> {
   if ('socketPath' in target) {
     const { socketPath, path } = target;
-    const createConnection = (): Socket => new ReadAfterResetSocket().connect(socketPath);
-    return httpRequest({ ...options, path, createConnection });
+    return httpRequest({ ...options, path, createConnection: () => streamingSocket({ socketPath }) });
   }
   const url = new URL(target.url);
-  if (url.protocol === 'https:') return httpsRequest(url, { ...options, ...target.tls, agent: false });
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  const createConnection = (): Socket =>
-    new ReadAfterResetSocket().connect({ host, port: Number(url.port || 80) });
-  return httpRequest(url, { ...options, createConnection });
+  const { tls = {} } = target;
+  const createConnection = (): Socket => streamingSocket({ url, tls });
+  return url.protocol === 'https:'
+    ? httpsRequest(url, { ...options, createConnection, defaultPort: 443 })
+    : httpRequest(url, { ...options, createConnection });
 }
 
 async function readBounded(response: IncomingMessage): Promise<string> {

@@ -79,7 +79,6 @@ async function tunnel(
   early: Buffer,
   clock: Clock,
 ): Promise<void> {
-  if ('setNoDelay' in client && typeof client.setNoDelay === 'function') client.setNoDelay(true);
   const connection = new WebSocketConnection({
     socket: client,
     head: first,

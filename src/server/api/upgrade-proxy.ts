@@ -4,9 +4,8 @@
  */
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { connect as connectTls } from 'node:tls';
 import { ByteReader, type Clock, errorText, type Timer } from '../../async/index.js';
-import { ReadAfterResetSocket } from '../../streaming/read-after-reset-socket.js';
+import { streamingSocket } from '../../streaming/streaming-socket.js';
 import { isTakenOver, plainError, type RouteResponse } from '../answers.js';
 import { upgradeProxyLimits as limits } from '../limits.js';
 import type { ServerRequest } from '../routes.js';
@@ -78,13 +77,8 @@ export function takenOver(takeOver: (client: Duplex, first: Buffer) => Promise<v
 }
 
 function dial(target: URL, clock: Clock, signal: AbortSignal | undefined): Promise<Socket> {
-  const secure = target.protocol === 'https:';
-  const host = target.hostname.replace(/^\[|\]$/g, '');
-  const port = Number(target.port || (secure ? 443 : 80));
   return new Promise((resolve, reject) => {
-    const socket: Socket = secure
-      ? connectTls({ host, port, servername: host })
-      : new ReadAfterResetSocket().connect({ host, port });
+    const socket = streamingSocket({ url: target });
     const end = (): void => {
       timer.cancel();
       signal?.removeEventListener('abort', onAbort);
@@ -99,9 +93,8 @@ function dial(target: URL, clock: Clock, signal: AbortSignal | undefined): Promi
     signal?.addEventListener('abort', onAbort, { once: true });
     // Stays for the socket's life: after the dial, the close event reports the same.
     socket.on('error', fail);
-    socket.once(secure ? 'secureConnect' : 'connect', () => {
+    socket.once(target.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       end();
-      socket.setNoDelay(true);
       resolve(socket);
     });
   });
@@ -202,7 +195,6 @@ function relay(
   fromBackend: Buffer,
   clock: Clock,
 ): Promise<void> {
-  if ('setNoDelay' in client && typeof client.setNoDelay === 'function') client.setNoDelay(true);
   client.write(fromBackend);
   if (fromClient.length > 0) backend.write(fromClient);
   return new Promise((resolve) => {
