@@ -1,14 +1,39 @@
-/** Plays an exec or attach on the backend, whatever transport its streams came by, and tells its end. */
+/** Plays an exec or attach, whatever transport its streams came by, and tells its end. */
 import { finished, type Writable } from 'node:stream';
 import type {
   AttachStreamRequest,
   CommandStreams,
   ExecStreamRequest,
   StreamingBackend,
+  WantedStreams,
 } from './contracts.js';
 import { type CommandEnd, statusJson, statusText } from './status.js';
 
-export type CommandRequest = ExecStreamRequest | AttachStreamRequest;
+/** A command as the transports know it: which streams it has, and what plays it on them. */
+export type PlayedCommand = { readonly wanted: WantedStreams } & (
+  | { readonly kind: 'exec'; readonly play: PlayCommand<number> }
+  | { readonly kind: 'attach'; readonly play: PlayCommand<unknown> }
+);
+
+/** Resolves with the exit code of an exec, and at the end of an attach. */
+type PlayCommand<Result> = (streams: CommandStreams, signal: AbortSignal) => Promise<Result>;
+
+export function commandOf(
+  backend: StreamingBackend,
+  request: ExecStreamRequest | AttachStreamRequest,
+): PlayedCommand {
+  return request.kind === 'exec'
+    ? {
+        kind: request.kind,
+        wanted: request,
+        play: (streams, signal) => backend.exec(request, streams, signal),
+      }
+    : {
+        kind: request.kind,
+        wanted: request,
+        play: (streams, signal) => backend.attach(request, streams, signal),
+      };
+}
 
 /** One client that has opened all its streams. */
 export interface CommandSession {
@@ -23,11 +48,7 @@ export interface CommandSession {
 }
 
 /** Resolves when the session is over. */
-export async function runCommand(
-  backend: StreamingBackend,
-  request: CommandRequest,
-  session: CommandSession,
-): Promise<void> {
+export async function runCommand(command: PlayedCommand, session: CommandSession): Promise<void> {
   const gone = new AbortController();
   void session.closed.then(() => gone.abort(new Error('the client is gone')));
   const { streams, error } = session;
@@ -35,7 +56,7 @@ export async function runCommand(
     // A client that is gone shows in the signal; each stream by itself has nothing to add.
     stream?.on('error', () => {});
   }
-  const end = await run(backend, request, streams, gone.signal);
+  const end = await run(command, streams, gone.signal);
   await Promise.all([written(streams.stdout), written(streams.stderr)]);
   const status = session.jsonStatus ? statusJson(end) : statusText(end);
   if (status !== '') error.write(status);
@@ -44,17 +65,16 @@ export async function runCommand(
 }
 
 async function run(
-  backend: StreamingBackend,
-  request: CommandRequest,
+  command: PlayedCommand,
   streams: CommandStreams,
   signal: AbortSignal,
 ): Promise<CommandEnd> {
   try {
-    if (request.kind === 'exec') return { kind: 'exit', code: await backend.exec(request, streams, signal) };
-    await backend.attach(request, streams, signal);
+    if (command.kind === 'exec') return { kind: 'exit', code: await command.play(streams, signal) };
+    await command.play(streams, signal);
     return { kind: 'detached' };
   } catch (error) {
-    return { kind: 'failed', during: request.kind, error };
+    return { kind: 'failed', during: command.kind, error };
   }
 }
 

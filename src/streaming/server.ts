@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../async/index.js';
+import { commandOf } from './command-session.js';
 import type { StreamingBackend, StreamRequest } from './contracts.js';
 import { decideHandshake } from './handshake.js';
 import { refuse, switchProtocols } from './http-answers.js';
@@ -132,10 +133,16 @@ function begin(
     const { protocol } = handshake;
     return request.kind === 'portforward'
       ? serveWebSocketPortForward({ backend, request, protocol, connection })
-      : serveWebSocketCommand({ backend, request, protocol, connection });
+      : serveWebSocketCommand({ command: commandOf(backend, request), protocol, connection });
   }
   const { version } = handshake;
   return request.kind === 'portforward'
     ? serveSpdyPortForward({ backend, request, connection, creationTimeoutMs, clock })
-    : serveSpdyCommand({ backend, request, version, connection, creationTimeoutMs, clock });
+    : serveSpdyCommand({
+        command: commandOf(backend, request),
+        version,
+        connection,
+        creationTimeoutMs,
+        clock,
+      });
 }

@@ -1,15 +1,14 @@
 /** The server's side of exec and attach over SPDY: waits for the client's streams and runs the command on them. */
 import { type Clock, TimedOut, withTimeout } from '../async/index.js';
-import { type CommandRequest, type CommandSession, runCommand } from './command-session.js';
-import type { StreamingBackend, WantedStreams } from './contracts.js';
+import { type CommandSession, type PlayedCommand, runCommand } from './command-session.js';
+import type { WantedStreams } from './contracts.js';
 import type { CommandVersion } from './protocols.js';
 import { SpdyConnection, type SpdyConnectionOptions } from './spdy/connection.js';
 import type { SpdyStream } from './spdy/stream.js';
 import { terminalSizes } from './terminal-sizes.js';
 
 export interface SpdyCommandOptions {
-  readonly backend: StreamingBackend;
-  readonly request: CommandRequest;
+  readonly command: PlayedCommand;
   readonly version: CommandVersion;
   readonly connection: Pick<SpdyConnectionOptions, 'socket' | 'head' | 'clock' | 'idleTimeoutMs'>;
   readonly creationTimeoutMs: number;
@@ -30,8 +29,8 @@ export function serveSpdyCommand(options: SpdyCommandOptions): {
   readonly connection: SpdyConnection;
   readonly done: Promise<void>;
 } {
-  const { request, version, clock, creationTimeoutMs } = options;
-  const expected = expectedStreams(request, version);
+  const { command, version, clock, creationTimeoutMs } = options;
+  const expected = expectedStreams(command.wanted, version);
   const opened = new Map<string, SpdyStream>();
   let complete: () => void = () => {};
   const allOpened = new Promise<void>((resolve) => {
@@ -64,7 +63,7 @@ export function serveSpdyCommand(options: SpdyCommandOptions): {
     }
     const error = opened.get('error');
     if (error === undefined || opened.size < expected.size) return connection.close();
-    await runCommand(options.backend, request, sessionOf(connection, opened, error, version));
+    await runCommand(command, sessionOf(connection, opened, error, version));
   };
   return { connection, done: serve() };
 }

@@ -5,14 +5,7 @@
 import type { Clock } from '../../async/index.js';
 import { asError, errorText, isCancelled } from '../../async/index.js';
 import { switchProtocols } from '../../streaming/http-answers.js';
-import {
-  type AttachStreamRequest,
-  type CommandStreams as CommandPipes,
-  type ExecStreamRequest,
-  remoteCommand,
-  type StreamingBackend,
-  type WantedStreams,
-} from '../../streaming/index.js';
+import { type CommandStreams, remoteCommand, type WantedStreams } from '../../streaming/index.js';
 import { streamingLimits } from '../../streaming/limits.js';
 import { serveWebSocketCommand } from '../../streaming/websocket-command.js';
 import type { RouteResponse } from '../answers.js';
@@ -35,15 +28,14 @@ export function translateCommand({ url, kind, streams, request, clock }: Transla
   if (handshake.kind === 'refused') return handshake.answer;
   const target = url.includes('://') ? url : `http://${url}`;
   return takenOver(async (client, head) => {
-    if ('setNoDelay' in client && typeof client.setNoDelay === 'function') client.setNoDelay(true);
     switchProtocols(client, handshake.headers);
     const { done } = serveWebSocketCommand({
-      backend: runtimeBackend(target),
-      // The URL already identifies the container and command.
-      request:
-        kind === 'exec'
-          ? { kind, containerId: '', command: [], ...streams }
-          : { kind, containerId: '', ...streams },
+      // The URL identifies the container and the command.
+      command: {
+        kind,
+        wanted: streams,
+        play: (pipes, signal) => playOnRuntime(target, kind, streams.tty, pipes, signal),
+      },
       protocol: handshake.protocol,
       connection: { socket: client, head, clock, idleTimeoutMs: streamingLimits.idleMs },
     });
@@ -51,36 +43,21 @@ export function translateCommand({ url, kind, streams, request, clock }: Transla
   });
 }
 
-function runtimeBackend(url: string): StreamingBackend {
-  const run = async (
-    { tty, kind }: ExecStreamRequest | AttachStreamRequest,
-    { stdin, stdout, stderr, resize }: CommandPipes,
-    signal: AbortSignal,
-  ): Promise<number> => {
-    try {
-      const { exitCode } = await remoteCommand({
-        target: { url },
-        stdin,
-        stdout,
-        stderr,
-        tty,
-        resize,
-        signal,
-      });
-      return exitCode;
-    } catch (error) {
-      throw isCancelled(error)
-        ? asError(error)
-        : new Error(withoutWrapping(errorText(error), kind), { cause: error });
-    }
-  };
-  return {
-    exec: run,
-    attach: async (request, streams, signal) => {
-      await run(request, streams, signal);
-    },
-    portForward: () => Promise.reject(new Error('a command forwards no port')),
-  };
+async function playOnRuntime(
+  url: string,
+  kind: TranslatedCommand['kind'],
+  tty: boolean,
+  pipes: CommandStreams,
+  signal: AbortSignal,
+): Promise<number> {
+  try {
+    const { exitCode } = await remoteCommand({ target: { url }, ...pipes, tty, signal });
+    return exitCode;
+  } catch (error) {
+    throw isCancelled(error)
+      ? asError(error)
+      : new Error(withoutWrapping(errorText(error), kind), { cause: error });
+  }
 }
 
 /**
