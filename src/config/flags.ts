@@ -40,7 +40,7 @@ function parseKnownFlags(argv: readonly string[]): ParsedFlags<typeof flagsByNam
   }
 }
 
-/** Checks of the flags that are not part of the configuration. */
+/** Validates the flags that are not part of the configuration. Throws a ConfigurationError. */
 export function validateKubeletFlags(flags: KubeletFlags): void {
   const labels = nodeLabelsProblem(flags.nodeLabels);
   if (labels !== undefined) throw new ConfigurationError(`failed to validate kubelet flags: ${labels}`);
@@ -55,13 +55,13 @@ export function validateKubeletFlags(flags: KubeletFlags): void {
   }
 }
 
-/** The configuration with the flags on top: a flag replaces its field, only feature gates are merged. */
+/** Applies flags to a configuration: a flag replaces its field; feature gates are merged. */
 export function applyFlagSettings(
   config: KubeletConfiguration,
   settings: ReadonlyMap<ConfigPath, unknown>,
 ): KubeletConfiguration {
   const result = structuredClone(config);
-  // The tree view lets table paths be followed at run time; the values have the kinds of their fields.
+  // Paths of the table are known only at run time. Every value has the kind of its field.
   const tree = result as unknown as ConfigTree;
   for (const [path, value] of settings) {
     const before = path === 'featureGates' ? readPath(tree, path) : undefined;
@@ -95,7 +95,7 @@ function interpret({ given, values }: ParsedFlags<typeof flagsByName>): KubeletC
         wantsHelp = value === true;
         break;
       case 'version':
-        version = value as VersionRequest; // what the type of this flag gives
+        version = value as VersionRequest; // the type of this flag returns it
         break;
       case 'nowhere':
         break;
@@ -104,7 +104,7 @@ function interpret({ given, values }: ParsedFlags<typeof flagsByName>): KubeletC
   if (wantsHelp) return { kind: 'help' };
   if (version?.print === true) return { kind: 'version', raw: version.raw };
   if (version !== undefined) kubeletValues.reportedVersion = version.reported;
-  // The flag table names for every key the kind of its value.
+  // The flag table gives every key a value of its type.
   const flags = { ...structuredClone(defaultKubeletFlags), ...kubeletValues } as KubeletFlags;
   return { kind: 'run', flags, settings, warnings };
 }

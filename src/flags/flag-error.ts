@@ -1,4 +1,4 @@
-/** The ways a command line can be wrong, as data and in pflag's words. */
+/** The problems of a command line, as data and as pflag's texts. */
 import type { FlagSpec } from './flag-spec.js';
 
 export type FlagProblem =
@@ -7,7 +7,7 @@ export type FlagProblem =
       readonly kind: 'unknown-flag';
       /** Without the dashes. */
       readonly name: string;
-      /** The known name that was probably meant. */
+      /** The most similar known name. */
       readonly nearest: string | undefined;
     }
   | { readonly kind: 'unknown-shorthand'; readonly letter: string; readonly word: string }

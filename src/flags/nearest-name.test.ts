@@ -6,10 +6,10 @@ const known = ['maxPods', 'podsPerCore', 'port'];
 describe('nearestName', () => {
   it.each([
     ['another letter case', 'MAXPODS', 'maxPods'],
-    ['a letter left out', 'maxPds', 'maxPods'],
-    ['one letter too many', 'portt', 'port'],
-    ['nothing like it', 'evictionHard', undefined],
-    ['a name of millions of letters, without comparing it', 'a'.repeat(5_000_000), undefined],
+    ['a missing letter', 'maxPds', 'maxPods'],
+    ['an extra letter', 'portt', 'port'],
+    ['no similar name', 'evictionHard', undefined],
+    ['a name of millions of letters, without a comparison', 'a'.repeat(5_000_000), undefined],
   ])('%s', (_, wanted, expected) => {
     expect(nearestName(wanted, known)).toBe(expected);
   });

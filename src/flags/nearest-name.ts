@@ -1,12 +1,12 @@
-/** Finds the known name that a mistyped one was probably meant to be. */
+/** Suggests a known name for a mistyped one. */
 
-/** The known name with the smallest edit distance, if it is close enough to be worth proposing. */
+/** Returns the known name with the smallest edit distance; undefined when none is close. */
 export function nearestName(wanted: string, known: Iterable<string>): string | undefined {
   const folded = wanted.toLowerCase();
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(wanted.length / 3)) + 1;
   for (const name of known) {
-    // So many letters must be added or left out at least: a very long name is compared with none.
+    // The lengths alone differ too much. This also skips the costly comparison of very long names.
     if (Math.abs(name.length - wanted.length) >= bestDistance) continue;
     const distance = editDistance(folded, name.toLowerCase());
     if (distance < bestDistance) {
@@ -17,7 +17,7 @@ export function nearestName(wanted: string, known: Iterable<string>): string | u
   return best;
 }
 
-/** How many letters must be changed, added or left out to make one of the other. */
+/** Counts the letters to change, add or remove to turn one text into the other. */
 export function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let row = 1; row <= a.length; row++) {

@@ -42,8 +42,8 @@ describe('values', () => {
     ['a row of shorthands', ['-ftc', 'app'], { follow: true, tty: true, container: 'app' }],
     ['underscores count as hyphens', ['--root_dir=/r'], { 'root-dir': '/r' }],
     ['an alias', ['--dir', '/r'], { 'root-dir': '/r' }],
-    ['the last occurrence of a text counts', ['-c', 'a', '-c', 'b'], { container: 'b' }],
-    ['every occurrence of a repeatable flag counts', ['--each=a,b', '--each', 'c'], { each: ['a,b', 'c'] }],
+    ['the last occurrence of a string wins', ['-c', 'a', '-c', 'b'], { container: 'b' }],
+    ['a repeatable flag collects its occurrences', ['--each=a,b', '--each', 'c'], { each: ['a,b', 'c'] }],
     ['a type joins its occurrences', ['--dns=a,b', '--dns', 'c'], { dns: ['a', 'b', 'c'] }],
   ])('%s', (_, argv, expected) => {
     expect(parseFlags(argv, specs).values).toMatchObject(expected);
@@ -88,7 +88,7 @@ describe('refuses', () => {
     ['a missing value', ['--dir'], 'flag needs an argument: --dir', 'missing-value'],
     ['a missing value of a shorthand', ['-fc'], "flag needs an argument: 'c' in -fc", 'missing-value'],
     [
-      'a boolean that is none',
+      'a wrong boolean',
       ['-t=maybe'],
       'invalid argument "maybe" for "-t, --tty" flag: "maybe" is neither true nor false',
       'invalid-value',
@@ -109,7 +109,7 @@ describe('refuses', () => {
     ['--folow', 'follow'],
     ['--root_dri', 'root-dir'],
     ['--zzzzzz', undefined],
-  ])('%s and proposes %s', (word, nearest) => {
+  ])('%s and suggests %s', (word, nearest) => {
     expect(errorOf([word]).problem).toMatchObject({ kind: 'unknown-flag', nearest });
   });
 });
