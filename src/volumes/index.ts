@@ -4,10 +4,10 @@ export {
   VolumeManager,
   type VolumeManagerOptions,
   type VolumeMountContext,
-  type VolumeObserver,
   type VolumePods,
   volumeWaitMs,
 } from './manager/index.js';
+export { createVolumeMetrics, registerVolumeCounts, type VolumeMetrics } from './metrics.js';
 export { cleanOrphanedPods, type OrphanedPods, type OrphanedPodsOutcome } from './orphans.js';
 export { diskTools, type RunTool, type VolumePluginsOptions, volumePlugins } from './plugins/index.js';
 export * from './tokens/index.js';

@@ -2,4 +2,3 @@
 export type { VolumeMountContext } from './container-mounts.js';
 export { VolumeManager, type VolumeManagerOptions, volumeWaitMs } from './manager.js';
 export type { VolumePods } from './reconciler.js';
-export type { VolumeObserver } from './volume-recorder.js';

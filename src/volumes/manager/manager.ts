@@ -1,4 +1,5 @@
 /** The volume manager: the kubelet's interface to its pods' volumes. */
+
 import { join } from 'node:path/posix';
 import { type Clock, isCancelled, TimedOut, withTimeout } from '../../async/index.js';
 import type { Init, Mount } from '../../cri/index.js';
@@ -6,6 +7,7 @@ import { type Host, mountPointsUnder, namesIn } from '../../host/index.js';
 import type { AnyContainer, Pod } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { ClaimStore, VolumePlugin } from '../contracts.js';
+import { createVolumeMetrics, type VolumeCounts, type VolumeMetrics } from '../metrics.js';
 import { prepareSubPath } from '../subpath/index.js';
 import {
   type ContainerMountsRequest,
@@ -20,7 +22,7 @@ import { OperationExecutor } from './operation-executor.js';
 import { processPod } from './processing.js';
 import { Reconciler, type VolumePods } from './reconciler.js';
 import { reconstruct } from './reconstruct.js';
-import { type VolumeObserver, VolumeRecorder } from './volume-recorder.js';
+import { VolumeRecorder } from './volume-recorder.js';
 import { mountWait, mountWaitText, unmountWaitText } from './wait-texts.js';
 
 export const volumeWaitMs = 123_000;
@@ -37,7 +39,8 @@ export interface VolumeManagerOptions {
   readonly claims?: ClaimStore;
   readonly supportsRecursiveReadOnly: (runtimeHandler: string) => boolean;
   readonly isSelinuxEnabled: boolean;
-  readonly observer?: VolumeObserver;
+  /** Default: metrics that nobody reads. */
+  readonly metrics?: VolumeMetrics;
   readonly operationsAtOnce?: number;
 }
 
@@ -53,9 +56,18 @@ export class VolumeManager {
 
   constructor(options: VolumeManagerOptions) {
     this.#options = options;
-    const { clock, timeline, host, plugins, node, pods, observer, operationsAtOnce } = options;
+    const {
+      clock,
+      timeline,
+      host,
+      plugins,
+      node,
+      pods,
+      operationsAtOnce,
+      metrics = createVolumeMetrics(),
+    } = options;
     const podDirectory = (uid: string): string => this.#podDirectory(uid);
-    this.#notes = new VolumeRecorder(timeline, clock, observer);
+    this.#notes = new VolumeRecorder(timeline, clock, metrics);
     this.#operator = new OperationExecutor({ host, plugins, node, podDirectory });
     this.#leftovers = new Leftovers({ host, podDirectory, notes: this.#notes });
     this.#reconciler = new Reconciler({
@@ -183,7 +195,7 @@ export class VolumeManager {
   }
 
   /** The number of volumes by plugin. */
-  counts(): { readonly desired: ReadonlyMap<string, number>; readonly actual: ReadonlyMap<string, number> } {
+  counts(): VolumeCounts {
     return {
       desired: countByPlugin(this.#reconciler.desired.values()),
       actual: countByPlugin(this.#operator.actual.mounts.values()),

@@ -2,22 +2,10 @@
 import type { Clock } from '../../async/index.js';
 import { formatDuration, formatNanoTimestampOfMs, goQuote, type Pod } from '../../kube/index.js';
 import { type PodRef, podRef, type Timeline } from '../../timeline/index.js';
+import type { VolumeMetrics } from '../metrics.js';
 import type { OperationName } from './operations.js';
 import type { PlannedOperation } from './plan.js';
 import type { Leftover, Reconstruction } from './reconstruct.js';
-
-/** Receives operations, for counting. */
-export interface VolumeObserver {
-  operation(ended: {
-    readonly pluginName: string;
-    readonly name: OperationName;
-    readonly succeeded: boolean;
-    readonly durationMs: number;
-  }): void;
-  /** After startup: how many volumes were found, and how many of them are unknown. */
-  reconstructed(found: number, unknown: number): void;
-  leftoverCleaned(failed: boolean): void;
-}
 
 const verbs: Readonly<
   Record<
@@ -41,19 +29,19 @@ const verbs: Readonly<
 export class VolumeRecorder {
   readonly #timeline: Timeline;
   readonly #clock: Clock;
-  readonly #observer: VolumeObserver | undefined;
+  readonly #metrics: VolumeMetrics;
 
-  constructor(timeline: Timeline, clock: Clock, observer: VolumeObserver | undefined) {
+  constructor(timeline: Timeline, clock: Clock, metrics: VolumeMetrics) {
     this.#timeline = timeline;
     this.#clock = clock;
-    this.#observer = observer;
+    this.#metrics = metrics;
   }
 
   /** Every sync refreshes and would push out the pod's history, so a refresh is recorded only when it ends a failure. */
   done(operation: PlannedOperation, durationMs: number, hadFailed: boolean): void {
     const { pluginName, innerName } = subjectOf(operation);
     const isRemount = operation.name === 'volume_mount' && operation.isRemount;
-    this.#observer?.operation({ pluginName, name: operation.name, succeeded: true, durationMs });
+    this.#measure(pluginName, operation.name, 'success', durationMs);
     if (operation.name === 'volume_mount' && operation.isRoutine && !hadFailed) return;
     this.#timeline.record({
       kind: 'effect',
@@ -68,7 +56,7 @@ export class VolumeRecorder {
 
   failed(operation: PlannedOperation, error: unknown, delayMs: number, durationMs: number): void {
     const { pluginName, innerName } = subjectOf(operation);
-    this.#observer?.operation({ pluginName, name: operation.name, succeeded: false, durationMs });
+    this.#measure(pluginName, operation.name, 'fail-unknown', durationMs);
     const { pod } = podOf(operation);
     if (operation.name === 'volume_mount' && pod !== undefined) {
       const text = error instanceof Error ? error.message : String(error);
@@ -120,7 +108,8 @@ export class VolumeRecorder {
   }
 
   reconstructed({ mounts, devices, leftovers, problems }: Reconstruction): void {
-    this.#observer?.reconstructed(mounts.length + leftovers.length, leftovers.length);
+    this.#metrics.reconstructed.inc({}, mounts.length + leftovers.length);
+    this.#metrics.reconstructErrors.inc({}, leftovers.length);
     for (const problem of problems) {
       this.#timeline.record({
         kind: 'problem',
@@ -139,7 +128,7 @@ export class VolumeRecorder {
   }
 
   leftoverCleaned(leftover: Leftover): void {
-    this.#observer?.leftoverCleaned(false);
+    this.#metrics.cleaned.inc();
     this.#timeline.record({
       kind: 'effect',
       what: 'volume.leftover',
@@ -149,7 +138,8 @@ export class VolumeRecorder {
   }
 
   leftoverKept(leftover: Leftover, error: unknown): void {
-    this.#observer?.leftoverCleaned(true);
+    this.#metrics.cleaned.inc();
+    this.#metrics.cleanErrors.inc();
     this.#timeline.record({
       kind: 'problem',
       what: 'volume.leftover',
@@ -196,6 +186,16 @@ export class VolumeRecorder {
 
   broken(task: string, error: unknown): void {
     this.#timeline.record({ kind: 'problem', what: 'volume.task', message: `${task} failed`, error });
+  }
+
+  #measure(
+    plugin: string,
+    name: OperationName,
+    status: 'success' | 'fail-unknown',
+    durationMs: number,
+  ): void {
+    const labels = { volume_plugin: plugin, operation_name: name, status, migrated: 'false' };
+    this.#metrics.operationDuration.observe(durationMs / 1000, labels);
   }
 }
 

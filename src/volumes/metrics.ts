@@ -1,0 +1,52 @@
+/** The metrics of volumes: what was done to them, what an earlier run left, and how many there are. */
+import { Registry } from '../metrics/index.js';
+
+export type VolumeMetrics = ReturnType<typeof createVolumeMetrics>;
+
+/** Without a registry nobody reads them. */
+export function createVolumeMetrics(registry = new Registry()) {
+  return {
+    operationDuration: registry.histogram(
+      'storage_operation_duration_seconds',
+      'Duration of operations on volumes.',
+      ['volume_plugin', 'operation_name', 'status', 'migrated'],
+      [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
+    ),
+    reconstructed: registry.counter(
+      'reconstruct_volume_operations_total',
+      'Volumes that were found on disk at the start.',
+    ),
+    reconstructErrors: registry.counter(
+      'reconstruct_volume_operations_errors_total',
+      'Volumes that were found on disk at the start and that no plugin knows.',
+    ),
+    cleaned: registry.counter(
+      'force_cleaned_failed_volume_operations_total',
+      'Attempts to remove volumes that no plugin knows.',
+    ),
+    cleanErrors: registry.counter(
+      'force_cleaned_failed_volume_operation_errors_total',
+      'Failed attempts to remove volumes that no plugin knows.',
+    ),
+  };
+}
+
+export interface VolumeCounts {
+  readonly desired: ReadonlyMap<string, number>;
+  readonly actual: ReadonlyMap<string, number>;
+}
+
+/** Counts the volumes of each plugin at each scrape. */
+export function registerVolumeCounts(registry: Registry, counts: () => VolumeCounts): void {
+  const volumes = registry.gauge('volume_manager_total_volumes', 'Volumes by plugin and state.', [
+    'plugin_name',
+    'state',
+  ]);
+  registry.onCollect(() => {
+    const { desired, actual } = counts();
+    for (const name of new Set([...desired.keys(), ...actual.keys()])) {
+      volumes.set(desired.get(name) ?? 0, { plugin_name: name, state: 'desired_state_of_world' });
+      volumes.set(actual.get(name) ?? 0, { plugin_name: name, state: 'actual_state_of_world' });
+    }
+  });
+}
