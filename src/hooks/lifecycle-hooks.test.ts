@@ -7,6 +7,7 @@ import type { Container, LifecycleHandler, Pod } from '../kube/index.js';
 import { Registry } from '../metrics/index.js';
 import { Timeline } from '../timeline/index.js';
 import { createLifecycleHooks } from './lifecycle-hooks.js';
+import { createHookMetrics } from './metrics.js';
 
 const pod: Pod = {
   metadata: { name: 'web', namespace: 'shop', uid: 'u1' },
@@ -35,7 +36,7 @@ function hooksWith({ exec = {}, podIps = ['127.0.0.1'] }: Setting = {}) {
     },
     clock,
     timeline,
-    registry,
+    metrics: createHookMetrics(registry),
     podIps: async () => podIps,
   });
   const run = (postStart: LifecycleHandler, more: Partial<Container> = {}, signal?: AbortSignal) =>

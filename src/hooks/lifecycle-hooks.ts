@@ -18,8 +18,8 @@ import {
   type Pod,
   type SleepAction,
 } from '../kube/index.js';
-import type { Registry } from '../metrics/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
+import { createHookMetrics, type HookMetrics } from './metrics.js';
 
 /** The User-Agent of hooks, with the Kubernetes version they follow. */
 const userAgent = 'kube-lifecycle/1.36';
@@ -28,7 +28,8 @@ export interface LifecycleHooksOptions {
   readonly cri: Pick<CriRuntime, 'execSync'>;
   readonly clock: Clock;
   readonly timeline: Timeline;
-  readonly registry: Registry;
+  /** Default: metrics that nobody reads. */
+  readonly metrics?: HookMetrics;
   /** The pod's current addresses from the runtime, primary first. */
   readonly podIps: (pod: Pod) => Promise<readonly string[]>;
 }
@@ -45,17 +46,7 @@ export function createLifecycleHooks(options: LifecycleHooksOptions): {
   readonly postStart: RunHook;
   readonly preStop: RunHook;
 } {
-  const counters = {
-    httpFallbacks: options.registry.counter(
-      'kubelet_lifecycle_handler_http_fallbacks_total',
-      'HTTPS hooks that got a plain HTTP response and succeeded over HTTP.',
-    ),
-    cutSleeps: options.registry.counter(
-      'kubelet_sleep_action_terminated_early_total',
-      'Sleep hooks that were cut short.',
-    ),
-  };
-  const runner = new HookRunner(options, counters);
+  const runner = new HookRunner(options);
   return {
     async postStart(pod, container, containerId, signal) {
       await runner.run(container.lifecycle?.postStart, { pod, container, containerId, signal });
@@ -73,18 +64,13 @@ interface HookTarget {
   readonly signal: AbortSignal | undefined;
 }
 
-interface Counters {
-  readonly httpFallbacks: { inc(): void };
-  readonly cutSleeps: { inc(): void };
-}
-
 class HookRunner {
   readonly #options: LifecycleHooksOptions;
-  readonly #counters: Counters;
+  readonly #metrics: HookMetrics;
 
-  constructor(options: LifecycleHooksOptions, counters: Counters) {
+  constructor(options: LifecycleHooksOptions) {
     this.#options = options;
-    this.#counters = counters;
+    this.#metrics = options.metrics ?? createHookMetrics();
   }
 
   async run(handler: LifecycleHandler | undefined, target: HookTarget): Promise<void> {
@@ -133,7 +119,7 @@ class HookRunner {
     await this.#get(plainRequest(request), signal).catch(() => {
       throw error;
     });
-    this.#counters.httpFallbacks.inc();
+    this.#metrics.httpFallbacks.inc();
     this.#options.timeline.event(
       podRef(pod),
       'Warning',
@@ -157,7 +143,7 @@ class HookRunner {
       await sleep(this.#options.clock, seconds * 1000, target.signal);
     } catch (cause) {
       if (!isCancelled(cause)) throw cause;
-      this.#counters.cutSleeps.inc();
+      this.#metrics.cutSleeps.inc();
       const error = new Error('container terminated before sleep hook finished', { cause });
       throw hookFailure('Sleep', String(seconds), target, error);
     }

@@ -10,7 +10,7 @@ export {
   type TcpAddress,
 } from './contracts.js';
 export { ProbeManager, type ProbeManagerOptions } from './manager.js';
+export { createProbeMetrics, type ProbeMetrics } from './metrics.js';
 export { systemNetwork } from './network.js';
-export { type CountProbe, type ProbeCounts, probeMetrics } from './probe-metrics.js';
 export { type ProbeConclusion, Prober, type ProberOptions } from './prober.js';
 export type { ProbeUpdate } from './results.js';

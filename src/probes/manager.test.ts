@@ -5,7 +5,7 @@ import { Registry } from '../metrics/index.js';
 import { Timeline } from '../timeline/index.js';
 import type { ProbeKind, ProbeRun } from './contracts.js';
 import { ProbeManager } from './manager.js';
-import { probeMetrics } from './probe-metrics.js';
+import { createProbeMetrics } from './metrics.js';
 import type { ProbeConclusion } from './prober.js';
 
 const managers: { manager: ProbeManager; clock: VirtualClock }[] = [];
@@ -43,7 +43,7 @@ function setUp({ oldEnough = true } = {}) {
     random: () => 0.5,
     statusOf: (uid) => statuses.get(uid),
     probe,
-    count: probeMetrics(registry),
+    metrics: createProbeMetrics(registry),
     keepsStatusOverRestart: true,
   });
   managers.push({ manager, clock });

@@ -3,7 +3,7 @@ import { type Clock, TaskGroup } from '../async/index.js';
 import { isSidecar, type Pod, type PodStatus, type ProbeResult } from '../kube/index.js';
 import type { Timeline } from '../timeline/index.js';
 import { type ProbeKind, type ProbeRun, probeKinds, probeOf, probeSettings } from './contracts.js';
-import type { CountProbe } from './probe-metrics.js';
+import { createProbeMetrics, ProbeCounts, type ProbeMetrics } from './metrics.js';
 import type { ProbeConclusion } from './prober.js';
 import { ResultStore } from './results.js';
 import { firstDelayMs } from './ticker.js';
@@ -17,13 +17,15 @@ export interface ProbeManagerOptions {
   /** The reported status of a pod. */
   readonly statusOf: (podUid: string) => PodStatus | undefined;
   readonly probe: (run: ProbeRun, signal: AbortSignal) => Promise<ProbeConclusion | undefined>;
-  readonly count: CountProbe;
+  /** Default: metrics that nobody reads. */
+  readonly metrics?: ProbeMetrics;
   /** Whether containers older than the agent keep their reported state until a probe changes it. */
   readonly keepsStatusOverRestart: boolean;
 }
 
 export class ProbeManager {
   readonly #options: ProbeManagerOptions;
+  readonly #metrics: ProbeMetrics;
   readonly #workers = new Map<string, ProbeWorker>();
   readonly #tasks: TaskGroup;
   readonly #startMs: number;
@@ -37,6 +39,7 @@ export class ProbeManager {
 
   constructor(options: ProbeManagerOptions) {
     this.#options = options;
+    this.#metrics = options.metrics ?? createProbeMetrics();
     this.#startMs = options.clock.monotonic();
     this.startedAtMs = options.clock.now();
     this.#tasks = new TaskGroup({
@@ -117,7 +120,7 @@ export class ProbeManager {
   }
 
   #start(key: string, facts: WorkerFacts): void {
-    const { clock, timeline, statusOf, probe, count, random } = this.#options;
+    const { clock, timeline, statusOf, probe, random } = this.#options;
     if (this.#tasks.signal.aborted) return;
     const worker = new ProbeWorker({
       facts,
@@ -127,7 +130,7 @@ export class ProbeManager {
       results: this.results[facts.kind],
       statusOf,
       probe,
-      counts: count(facts.kind, facts.pod, facts.container),
+      counts: new ProbeCounts(this.#metrics, facts.kind, facts.pod, facts.container),
       onExit: () => {
         if (this.#workers.get(key) === worker) this.#workers.delete(key);
       },

@@ -3,7 +3,7 @@ import { type Clock, isCancelled, type TaskGroup, type Timer } from '../async/in
 import type { PodStatus } from '../kube/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
 import type { ProbeRun } from './contracts.js';
-import type { ProbeCounts } from './probe-metrics.js';
+import type { ProbeCounts } from './metrics.js';
 import type { ProbeConclusion } from './prober.js';
 import type { ResultStore } from './results.js';
 import { nextTick } from './ticker.js';

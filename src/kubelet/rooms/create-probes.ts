@@ -3,7 +3,13 @@ import type { Channel } from '../../async/index.js';
 import type { PodStatus } from '../../kube/index.js';
 import { Registry } from '../../metrics/index.js';
 import type { ProbeView } from '../../pods/index.js';
-import { type ProbeKind, ProbeManager, Prober, type ProbeUpdate, probeMetrics } from '../../probes/index.js';
+import {
+  createProbeMetrics,
+  type ProbeKind,
+  ProbeManager,
+  Prober,
+  type ProbeUpdate,
+} from '../../probes/index.js';
 import { expand } from '../../runtime-manager/config/index.js';
 import type { ProbeVerdicts } from '../../runtime-manager/index.js';
 import type { PodProbes } from '../ports.js';
@@ -37,7 +43,7 @@ export function createProbes(
     random,
     statusOf,
     probe: (run, signal) => prober.run(run, signal),
-    count: probeMetrics(registry),
+    metrics: createProbeMetrics(registry),
     keepsStatusOverRestart,
   });
   const { startup, readiness, liveness } = manager.results;

@@ -1,7 +1,7 @@
 /** Builds the runtime manager and what it works through. */
 import { availableParallelism } from 'node:os';
 import { Backoff } from '../../async/index.js';
-import { createLifecycleHooks } from '../../hooks/index.js';
+import { createHookMetrics, createLifecycleHooks } from '../../hooks/index.js';
 import { type Node, objectReaders, type ResourceList } from '../../kube/index.js';
 import { hostIpsOf } from '../../pods/index.js';
 import {
@@ -89,7 +89,7 @@ export function createRuntimeManager(settings: RuntimeManagerSettings, ports: Ru
         cri,
         clock,
         timeline,
-        registry,
+        metrics: createHookMetrics(registry),
         podIps: async ({ metadata: { uid = '', name = '', namespace = '' } }) =>
           (await manager.podStatus(uid, name, namespace)).ips,
       }),
