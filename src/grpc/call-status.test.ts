@@ -23,43 +23,43 @@ describe('callError', () => {
   it.each<[rule: string, end: Partial<CallEnd>, expected: string | undefined]>([
     ['status 0 in the trailers is no error', { headers: ok, trailers: { 'grpc-status': '0' } }, undefined],
     [
-      'a status with its words',
+      'a status with its message',
       { headers: ok, trailers: { 'grpc-status': '5', 'grpc-message': 'no %C3%BC' } },
       'NotFound: no ü',
     ],
     [
-      'a status without a body comes with the headers',
+      'the status of a Trailers-Only response is in the headers',
       { headers: { ...ok, 'grpc-status': '12', 'grpc-message': 'unknown method' } },
       'Unimplemented: unknown method',
     ],
-    ['a status nobody knows', { headers: ok, trailers: { 'grpc-status': 'x' } }, 'Unknown: '],
+    ['a status that is not a number', { headers: ok, trailers: { 'grpc-status': 'x' } }, 'Unknown: '],
     [
-      'an answer that is not gRPC',
+      'a response that is not gRPC',
       { headers: { ':status': 503 } },
       'Unavailable: unexpected HTTP status code received from server: 503',
     ],
     [
-      'a socket that is not there',
+      'a missing socket',
       { error: failed({ syscall: 'connect', code: 'ENOENT' }) },
       'Unavailable: connection error: desc = "transport: Error while dialing: dial unix /s: connect: no such file or directory"',
     ],
     [
-      'a socket that nobody listens on',
+      'a socket without a server',
       { error: failed({ syscall: 'connect', code: 'ECONNREFUSED' }) },
       'Unavailable: connection error: desc = "transport: Error while dialing: dial unix /s: connect: connection refused"',
     ],
     [
-      'a stream that was refused',
+      'a refused stream',
       { resetCode: 7, error: failed({ code: 'ERR_HTTP2_STREAM_ERROR' }) },
       'Unavailable: stream terminated by RST_STREAM with error code: 7',
     ],
     [
-      'a stream that was reset for a reason of its own',
+      'a stream that was reset with another code',
       { headers: ok, resetCode: 2, error: failed({ code: 'ERR_HTTP2_STREAM_ERROR' }) },
       'Internal: stream terminated by RST_STREAM with error code: 2',
     ],
     [
-      'a connection that ended before the answer did',
+      'a connection that ended before the response',
       { headers: ok, error: failed({ code: 'ECONNRESET' }) },
       'Unavailable: error reading from server: EOF',
     ],
@@ -79,7 +79,7 @@ describe('unescapeMessage', () => {
 });
 
 describe('escapeMessage', () => {
-  it.each(['plain', '100%', 'ü€ and\nlines', ''])('%j comes back as it was', (text) => {
+  it.each(['plain', '100%', 'ü€ and\nlines', ''])('%j survives escaping and unescaping', (text) => {
     const escaped = escapeMessage(text);
     expect(escaped).toMatch(/^[ -~]*$/);
     expect(unescapeMessage(escaped)).toBe(text);

@@ -1,20 +1,20 @@
-/** How a gRPC call ended, told from what HTTP/2 showed of it (gRPC over HTTP/2, Responses and Errors). */
+/** Decides how a gRPC call ended from its HTTP/2 stream (gRPC over HTTP/2, Responses and Errors). */
 import { type GrpcCodeName, GrpcError, grpcErrorFromStatus } from './errors.js';
 
-/** Headers or trailers of an answer, by lower-case name. */
+/** The headers or trailers of a response, by lower-case name. */
 export type ResponseHeaders = Readonly<Record<string, string | number | string[] | undefined>>;
 
 export interface CallEnd {
-  /** Where the calls go, for the words of a failed connection. */
+  /** Named in the message of a failed connection. */
   readonly socketPath: string;
   readonly headers: ResponseHeaders | undefined;
   readonly trailers: ResponseHeaders | undefined;
-  /** The code with which the stream was reset; 0 for a stream that ended by itself. */
+  /** The error code of RST_STREAM; 0 for a stream that was not reset. */
   readonly resetCode: number;
   readonly error: NodeJS.ErrnoException | undefined;
 }
 
-/** The error of the call, or undefined when the other side said that all went well. */
+/** The error of the call; undefined when the server sent status OK. */
 export function callError({
   socketPath,
   headers,
@@ -22,7 +22,7 @@ export function callError({
   resetCode,
   error,
 }: CallEnd): GrpcError | undefined {
-  // Status is in the trailers or, of a Trailers-Only response, in the headers.
+  // The status is in the trailers, or in the headers of a Trailers-Only response (gRPC over HTTP/2, Responses).
   const said = trailers?.['grpc-status'] ?? headers?.['grpc-status'];
   if (said !== undefined) {
     const code = Number(said);
@@ -81,8 +81,8 @@ const codesByReset = new Map<number, GrpcCodeName>([
 ]);
 
 /**
- * Percent-Encoded (gRPC over HTTP/2, Responses): UTF-8, with `%XX` for what is not printable ASCII. Broken codes stay as
- * they are.
+ * Decodes Percent-Encoded (gRPC over HTTP/2, Responses): UTF-8 with `%XX` for all but printable ASCII. Invalid escapes
+ * stay as they are.
  */
 export function unescapeMessage(text: string): string {
   if (!text.includes('%')) return text;
@@ -114,12 +114,12 @@ const unitsMs: Readonly<Record<string, number>> = {
   n: 1e-6,
 };
 
-/** TimeoutValue has at most eight digits, so that long deadlines are told in seconds (gRPC over HTTP/2, Requests). */
+/** TimeoutValue has at most eight digits, so long deadlines are sent in seconds (gRPC over HTTP/2, Requests). */
 export function timeoutText(timeoutMs: number): string {
   return timeoutMs < 100_000_000 ? `${timeoutMs}m` : `${Math.ceil(timeoutMs / 1000)}S`;
 }
 
-/** What a `grpc-timeout` header asks for; undefined for none, and for one that is none. */
+/** The deadline of a `grpc-timeout` header; undefined when the header is absent or invalid. */
 export function timeoutMsOf(header: string | string[] | undefined): number | undefined {
   const [, digits, unit] = /^(\d{1,8})([HMSmun])$/.exec(String(header ?? '')) ?? [];
   const unitMs = unitsMs[unit ?? ''];

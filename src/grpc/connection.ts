@@ -1,6 +1,6 @@
 /**
- * One gRPC connection to a unix socket, with calls that are promises and streams that are async iterables.
- * The agent makes a dozen calls per pod, so what a call costs is what a pod costs.
+ * One gRPC connection to a unix socket. Calls are promises, streams are async iterables. The agent makes a dozen calls
+ * for each pod, so a call must be cheap.
  */
 
 import { callError, type ResponseHeaders, timeoutText } from './call-status.js';
@@ -12,42 +12,42 @@ import { frameMessage, GrpcMessageReader } from './message-frames.js';
 import type { Init, MethodInfo } from './protobuf/codec.js';
 
 export interface CallOptions {
-  /** The call fails with DeadlineExceeded after this time. Absent: whatever the other side does by itself. */
+  /** The call fails with DeadlineExceeded after this time. Absent: the call has no deadline. */
   readonly timeoutMs?: number;
   /** Aborting makes the call fail with Canceled. */
   readonly signal?: AbortSignal;
 }
 
-/** Deadlines further away than a timer can count are no deadlines. */
+/** Node's longest timer. A later deadline counts as none. */
 const maxTimeoutMs = 2_147_483_647;
-/** What the other side may send before it is read: enough for a list in one go, and room for streams that wait. */
+/** The connection's window holds the largest message, so a slow stream does not block a list. */
 const { messageBytes: maxMessageBytes, streamWindowBytes } = grpcClientLimits;
 const connectionWindowBytes = maxMessageBytes;
 
-/** Blocks of request headers that are kept; there are some for each method. */
+/** How many encoded header blocks of requests are cached; each method has a few. */
 const rememberedBlocks = 256;
 
 type EndCall = (error: GrpcError) => void;
 
-/** Who hears of an answer. */
+/** Receives the response of a call. */
 interface ResponseListener {
   data(chunk: Buffer): void;
-  /** Once, with what went wrong. */
+  /** Called once, with the error of the call if it failed. */
   ended(error: GrpcError | undefined): void;
 }
 
 interface GrpcCall {
-  /** Ends it from this side. */
+  /** Ends the call from this side. */
   readonly fail: EndCall;
-  /** Of a call that is not read at once. */
+  /** Tells that the caller has read so many bytes, for a call that is not read at once. */
   consumed(bytes: number): void;
 }
 
-/** Connects with the first call and again after a loss; calls while the socket is away fail at once with Unavailable. */
+/** Connects at the first call and reconnects after a loss. While the socket is gone, calls fail at once with Unavailable. */
 export class GrpcConnection {
   readonly #socketPath: string;
   readonly #headers: Readonly<Record<string, string>>;
-  /** How to end each call under way. */
+  /** Ends each call in flight. */
   readonly #active = new Set<EndCall>();
   readonly #blocks = new Map<string, Buffer>();
   #session: H2Session | undefined;
@@ -90,7 +90,7 @@ export class GrpcConnection {
     });
   }
 
-  /** The call is made when the iteration begins and cancelled when the consumer stops iterating. */
+  /** Makes the call when the iteration begins and cancels it when the consumer stops iterating. */
   async *stream<Request extends object, Response extends object>(
     method: MethodInfo<Request, Response>,
     request: Init<Request>,
@@ -134,7 +134,7 @@ export class GrpcConnection {
     }
   }
 
-  /** Ends every call with Canceled and drops the connection. */
+  /** Ends every call with Canceled and closes the connection. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -144,7 +144,7 @@ export class GrpcConnection {
     this.#session = undefined;
   }
 
-  /** Sends the request. `isRead` says that what comes is taken as it comes. */
+  /** Sends the request. With `isRead`, received bytes count as read at once. */
   #call<Request extends object>(
     method: MethodInfo<Request, object>,
     request: Init<Request>,
@@ -167,7 +167,7 @@ export class GrpcConnection {
     };
     const fail: EndCall = (error) => {
       if (isOver) return;
-      // RST_STREAM with CANCEL (gRPC over HTTP/2, Client Cancellation).
+      // Sends RST_STREAM with CANCEL (gRPC over HTTP/2, Client Cancellation).
       stream?.cancel();
       settle(error);
     };

@@ -1,4 +1,4 @@
-/** The error of a gRPC call: a status, printed as Go's gRPC prints it, which is how it reaches events and logs. */
+/** The error of a gRPC call: a status in the text form of Go's gRPC, which users know from events and logs. */
 import { errorText, isCancelled, TimedOut } from '../async/index.js';
 
 /** The status codes (gRPC, doc/statuscodes.md) by the names that appear in `rpc error: code = …`. */
@@ -37,7 +37,7 @@ export class GrpcError extends Error {
   override readonly name: string = 'GrpcError';
   readonly code: GrpcCode;
   readonly codeName: GrpcCodeName;
-  /** What the other side said, without the `rpc error` prefix. */
+  /** The message of the status, without the `rpc error` prefix. */
   readonly details: string;
 
   constructor(codeName: GrpcCodeName, details: string, options?: ErrorOptions & { message?: string }) {
@@ -48,12 +48,12 @@ export class GrpcError extends Error {
   }
 }
 
-/** A numeric status from the wire; a code that is not known counts as Unknown (gRPC, doc/statuscodes.md). */
+/** Makes an error of a numeric status. A code that is not in the table becomes Unknown (gRPC, doc/statuscodes.md). */
 export function grpcErrorFromStatus(code: number, details: string, cause?: unknown): GrpcError {
   return new GrpcError(names.get(code) ?? 'Unknown', details, { cause });
 }
 
-/** Gives errors from inside the process the code that they would have after a trip over the wire. */
+/** Gives an error of this process the code that a gRPC server would send for it. */
 export function asGrpcError(error: unknown): GrpcError {
   if (error instanceof GrpcError) return error;
   if (error instanceof TimedOut)

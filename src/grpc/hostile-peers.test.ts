@@ -1,4 +1,4 @@
-/** Servers and clients of a gRPC socket that mean no good: each drives one bound to its limit and beyond. */
+/** Hostile servers and clients of a gRPC socket: each test exceeds one bound. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
@@ -25,7 +25,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Our side of a connection to a server of which a test plays the part. */
+/** The client side of a connection to a server that the test plays. */
 async function hostileServer(): Promise<{
   readonly socket: Socket;
   readonly answered: Promise<StreamEnd>;
@@ -53,35 +53,43 @@ const nothing = Buffer.alloc(0);
 const headersBegun = frame(frameTypes.headers, 0, 1, nothing);
 const repeated = (bytes: Buffer, times: number): Buffer => Buffer.concat(Array(times).fill(bytes));
 
-describe('a server', () => {
+describe('closes the connection of a server', () => {
   it.each<[string, () => Buffer, RegExp]>([
     [
-      'with headers that go on and on',
+      'with a header block that is too long',
       () =>
         Buffer.concat([
           headersBegun,
           repeated(frame(frameTypes.continuation, 0, 1, Buffer.alloc(maxFrameBytes)), 5),
         ]),
-      /headers is too long/,
+      /header block that is too long/,
     ],
     [
-      'with headers that go on and on with nothing',
+      'with too many empty CONTINUATION frames',
       () => Buffer.concat([headersBegun, repeated(frame(frameTypes.continuation, 0, 1, nothing), 2000)]),
-      /headers is too long/,
+      /header block that is too long/,
     ],
     [
-      'that sends more than there is room for',
+      'that ignores flow control',
       () => repeated(frame(frameTypes.data, 0, 1, Buffer.alloc(maxFrameBytes)), 5),
-      /more than there is room for/,
+      /more data than the flow-control window/,
     ],
-    ['that wants frames of a byte', () => settingsFrame([[5, 1]]), /frames of 1 bytes/],
-    ['that has a window beyond all measure', () => settingsFrame([[4, 2 ** 31]]), /window of 2147483648/],
     [
-      'with a frame beyond what it may send',
-      () => frame(frameTypes.data, 0, 1, Buffer.alloc(grpcClientLimits.frameBytes + 1)),
-      /larger than was allowed/,
+      'that sets a maximum frame size of one byte',
+      () => settingsFrame([[5, 1]]),
+      /SETTINGS_MAX_FRAME_SIZE 1/,
     ],
-  ])('%s is given up', async (_, bytes, reason) => {
+    [
+      'that sets an initial window above 2^31-1',
+      () => settingsFrame([[4, 2 ** 31]]),
+      /SETTINGS_INITIAL_WINDOW_SIZE 2147483648/,
+    ],
+    [
+      'with a frame above the maximum size',
+      () => frame(frameTypes.data, 0, 1, Buffer.alloc(grpcClientLimits.frameBytes + 1)),
+      /above the maximum of 16384/,
+    ],
+  ])('%s', async (_, bytes, reason) => {
     const { socket, answered } = await hostileServer();
     socket.resume();
     socket.write(bytes());
@@ -89,9 +97,9 @@ describe('a server', () => {
   });
 
   it.each([
-    ['pings', frame(frameTypes.ping, 0, 0, Buffer.alloc(8))],
-    ['settings', settingsFrame([])],
-  ])('that sends %s and does not read the answers is given up', async (_, asked) => {
+    ['PING', frame(frameTypes.ping, 0, 0, Buffer.alloc(8))],
+    ['SETTINGS', settingsFrame([])],
+  ])('that sends %s and does not read the acknowledgements', async (_, asked) => {
     const { socket, answered, session } = await hostileServer();
     socket.pause();
     const burst = repeated(asked, 10_000);
@@ -104,10 +112,10 @@ describe('a server', () => {
       }
     };
     const [end] = await Promise.all([answered, flood()]);
-    expect(end.error?.message).toMatch(/does not read the answers/);
+    expect(end.error?.message).toMatch(/does not read the acknowledgements/);
   });
 
-  it('that sends byte by byte is read as any other', () => {
+  it('but not of one that sends byte by byte', () => {
     const reader = new Http2FrameReader();
     const whole = frame(frameTypes.headers, flags.endHeaders, 1, Buffer.alloc(5000, 'x'));
     const frames = [...whole].flatMap((byte) => [...reader.push(Buffer.from([byte]))]);
@@ -117,14 +125,14 @@ describe('a server', () => {
   });
 });
 
-describe('a client of a socket that we serve', () => {
+describe('a client of a served socket', () => {
   async function serve(): Promise<GrpcServer> {
     const server = await serveGrpc([], { socketPath });
     ends.push(() => server.close());
     return server;
   }
 
-  it('that opens all connections and says nothing keeps nobody out', async () => {
+  it('that opens all connections and sends nothing does not block others', async () => {
     await serve();
     const silent = Array.from({ length: 2 * grpcServerLimits.connections }, () =>
       connect(socketPath)
@@ -145,7 +153,7 @@ describe('a client of a socket that we serve', () => {
       .toBeLessThan(grpcServerLimits.connections);
   });
 
-  it('may make so many calls at a time', async () => {
+  it('learns how many concurrent calls it may make', async () => {
     await serve();
     const session = connectHttp2(`http://localhost`, {
       createConnection: () => connect(socketPath),

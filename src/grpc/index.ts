@@ -1,7 +1,7 @@
 /**
- * gRPC for the sockets of a node: a client and a server, and the messages they carry. It knows no Kubernetes and no CRI.
+ * gRPC for the sockets of a node: a client, a server and the messages. The room knows neither Kubernetes nor CRI.
  * `npm run generate` turns protos into `MessageType`s and method tables; `GrpcConnection` calls the methods of a table,
- * `serveGrpc` serves them. HTTP/2, the framing and the wire format are private to the room.
+ * `serveGrpc` serves them. HTTP/2, the message framing and the wire format are private to the room.
  */
 
 export { type CallOptions, GrpcConnection } from './connection.js';

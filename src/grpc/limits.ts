@@ -1,31 +1,31 @@
-/** Every bound that the peer of a gRPC connection meets: a server as ours, and a client as that of a socket we serve. */
+/** The bounds on the peer of a gRPC connection: a server that the agent calls, and a client of a socket that it serves. */
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
-/** What the agent takes of a server, such as the container runtime. */
+/** The bounds on a server that the agent calls, such as the container runtime. */
 export const grpcClientLimits = {
-  /** Of a message, in both directions. */
+  /** The largest message, in both directions. */
   messageBytes: 16 * MiB,
-  /** Of a frame's payload: what we may be sent without asking for more (RFC 9113, section 4.2). */
+  /** The largest payload of a frame: the initial SETTINGS_MAX_FRAME_SIZE (RFC 9113, section 6.5.2). */
   frameBytes: 16 * KiB,
-  /** Of the headers of an answer, compressed, with some bytes for each frame that they come in. */
+  /** The largest header block of a response, compressed, plus a fixed cost for each of its frames. */
   headerBlockBytes: 64 * KiB,
-  /** What a stream of messages holds before it is read. */
+  /** How much of a response a stream buffers before the caller reads it. */
   streamWindowBytes: MiB,
-  /** Answers to pings and settings that wait for a server that does not read. */
+  /** Acknowledgements of PING and SETTINGS that are queued while the server does not read. */
   waitingAnswers: 1000,
-  /** Calls that wait because the server takes no more at a time. */
+  /** Calls that wait because the server accepts no more concurrent streams. */
   waitingCalls: 10_000,
 } as const;
 
-/** What a socket that we serve takes of its clients. */
+/** The bounds on the clients of a socket that the agent serves. */
 export const grpcServerLimits = {
   connections: 64,
-  /** Calls under way on one connection. */
+  /** Concurrent calls on one connection. */
   calls: 1000,
-  /** From the beginning of a call to the end of its request. */
+  /** How long a client may take to send its request. */
   requestMs: 30_000,
-  /** What a connection holds in Node's HTTP/2 besides messages. */
+  /** How much memory Node's HTTP/2 uses for one connection, without messages. */
   sessionMegabytes: 10,
 } as const;

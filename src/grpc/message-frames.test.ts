@@ -4,14 +4,14 @@ import { frameMessage, GrpcMessageReader } from './message-frames.js';
 const text = (bytes: Uint8Array | undefined): string | undefined =>
   bytes === undefined ? undefined : Buffer.from(bytes).toString();
 
-describe('MessageReader', () => {
+describe('GrpcMessageReader', () => {
   const whole = Buffer.concat([
     frameMessage(Buffer.from('one')),
     frameMessage(Buffer.from('')),
     frameMessage(Buffer.from('three')),
   ]);
 
-  it.each([1, 2, 3, 5, 6, 7, 100])('gives the messages of chunks of %i bytes', (chunkBytes) => {
+  it.each([1, 2, 3, 5, 6, 7, 100])('returns the messages of chunks of %i bytes', (chunkBytes) => {
     const reader = new GrpcMessageReader(10);
     const messages: (string | undefined)[] = [];
     for (let at = 0; at < whole.length; at += chunkBytes) {
@@ -29,7 +29,7 @@ describe('MessageReader', () => {
     expect(reader.isInside).toBe(true);
   });
 
-  it('refuses a message that is too large before it has come', () => {
+  it('refuses a message that is too large before its bytes arrive', () => {
     const reader = new GrpcMessageReader(2);
     reader.push(whole.subarray(0, 5));
     expect(() => reader.next()).toThrow('grpc: received message larger than max (3 vs. 2)');

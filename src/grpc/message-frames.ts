@@ -1,4 +1,4 @@
-/** Length-Prefixed-Message, the form of messages inside a stream (gRPC over HTTP/2, Requests). */
+/** Writes and reads Length-Prefixed-Message, the framing of messages in a stream (gRPC over HTTP/2, Requests). */
 import { ByteReader } from '../async/index.js';
 import { GrpcError } from './errors.js';
 
@@ -13,18 +13,18 @@ export function frameMessage(message: Uint8Array): Buffer {
   return frame;
 }
 
-/** Gathers chunks and gives the messages that are whole. DATA frames may cut anywhere (gRPC over HTTP/2, Data Frames). */
+/** Collects chunks and returns complete messages. DATA frames may split a message anywhere (gRPC over HTTP/2, Data Frames). */
 export class GrpcMessageReader {
   readonly #limitBytes: number;
   readonly #bytes = new ByteReader();
-  /** Of the message whose prefix was read. */
+  /** The length of the message whose prefix was read. */
   #lengthBytes: number | undefined;
 
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
   }
 
-  /** Whether a message has begun that is not whole yet. */
+  /** Whether a message has begun and is not complete yet. */
   get isInside(): boolean {
     return this.#lengthBytes !== undefined || this.#bytes.length > 0;
   }
@@ -33,7 +33,7 @@ export class GrpcMessageReader {
     this.#bytes.push(chunk);
   }
 
-  /** The next whole message; fails with a GrpcError on one that is too large or compressed. */
+  /** The next complete message. Throws a GrpcError when it is too large or compressed. */
   next(): Uint8Array | undefined {
     this.#lengthBytes ??= this.#nextLength();
     if (this.#lengthBytes === undefined) return undefined;
@@ -45,8 +45,9 @@ export class GrpcMessageReader {
   #nextLength(): number | undefined {
     const prefix = this.#bytes.take(prefixBytes);
     if (prefix === undefined) return undefined;
-    // Without a Message-Encoding, and we ask for none, the flag must be 0.
-    if (prefix[0] !== 0) throw new GrpcError('Unimplemented', 'grpc: a compressed message was not asked for');
+    // Compressed-Flag must be 0 without a Message-Encoding, and the client offers none (gRPC over HTTP/2, Requests).
+    if (prefix[0] !== 0)
+      throw new GrpcError('Unimplemented', 'grpc: received a compressed message without grpc-encoding');
     const lengthBytes = prefix.readUInt32BE(1);
     if (lengthBytes > this.#limitBytes) {
       const message = `grpc: received message larger than max (${lengthBytes} vs. ${this.#limitBytes})`;

@@ -1,4 +1,4 @@
-/** Serves gRPC services on a unix socket, on Node's HTTP/2: what we serve is off the hot path. */
+/** Serves gRPC services on a unix socket with Node's HTTP/2, as no served call is on the hot path. */
 import { once } from 'node:events';
 import { lstat, mkdir, unlink } from 'node:fs/promises';
 import {
@@ -21,8 +21,8 @@ export interface GrpcService {
   /** The method table, as generated. */
   readonly methods: Readonly<Record<string, MethodInfo<object, object>>>;
   /**
-   * Has a function for each method, by its name in the table: of a request and `CallOptions` to a promise of the
-   * response or, for a method that streams, to an async iterable of responses. One that is missing is Unimplemented.
+   * Has a function for each method, by its name in the table. It takes the request and `CallOptions`. It returns a
+   * promise of the response or, for a streaming method, an async iterable. A missing method is Unimplemented.
    */
   readonly implementation: object;
 }
@@ -33,7 +33,7 @@ export interface ServeGrpcOptions {
 
 export interface GrpcServer {
   readonly endpoint: string;
-  /** Aborts the calls in flight, drops every connection and removes the socket. */
+  /** Aborts the calls in flight, closes every connection and removes the socket. */
   close(): Promise<void>;
 }
 
@@ -42,20 +42,20 @@ type StreamMethod = (request: object, options: CallOptions) => AsyncIterable<obj
 
 const grpcHeaders = { ':status': 200, 'content-type': 'application/grpc' } as const;
 
-/** Resolves when the socket accepts connections. A socket left behind at the path is replaced. */
+/** Resolves when the socket accepts connections. Replaces a stale socket at the path. */
 export async function serveGrpc(
   services: readonly GrpcService[],
   { socketPath }: ServeGrpcOptions,
 ): Promise<GrpcServer> {
   const handlers = new Map(services.flatMap(handlersOf));
-  /** Oldest first, with how many calls each has under way. */
+  /** The connections, oldest first, with their calls in flight. */
   const sessions = new Map<Http2Session, number>();
   const server = createServer({
     maxSessionMemory: grpcServerLimits.sessionMegabytes,
     settings: { enablePush: false, maxConcurrentStreams: grpcServerLimits.calls },
   });
   server.on('session', (session) => {
-    // One without a call makes room for one that may have some.
+    // At the limit, a connection without calls makes room for the new one.
     if (sessions.size >= grpcServerLimits.connections) {
       const [unused] = [...sessions].find(([, calls]) => calls === 0) ?? [session];
       unused.destroy();
@@ -64,7 +64,7 @@ export async function serveGrpc(
     }
     sessions.set(session, 0);
     session.once('close', () => sessions.delete(session));
-    // What is wrong with a connection its streams are told, too.
+    // Its streams report the same error.
     session.on('error', () => session.destroy());
     const count = (change: number): void => {
       const calls = sessions.get(session);
@@ -86,7 +86,7 @@ export async function serveGrpc(
     endpoint: `unix://${socketPath}`,
     async close() {
       const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
-      // Clients hold their connections open; only dropping these lets the server close.
+      // Clients keep their connections open; the server closes only when they are destroyed.
       for (const session of sessions.keys()) session.destroy();
       await closed;
     },
@@ -100,12 +100,12 @@ async function removeStaleSocket(socketPath: string): Promise<void> {
   await unlink(socketPath);
 }
 
-/** Answers one call whose request has arrived; rejects with what the client is to be told. */
+/** Answers one call whose request has arrived; rejects with the error for the client. */
 type GrpcHandler = (request: Uint8Array, stream: ServerHttp2Stream, options: ServedOptions) => Promise<void>;
 type ServedOptions = CallOptions & { readonly signal: AbortSignal };
 
 function handlersOf({ methods, implementation }: GrpcService): [string, GrpcHandler][] {
-  // Which kind a method is stands in the table; GrpcService says what each is to be.
+  // The method table says which methods stream; GrpcService says what each function returns.
   const unary = implementation as Readonly<Record<string, UnaryMethod>>;
   const streams = implementation as Readonly<Record<string, StreamMethod>>;
   return Object.entries(methods).map(([name, { path: methodPath, request, response, serverStreaming }]) => {
@@ -142,7 +142,7 @@ function serveCall(
           controller.abort(new Cancelled());
           endWithError(stream, new GrpcError('DeadlineExceeded', 'context deadline exceeded'));
         }, timeoutMs);
-  // A client that goes away or gives up aborts the signal.
+  // The signal aborts when the client disconnects or cancels.
   stream.once('close', () => {
     clearTimeout(timer);
     controller.abort(new Cancelled());
@@ -164,7 +164,7 @@ function serveCall(
     .catch((error: unknown) => endWithError(stream, asGrpcError(error)));
 }
 
-/** The one message of a request. */
+/** Reads the single message of a request. */
 async function readRequest(stream: ServerHttp2Stream): Promise<Uint8Array> {
   const reader = new GrpcMessageReader(grpcClientLimits.messageBytes);
   const chunks: AsyncIterable<Buffer> = stream.iterator({ destroyOnReturn: false });
@@ -176,7 +176,7 @@ async function readRequest(stream: ServerHttp2Stream): Promise<Uint8Array> {
   throw new GrpcError('Internal', 'the request has no message');
 }
 
-/** The status follows the messages, as trailers. */
+/** Sends the headers; the status follows the messages in the trailers (gRPC over HTTP/2, Responses). */
 function beginAnswer(
   stream: ServerHttp2Stream,
   status: Record<string, string> = { 'grpc-status': '0' },
@@ -186,7 +186,7 @@ function beginAnswer(
   stream.once('wantTrailers', () => stream.sendTrailers(trailers.get(stream) ?? status));
 }
 
-/** What a stream that failed after its first message says at its end. */
+/** The status of streams that failed after their headers were sent. */
 const trailers = new WeakMap<ServerHttp2Stream, Record<string, string>>();
 
 function endWithError(stream: ServerHttp2Stream, { code, details }: GrpcError): void {
@@ -195,7 +195,7 @@ function endWithError(stream: ServerHttp2Stream, { code, details }: GrpcError): 
   if (!stream.headersSent) {
     stream.once('finish', () => setImmediate(() => refuseRest(stream)));
     stream.respond({ ...grpcHeaders, ...status }, { endStream: true });
-    // The end of a request that has arrived whole is seen, and it needs no refusal.
+    // Reading on shows whether the request is complete; then no reset is needed.
     stream.resume();
     return;
   }
@@ -203,7 +203,10 @@ function endWithError(stream: ServerHttp2Stream, { code, details }: GrpcError): 
   stream.end();
 }
 
-/** A request that is still being sent is not read any more. Sooner, a reset would overtake the answer. */
+/**
+ * Resets a stream whose request is still being sent (RFC 9113, section 8.1; gRPC over HTTP/2, Early Server Closure). An
+ * earlier reset would overtake the response.
+ */
 function refuseRest(stream: ServerHttp2Stream): void {
   if (!stream.readableEnded && !stream.closed && !stream.destroyed) {
     stream.close(constants.NGHTTP2_NO_ERROR);
@@ -218,7 +221,7 @@ function framed(type: MethodInfo<object, object>['response'], message: object): 
   }
 }
 
-/** Takes the next message only when the connection has room for it. */
+/** Takes the next message only when the stream has room for it. */
 async function sendAll(
   messages: AsyncIterable<object>,
   frame: (message: object) => Buffer,

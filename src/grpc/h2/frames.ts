@@ -1,11 +1,10 @@
 /**
- * The frames of HTTP/2: writes those that a client sends, and cuts those that it receives out of the bytes. Sections are
- * those of RFC 9113.
+ * Writes the HTTP/2 frames that a client sends and parses those that it receives. Sections are those of RFC 9113.
  */
 import { ByteReader } from '../../async/index.js';
 import { grpcClientLimits } from '../limits.js';
 
-/** Section 6. PRIORITY (2) is missing: it is deprecated (section 5.3.2) and skipped like a type that is not known. */
+/** Section 6. PRIORITY (2) is deprecated (section 5.3.2) and ignored like an unknown type. */
 export const frameTypes = {
   data: 0,
   headers: 1,
@@ -32,12 +31,12 @@ export const settingIds = {
 /** Section 7. */
 export const errorCodes = { noError: 0, protocolError: 1, refusedStream: 7, cancel: 8 } as const;
 
-/** The first bytes of a client; a SETTINGS frame must follow (section 3.4). */
+/** The first bytes that a client sends; a SETTINGS frame must follow (section 3.4). */
 export const clientPreface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
-/** The header of a frame: length (24 bits), type (8), flags (8), a reserved bit, stream (31) (section 4.1). */
+/** The frame header: length (24 bits), type (8), flags (8), a reserved bit, stream identifier (31) (section 4.1). */
 const prefixBytes = 9;
-/** The initial SETTINGS_MAX_FRAME_SIZE, which we do not raise: larger frames are refused (section 4.2). */
+/** The initial SETTINGS_MAX_FRAME_SIZE (section 6.5.2). We do not raise it; a larger frame is an error (section 4.2). */
 export const maxFrameBytes = grpcClientLimits.frameBytes;
 
 export interface Http2Frame {
@@ -61,14 +60,14 @@ export function frame(type: number, flag: number, streamId: number, payload: Uin
   return bytes;
 }
 
-/** A frame of one 32-bit number: RST_STREAM (section 6.4) or WINDOW_UPDATE (section 6.9). */
+/** A frame whose payload is one 32-bit number: RST_STREAM (section 6.4) or WINDOW_UPDATE (section 6.9). */
 export function numberFrame(type: number, streamId: number, value: number): Buffer {
   const payload = Buffer.allocUnsafe(4);
   payload.writeUInt32BE(value, 0);
   return frame(type, 0, streamId, payload);
 }
 
-/** Each setting takes 16 bits for its identifier and 32 for its value (section 6.5.1). */
+/** A setting is an identifier of 16 bits and a value of 32 (section 6.5.1). */
 export function settingsFrame(settings: ReadonlyArray<readonly [id: number, value: number]>): Buffer {
   const payload = Buffer.allocUnsafe(6 * settings.length);
   settings.forEach(([id, value], index) => {
@@ -78,13 +77,13 @@ export function settingsFrame(settings: ReadonlyArray<readonly [id: number, valu
   return frame(frameTypes.settings, 0, 0, payload);
 }
 
-/** Gathers chunks, of any size, and gives the frames that are whole. */
+/** Collects chunks of any size and returns complete frames. */
 export class Http2FrameReader {
   readonly #bytes = new ByteReader();
-  /** The frame whose payload has not come yet. */
+  /** The header of a frame whose payload is not complete yet. */
   #head: FrameHead | undefined;
 
-  /** Fails on a frame that is larger than it may be. */
+  /** Throws for a frame above the maximum size. */
   *push(chunk: Buffer): Generator<Http2Frame, void, undefined> {
     this.#bytes.push(chunk);
     for (;;) {
@@ -103,12 +102,12 @@ export class Http2FrameReader {
     if (prefix === undefined) return undefined;
     const lengthBytes = prefix.readUIntBE(0, 3);
     if (lengthBytes > maxFrameBytes) {
-      throw new Error(`a frame of ${lengthBytes} bytes is larger than was allowed`);
+      throw new Error(`received a frame of ${lengthBytes} bytes, above the maximum of ${maxFrameBytes}`);
     }
     return {
       type: prefix[3] ?? 0,
       flags: prefix[4] ?? 0,
-      // The reserved bit is ignored (section 4.1).
+      // Receivers ignore the reserved bit (section 4.1).
       streamId: prefix.readUInt32BE(5) & 0x7fff_ffff,
       lengthBytes,
     };
@@ -116,8 +115,8 @@ export class Http2FrameReader {
 }
 
 /**
- * What a DATA (section 6.1) or HEADERS frame (section 6.2) holds, without the padding and the deprecated priority.
- * Padding that exceeds the payload is a connection error (section 6.1).
+ * The content of a DATA (section 6.1) or HEADERS frame (section 6.2), without the padding and the deprecated priority.
+ * Padding that exceeds the payload is a connection error (sections 6.1 and 6.2).
  */
 export function contentOf({ type, flags: flag, payload }: Http2Frame): Buffer {
   const isPadded = (flag & flags.padded) !== 0;
@@ -125,6 +124,6 @@ export function contentOf({ type, flags: flag, payload }: Http2Frame): Buffer {
   if (!isPadded && !hasPriority) return payload;
   const padding = isPadded ? (payload[0] ?? 0) : 0;
   const start = (isPadded ? 1 : 0) + (hasPriority ? 5 : 0);
-  if (start + padding > payload.length) throw new Error('a frame is shorter than its padding');
+  if (start + padding > payload.length) throw new Error('received a frame that is shorter than its padding');
   return payload.subarray(start, payload.length - padding);
 }

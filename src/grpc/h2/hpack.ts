@@ -1,14 +1,14 @@
 /**
- * HPACK, the form of headers in HTTP/2, without the dynamic table: we add nothing to it, and our first SETTINGS frame
- * gives the other side's a size of 0 (RFC 7541, section 4.2). Every block stands for itself, and equal blocks are equal
- * headers. Sections are those of RFC 7541.
+ * HPACK, the header compression of HTTP/2, without the dynamic table. Our encoder adds no entry, and our first SETTINGS
+ * frame limits the server's table to 0 bytes (section 4.2; RFC 9113, section 6.5.2). So every block can be decoded by
+ * itself, and equal blocks have equal headers. Sections are those of RFC 7541.
  */
 import { decodeHuffman } from './huffman.js';
 
-/** By lower-case name; of headers that come twice the last. */
+/** Headers by lower-case name; the last one wins when a name repeats. */
 export type Headers = Readonly<Record<string, string>>;
 
-/** The static table, from index 1 on: names, and values where there is one (appendix A). */
+/** The static table, from index 1: each name, with a value where it has one (appendix A). */
 const staticTable: readonly (readonly [name: string, value?: string])[] = [
   [':authority'],
   [':method', 'GET'],
@@ -67,7 +67,7 @@ const staticTable: readonly (readonly [name: string, value?: string])[] = [
   ['www-authenticate'],
 ];
 
-/** An integer with a prefix of some bits; the other bits of the first byte are `flags` (section 5.1). */
+/** An integer with a prefix of `prefixBits`; `flags` are the other bits of the first byte (section 5.1). */
 function encodeInteger(value: number, prefixBits: number, flags = 0): number[] {
   const most = 2 ** prefixBits - 1;
   if (value < most) return [flags | value];
@@ -78,17 +78,17 @@ function encodeInteger(value: number, prefixBits: number, flags = 0): number[] {
   return bytes;
 }
 
-/** A string literal, without Huffman code (section 5.2). */
+/** A string literal without Huffman coding (section 5.2). */
 function encodeText(text: string): Buffer {
   const bytes = Buffer.from(text, 'latin1');
   return Buffer.concat([Buffer.from(encodeInteger(bytes.length, 7)), bytes]);
 }
 
-/** Each header in full. Pseudo-headers must come first (RFC 9113, section 8.3). */
+/** Callers must list pseudo-headers first (RFC 9113, section 8.3). */
 export function encodeHeaders(headers: Headers): Buffer {
   return Buffer.concat(
     Object.entries(headers).flatMap(([name, value]) => {
-      // An indexed field (section 6.1), else a literal without indexing, its name from the table or not (section 6.2.2).
+      // An indexed field (section 6.1), or a literal without indexing whose name may be indexed (section 6.2.2).
       const whole = staticTable.findIndex(([known, its]) => known === name && its === value) + 1;
       if (whole > 0) return [Buffer.from(encodeInteger(whole, 7, 0x80))];
       const index = staticTable.findIndex(([known]) => known === name) + 1;
@@ -98,7 +98,7 @@ export function encodeHeaders(headers: Headers): Buffer {
   );
 }
 
-/** Fails on a block that is broken, or that names an entry of the dynamic table, which is empty. */
+/** Throws for a malformed block, and for an index into the dynamic table, which is empty. */
 export function decodeHeaders(block: Uint8Array): Headers {
   const reader = new BlockReader(block);
   const headers: Record<string, string> = {};
@@ -109,7 +109,7 @@ export function decodeHeaders(block: Uint8Array): Headers {
       const [name, value = ''] = entry(reader.integer(7));
       headers[name] = value;
     } else if ((first & 0xe0) === 0x20) {
-      // A dynamic table size update (section 6.3): the table stays empty.
+      // A dynamic table size update (section 6.3). The table stays empty.
       reader.integer(5);
     } else {
       // A literal with incremental indexing (section 6.2.1), without it (6.2.2) or never indexed (6.2.3).
@@ -121,10 +121,10 @@ export function decodeHeaders(block: Uint8Array): Headers {
   return headers;
 }
 
-/** Index 0 and indexes beyond both tables are decoding errors (sections 2.3.3 and 6.1). */
+/** An index of 0 (section 6.1) or beyond both tables (section 2.3.3) is a decoding error. */
 function entry(index: number): readonly [name: string, value?: string] {
   const found = staticTable[index - 1];
-  if (found === undefined) throw new Error(`there is no header ${index}`);
+  if (found === undefined) throw new Error(`received header index ${index}, which is in no table`);
   return found;
 }
 
@@ -142,17 +142,17 @@ class BlockReader {
 
   peek(): number {
     const byte = this.#bytes[this.#at];
-    if (byte === undefined) throw new Error('a block of headers is cut off');
+    if (byte === undefined) throw new Error('received a truncated header block');
     return byte;
   }
 
-  /** Integers beyond what an implementation takes are decoding errors (section 5.1). */
+  /** An integer above the limit of the implementation is a decoding error (section 5.1). */
   integer(prefixBits: number): number {
     const most = 2 ** prefixBits - 1;
     let value = this.#next() & most;
     if (value < most) return value;
     for (let factor = 1; ; factor *= 128) {
-      if (factor > 2 ** 28) throw new Error('a number in a block of headers is too large');
+      if (factor > 2 ** 28) throw new Error('received an integer in a header block that is too large');
       const byte = this.#next();
       value += (byte & 127) * factor;
       if (byte < 128) return value;
@@ -163,7 +163,7 @@ class BlockReader {
     const isHuffman = (this.peek() & 0x80) !== 0;
     const length = this.integer(7);
     const bytes = this.#bytes.subarray(this.#at, this.#at + length);
-    if (bytes.length < length) throw new Error('a block of headers is cut off');
+    if (bytes.length < length) throw new Error('received a truncated header block');
     this.#at += length;
     return (isHuffman ? decodeHuffman(bytes) : Buffer.from(bytes)).toString('latin1');
   }

@@ -1,6 +1,6 @@
-/** The Huffman code in which HTTP/2 servers write the texts of headers (RFC 7541, appendix B). */
+/** Decodes the Huffman code of header strings in HTTP/2 (RFC 7541, appendix B). */
 
-/** How many bits each byte takes; the code is canonical, so that this is all there is to know. */
+/** The length of each byte's code, in bits. The code is canonical, so the lengths define it. */
 const bitLengths = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28,
   28, 28, 28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7,
@@ -13,10 +13,10 @@ const bitLengths = [
   25, 24, 24, 26, 23, 26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26,
 ];
 const longestBits = 30;
-/** Ones, the first bits of the EOS code, fill up the last byte: fewer than eight (RFC 7541, section 5.2). */
+/** The last byte is padded with the first bits of the EOS code, which are ones: at most seven (RFC 7541, section 5.2). */
 const mostPaddingBits = 7;
 
-/** For each length the first code of it, the place of its first byte in `order`, and how many there are. */
+/** The codes of one length: the first code, the index of its byte in `order`, and how many codes follow. */
 interface Length {
   readonly firstCode: number;
   readonly firstPlace: number;
@@ -44,7 +44,7 @@ function lengthsOf(): Length[] {
   return found;
 }
 
-/** Fails on a code that is cut off, on other padding, and on EOS, which no text may hold (RFC 7541, section 5.2). */
+/** Throws for a truncated code, for padding other than ones, and for EOS inside the string (RFC 7541, section 5.2). */
 export function decodeHuffman(bytes: Uint8Array): Buffer {
   const text: number[] = [];
   let code = 0;
@@ -54,7 +54,7 @@ export function decodeHuffman(bytes: Uint8Array): Buffer {
       code = code * 2 + ((byte >> bit) & 1);
       bits++;
       const length = lengths[bits];
-      if (length === undefined) throw new Error('a header holds a code that stands for nothing');
+      if (length === undefined) throw new Error('received a header with an unknown Huffman code');
       const place = code - length.firstCode;
       if (place >= length.count) continue;
       text.push(order[length.firstPlace + place] ?? 0);
@@ -63,6 +63,6 @@ export function decodeHuffman(bytes: Uint8Array): Buffer {
     }
   }
   if (bits > mostPaddingBits || code !== 2 ** bits - 1)
-    throw new Error('a header ends in the middle of a code');
+    throw new Error('received a header that ends inside a Huffman code');
   return Buffer.from(text);
 }

@@ -69,7 +69,7 @@ function call(body = Buffer.from('hello')): { stream: H2Stream; answered: Promis
   return { stream: stream!, answered };
 }
 
-/** Sends back what it got, then trailers. */
+/** Sends the request body back, then trailers. */
 function echo(stream: ServerHttp2Stream): void {
   const chunks: Buffer[] = [];
   stream.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -91,27 +91,27 @@ describe('H2Session', () => {
     ]);
     expect(resetCode).toBe(0);
   });
-  it('sends and reads more than fits into the windows of both sides', async () => {
+  it('sends and receives more than the flow-control windows of both sides', async () => {
     await serve(echo);
     const large = Buffer.alloc(5 * 1024 * 1024, 'abcdefg');
     const { body } = await call(large).answered;
     expect(body.equals(large)).toBe(true);
   });
-  it('many calls at once, beyond what the other side takes at a time', async () => {
+  it('makes more calls at once than the server accepts concurrently', async () => {
     await serve(echo, { settings: { maxConcurrentStreams: 3 } });
     await call().answered;
     const bodies = Array.from({ length: 40 }, (_, n) => Buffer.from(`call ${n}`));
     const answers = await Promise.all(bodies.map((body) => call(body).answered));
     expect(answers.map(({ body }) => body.toString())).toEqual(bodies.map(String));
   });
-  it('tells with which code a call was given up', async () => {
+  it('reports the code of RST_STREAM', async () => {
     await serve((stream) => {
       stream.on('error', () => undefined);
       stream.close(11);
     });
     expect((await call().answered).resetCode).toBe(11);
   });
-  it('a call that is cancelled ends on the other side, and others go on', async () => {
+  it('a cancelled call ends on the server, and other calls go on', async () => {
     const closed: number[] = [];
     await serve((stream) => {
       if (closed.length > 0) return echo(stream);
@@ -123,7 +123,7 @@ describe('H2Session', () => {
     await expect.poll(() => closed).toContain(8);
     expect((await call(Buffer.from('third')).answered).body.toString()).toBe('third');
   });
-  it('a goodbye lets calls under way end and takes no new ones', async () => {
+  it('after GOAWAY, calls in flight end and no new call is made', async () => {
     let end = (): void => undefined;
     const made = await serve((stream) => {
       end = () => {
@@ -144,11 +144,11 @@ describe('H2Session', () => {
     expect([resetCode, headers, session.isUsable]).toEqual([0, [], false]);
     expect(error?.message ?? '').not.toContain('code');
   });
-  it('a socket that is not there is told with what failed', async () => {
+  it('reports the system error of a missing socket', async () => {
     session = new H2Session({ socketPath, streamWindowBytes: 65_535, connectionWindowBytes: 100_000 });
     expect((await call().answered).error).toMatchObject({ code: 'ENOENT', syscall: 'connect' });
   });
-  it('who does not speak HTTP/2 is given up', async () => {
+  it('closes the connection of a server that does not speak HTTP/2', async () => {
     const plain = createNetServer((socket) => {
       socket.on('error', () => undefined);
       socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
@@ -156,6 +156,6 @@ describe('H2Session', () => {
     await new Promise<void>((listening) => plain.listen(socketPath, listening));
     server = plain;
     session = new H2Session({ socketPath, streamWindowBytes: 65_535, connectionWindowBytes: 100_000 });
-    expect((await call().answered).error?.message).toMatch(/larger than was allowed/);
+    expect((await call().answered).error?.message).toMatch(/above the maximum of 16384/);
   });
 });

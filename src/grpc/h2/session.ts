@@ -1,6 +1,6 @@
 /**
- * One HTTP/2 connection to a unix socket for calls that send a message and read an answer. Node's own costs several times
- * as much for each call, and an agent makes a dozen of them for each pod. Sections are those of RFC 9113.
+ * The client side of one HTTP/2 connection to a unix socket. A call of Node's own client costs several times as much, and
+ * the agent makes a dozen calls for each pod. Sections are those of RFC 9113.
  */
 import { createConnection, type Socket } from 'node:net';
 import { grpcClientLimits } from '../limits.js';
@@ -21,51 +21,51 @@ import {
 import { decodeHeaders, type Headers } from './hpack.js';
 
 export interface StreamEvents {
-  /** First those of the answer, then its trailers; an answer without a body has them in one. */
+  /** Called with the headers, then with the trailers. A response without a body has one block for both. */
   headers(headers: Headers): void;
   data(chunk: Buffer): void;
-  /** Once, and nothing after it; not after `cancel`. */
+  /** Called once, as the last event. Not called after `cancel`. */
   ended(end: StreamEnd): void;
 }
 
 export interface StreamEnd {
-  /** What the other side gave up the stream with; 0 for one that ended by itself. */
+  /** The error code of RST_STREAM; 0 for a stream that was not reset. */
   readonly resetCode: number;
   readonly error: Error | undefined;
 }
 
 export interface SessionOptions {
   readonly socketPath: string;
-  /** What the other side may send on a stream before it is read. */
+  /** How much the server may send on a stream before the caller reads it. */
   readonly streamWindowBytes: number;
-  /** The same for all streams together. */
+  /** How much the server may send on all streams together before we acknowledge it. */
   readonly connectionWindowBytes: number;
 }
 
-/** The flow-control window of each side at first (section 6.9.2), and the largest there is (section 6.9.1). */
+/** The initial flow-control window (section 6.9.2) and the largest one (section 6.9.1). */
 const defaultWindowBytes = 65_535;
 const largestWindowBytes = 2 ** 31 - 1;
-/** Section 5.1.1: no id is used twice, so a connection that has used all is replaced. */
+/** Identifiers are not reused (section 5.1.1), so a connection that has used all of them is replaced. */
 const lastStreamId = 2 ** 31 - 1;
 /** The largest SETTINGS_MAX_FRAME_SIZE (section 6.5.2). */
 const largestFrameBytes = 2 ** 24 - 1;
 const rememberedBlocks = 64;
-/** What a frame of headers counts for besides what it holds, which may be nothing. */
+/** What a CONTINUATION frame counts besides its payload, which may be empty. */
 const frameCostBytes = 64;
-/** What may wait for another frame waits so long. */
+/** How long a PING acknowledgement may wait to share a write with another frame. */
 const laterMs = 20;
 const maxLater = 8;
 const nothing = Buffer.alloc(0);
 
-/** Of one call; made by `H2Session.open`. */
+/** The stream of one call; made by `H2Session.open`. */
 export class H2Stream {
   id = 0;
   sendWindow = 0;
-  /** What could not be sent yet. */
+  /** The rest of the body, which waits for flow-control window. */
   unsent: Buffer | undefined;
-  /** Received, but not read. */
+  /** Received, but not read by the caller. */
   unreadBytes = 0;
-  /** Read, but not told to the other side. */
+  /** Read, but not returned to the server as window. */
   unacknowledgedBytes = 0;
 
   constructor(
@@ -73,7 +73,7 @@ export class H2Stream {
     readonly block: Buffer,
     readonly body: Buffer,
     readonly events: StreamEvents,
-    /** Whether what comes counts as read at once; else `consumed` tells. */
+    /** Whether received bytes count as read at once. Otherwise the caller reports them with `consumed`. */
     readonly isRead: boolean,
   ) {}
 
@@ -91,23 +91,23 @@ export class H2Session {
   readonly #socket: Socket;
   readonly #reader = new Http2FrameReader();
   readonly #streams = new Map<number, H2Stream>();
-  /** More than the other side takes at once wait. */
+  /** Calls beyond the server's SETTINGS_MAX_CONCURRENT_STREAMS. */
   readonly #waiting: H2Stream[] = [];
-  /** Answers hardly differ in their headers. */
+  /** Decoded header blocks; most responses have the same one. */
   readonly #blocks = new Map<string, Headers>();
   #partial: { readonly frame: Http2Frame; readonly parts: Buffer[]; costBytes: number } | undefined;
   #nextId = 1;
   #sendWindow = defaultWindowBytes;
   #peerWindow = defaultWindowBytes;
   #peerFrameBytes = maxFrameBytes;
-  /** Unlimited until the other side says otherwise (section 6.5.2). */
+  /** Unlimited until the server sets a limit (section 6.5.2). */
   #peerStreams = Number.POSITIVE_INFINITY;
   #unacknowledgedBytes = 0;
   #isUsable = true;
   #isClosed = false;
   readonly #later: Buffer[] = [];
   #laterTimer: NodeJS.Timeout | undefined;
-  /** Answers to pings and settings that the other side has not taken. */
+  /** Acknowledgements that are queued because the server does not read. */
   #waitingAnswers = 0;
 
   constructor(options: SessionOptions) {
@@ -123,7 +123,7 @@ export class H2Session {
     });
     this.#socket.once('close', () => this.#close(failure));
     this.#socket.on('data', (chunk: Buffer) => this.#read(chunk));
-    // Requests may follow at once: the server reads these settings before the first of them (section 3.4).
+    // Requests may follow at once, before the server's SETTINGS arrive (section 3.4).
     this.#socket.write(
       Buffer.concat([
         clientPreface,
@@ -137,21 +137,21 @@ export class H2Session {
     );
   }
 
-  /** Whether calls may be made on it; those under way may still end well when it is not. */
+  /** Whether new calls may be made. Calls in flight may still succeed when it is false. */
   get isUsable(): boolean {
     return this.#isUsable && this.#nextId < lastStreamId - 2;
   }
 
-  /** Sends a call: an encoded block of headers and the whole body. */
+  /** Sends a call: an encoded header block and the complete body. */
   open(block: Buffer, body: Buffer, events: StreamEvents, isRead: boolean): H2Stream {
     const stream = new H2Stream(this, block, body, events, isRead);
     if (this.#streams.size < this.#peerStreams && this.#waiting.length === 0) this.#begin(stream);
     else if (this.#waiting.length < grpcClientLimits.waitingCalls) this.#waiting.push(stream);
-    else throw new Error(`${this.#waiting.length} calls wait for the other side to take them`);
+    else throw new Error(`${this.#waiting.length} calls wait for the server to accept them`);
     return stream;
   }
 
-  /** Ends all calls with nothing but the connection as the reason. */
+  /** Closes the connection, which ends all calls. */
   destroy(): void {
     this.#isUsable = false;
     this.#socket.destroy();
@@ -175,13 +175,14 @@ export class H2Session {
   }
 
   #begin(stream: H2Stream): void {
-    // The streams of a client have odd and rising ids (section 5.1.1).
+    // A client uses odd stream identifiers in increasing order (section 5.1.1).
     stream.id = this.#nextId;
     this.#nextId += 2;
     stream.sendWindow = this.#peerWindow;
     this.#streams.set(stream.id, stream);
     const { block, body, id } = stream;
-    if (block.length > this.#peerFrameBytes) throw new Error('the headers of a call are too long');
+    if (block.length > this.#peerFrameBytes)
+      throw new Error('the header block of the call does not fit in one frame');
     const head = frame(frameTypes.headers, flags.endHeaders, id, block);
     const mayGo = Math.min(this.#sendWindow, stream.sendWindow, this.#peerFrameBytes);
     if (body.length > mayGo) {
@@ -213,7 +214,7 @@ export class H2Session {
     for (const stream of this.#streams.values()) this.#flush(stream);
   }
 
-  /** Begins waiting calls while the other side takes more streams (section 5.1.2). */
+  /** Begins waiting calls while the server accepts more streams (section 5.1.2). */
   #turn(): void {
     while (this.#isUsable && this.#streams.size < this.#peerStreams) {
       const next = this.#waiting.shift();
@@ -234,7 +235,7 @@ export class H2Session {
     this.#socket.write(Buffer.concat([...this.#later.splice(0), bytes]));
   }
 
-  /** With the next frame or soon: a runtime asks for a sign of life with nearly every call. */
+  /** Sends the bytes with the next frame, or after a short time. Runtimes send a PING with nearly every call. */
   #sendLater(bytes: Buffer): void {
     this.#later.push(bytes);
     if (this.#later.length > maxLater) this.#send(nothing);
@@ -248,7 +249,7 @@ export class H2Session {
         this.#handle(received);
       }
     } catch (error) {
-      // A connection error: GOAWAY with its code, then the end of the connection (section 5.4.1).
+      // A connection error: send GOAWAY with the error code, then close the connection (section 5.4.1).
       const goodbye = Buffer.alloc(8);
       goodbye.writeUInt32BE(errorCodes.protocolError, 4);
       this.#send(frame(frameTypes.goAway, 0, 0, goodbye));
@@ -258,9 +259,9 @@ export class H2Session {
   }
 
   #handle(received: Http2Frame): void {
-    // No other frame may come inside a field block (section 4.3).
+    // No other frame may come inside a field block (sections 4.3 and 6.10).
     if (this.#partial !== undefined && received.type !== frameTypes.continuation) {
-      throw new Error('a block of headers was interrupted');
+      throw new Error('received another frame inside a header block');
     }
     const { type, flags: flag, streamId, payload } = received;
     switch (type) {
@@ -286,7 +287,7 @@ export class H2Session {
       case frameTypes.ping:
         if ((flag & flags.ack) === 0) {
           this.#countAnswer();
-          // The same eight bytes go back (section 6.7).
+          // The acknowledgement repeats the payload (section 6.7).
           this.#sendLater(frame(frameTypes.ping, flags.ack, 0, payload));
         }
         break;
@@ -297,26 +298,26 @@ export class H2Session {
         this.#moreRoom(streamId, payload.readUInt32BE(0) & largestWindowBytes);
         break;
       case frameTypes.pushPromise:
-        // SETTINGS_ENABLE_PUSH is 0, so that it is a connection error (section 6.6).
-        throw new Error('a push was not asked for');
+        // A connection error, as our SETTINGS_ENABLE_PUSH is 0 (section 6.6).
+        throw new Error('received PUSH_PROMISE, which our settings forbid');
       default:
-        // Frames of unknown types are discarded (section 4.1).
+        // Frames of unknown types are ignored (sections 4.1 and 5.5).
         break;
     }
   }
 
-  /** One who asks and does not read must not fill our memory with answers. */
+  /** Bounds the acknowledgements that we queue for a server that does not read. */
   #countAnswer(): void {
     if (!this.#socket.writableNeedDrain) this.#waitingAnswers = 0;
     else if (++this.#waitingAnswers > grpcClientLimits.waitingAnswers) {
-      throw new Error('the other side asks and does not read the answers');
+      throw new Error('the server sends PING or SETTINGS and does not read the acknowledgements');
     }
   }
 
   #data(received: Http2Frame): void {
     const { streamId, payload } = received;
-    // The whole payload counts, padding included (section 6.1). The connection's window is given back whoever reads: the
-    // window of its stream holds a slow reader back.
+    // The complete payload counts, with its padding (section 6.1). The connection's window is returned at once: a slow
+    // reader is held back by the window of its stream.
     this.#unacknowledgedBytes += payload.length;
     if (this.#unacknowledgedBytes >= this.#options.connectionWindowBytes / 2) {
       this.#send(numberFrame(frameTypes.windowUpdate, 0, this.#unacknowledgedBytes));
@@ -326,7 +327,7 @@ export class H2Session {
     if (stream === undefined) return;
     stream.unreadBytes += payload.length;
     if (stream.unreadBytes > this.#options.streamWindowBytes) {
-      throw new Error('the other side sends more than there is room for');
+      throw new Error('received more data than the flow-control window of the stream allows');
     }
     const content = contentOf(received);
     if (content.length > 0) stream.events.data(content);
@@ -335,15 +336,16 @@ export class H2Session {
     else if (payload.length > content.length) this.consumed(stream, payload.length - content.length);
   }
 
+  /** CONTINUATION must follow a header block of the same stream (section 6.10). */
   #continue(received: Http2Frame): void {
     const partial = this.#partial;
     if (partial === undefined || partial.frame.streamId !== received.streamId) {
-      throw new Error('headers are continued that did not begin');
+      throw new Error('received CONTINUATION without a header block');
     }
     partial.parts.push(received.payload);
     partial.costBytes += received.payload.length + frameCostBytes;
     if (partial.costBytes > grpcClientLimits.headerBlockBytes) {
-      throw new Error('a block of headers is too long');
+      throw new Error('received a header block that is too long');
     }
     if ((received.flags & flags.endHeaders) === 0) return;
     this.#partial = undefined;
@@ -368,7 +370,7 @@ export class H2Session {
   }
 
   #end(stream: H2Stream): void {
-    // The answer came before the end of the request, whose rest is of no use (section 8.1).
+    // The response is complete before the request; the server needs no more of it (section 8.1).
     if (stream.unsent !== undefined) {
       this.#send(numberFrame(frameTypes.resetStream, stream.id, errorCodes.cancel));
     }
@@ -378,7 +380,7 @@ export class H2Session {
   #reset(streamId: number, resetCode: number): void {
     const stream = this.#streams.get(streamId);
     if (stream === undefined) return;
-    const error = new Error(`the stream was given up with code ${resetCode}`);
+    const error = new Error(`the server reset the stream with code ${resetCode}`);
     this.#finish(stream, { resetCode, error });
   }
 
@@ -391,22 +393,26 @@ export class H2Session {
           break;
         case settingIds.initialWindowSize:
           // A connection error (section 6.5.2).
-          if (value > largestWindowBytes) throw new Error(`an initial window of ${value} bytes`);
-          // Open streams change by the difference, and may fall below 0 (section 6.9.2).
+          if (value > largestWindowBytes) {
+            throw new Error(`received SETTINGS_INITIAL_WINDOW_SIZE ${value}`);
+          }
+          // The windows of open streams change by the difference and may become negative (section 6.9.2).
           for (const stream of this.#streams.values()) stream.sendWindow += value - this.#peerWindow;
           this.#peerWindow = value;
           break;
         case settingIds.maxFrameSize:
           // A connection error (section 6.5.2).
-          if (value < maxFrameBytes || value > largestFrameBytes) throw new Error(`frames of ${value} bytes`);
+          if (value < maxFrameBytes || value > largestFrameBytes) {
+            throw new Error(`received SETTINGS_MAX_FRAME_SIZE ${value}`);
+          }
           this.#peerFrameBytes = value;
           break;
         default:
-          // Unknown settings are ignored (section 6.5.2), and the others bound what this side never does.
+          // Unknown settings are ignored (section 6.5.2). The other known ones limit what this client never does.
           break;
       }
     }
-    // Acknowledged once applied (section 6.5.3).
+    // The acknowledgement follows once the settings are applied (section 6.5.3).
     this.#send(frame(frameTypes.settings, flags.ack, 0, Buffer.alloc(0)));
     this.#flushAll();
     this.#turn();
@@ -424,10 +430,10 @@ export class H2Session {
     this.#flush(stream);
   }
 
-  /** Streams with a higher id were not processed (section 6.8). */
+  /** The server has not processed streams above the last identifier (section 6.8). */
   #goAway(lastId: number): void {
     this.#isUsable = false;
-    const error = new Error('the other side takes no more calls on this connection');
+    const error = new Error('the server accepts no more calls on this connection (GOAWAY)');
     const end: StreamEnd = { resetCode: errorCodes.refusedStream, error };
     for (const stream of [...this.#streams.values()]) if (stream.id > lastId) this.#finish(stream, end);
     for (const stream of this.#waiting.splice(0)) stream.events.ended(end);

@@ -1,4 +1,4 @@
-/** The codec against bytes worked out by hand from the protobuf encoding rules. */
+/** Tests the codec against bytes that were worked out by hand from the protobuf encoding guide. */
 import { describe, expect, it } from 'vitest';
 import { Envelope, TaskExit } from '../../cri/gen/containerd-events.js';
 import {
@@ -46,9 +46,13 @@ const Everything: MessageType<Everything> = new MessageType('test.Everything', r
 describe('encoding, byte by byte', () => {
   const cases: [rule: string, encoded: Buffer, bytes: string][] = [
     ['an empty message is no bytes', VersionResponse.encode({}), ''],
-    ['strings are tagged and counted', VersionResponse.encode({ version: '0.1.0' }), '0a 05 302e312e30'],
-    ['defaults stay off the wire', StopContainerRequest.encode({ containerId: '', timeout: 0 }), ''],
-    ['strings are counted in UTF-8 bytes', VersionResponse.encode({ version: 'é' }), '0a 02 c3a9'],
+    ['a string has a tag and a length', VersionResponse.encode({ version: '0.1.0' }), '0a 05 302e312e30'],
+    ['default values are omitted', StopContainerRequest.encode({ containerId: '', timeout: 0 }), ''],
+    [
+      'the length of a string is that of its UTF-8 bytes',
+      VersionResponse.encode({ version: 'é' }),
+      '0a 02 c3a9',
+    ],
     ['int64 takes as many bytes as needed', StopContainerRequest.encode({ timeout: 300 }), '10 ac02'],
     [
       'a negative int64 takes ten bytes',
@@ -76,7 +80,7 @@ describe('encoding, byte by byte', () => {
       ExecSyncResponse.encode({ exitCode: -1 }),
       '18 ffffffffffffffffff01',
     ],
-    ['bytes are counted', ExecSyncResponse.encode({ stdout: hex('00ff') }), '0a 02 00ff'],
+    ['bytes have a length', ExecSyncResponse.encode({ stdout: hex('00ff') }), '0a 02 00ff'],
     ['repeated scalars are packed', PortForwardRequest.encode({ port: [80, 8080] }), '12 03 50 903f'],
     [
       'repeated int64 are packed',
@@ -84,7 +88,7 @@ describe('encoding, byte by byte', () => {
       '1a 0b 01 ffffffffffffffffff01',
     ],
     [
-      'nested messages are counted',
+      'a nested message has a length',
       ListContainersRequest.encode({ filter: { state: { state: ContainerState.CONTAINER_RUNNING } } }),
       '0a 04 12 02 08 01',
     ],
@@ -108,7 +112,7 @@ describe('encoding, byte by byte', () => {
     expect(encoded.toString('hex')).toBe(bytes.replaceAll(' ', ''));
   });
 
-  it('moves a nested message up when its length needs more than one byte', () => {
+  it('moves a nested message when its length needs more than one byte', () => {
     for (const length of [127, 128, 16_383, 16_384, 100_000]) {
       const config = { metadata: { name: 'x'.repeat(length) }, logPath: 'after' };
       expect(ContainerConfig.decode(ContainerConfig.encode(config))).toEqual(ContainerConfig.create(config));
@@ -118,15 +122,17 @@ describe('encoding, byte by byte', () => {
   it('names the field of a value that does not fit', () => {
     const wrong = JSON.parse('{"metadata":{"attempt":"1"}}');
     expect(() => ContainerConfig.encode(wrong)).toThrow(
-      'runtime.v1.ContainerMetadata.attempt: a number is wanted, not 1',
+      'runtime.v1.ContainerMetadata.attempt: expected a number, got 1',
     );
-    expect(() => ContainerConfig.encode({ metadata: { attempt: -1 } })).toThrow(/attempt: a 32-bit integer/);
-    expect(() => StopContainerRequest.encode({ timeout: Number.NaN })).toThrow(/timeout: a number is wanted/);
+    expect(() => ContainerConfig.encode({ metadata: { attempt: -1 } })).toThrow(
+      /attempt: expected a 32-bit integer/,
+    );
+    expect(() => StopContainerRequest.encode({ timeout: Number.NaN })).toThrow(/timeout: expected a number/);
   });
 });
 
 describe('decoding', () => {
-  it('fills in the defaults of absent fields and leaves absent messages undefined', () => {
+  it('gives absent fields their defaults and leaves absent messages undefined', () => {
     expect(ContainerStatus.decode(hex(''))).toStrictEqual({
       id: '',
       metadata: undefined,
@@ -176,7 +182,7 @@ describe('decoding', () => {
     expect(filter).toMatchObject({ id: 'a', podSandboxId: 'b' });
   });
 
-  it('reads a map entry without key or value as defaults, and the last of two equal keys', () => {
+  it('gives an absent key or value of a map entry its default, and keeps the last of two equal keys', () => {
     expect(PodSandboxConfig.decode(hex('32 00')).labels).toEqual({ '': '' });
     const twice = hex('32 06 0a 01 61 12 01 62 32 06 0a 01 61 12 01 63');
     expect(PodSandboxConfig.decode(twice).labels).toEqual({ a: 'c' });
@@ -188,7 +194,7 @@ describe('decoding', () => {
     expect(Object.entries(labels)).toEqual([['__proto__', 'x']]);
   });
 
-  it('passes enum values on that it does not know', () => {
+  it('keeps unknown enum values as numbers', () => {
     expect(ContainerStatus.decode(hex('18 63')).state).toBe(99);
   });
 
@@ -205,11 +211,11 @@ describe('decoding', () => {
   });
 
   const malformed: [rule: string, bytes: string, message: string][] = [
-    ['a tag cut short', '8a', 'truncated: 2 bytes wanted at offset 0, 1 left'],
-    ['a length without its bytes', '0a 05 61', 'truncated: 5 bytes wanted at offset 2, 1 left'],
+    ['a truncated tag', '8a', 'truncated: expected 2 bytes at offset 0, 1 left'],
+    ['a length without its bytes', '0a 05 61', 'truncated: expected 5 bytes at offset 2, 1 left'],
     ['a nested message longer than its parent', '0a 02 0a 7f', 'truncated'],
     ['a length beyond any buffer', '0a ffffffff0f', 'truncated'],
-    ['a varint cut short', '10 ff', 'truncated'],
+    ['a truncated varint', '10 ff', 'truncated'],
     ['a varint that does not end', '10 ffffffffffffffffffff01', 'varint longer than 10 bytes'],
     ['field number 0', '00 00', 'field number 0'],
     ['an end of group without a start', '0c', 'unexpected wire type 4'],
@@ -222,7 +228,7 @@ describe('decoding', () => {
     expect(() => ContainerConfig.decode(hex(bytes))).toThrow(`runtime.v1.ContainerConfig: ${message}`);
   });
 
-  it('meets every possible cut with WireError or a shorter message, never with another error', () => {
+  it('reads every truncation as a shorter message or throws WireError', () => {
     const whole = ContainerStatus.encode({ id: 'abc', metadata: { name: 'n', attempt: 3 }, createdAt: 77n });
     for (let end = 0; end < whole.length; end++) {
       try {
@@ -233,7 +239,7 @@ describe('decoding', () => {
     }
   });
 
-  it('refuses nesting deeper than a hundred messages', () => {
+  it('refuses more than a hundred nested messages', () => {
     let bytes = Buffer.alloc(0);
     for (let depth = 0; depth < 101; depth++) {
       const length = bytes.length < 128 ? [bytes.length] : [(bytes.length & 0x7f) | 0x80, bytes.length >> 7];

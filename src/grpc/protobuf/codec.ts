@@ -1,6 +1,6 @@
 /**
- * Turns protobuf messages into plain objects and back, driven by the field tables that
- * `npm run generate` writes, so that the generated files hold data and no code.
+ * Converts protobuf messages to plain objects and back by field tables. `npm run generate` writes the tables, so the
+ * generated files hold data and no code.
  */
 import { readField } from './decode.js';
 import { FieldValueError, writeField } from './encode.js';
@@ -20,8 +20,8 @@ import {
 import { WireError, WireReader, WireWriter } from './wire.js';
 
 /**
- * One field: number, property name, kind (nested messages by reference, as they may be cyclic), shape. An `optional` one
- * is undefined when absent, also a scalar. Of a oneof the property of that name holds the case that is set.
+ * One field: number, property name, kind, shape. A nested message is a function, as messages may be cyclic. An `optional`
+ * field is undefined when absent, even if it is a scalar. The property of a oneof holds the case that is set.
  */
 export type FieldRow = readonly [
   fieldNumber: number,
@@ -30,7 +30,7 @@ export type FieldRow = readonly [
   shape?: 'repeated' | 'map' | 'optional' | { readonly oneof: string },
 ];
 
-/** What a message may be built from: every field optional at every depth, absent meaning the proto3 default. */
+/** The input for a message: every field is optional at every depth; an absent field has the proto3 default. */
 export type Init<T> = T extends bigint
   ? bigint | number
   : T extends string | number | boolean | Uint8Array | undefined
@@ -50,9 +50,8 @@ export interface MethodInfo<Request extends object, Response extends object> {
 }
 
 /**
- * A message of the wire contract. Decoded objects have every scalar, repeated and map field, with
- * the proto3 default where the wire had none; message fields, `optional` ones and oneofs are `undefined`
- * when absent. Enum values that this build does not know arrive as their plain number.
+ * A message type. Decoded objects have every scalar, repeated and map field, with the proto3 default for absent ones.
+ * Message fields, `optional` fields and oneofs are `undefined` when absent. An unknown enum value is its number.
  */
 export class MessageType<T extends object> {
   readonly name: string;
@@ -66,7 +65,7 @@ export class MessageType<T extends object> {
     this.rows = rows;
   }
 
-  /** A complete message: `init` with all that it leaves out set to the defaults. */
+  /** A complete message: `init` with defaults for all absent fields. */
   create(init?: Init<T>): T {
     // The table covers exactly the properties of T: both come from the same proto message.
     return this.fill((init ?? {}) as MessageFields) as T;

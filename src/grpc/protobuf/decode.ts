@@ -10,7 +10,7 @@ import {
 } from './fields.js';
 import { type WireReader, WireType } from './wire.js';
 
-/** False when the wire type does not fit the field: then it counts as a field we do not know. */
+/** False when the wire type does not fit the field; the caller then skips it as an unknown field. */
 export function readField(
   reader: WireReader,
   end: number,
@@ -27,7 +27,7 @@ export function readField(
     return true;
   }
   if (shape === 'repeated') {
-    // Packed or not, either is read (Packed Repeated Fields). defaults() made this an array.
+    // Both packed and unpacked elements are valid (Packed Repeated Fields). defaults() made this an array.
     const elements = target[property] as unknown[];
     if (wireType === expected) {
       elements.push(readValue(reader, end, kind, undefined, depth));
@@ -39,7 +39,7 @@ export function readField(
   }
   if (wireType !== expected) return false;
   if (oneof !== undefined) {
-    // The last case on the wire is the one that is set; of an equal one before it, a message is merged.
+    // The last case on the wire is set (Oneofs). A message is merged into an earlier one of the same case.
     const value = readValue(reader, end, kind, fieldValue(target, field), depth);
     target[oneof] = { case: property, value };
     return true;
@@ -48,7 +48,7 @@ export function readField(
   return true;
 }
 
-/** Key and value may be missing, and come in any order (Maps). */
+/** Key and value may be absent and in any order (Maps). */
 function readMapEntry(
   reader: WireReader,
   end: number,
@@ -67,7 +67,7 @@ function readMapEntry(
   setEntry(entries, key, value);
 }
 
-/** A message that occurs twice is merged into the first occurrence; of other values the last stays (Last One Wins). */
+/** A repeated occurrence of a message is merged into the first one; of other values the last one wins (Last One Wins). */
 function readValue(
   reader: WireReader,
   end: number,

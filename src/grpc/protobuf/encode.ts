@@ -12,14 +12,14 @@ import {
 } from './fields.js';
 import { WireType, type WireWriter } from './wire.js';
 
-/** A value that does not fit its field; the message names the innermost field. */
+/** A value does not fit its field. The message names the innermost field. */
 export class FieldValueError extends TypeError {}
 
 export function writeField(writer: WireWriter, field: CompiledField, value: unknown, depth: number): void {
   const { fieldNumber, kind, shape } = field;
   const wireType = wireTypeOf(kind);
   if (shape === 'map') {
-    // An entry is a message of key (1) and value (2) (Maps).
+    // An entry is a message with key (1) and value (2) (Maps).
     for (const [key, entry] of definedEntries(value)) {
       writer.tag(fieldNumber, WireType.BYTES);
       writer.block(() => {
@@ -38,7 +38,7 @@ export function writeField(writer: WireWriter, field: CompiledField, value: unkn
         writeValue(writer, kind, element, depth);
       }
     } else {
-      // Numbers are packed, the default of proto3 (Packed Repeated Fields).
+      // proto3 packs repeated numbers by default (Packed Repeated Fields).
       writer.tag(fieldNumber, WireType.BYTES);
       writer.block(() => {
         for (const element of elements) writeValue(writer, kind, element, depth);
@@ -50,7 +50,7 @@ export function writeField(writer: WireWriter, field: CompiledField, value: unkn
   }
 }
 
-/** Proto3 leaves fields with the default value off the wire, unless their presence counts. -0 is not the default of a double. */
+/** proto3 omits a field with the default value, unless the field tracks presence. -0 is not the default of a double. */
 function isDefault(value: unknown): boolean {
   if (value instanceof Uint8Array) return value.length === 0;
   return value === '' || value === false || value === 0n || (value === 0 && !Object.is(value, -0));
@@ -67,11 +67,11 @@ function writeValue(writer: WireWriter, kind: CompiledField['kind'], value: unkn
       writer.string(asString(value));
       break;
     case 'bytes':
-      if (!(value instanceof Uint8Array)) throw new TypeError(`bytes are wanted, not ${typeof value}`);
+      if (!(value instanceof Uint8Array)) throw new TypeError(`expected bytes, got ${typeof value}`);
       writer.bytes(value);
       break;
     case 'bool':
-      if (typeof value !== 'boolean') throw new TypeError(`a boolean is wanted, not ${typeof value}`);
+      if (typeof value !== 'boolean') throw new TypeError(`expected a boolean, got ${typeof value}`);
       writer.uint32(value ? 1 : 0);
       break;
     case 'int32':
@@ -92,7 +92,7 @@ function writeValue(writer: WireWriter, kind: CompiledField['kind'], value: unkn
       writer.bigint64(asBigint(value));
       break;
     case 'double':
-      if (typeof value !== 'number') throw new TypeError(`a number is wanted, not ${typeof value}`);
+      if (typeof value !== 'number') throw new TypeError(`expected a number, got ${typeof value}`);
       writer.double(value);
       break;
   }

@@ -1,8 +1,8 @@
-/** What a field of a message is, and what its values may be, for encoder and decoder alike. */
+/** The compiled fields of a message and the checks of their values, for the encoder and the decoder. */
 import type { MessageType } from './codec.js';
 import { WireType } from './wire.js';
 
-/** `bigint64` and `biguint64` are the 64-bit fields marked `@bigint`; the other 64-bit fields are numbers. */
+/** `bigint64` and `biguint64` are the 64-bit fields marked `@bigint`; other 64-bit fields are numbers. */
 export type ProtobufScalarKind =
   | 'string'
   | 'bytes'
@@ -23,11 +23,11 @@ export interface CompiledField {
   readonly property: string;
   readonly kind: ProtobufScalarKind | MessageType<object>;
   readonly shape: 'single' | 'repeated' | 'map' | 'optional' | 'oneof';
-  /** The property of the oneof that the field is a case of. */
+  /** The property of the oneof that has this field as a case. */
   readonly oneof: string | undefined;
 }
 
-/** Messages nested deeper are refused in both directions. */
+/** The codec refuses deeper nested messages in both directions. */
 export const MAX_DEPTH = 100;
 
 export function scalarDefault(kind: ProtobufScalarKind): unknown {
@@ -47,13 +47,13 @@ export function scalarDefault(kind: ProtobufScalarKind): unknown {
 }
 
 export function asArray(value: unknown): readonly unknown[] {
-  if (!Array.isArray(value)) throw new TypeError(`an array is wanted, not ${typeof value}`);
+  if (!Array.isArray(value)) throw new TypeError(`expected an array, got ${typeof value}`);
   return value;
 }
 
 export function asFields(value: unknown): MessageFields {
   if (typeof value !== 'object' || value === null)
-    throw new TypeError(`an object is wanted, not ${typeof value}`);
+    throw new TypeError(`expected an object, got ${typeof value}`);
   // Any object can be read as a record of unknown values.
   return value as MessageFields;
 }
@@ -65,24 +65,24 @@ export function asBigint(value: unknown): bigint {
 
 export function asNumber(value: unknown): number {
   if (typeof value !== 'number' || Number.isNaN(value))
-    throw new TypeError(`a number is wanted, not ${String(value)}`);
+    throw new TypeError(`expected a number, got ${String(value)}`);
   return value;
 }
 
 export function asInteger32(value: unknown, low: number, high: number): number {
   const number = asNumber(value);
   if (!Number.isInteger(number) || number < low || number > high) {
-    throw new TypeError(`a 32-bit integer is wanted, not ${number}`);
+    throw new TypeError(`expected a 32-bit integer, got ${number}`);
   }
   return number;
 }
 
 export function asString(value: unknown): string {
-  if (typeof value !== 'string') throw new TypeError(`a string is wanted, not ${typeof value}`);
+  if (typeof value !== 'string') throw new TypeError(`expected a string, got ${typeof value}`);
   return value;
 }
 
-/** The value of a field in a message; of a case of a oneof, undefined unless it is the one that is set. */
+/** The value of a field in a message; undefined for a case of a oneof that is not set. */
 export function fieldValue(message: MessageFields, { property, oneof }: CompiledField): unknown {
   if (oneof === undefined) return message[property];
   const chosen = message[oneof];
@@ -95,7 +95,7 @@ export function definedEntries(value: unknown): [string, unknown][] {
   return Object.entries(asFields(value)).filter(([, entry]) => entry !== undefined && entry !== null);
 }
 
-/** A plain assignment would lose the key `__proto__`, which a label map from outside may carry. */
+/** A plain assignment would lose the key `__proto__`, which a label map of a peer may contain. */
 export function setEntry(entries: MessageFields, key: string, value: unknown): void {
   if (key !== '__proto__') entries[key] = value;
   else Object.defineProperty(entries, key, { value, enumerable: true, configurable: true, writable: true });

@@ -1,5 +1,6 @@
 /**
- * The protobuf wire format: varints, lengths and raw bytes, with every read checked against the end of its input.
+ * Reads and writes the protobuf wire format: varints, lengths and bytes. Every read is checked against the end of its
+ * input.
  * Sections are those of the encoding guide (protobuf.dev/programming-guides/encoding).
  */
 
@@ -7,7 +8,7 @@ const TWO_32 = 2 ** 32;
 const TWO_63 = 2 ** 63;
 const TWO_64 = 2 ** 64;
 
-/** Message Structure; BYTES is LEN there. */
+/** The wire types (Message Structure). BYTES is LEN in the guide. */
 export const WireType = {
   VARINT: 0,
   FIXED64: 1,
@@ -17,7 +18,7 @@ export const WireType = {
   FIXED32: 5,
 } as const;
 
-/** The bytes are not a protobuf message: cut short, or not well formed. */
+/** The bytes are not a protobuf message: truncated or malformed. */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }
@@ -49,13 +50,13 @@ export class WireWriter {
     this.#bytes[this.#length++] = rest;
   }
 
-  /** Negative values take ten bytes: the sign is extended to 64 bits (Signed Integers). */
+  /** A negative value takes ten bytes, as its sign is extended to 64 bits (Signed Integers). */
   int32(value: number): void {
     if (value < 0) this.#varint64(value >>> 0, 0xffffffff);
     else this.uint32(value);
   }
 
-  /** Clamped to the int64 range; beyond 2^53 a `number` is already an approximation. */
+  /** Clamps to the int64 range. A `number` above 2^53 is already an approximation. */
   int64(value: number): void {
     const magnitude = Math.trunc(Math.abs(value));
     const low = magnitude >>> 0;
@@ -66,14 +67,14 @@ export class WireWriter {
     else this.#varint64(-low >>> 0, (~high + (low === 0 ? 1 : 0)) >>> 0);
   }
 
-  /** Clamped to the uint64 range. */
+  /** Clamps to the uint64 range. */
   uint64(value: number): void {
     const whole = Math.max(0, Math.trunc(value));
     if (whole >= TWO_64) this.#varint64(0xffffffff, 0xffffffff);
     else this.#varint64(whole >>> 0, Math.floor(whole / TWO_32) >>> 0);
   }
 
-  /** Two's complement of the low 64 bits, for signed and unsigned fields alike. */
+  /** Writes the two's complement of the low 64 bits, for signed and unsigned fields. */
   bigint64(value: bigint): void {
     const bits = BigInt.asUintN(64, value);
     this.#varint64(Number(bits & 0xffffffffn), Number(bits >> 32n));
@@ -91,7 +92,7 @@ export class WireWriter {
     this.#length += value.length;
   }
 
-  /** Written where it belongs if it has a byte for each character, as nearly all have; moved up if its length needs more. */
+  /** Writes the bytes in place if each character takes one byte, as in nearly all strings; else moves them for a longer length. */
   string(value: string): void {
     const { length } = value;
     this.#reserve(5 + 3 * length);
@@ -105,8 +106,8 @@ export class WireWriter {
   }
 
   /**
-   * Writes a length-delimited block whose length is known only afterwards: one byte is kept for the
-   * length, and the block moves up in the rarer case that it needs more.
+   * Writes a length-delimited block whose length is not known before. It reserves one byte for the length and moves
+   * the block when the length needs more, which is rare.
    */
   block(write: () => void): void {
     const start = this.#length;
@@ -169,7 +170,7 @@ export class WireReader {
     return this.#bytes.length;
   }
 
-  /** Tags and lengths of strings are mostly one byte. */
+  /** Most tags and string lengths take one byte, so that case comes first. */
   uint32(end: number): number {
     const byte = this.#bytes[this.position] ?? 0x80;
     if (byte < 0x80 && this.position < end) {
@@ -190,7 +191,7 @@ export class WireReader {
     return this.#low !== 0 || this.#high !== 0;
   }
 
-  /** Exact up to 2^53, the nearest `number` beyond. */
+  /** Exact up to 2^53; above, the nearest `number`. */
   int64(end: number): number {
     this.#varint(end);
     return (this.#high | 0) * TWO_32 + this.#low;
@@ -215,7 +216,7 @@ export class WireReader {
     return this.#bytes.readDoubleLE(value);
   }
 
-  /** A copy: the network buffer it came from may be large and must not be kept alive by one field. */
+  /** Returns a copy, so that one field does not keep a large network buffer alive. */
   bytes(end: number): Uint8Array {
     const length = this.uint32(end);
     const start = this.#take(length, end);
@@ -228,14 +229,14 @@ export class WireReader {
     return this.#bytes.toString('utf8', start, start + length);
   }
 
-  /** Reads a length and returns where the block that follows ends. */
+  /** Reads a length and returns the end of the block that follows. */
   blockEnd(end: number): number {
     const length = this.uint32(end);
     if (length > end - this.position) throw truncated(this.position, length, end);
     return this.position + length;
   }
 
-  /** Steps over a field that the reader does not know, by its wire type alone (Message Structure). */
+  /** Skips an unknown field by its wire type (Message Structure). */
   skip(tag: number, end: number): void {
     switch (tag & 7) {
       case WireType.VARINT:
@@ -260,7 +261,7 @@ export class WireReader {
     }
   }
 
-  /** Groups may nest (Groups); they are walked with a list, so that hostile nesting costs no stack. */
+  /** Groups may be nested (Groups). A list instead of recursion keeps hostile nesting off the stack. */
   #skipGroup(fieldNumber: number, end: number): void {
     const open = [fieldNumber];
     while (open.length > 0) {
@@ -278,7 +279,7 @@ export class WireReader {
     return start;
   }
 
-  /** Seven bits a byte, least significant first; ten bytes at most (Base 128 Varints). */
+  /** A varint has seven bits in each byte, least significant first, and at most ten bytes (Base 128 Varints). */
   #varint(end: number): void {
     const bytes = this.#bytes;
     const start = this.position;
@@ -305,5 +306,5 @@ export class WireReader {
 }
 
 function truncated(position: number, wanted: number, end: number): WireError {
-  return new WireError(`truncated: ${wanted} bytes wanted at offset ${position}, ${end - position} left`);
+  return new WireError(`truncated: expected ${wanted} bytes at offset ${position}, ${end - position} left`);
 }
