@@ -1,4 +1,4 @@
-/** Plays an exec or attach, whatever transport its streams came by, and tells its end. */
+/** Runs an exec or attach for any transport and sends its status. */
 import { finished, type Writable } from 'node:stream';
 import type {
   AttachStreamRequest,
@@ -38,22 +38,22 @@ export function commandOf(
 /** One client that has opened all its streams. */
 export interface CommandSession {
   readonly streams: CommandStreams;
-  /** Where the end is told. */
+  /** The stream for the status. */
   readonly error: Writable;
   readonly jsonStatus: boolean;
-  /** Resolves when the client is gone. */
+  /** Resolves when the client has disconnected. */
   readonly closed: Promise<void>;
-  /** Ends the connection in order. */
+  /** Closes the connection in order. */
   close(): Promise<void>;
 }
 
-/** Resolves when the session is over. */
+/** Resolves when the session has ended. */
 export async function runCommand(command: PlayedCommand, session: CommandSession): Promise<void> {
   const gone = new AbortController();
   void session.closed.then(() => gone.abort(new Error('the client is gone')));
   const { streams, error } = session;
   for (const stream of [streams.stdin, streams.stdout, streams.stderr, error]) {
-    // A client that is gone shows in the signal; each stream by itself has nothing to add.
+    // The signal reports a lost client; the errors of single streams add nothing.
     stream?.on('error', () => {});
   }
   const end = await run(command, streams, gone.signal);
@@ -78,7 +78,7 @@ async function run(
   }
 }
 
-/** Resolves when all that was written has been sent, or never will be. */
+/** Resolves when all written bytes were sent, or the stream has ended. */
 function written(stream: Writable | undefined): Promise<void> {
   if (stream === undefined) return Promise.resolve();
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** What the two ends of exec, attach and port-forward agree on with those who use this room. */
+/** The types that the users of the streaming client and server share. */
 import type { Duplex, Readable, Writable } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
 
@@ -6,7 +6,7 @@ import type { ConnectionOptions } from 'node:tls';
 export type StreamTarget =
   | {
       readonly socketPath: string;
-      /** With its query. */
+      /** Includes the query. */
       readonly path: string;
       readonly headers?: Readonly<Record<string, string>>;
     }
@@ -22,7 +22,7 @@ export interface TerminalSize {
   readonly height: number;
 }
 
-/** Which streams a command has. `stderr` is never there together with `tty`. */
+/** Which streams a command has. `stderr` and `tty` exclude each other. */
 export interface WantedStreams {
   readonly stdin: boolean;
   readonly stdout: boolean;
@@ -44,38 +44,38 @@ export interface AttachStreamRequest extends WantedStreams {
 export interface PortForwardStreamRequest {
   readonly kind: 'portforward';
   readonly podSandboxId: string;
-  /** The ports of a WebSocket client; SPDY clients name a port with every stream. */
+  /** The ports of a WebSocket client. A SPDY client names the port in the headers of each stream. */
   readonly ports: readonly number[];
 }
 
 export type StreamRequest = ExecStreamRequest | AttachStreamRequest | PortForwardStreamRequest;
 
-/** The server's side of a command's streams; those that were not wanted are absent. */
+/** The server side of a command's streams. Streams that were not requested are absent. */
 export interface CommandStreams {
   /** Ends when the client closes its side. */
   readonly stdin?: Readable;
   readonly stdout?: Writable;
   readonly stderr?: Writable;
-  /** The sizes of the client's terminal, the newest only when nobody took them in time; ends with the session. */
+  /** The sizes of the client's terminal; skips sizes that were not read in time. Ends with the session. */
   readonly resize: AsyncIterable<TerminalSize>;
 }
 
-/** What a streaming server plays its streams on. The signals are aborted when the client is gone. */
+/** Runs the requests of a streaming server. The signal aborts when the client has disconnected. */
 export interface StreamingBackend {
-  /** Resolves with the exit code; rejects when there is none. Output must have been written by then. */
+  /** Resolves with the exit code after all output was written. Rejects when there is no exit code. */
   exec(request: ExecStreamRequest, streams: CommandStreams, signal: AbortSignal): Promise<number>;
   /** Resolves when the container has ended. */
   attach(request: AttachStreamRequest, streams: CommandStreams, signal: AbortSignal): Promise<void>;
-  /** Resolves when both directions are over; rejects with what the client is to read. */
+  /** Resolves when both directions have ended. Rejects with the error for the client. */
   portForward(podSandboxId: string, port: number, stream: Duplex, signal: AbortSignal): Promise<void>;
 }
 
 export interface RemoteCommandOptions {
   readonly target: StreamTarget;
-  /** Its end is told to the command as the end of its input. */
+  /** Its end closes the command's standard input. */
   readonly stdin?: Readable | undefined;
   readonly stdout?: Writable | undefined;
-  /** Not with `tty`, where the terminal has one output. */
+  /** Unused with `tty`: a terminal has one output. */
   readonly stderr?: Writable | undefined;
   readonly tty: boolean;
   readonly resize?: AsyncIterable<TerminalSize> | undefined;
@@ -83,10 +83,10 @@ export interface RemoteCommandOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How a command ended. An attach that ended has exit code 0. */
+/** How a command ended. An attach has exit code 0. */
 export interface RemoteCommandResult {
   readonly exitCode: number;
-  /** The server's words about an exit code that is not 0. */
+  /** The server's message for an exit code other than 0. */
   readonly message?: string;
 }
 
@@ -96,18 +96,18 @@ export interface OpenPortForwardOptions {
 }
 
 export interface PortForward {
-  /** One connection to the port in the pod; ended with the server's error text if that has one to tell. */
+  /** Opens one connection to the port of the pod. It fails with the server's error text, if there is one. */
   open(port: number): Promise<Duplex>;
-  /** Resolves when the connection to the server is gone, whoever ended it; rejects never. */
+  /** Resolves when the connection to the server has ended. Never rejects. */
   readonly closed: Promise<void>;
   close(): Promise<void>;
 }
 
-/** The server's answer to a request that is not what the caller hoped for. */
+/** The server refused the upgrade. */
 export class UpgradeRefused extends Error {
   override readonly name = 'UpgradeRefused';
   readonly statusCode: number;
-  /** The server's words. */
+  /** The body of the response. */
   readonly body: string;
 
   constructor(statusCode: number, body: string) {

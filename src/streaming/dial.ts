@@ -1,4 +1,4 @@
-/** Opens the connection of a streaming client: an HTTP request that the server upgrades to SPDY/3.1. */
+/** Opens the connection of a streaming client with an HTTP request that the server upgrades to SPDY/3.1. */
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
@@ -14,7 +14,7 @@ export const protocolHeader = 'x-stream-protocol-version';
 
 export interface DialOptions {
   readonly target: StreamTarget;
-  /** In the order of preference. */
+  /** In order of preference. */
   readonly protocols: readonly string[];
   readonly signal: AbortSignal | undefined;
   readonly clock?: Clock;
@@ -26,7 +26,7 @@ export interface DialedConnection {
   readonly protocol: string;
 }
 
-/** Rejects with `UpgradeRefused` when the server answers anything but an upgrade. */
+/** Rejects with `UpgradeRefused` when the server does not upgrade. */
 export async function dialSpdy(options: DialOptions): Promise<DialedConnection> {
   const { signal, clock = systemClock } = options;
   throwIfCancelled(signal);
@@ -34,7 +34,7 @@ export async function dialSpdy(options: DialOptions): Promise<DialedConnection> 
   const upgraded = response.headers.upgrade ?? '';
   if (upgraded.toLowerCase() !== spdyUpgrade.toLowerCase()) {
     socket.destroy();
-    throw new Error(`unable to upgrade connection: the server speaks ${JSON.stringify(upgraded)}`);
+    throw new Error(`unable to upgrade connection: the server upgraded to ${JSON.stringify(upgraded)}`);
   }
   const chosen = response.headers[protocolHeader];
   return {
@@ -76,7 +76,7 @@ function upgrade({ target, protocols, signal, clock = systemClock }: DialOptions
     });
     request.on('error', (error) => reject(signal?.aborted ? new Cancelled() : error));
     limit = clock.setTimer(upgradeMs, () =>
-      request.destroy(new Error(`unable to upgrade connection: no answer within ${upgradeMs / 1000} s`)),
+      request.destroy(new Error(`unable to upgrade connection: no response within ${upgradeMs / 1000} s`)),
     );
     request.end();
   }).finally(() => limit?.cancel());
@@ -99,7 +99,7 @@ async function readBounded(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
   for await (const chunk of response) {
-    // A message without an encoding gives bytes.
+    // A message without an encoding yields buffers.
     const bytes = chunk as Buffer;
     sizeBytes += bytes.length;
     chunks.push(bytes);

@@ -1,4 +1,4 @@
-/** Decides how an upgrade request is answered: SPDY or WebSocket with which sub-protocol, or not at all. */
+/** Decides how to answer an upgrade request: SPDY or WebSocket with a sub-protocol, or a refusal. */
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { HeaderList, Refusal } from './http-answers.js';
@@ -23,7 +23,7 @@ export type UpgradeHandshake =
   | { readonly kind: 'websocket'; readonly protocol: WebSocketProtocol; readonly headers: HeaderList }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
-/** RFC 6455: what the server adds to the client's key to show that it understood. */
+/** The server appends it to the client's key for Sec-WebSocket-Accept (RFC 6455, sections 1.3 and 4.2.2). */
 const acceptSuffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
 export function decideHandshake(
@@ -74,9 +74,11 @@ function decideWebSocket(
   purpose: 'command' | 'portforward',
 ): UpgradeHandshake {
   const known = purpose === 'command' ? webSocketCommandProtocols : webSocketPortForwardProtocols;
+  // The requirements on the client's handshake (RFC 6455, section 4.2.1).
   if (method !== 'GET') return refused(405, '');
   const key = headers['sec-websocket-key'];
   if (key === undefined || key === '') return refused(400, '');
+  // The response names the supported version (RFC 6455, section 4.4).
   if (headers['sec-websocket-version'] !== '13') {
     return {
       kind: 'refused',

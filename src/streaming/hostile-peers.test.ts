@@ -1,4 +1,4 @@
-/** Clients of exec, attach and port-forward that mean no good: each drives one bound to its limit and beyond. */
+/** Hostile clients of exec, attach and port-forward: each test exceeds one bound. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ const heldMemory = (): number => {
 };
 
 describe('a WebSocket client', () => {
-  it('cannot fill the memory with fragments of a byte', () => {
+  it('cannot fill the memory with fragments of one byte', () => {
     const reader = new WebSocketFrameReader({ fromClient: true });
     const fragments = repeated(frame(Opcode.continuation, Buffer.from('x'), false), 1000);
     expect([...reader.read(frame(Opcode.binary, Buffer.from('x'), false))]).toEqual([]);
@@ -39,11 +39,11 @@ describe('a WebSocket client', () => {
       }
     }
     expect(parts).toBe(Math.floor(1_000_001 / webSocketLimits.messagePartBytes));
-    // As fragments they would take a hundred megabytes.
+    // Separate fragments would take a hundred megabytes.
     expect(heldMemory() - before).toBeLessThan(48 << 20);
   }, 30_000);
 
-  it('cannot send a message without end, in fragments or byte by byte', () => {
+  it('cannot send an endless message, in fragments or byte by byte', () => {
     const reader = new WebSocketFrameReader({ fromClient: true });
     const part = Buffer.alloc(1 << 20);
     let taken = 0;
@@ -57,7 +57,7 @@ describe('a WebSocket client', () => {
     expect(() => send(Opcode.continuation)).toThrow(/more than 33554432 bytes/);
   });
 
-  it('that pings and does not read is answered once, for its newest ping', async () => {
+  it('that pings and does not read gets one pong, for its newest ping', async () => {
     const wire = new TestWire({ peerReads: false });
     const connection = new WebSocketConnection({
       socket: wire,
@@ -79,7 +79,7 @@ describe('a WebSocket client', () => {
     await connection.closed;
   });
 
-  it('that writes to a command that does not read has to wait', async () => {
+  it('that writes to a command that does not read must wait', async () => {
     const wire = new TestWire({ peerReads: true });
     const channels = new WebSocketChannels({
       socket: wire,
@@ -90,16 +90,16 @@ describe('a WebSocket client', () => {
     });
     const message = frame(Opcode.binary, Buffer.alloc(1 << 14));
     for (let sent = 0; sent < 100; sent++) void wire.say(message);
-    // What was not taken is left where the kernel would keep it.
+    // The rest stays unread, as in a kernel buffer.
     await expect.poll(() => wire.unheard).toBeLessThan(90);
     await settle();
     expect(100 - wire.unheard).toBeLessThanOrEqual(streamingLimits.windowBytes / (1 << 14) + 2);
     wire.destroy();
-    // A reader that never reads does not hold the session.
+    // A reader that never reads does not keep the session open.
     await channels.connection.closed;
   });
 
-  it('that leaves with more than one message waiting for a reader is noticed', async () => {
+  it('that disconnects with several unread messages is detected', async () => {
     const wire = new TestWire({ peerReads: true });
     const channels = new WebSocketChannels({
       socket: wire,
@@ -115,7 +115,7 @@ describe('a WebSocket client', () => {
     await channels.connection.closed;
   });
 
-  it('that does not take the last bytes is cut off, and so is one that does not close', async () => {
+  it('that does not read the last bytes is disconnected, and so is one that does not close', async () => {
     for (const peerReads of [false, true]) {
       const clock = new VirtualClock();
       const wire = new TestWire({ peerReads });
@@ -137,7 +137,7 @@ describe('a WebSocket client', () => {
     }
   });
 
-  it('that breaks the rules and does not read is cut off', async () => {
+  it('that violates the protocol and does not read is disconnected', async () => {
     const clock = new VirtualClock();
     const wire = new TestWire({ peerReads: false });
     const connection = new WebSocketConnection({
@@ -158,7 +158,7 @@ interface SpdyClient {
   readonly connection: SpdyConnection;
   readonly done: Promise<void>;
   open(id: number, headers: Record<string, string>): Buffer;
-  /** Kinds of frames that the server has sent, with how often. */
+  /** How many frames of each kind the server has sent. */
   heard(): Record<string, number>;
   textOf(streamId: number): string;
 }
@@ -205,7 +205,7 @@ const pairHeaders = (streamtype: string, requestid: number | string): Record<str
 });
 
 describe('a client that forwards ports over SPDY', () => {
-  it('is told once of a stream that is there already, however often it opens it', async () => {
+  it('is told once that a stream is already open, however often it opens it', async () => {
     const client = portForwardClient();
     await client.wire.say(client.open(1, pairHeaders('error', 'again')));
     for (let id = 3; id < 4000; id += 2) {
@@ -213,14 +213,14 @@ describe('a client that forwards ports over SPDY', () => {
     }
     await expect.poll(() => client.heard()['rst-stream']).toBe(1999);
     expect(client.textOf(1)).toBe(
-      'error processing stream for request again: the error stream is there already',
+      'error processing stream for request again: the error stream is already open',
     );
     expect(client.connection.streamCount).toBe(1);
     client.wire.destroy();
     await client.done;
   });
 
-  it('may use ids of some length', async () => {
+  it('may use request ids up to a maximum length', async () => {
     const client = portForwardClient();
     await client.wire.say(client.open(1, pairHeaders('error', 'x'.repeat(spdyLimits.requestIdChars))));
     await client.wire.say(client.open(3, pairHeaders('error', 'y'.repeat(spdyLimits.requestIdChars + 1))));
@@ -229,7 +229,7 @@ describe('a client that forwards ports over SPDY', () => {
     await client.done;
   });
 
-  it('has so many pairs of which one half has come, for so long', async () => {
+  it('may have a limited number of half-open pairs, for a limited time', async () => {
     const clock = new VirtualClock();
     const client = portForwardClient({ clock });
     let id = -1;
@@ -249,7 +249,7 @@ describe('a client that forwards ports over SPDY', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('has so many connections into the pod, whose streams it may reset', async () => {
+  it('may have a limited number of connections to the pod, and may reset their streams', async () => {
     let open = 0;
     let most = 0;
     const client = portForwardClient({
@@ -285,7 +285,7 @@ describe('a client that forwards ports over SPDY', () => {
     expect(open).toBe(0);
   });
 
-  it('is told of a failure in some words only', async () => {
+  it('gets a failure text of limited length', async () => {
     const client = portForwardClient({
       backend: { portForward: () => Promise.reject(new Error('x'.repeat(1 << 20))) },
     });
@@ -298,7 +298,7 @@ describe('a client that forwards ports over SPDY', () => {
     await client.done;
   });
 
-  it('cannot hold up the connection with data on a stream that nobody reads', async () => {
+  it('cannot block the connection with data on a stream that nobody reads', async () => {
     const client = portForwardClient();
     await client.wire.say(client.open(1, pairHeaders('error', 0)));
     const data = Buffer.concat(dataFrame(1, Buffer.alloc(2 * streamWindowBytes), false));
@@ -314,7 +314,7 @@ function spdyServer(wire: TestWire, onStream: (stream: SpdyStream) => void): Spd
 }
 
 describe('a SPDY peer', () => {
-  it('that asks and does not read gets so many answers, and is then not read either', async () => {
+  it('that sends pings and does not read gets a limited number of answers, then reading stops', async () => {
     const wire = new TestWire({ peerReads: false });
     const connection = spdyServer(wire, (stream) => stream.accept());
     const pings = repeated(pingFrame(1), 1000);
@@ -330,7 +330,7 @@ describe('a SPDY peer', () => {
     await connection.closed;
   });
 
-  it('has so many streams', async () => {
+  it('may open a limited number of streams', async () => {
     const wire = new TestWire({ peerReads: true });
     const connection = spdyServer(wire, (stream) => stream.accept());
     const blocks = new HeaderBlockWriter();
@@ -342,7 +342,7 @@ describe('a SPDY peer', () => {
     await connection.closed;
   });
 
-  it('has so much in memory for streams that nobody reads, on all of them together', async () => {
+  it('can fill only a limited buffer with unread data of all streams', async () => {
     const wire = new TestWire({ peerReads: true });
     const streams: SpdyStream[] = [];
     const connection = spdyServer(wire, (stream) => {
@@ -367,7 +367,7 @@ describe('a SPDY peer', () => {
     await connection.closed;
   });
 
-  it('that leaves while nobody reads what it sent is noticed', async () => {
+  it('that disconnects while its data is unread is detected', async () => {
     const wire = new TestWire({ peerReads: true });
     const connection = spdyServer(wire, (stream) => stream.accept());
     await wire.say(synStreamFrame(1, new HeaderBlockWriter().write(new Map()), false));
@@ -377,11 +377,11 @@ describe('a SPDY peer', () => {
     await connection.closed;
   });
 
-  it('that leaves before its streams have begun is noticed', async () => {
+  it('that disconnects before its streams have begun is detected', async () => {
     const wire = new TestWire({ peerReads: true });
     const connection = spdyServer(wire, (stream) => stream.accept());
     const window = Buffer.alloc(2 * streamWindowBytes);
-    // One chunk: the header block is inflated in another thread, and the data is handled after that.
+    // One chunk: a thread inflates the header block, and the data is handled after that.
     const opened = synStreamFrame(1, new HeaderBlockWriter().write(new Map()), false);
     const data = Buffer.concat(dataFrame(1, window, false));
     void wire.say(Buffer.concat([opened, data, data]));
@@ -390,7 +390,7 @@ describe('a SPDY peer', () => {
     await connection.closed;
   });
 
-  it('that sends a control frame byte by byte costs no more than one that does not', () => {
+  it('that sends a control frame byte by byte takes no more memory', () => {
     const reader = new SpdyFrameReader();
     const whole = synStreamFrame(1, Buffer.alloc(spdyLimits.controlFrameBytes - 10), false);
     let copiedBytes = 0;
@@ -417,7 +417,7 @@ describe('a SPDY peer', () => {
   });
 });
 
-it('a server that does not answer the request for an upgrade is given up', async () => {
+it('the client gives up when the server does not answer the upgrade request', async () => {
   const server = createServer((socket) => void socket.resume()).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -429,7 +429,7 @@ it('a server that does not answer the request for an upgrade is given up', async
     signal: undefined,
     clock,
   });
-  const refused = expect(dialed).rejects.toThrow('no answer within 60 s');
+  const refused = expect(dialed).rejects.toThrow('no response within 60 s');
   await accepted;
   await clock.advance(streamingClientLimits.upgradeMs);
   await refused;
@@ -437,7 +437,7 @@ it('a server that does not answer the request for an upgrade is given up', async
   server.close();
 });
 
-it('the words of a failure are cut between characters', () => {
+it('an error text is cut between characters', () => {
   const limit = streamingLimits.errorTextBytes;
   expect(cutText('x'.repeat(limit))).toBe('x'.repeat(limit));
   expect(cutText('ü'.repeat(limit))).toMatch(/^ü+�?…$/);

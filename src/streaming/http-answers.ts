@@ -1,4 +1,4 @@
-/** HTTP answers on a socket that Node has handed over for an upgrade. */
+/** Writes HTTP responses to a socket that Node has handed over for an upgrade. */
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
@@ -10,7 +10,7 @@ export interface Refusal {
   readonly headers?: HeaderList;
 }
 
-/** Answers without an upgrade and closes. */
+/** Responds without an upgrade and closes the socket. */
 export function refuse(socket: Duplex, { statusCode, body, headers = [] }: Refusal): void {
   socket.end(
     messageHead(statusCode, [

@@ -1,9 +1,9 @@
-/** Notices that nothing came or went on a connection for too long. */
+/** Detects that a connection was idle for too long. */
 import type { Clock, Timer } from '../async/index.js';
 
 export interface IdleWatchOptions {
   readonly clock: Clock;
-  /** Undefined: for ever is not too long. */
+  /** Undefined: no limit. */
   readonly idleTimeoutMs: number | undefined;
   readonly onIdle: (reason: Error) => void;
 }
@@ -32,7 +32,7 @@ export class IdleWatch {
     this.#timer = clock.setTimer(delayMs, () => {
       const idleMs = clock.monotonic() - this.#lastActivityMs;
       if (idleMs < idleTimeoutMs) this.#wait(idleTimeoutMs - idleMs, idleTimeoutMs);
-      else onIdle(new Error(`nothing came or went for ${Math.round(idleTimeoutMs / 1000)} s`));
+      else onIdle(new Error(`the connection was idle for ${Math.round(idleTimeoutMs / 1000)} s`));
     });
   }
 }

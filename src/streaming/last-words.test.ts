@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { ReadAfterResetSocket } from './read-after-reset-socket.js';
 
-/** Says its last words when it is spoken to, hangs up, and tells that it did. In a thread, as the other side sleeps meanwhile. */
+/** Answers the first data, closes the connection and reports that. Runs in a thread, as the client blocks meanwhile. */
 const peer = `
 const { createServer } = require('node:net');
 const { parentPort, workerData } = require('node:worker_threads');
@@ -19,7 +19,7 @@ const server = createServer((socket) => {
 server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
 `;
 
-/** What is heard of a peer that had hung up before anything of it was read, when it is written to first. */
+/** What a socket reads from a peer that closed the connection, when the socket writes first. */
 async function heardAfterHangUp(socket: Socket): Promise<string> {
   const hungUp = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(peer, { eval: true, workerData: hungUp });
@@ -37,12 +37,12 @@ async function heardAfterHangUp(socket: Socket): Promise<string> {
   return heard.join('');
 }
 
-describe('a peer that hangs up with input unread', () => {
-  it('is heard to the end', async () => {
+describe('a peer that closes with unread input', () => {
+  it('is read to the end', async () => {
     expect(await heardAfterHangUp(new ReadAfterResetSocket())).toBe('last words');
   });
 
-  it('is not heard through an ordinary socket', async () => {
+  it('is not read to the end by an ordinary socket', async () => {
     expect(await heardAfterHangUp(new Socket())).toBe('');
   });
 });

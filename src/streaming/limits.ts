@@ -1,35 +1,35 @@
-/** Every bound that the other end of a streaming connection meets. `docs/limits.md` shows them with what happens beyond. */
+/** The bounds on the peer of a streaming connection. `docs/limits.md` shows them and what happens beyond each. */
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
 const secondMs = 1000;
 
 export const streamingLimits = {
-  /** Sessions of one streaming server at a time. */
+  /** Concurrent sessions of one streaming server. */
   sessions: 512,
-  /** Requests that wait for their client, of which each may come once. */
+  /** Requests that wait for their client. */
   waitingRequests: 1000,
   /** How long a request waits for its client. */
   waitingRequestMs: 60 * secondMs,
-  /** How long a client may take to open its streams, or the other half of a pair of streams. */
+  /** How long a client may take to open its streams, or the second stream of a pair. */
   creationMs: 30 * secondMs,
-  /** Nothing came or went for so long. */
+  /** How long a connection may be idle. */
   idleMs: 4 * 3600 * secondMs,
-  /** How long the peer may take to read the last bytes of a connection that ends. */
+  /** How long the peer may take to read the last bytes of a closing connection. */
   closeDrainMs: 600 * secondMs,
-  /** How long the peer may take to close its side after it has read all. */
+  /** How long the peer may take to close its side after it has read everything. */
   closeLingerMs: 10 * secondMs,
-  /** What one stream or channel holds for its reader before nothing more is read for it. */
+  /** How much one stream or channel buffers for its reader before reading from the peer stops. */
   windowBytes: 256 * KiB,
-  /** What one stream or channel holds for a peer that does not read. */
+  /** How much one stream or channel buffers for a peer that does not read. */
   unsentBytes: 64 * KiB,
-  /** Of the text that tells a client why something failed. */
+  /** The longest error text for a client. */
   errorTextBytes: 4 * KiB,
-  /** Of a terminal's size, which takes some thirty characters. */
+  /** The longest text of a terminal size, which usually takes about thirty characters. */
   terminalSizeChars: 1024,
 } as const;
 
-/** A failure in as many words as a peer is told. */
+/** The error text, cut to the length that a client may get. */
 export function cutText(text: string): string {
   const limit = streamingLimits.errorTextBytes;
   if (Buffer.byteLength(text) <= limit) return text;
@@ -37,46 +37,46 @@ export function cutText(text: string): string {
 }
 
 export const webSocketLimits = {
-  /** Of a message, in however many fragments. */
+  /** The largest message, over all its fragments. */
   messageBytes: 32 * MiB,
-  /** What is collected of a message before it is handed on; all that a fragment can add to. */
+  /** How much of a message is buffered before it is passed on. */
   messagePartBytes: 64 * KiB,
-  /** Of a ping, pong or close (RFC 6455, 5.5). */
+  /** The largest payload of a ping, pong or close (RFC 6455, section 5.5). */
   controlBytes: 125,
-  /** Pings that wait for their pong while the peer reads nothing: the newest replaces the others (RFC 6455, 5.5.3). */
+  /** Pings that wait for their pong while the peer does not read; the newest replaces the others (RFC 6455, section 5.5.3). */
   waitingPongs: 1,
-  /** Ports of one port-forward: the numbers of channels end at 127. */
+  /** Ports of one port-forward; each takes two channels, and the highest channel is 127. */
   ports: 64,
 } as const;
 
 export const spdyLimits = {
-  /** Of a control frame. */
+  /** The largest control frame; 8 KiB is the least that an endpoint must accept (SPDY/3.1, section 2.2.1). */
   controlFrameBytes: 32 * KiB,
-  /** Of the headers of one stream, inflated. */
+  /** The largest header block of a stream, inflated. */
   headerBlockBytes: 4 * KiB,
   /** Headers of one stream. */
   headers: 64,
-  /** Open streams of a connection; a forwarded connection takes two. */
+  /** Open streams of a connection; each forwarded connection takes two. */
   streams: 1000,
-  /** What all streams of a connection hold for their readers before nothing more is read from it. */
+  /** How much all streams of a connection buffer for their readers before reading from the peer stops. */
   heldBytes: 16 * MiB,
-  /** Answers to pings, openings and the like that wait for a peer that does not read. */
+  /** Control frames that are queued while the peer does not read. */
   waitingAnswers: 1000,
-  /** Pairs of streams of which one has come. */
+  /** Pairs of streams with only one open. */
   halfPairs: 256,
-  /** Of the id that a client pairs its streams by. */
+  /** The longest request id, by which a client pairs its streams. */
   requestIdChars: 64,
 } as const;
 
-/** What a client takes of a server's words. */
+/** The bounds on the server of a streaming client. */
 export const streamingClientLimits = {
-  /** Of an answer that is no upgrade. */
+  /** The largest body of a response that is not an upgrade. */
   errorBodyBytes: 64 * KiB,
-  /** Of the server's words about one forwarded connection. */
+  /** The longest error text for one forwarded connection. */
   complaintBytes: 64 * KiB,
-  /** Of how a command ended. */
+  /** The largest status of a command. */
   statusBytes: MiB,
-  /** From the dial to the end of the answer to the upgrade. */
+  /** How long the server may take to answer the upgrade request. */
   upgradeMs: 60 * secondMs,
   /** How long the server may take to accept a stream. */
   replyMs: 30 * secondMs,

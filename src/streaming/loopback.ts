@@ -1,17 +1,17 @@
-/** A streaming server on a port of the loopback interface, as a runtime inside the process needs one. */
+/** A streaming server on a loopback port, for runtimes inside the process. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { StreamRequest } from './contracts.js';
 import { type StreamingServerOptions, streamingServer } from './server.js';
 
 export interface LoopbackStreaming {
-  /** Where the request can be had, once, within a minute; undefined when too many wait for their client. */
+  /** The URL of the request, for one use within a minute; undefined when too many requests wait. */
   url(request: StreamRequest): Promise<string | undefined>;
   /** Ends all sessions. */
   close(): Promise<void>;
 }
 
-/** Listens from the first request on; one that is never asked costs nothing. */
+/** Starts to listen at the first request, so an unused server costs nothing. */
 export function loopbackStreaming(options: StreamingServerOptions): LoopbackStreaming {
   const streaming = streamingServer(options);
   let listening: Promise<Server> | undefined;

@@ -1,4 +1,4 @@
-/** The client of port-forward: many connections to ports of one pod over one SPDY connection. */
+/** The client of port-forward: many connections to the ports of one pod over one SPDY connection. */
 import { Duplex } from 'node:stream';
 import { asError, Cancelled, systemClock } from '../async/index.js';
 import type { OpenPortForwardOptions, PortForward } from './contracts.js';
@@ -8,10 +8,10 @@ import type { SpdyConnection } from './spdy/connection.js';
 import type { SpdyStream } from './spdy/stream.js';
 
 const protocol = 'portforward.k8s.io';
-/** How long the end of a connection on which nothing came waits for the reason. */
+/** How long a connection that ended without data waits for an error text. */
 const complaintWaitMs = 250;
 
-/** Rejects with `UpgradeRefused` when the server will not have the request. Aborting the signal cuts everything. */
+/** Rejects with `UpgradeRefused` when the server refuses the request. Aborting the signal ends all connections. */
 export async function openPortForward({ target, signal }: OpenPortForwardOptions): Promise<PortForward> {
   const { connection } = await dialSpdy({ target, protocols: [protocol], signal });
   const onAbort = (): void => connection.destroy(new Cancelled());
@@ -43,11 +43,11 @@ async function openPort(connection: SpdyConnection, port: number, requestId: num
   }
 }
 
-/** The data stream of a pair; it fails with what comes on the error stream. */
+/** The data stream of a pair. It fails with the text of the error stream. */
 class ForwardedConnection extends Duplex {
   readonly #data: SpdyStream;
   readonly #errors: SpdyStream;
-  /** What the server has said so far; frames come in order, so before the end of the data that it explains. */
+  /** The error text so far. Frames are in order, so it arrives before the end of the data stream. */
   #complaint = '';
   #wantMore: (() => void) | undefined;
 
@@ -88,7 +88,7 @@ class ForwardedConnection extends Duplex {
 
   async #receive(): Promise<void> {
     let received = false;
-    // The other direction may go on when this one has ended.
+    // The other direction may continue when this one has ended.
     for await (const chunk of this.#data.iterator({ destroyOnReturn: false })) {
       if (this.destroyed) return;
       received = true;
@@ -100,7 +100,7 @@ class ForwardedConnection extends Duplex {
     }
     if (this.destroyed) return;
     const { resetBy } = this.#data;
-    // Some servers end the data before they tell that there never was a connection.
+    // Some servers end the data stream before they report that the connection failed.
     if (!received && resetBy === undefined) await this.#complaintOrSilence();
     if (this.destroyed) return;
     if (this.#complaint !== '') this.destroy(new Error(this.#complaint));
@@ -108,7 +108,7 @@ class ForwardedConnection extends Duplex {
     else this.push(null);
   }
 
-  /** Resolves when the server's errors have ended, or soon when there are none. */
+  /** Resolves when the error stream has ended, or after a short wait. */
   #complaintOrSilence(): Promise<void> {
     if (this.#errors.readableEnded || this.#errors.destroyed) return Promise.resolve();
     return new Promise((resolve) => {

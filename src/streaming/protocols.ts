@@ -1,6 +1,6 @@
-/** Which sub-protocol a server and a client speak, from what the client offers. */
+/** The sub-protocols of exec, attach and port-forward, and the choice among those that a client offers. */
 
-/** A SPDY remote-command protocol by its number. */
+/** The version of the SPDY remote-command protocol. */
 export type CommandVersion = 1 | 2 | 3 | 4;
 
 export const spdyCommandProtocols: ReadonlyMap<string, CommandVersion> = new Map<string, CommandVersion>([
@@ -14,15 +14,15 @@ export const portForwardProtocol = 'portforward.k8s.io';
 
 export interface WebSocketProtocol {
   readonly encoding: 'binary' | 'base64';
-  /** Whether the end of a command is told as JSON, and always. */
+  /** Whether the status of a command is always sent, as JSON. */
   readonly jsonStatus: boolean;
-  /** Whether the client can close one of its channels. */
+  /** Whether the client can close a channel. */
   readonly closeSignal: boolean;
 }
 
 const plainChannels: WebSocketProtocol = { encoding: 'binary', jsonStatus: false, closeSignal: false };
 
-/** The empty name stands for a client that offers nothing. */
+/** The empty name is for a client that offers no protocol. */
 export const webSocketCommandProtocols: ReadonlyMap<string, WebSocketProtocol> = new Map<
   string,
   WebSocketProtocol
@@ -44,13 +44,13 @@ export const webSocketPortForwardProtocols: ReadonlyMap<string, WebSocketProtoco
   ['v4.base64.channel.k8s.io', { ...plainChannels, encoding: 'base64' }],
 ]);
 
-/** The items of a header that may repeat and hold lists. */
+/** The items of a header that may be repeated and contain lists. */
 export function listedValues(header: string | readonly string[] | undefined): readonly string[] {
   const values = typeof header === 'string' ? [header] : (header ?? []);
   return values.flatMap((value) => value.split(',').map((item) => item.trim())).filter((item) => item !== '');
 }
 
-/** The first that the client offers and the server knows. */
+/** The first offered protocol that the server knows. */
 export function firstKnown<T>(
   offered: readonly string[],
   known: ReadonlyMap<string, T>,

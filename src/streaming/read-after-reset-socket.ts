@@ -1,11 +1,10 @@
-/** A connection whose peer may hang up while it is still being sent to: what it said before is read all the same. */
+/** A socket that still reads what its peer sent after a write to the peer has failed. */
 import { Socket } from 'node:net';
 
 /**
- * A runtime that ends a command closes the connection with the rest of the input unread, and the next
- * write to it fails. An ordinary socket is torn down by that, with the command's last output and its
- * status still waiting to be read; this one drops what can no longer be written and reads on. The end,
- * which always follows, tells the rest.
+ * A runtime that ends a command closes the connection with the rest of the input unread, and the next write fails. That
+ * destroys an ordinary socket while the last output and the status of the command are still unread. This one drops what
+ * cannot be written and reads on until the peer's end.
  */
 export class ReadAfterResetSocket extends Socket {
   override _write(

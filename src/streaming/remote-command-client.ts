@@ -1,4 +1,4 @@
-/** The client of exec and attach: a command's streams over one SPDY connection. */
+/** The client of exec and attach: the streams of a command over one SPDY connection. */
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { Cancelled, errorText } from '../async/index.js';
@@ -13,9 +13,9 @@ import { writableRoom } from './writable-room.js';
 const protocol = 'v4.channel.k8s.io';
 
 /**
- * Resolves when the command has ended and its output was written; the writables are not ended.
- * Rejects with `UpgradeRefused` when the server will not have the request, with `Cancelled` when the
- * signal aborts, and with the server's words when the command has no exit code.
+ * Resolves when the command has ended and its output was written; it does not end the writables. Rejects with
+ * `UpgradeRefused` when the server refuses the request, with `Cancelled` when the signal aborts, and with the server's
+ * message when the command has no exit code.
  */
 export async function remoteCommand(options: RemoteCommandOptions): Promise<RemoteCommandResult> {
   const { target, signal, tty } = options;
@@ -27,7 +27,7 @@ export async function remoteCommand(options: RemoteCommandOptions): Promise<Remo
     if (chosen !== protocol) throw new Error(`the server does not speak ${protocol}`);
     const open = (streamtype: string, wanted: boolean): Promise<SpdyStream | undefined> =>
       wanted ? connection.open(new Map([['streamtype', streamtype]])) : Promise.resolve(undefined);
-    // The order is a part of the protocol: servers take it for granted.
+    // Servers rely on this order.
     const error = await connection.open(new Map([['streamtype', 'error']]));
     const stdin = await open('stdin', options.stdin !== undefined);
     const stdout = await open('stdout', options.stdout !== undefined);
@@ -59,7 +59,7 @@ export async function remoteCommand(options: RemoteCommandOptions): Promise<Remo
     throw cause;
   } finally {
     signal?.removeEventListener('abort', onAbort);
-    connection.destroy(new Error('the command is over'));
+    connection.destroy(new Error('the command has ended'));
   }
 }
 
@@ -75,11 +75,11 @@ async function readStatus(stream: SpdyStream): Promise<string> {
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
   for await (const chunk of stream) {
-    // A stream without an encoding gives bytes.
+    // A stream without an encoding yields buffers.
     const bytes = chunk as Buffer;
     sizeBytes += bytes.length;
     if (sizeBytes > streamingClientLimits.statusBytes)
-      throw new Error('the server tells too much about the command');
+      throw new Error('the server sent a status that is too long');
     chunks.push(bytes);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -88,20 +88,20 @@ async function readStatus(stream: SpdyStream): Promise<string> {
 async function writeOutput(stream: SpdyStream | undefined, output: Writable | undefined): Promise<void> {
   if (stream === undefined || output === undefined) return;
   for await (const chunk of stream) {
-    // The one who reads is gone: the rest is dropped, as its end will tell.
+    // The consumer has closed the output, so the rest is dropped.
     if (output.destroyed || output.writableEnded) continue;
     if (!output.write(chunk)) await writableRoom(output);
   }
 }
 
-/** The command may end with input unread; then the rest is left where it is. */
+/** A command may end before it has read its input. The rest stays unread. */
 async function sendInput(
   input: Readable | undefined,
   stream: SpdyStream | undefined,
   ended: AbortSignal,
 ): Promise<void> {
   if (input === undefined || stream === undefined) return;
-  // The stream is gone with the connection, which tells what happened.
+  // A failure of the connection is reported elsewhere.
   stream.on('error', () => {});
   await new Promise<void>((resolve) => {
     const onData = (chunk: Buffer | string): void => {
@@ -138,6 +138,6 @@ async function sendSizes(
     if (next.done === true) break;
     stream.write(JSON.stringify({ Width: next.value.width, Height: next.value.height }));
   }
-  // One that waits for the next size may never answer; it is told and left.
+  // Not awaited: the iterator may wait for a next size forever.
   void iterator.return?.()?.catch?.(() => {});
 }

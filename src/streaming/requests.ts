@@ -1,10 +1,10 @@
-/** Requests that wait for their client: each under a random token, for one use and not for long. */
+/** Keeps requests for their clients: each under a random token, for one use and for a limited time. */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../async/index.js';
 import type { StreamRequest } from './contracts.js';
 import { streamingLimits } from './limits.js';
 
-/** Six bytes are eight characters. */
+/** Six bytes make eight characters. */
 const tokenBytes = 6;
 
 interface PendingStreamRequest {
@@ -14,14 +14,14 @@ interface PendingStreamRequest {
 
 export class StreamRequests {
   readonly #clock: Clock;
-  /** In the order of their coming, which is that of their expiry. */
+  /** In order of arrival, which is also the order of expiry. */
   readonly #entries = new Map<string, PendingStreamRequest>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** The path of the request; undefined when too many wait already. */
+  /** The path for the request; undefined when too many requests wait. */
   add(request: StreamRequest): string | undefined {
     this.#dropExpired();
     if (this.#entries.size >= streamingLimits.waitingRequests) return undefined;
@@ -33,7 +33,7 @@ export class StreamRequests {
     return `/${request.kind}/${token}`;
   }
 
-  /** The request of the path, which is thereby used up. */
+  /** Returns the request of the path and forgets it. */
   take(path: string): StreamRequest | undefined {
     this.#dropExpired();
     const [, kind, token = '', ...rest] = path.split('/');

@@ -18,7 +18,7 @@ import {
 import { encodeFrame, Opcode } from './websocket/frames.js';
 import { type WebSocketMessage, WebSocketMessageReader } from './websocket/test-messages.js';
 
-/** Plays a few commands and ports. */
+/** A backend with a few commands and ports. */
 const backend: StreamingBackend = {
   async exec({ command: [name, argument] }, { stdin, stdout, stderr, resize }, signal) {
     switch (name) {
@@ -110,7 +110,7 @@ async function* slowly(sizes: TerminalSize[]): AsyncGenerator<TerminalSize> {
 }
 
 describe('a command over SPDY', () => {
-  it('gives output, errors and its exit code', async () => {
+  it('returns stdout, stderr and its exit code', async () => {
     expect(await run(exec(['say', '3']))).toEqual({
       exitCode: 3,
       message: 'command terminated with non-zero exit code: command terminated with exit code 3',
@@ -123,7 +123,7 @@ describe('a command over SPDY', () => {
     const big = 'x'.repeat(2_000_000);
     expect((await run(exec(['cat'], { stdin: true }), { stdin: big })).out).toBe(big);
   });
-  it('is told the sizes of the terminal', async () => {
+  it('gets the sizes of the terminal', async () => {
     const sizes = [
       { width: 1, height: 10 },
       { width: 2, height: 20 },
@@ -132,12 +132,12 @@ describe('a command over SPDY', () => {
     const { out } = await run(exec(['sizes'], { tty: true, stderr: false }), { sizes });
     expect(out).toMatch(/3x30 $/);
   });
-  it('that cannot be run rejects with the reason', async () => {
+  it('that cannot run rejects with the reason', async () => {
     await expect(run(exec(['nonsense']))).rejects.toThrow(
       'Internal error occurred: error executing command in container: no command nonsense',
     );
   });
-  it('is aborted when the client goes', async () => {
+  it('is aborted when the client disconnects', async () => {
     const url = (await open().url(exec(['hang'])))!;
     const stop = new AbortController();
     const stdout = new PassThrough();
@@ -158,7 +158,7 @@ describe('a command over SPDY', () => {
       out: 'attached',
     });
   });
-  it('whose client does not open its streams is given up', async () => {
+  it('is closed when the client does not open its streams', async () => {
     const clock = new VirtualClock();
     const url = (await open(clock, 1000).url(exec(['say', '0'])))!;
     const { socket } = await upgrade(url, {
@@ -173,7 +173,7 @@ describe('a command over SPDY', () => {
   });
 });
 
-describe('addresses', () => {
+describe('request paths', () => {
   it('work once', async () => {
     const url = (await open().url(exec(['say', '0'])))!;
     const stdout = new PassThrough().resume();
@@ -181,7 +181,7 @@ describe('addresses', () => {
     expect(await remoteCommand(options)).toEqual({ exitCode: 0 });
     await expect(remoteCommand(options)).rejects.toMatchObject({ statusCode: 404 });
   });
-  it('expire after a minute, and there is a limit to them', async () => {
+  it('expire after a minute, and their number is limited', async () => {
     const clock = new VirtualClock();
     const streaming = open(clock);
     const url = (await streaming.url(exec(['say', '0'])))!;
@@ -194,7 +194,7 @@ describe('addresses', () => {
       remoteCommand({ target: { url }, stdout: new PassThrough(), tty: false }),
     ).rejects.toBeInstanceOf(UpgradeRefused);
   });
-  it('refuse what they do not understand', async () => {
+  it('refuse invalid requests', async () => {
     const streaming = open();
     const url = async (): Promise<string> => (await streaming.url(exec(['say', '0'])))!;
     expect(await upgrade(await url(), {})).toMatchObject({ statusCode: 400 });
@@ -221,7 +221,7 @@ describe('addresses', () => {
 });
 
 describe('port-forward over SPDY', () => {
-  it('has many connections, errors for those that fail, and ends of its own', async () => {
+  it('carries many connections, errors of failed ones, and independent ends', async () => {
     const url = (await open().url({ kind: 'portforward', podSandboxId: 'p', ports: [] }))!;
     const ports = await openPortForward({ target: { url } });
     const failing = await ports.open(8);
@@ -244,7 +244,7 @@ describe('port-forward over SPDY', () => {
 });
 
 describe('a command over WebSocket', () => {
-  it('with binary channels says hello, gives output and its end as JSON', async () => {
+  it('with binary channels sends an empty message, the output and a JSON status', async () => {
     const client = await connect(exec(['say', '3']), 'v4.channel.k8s.io');
     const messages = await client.messages();
     expect(messages[0]?.toString('hex')).toBe('01');
@@ -264,7 +264,7 @@ describe('a command over WebSocket', () => {
       .toEqual(['1', `1${Buffer.from('abc').toString('base64')}`]);
     client.end();
   });
-  it('without a protocol tells failures in words, and nothing of success', async () => {
+  it('without a protocol sends failures as text, and no status on success', async () => {
     expect((await (await connect(exec(['say', '0']), undefined)).messages()).map(String)).toEqual([
       '\x01',
       '\x01out',
@@ -273,21 +273,21 @@ describe('a command over WebSocket', () => {
     const failed = await (await connect(exec(['say', '2']), 'channel.k8s.io')).messages();
     expect(String(failed.at(-1))).toBe('\x03command terminated with exit code 2');
   });
-  it('of version 5 closes its input by a signal', async () => {
+  it('of version 5 closes its input with a close signal', async () => {
     const client = await connect(exec(['cat'], { stdin: true }), 'v5.channel.k8s.io');
     client.send(Buffer.from('\x00abc'));
     client.send(Buffer.from([0xff, 0]));
     const messages = await client.messages();
     expect(messages.slice(1).map(String)).toEqual(['\x01abc', '\x03{"metadata":{},"status":"Success"}']);
   });
-  it('ends when a signal makes no sense', async () => {
+  it('ends at an invalid close signal', async () => {
     const client = await connect(exec(['hang'], { stdin: true }), 'v5.channel.k8s.io');
     client.send(Buffer.from([0xff]));
     await client.messages();
     expect(client.closeCode()).toBe(1002);
     await expect.poll(() => hung.splice(0)).toEqual(['aborted']);
   });
-  it('answers pings and takes messages in parts', async () => {
+  it('answers pings and accepts fragmented messages', async () => {
     const client = await connect(exec(['cat'], { stdin: true }), 'v5.channel.k8s.io');
     client.socket.write(
       Buffer.concat(encodeFrame(Opcode.binary, Buffer.from('\x00ab'), { fin: false, mask: true })),
@@ -298,7 +298,7 @@ describe('a command over WebSocket', () => {
     expect(client.pongs.map(String)).toEqual(['?']);
     client.end();
   });
-  it('ends when a frame is not masked', async () => {
+  it('ends at an unmasked frame', async () => {
     const client = await connect(exec(['hang']), 'v4.channel.k8s.io');
     client.socket.write(Buffer.concat(encodeFrame(Opcode.binary, Buffer.from('\x00ab'))));
     await client.messages();
@@ -309,7 +309,7 @@ describe('a command over WebSocket', () => {
 
 describe('port-forward over WebSocket', () => {
   const request = (ports: number[]): StreamRequest => ({ kind: 'portforward', podSandboxId: 'p', ports });
-  it('names each port first on its two channels', async () => {
+  it('sends the port first on its two channels', async () => {
     const client = await connect(request([7, 8]), 'v4.channel.k8s.io');
     client.send(Buffer.from('\x00abc'));
     await expect.poll(() => client.seen.some((message) => String(message) === '\x00abc')).toBe(true);
@@ -319,7 +319,7 @@ describe('port-forward over WebSocket', () => {
     expect(String(byChannel(3)[1])).toMatch(/error forwarding port 8/);
     client.end();
   });
-  it('wants ports', async () => {
+  it('requires ports', async () => {
     const url = (await open().url(request([])))!;
     expect(await upgrade(url, webSocket('v4.channel.k8s.io'))).toMatchObject({ statusCode: 400 });
   });
@@ -340,7 +340,7 @@ interface Answer {
   readonly socket: Socket;
 }
 
-/** Asks for an upgrade and gives whatever the answer is. */
+/** Requests an upgrade and returns the response. */
 function upgrade(url: string, headers: Record<string, string>, method?: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, {
@@ -393,7 +393,7 @@ async function connect(request: StreamRequest, protocol: string | undefined) {
     send: (data: Buffer) => send(Opcode.binary, data),
     sendText: (data: string) => send(Opcode.text, Buffer.from(data)),
     end: () => socket.destroy(),
-    /** All messages, when the server has closed. */
+    /** All messages, once the server has closed. */
     messages: async () => {
       await ended;
       return seen;

@@ -1,4 +1,4 @@
-/** The streaming server: upgrades HTTP requests to SPDY or WebSocket and plays them on a backend. */
+/** The streaming server: upgrades HTTP requests to SPDY or WebSocket and runs them on a backend. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -17,25 +17,25 @@ import { serveWebSocketPortForward } from './websocket-port-forward.js';
 export interface StreamingServerOptions {
   readonly backend: StreamingBackend;
   readonly clock: Clock;
-  /** A connection on which nothing came or went for so long is closed; default 4 h. */
+  /** Closes a connection that was idle for this long. Default: 4 h. */
   readonly idleTimeoutMs?: number;
-  /** How long the client may take to open its streams; default 30 s. */
+  /** How long the client may take to open its streams. Default: 30 s. */
   readonly creationTimeoutMs?: number;
 }
 
 export interface StreamingServer {
   /**
-   * Keeps the request for one use within a minute and gives the path it can be had at, as a CRI
-   * runtime's Exec, Attach and PortForward need; undefined when too many wait for their client.
+   * Keeps the request for one use within a minute and returns its path, for Exec, Attach and PortForward of a CRI
+   * runtime. Undefined when too many requests wait.
    */
   register(request: StreamRequest): string | undefined;
-  /** For an http.Server's `upgrade` event: a path that `register` gave. */
+  /** For the `upgrade` event of an http.Server; serves the paths of `register`. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** For an http.Server's `request` event: answers whoever came without an upgrade. */
+  /** For the `request` event of an http.Server; refuses requests without an upgrade. */
   handleRequest(request: IncomingMessage, response: ServerResponse): void;
   /**
-   * For a server with paths of its own: answers the upgrade and serves the request at once; resolves
-   * when the session is over, also when the upgrade was refused.
+   * For a server with its own paths: answers the upgrade and serves the request at once. Resolves when the session has
+   * ended or the upgrade was refused.
    */
   serve(stream: StreamRequest, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
   /** Ends all sessions and resolves when none is left. */
@@ -87,7 +87,7 @@ export function streamingServer(options: StreamingServerOptions): StreamingServe
       if (typeof found === 'number') {
         refuse(socket, { statusCode: found, body: found === 404 ? '404 page not found\n' : '' });
       } else {
-        // A session tells its client what went wrong; what is left is a connection that is gone.
+        // The session reports errors to its client. A rejection means that the connection has ended.
         serve(found, request, socket, head).catch(() => socket.destroy());
       }
     },
@@ -106,7 +106,7 @@ export function streamingServer(options: StreamingServerOptions): StreamingServe
   };
 }
 
-/** The request that is asked for, or the status of the answer that says why there is none. */
+/** The request of the path, or the HTTP status when there is none. */
 function find(requests: StreamRequests, { method, url }: IncomingMessage): StreamRequest | 404 | 405 {
   if (method !== 'GET' && method !== 'POST') return 405;
   const [path = ''] = (url ?? '').split('?');

@@ -1,4 +1,4 @@
-/** The server's side of exec and attach over SPDY: waits for the client's streams and runs the command on them. */
+/** The server side of exec and attach over SPDY: waits for the client's streams and runs the command on them. */
 import { type Clock, TimedOut, withTimeout } from '../async/index.js';
 import { type CommandSession, type PlayedCommand, runCommand } from './command-session.js';
 import type { WantedStreams } from './contracts.js';
@@ -15,7 +15,7 @@ export interface SpdyCommandOptions {
   readonly clock: Clock;
 }
 
-/** The types of the streams that the client opens. */
+/** The types of the streams that the client must open. */
 export function expectedStreams(wanted: WantedStreams, version: CommandVersion): ReadonlySet<string> {
   const expected = new Set(['error']);
   if (wanted.stdin) expected.add('stdin');
@@ -47,7 +47,7 @@ export function serveSpdyCommand(options: SpdyCommandOptions): {
       }
       stream.accept();
       opened.set(type, stream);
-      // Only these are read; what comes on the others must not hold up the connection.
+      // Only stdin and resize are read. Unread data on other streams must not block the connection.
       if (type !== 'stdin' && type !== 'resize') stream.resume();
       if (opened.size === expected.size) complete();
     },
@@ -58,7 +58,7 @@ export function serveSpdyCommand(options: SpdyCommandOptions): {
         Promise.race([allOpened, connection.closed]),
       );
     } catch (error) {
-      // A client that does not open its streams is given up without a word: there may be none to say it on.
+      // The connection is closed without a message, as there may be no error stream for it.
       if (!(error instanceof TimedOut)) throw error;
     }
     const error = opened.get('error');

@@ -1,4 +1,4 @@
-/** The server's side of port-forward over SPDY: pairs of streams, each pair one connection into the pod. */
+/** The server side of port-forward over SPDY: each pair of streams is one connection to the pod. */
 import { setMaxListeners } from 'node:events';
 import { finished } from 'node:stream';
 import { type Clock, errorText, linkedController, type Timer } from '../async/index.js';
@@ -18,7 +18,7 @@ export interface SpdyPortForwardOptions {
 
 interface HalfPair {
   readonly timer: Timer;
-  /** Whether the client was told of a stream that was there already. */
+  /** Whether the client was told that it opened a stream twice. */
   complained: boolean;
   data?: SpdyStream;
   error?: SpdyStream;
@@ -30,12 +30,12 @@ export interface StreamRole {
   readonly requestId: string;
 }
 
-/** What a stream is for, by its headers; undefined when they make no sense. */
+/** The role of a stream, from its headers; undefined when they are invalid. */
 export function streamRole(id: number, headers: ReadonlyMap<string, string>): StreamRole | undefined {
   const type = headers.get('streamtype');
   const port = parsePort(headers.get('port') ?? '');
   if ((type !== 'data' && type !== 'error') || port === undefined) return undefined;
-  // Clients that give no id open the error stream of a pair right before its data stream.
+  // A client without request ids opens the error stream of a pair directly before its data stream.
   const requestId = headers.get('requestid') ?? String(type === 'error' ? id : id - 2);
   if (requestId.length > spdyLimits.requestIdChars) return undefined;
   return { type, port, requestId };
@@ -54,12 +54,12 @@ export function serveSpdyPortForward(options: SpdyPortForwardOptions): {
   const halves = new Map<string, HalfPair>();
   const forwards = new Set<Promise<void>>();
   const gone = new AbortController();
-  // Every connection into the pod listens on this signal; many listeners are what it is for.
+  // Every connection to the pod listens on this signal, so it may have many listeners.
   setMaxListeners(0, gone.signal);
 
   const forward = async (port: number, data: SpdyStream, error: SpdyStream): Promise<void> => {
     const { controller, unlink } = linkedController(gone.signal);
-    // The connection into the pod must not outlive the stream that a client has reset.
+    // The connection to the pod must not outlive a stream that the client has reset.
     const onCut = (): void => controller.abort(new Error('the client has reset the stream'));
     if (data.resetBy !== undefined) onCut();
     data.once('cut', onCut);
@@ -94,7 +94,7 @@ export function serveSpdyPortForward(options: SpdyPortForwardOptions): {
       return;
     }
     stream.accept();
-    // Ends and resets are seen by whoever reads; an error by itself must not end the process.
+    // The reader sees ends and resets. An unhandled error event would end the process.
     stream.on('error', () => {});
     const half = known ?? {
       timer: clock.setTimer(creationTimeoutMs, () => expire(requestId)),
@@ -103,16 +103,16 @@ export function serveSpdyPortForward(options: SpdyPortForwardOptions): {
     halves.set(requestId, half);
     if (half[type] !== undefined) {
       stream.destroy();
-      // The first one of its kind may still find its other half. The client is told once, however often it does this.
+      // The first stream of its type may still be paired. The client is told only once.
       if (half.error === undefined || half.complained) return;
       half.complained = true;
       half.error.write(
-        `error processing stream for request ${requestId}: the ${type} stream is there already`,
+        `error processing stream for request ${requestId}: the ${type} stream is already open`,
       );
       return;
     }
     half[type] = stream;
-    // Nothing is expected there; what comes all the same must not hold up the connection.
+    // Clients send nothing on the error stream. Unread data there must not block the connection.
     if (type === 'error') stream.resume();
     const { data, error } = half;
     if (data === undefined || error === undefined) return;
@@ -138,7 +138,7 @@ export function serveSpdyPortForward(options: SpdyPortForwardOptions): {
   return { connection, done };
 }
 
-/** Resolves when the text was sent, or the stream is gone. */
+/** Resolves when the text was sent or the stream has ended. */
 function tell(error: SpdyStream, text: string): Promise<void> {
   return new Promise((resolve) => {
     finished(error, { readable: false }, () => resolve());

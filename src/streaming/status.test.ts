@@ -34,13 +34,13 @@ const ends: [rule: string, end: CommandEnd, json: object, text: string][] = [
   ],
 ];
 
-describe('the end of a command', () => {
+describe('the status of a command', () => {
   it.each(ends)('%s', (_, end, json, text) => {
     expect(JSON.parse(statusJson(end))).toMatchObject(json);
     expect(statusText(end)).toBe(text);
   });
 
-  it('is read as it was written', () => {
+  it('is parsed as it was written', () => {
     expect(parseStatus(statusJson({ kind: 'exit', code: 0 }))).toEqual({ exitCode: 0 });
     expect(parseStatus(statusJson({ kind: 'exit', code: 7 }))).toMatchObject({ exitCode: 7 });
     expect(() => parseStatus(statusJson({ kind: 'failed', during: 'exec', error: 'boom' }))).toThrow(/boom/);
@@ -48,7 +48,7 @@ describe('the end of a command', () => {
 
   it.each([
     ['no JSON', 'oops'],
-    ['an exit code that is none', '{"status":"Failure","reason":"NonZeroExitCode"}'],
+    ['a missing exit code', '{"status":"Failure","reason":"NonZeroExitCode"}'],
     ['nothing', '{}'],
   ])('that is %s is an error', (_, text) => {
     expect(() => parseStatus(text)).toThrow();

@@ -1,15 +1,15 @@
-/** How the end of a command is told on its error stream, written and read. */
+/** Writes and reads the status of a command on its error stream. */
 import { errorText } from '../async/index.js';
 import type { RemoteCommandResult } from './contracts.js';
 import { cutText } from './limits.js';
 
 export type CommandEnd =
   | { readonly kind: 'exit'; readonly code: number }
-  /** The container that was attached to is over. */
+  /** The attached container has ended. */
   | { readonly kind: 'detached' }
   | { readonly kind: 'failed'; readonly during: 'exec' | 'attach'; readonly error: unknown };
 
-/** With version 4 of the protocol on, the end is always told, as JSON. */
+/** From version 4 of the protocol, the status is always sent, as JSON. */
 export function statusJson(end: CommandEnd): string {
   switch (end.kind) {
     case 'detached':
@@ -35,7 +35,7 @@ export function statusJson(end: CommandEnd): string {
   }
 }
 
-/** Before version 4 only failures are told, as text; empty: nothing is to be told. */
+/** Before version 4, only failures are sent, as text. Empty: nothing is sent. */
 export function statusText(end: CommandEnd): string {
   switch (end.kind) {
     case 'detached':
@@ -47,7 +47,7 @@ export function statusText(end: CommandEnd): string {
   }
 }
 
-/** What a version 4 server said on the error stream; throws what went wrong when there is no exit code. */
+/** Parses the status of a version 4 server. Throws the failure when there is no exit code. */
 export function parseStatus(text: string): RemoteCommandResult {
   const status = jsonObject(text);
   if (status === undefined)
@@ -86,7 +86,7 @@ function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined
     // Any object can be read as a record of unknown values.
     if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>;
   } catch {
-    // Not JSON, which the caller tells.
+    // The caller reports text that is not JSON.
   }
   return undefined;
 }

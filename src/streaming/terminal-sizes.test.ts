@@ -20,13 +20,17 @@ describe('sizes', () => {
       ['nope}{"Width":1}{"Width":-1,"Height":2}{"Width":9,"Height":9}'],
       [{ width: 9, height: 9 }],
     ],
-    ['what never ends is dropped', ['x'.repeat(5000), '{"Width":1,"Height":1}'], [{ width: 1, height: 1 }]],
+    [
+      'text without an end is dropped',
+      ['x'.repeat(5000), '{"Width":1,"Height":1}'],
+      [{ width: 1, height: 1 }],
+    ],
   ])('%s', (_, texts, sizes) => {
     const reader = new TerminalSizeReader();
     expect(texts.flatMap((text) => [...reader.read(text)])).toEqual(sizes);
   });
 
-  it('that nobody took give way to the newest', async () => {
+  it('that were not read in time are skipped', async () => {
     const stream = new PassThrough();
     const sizes = terminalSizes(stream);
     const first = sizes.next();
@@ -39,7 +43,7 @@ describe('sizes', () => {
     expect((await sizes.next()).done).toBe(true);
   });
 
-  it('of a stream that is not there end at once', async () => {
+  it('of an absent stream end at once', async () => {
     expect((await terminalSizes(undefined).next()).done).toBe(true);
   });
 });

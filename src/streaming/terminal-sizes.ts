@@ -1,9 +1,9 @@
-/** The sizes of a client's terminal: JSON objects one after another, of which only the newest counts. */
+/** Reads the sizes of a client's terminal: a sequence of JSON objects, of which only the newest counts. */
 import type { Readable } from 'node:stream';
 import type { TerminalSize } from './contracts.js';
 import { streamingLimits } from './limits.js';
 
-/** Collects the text of sizes and gives them as they are complete; nonsense is dropped. */
+/** Collects text and returns complete sizes. Drops invalid text. */
 export class TerminalSizeReader {
   #text = '';
 
@@ -18,7 +18,7 @@ export class TerminalSizeReader {
   }
 }
 
-/** What else ends with a brace is not worth the error that a parser would make of it. */
+/** Filters other text before the parser, as a thrown error is expensive. */
 const flatObject = /^\s*\{[^{}]*\}$/;
 
 function parseSize(text: string): TerminalSize | undefined {
@@ -40,7 +40,7 @@ function isExtent(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= 0xffff;
 }
 
-/** Sizes that were not taken in time give way to the newest one; ends with the stream. */
+/** Yields the newest size and skips older ones that were not read in time. Ends with the stream. */
 export async function* terminalSizes(stream: Readable | undefined): AsyncGenerator<TerminalSize, void> {
   if (stream === undefined) return;
   const reader = new TerminalSizeReader();

@@ -1,4 +1,4 @@
-/** For tests: two ends of one connection, and SPDY on both. */
+/** For tests: a pair of connected sockets, with SPDY on both. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
@@ -37,7 +37,7 @@ export async function spdyPair(onStream: NonNullable<SpdyConnectionOptions['onSt
   };
 }
 
-/** A connection whose peer sends what a test says, and reads only when it is told to. */
+/** A connection whose peer sends what a test writes, and reads only on request. */
 export class TestWire extends Duplex {
   readonly taken: Buffer[] = [];
   readonly #said: Buffer[] = [];
@@ -50,7 +50,7 @@ export class TestWire extends Duplex {
     this.#reads = peerReads;
   }
 
-  /** From the peer. Resolves when it was taken, or soon when it is not. */
+  /** Sends bytes from the peer. Resolves when they were read, or after a few turns. */
   async say(bytes: Buffer): Promise<void> {
     this.#said.push(bytes);
     this.#hand();
@@ -59,7 +59,7 @@ export class TestWire extends Duplex {
     }
   }
 
-  /** Chunks that nobody has read, as the kernel would keep them. */
+  /** Chunks that were not read, as in a kernel buffer. */
   get unheard(): number {
     return this.#said.length;
   }

@@ -31,7 +31,7 @@ const byte = Buffer.from('x');
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('bytes that nobody reads', () => {
-  it('take the memory of the window, however small the chunks are', () => {
+  it('take no more memory than the window, however small the chunks are', () => {
     const windowBytes = 1 << 20;
     const stream = new Unread(windowBytes);
     const before = process.memoryUsage();
@@ -39,12 +39,12 @@ describe('bytes that nobody reads', () => {
     while (stream.bytes.add(byte) === undefined) added++;
     const after = process.memoryUsage();
     expect([added, stream.bytes.length]).toEqual([windowBytes, windowBytes + 1]);
-    // As chunks they would take a hundred times as much.
+    // Separate chunks would take a hundred times as much.
     const grown = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers;
     expect(grown).toBeLessThan(32 << 20);
   });
 
-  it('make their sender wait, and let it go on when they are read, dropped or will never be', async () => {
+  it('make their sender wait until they are read, dropped or released', async () => {
     for (const act of [
       (stream: Unread) => void stream.resume(),
       (stream: Unread) => void stream.destroy(),
@@ -61,7 +61,7 @@ describe('bytes that nobody reads', () => {
 });
 
 describe('bytes that are read', () => {
-  it.each([1, 3, 1000])('come as they were in chunks of %i, and then the end', async (size) => {
+  it.each([1, 3, 1000])('arrive unchanged in chunks of %i, then the end', async (size) => {
     const stream = new Unread(64);
     const sent = Buffer.from(Array.from({ length: 5000 }, (_, index) => index % 251));
     const got = buffer(stream);
@@ -73,7 +73,7 @@ describe('bytes that are read', () => {
     expect((await got).equals(sent)).toBe(true);
   });
 
-  it('come after the end, too', async () => {
+  it('arrive after the end, too', async () => {
     const stream = new Unread(64);
     await stream.bytes.add(Buffer.from('last '));
     await stream.bytes.add(Buffer.from('words'));

@@ -1,20 +1,20 @@
-/** What came for a stream and was not read yet: bounded in bytes, and in memory however small the chunks are. */
+/** Buffers what a stream received and nobody has read. Its memory is bounded, however small the chunks are. */
 import type { Readable } from 'node:stream';
 
 /**
- * A readable stream counts the bytes of its chunks, not what the chunks themselves take, some hundred bytes each. So
- * it gets one chunk at a time, and what comes before that is read is collected in one buffer. The stream's own
- * high-water mark must be 1.
+ * A Readable counts the bytes of its chunks, but not the overhead of about a hundred bytes per chunk. So it gets one
+ * chunk at a time, and the bytes that arrive meanwhile are collected in one buffer. The stream's own high-water mark
+ * must be 1.
  */
 export class UnreadBytes {
   readonly #stream: Readable;
   readonly #windowBytes: number;
   #waiting: Buffer | undefined;
   #waitingBytes = 0;
-  /** Whether the stream takes another chunk. */
+  /** Whether the stream wants another chunk. */
   #wanted = false;
   #ended = false;
-  /** Whether nobody is made to wait: the connection is gone, and little can come after. */
+  /** Whether senders no longer wait, because the connection has ended. */
   #released = false;
   #whenRoom: (() => void) | undefined;
 
@@ -31,7 +31,7 @@ export class UnreadBytes {
     return this.#ended;
   }
 
-  /** Undefined, or a promise for when there is room: nothing more may be added until then. */
+  /** Undefined, or a promise that resolves when there is room. Add nothing more until then. */
   add(bytes: Buffer): Promise<void> | undefined {
     if (this.#ended || this.#stream.destroyed || bytes.length === 0) return undefined;
     if (this.#wanted) this.#push(bytes);
@@ -42,7 +42,7 @@ export class UnreadBytes {
     });
   }
 
-  /** Nothing more comes; what has come is read first. */
+  /** No more bytes follow. The reader gets the buffered bytes first. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -53,7 +53,7 @@ export class UnreadBytes {
     this.#whenRoom?.();
   }
 
-  /** For the stream's `read`, after a chunk may have left it. */
+  /** For the stream's `read`, after it may have returned a chunk. */
   wasRead(): void {
     if (this.length <= this.#windowBytes) this.#whenRoom?.();
   }
@@ -65,13 +65,13 @@ export class UnreadBytes {
     this.wasRead();
   }
 
-  /** Nobody waits for room any more, now or later: the connection is gone. */
+  /** Ends all waits for room, now and later, because the connection has ended. */
   release(): void {
     this.#released = true;
     this.#whenRoom?.();
   }
 
-  /** For the stream's `_destroy`: nobody will read what has come. */
+  /** For the stream's `_destroy`: drops the buffered bytes. */
   drop(): void {
     this.#waiting = undefined;
     this.#waitingBytes = 0;
@@ -86,7 +86,7 @@ export class UnreadBytes {
   }
 
   #push(bytes: Buffer): void {
-    // It may ask for more while it takes this.
+    // `push` may call `_read` before it returns.
     this.#wanted = false;
     if (this.#stream.push(bytes)) this.#wanted = true;
   }

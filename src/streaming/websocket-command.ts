@@ -1,4 +1,4 @@
-/** The server's side of exec and attach over WebSocket: the channels of a connection as a command's streams. */
+/** The server side of exec and attach over WebSocket: the channels of a connection are the streams of a command. */
 import { type PlayedCommand, runCommand } from './command-session.js';
 import type { WebSocketProtocol } from './protocols.js';
 import { terminalSizes } from './terminal-sizes.js';
@@ -33,7 +33,7 @@ export function serveWebSocketCommand(options: WebSocketCommandOptions): {
   });
   const { connection } = channels;
   const serve = async (): Promise<void> => {
-    // Tells the client that the server is there, on the lowest channel that it listens to.
+    // An empty message tells the client that the server is ready, on the lowest channel that the client reads.
     await channels.send(
       wanted.stdout ? channel.stdout : stderr ? channel.stderr : channel.error,
       Buffer.alloc(0),

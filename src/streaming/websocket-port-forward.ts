@@ -1,4 +1,4 @@
-/** The server's side of port-forward over WebSocket: two channels for each port that the request names. */
+/** The server side of port-forward over WebSocket: a data and an error channel for each port of the request. */
 import { setMaxListeners } from 'node:events';
 import { finished } from 'node:stream';
 import { errorText } from '../async/index.js';
@@ -38,6 +38,7 @@ export function serveWebSocketPortForward(options: WebSocketPortForwardOptions):
     const error = channels.channel(2 * index + 1);
     for (const stream of [data, error]) {
       stream.on('error', () => {});
+      // The first message of a channel is its port.
       const first = Buffer.alloc(2);
       first.writeUInt16LE(port);
       stream.write(first);

@@ -1,7 +1,7 @@
-/** Waiting for a stream that is full. */
+/** Waits for a full stream. */
 import type { Writable } from 'node:stream';
 
-/** Resolves when the stream takes more, or never will. */
+/** Resolves when the stream has room, or has ended. */
 export function writableRoom(stream: Writable): Promise<void> {
   if (stream.destroyed) return Promise.resolve();
   return new Promise((resolve) => {

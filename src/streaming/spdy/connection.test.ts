@@ -18,7 +18,7 @@ const echo = (stream: SpdyStream): void => {
 const nothing = Buffer.alloc(0);
 
 describe('streams', () => {
-  it('carry data both ways and end each way by itself', async () => {
+  it('carry data both ways and end each way independently', async () => {
     const { client, server } = await spdyPair((stream) => {
       stream.accept();
       // Answers only after the client has closed its side.
@@ -33,7 +33,7 @@ describe('streams', () => {
     expect(server.problem).toBeUndefined();
   });
 
-  it('are a hundred at a time, each with its own bytes', async () => {
+  it('may be a hundred at a time, each with its own bytes', async () => {
     const { client } = await spdyPair(echo);
     const sent = Array.from({ length: 100 }, (_, index) => randomBytes(1000 + index * 997));
     const got = await Promise.all(
@@ -54,7 +54,7 @@ describe('streams', () => {
     await client.close();
   });
 
-  it('that are destroyed are reset at the other end, and others go on', async () => {
+  it('that are destroyed are reset at the peer, and others go on', async () => {
     const seen: SpdyStream[] = [];
     const { client } = await spdyPair((stream) => {
       seen.push(stream);
@@ -69,7 +69,7 @@ describe('streams', () => {
     await client.close();
   });
 
-  it('give out what came before a reset', async () => {
+  it('deliver the data that arrived before a reset', async () => {
     const { client } = await spdyPair((stream) => {
       stream.accept();
       stream.write('last words', () => stream.destroy());
@@ -82,7 +82,7 @@ describe('streams', () => {
 });
 
 describe('a slow reader', () => {
-  it('of a peer that counts stops its own stream only, and nothing piles up', async () => {
+  it('blocks only its own stream when the peer obeys flow control, with bounded memory', async () => {
     const { client, server } = await spdyPair((stream) => {
       stream.accept();
       if (stream.headers.get('name') !== 'slow') stream.pipe(stream);
@@ -107,7 +107,7 @@ describe('a slow reader', () => {
     await client.close();
   });
 
-  it('of a peer that does not count stops the connection, and nothing piles up', async () => {
+  it('blocks the connection when the peer ignores flow control, with bounded memory', async () => {
     const { client, server: socket } = await socketPair();
     let stream: SpdyStream | undefined;
     const server = new SpdyConnection({
@@ -127,7 +127,7 @@ describe('a slow reader', () => {
     client.write(Buffer.concat(dataFrame(1, nothing, true)));
     await sleep(300);
     expect(server.bufferedBytes).toBeLessThanOrEqual(2 * streamWindowBytes);
-    // Nothing was lost, either.
+    // No data was lost.
     expect((await buffer(stream!)).length).toBe(512 * 64 * 1024);
     client.destroy();
     await server.closed;
@@ -142,7 +142,7 @@ describe('the connection', () => {
     await client.close();
   });
 
-  it('that is cut ends streams and openings with the reason', async () => {
+  it('ends streams and openings with the reason when it is lost', async () => {
     const sockets = await socketPair();
     const client = new SpdyConnection({
       socket: sockets.client,
@@ -158,7 +158,7 @@ describe('the connection', () => {
     await expect(client.ping()).rejects.toThrow(/the connection was/);
   });
 
-  it('ends with a clear error when the peer speaks something else', async () => {
+  it('ends with a clear error when the peer speaks another protocol', async () => {
     const sockets = await socketPair();
     const server = new SpdyConnection({
       socket: sockets.server,
@@ -173,7 +173,7 @@ describe('the connection', () => {
     expect(server.problem?.name).toBe('SpdyProtocolError');
   });
 
-  it('takes what came together with the upgrade', async () => {
+  it('reads the bytes that followed the upgrade', async () => {
     const sockets = await socketPair();
     const opened: string[] = [];
     const server = new SpdyConnection({
@@ -191,7 +191,7 @@ describe('the connection', () => {
     await server.closed;
   });
 
-  it('refuses streams whose numbers do not grow', async () => {
+  it('refuses streams whose ids do not increase', async () => {
     const sockets = await socketPair();
     let opened = 0;
     const server = new SpdyConnection({
@@ -218,7 +218,7 @@ describe('the connection', () => {
     await server.closed;
   });
 
-  it('that is idle for too long ends', async () => {
+  it('ends when it is idle for too long', async () => {
     const clock = new VirtualClock();
     const sockets = await socketPair();
     const common = { head: nothing, clock };
@@ -236,7 +236,7 @@ describe('the connection', () => {
     expect(server.problem).toBeUndefined();
     await clock.advance(1000);
     await server.closed;
-    expect(server.problem?.message).toMatch(/nothing came or went for 1 s/);
+    expect(server.problem?.message).toMatch(/the connection was idle for 1 s/);
     await client.closed;
   });
 });

@@ -1,10 +1,9 @@
 /**
- * A SPDY/3.1 connection on a socket that was upgraded to it.
+ * A SPDY/3.1 connection on an upgraded socket. Sections are those of the SPDY protocol, draft 3.1.
  *
- * The peers of the field do not count what they send. So a reader that is slow stops, once its stream
- * holds a window's worth, the reading of the whole connection, and the kernel slows the sender down.
- * A peer that announces a window in its SETTINGS, as this one does, counts: then a slow stream stops
- * nobody but itself.
+ * spdystream, which kubectl and the runtimes use, ignores flow control. So when a stream holds a full window, this side
+ * stops reading the whole connection, and the kernel slows the sender down. A peer that sends its initial window in
+ * SETTINGS, as this implementation does, obeys flow control (section 2.6.8): then a slow stream blocks only itself.
  */
 import type { Duplex } from 'node:stream';
 import { asError, type Clock, type Timer } from '../../async/index.js';
@@ -29,13 +28,13 @@ import { SpdyStream, type StreamLink, streamWindowBytes } from './stream.js';
 
 export interface SpdyConnectionOptions {
   readonly socket: Duplex;
-  /** What came after the head of the HTTP message. */
+  /** The bytes that followed the HTTP message. */
   readonly head: Buffer;
   readonly role: 'client' | 'server';
   readonly clock: Clock;
-  /** Ends the connection when nothing came or went for so long; default never. */
+  /** Ends the connection when it was idle for this long. Default: never. */
   readonly idleTimeoutMs?: number;
-  /** A server's: must accept or refuse the stream before it returns. Without it all are refused. */
+  /** For a server: must accept or refuse the stream before it returns. Without it, every stream is refused. */
   readonly onStream?: (stream: SpdyStream) => void;
 }
 
@@ -48,7 +47,7 @@ interface OpeningStream {
 }
 
 export class SpdyConnection implements StreamLink {
-  /** Resolves when the connection is gone, for whatever reason. */
+  /** Resolves when the connection has ended for any reason. */
   readonly closed: Promise<void>;
   readonly #options: SpdyConnectionOptions;
   readonly #socket: Duplex;
@@ -67,15 +66,16 @@ export class SpdyConnection implements StreamLink {
   #over = false;
   #problem: Error | undefined;
   #endTimer: Timer | undefined;
-  /** What streams hold for their readers. */
+  /** How much all streams buffer for their readers. */
   #heldBytes = 0;
   #whenHeldLess: (() => void) | undefined;
-  /** Control frames that the peer has not taken. */
+  /** Control frames that are queued because the peer does not read. */
   #waitingAnswers = 0;
 
   constructor(options: SpdyConnectionOptions) {
     this.#options = options;
     this.#socket = options.socket;
+    // The identifiers of a client's streams and pings are odd, a server's even (sections 2.3.2 and 2.6.5).
     this.#nextStreamId = options.role === 'client' ? 1 : 2;
     this.#nextPingId = options.role === 'client' ? 1 : 2;
     this.#idleness = new IdleWatch({
@@ -95,7 +95,7 @@ export class SpdyConnection implements StreamLink {
     this.closed = this.#run();
   }
 
-  /** Why the connection ended before anybody closed it. */
+  /** Why the connection ended before `close`. */
   get problem(): Error | undefined {
     return this.#problem;
   }
@@ -104,7 +104,7 @@ export class SpdyConnection implements StreamLink {
     return this.#streams.size;
   }
 
-  /** What is kept in memory for readers that have not read it and for a peer that has not taken it. */
+  /** How much is buffered for readers and for the peer. */
   get bufferedBytes(): number {
     let bytes = this.#socket.writableLength + this.#socket.readableLength;
     for (const stream of this.#streams.values()) bytes += stream.heldBytes + stream.writableLength;
@@ -123,7 +123,7 @@ export class SpdyConnection implements StreamLink {
       await new Promise<void>((accepted, refused) => {
         this.#openings.set(id, { accepted, refused });
         timer = this.#options.clock.setTimer(replyMs, () =>
-          refused(new Error(`the peer did not accept a stream within ${replyMs / 1000} s`)),
+          refused(new Error(`the peer did not accept the stream within ${replyMs / 1000} s`)),
         );
         this.#write(synStreamFrame(id, this.#blocksOut.write(headers), false));
       });
@@ -137,7 +137,7 @@ export class SpdyConnection implements StreamLink {
     }
   }
 
-  /** Resolves when the peer has answered; rejects when the connection ends before. */
+  /** Resolves when the peer has answered. Rejects when the connection ends before. */
   async ping(): Promise<void> {
     if (this.#over) throw this.#lost();
     const id = this.#nextPingId;
@@ -149,7 +149,7 @@ export class SpdyConnection implements StreamLink {
     if (this.#over) throw this.#lost();
   }
 
-  /** Cuts open streams, tells the peer and resolves when the connection is gone. */
+  /** Resets open streams, sends GOAWAY and resolves when the connection has ended (section 2.6.6). */
   close(): Promise<void> {
     if (!this.#goingAway && !this.#over) {
       this.#goingAway = true;
@@ -159,7 +159,7 @@ export class SpdyConnection implements StreamLink {
       }
       this.#streams.clear();
       this.#write(goAwayFrame(this.#lastPeerStreamId));
-      // Closing with bytes unread would make the kernel cut off what the peer has not read yet.
+      // Closing with unread bytes would make the kernel drop what the peer has not read yet.
       this.#destroyAfter(streamingLimits.closeDrainMs);
       this.#socket.end(() => this.#destroyAfter(streamingLimits.closeLingerMs));
     }
@@ -172,7 +172,7 @@ export class SpdyConnection implements StreamLink {
     this.#socket.destroy();
   }
 
-  // What streams ask for.
+  // The interface for streams.
 
   async sendData(stream: SpdyStream, bytes: Buffer, fin: boolean): Promise<void> {
     if (fin && stream.resetBy === undefined) await this.#send(dataFrame(stream.id, bytes, true));
@@ -193,7 +193,7 @@ export class SpdyConnection implements StreamLink {
   }
 
   sendWindowUpdate(stream: SpdyStream, deltaBytes: number): void {
-    // One that does not count may have closed with these unread, and the kernel would cut off its last words.
+    // A peer without flow control may close with these frames unread, and the kernel would drop its last data.
     if (this.#peerWindowBytes === undefined) return;
     if (this.#streams.get(stream.id) === stream) this.#write(windowUpdateFrame(stream.id, deltaBytes));
   }
@@ -212,7 +212,7 @@ export class SpdyConnection implements StreamLink {
     try {
       for await (const chunk of this.#socket.iterator({ destroyOnReturn: false })) {
         this.#idleness.touch();
-        // A socket without an encoding gives bytes.
+        // A socket without an encoding yields buffers.
         for (const frame of frames.read(chunk as Buffer)) {
           await this.#handle(frame);
           if (this.#over) return;
@@ -279,6 +279,7 @@ export class SpdyConnection implements StreamLink {
         return;
       }
       case 'ping': {
+        // Recipients return a ping of the peer (section 2.6.5).
         const own = frame.id % 2 === this.#nextPingId % 2;
         if (!own) this.#write(pingFrame(frame.id));
         this.#pings.get(frame.id)?.();
@@ -299,6 +300,7 @@ export class SpdyConnection implements StreamLink {
     }
   }
 
+  /** The draft asks for a session error when the id is lower than an earlier one (section 2.3.2); a reset is enough here. */
   #begin(id: number, headers: SpdyHeaders, fin: boolean): void {
     const ours = id % 2 === this.#nextStreamId % 2;
     if (ours || id <= this.#lastPeerStreamId) {
@@ -319,17 +321,17 @@ export class SpdyConnection implements StreamLink {
 
   #add(stream: SpdyStream): void {
     this.#streams.set(stream.id, stream);
-    // The frames of one chunk are handled after the socket has closed, too.
+    // Frames of the last chunk are handled after the socket has closed.
     if (this.#socket.destroyed) stream.release();
     if (this.#peerWindowBytes !== undefined) stream.setInitialSendWindow(this.#peerWindowBytes);
   }
 
-  /** A peer that asks much and reads nothing must not fill our memory with answers. */
+  /** Bounds the control frames that we queue for a peer that does not read. */
   async #roomForAnswers(): Promise<void> {
     if (this.#waitingAnswers >= spdyLimits.waitingAnswers) await this.#drain();
   }
 
-  /** Resolves when streams may hold less than they did, or the connection is gone. */
+  /** Resolves when streams may buffer less than before, or the connection has ended. */
   #heldLess(): Promise<void> {
     return new Promise((resolve) => {
       this.#whenHeldLess = resolve;
@@ -349,7 +351,7 @@ export class SpdyConnection implements StreamLink {
     if (this.#socket.writableNeedDrain) await this.#drain();
   }
 
-  /** A control frame. */
+  /** Writes a control frame. */
   #write(bytes: Buffer): void {
     this.#writeBytes(bytes);
     if (this.#socket.writableNeedDrain) this.#waitingAnswers++;
@@ -363,7 +365,7 @@ export class SpdyConnection implements StreamLink {
   }
 
   #drain(): Promise<void> {
-    // Many streams wait for the one socket.
+    // All streams share one wait for the socket.
     this.#drained ??= writableRoom(this.#socket).finally(() => {
       this.#drained = undefined;
       this.#waitingAnswers = 0;

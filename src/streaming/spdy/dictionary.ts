@@ -1,6 +1,6 @@
-/** The dictionary that SPDY/3 gives to zlib for its header blocks; both ends must have the same one. */
+/** The zlib dictionary for SPDY header blocks (SPDY protocol, draft 3.1, section 2.6.10.1). */
 
-/** Each stands in the dictionary after its length in four bytes. */
+/** Each word follows its length in four bytes. */
 const words =
   'options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age ' +
   'allow authorization cache-control connection content-base content-encoding content-language content-length ' +
@@ -29,5 +29,5 @@ export const spdyDictionary: Buffer = Buffer.concat([
   Buffer.from(tail, 'latin1'),
 ]);
 
-/** How zlib names the dictionary in a stream that was made with it. */
+/** DICTID, the checksum that names the dictionary in a zlib stream (RFC 1950, section 2.2). */
 export const spdyDictionaryAdler32 = 0xe3c6a7c2;

@@ -42,11 +42,11 @@ const frames: [name: string, bytes: Buffer, frame: SpdyFrame][] = [
 ];
 
 describe('frames', () => {
-  it.each(frames)('%s is read as it was written', (_, bytes, frame) => {
+  it.each(frames)('%s is parsed as it was written', (_, bytes, frame) => {
     expect([...new SpdyFrameReader().read(bytes)]).toEqual([frame]);
   });
 
-  it('come whole whatever the cuts between them', () => {
+  it('are complete for any split of the bytes', () => {
     const all = Buffer.concat(frames.map(([, bytes]) => bytes));
     for (const size of [1, 2, 3, 7, 11, all.length]) {
       const reader = new SpdyFrameReader();
@@ -65,7 +65,7 @@ describe('frames', () => {
     );
   });
 
-  it('hand on data before its frame is complete', () => {
+  it('yield data before the frame is complete', () => {
     const reader = new SpdyFrameReader();
     const head = Buffer.from('00000001' + '01ffffff', 'hex');
     expect([...reader.read(Buffer.concat([head, Buffer.from('ab')]))]).toEqual([
@@ -75,7 +75,7 @@ describe('frames', () => {
   });
 });
 
-describe('what is no frame', () => {
+describe('the reader refuses', () => {
   const long = Buffer.from('8003000100000000', 'hex');
   long.writeUIntBE(spdyLimits.controlFrameBytes + 1, 5, 3);
   it.each([
@@ -96,7 +96,7 @@ describe('what is no frame', () => {
   });
 });
 
-/** Data frames that were read in parts, as one. */
+/** Joins the parts of data frames. */
 function merged(read: readonly SpdyFrame[]): SpdyFrame[] {
   const result: SpdyFrame[] = [];
   for (const frame of read) {

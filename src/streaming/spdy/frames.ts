@@ -1,15 +1,23 @@
-/** The frames of SPDY/3.1 as bytes: written whole, read piece by piece, with no opinion on what they mean. */
+/**
+ * Writes and parses the frames of SPDY/3.1. Sections are those of the SPDY protocol, draft 3.1
+ * (chromium.org/spdy/spdy-protocol/spdy-protocol-draft3-1).
+ */
 import { ByteReader } from '../../async/index.js';
 import { spdyLimits } from '../limits.js';
 
+/** SPDY/3.1 has version 3 on the wire (section 2.2.1). */
 const version = 3;
+/** The header of every frame (sections 2.2.1 and 2.2.2). */
 const headBytes = 8;
+/** FLAG_FIN, the last frame of its sender on the stream (section 2.3.6). */
 export const finFlag = 0x01;
-/** SETTINGS entry: how much may be sent on a stream before its reader has made room. */
+/** SETTINGS_INITIAL_WINDOW_SIZE (section 2.6.4). */
 export const initialWindowSizeSetting = 7;
 
+/** The status codes of RST_STREAM (section 2.6.3). */
 export const RstStatus = { protocolError: 1, refusedStream: 3, cancel: 5, flowControlError: 7 } as const;
 
+/** The control frames (section 2.6). */
 const frameType = {
   synStream: 1,
   synReply: 2,
@@ -21,9 +29,9 @@ const frameType = {
   windowUpdate: 9,
 } as const;
 
-/** Header blocks are still compressed here. */
+/** A parsed frame; its header block is still compressed. */
 export type SpdyFrame =
-  /** A part of a data frame's payload; `fin` only with the last one. */
+  /** A part of the payload of a data frame; `fin` is set only on the last part. */
   | { readonly kind: 'data'; readonly streamId: number; readonly bytes: Buffer; readonly fin: boolean }
   | { readonly kind: 'syn-stream'; readonly streamId: number; readonly fin: boolean; readonly block: Buffer }
   | { readonly kind: 'syn-reply'; readonly streamId: number; readonly fin: boolean; readonly block: Buffer }
@@ -34,7 +42,7 @@ export type SpdyFrame =
   | { readonly kind: 'headers'; readonly streamId: number; readonly fin: boolean; readonly block: Buffer }
   | { readonly kind: 'window-update'; readonly streamId: number; readonly deltaBytes: number };
 
-/** The other side does not speak SPDY/3.1; the connection cannot go on. */
+/** The peer violated SPDY/3.1: a session error, which ends the connection (section 2.4.1). */
 export class SpdyProtocolError extends Error {
   override readonly name = 'SpdyProtocolError';
 }
@@ -89,16 +97,16 @@ function words(...values: number[]): Buffer {
 }
 
 /**
- * Cuts a byte stream into frames. The payload of data frames is handed on as it comes, so that what is
- * kept is never more than one control frame.
+ * Splits a byte stream into frames. It passes on the payload of data frames at once, so it buffers at most one control
+ * frame.
  */
 export class SpdyFrameReader {
   readonly #bytes = new ByteReader();
   #data: { readonly streamId: number; readonly fin: boolean; leftBytes: number } | undefined;
-  /** The head of a control frame whose body has not come yet. */
+  /** The header of a control frame whose body is not complete yet. */
   #control: { readonly type: number; readonly flags: number; readonly lengthBytes: number } | undefined;
 
-  /** Throws `SpdyProtocolError` for what cannot be a frame. */
+  /** Throws `SpdyProtocolError` for an invalid frame. */
   *read(chunk: Buffer): Generator<SpdyFrame, void, undefined> {
     this.#bytes.push(chunk);
     for (;;) {
@@ -141,23 +149,25 @@ export class SpdyFrameReader {
 const knownTypes = new Set<number>(Object.values(frameType));
 
 function checkControlHead(frameVersion: number, type: number, length: number): void {
-  if (frameVersion !== version) throw new SpdyProtocolError(`a frame of SPDY version ${frameVersion}`);
-  if (!knownTypes.has(type)) throw new SpdyProtocolError(`a frame of the unknown type ${type}`);
+  if (frameVersion !== version)
+    throw new SpdyProtocolError(`received a frame of SPDY version ${frameVersion}`);
+  if (!knownTypes.has(type)) throw new SpdyProtocolError(`received a frame of the unknown type ${type}`);
   if (length > spdyLimits.controlFrameBytes) {
     throw new SpdyProtocolError(
-      `a control frame of ${length} bytes; at most ${spdyLimits.controlFrameBytes} are taken`,
+      `received a control frame of ${length} bytes; the maximum is ${spdyLimits.controlFrameBytes}`,
     );
   }
 }
 
 function controlOf(type: number, flags: number, body: Buffer): SpdyFrame {
   const need = (bytes: number): void => {
-    if (body.length < bytes) throw new SpdyProtocolError(`a frame of type ${type} that is too short`);
+    if (body.length < bytes)
+      throw new SpdyProtocolError(`received a frame of type ${type} that is too short`);
   };
   const streamId = (): number => {
     need(4);
     const id = body.readUInt32BE(0) & 0x7fff_ffff;
-    if (id === 0) throw new SpdyProtocolError(`a frame of type ${type} for stream 0`);
+    if (id === 0) throw new SpdyProtocolError(`received a frame of type ${type} for stream 0`);
     return id;
   };
   const fin = (flags & finFlag) !== 0;
@@ -190,10 +200,11 @@ function controlOf(type: number, flags: number, body: Buffer): SpdyFrame {
   }
 }
 
+/** Each entry has 8 bits of flags, an identifier of 24 bits and a value of 32 bits (section 2.6.4). */
 function initialWindowOf(body: Buffer): number | undefined {
-  if (body.length < 4) throw new SpdyProtocolError('a settings frame that is too short');
+  if (body.length < 4) throw new SpdyProtocolError('received a SETTINGS frame that is too short');
   const count = body.readUInt32BE(0);
-  if (body.length < 4 + count * 8) throw new SpdyProtocolError('a settings frame that is too short');
+  if (body.length < 4 + count * 8) throw new SpdyProtocolError('received a SETTINGS frame that is too short');
   for (let index = 0; index < count; index++) {
     const at = 4 + index * 8;
     if ((body.readUInt32BE(at) & 0x00ff_ffff) === initialWindowSizeSetting) return body.readUInt32BE(at + 4);

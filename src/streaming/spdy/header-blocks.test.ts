@@ -16,7 +16,7 @@ it('the dictionary is that of SPDY/3', () => {
   );
 });
 
-/** All that the stream has ready: since Node 26 one `read` gives one chunk. */
+/** All bytes that the stream has ready; since Node 26 one `read` returns one chunk. */
 function takeAll(stream: Readable): Buffer {
   const chunks: Buffer[] = [];
   for (let chunk = stream.read(); chunk !== null; chunk = stream.read()) chunks.push(chunk);
@@ -24,7 +24,7 @@ function takeAll(stream: Readable): Buffer {
 }
 
 describe('header blocks', () => {
-  it('that another implementation compressed are understood', async () => {
+  it('of another compressor are parsed', async () => {
     const block = Buffer.from(
       '78f9e3c6a7c202a62346703a2b294a4dcc851625aca9a0800600 0000ffff'.replace(' ', ''),
       'hex',
@@ -32,7 +32,7 @@ describe('header blocks', () => {
     expect(await new HeaderBlockReader().read(block)).toEqual(headers(['streamtype', 'error']));
   });
 
-  it('are read as they were written, one after another in one stream', async () => {
+  it('are parsed as they were written, one after another in one stream', async () => {
     const writer = new HeaderBlockWriter();
     const reader = new HeaderBlockReader();
     const blocks = [
@@ -45,7 +45,7 @@ describe('header blocks', () => {
     for (const block of blocks) expect(await reader.read(writer.write(block))).toEqual(block);
   });
 
-  it('that are long are written in several blocks of zlib', () => {
+  it('that are long are written as several zlib blocks', () => {
     const long = headers(['long', 'x'.repeat(200_000)]);
     const options = { dictionary: spdyDictionary, finishFlush: constants.Z_SYNC_FLUSH };
     const inflated = inflateSync(new HeaderBlockWriter().write(long), options);
@@ -65,8 +65,8 @@ describe('header blocks', () => {
   it.each<[string, Buffer]>([
     ['that are not zlib', Buffer.from('hello')],
     ['without their dictionary', Buffer.from([0x78, 0xf9, 1, 2, 3, 4, 0, 0, 0])],
-    ['with upper case', encodedBlock(headers(['Name', 'v']))],
-    ['with a header of HTTP', encodedBlock(headers(['host', 'v']))],
+    ['with an upper-case name', encodedBlock(headers(['Name', 'v']))],
+    ['with a forbidden header', encodedBlock(headers(['host', 'v']))],
     ['that are too short', stored(Buffer.from([0, 0, 0, 1, 0, 0, 0, 9]))],
     ['with too many headers', stored(Buffer.from([0, 0, 0, spdyLimits.headers + 1]))],
     ['of too many bytes', encodedBlock(headers(['long', 'x'.repeat(spdyLimits.headerBlockBytes)]))],
@@ -74,7 +74,7 @@ describe('header blocks', () => {
     await expect(new HeaderBlockReader().read(block)).rejects.toBeInstanceOf(SpdyProtocolError);
   });
 
-  it('that blow up when they are inflated are refused', async () => {
+  it('that are too large when inflated are refused', async () => {
     const deflate = createDeflate({ dictionary: spdyDictionary, level: 9 });
     deflate.write(Buffer.alloc(spdyLimits.headerBlockBytes * 2000));
     await new Promise<void>((resolve) => deflate.flush(constants.Z_SYNC_FLUSH, resolve));

@@ -1,22 +1,22 @@
-/** One stream of a SPDY connection as a Duplex whose two directions end independently of each other. */
+/** One stream of a SPDY connection as a Duplex whose directions end independently (SPDY/3.1, section 2.3.6). */
 import { Duplex } from 'node:stream';
 import { streamingLimits } from '../limits.js';
 import { UnreadBytes } from '../unread-bytes.js';
 import { RstStatus } from './frames.js';
 import type { SpdyHeaders } from './header-blocks.js';
 
-/** What a stream holds for its reader before the sender has to wait. */
+/** How much a stream buffers for its reader before the sender must wait. */
 export const streamWindowBytes = streamingLimits.windowBytes;
 
-/** What a stream needs of its connection. */
+/** What a stream needs from its connection. */
 export interface StreamLink {
-  /** Resolves when there is room for more; also, with the bytes dropped, when the stream was reset. */
+  /** Resolves when there is room for more. Drops the bytes and resolves when the stream was reset. */
   sendData(stream: SpdyStream, bytes: Buffer, fin: boolean): Promise<void>;
   sendReply(stream: SpdyStream): void;
   sendReset(stream: SpdyStream, status: number): void;
   sendWindowUpdate(stream: SpdyStream, deltaBytes: number): void;
   forget(stream: SpdyStream): void;
-  /** What the stream holds for its reader has changed by so much. */
+  /** The stream buffers this much more, or less, for its reader. */
   heldChanged(deltaBytes: number): void;
 }
 
@@ -31,7 +31,7 @@ export class SpdyStream extends Duplex {
   #receivedBytes = 0;
   #acknowledgedBytes = 0;
   #whenWindow: (() => void) | undefined;
-  /** What the peer lets us send; without end where it does not count. */
+  /** How much the peer lets us send; infinite for a peer without flow control. */
   #sendWindowBytes = Number.POSITIVE_INFINITY;
   #sentBytes = 0;
 
@@ -47,12 +47,12 @@ export class SpdyStream extends Duplex {
     this.#unread = new UnreadBytes(this, streamWindowBytes);
   }
 
-  /** Why the stream was cut; what was received before can still be read, and then its end comes. */
+  /** Why the stream was reset. Bytes that arrived before can still be read; then the stream ends. */
   get resetBy(): Error | undefined {
     return this.#resetBy;
   }
 
-  /** A server's yes to a stream of the client's. */
+  /** Accepts a stream of the client with SYN_REPLY (section 2.6.2). */
   accept(): void {
     this.#link.sendReply(this);
   }
@@ -63,9 +63,9 @@ export class SpdyStream extends Duplex {
     this.cut(new Error('the stream was refused'));
   }
 
-  // The connection's side.
+  // The interface for the connection.
 
-  /** Undefined, or a promise for when the reader has made room: nothing more may be delivered until then. */
+  /** Undefined, or a promise that resolves when the reader has made room. Deliver nothing more until then. */
   deliver(bytes: Buffer): Promise<void> | undefined {
     if (this.destroyed || this.#unread.hasEnded) return undefined;
     this.#receivedBytes += bytes.length;
@@ -81,7 +81,7 @@ export class SpdyStream extends Duplex {
     if (this.#localEnded) this.#link.forget(this);
   }
 
-  /** The stream is over in both directions, by a reset or with its connection. */
+  /** Ends both directions, because the stream was reset or the connection has ended. */
   cut(reason: Error): void {
     this.#resetBy ??= reason;
     this.#localEnded = true;
@@ -90,7 +90,7 @@ export class SpdyStream extends Duplex {
     this.emit('cut', reason);
   }
 
-  /** Ends the wait for a reader, which may take for ever; the connection is gone. */
+  /** Ends the wait for the reader, because the connection has ended. */
   release(): void {
     this.#unread.release();
   }
@@ -104,7 +104,7 @@ export class SpdyStream extends Duplex {
     this.#whenWindow?.();
   }
 
-  /** How many of the bytes may be sent now; waits until it is at least one. 0: the stream was cut. */
+  /** Waits until at least one byte may be sent and returns how many. 0: the stream was reset. */
   async takeSendWindow(wantedBytes: number): Promise<number> {
     while (this.#sendWindowBytes <= 0 && this.#resetBy === undefined) {
       await new Promise<void>((resolve) => {
@@ -118,7 +118,7 @@ export class SpdyStream extends Duplex {
     return bytes;
   }
 
-  // Node's side.
+  // The interface of Node's Duplex.
 
   override read(size?: number): unknown {
     const chunk: unknown = super.read(size);
@@ -161,12 +161,12 @@ export class SpdyStream extends Duplex {
     done(error);
   }
 
-  /** What came and was not read. */
+  /** How much arrived and was not read. */
   get heldBytes(): number {
     return this.#unread.length;
   }
 
-  /** Tells the connection what is held, and the peer what was read, in steps that are worth a frame. */
+  /** Reports the buffered bytes to the connection and the read bytes to the peer, at most one frame per half window. */
   #acknowledge(): void {
     if (this.destroyed) return;
     const { length } = this.#unread;

@@ -1,4 +1,4 @@
-/** Many streams over one WebSocket: the first byte of every message is the number of its channel. */
+/** Many streams over one WebSocket (Kubernetes channel.k8s.io): the first byte of a message is its channel number. */
 import { Duplex } from 'node:stream';
 import { streamingLimits } from '../limits.js';
 import type { WebSocketProtocol } from '../protocols.js';
@@ -10,7 +10,7 @@ const closeSignal = 255;
 
 export interface WebSocketChannelsOptions extends Omit<WebSocketConnectionOptions, 'onMessage'> {
   readonly protocol: WebSocketProtocol;
-  /** The numbers of the channels; those that the client may write on are true. */
+  /** The channel numbers; true for those that the client may write to. */
   readonly channels: ReadonlyMap<number, boolean>;
 }
 
@@ -18,9 +18,9 @@ export class WebSocketChannels {
   readonly connection: WebSocketConnection;
   readonly #protocol: WebSocketProtocol;
   readonly #channels = new Map<number, WebSocketChannel>();
-  /** Where the parts of the message go that has begun. */
+  /** The channel of the message that has begun. */
   #receiver: WebSocketChannel | undefined;
-  /** Of a message in base64: the digits that have not made three bytes yet. */
+  /** The base64 digits that do not make three bytes yet. */
   #digits = '';
 
   constructor(options: WebSocketChannelsOptions) {
@@ -40,7 +40,7 @@ export class WebSocketChannels {
     });
   }
 
-  /** A channel of those that were named; its end is not told to the client. */
+  /** A channel of `options.channels`. Its end is not sent to the client. */
   channel(number: number): WebSocketChannel {
     const channel = this.#channels.get(number);
     if (channel === undefined) throw new RangeError(`there is no channel ${number}`);
@@ -62,7 +62,7 @@ export class WebSocketChannels {
     if (number === undefined) return undefined;
     if (binary && number === closeSignal && this.#protocol.closeSignal) {
       const closed = last && data.length === 2 ? this.#channels.get(data[1] ?? -1) : undefined;
-      if (closed === undefined) throw new WebSocketError('a close signal for a channel that is not there');
+      if (closed === undefined) throw new WebSocketError('received a close signal for an unknown channel');
       closed.endFromPeer();
       return undefined;
     }
@@ -73,7 +73,7 @@ export class WebSocketChannels {
 
   #deliver(data: Buffer, last: boolean): Promise<void> | undefined {
     if (this.#protocol.encoding === 'binary') return this.#receiver?.deliver(data);
-    // Four digits are three bytes.
+    // Four base64 digits make three bytes.
     const digits = this.#digits + data.toString('latin1');
     const whole = last ? digits.length : digits.length - (digits.length % 4);
     this.#digits = digits.slice(whole);
@@ -81,7 +81,7 @@ export class WebSocketChannels {
   }
 }
 
-/** One channel as a Duplex whose two directions end independently of each other. */
+/** One channel as a Duplex whose directions end independently. */
 export class WebSocketChannel extends Duplex {
   readonly #send: (bytes: Buffer) => Promise<void>;
   readonly #fromClient: boolean;
@@ -98,7 +98,7 @@ export class WebSocketChannel extends Duplex {
     this.#unread = new UnreadBytes(this, streamingLimits.windowBytes);
   }
 
-  /** Undefined, or a promise for when the reader has made room: nothing more may be delivered until then. */
+  /** Undefined, or a promise that resolves when the reader has made room. Deliver nothing more until then. */
   deliver(bytes: Buffer): Promise<void> | undefined {
     return this.#fromClient ? this.#unread.add(bytes) : undefined;
   }
@@ -107,7 +107,7 @@ export class WebSocketChannel extends Duplex {
     this.#unread.end();
   }
 
-  /** Ends the wait for a reader, which may take for ever; the connection is gone. */
+  /** Ends the wait for the reader, because the connection has ended. */
   release(): void {
     this.#unread.release();
   }

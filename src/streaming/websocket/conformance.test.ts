@@ -1,4 +1,4 @@
-/** Our WebSocket frames with `ws` as the peer: what it sends we read, what we send it reads, and both refuse the same. */
+/** Tests our WebSocket frames against `ws`: each reads what the other sends, and both refuse the same. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -18,7 +18,7 @@ describe('with ws as the client', () => {
   let client: WebSocket;
   let connection: WebSocketConnection;
 
-  /** Sends every message back, as one frame. */
+  /** Sends every message back as one frame. */
   beforeEach(async () => {
     server = createServer();
     server.on('upgrade', (request, socket, head) => {
@@ -65,14 +65,14 @@ describe('with ws as the client', () => {
     },
   );
 
-  it.each(['', 'plain', 'ü€😀'.repeat(30_000)])('a text comes back as it was (%#)', async (text) => {
+  it.each(['', 'plain', 'ü€😀'.repeat(30_000)])('a text comes back unchanged (%#)', async (text) => {
     client.send(text);
     const { data, binary } = await answer();
     expect(binary).toBe(false);
     expect(data.toString() === text).toBe(true);
   });
 
-  it('fragments are one message, also with pings between them', async () => {
+  it('fragments are one message, even with pings between them', async () => {
     const pongs: string[] = [];
     client.on('pong', (data) => pongs.push(data.toString()));
     client.send('ü€'.slice(0, 1), { fin: false });
@@ -84,7 +84,7 @@ describe('with ws as the client', () => {
     expect(pongs).toEqual(['one', 'two']);
   });
 
-  it.each([1000, 1001, 1011, 3000, 4999])('the close code %i is answered with itself', async (code) => {
+  it.each([1000, 1001, 1011, 3000, 4999])('the close code %i is sent back', async (code) => {
     client.close(code, 'a reason');
     const [seen] = await once(client, 'close');
     expect(seen).toBe(code);
@@ -112,17 +112,17 @@ describe('with ws as the client', () => {
   });
 });
 
-// Its types leave the class out: frames in, messages out.
+// The types of `ws` omit this class.
 const { Receiver } = createRequire(import.meta.url)('ws') as {
   Receiver: new (options: Readonly<Record<string, unknown>>) => Writable;
 };
-/** Where `ws` keeps the close code of an error. */
+/** The property of `ws` with the close code of an error. */
 const codeOf = (error: object): number | undefined =>
   Object.getOwnPropertySymbols(error)
     .map((symbol) => Reflect.get(error, symbol) as unknown)
     .find((value) => typeof value === 'number');
 
-/** The close code with which a server refuses the bytes; undefined when it takes them. */
+/** The close code with which a server refuses the bytes; undefined when it accepts them. */
 async function refusalOfWs(bytes: Buffer): Promise<number | undefined> {
   const receiver = new Receiver({ isServer: true, maxPayload: webSocketLimits.messageBytes });
   receiver.on('message', () => {}).on('conclude', () => {});
@@ -144,7 +144,7 @@ function refusalOfOurs(bytes: Buffer): number | undefined {
   }
 }
 
-describe('what a client may not send', () => {
+describe('a server checks the frames of a client', () => {
   const frame = (opcode: number, data: Buffer | string, fin = true): Buffer =>
     Buffer.concat(encodeFrame(opcode, Buffer.from(data), { fin, mask: true }));
   const withBits = (bytes: Buffer, bits: number): Buffer => {
@@ -163,7 +163,7 @@ describe('what a client may not send', () => {
     frame(Opcode.close, Buffer.concat(parts.map((part) => Buffer.from(part))));
 
   it.each<[rule: string, bytes: Buffer, code: number | undefined]>([
-    ['a masked frame is right', frame(Opcode.binary, 'a'), undefined],
+    ['a masked frame is valid', frame(Opcode.binary, 'a'), undefined],
     ['a frame without a mask', Buffer.concat(encodeFrame(Opcode.binary, Buffer.from('a'))), 1002],
     ['RSV1', withBits(frame(Opcode.binary, 'a'), 0x40), 1002],
     ['RSV2', withBits(frame(Opcode.binary, 'a'), 0x20), 1002],
@@ -187,9 +187,9 @@ describe('what a client may not send', () => {
     ],
     ['a ping in fragments', frame(Opcode.ping, '', false), 1002],
     ['a close in fragments', frame(Opcode.close, '', false), 1002],
-    ['a ping of 125 bytes is right', frame(Opcode.ping, Buffer.alloc(125)), undefined],
+    ['a ping of 125 bytes is valid', frame(Opcode.ping, Buffer.alloc(125)), undefined],
     ['a ping of 126 bytes', frame(Opcode.ping, Buffer.alloc(126)), 1002],
-    ['a pong nobody asked for is right', frame(Opcode.pong, 'x'), undefined],
+    ['an unsolicited pong is valid', frame(Opcode.pong, 'x'), undefined],
     [
       'a ping between fragments is right',
       Buffer.concat([frame(1, 'a', false), frame(9, ''), frame(0, 'b')]),
@@ -206,15 +206,15 @@ describe('what a client may not send', () => {
     ['text with a lone byte', frame(Opcode.text, head(0x61, 0xff)), 1007],
     ['text with an overlong form', frame(Opcode.text, head(0xc0, 0xaf)), 1007],
     ['text with a surrogate', frame(Opcode.text, head(0xed, 0xa0, 0x80)), 1007],
-    ['text that is cut off', frame(Opcode.text, head(0xe2, 0x82)), 1007],
+    ['truncated text', frame(Opcode.text, head(0xe2, 0x82)), 1007],
     [
       'text cut inside a character by a fragment is right',
       Buffer.concat([frame(1, head(0xe2, 0x82), false), frame(0, head(0xac))]),
       undefined,
     ],
     ['binary data may be anything', frame(Opcode.binary, head(0xff, 0xc0)), undefined],
-    ['a close without a code is right', close(), undefined],
-    ['a close with a code and a reason is right', close(closePayload(1000), 'bye'), undefined],
+    ['a close without a code is valid', close(), undefined],
+    ['a close with a code and a reason is valid', close(closePayload(1000), 'bye'), undefined],
     ['a close of one byte', close(head(3)), 1002],
     ['a close with a reason that is not UTF-8', close(closePayload(1000), head(0xc3, 0x28)), 1007],
     ...[1000, 1003, 1007, 1011, 1014, 3000, 4999].map((code): [string, Buffer, undefined] => [

@@ -1,4 +1,7 @@
-/** The server's side of a WebSocket: parts of messages in, messages out, pings answered, an orderly end. */
+/**
+ * The server side of a WebSocket connection: receives parts of messages, sends messages, answers pings and closes in
+ * order. Sections are those of RFC 6455.
+ */
 import type { Duplex } from 'node:stream';
 import { asError, type Clock, type Timer } from '../../async/index.js';
 import { IdleWatch } from '../idle-watch.js';
@@ -16,17 +19,17 @@ import {
 
 export interface WebSocketConnectionOptions {
   readonly socket: Duplex;
-  /** What came after the head of the HTTP message. */
+  /** The bytes that followed the HTTP request. */
   readonly head: Buffer;
   readonly clock: Clock;
-  /** Ends the connection when nothing came or went for so long; default never. */
+  /** Ends the connection when it was idle for this long. Default: never. */
   readonly idleTimeoutMs?: number;
-  /** The next part waits for what it returns; throwing ends the connection. */
+  /** The next part is read when the returned promise resolves. An error ends the connection. */
   readonly onMessage: (part: MessagePart) => Promise<void> | undefined;
 }
 
 export class WebSocketConnection {
-  /** Resolves when the connection is gone, for whatever reason. */
+  /** Resolves when the connection has ended for any reason. */
   readonly closed: Promise<void>;
   readonly #options: WebSocketConnectionOptions;
   readonly #socket: Duplex;
@@ -34,7 +37,7 @@ export class WebSocketConnection {
   #closing = false;
   #problem: Error | undefined;
   #endTimer: Timer | undefined;
-  /** What the newest ping said that is not answered, as the peer does not read. */
+  /** The payload of the newest ping that is not answered, because the peer does not read. */
   #unansweredPing: Buffer | undefined;
 
   constructor(options: WebSocketConnectionOptions) {
@@ -52,19 +55,19 @@ export class WebSocketConnection {
     this.closed = this.#run();
   }
 
-  /** Why the connection ended before anybody closed it. */
+  /** Why the connection ended before `close`. */
   get problem(): Error | undefined {
     return this.#problem;
   }
 
-  /** Resolves when there is room for more; what is sent after the end is dropped. */
+  /** Resolves when the socket has room for more. Drops messages after the end. */
   async send(data: Buffer, binary: boolean): Promise<void> {
     if (this.#closing) return;
     this.#write(binary ? Opcode.binary : Opcode.text, data);
     if (this.#socket.writableNeedDrain) await writableRoom(this.#socket);
   }
 
-  /** Resolves when the connection is gone. */
+  /** Sends a close frame and resolves when the connection has ended (sections 5.5.1 and 7.1). */
   close(code: number = CloseCode.normal): Promise<void> {
     if (!this.#closing && !this.#socket.destroyed) {
       this.#write(Opcode.close, closePayload(code));
@@ -87,12 +90,12 @@ export class WebSocketConnection {
       for await (const chunk of this.#socket.iterator({ destroyOnReturn: false })) {
         this.#idleness.touch();
         if (this.#closing) continue;
-        // A socket without an encoding gives bytes.
+        // A socket without an encoding yields buffers.
         for (const event of frames.read(chunk as Buffer)) {
           if (event.kind === 'message') await this.#options.onMessage(event);
           else if (event.kind === 'ping') this.#answer(event.data);
           else if (event.kind === 'close') {
-            // Not awaited: the end of the socket, which this loop sees, is what it resolves with.
+            // Answers the close frame (section 5.5.1). Not awaited: it resolves with the end of this loop.
             void this.close(event.code ?? CloseCode.normal);
           }
         }
@@ -105,7 +108,7 @@ export class WebSocketConnection {
       this.#idleness.stop();
       this.#endTimer?.cancel();
       if (this.#socket.writable) {
-        // Lets a last close frame out before the socket goes, unless the peer does not read.
+        // Lets the peer read a last close frame before the socket is destroyed.
         this.#destroyAfter(streamingLimits.closeLingerMs);
         this.#socket.once('close', () => this.#endTimer?.cancel());
         this.#socket.end(() => this.#socket.destroy());
@@ -119,7 +122,7 @@ export class WebSocketConnection {
     this.#endTimer = this.#options.clock.setTimer(delayMs, () => this.#socket.destroy());
   }
 
-  /** A peer that asks and does not read gets one answer when it reads again: to its newest ping. */
+  /** A peer that does not read gets one pong when it reads again, for its newest ping (section 5.5.3). */
   #answer(ping: Buffer): void {
     if (!this.#socket.writableNeedDrain) {
       this.#write(Opcode.pong, ping);
@@ -132,7 +135,7 @@ export class WebSocketConnection {
         if (newest !== undefined) this.#write(Opcode.pong, newest);
       });
     }
-    // A copy, so that it does not hold on to what came with it.
+    // A copy, so that it does not keep the whole chunk alive.
     this.#unansweredPing = Buffer.from(ping);
   }
 

@@ -8,12 +8,15 @@ const frame = (opcode: number, data: Buffer, options = {}): Buffer =>
 const read = (bytes: Buffer) => [...new WebSocketMessageReader({ fromClient: true }).read(bytes)];
 
 describe('messages', () => {
-  it.each([0, 1, 125, 126, 65_535, 65_536, 200_000])('of %i bytes are read as they were written', (size) => {
-    const data = Buffer.alloc(size, 'ab');
-    expect(read(frame(Opcode.binary, data))).toEqual([{ kind: 'message', binary: true, data }]);
-  });
+  it.each([0, 1, 125, 126, 65_535, 65_536, 200_000])(
+    'of %i bytes are parsed as they were written',
+    (size) => {
+      const data = Buffer.alloc(size, 'ab');
+      expect(read(frame(Opcode.binary, data))).toEqual([{ kind: 'message', binary: true, data }]);
+    },
+  );
 
-  it('come whole whatever the cuts between them', () => {
+  it('are complete for any split of the bytes', () => {
     const all = Buffer.concat([
       frame(Opcode.text, Buffer.from('one')),
       frame(Opcode.ping, Buffer.from('two')),
@@ -29,7 +32,7 @@ describe('messages', () => {
     }
   });
 
-  it('in parts may be interrupted by a ping', () => {
+  it('in fragments may be interrupted by a ping', () => {
     const bytes = Buffer.concat([
       frame(Opcode.binary, Buffer.from('ab'), { fin: false }),
       frame(Opcode.ping, Buffer.alloc(0)),
@@ -43,18 +46,18 @@ describe('messages', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('the reader refuses', () => {
   const huge = Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
   huge.writeBigUInt64BE(BigInt(webSocketLimits.messageBytes + 1), 2);
   it.each<[string, Buffer, number]>([
     ['no mask', Buffer.concat(encodeFrame(Opcode.text, Buffer.from('a'))), 1002],
     ['reserved bits', Buffer.from([0xc1, 0x80, 0, 0, 0, 0]), 1002],
-    ['an unknown kind', frame(3, Buffer.alloc(0)), 1002],
+    ['an unknown opcode', frame(3, Buffer.alloc(0)), 1002],
     ['an unknown control frame', frame(11, Buffer.alloc(0)), 1002],
-    ['a control frame in parts', frame(Opcode.ping, Buffer.alloc(0), { fin: false }), 1002],
+    ['a fragmented control frame', frame(Opcode.ping, Buffer.alloc(0), { fin: false }), 1002],
     ['a control frame that is too long', frame(Opcode.ping, Buffer.alloc(126)), 1002],
-    ['a part without a beginning', frame(Opcode.continuation, Buffer.from('a')), 1002],
-    ['a message that is too big, by its head alone', huge, 1009],
+    ['a continuation without a beginning', frame(Opcode.continuation, Buffer.from('a')), 1002],
+    ['a message that is too big, by its header', huge, 1009],
   ])('%s', (_, bytes, code) => {
     expect(() => read(bytes)).toThrow(expect.objectContaining({ name: 'WebSocketError', code }));
   });

@@ -1,4 +1,4 @@
-/** The frames of WebSocket as bytes: written whole, read into parts of messages. Sections are those of RFC 6455. */
+/** Writes WebSocket frames, and reads them into parts of messages. Sections are those of RFC 6455. */
 import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import { TextDecoder } from 'node:util';
@@ -7,7 +7,7 @@ import { webSocketLimits } from '../limits.js';
 
 const nothing: Buffer = Buffer.alloc(0);
 
-/** Section 11.8. */
+/** Sections 5.2 and 11.8. */
 export const Opcode = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
 /** Section 7.4.1. */
@@ -19,7 +19,7 @@ export type WebSocketEvent =
   | { readonly kind: 'pong'; readonly data: Buffer }
   | { readonly kind: 'close'; readonly code: number | undefined };
 
-/** A part of a message; what fragments it was sent in does not show. */
+/** A part of a message. Parts do not depend on the fragments of the sender. */
 export interface MessagePart {
   readonly kind: 'message';
   readonly binary: boolean;
@@ -28,7 +28,7 @@ export interface MessagePart {
   readonly last: boolean;
 }
 
-/** The other side does not speak the protocol; the connection ends with the code. */
+/** The peer violated the protocol. The connection is closed with the code. */
 export class WebSocketError extends Error {
   override readonly name = 'WebSocketError';
   readonly code: number;
@@ -39,9 +39,9 @@ export class WebSocketError extends Error {
   }
 }
 
-/** Clients must mask what they send, servers must not (section 5.1). */
+/** A client must mask its frames, a server must not (section 5.1). */
 export function encodeFrame(opcode: number, data: Buffer, { fin = true, mask = false } = {}): Buffer[] {
-  // The length takes 7 bits, 7 and 16, or 7 and 64: the shortest form that holds it (section 5.2).
+  // The length takes 7, 7+16 or 7+64 bits; the shortest form is required (section 5.2).
   const long = data.length > 0xffff;
   const medium = !long && data.length > 125;
   const head = Buffer.alloc(2 + (long ? 8 : medium ? 2 : 0) + (mask ? 4 : 0));
@@ -65,34 +65,34 @@ interface WebSocketFrame {
   readonly fin: boolean;
   readonly opcode: number;
   readonly lengthBytes: number;
-  /** Its mask, as one number. */
+  /** The masking key, as one number. */
   readonly key: number | undefined;
-  /** What has been read of its data. */
+  /** How much of the payload was read. */
   readBytes: number;
 }
 
 interface Message {
   readonly binary: boolean;
-  /** Of all frames so far, by what their heads say. */
+  /** The payload lengths of all its frame headers so far. */
   announcedBytes: number;
-  /** Whether the next part is its first. */
+  /** Whether the next part is the first one. */
   first: boolean;
-  /** Of a text: checks that it is UTF-8, across its parts. */
+  /** Checks that a text is UTF-8, across its parts; undefined for binary messages. */
   readonly decoder: TextDecoder | undefined;
 }
 
 /**
- * Reads frames and gives messages in parts, so that it keeps at most one part: a message costs the same memory in
- * one frame, in a million fragments, and byte by byte.
+ * Reads frames and returns messages in parts. It buffers at most one part, so a message takes the same memory in one
+ * frame, in a million fragments, and byte by byte.
  */
 export class WebSocketFrameReader {
   readonly #fromClient: boolean;
   readonly #bytes = new ByteReader();
-  /** The first two bytes of a frame, as one number, whose others have not come yet. */
+  /** The first two bytes of a frame header, as one number, while the rest is missing. */
   #start: number | undefined;
   #frame: WebSocketFrame | undefined;
   #message: Message | undefined;
-  /** What has come of the next part. */
+  /** The bytes of the next part. */
   #part: Buffer = nothing;
   #partBytes = 0;
 
@@ -100,7 +100,7 @@ export class WebSocketFrameReader {
     this.#fromClient = fromClient;
   }
 
-  /** Throws `WebSocketError` for what cannot be a frame. */
+  /** Throws `WebSocketError` for an invalid frame. */
   *read(chunk: Buffer): Generator<WebSocketEvent, void, undefined> {
     this.#bytes.push(chunk);
     for (;;) {
@@ -125,7 +125,7 @@ export class WebSocketFrameReader {
     }
   }
 
-  /** Collects what is there, up to a part that is full or the last of its message. */
+  /** Collects the available bytes. Returns the part when it is full or the last of its message. */
   #nextPart(frame: WebSocketFrame): MessagePart | undefined {
     const message = this.#message;
     if (message === undefined) return undefined;
@@ -146,7 +146,7 @@ export class WebSocketFrameReader {
   #collect(data: Buffer, frame: WebSocketFrame): void {
     const neededBytes = this.#partBytes + data.length;
     if (neededBytes > this.#part.length) {
-      // A frame that is there as a whole needs no room for more.
+      // A frame that arrived complete needs no spare room.
       const more = this.#partBytes === 0 ? 1 : 2;
       const grown = Buffer.allocUnsafeSlow(Math.min(webSocketLimits.messagePartBytes, more * neededBytes));
       this.#part.copy(grown, 0, 0, this.#partBytes);
@@ -161,8 +161,8 @@ export class WebSocketFrameReader {
     this.#start ??= this.#bytes.take(2)?.readUInt16BE(0);
     const start = this.#start;
     if (start === undefined) return undefined;
-    // They belong to extensions, of which there are none (section 5.2).
-    if ((start & 0x7000) !== 0) throw new WebSocketError('a frame with reserved bits set');
+    // The reserved bits belong to extensions, and none is negotiated (section 5.2).
+    if ((start & 0x7000) !== 0) throw new WebSocketError('received a frame with reserved bits set');
     const short = start & 0x7f;
     const longerBytes = short === 127 ? 8 : short === 126 ? 2 : 0;
     const hasMask = (start & 0x80) !== 0;
@@ -187,26 +187,28 @@ export class WebSocketFrameReader {
 
   #check({ fin, opcode, lengthBytes, key }: WebSocketFrame): void {
     if ((key !== undefined) !== this.#fromClient) {
-      throw new WebSocketError(this.#fromClient ? 'a frame without a mask' : 'a frame with a mask');
+      throw new WebSocketError(this.#fromClient ? 'received an unmasked frame' : 'received a masked frame');
     }
     if (opcode >= Opcode.close) {
-      if (opcode > Opcode.pong) throw new WebSocketError(`a frame of the unknown kind ${opcode}`);
-      // Control frames are short and whole, and may come between fragments (section 5.5).
+      if (opcode > Opcode.pong)
+        throw new WebSocketError(`received a frame with the unknown opcode ${opcode}`);
+      // A control frame is short and not fragmented; it may come between fragments (section 5.5).
       if (!fin || lengthBytes > webSocketLimits.controlBytes) {
-        throw new WebSocketError('a control frame that is too long');
+        throw new WebSocketError('received a control frame that is fragmented or too long');
       }
       return;
     }
-    if (opcode > Opcode.binary) throw new WebSocketError(`a frame of the unknown kind ${opcode}`);
-    // A message is one frame that is no continuation, then continuations up to FIN (section 5.4).
+    if (opcode > Opcode.binary)
+      throw new WebSocketError(`received a frame with the unknown opcode ${opcode}`);
+    // A message is a text or binary frame, then continuation frames until FIN (section 5.4).
     if ((opcode === Opcode.continuation) !== (this.#message !== undefined)) {
-      throw new WebSocketError('a part of a message out of turn');
+      throw new WebSocketError('received a data frame out of order');
     }
     const message = this.#message ?? newMessage(opcode === Opcode.binary);
     message.announcedBytes += lengthBytes;
     if (message.announcedBytes > webSocketLimits.messageBytes) {
       throw new WebSocketError(
-        `a message of more than ${webSocketLimits.messageBytes} bytes`,
+        `received a message of more than ${webSocketLimits.messageBytes} bytes`,
         CloseCode.tooBig,
       );
     }
@@ -230,33 +232,33 @@ function newMessage(binary: boolean): Message {
   return { binary, announcedBytes: 0, first: true, decoder };
 }
 
-/** A text that is no UTF-8 fails the connection (section 8.1). */
+/** A text that is not UTF-8 fails the connection (section 8.1). */
 function checkText(decoder: TextDecoder | undefined, data: Buffer, last: boolean): void {
   try {
     decoder?.decode(data, { stream: !last });
   } catch {
-    throw new WebSocketError('a text that is not UTF-8', CloseCode.invalidText);
+    throw new WebSocketError('received a text that is not UTF-8', CloseCode.invalidText);
   }
 }
 
-/** A close frame is empty, or a code and a reason in UTF-8 (section 5.5.1). */
+/** A close frame is empty, or has a code and a reason in UTF-8 (section 5.5.1). */
 function closeCodeOf(data: Buffer): number | undefined {
   if (data.length === 0) return undefined;
-  if (data.length === 1) throw new WebSocketError('a close frame of one byte');
+  if (data.length === 1) throw new WebSocketError('received a close frame of one byte');
   const code = data.readUInt16BE(0);
-  if (!maySendCloseCode(code)) throw new WebSocketError(`a close frame with the code ${code}`);
+  if (!maySendCloseCode(code)) throw new WebSocketError(`received a close frame with the code ${code}`);
   if (!isUtf8(data.subarray(2)))
-    throw new WebSocketError('a close frame with a reason that is not UTF-8', CloseCode.invalidText);
+    throw new WebSocketError('received a close frame whose reason is not UTF-8', CloseCode.invalidText);
   return code;
 }
 
-/** The codes of the protocol, without those that are for its user alone, and those of applications (section 7.4). */
+/** The codes that may be sent: those of the protocol but the reserved ones (section 7.4.1), and 3000 to 4999 (7.4.2). */
 function maySendCloseCode(code: number): boolean {
   if (code >= 3000) return code <= 4999;
   return code >= 1000 && code <= 1014 && code !== 1004 && code !== 1005 && code !== 1006;
 }
 
-/** Writes the next bytes of a frame without its mask (section 5.3). */
+/** Unmasks the next bytes of a frame (section 5.3). */
 function unmask(data: Buffer, { key, readBytes }: WebSocketFrame, to: Buffer, at: number): void {
   if (key === undefined) {
     data.copy(to, at);

@@ -1,4 +1,4 @@
-/** For tests: whole messages out of the parts that are read. */
+/** For tests: joins the parts of messages. */
 import { type MessagePart, type WebSocketEvent, WebSocketFrameReader } from './frames.js';
 
 export type WebSocketMessage =
