@@ -59,6 +59,32 @@ const rows: Row[] = [
     expected: 'Guaranteed',
   },
   {
+    rule: 'empty pod level is ignored',
+    containers: [{ requests: full, limits: full }],
+    podLevel: {},
+    expected: 'Guaranteed',
+  },
+  {
+    rule: 'pod level with only other resources is ignored',
+    containers: [{ requests: full, limits: full }],
+    podLevel: { requests: { 'ephemeral-storage': '1Gi' } },
+    expected: 'Guaranteed',
+  },
+  {
+    rule: 'pod level with huge pages decides',
+    containers: [{ requests: full, limits: full }],
+    podLevel: { requests: { 'hugepages-2Mi': '2Mi' }, limits: { 'hugepages-2Mi': '2Mi' } },
+    expected: 'BestEffort',
+  },
+  {
+    rule: 'equal sums of unequal containers',
+    containers: [
+      { requests: full, limits: { cpu: '2', memory: '1Gi' } },
+      { requests: { cpu: '2', memory: '1Gi' }, limits: full },
+    ],
+    expected: 'Burstable',
+  },
+  {
     rule: 'pod level with one limit',
     containers: [undefined],
     podLevel: { requests: { cpu: '1' }, limits: { cpu: '1' } },

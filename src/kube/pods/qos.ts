@@ -6,7 +6,6 @@ import type { PodQOSClass } from '../types/pod-status.js';
 import { parseQuantity } from '../values/quantity.js';
 
 const qosResources = ['cpu', 'memory'] as const;
-type QosTotals = Map<string, bigint>;
 
 /** The class the API recorded, or else the computed one. */
 export function qosClass(pod: PodManifest): PodQOSClass {
@@ -15,38 +14,33 @@ export function qosClass(pod: PodManifest): PodQOSClass {
 
 /** The class that follows from the resources, whatever the API recorded. */
 export function computeQosClass(pod: PodManifest): PodQOSClass {
-  const requests: QosTotals = new Map();
-  const limits: QosTotals = new Map();
-  let isEverythingLimited = true;
-  for (const resources of consideredResources(pod)) {
-    addPositive(requests, resources?.requests);
-    const limited = addPositive(limits, resources?.limits);
-    if (limited < qosResources.length) isEverythingLimited = false;
-  }
-  if (requests.size === 0 && limits.size === 0) return 'BestEffort';
-  if (!isEverythingLimited || requests.size !== limits.size) return 'Burstable';
-  for (const [name, request] of requests) {
-    if (limits.get(name) !== request) return 'Burstable';
-  }
-  return 'Guaranteed';
+  const shapes = new Set(consideredResources(pod).map(shapeOf));
+  const [shape = 'BestEffort'] = shapes;
+  return shapes.size > 1 ? 'Burstable' : shape;
 }
 
-/** Pod-level resources stand for the whole pod when they are given. */
-function consideredResources(pod: PodManifest): (ResourceRequirements | undefined)[] {
-  const { spec } = pod;
-  if (spec.resources !== undefined) return [spec.resources];
+/** The class of a pod with only these resources. */
+function shapeOf(resources: ResourceRequirements | undefined): PodQOSClass {
+  const amounts = qosResources.map((name) => ({
+    request: positiveNanos(resources?.requests, name),
+    limit: positiveNanos(resources?.limits, name),
+  }));
+  if (amounts.every(({ request, limit }) => request === 0n && limit === 0n)) return 'BestEffort';
+  if (amounts.every(({ request, limit }) => request === limit && request !== 0n)) return 'Guaranteed';
+  return 'Burstable';
+}
+
+/** Pod-level resources stand for the whole pod when they name anything that a pod can have of its own. */
+function consideredResources({ spec }: PodManifest): (ResourceRequirements | undefined)[] {
+  const { resources } = spec;
+  const names = [resources?.requests, resources?.limits].flatMap((list) => Object.keys(list ?? {}));
+  if (names.some((name) => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-')))
+    return [resources];
   return [...spec.containers, ...(spec.initContainers ?? [])].map((container) => container.resources);
 }
 
-function addPositive(totals: QosTotals, list: ResourceList | undefined): number {
-  let found = 0;
-  for (const name of qosResources) {
-    const text = list?.[name];
-    if (text === undefined) continue;
-    const { nanos } = parseQuantity(text);
-    if (nanos <= 0n) continue;
-    totals.set(name, (totals.get(name) ?? 0n) + nanos);
-    found += 1;
-  }
-  return found;
+function positiveNanos(list: ResourceList | undefined, name: string): bigint {
+  const text = list?.[name];
+  const nanos = text === undefined ? 0n : parseQuantity(text).nanos;
+  return nanos > 0n ? nanos : 0n;
 }
