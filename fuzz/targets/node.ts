@@ -13,7 +13,7 @@ import { KubeconfigError, parseKubeconfig } from '../../src/kube-client/kubeconf
 import { chainOf, splitPem } from '../../src/node/certificates/pair.js';
 import { countCpuList, osImageOf, parseMeminfo } from '../../src/node/machine/facts.js';
 import { kernelMessage, type OomReport, readOomLine } from '../../src/node/oom-watcher/kills.js';
-import { controllerMounts } from '../../src/resources/cgroups/v1.js';
+import { controllerMounts } from '../../src/resources/cgroups/v1-mounts.js';
 import { cgroupOfProcess, numbersOfV1, numbersOfV2 } from '../../src/resources/stats/cgroup.js';
 import {
   bootTimeMs,

@@ -1,22 +1,31 @@
 /** The cgroups of the agent's pods, as its configuration wants them. */
-import { readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { systemClock } from '../async/index.js';
 import type { LoadedConfiguration } from '../config/index.js';
-import { quantityMillis, quantityUnits } from '../kube/index.js';
-import type { PodCgroups as KubeletCgroups, StartManager } from '../kubelet/index.js';
-import type { Registry } from '../metrics/index.js';
-import { nodeReservation, type ReservationSettings } from '../node/index.js';
 import {
+  type PodCgroups as KubeletCgroups,
+  ManagerStartFailure,
+  type StartManager,
+} from '../kubelet/index.js';
+import type { Registry } from '../metrics/index.js';
+import {
+  type CgroupControl,
+  CgroupfsControl,
   CgroupNames,
+  cgroupfsNaming,
   cgroupRootProblem,
+  enforceReserved,
   linuxCgroups,
   NodeCgroups,
-  type NodeLimits,
   PodCgroupManager,
+  type PodMemoryQos,
+  reservedPlans,
+  type SliceManager,
+  SystemdControl,
+  systemdNaming,
 } from '../resources/cgroups/index.js';
 import type { MachineFacts } from '../runtime-manager/config/index.js';
 import { describeError, type Timeline } from '../timeline/index.js';
+import { machineLimits, onlineCpus, unreservedLimits } from './cgroup-limits.js';
 import { StartFailure } from './start-failure.js';
 
 export interface CgroupsOptions {
@@ -26,6 +35,8 @@ export interface CgroupsOptions {
   readonly nodeName: string;
   readonly timeline: Timeline;
   readonly registry: Registry;
+  /** What makes slices, with the driver `systemd`. */
+  readonly units?: SliceManager;
 }
 
 export interface AgentCgroups {
@@ -40,6 +51,7 @@ export interface AgentCgroups {
 
 /** Setting any of these opts in to pod cgroups. */
 const cgroupFields = ['cgroupsPerQOS', 'cgroupRoot', 'enforceNodeAllocatable', 'podPidsLimit'];
+const pageSizeBytes = 4096;
 
 /**
  * Undefined: the runtime decides where containers are put. Without a cluster nobody counts on cgroups of pods, so the
@@ -54,93 +66,127 @@ export function openCgroups(options: CgroupsOptions): AgentCgroups | undefined {
 }
 
 function configuredCgroups(options: CgroupsOptions): AgentCgroups | undefined {
-  const { configuration, cgroupDriver, timeline } = options;
+  const { configuration, cgroupDriver } = options;
   const { config, standalone, explicit } = configuration;
   const isNamed = cgroupFields.some((field) => explicit.has(field));
   const isWanted = config.cgroupsPerQOS && (!standalone || isNamed);
-  if (!isWanted) return config.cgroupsPerQOS ? undefined : oneCgroup(config.cgroupRoot);
-  if (cgroupDriver !== 'cgroupfs') {
+  if (!isWanted) return config.cgroupsPerQOS ? undefined : oneCgroup(config.cgroupRoot, cgroupDriver);
+  const control = controlOf(options);
+  return control && qosCgroups(options, control);
+}
+
+function controlOf({ cgroupDriver, host, timeline, units }: CgroupsOptions): CgroupControl | undefined {
+  const { cgroupVersion: version, hugePageSizes } = host;
+  if (cgroupDriver !== 'systemd') return new CgroupfsControl(linuxCgroups({ version, hugePageSizes }));
+  if (units === undefined) {
     const message = `pods get no cgroups of their own: with the cgroup driver ${cgroupDriver} this build makes none`;
     timeline.record({ kind: 'problem', what: 'cgroup.driver', message });
     return undefined;
   }
-  for (const level of config.enforceNodeAllocatable.filter((name) => name !== 'pods' && name !== 'none')) {
-    const message = `enforceNodeAllocatable: ${level} has no effect: this build bounds pods only`;
-    timeline.record({ kind: 'problem', what: 'cgroup.enforce', message });
-  }
-  return qosCgroups(options);
+  return new SystemdControl(linuxCgroups({ version, hugePageSizes, withSystemd: true }), units);
 }
 
 /** Throws for a root that is not there. */
-function qosCgroups({ configuration, host, nodeName, timeline, registry }: CgroupsOptions): AgentCgroups {
-  const { config } = configuration;
-  const hierarchy = linuxCgroups({ version: host.cgroupVersion, hugePageSizes: host.hugePageSizes });
-  const problem = cgroupRootProblem(hierarchy, config.cgroupRoot);
+function qosCgroups(
+  { configuration, host, nodeName, timeline, registry }: CgroupsOptions,
+  control: CgroupControl,
+): AgentCgroups {
+  const { config, featureGates } = configuration;
+  const problem = cgroupRootProblem(control, config.cgroupRoot);
   if (problem !== undefined) throw new Error(problem);
   const names = new CgroupNames(config.cgroupRoot);
+  const hasMemoryQos = featureGates.enabled('MemoryQoS') && control.version === 2;
+  const memoryQos: PodMemoryQos | undefined = hasMemoryQos
+    ? {
+        policy: config.memoryReservationPolicy,
+        throttlingFactor: config.memoryThrottlingFactor,
+        pageSizeBytes,
+      }
+    : undefined;
+  const capacity = machineLimits(host.memoryCapacityBytes);
+  const unreserved = unreservedLimits(capacity, config);
+  const reservedPercent = featureGates.enabled('QOSReserved')
+    ? Number.parseInt(config.qosReserved.memory ?? '0', 10)
+    : 0;
   const durations = registry.histogram(
     'kubelet_cgroup_manager_duration_seconds',
     'Duration in seconds for cgroup manager operations. Broken down by method.',
     ['operation_type'],
   );
-  const shared = { clock: systemClock, timeline, hierarchy, names };
+  const shared = { clock: systemClock, timeline, control, names };
   const pods = new PodCgroupManager({
     ...shared,
     settings: {
       cpuCfsQuota: config.cpuCFSQuota,
       cpuCfsQuotaPeriodMs: config.cpuCFSQuotaPeriod,
       podPidsLimit: config.podPidsLimit,
+      memoryQos,
+    },
+    tiers: {
+      memoryQos,
+      ...(reservedPercent === 0
+        ? {}
+        : { reservedMemory: { percent: reservedPercent, allocatableBytes: unreserved.memoryBytes } }),
     },
     kill: (pid) => void process.kill(pid, 'SIGKILL'),
     observe: (operation, seconds) => durations.observe(seconds, { operation_type: operation }),
+    onDemand: memoryQos?.policy === 'TieredReservation' ? memoryGauges(registry) : undefined,
   });
-  const enforces = config.enforceNodeAllocatable.includes('pods');
+  const enforced = config.enforceNodeAllocatable;
+  const cpus = onlineCpus();
   const node = new NodeCgroups({
     ...shared,
     nodeName,
     pods,
-    enforces,
-    limits: enforces ? unreservedLimits(machineLimits(host), config) : machineLimits(host),
+    cpus,
+    hasMemoryQos,
+    limits: enforced.includes('pods') ? unreserved : capacity,
   });
   return {
     pods,
     containerManager: async (tasks) => {
-      node.prepare();
+      try {
+        await node.prepare();
+        await enforceReserved(reservedPlans({ ...config, enforced }), {
+          timeline,
+          nodeName,
+          control,
+          cpus,
+          protectsMemory: hasMemoryQos,
+          update: (name, values) => pods.update(name, values),
+        });
+      } catch (error) {
+        throw new ManagerStartFailure(describeError(error), { cause: error });
+      }
       tasks.start('the cgroups of all pods', (signal) => node.run(signal));
     },
-    podsCgroup: names.pods,
+    podsCgroup: control.naming.pathOf(names.pods),
     stop: () => pods.stop(),
   };
 }
 
-function machineLimits(host: MachineFacts): NodeLimits {
-  return {
-    milliCpu: availableParallelism() * 1000,
-    memoryBytes: host.memoryCapacityBytes,
-    pids: Math.min(kernelNumber('pid_max'), kernelNumber('threads-max')),
+function memoryGauges(
+  registry: Registry,
+): (demand: { readonly guaranteedMemoryBytes: number; readonly burstableMemoryBytes: number }) => void {
+  const min = registry.gauge(
+    'kubelet_memory_qos_node_memory_min_bytes',
+    'Total memory.min protection of Guaranteed pods of the node in bytes.',
+  );
+  const low = registry.gauge(
+    'kubelet_memory_qos_node_memory_low_bytes',
+    'Total memory.low protection of Burstable pods of the node in bytes.',
+  );
+  return ({ guaranteedMemoryBytes, burstableMemoryBytes }) => {
+    min.set(guaranteedMemoryBytes);
+    low.set(burstableMemoryBytes);
   };
-}
-
-/** The limits without what is reserved. Eviction thresholds are not subtracted: pods must be able to reach them. */
-export function unreservedLimits(
-  { milliCpu, memoryBytes, pids }: NodeLimits,
-  { systemReserved, kubeReserved }: Pick<ReservationSettings, 'systemReserved' | 'kubeReserved'>,
-): NodeLimits {
-  const reserved = nodeReservation({ systemReserved, kubeReserved, evictionHard: {} }, {});
-  return {
-    milliCpu: Math.max(0, milliCpu - quantityMillis(reserved.cpu)),
-    memoryBytes: Math.max(0, memoryBytes - quantityUnits(reserved.memory)),
-    pids: Math.max(0, pids - quantityUnits(reserved.pid)),
-  };
-}
-
-function kernelNumber(name: string): number {
-  return Number(readFileSync(`/proc/sys/kernel/${name}`, 'utf8'));
 }
 
 /** One cgroup that all containers of all pods are put in. */
-function oneCgroup(root: string): AgentCgroups | undefined {
-  if (root === '' || root === '/') return undefined;
+function oneCgroup(root: string, cgroupDriver: string): AgentCgroups | undefined {
+  const naming = cgroupDriver === 'systemd' ? systemdNaming : cgroupfsNaming;
+  const parent = naming.pathOf(cgroupfsNaming.nameOf(root));
+  if (parent === '/') return undefined;
   return {
     pods: {
       list: async () => [],
@@ -149,12 +195,12 @@ function oneCgroup(root: string): AgentCgroups | undefined {
       destroy: async () => {},
       destroyLater: () => {},
       minimizeCpu: async () => {},
-      parentOf: () => root,
+      parentOf: () => parent,
       memoryProblem: () => undefined,
-      resize: () => {},
+      resize: async () => {},
     },
     containerManager: undefined,
-    podsCgroup: root,
+    podsCgroup: parent,
     stop: async () => {},
   };
 }

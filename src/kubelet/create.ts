@@ -13,6 +13,7 @@ import { containerRemover, RecentlyRemoved } from '../runtime-manager/gc/index.j
 import { mountedImages } from '../runtime-manager/images/index.js';
 import { createPlegMetrics, Pleg } from '../runtime-manager/pleg/index.js';
 import { ActuatedResources } from '../runtime-manager/resize/index.js';
+import { filterActive } from './admission/active-pods.js';
 import { nodeAdmission } from './admission/node-admission.js';
 import type { Kubelet } from './kubelet.js';
 import { Link } from './link.js';
@@ -198,6 +199,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       },
     }),
   );
+  settings.cgroups?.follow?.(() => filterActive(pods.list(), { workers, statuses }));
   const handlers = links.handlers.connect(
     new PodHandlers({
       clock,

@@ -7,5 +7,5 @@ export { createKubeletMetrics } from './metrics.js';
 export type { KubeletOptions } from './options.js';
 export type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './ports.js';
 export { readCgroupDriver } from './start-up/cgroup-driver.js';
-export type { KubeletManagers, StartManager } from './start-up/managers.js';
+export { type KubeletManagers, ManagerStartFailure, type StartManager } from './start-up/managers.js';
 export { detectNodeAddress } from './start-up/node-address.js';

@@ -14,6 +14,8 @@ export interface PodCgroups extends PodCgroupResizing {
   /** Leaves a pod's memory accounted but gives it next to no CPU. */
   minimizeCpu(uid: string): Promise<void>;
   parentOf(pod: Pod): string;
+  /** Told once how to ask for the pods that may use resources; shares of QoS classes follow them. */
+  follow?(activePods: () => readonly Pod[]): void;
 }
 
 /** The stand-ins of static pods in the API. */

@@ -238,5 +238,5 @@ export interface PodCgroupResizing {
   /** Why the pod's memory limit cannot be applied; undefined when it can. */
   memoryProblem(pod: Pod): string | undefined;
   /** Moves one resource's limits towards the desired ones, only those that grow or only those that shrink. */
-  resize(pod: Pod, resource: 'cpu' | 'memory', direction: 'up' | 'down'): void;
+  resize(pod: Pod, resource: 'cpu' | 'memory', direction: 'up' | 'down'): Promise<void>;
 }

@@ -36,8 +36,8 @@ export interface NodeEntries {
 
   /** Which cgroup driver is used. */
   'cgroup.driver': NoData;
-  /** A level of enforceNodeAllocatable has no effect. */
-  'cgroup.enforce': NoData;
+  /** All pods together were limited, or could not be yet: then without data. */
+  'cgroup.enforce': { milliCpu: number; memoryBytes: number; pids: number } | NoData;
   /** The cgroups of all pods could not be kept. */
   'cgroup.keep': NoData;
   /** The limits of a pod could not be written. */

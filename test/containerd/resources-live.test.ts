@@ -3,7 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../src/async/index.js';
 import type { Container } from '../../src/kube/index.js';
-import { CgroupNames, linuxCgroups, PodCgroupManager } from '../../src/resources/cgroups/index.js';
+import {
+  CgroupfsControl,
+  CgroupNames,
+  linuxCgroups,
+  PodCgroupManager,
+} from '../../src/resources/cgroups/index.js';
 import { Timeline } from '../../src/timeline/index.js';
 import { busybox, eventually, forever, TestNode } from './agent.js';
 import { apiPod, withKubelet } from './embedded.js';
@@ -63,21 +68,22 @@ it('resources change in place: the same container with other limits', async () =
 
 it('the cgroup of a pod changes with it: no container is held by what its pod had before', async () => {
   const names = new CgroupNames(node.containerd.cgroupParent);
-  const hierarchy = linuxCgroups({ version: 1, hugePageSizes: [] });
+  const control = new CgroupfsControl(linuxCgroups({ version: 1, hugePageSizes: [] }));
   const cgroups = new PodCgroupManager({
     clock: systemClock,
     timeline: new Timeline({ clock: systemClock }),
-    hierarchy,
+    control,
     names,
     settings: { cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, podPidsLimit: -1 },
     kill: (pid) => void process.kill(pid, 'SIGKILL'),
   });
-  cgroups.keepParents();
+  await control.create(names.pods, { hugePages: 'unlimited' });
+  await cgroups.tiers.start();
   const use: Parameters<typeof withKubelet>[2] = async ({ set, untilReady }) => {
     const sized = (cpu: string, memory: string) => apiPod('bounded', { containers: [app(cpu, memory)] });
     const pod = names.ofPod(sized('200m', '64Mi'));
     const bounds = (): unknown[] => {
-      const { cpuShares, quotaMicros, memoryLimitBytes } = hierarchy.read(pod);
+      const { cpuShares, quotaMicros, memoryLimitBytes } = control.read(pod);
       return [cpuShares, quotaMicros, memoryLimitBytes / mebi];
     };
     set(sized('200m', '64Mi'));

@@ -156,7 +156,7 @@ describe('the health of the loop', () => {
       destroyLater: () => {},
       minimizeCpu: unused,
       memoryProblem: () => undefined,
-      resize: () => {},
+      resize: unused,
       parentOf: () => '',
     };
     const node = await startNode({ machine, kubelet: { cgroups, config: { syncFrequency: minute } } });

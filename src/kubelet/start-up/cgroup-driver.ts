@@ -26,9 +26,7 @@ export async function readCgroupDriver(
         case CgroupDriver.CGROUPFS:
           return 'cgroupfs';
         default:
-          throw new Error(
-            `the runtime uses a cgroup driver that this build does not know: ${String(linux.cgroupDriver)}`,
-          );
+          throw new Error(`runtime returned an unknown cgroup driver ${String(linux.cgroupDriver)}`);
       }
     } catch (error) {
       if (isUnimplemented(error)) {

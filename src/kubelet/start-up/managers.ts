@@ -7,6 +7,11 @@ import type { TaskGroup } from '../../async/index.js';
 /** Resolves when what comes after it may start; what goes on in the background becomes a task. */
 export type StartManager = (tasks: TaskGroup) => Promise<void>;
 
+/** A manager that cannot start however often it is tried: the kubelet must not run without it. */
+export class ManagerStartFailure extends Error {
+  override readonly name = 'ManagerStartFailure';
+}
+
 export interface KubeletManagers {
   /** Tells of processes that the kernel killed for want of memory. Before the runtime is needed. */
   readonly oomWatcher?: StartManager;

@@ -32,7 +32,7 @@ export async function prepareMachine(
       nodeName,
       'Warning',
       'CgroupV1',
-      'cgroup v1 is deprecated; move the machine to cgroup v2',
+      'cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2. More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1',
     );
   }
   await checkResolvConf(settings);

@@ -2,6 +2,7 @@
 import { type Clock, errorText, sleep } from '../../async/index.js';
 import type { CriRuntime, RuntimeFeatures, RuntimeHandler, RuntimeHandlerFeatures } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
+import { ManagerStartFailure } from './managers.js';
 import { joinErrors, judgeConditions, type RuntimeHealthCheck, runtimeErrors } from './runtime-state.js';
 
 export interface RuntimeCheckOptions {
@@ -107,6 +108,7 @@ export class RuntimeCheck {
       try {
         await onFirstReady();
       } catch (error) {
+        if (error instanceof ManagerStartFailure) throw error;
         this.#report(`the runtime cannot be used yet: ${errorText(error)}`);
         return;
       }

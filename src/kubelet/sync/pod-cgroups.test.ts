@@ -29,7 +29,7 @@ class NotedCgroups implements PodCgroups {
   minimizeCpu = async (uid: string): Promise<void> => void this.done.push(`minimize ${uid}`);
   parentOf = (): string => '/x';
   memoryProblem = (): undefined => undefined;
-  resize = (): void => {};
+  resize = async (): Promise<void> => {};
 }
 
 const pod = (uid: string, spec: Partial<Pod['spec']> = {}): Pod => ({

@@ -1,21 +1,44 @@
-/** The kernel's cgroups, in either version. Names are paths from the root, such as `/kubepods/burstable`. */
+/** The kernel's cgroups, in either version. Paths start at the root, such as `/kubepods/burstable`. */
+import { type CgroupName, quotedName } from './names.js';
 import type { CgroupValues } from './values.js';
 
-/** All calls are synchronous: these files are the kernel's own memory. Only the end of processes must be awaited. */
+/** Calls are synchronous but for the removal, which waits for processes to leave. */
 export interface CgroupHierarchy {
-  /** The missing parts of a cgroup, worded for an error; undefined if it is complete. */
-  missing(name: string): string | undefined;
-  /** Creates the cgroup and its missing parents. */
-  create(name: string): void;
-  write(name: string, values: CgroupValues): void;
+  readonly version: 1 | 2;
+  /** What a cgroup lacks; undefined if it is complete. */
+  gap(path: string): CgroupGap | undefined;
+  /** Whether there is anything of the cgroup, in any tree. */
+  isThere(path: string): boolean;
+  /** Makes the cgroup and its missing parents. `values` are those that will be written. */
+  create(path: string, values?: CgroupValues): void;
+  write(path: string, values: CgroupValues): void;
   /** Its current values; -1 for no limit. Throws if it does not exist. */
-  read(name: string): CgroupState;
-  /** The names of the direct children. */
-  children(name: string): readonly string[];
+  read(path: string): CgroupState;
+  /** The base names of the direct children. */
+  children(path: string): readonly string[];
   /** The processes in the cgroup and all below it. */
-  processes(name: string): readonly number[];
-  /** Removes the cgroup and all below it; throws while any has processes. */
-  remove(name: string): void;
+  processes(path: string): readonly number[];
+  /** Moves a process into the cgroup itself. */
+  enter(path: string, pid: number): void;
+  /** Removes the cgroup and all below it. */
+  remove(path: string): Promise<void>;
+}
+
+/** Why a cgroup cannot be used. */
+export type CgroupGap =
+  | { readonly kind: 'unreadable'; readonly error: string }
+  | { readonly kind: 'controllers'; readonly missing: readonly string[] }
+  | { readonly kind: 'paths'; readonly missing: readonly string[] };
+
+export function gapText(name: CgroupName, gap: CgroupGap): string {
+  switch (gap.kind) {
+    case 'unreadable':
+      return `could not read controllers for cgroup ${quotedName(name)}: ${gap.error}`;
+    case 'controllers':
+      return `cgroup ${quotedName(name)} has some missing controllers: ${[...gap.missing].sort().join(', ')}`;
+    case 'paths':
+      return `cgroup ${quotedName(name)} has some missing paths: ${gap.missing.join(', ')}`;
+  }
 }
 
 export interface CgroupState {
@@ -33,15 +56,18 @@ export interface PageSizes {
 /** Larger than any machine: the kernel takes it as no limit. */
 const noLimitBytes = 2n ** 62n;
 
-/** The limit of each huge-page size. */
+/** The limit of each huge-page size. Every write sets all of them. */
 export function hugePageLimits(
   { hugePages }: CgroupValues,
   { hugePageSizes }: PageSizes,
-): Map<string, string> {
-  return new Map(
-    hugePageSizes.map((size) => [
-      size,
-      String(hugePages === 'unlimited' ? noLimitBytes : (hugePages.get(size) ?? 0)),
-    ]),
-  );
+): readonly (readonly [size: string, limit: string])[] {
+  return hugePageSizes.map((size) => [
+    size,
+    String(hugePages === 'unlimited' ? noLimitBytes : (hugePages.get(size) ?? 0)),
+  ]);
+}
+
+/** The kernel has no limit of 0 processes; 1 is the nearest. */
+export function pidsMax(limit: number): string {
+  return limit < 0 ? 'max' : String(Math.max(limit, 1));
 }

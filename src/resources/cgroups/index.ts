@@ -1,7 +1,13 @@
-/** The cgroups of each pod and of all pods together, which limit and account for resources. */
+/** The cgroups of each pod, of all pods together and of the node's own processes, which limit and account for resources. */
+export { type CgroupControl, CgroupfsControl } from './control.js';
 export type { CgroupHierarchy } from './hierarchy.js';
 export { linuxCgroups } from './linux.js';
-export { CgroupNames } from './names.js';
+export { type CgroupName, cgroupfsNaming, systemdNaming } from './names.js';
 export { cgroupRootProblem, NodeCgroups, type NodeLimits } from './node-cgroups.js';
 export { type CgroupOperation, PodCgroupManager } from './pod-cgroups.js';
-export type { CgroupValues, PodCgroupSettings } from './values.js';
+export { CgroupNames } from './pod-names.js';
+export { enforceReserved, reservedPlans } from './reserved-cgroups.js';
+export { type SliceManager, SystemdControl } from './systemd-control.js';
+export type { TierDemand, TierSettings } from './tiers.js';
+export type { UnitProperty } from './unit-properties.js';
+export type { CgroupValues, PodCgroupSettings, PodMemoryQos } from './values.js';

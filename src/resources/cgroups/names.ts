@@ -1,48 +1,74 @@
-/** The cgroup names of pods, in the notation of the cgroupfs driver. */
-import { type Pod, type PodQOSClass, qosClass } from '../../kube/index.js';
+/** Names of cgroups as lists of components, and the path that each cgroup driver gives to a name. */
 
-export class CgroupNames {
-  /** The cgroup of all pods. */
-  readonly pods: string;
-  readonly burstable: string;
-  readonly bestEffort: string;
+/** The components from the top down; none for the root. */
+export type CgroupName = readonly string[];
 
-  constructor(
-    /** The parent of all others, such as `/` or `/system/nodes`. */
-    root: string,
-  ) {
-    this.pods = `/${[...root.split('/'), 'kubepods'].filter((part) => part !== '').join('/')}`;
-    this.burstable = `${this.pods}/burstable`;
-    this.bestEffort = `${this.pods}/besteffort`;
-  }
-
-  /** The cgroups that directly contain pod cgroups. */
-  get parents(): readonly string[] {
-    return [this.pods, this.burstable, this.bestEffort];
-  }
-
-  ofPod(pod: Pod): string {
-    return podCgroup(this.#parentOf(qosClass(pod)), pod.metadata.uid);
-  }
-
-  /** BestEffort and Burstable pods have a parent cgroup of their own; Guaranteed pods do not. */
-  #parentOf(qos: PodQOSClass): string {
-    switch (qos) {
-      case 'Guaranteed':
-        return this.pods;
-      case 'Burstable':
-        return this.burstable;
-      case 'BestEffort':
-        return this.bestEffort;
-    }
-  }
+/** Maps names to paths below the cgroup mounts and back. */
+export interface CgroupNaming {
+  pathOf(name: CgroupName): string;
+  /** Reads a path that this driver made, or one of the configuration. */
+  nameOf(path: string): CgroupName;
 }
 
-export function podCgroup(parent: string, uid: string): string {
-  return `${parent}/pod${uid}`;
+const sliceSuffix = '.slice';
+const rootSlice = '-.slice';
+
+/** The components of a path of the configuration, whatever the driver is. */
+export function componentsOf(path: string): CgroupName {
+  return path.split('/').filter((part) => part !== '');
 }
 
-/** The pod of a cgroup directory; undefined if it is not a pod's. */
-export function podUidOf(folder: string): string | undefined {
-  return /^pod((?:(?!pod).)+)$/.exec(folder)?.[1];
+/** A component that the agent adds must survive both drivers. */
+export function childOf(parent: CgroupName, component: string): CgroupName {
+  if (component === '' || /[/_]/.test(component))
+    throw new Error(`the cgroup component ${JSON.stringify(component)} must be set and have neither / nor _`);
+  return [...parent, component];
+}
+
+export const cgroupfsNaming: CgroupNaming = {
+  pathOf: (name) => `/${name.join('/')}`,
+  nameOf: componentsOf,
+};
+
+export const systemdNaming: CgroupNaming = {
+  pathOf(name) {
+    if (name.length === 0) return '/';
+    return expandSlice(`${name.map((part) => part.replaceAll('-', '_')).join('-')}${sliceSuffix}`);
+  },
+  nameOf(path) {
+    // Only the last slice counts: it names all its parents.
+    const base = path.split('/').at(-1) ?? '';
+    const stem = base.endsWith(sliceSuffix) ? base.slice(0, -sliceSuffix.length) : base;
+    return stem === '' || stem === '-' ? [] : stem.split('-').map((part) => part.replaceAll('_', '-'));
+  },
+};
+
+/** The path of a slice below its parents: `a-b.slice` is `/a.slice/a-b.slice`. */
+export function expandSlice(slice: string): string {
+  if (slice === rootSlice) return '/';
+  const stem = slice.endsWith(sliceSuffix) ? slice.slice(0, -sliceSuffix.length) : '';
+  const parts = stem.split('-');
+  if (slice.includes('/') || parts.includes('')) throw new Error(`invalid slice name: ${slice}`);
+  return parts.map((_, index) => `/${parts.slice(0, index + 1).join('-')}${sliceSuffix}`).join('');
+}
+
+/** A slice and the slice that it belongs to, as systemd calls them. */
+export interface SliceUnit {
+  readonly unit: string;
+  readonly parent: string;
+}
+
+export function sliceOf(name: CgroupName): SliceUnit {
+  const parts = componentsOf(systemdNaming.pathOf(name));
+  return { unit: parts.at(-1) ?? rootSlice, parent: parts.at(-2) ?? rootSlice };
+}
+
+/** A name as errors about the existence of a cgroup show it: `["a" "b"]`. */
+export function quotedName(name: CgroupName): string {
+  return `[${name.map((part) => JSON.stringify(part)).join(' ')}]`;
+}
+
+/** A name as errors about changes of a cgroup show it: `[a b]`. */
+export function plainName(name: CgroupName): string {
+  return `[${name.join(' ')}]`;
 }

@@ -2,85 +2,122 @@
 import { type Clock, errorText, sleep } from '../../async/index.js';
 import { cpuShares } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
-import type { CgroupHierarchy } from './hierarchy.js';
-import type { CgroupNames } from './names.js';
+import type { CgroupControl } from './control.js';
+import { gapText } from './hierarchy.js';
+import { componentsOf, quotedName } from './names.js';
 import type { PodCgroupManager } from './pod-cgroups.js';
+import type { CgroupNames } from './pod-names.js';
+import type { CgroupValues } from './values.js';
 
 /** The limits of all pods together. */
 export interface NodeLimits {
   readonly milliCpu: number;
   readonly memoryBytes: number;
   readonly pids: number;
+  /** By size, such as `2MB`. */
+  readonly hugePages: ReadonlyMap<string, number>;
 }
 
 export interface NodeCgroupsOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly nodeName: string;
-  readonly hierarchy: CgroupHierarchy;
+  readonly control: CgroupControl;
   readonly names: CgroupNames;
-  readonly pods: Pick<PodCgroupManager, 'keepParents'>;
+  readonly pods: Pick<PodCgroupManager, 'tiers' | 'update'>;
   readonly limits: NodeLimits;
-  /** Whether to report that pods are held to the node's allocatable. */
-  readonly enforces: boolean;
+  /** The machine's CPUs as a list; absent where a CPU manager hands them out. */
+  readonly cpus?: string;
+  /** Whether the feature gate MemoryQoS is on. */
+  readonly hasMemoryQos: boolean;
 }
 
 const periodMs = 60_000;
 
 /** Why pods cannot go below this cgroup; undefined if they can. */
-export function cgroupRootProblem(hierarchy: CgroupHierarchy, root: string): string | undefined {
-  const parts = root.split('/').filter((part) => part !== '');
-  const missing = parts.length === 0 ? undefined : hierarchy.missing(root);
-  if (missing === undefined) return undefined;
-  return `invalid configuration: cgroup ${JSON.stringify(parts)} has some ${missing}; make it, or set cgroupRoot to one that is there`;
+export function cgroupRootProblem(control: Pick<CgroupControl, 'gap'>, root: string): string | undefined {
+  const name = componentsOf(root);
+  const gap = name.length === 0 ? undefined : control.gap(name);
+  if (gap === undefined) return undefined;
+  return `invalid configuration: ${gapText(name, gap)}; make it, or set cgroupRoot to one that is there`;
 }
 
 export class NodeCgroups {
   readonly #options: NodeCgroupsOptions;
-  #isTold = false;
+  #isEnforced = false;
 
   constructor(options: NodeCgroupsOptions) {
     this.#options = options;
   }
 
-  /** Creates the cgroups; no pod can start before. */
-  prepare(): void {
-    this.#options.pods.keepParents();
-    this.#enforce();
+  /** Creates the cgroups; no pod can start before. Throws if they cannot be made. */
+  async prepare(): Promise<void> {
+    const { control, names, pods, timeline } = this.#options;
+    const isNew = control.gap(names.pods) !== undefined;
+    const values = this.#values();
+    // One that is there may be what a killed agent left of a new one.
+    await control.create(names.pods, values);
+    if (isNew) {
+      try {
+        await pods.update(names.pods, values);
+      } catch (error) {
+        const message = `could not set the limits of all pods yet: ${errorText(error)}`;
+        timeline.record({ kind: 'problem', what: 'cgroup.enforce', message, error });
+      }
+    }
+    await pods.tiers.start();
   }
 
-  /** Maintains them until the signal aborts. */
+  /** Enforces the limits until that succeeds once, and maintains the cgroups of the QoS classes, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, pods, timeline } = this.#options;
     for (;;) {
-      await sleep(clock, periodMs, signal);
+      await this.#enforce();
       try {
-        pods.keepParents();
+        await pods.tiers.restore();
       } catch (error) {
-        const message = `could not update the cgroups of all pods: ${errorText(error)}`;
+        const message = `could not update the cgroups of the QoS classes: ${errorText(error)}`;
         timeline.record({ kind: 'problem', what: 'cgroup.keep', message, error });
       }
-      this.#enforce();
+      await sleep(clock, periodMs, signal);
     }
   }
 
-  #enforce(): void {
-    const { timeline, nodeName, hierarchy, names, limits, enforces } = this.#options;
+  async #enforce(): Promise<void> {
+    if (this.#isEnforced) return;
+    const { timeline, nodeName, names, pods, limits } = this.#options;
     try {
-      hierarchy.write(names.pods, {
-        cpuShares: cpuShares(limits.milliCpu),
-        memoryLimitBytes: limits.memoryBytes,
-        pidsLimit: limits.pids,
-        hugePages: 'unlimited',
-      });
+      await pods.update(names.pods, this.#values());
     } catch (error) {
-      const message = `Failed to update Node Allocatable Limits ${JSON.stringify(names.pods)}: ${errorText(error)}`;
+      const message = `Failed to update Node Allocatable Limits ${quotedName(names.pods)}: ${errorText(error)}`;
       timeline.nodeEvent(nodeName, 'Warning', 'FailedNodeAllocatableEnforcement', message);
       return;
     }
-    if (!enforces || this.#isTold) return;
-    this.#isTold = true;
+    this.#isEnforced = true;
+    const { milliCpu, memoryBytes, pids } = limits;
+    timeline.record({
+      kind: 'effect',
+      what: 'cgroup.enforce',
+      message: `all pods together are limited to ${memoryBytes} bytes of memory and ${pids} processes`,
+      because: 'the machine has that much without what is reserved',
+      level: 'debug',
+      data: { milliCpu, memoryBytes, pids },
+    });
     const message = 'Updated Node Allocatable limit across pods';
     timeline.nodeEvent(nodeName, 'Normal', 'NodeAllocatableEnforced', message);
+  }
+
+  #values(): CgroupValues {
+    const { limits, cpus, hasMemoryQos, control } = this.#options;
+    return {
+      cpuShares: cpuShares(limits.milliCpu),
+      memoryLimitBytes: limits.memoryBytes,
+      pidsLimit: limits.pids,
+      hugePages: limits.hugePages,
+      ...(cpus === undefined ? {} : { cpus }),
+      ...(control.version === 2 && !hasMemoryQos
+        ? { unified: { 'memory.min': '0', 'memory.low': '0' } }
+        : {}),
+    };
   }
 }

@@ -1,15 +1,19 @@
 /** The cgroups of pods: created before a pod's containers, removed after its volumes, found again after a restart. */
-import { type Clock, errorText, sleep } from '../../async/index.js';
-import { cpuShares, minShares, type Pod, qosClass } from '../../kube/index.js';
+import { type Clock, errorText } from '../../async/index.js';
+import { minShares, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
-import { codeOf } from './folders.js';
-import type { CgroupHierarchy } from './hierarchy.js';
-import { type CgroupNames, podCgroup, podUidOf } from './names.js';
+import type { CgroupControl } from './control.js';
+import { destroyCgroup } from './destroy.js';
+import { gapText } from './hierarchy.js';
+import { type CgroupName, plainName } from './names.js';
+import { type CgroupNames, podCgroup, podUidOf } from './pod-names.js';
+import { QosTiers } from './qos-tiers.js';
+import type { TierDemand, TierSettings } from './tiers.js';
 import {
+  type CgroupValues,
   type PodCgroupSettings,
   podCgroupValues,
   type ResizeDirection,
-  requestedMilliCpu,
   resizedValues,
 } from './values.js';
 
@@ -18,81 +22,89 @@ export type CgroupOperation = 'create' | 'update' | 'destroy';
 export interface PodCgroupsOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
-  readonly hierarchy: CgroupHierarchy;
+  readonly control: CgroupControl;
   readonly names: CgroupNames;
   readonly settings: PodCgroupSettings;
+  readonly tiers?: Omit<TierSettings, 'version'>;
   /** Kills a process; throws `ESRCH` if it is gone. */
   readonly kill: (pid: number) => void;
   readonly observe?: (operation: CgroupOperation, seconds: number) => void;
+  /** Told what active pods request, each time it is applied. */
+  readonly onDemand?: (demand: TierDemand) => void;
 }
 
-const killRounds = 5;
-/** A killed process leaves its cgroup a moment later. */
-const removalTries = 10;
-const firstRemovalWaitMs = 5;
 /** Only this agent creates and removes pod cgroups; changes by others show after this delay. */
 const lookAgainMs = 10_000;
 
 export class PodCgroupManager {
+  readonly tiers: QosTiers;
   readonly #options: PodCgroupsOptions;
-  /** Millicores requested by each Burstable pod. */
-  readonly #demands = new Map<string, number>();
-  #sharesWritten: number | undefined;
   readonly #endings = new Map<string, Promise<void>>();
+  /** Pods whose cgroup this agent has made or found in use: it is finished. */
+  readonly #finished = new Set<string>();
+  #activePods: () => readonly Pod[] = () => [];
   /** Valid until a cgroup is created or removed. */
   #listed: { readonly uids: readonly string[]; readonly atMs: number } | undefined;
 
   constructor(options: PodCgroupsOptions) {
     this.#options = options;
+    const { control, names, tiers, onDemand } = options;
+    this.tiers = new QosTiers({
+      control,
+      names,
+      settings: { ...tiers, version: control.version },
+      activePods: () => this.#activePods(),
+      update: (name, values) => this.update(name, values),
+      onDemand,
+    });
   }
 
-  /** Creates the parents of all pods, and resets values that someone may have changed. */
-  keepParents(): void {
-    const { hierarchy, names } = this.#options;
-    for (const parent of names.parents) this.#make(parent);
-    hierarchy.write(names.bestEffort, { cpuShares: minShares, hugePages: 'unlimited' });
-    this.#sharesWritten = undefined;
-    this.#updateBurstable();
-  }
+  /** From now on the shares of the QoS classes follow these pods. */
+  readonly follow = (activePods: () => readonly Pod[]): void => {
+    this.#activePods = activePods;
+  };
 
   async list(): Promise<readonly string[]> {
-    const { clock, hierarchy, names } = this.#options;
+    const { clock, control, names } = this.#options;
     const nowMs = clock.monotonic();
     if (this.#listed !== undefined && nowMs - this.#listed.atMs < lookAgainMs) return this.#listed.uids;
-    const found = names.parents.flatMap((parent) => hierarchy.children(parent).map(podUidOf));
+    const found = names.parents.flatMap((parent) => control.children(parent).map(podUidOf));
     const uids = [...new Set(found.filter((uid) => uid !== undefined))];
     this.#listed = { uids, atMs: nowMs };
     return uids;
   }
 
+  /** Completes a cgroup that an earlier run made and did not get to use. */
   async exists(pod: Pod): Promise<boolean> {
-    const { hierarchy, names } = this.#options;
-    if (hierarchy.missing(names.ofPod(pod)) !== undefined) return false;
-    this.#counts(pod);
+    const { control, names, settings } = this.#options;
+    const name = names.ofPod(pod);
+    if (control.gap(name) !== undefined) return false;
+    const { uid } = pod.metadata;
+    if (this.#finished.has(uid)) return true;
+    if (control.processes(name).length === 0) {
+      await control.create(name, podCgroupValues(pod, settings));
+      await this.#writeFirst(pod, name);
+    }
+    this.#finished.add(uid);
+    await this.#updateTiers();
     return true;
   }
 
   async ensure(pod: Pod): Promise<void> {
-    const { hierarchy, names, settings, timeline } = this.#options;
-    this.#counts(pod);
+    const { names } = this.#options;
+    await this.#updateTiers();
     const name = names.ofPod(pod);
-    this.#timed('create', () => this.#make(name));
     try {
-      hierarchy.write(name, podCgroupValues(pod, settings));
+      await this.#make(pod, name);
     } catch (error) {
-      // A pod without limits yet is better than no pod.
-      timeline.record({
-        kind: 'problem',
-        what: 'cgroup.write',
-        message: `could not set the pod's limits in its cgroup ${name}: ${errorText(error)}`,
-        pod: podRef(pod),
-        error,
-      });
+      const message = `failed to create container for ${plainName(name)} : ${errorText(error)}`;
+      throw new Error(message, { cause: error });
     }
+    this.#finished.add(pod.metadata.uid);
   }
 
   destroy(pod: Pod): Promise<void> {
-    return this.#end(pod.metadata.uid);
+    return this.#end(pod.metadata.uid, this.#options.names.ofPod(pod));
   }
 
   destroyLater(uid: string): void {
@@ -113,120 +125,104 @@ export class PodCgroupManager {
   }
 
   async minimizeCpu(uid: string): Promise<void> {
-    const { hierarchy, names } = this.#options;
+    const { control, names } = this.#options;
     for (const parent of names.parents) {
       const name = podCgroup(parent, uid);
-      if (hierarchy.missing(name) !== undefined) continue;
-      this.#timed('update', () => hierarchy.write(name, { cpuShares: minShares, hugePages: new Map() }));
+      if (control.gap(name) !== undefined) continue;
+      await this.update(name, { cpuShares: minShares, hugePages: new Map() });
     }
   }
 
   /** Why the pod's memory limit cannot be set; undefined if it can. */
   memoryProblem(pod: Pod): string | undefined {
-    const { hierarchy, names, settings } = this.#options;
+    const { control, names, settings } = this.#options;
     const wanted = podCgroupValues(pod, settings).memoryLimitBytes;
-    const { memoryLimitBytes, memoryUsageBytes } = hierarchy.read(names.ofPod(pod));
+    const { memoryLimitBytes, memoryUsageBytes } = control.read(names.ofPod(pod));
     if (wanted === undefined || wanted >= memoryLimitBytes || memoryUsageBytes < wanted) return undefined;
     return `attempting to set pod memory limit (${wanted}) below current usage (${memoryUsageBytes})`;
   }
 
   /** Call with growing limits before the containers grow, with shrinking ones after they have shrunk. */
-  resize(pod: Pod, resource: 'cpu' | 'memory', direction: ResizeDirection): void {
-    const { hierarchy, names, settings } = this.#options;
+  async resize(pod: Pod, resource: 'cpu' | 'memory', direction: ResizeDirection): Promise<void> {
+    const { control, names, settings } = this.#options;
     const name = names.ofPod(pod);
-    const values = resizedValues(podCgroupValues(pod, settings), hierarchy.read(name), resource, direction);
-    if (values !== undefined) this.#timed('update', () => hierarchy.write(name, values));
-    const { uid } = pod.metadata;
-    if (resource === 'cpu' && this.#demands.delete(uid)) this.#counts(pod);
+    const values = resizedValues(podCgroupValues(pod, settings), control.read(name), resource, direction);
+    if (values !== undefined) await this.update(name, values);
+    if (resource === 'cpu') await this.#updateTiers();
   }
 
-  readonly parentOf = (pod: Pod): string => this.#options.names.ofPod(pod);
+  /** The path that the runtime is given. */
+  readonly parentOf = (pod: Pod): string => {
+    const { control, names } = this.#options;
+    return control.naming.pathOf(names.ofPod(pod));
+  };
+
+  /** Changes a cgroup and measures how long that takes. */
+  update(name: CgroupName, values: CgroupValues): Promise<void> {
+    return this.#timed('update', () => this.#options.control.update(name, values));
+  }
 
   /** Awaits the work in the background. */
   async stop(): Promise<void> {
     await Promise.all(this.#endings.values());
   }
 
-  #counts(pod: Pod): void {
-    const { uid } = pod.metadata;
-    if (this.#demands.has(uid) || qosClass(pod) !== 'Burstable') return;
-    this.#demands.set(uid, requestedMilliCpu(pod));
-    this.#updateBurstable();
-  }
-
-  /** The CPU share of Burstable pods grows with their total requests. */
-  #updateBurstable(): void {
-    const { hierarchy, names } = this.#options;
-    const milliCpu = [...this.#demands.values()].reduce((sum, one) => sum + one, 0);
-    const shares = cpuShares(milliCpu);
-    if (shares === this.#sharesWritten) return;
-    this.#make(names.burstable);
-    this.#timed('update', () =>
-      hierarchy.write(names.burstable, { cpuShares: shares, hugePages: 'unlimited' }),
-    );
-    this.#sharesWritten = shares;
-  }
-
   /** Refuses a partial cgroup: its pod would not be limited, and every pass would find it missing. */
-  #make(name: string): void {
-    const { hierarchy } = this.#options;
-    if (hierarchy.missing(name) === undefined) return;
+  async #make(pod: Pod, name: CgroupName): Promise<void> {
+    const { control, settings } = this.#options;
     this.#listed = undefined;
-    hierarchy.create(name);
-    const missing = hierarchy.missing(name);
-    if (missing !== undefined) throw new Error(`the cgroup ${name} has some ${missing}`);
+    await this.#timed('create', async () => {
+      await control.create(name, podCgroupValues(pod, settings));
+      await this.#writeFirst(pod, name);
+    });
+    const gap = control.gap(name);
+    if (gap !== undefined) throw new Error(gapText(name, gap));
   }
 
-  async #end(uid: string): Promise<void> {
-    const { clock, hierarchy, names, observe } = this.#options;
-    const startMs = clock.monotonic();
-    for (const parent of names.parents) {
-      const name = podCgroup(parent, uid);
-      if (isRemoved(hierarchy, name)) continue;
-      this.#killAll(name);
-      for (let tries = 1, waitMs = firstRemovalWaitMs; !isRemoved(hierarchy, name); tries++, waitMs *= 2) {
-        if (tries === removalTries) throw new Error(`the cgroup ${name} stays busy`);
-        await sleep(clock, waitMs);
-      }
+  /** A pod without limits yet is better than no pod. */
+  async #writeFirst(pod: Pod, name: CgroupName): Promise<void> {
+    const { control, settings, timeline } = this.#options;
+    try {
+      await control.update(name, podCgroupValues(pod, settings));
+    } catch (error) {
+      timeline.record({
+        kind: 'problem',
+        what: 'cgroup.write',
+        message: `could not set the pod's limits in its cgroup ${control.naming.pathOf(name)}: ${errorText(error)}`,
+        pod: podRef(pod),
+        error,
+      });
     }
+  }
+
+  /** Ends all cgroups that there are of the pod, and `own` in any case: systemd may know it without a directory. */
+  async #end(uid: string, own?: CgroupName): Promise<void> {
+    const { control, names, kill } = this.#options;
+    const all = names.parents.map((parent) => podCgroup(parent, uid));
+    await this.#timed('destroy', async () => {
+      for (const name of all) {
+        if (control.isThere(name) || String(name) === String(own)) await destroyCgroup(control, name, kill);
+      }
+    });
     this.#listed = undefined;
-    observe?.('destroy', (clock.monotonic() - startMs) / 1000);
-    if (this.#demands.delete(uid)) this.#updateBurstable();
+    this.#finished.delete(uid);
+    await this.#updateTiers();
   }
 
-  /** The containers are gone by now; something else started the remaining processes. */
-  #killAll(name: string): void {
-    const { hierarchy, kill } = this.#options;
-    let failed: unknown;
-    for (let round = 0; round < killRounds; round++) {
-      failed = undefined;
-      for (const pid of hierarchy.processes(name)) {
-        try {
-          kill(pid);
-        } catch (error) {
-          if (codeOf(error) !== 'ESRCH') failed = error;
-        }
-      }
-      if (failed === undefined) return;
+  /** A tier with old shares is better than no pod; the next update puts it right. */
+  async #updateTiers(): Promise<void> {
+    try {
+      await this.tiers.update();
+    } catch (error) {
+      const message = `could not update the cgroups of the QoS classes: ${errorText(error)}`;
+      this.#options.timeline.record({ kind: 'problem', what: 'cgroup.keep', message, error });
     }
-    throw new Error(`failed to kill all the processes attached to the ${name} cgroups`, { cause: failed });
   }
 
-  #timed(operation: CgroupOperation, work: () => void): void {
+  async #timed(operation: CgroupOperation, work: () => Promise<void>): Promise<void> {
     const { clock, observe } = this.#options;
     const startMs = clock.monotonic();
-    work();
+    await work();
     observe?.(operation, (clock.monotonic() - startMs) / 1000);
-  }
-}
-
-/** False if something is still in it. */
-function isRemoved(hierarchy: CgroupHierarchy, name: string): boolean {
-  try {
-    hierarchy.remove(name);
-    return true;
-  } catch (error) {
-    if (codeOf(error) === 'EBUSY' || codeOf(error) === 'ENOTEMPTY') return false;
-    throw error;
   }
 }

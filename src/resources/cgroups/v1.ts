@@ -1,150 +1,140 @@
 /** Cgroups version 1: one tree per controller or group of controllers. */
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { codeOf, foldersIn, makeFolder, processesBelow, removeFolders } from './folders.js';
-import { type CgroupHierarchy, type CgroupState, hugePageLimits, type PageSizes } from './hierarchy.js';
+import type { Clock } from '../../async/index.js';
+import { type CgroupFiles, codeOf, levelsOf, processesBelow } from './cgroup-files.js';
+import type { CgroupGap, CgroupHierarchy, CgroupState, PageSizes } from './hierarchy.js';
+import { removeAllDirectories } from './remove-directories.js';
+import type { ControllerMount } from './v1-mounts.js';
+import { writeV1Values } from './v1-values.js';
 import type { CgroupValues } from './values.js';
-
-export interface ControllerMount {
-  readonly path: string;
-  /** Such as `cpu` and `cpuacct`, or `systemd` for the tree of that name. */
-  readonly controllers: readonly string[];
-}
 
 export interface CgroupsV1Options extends PageSizes {
   readonly mounts: readonly ControllerMount[];
+  readonly files: CgroupFiles;
+  readonly clock: Clock;
+  /** Whether to make cgroups in the tree of devices too; systemd counts on that. */
+  readonly withDevices?: boolean;
 }
 
 /** Without any of these a pod is not limited or not accounted for. */
 const needed = ['cpu', 'cpuacct', 'cpuset', 'memory', 'systemd', 'pids', 'hugetlb'];
+/** Trees that pods can do without. */
+const optional = ['systemd', 'misc'];
 const cpusetFiles = ['cpuset.cpus', 'cpuset.mems'];
 
-/**
- * Finds the controllers' mounts; of several, the one with the shortest path. A version 2 tree beside them has
- * no controllers, but runtimes put containers there as well.
- */
-export function controllerMounts(mountinfo: string): ControllerMount[] {
-  const found = new Map<string, string>();
-  let beside: string | undefined;
-  for (const line of mountinfo.split('\n')) {
-    const [, path, type, options] = /^\S+ \S+ \S+ \S+ (\S+) .* - (cgroup2?) \S+ (\S+)$/.exec(line) ?? [];
-    if (path === undefined || options === undefined) continue;
-    if (type === 'cgroup2') {
-      if (beside === undefined || path.length < beside.length) beside = path;
-      continue;
-    }
-    for (const option of options.split(',')) {
-      const controller = option.replace(/^name=/, '');
-      if (controller === 'rw' || controller === 'ro' || controller === 'xattr') continue;
-      const known = found.get(controller);
-      if (known === undefined || path.length < known.length) found.set(controller, path);
-    }
-  }
-  const paths = [...new Set(found.values())];
-  return [
-    ...paths.map((path) => ({
-      path,
-      controllers: [...found].filter(([, place]) => place === path).map(([controller]) => controller),
-    })),
-    ...(beside === undefined ? [] : [{ path: beside, controllers: [] }]),
-  ];
-}
-
 export class CgroupsV1 implements CgroupHierarchy {
+  readonly version = 1;
   readonly #options: CgroupsV1Options;
 
   constructor(options: CgroupsV1Options) {
     this.#options = options;
   }
 
-  missing(name: string): string | undefined {
-    const paths = this.#options.mounts
+  gap(path: string): CgroupGap | undefined {
+    const { mounts, files } = this.#options;
+    const missing = mounts
       .filter(({ controllers }) => controllers.some((controller) => needed.includes(controller)))
-      .map(({ path }) => join(path, name))
-      .filter((path) => statSync(path, { throwIfNoEntry: false }) === undefined);
-    return paths.length === 0 ? undefined : `missing paths: ${paths.join(', ')}`;
+      .map((mount) => join(mount.path, path))
+      .filter((directory) => !files.isDirectory(directory));
+    return missing.length === 0 ? undefined : { kind: 'paths', missing };
   }
 
-  create(name: string): void {
-    for (const mount of this.#options.mounts) makeIn(mount, name);
+  isThere(path: string): boolean {
+    const { mounts, files } = this.#options;
+    return mounts.some((mount) => files.isDirectory(join(mount.path, path)));
   }
 
-  write(name: string, values: CgroupValues): void {
-    const { cpuShares, cpuQuota, memoryLimitBytes, pidsLimit } = values;
-    this.#set(name, 'cpu', 'cpu.shares', cpuShares);
-    this.#set(name, 'cpu', 'cpu.cfs_period_us', cpuQuota?.periodMicros);
-    // Version 1 refuses 0, which means no quota.
-    this.#set(
-      name,
-      'cpu',
-      'cpu.cfs_quota_us',
-      cpuQuota === undefined ? undefined : cpuQuota.quotaMicros || -1,
-    );
-    this.#set(name, 'memory', 'memory.limit_in_bytes', memoryLimitBytes || undefined);
-    this.#set(name, 'pids', 'pids.max', pidsLimit);
-    for (const [size, limit] of hugePageLimits(values, this.#options)) {
-      this.#set(name, 'hugetlb', `hugetlb.${size}.limit_in_bytes`, limit);
+  create(path: string): void {
+    const { mounts, withDevices = false } = this.#options;
+    for (const mount of mounts) {
+      if (mount.controllers.includes('devices') && !withDevices) continue;
+      try {
+        this.#makeIn(mount, path);
+      } catch (error) {
+        const isOptional =
+          mount.controllers.length > 0 && mount.controllers.every((name) => optional.includes(name));
+        if (!isOptional) throw error;
+      }
     }
   }
 
-  read(name: string): CgroupState {
-    const memoryLimitBytes = this.#get(name, 'memory', 'memory.limit_in_bytes');
+  write(path: string, values: CgroupValues): void {
+    writeV1Values(
+      { ...this.#options, directoryOf: (controller) => this.#directory(controller, path) },
+      values,
+    );
+  }
+
+  read(path: string): CgroupState {
+    const memoryLimitBytes = this.#get(path, 'memory', 'memory.limit_in_bytes');
     return {
-      cpuShares: this.#get(name, 'cpu', 'cpu.shares'),
-      quotaMicros: this.#get(name, 'cpu', 'cpu.cfs_quota_us'),
+      cpuShares: this.#get(path, 'cpu', 'cpu.shares'),
+      quotaMicros: this.#get(path, 'cpu', 'cpu.cfs_quota_us'),
       memoryLimitBytes: memoryLimitBytes > Number.MAX_SAFE_INTEGER ? -1 : memoryLimitBytes,
-      memoryUsageBytes: this.#get(name, 'memory', 'memory.usage_in_bytes'),
+      memoryUsageBytes: this.#get(path, 'memory', 'memory.usage_in_bytes'),
     };
   }
 
-  children(name: string): readonly string[] {
-    const { mounts } = this.#options;
-    return [...new Set(mounts.flatMap(({ path }) => foldersIn(join(path, name))))];
+  children(path: string): readonly string[] {
+    const { mounts, files } = this.#options;
+    return [...new Set(mounts.flatMap((mount) => files.directoriesIn(join(mount.path, path))))];
   }
 
-  processes(name: string): readonly number[] {
-    const { mounts } = this.#options;
-    return [...new Set(mounts.flatMap(({ path }) => processesBelow(join(path, name))))];
+  processes(path: string): readonly number[] {
+    const { mounts, files } = this.#options;
+    return [...new Set(mounts.flatMap((mount) => processesBelow(files, join(mount.path, path))))];
   }
 
-  remove(name: string): void {
-    for (const { path } of this.#options.mounts) removeFolders(join(path, name));
+  enter(path: string, pid: number): void {
+    const { mounts, files } = this.#options;
+    for (const mount of mounts) {
+      const directory = join(mount.path, path);
+      if (files.isDirectory(directory)) files.write(join(directory, 'cgroup.procs'), String(pid));
+    }
   }
 
-  /** A machine without the controller has nothing to set. */
-  #set(name: string, controller: string, file: string, value: number | string | undefined): void {
-    const path = this.#pathOf(controller);
-    if (path === undefined || value === undefined) return;
-    writeFileSync(join(path, name, file), String(value));
+  remove(path: string): Promise<void> {
+    const { mounts, files, clock } = this.#options;
+    return removeAllDirectories(
+      files,
+      clock,
+      mounts.map((mount) => join(mount.path, path)),
+    );
   }
 
-  #get(name: string, controller: string, file: string): number {
-    const path = this.#pathOf(controller);
-    if (path === undefined) throw new Error(`this machine has no cgroup controller ${controller}`);
-    return Number(readFileSync(join(path, name, file), 'utf8'));
+  #get(path: string, controller: string, file: string): number {
+    const directory = this.#directory(controller, path);
+    if (directory === undefined) throw new Error(`this machine has no cgroup controller ${controller}`);
+    return Number(this.#options.files.read(join(directory, file)));
   }
 
-  #pathOf(controller: string): string | undefined {
-    return this.#options.mounts.find(({ controllers }) => controllers.includes(controller))?.path;
+  #directory(controller: string, path: string): string | undefined {
+    const mount = this.#options.mounts.find(({ controllers }) => controllers.includes(controller));
+    return mount && join(mount.path, path);
   }
-}
 
-/** The parents exist for all but the first pod, so they are created only on demand. */
-function makeIn(mount: ControllerMount, name: string): void {
-  const folder = join(mount.path, name);
-  let isNew: boolean;
-  try {
-    isNew = makeFolder(folder);
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT' || dirname(name) === '/') throw error;
-    makeIn(mount, dirname(name));
-    isNew = makeFolder(folder);
+  /** The parents exist for all but the first pod, so they are made only on demand. */
+  #makeIn(mount: ControllerMount, path: string): void {
+    const { files } = this.#options;
+    const directory = join(mount.path, path);
+    try {
+      files.makeDirectory(directory);
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT' || dirname(path) === '/') throw error;
+      this.#makeIn(mount, dirname(path));
+      files.makeDirectory(directory);
+    }
+    if (mount.controllers.includes('cpuset'))
+      for (const level of levelsOf(path)) this.#inheritCpuset(join(mount.path, level));
   }
-  if (isNew && mount.controllers.includes('cpuset')) inheritCpuset(folder);
-}
 
-/** A new cpuset has neither CPUs nor memory nodes, and no process can enter it. */
-function inheritCpuset(folder: string): void {
-  for (const file of cpusetFiles)
-    writeFileSync(join(folder, file), readFileSync(join(dirname(folder), file)));
+  /** No process can enter a cpuset without CPUs or memory nodes. */
+  #inheritCpuset(directory: string): void {
+    const { files } = this.#options;
+    for (const file of cpusetFiles) {
+      const path = join(directory, file);
+      if (files.read(path).trim() === '')
+        files.write(path, files.read(join(dirname(directory), file)).trim());
+    }
+  }
 }

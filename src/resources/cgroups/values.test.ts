@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Container, Pod, PodSpec, ResourceRequirements } from '../../kube/index.js';
-import { podCgroupValues, resizedValues } from './values.js';
+import { type PodCgroupSettings, type PodMemoryQos, podCgroupValues, resizedValues } from './values.js';
 
 const settings = { cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, podPidsLimit: -1 };
 const mebi = 1024 * 1024;
@@ -9,7 +9,7 @@ const container = (resources: ResourceRequirements, more: Partial<Container> = {
   resources,
   ...more,
 });
-const values = (spec: Partial<PodSpec>, change: Partial<typeof settings> = {}) => {
+const values = (spec: Partial<PodSpec>, change: Partial<PodCgroupSettings> = {}) => {
   const pod: Pod = {
     metadata: { uid: 'u', name: 'a', namespace: 'default' },
     spec: { containers: [], ...spec },
@@ -57,10 +57,13 @@ describe('podCgroupValues', () => {
       { cpuShares: 102, hugePages },
     ],
     [
-      'an init container after a sidecar with limits is limited with it',
+      'init containers with limits count with the sidecars before them',
       {
         containers: [bounded],
-        initContainers: [container({ limits: large }, { restartPolicy: 'Always' }), container({})],
+        initContainers: [
+          container({ limits: large }, { restartPolicy: 'Always' }),
+          container({ limits: small }),
+        ],
       },
       { ...quota(40_000), memoryLimitBytes: 400 * mebi },
     ],
@@ -82,6 +85,25 @@ describe('podCgroupValues', () => {
     ['no quota', { containers: [container({ requests: small })] }, 'cpuQuota'],
     ['no memory limit', { containers: [container({ requests: small })] }, 'memoryLimitBytes'],
     ['no process limit', { containers: [bounded] }, 'pidsLimit'],
+    [
+      'no quota for an init container without a limit',
+      { containers: [bounded], initContainers: [container({})] },
+      'cpuQuota',
+    ],
+    [
+      'no memory limit for an init container without a limit',
+      { containers: [bounded], initContainers: [container({})] },
+      'memoryLimitBytes',
+    ],
+    [
+      'no quota for an init container without a limit after a sidecar with one',
+      {
+        containers: [bounded],
+        initContainers: [container({ limits: { cpu: '100m' } }, { restartPolicy: 'Always' }), container({})],
+      },
+      'cpuQuota',
+    ],
+    ['no protection', { containers: [bounded] }, 'unified'],
   ])('%s if none is given', (_, spec, absent) => expect(values(spec)).not.toHaveProperty(absent));
 
   it('writes only the period without quotas', () => {
@@ -91,6 +113,68 @@ describe('podCgroupValues', () => {
   it('limits processes in every QoS class', () => {
     for (const one of [bounded, container({})])
       expect(values({ containers: [one] }, { podPidsLimit: 7 })).toMatchObject({ pidsLimit: 7 });
+  });
+});
+
+describe('memory QoS of a pod', () => {
+  const pageSizeBytes = 4096;
+  const tiered = { policy: 'TieredReservation', throttlingFactor: undefined, pageSizeBytes } as const;
+  const throttled = { policy: 'None', throttlingFactor: 0.9, pageSizeBytes } as const;
+  const both = container({ requests: small, limits: small });
+  const own = { requests: small, limits: large };
+  it.each<
+    [
+      rule: string,
+      spec: Partial<PodSpec>,
+      memoryQos: PodMemoryQos,
+      unified: Record<string, string> | undefined,
+    ]
+  >([
+    ['a Guaranteed pod keeps its request', { containers: [both] }, tiered, { 'memory.min': '104857600' }],
+    ['a Burstable pod nearly', { containers: [bounded] }, tiered, { 'memory.low': '104857600' }],
+    [
+      'overhead counts',
+      { containers: [bounded], overhead: amounts('0', '28Mi') },
+      tiered,
+      { 'memory.low': '134217728' },
+    ],
+    ['no request, no protection', { containers: [container({ requests: { cpu: '1' } })] }, tiered, undefined],
+    ['a BestEffort pod has none', { containers: [container({})] }, tiered, undefined],
+    ['the policy None protects nothing', { containers: [bounded] }, { ...tiered, policy: 'None' }, undefined],
+    [
+      'a pod with own resources is slowed down between request and limit',
+      { containers: [container({})], resources: own },
+      throttled,
+      { 'memory.high': '199229440' },
+    ],
+    [
+      'also if its containers have the limits',
+      { containers: [bounded], resources: { requests: small } },
+      throttled,
+      { 'memory.high': '199229440' },
+    ],
+    [
+      'not if one of them has none',
+      { containers: [bounded, container({})], resources: { requests: small } },
+      throttled,
+      undefined,
+    ],
+    ['not without own resources', { containers: [bounded] }, throttled, undefined],
+    ['nor with empty ones', { containers: [bounded], resources: {} }, throttled, undefined],
+    [
+      'not if request and limit are equal',
+      { containers: [container({})], resources: { requests: small, limits: small } },
+      throttled,
+      undefined,
+    ],
+    [
+      'not below the request',
+      { containers: [container({})], resources: { requests: small, limits: amounts('200m', '104861696') } },
+      throttled,
+      undefined,
+    ],
+  ])('%s', (_, spec, memoryQos, unified) => {
+    expect(values(spec, { memoryQos }).unified).toEqual(unified);
   });
 });
 
@@ -109,6 +193,13 @@ describe('resizedValues', () => {
     ['what grows', {}, 'cpu', 'up', { cpuShares: 1024, hugePages }],
     ['what shrinks', {}, 'cpu', 'down', { ...quota(25_000), hugePages }],
     ['memory alone', {}, 'memory', 'up', { memoryLimitBytes: 200, hugePages }],
+    [
+      'memory.high goes with the limit',
+      { unified: { 'memory.min': '1', 'memory.high': '150' } },
+      'memory',
+      'up',
+      { memoryLimitBytes: 200, unified: { 'memory.high': '150' }, hugePages },
+    ],
     ['nothing changes', {}, 'memory', 'down', undefined],
     ['values already right', { memoryLimitBytes: 100 }, 'memory', 'up', undefined],
     ['a limit no longer wanted stays', { memoryLimitBytes: undefined }, 'memory', 'down', undefined],

@@ -3,7 +3,6 @@ import {
   type Container,
   cpuQuotaMicros,
   cpuShares,
-  isSidecar,
   minShares,
   type Pod,
   pageSizeName,
@@ -17,15 +16,39 @@ import {
   quantityValue,
 } from '../../kube/index.js';
 
+/** The memory files of version 2 that protect or slow down a cgroup. */
+export type UnifiedFile = 'memory.min' | 'memory.low' | 'memory.high';
+
 /** Omitted values stay unchanged. */
 export interface CgroupValues {
   readonly cpuShares?: number;
   /** A quota of -1 means none. */
-  readonly cpuQuota?: { readonly quotaMicros: number; readonly periodMicros: number };
+  readonly cpuQuota?: CpuQuota;
+  /** 0 leaves the limit as it is, -1 means none. */
   readonly memoryLimitBytes?: number;
   readonly pidsLimit?: number;
+  /** Which CPUs it may use, as a list such as `0-3,8`. */
+  readonly cpus?: string;
   /** By size, such as `2MB`; unlisted sizes get none. Every write sets all sizes. */
   readonly hugePages: ReadonlyMap<string, number> | 'unlimited';
+  /** Written as they are; version 2 only. */
+  readonly unified?: Readonly<Partial<Record<UnifiedFile, string>>>;
+}
+
+export interface CpuQuota {
+  readonly quotaMicros: number;
+  readonly periodMicros: number;
+}
+
+export const defaultPeriodMicros = 100_000;
+
+/** How the memory of pods is protected and slowed down, with version 2 and the feature gate MemoryQoS. */
+export interface PodMemoryQos {
+  /** TieredReservation protects what pods request. */
+  readonly policy: 'None' | 'TieredReservation';
+  /** Where `memory.high` lies between request and limit; undefined for nowhere. */
+  readonly throttlingFactor: number | undefined;
+  readonly pageSizeBytes: number;
 }
 
 export interface PodCgroupSettings {
@@ -33,6 +56,8 @@ export interface PodCgroupSettings {
   readonly cpuCfsQuotaPeriodMs: number;
   /** 0 or less for no limit. */
   readonly podPidsLimit: number;
+  /** Absent where the kernel or the configuration has none. */
+  readonly memoryQos?: PodMemoryQos;
 }
 
 const hugePagesPrefix = 'hugepages-';
@@ -53,7 +78,43 @@ export function podCgroupValues(pod: Pod, settings: PodCgroupSettings): CgroupVa
     ...(isLimited(pod, 'memory') ? { memoryLimitBytes: bytesOf(limits.get('memory')) } : {}),
     ...pids,
     hugePages,
+    ...memoryQosValues(pod, bytesOf(requests.get('memory')), bytesOf(limits.get('memory')), settings),
   };
+}
+
+function memoryQosValues(
+  pod: Pod,
+  requestBytes: number,
+  limitBytes: number,
+  { memoryQos }: PodCgroupSettings,
+): Pick<CgroupValues, 'unified'> {
+  if (memoryQos === undefined) return {};
+  const isProtected = memoryQos.policy === 'TieredReservation' && requestBytes > 0;
+  const protection = qosClass(pod) === 'Guaranteed' ? 'memory.min' : 'memory.low';
+  const highBytes = throttledBytes(requestBytes, limitBytes, memoryQos);
+  const isThrottled = hasOwnResources(pod) && isLimited(pod, 'memory') && highBytes !== undefined;
+  const unified = {
+    ...(isProtected ? { [protection]: String(requestBytes) } : {}),
+    ...(isThrottled ? { 'memory.high': String(highBytes) } : {}),
+  };
+  return Object.keys(unified).length === 0 ? {} : { unified };
+}
+
+/** Whether the pod has requests or limits beside those of its containers. */
+function hasOwnResources({ spec: { resources } }: Pod): boolean {
+  return [resources?.requests, resources?.limits].some((list) => Object.keys(list ?? {}).length > 0);
+}
+
+/** From where memory is reclaimed from a pod before it reaches its limit; undefined for nowhere. */
+function throttledBytes(
+  requestBytes: number,
+  limitBytes: number,
+  { throttlingFactor, pageSizeBytes }: PodMemoryQos,
+): number | undefined {
+  if (throttlingFactor === undefined || limitBytes === 0 || requestBytes === limitBytes) return undefined;
+  const target = Math.floor(requestBytes + (limitBytes - requestBytes) * throttlingFactor);
+  const highBytes = Math.floor(target / pageSizeBytes) * pageSizeBytes;
+  return highBytes > requestBytes ? highBytes : undefined;
 }
 
 export type ResizeDirection = 'up' | 'down';
@@ -68,12 +129,18 @@ export function resizedValues(
   resource: 'cpu' | 'memory',
   direction: ResizeDirection,
 ): CgroupValues | undefined {
-  const { cpuShares: shares, cpuQuota, memoryLimitBytes, hugePages } = wanted;
+  const { cpuShares: shares, cpuQuota, memoryLimitBytes, hugePages, unified } = wanted;
+  const high = unified?.['memory.high'];
   const moves = (to: number | undefined, from: number): boolean =>
     to !== undefined && (direction === 'up' ? to > from : to < from);
   const moved: Partial<CgroupValues> =
     resource === 'memory'
-      ? { ...(moves(memoryLimitBytes, now.memoryLimitBytes) && { memoryLimitBytes }) }
+      ? {
+          ...(moves(memoryLimitBytes, now.memoryLimitBytes) && {
+            memoryLimitBytes,
+            ...(high !== undefined && { unified: { 'memory.high': high } }),
+          }),
+        }
       : {
           ...(moves(shares, now.cpuShares) && { cpuShares: shares }),
           ...(moves(cpuQuota?.quotaMicros, now.quotaMicros) && { cpuQuota }),
@@ -86,17 +153,17 @@ export function requestedMilliCpu(pod: Pod): number {
   return millisOf(podRequests(pod).get('cpu'));
 }
 
-/** The sum of the limits limits the pod only if every container has one. */
+/** The pod's memory request as counted for its QoS class. */
+export function requestedMemoryBytes(pod: Pod): number {
+  return bytesOf(podRequests(pod).get('memory'));
+}
+
+/** The sum of the limits limits the pod only if every app and init container has its own. */
 function isLimited({ spec }: Pod, resource: 'cpu' | 'memory'): boolean {
   if (spec.resources?.limits?.[resource] !== undefined) return true;
-  const limitOf = ({ resources }: Container): number =>
-    Number(quantityMilliValue(parseQuantity(resources?.limits?.[resource] ?? '0')));
-  let sidecars = 0;
-  for (const container of spec.initContainers ?? []) {
-    if (sidecars + limitOf(container) === 0) return false;
-    if (isSidecar(container)) sidecars += limitOf(container);
-  }
-  return spec.containers.every((container) => limitOf(container) > 0);
+  const hasLimit = ({ resources }: Container): boolean =>
+    quantityMilliValue(parseQuantity(resources?.limits?.[resource] ?? '0')) > 0n;
+  return [...(spec.initContainers ?? []), ...spec.containers].every(hasLimit);
 }
 
 function hugePageBytes(amounts: ReadonlyMap<string, Quantity>): Map<string, number> {

@@ -88,10 +88,10 @@ async function resizeResource(
   // A sandbox must never be smaller than its containers.
   const shrinks = updates.length > 0 && updates.every(({ decreases }) => decreases);
   if (!shrinks) await tellSandbox();
-  ports.podCgroups?.resize(pod, resource, 'up');
+  await ports.podCgroups?.resize(pod, resource, 'up');
   for (const update of updates) await updateContainer(ports, run, resource, update, actuated);
   if (shrinks) await tellSandbox();
-  ports.podCgroups?.resize(pod, resource, 'down');
+  await ports.podCgroups?.resize(pod, resource, 'down');
   if (resize.podLevel) actuated.setPod(pod.metadata.uid, pod.spec.resources ?? {});
 }
 

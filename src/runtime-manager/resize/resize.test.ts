@@ -181,7 +181,7 @@ describe('applying it', () => {
           : {
               podCgroups: {
                 memoryProblem: () => podProblem.text,
-                resize: (_pod: Pod, ...how: string[]) => void calls.push(['pod', ...how]),
+                resize: async (_pod: Pod, ...how: string[]) => void calls.push(['pod', ...how]),
               },
             }),
       },

@@ -1,0 +1,46 @@
+/** Ends a cgroup: what still runs in it is killed, then it is removed. */
+import { errorText } from '../../async/index.js';
+import { codeOf } from './cgroup-files.js';
+import type { CgroupControl } from './control.js';
+import { type CgroupName, plainName } from './names.js';
+
+const killRounds = 5;
+
+export async function destroyCgroup(
+  control: Pick<CgroupControl, 'processes' | 'remove'>,
+  name: CgroupName,
+  /** Kills a process; throws `ESRCH` if it is gone. */
+  kill: (pid: number) => void,
+): Promise<void> {
+  const failure = killAll(control.processes(name), kill);
+  const shown = plainName(name);
+  if (failure !== undefined) {
+    const text = `failed to kill all the processes attached to the ${shown} cgroups : ${errorText(failure)}`;
+    throw new Error(text, { cause: failure });
+  }
+  try {
+    await control.remove(name);
+  } catch (error) {
+    const text = `failed to delete cgroup paths for ${shown} : unable to destroy cgroup paths for cgroup ${shown} : ${errorText(error)}`;
+    throw new Error(text, { cause: error });
+  }
+}
+
+/** Each round tries those that failed in the last; returns why one is left. */
+function killAll(pids: readonly number[], kill: (pid: number) => void): unknown {
+  let left = pids;
+  let failure: unknown;
+  for (let round = 0; round < killRounds && left.length > 0; round++) {
+    left = left.filter((pid) => {
+      try {
+        kill(pid);
+        return false;
+      } catch (error) {
+        if (codeOf(error) === 'ESRCH') return false;
+        failure = error;
+        return true;
+      }
+    });
+  }
+  return left.length === 0 ? undefined : failure;
+}
