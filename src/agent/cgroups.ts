@@ -126,7 +126,7 @@ function qosCgroups(
       memoryQos,
       ...(reservedPercent === 0
         ? {}
-        : { reservedMemory: { percent: reservedPercent, allocatableBytes: unreserved.memoryBytes } }),
+        : { withheldMemory: { percent: reservedPercent, allocatableBytes: unreserved.memoryBytes } }),
     },
     kill: (pid) => void process.kill(pid, 'SIGKILL'),
     observe: (operation, seconds) => durations.observe(seconds, { operation_type: operation }),

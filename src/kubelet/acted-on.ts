@@ -86,7 +86,10 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'makeIPTablesUtilChains',
   'podsPerCore',
   'systemReserved',
+  'systemReservedCgroup',
   'kubeReserved',
+  'kubeReservedCgroup',
+  'qosReserved',
   'enableControllerAttachDetach',
   'localStorageCapacityIsolation',
   'configMapAndSecretChangeDetectionStrategy',
@@ -133,6 +136,7 @@ export const actedOnGates: ReadonlySet<FeatureGate> = new Set<FeatureGate>([
   'NodeLogQuery',
   'PodLogsQuerySplitStreams',
   'PreventStaticPodAPIReferences',
+  'QOSReserved',
   'ReduceDefaultCrashLoopBackOffDecay',
   'RestartAllContainersOnContainerExits',
   // These let a setting through that is acted on.

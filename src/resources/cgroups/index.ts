@@ -9,5 +9,4 @@ export { CgroupNames } from './pod-names.js';
 export { enforceReserved, reservedPlans } from './reserved-cgroups.js';
 export { type SliceManager, SystemdControl } from './systemd-control.js';
 export type { TierDemand, TierSettings } from './tiers.js';
-export type { UnitProperty } from './unit-properties.js';
 export type { CgroupValues, PodCgroupSettings, PodMemoryQos } from './values.js';

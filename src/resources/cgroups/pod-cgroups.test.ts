@@ -328,7 +328,7 @@ describe('the tiers', () => {
       names,
       settings: { cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, podPidsLimit: -1 },
       kill: () => {},
-      tiers: { reservedMemory: { percent: 100, allocatableBytes: 1000 } },
+      tiers: { withheldMemory: { percent: 100, allocatableBytes: 1000 } },
     });
 
   it('that exist are updated at the start', async () => {

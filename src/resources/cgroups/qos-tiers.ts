@@ -102,7 +102,7 @@ export class QosTiers {
     try {
       await this.#write(plan);
     } catch (error) {
-      if (settings.reservedMemory === undefined) throw error;
+      if (settings.withheldMemory === undefined) throw error;
       // The limits may be below what is used already.
       await this.#write(raiseToUsage(plan, this.#usage()));
     }

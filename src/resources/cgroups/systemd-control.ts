@@ -1,33 +1,20 @@
 /** The driver `systemd`: every cgroup is a slice that systemd makes, and the agent completes what systemd leaves out. */
 import { errorText } from '../../async/index.js';
+import type { SystemdUnits } from '../../dbus/index.js';
 import { type CgroupControl, FileControl } from './control.js';
 import type { CgroupHierarchy } from './hierarchy.js';
 import { type CgroupName, sliceOf, systemdNaming } from './names.js';
-import {
-  asSystemdRounds,
-  sliceProperties,
-  systemdVersionOf,
-  type UnitProperty,
-  valueProperties,
-} from './unit-properties.js';
+import { asSystemdRounds, sliceProperties, valueProperties } from './unit-properties.js';
 import type { CgroupValues } from './values.js';
 
 /** The part of systemd that the driver needs. */
-export interface SliceManager {
-  /** Resolves when the unit runs, or ran before. */
-  startTransientUnit(unit: string, properties: readonly UnitProperty[]): Promise<void>;
-  setUnitProperties(unit: string, properties: readonly UnitProperty[]): Promise<void>;
-  /** Resolves when the unit has stopped, or if there is none. */
-  stopUnit(unit: string): Promise<void>;
-  /** The text of systemd's version. */
-  version(): Promise<string>;
-  /** Whether systemd runs this machine. */
-  isRunning(): boolean;
-}
+export type SliceManager = Pick<
+  SystemdUnits,
+  'startTransientSlice' | 'setUnitProperties' | 'stopUnit' | 'version'
+>;
 
 export class SystemdControl extends FileControl implements CgroupControl {
   readonly #units: SliceManager;
-  #version: Promise<number> | undefined;
 
   constructor(hierarchy: CgroupHierarchy, units: SliceManager) {
     super(hierarchy, systemdNaming);
@@ -35,11 +22,10 @@ export class SystemdControl extends FileControl implements CgroupControl {
   }
 
   async create(name: CgroupName, values: CgroupValues): Promise<void> {
-    this.#requireSystemd();
     const slice = sliceOf(name);
     const properties = sliceProperties(slice, this.version);
     try {
-      await this.#units.startTransientUnit(slice.unit, properties);
+      await this.#units.startTransientSlice(slice.unit, properties);
     } catch (error) {
       const names = properties.map((property) => property.name).join(' ');
       throw new Error(
@@ -53,8 +39,7 @@ export class SystemdControl extends FileControl implements CgroupControl {
 
   /** systemd applies again all that it knows of a unit, so it must know every value that it can. */
   async update(name: CgroupName, values: CgroupValues): Promise<void> {
-    this.#requireSystemd();
-    const context = { version: this.version, systemdVersion: await this.#systemdVersion() };
+    const context = { version: this.version, systemdVersion: await this.#units.version() };
     try {
       await this.#units.setUnitProperties(sliceOf(name).unit, valueProperties(values, context));
     } catch (error) {
@@ -64,7 +49,6 @@ export class SystemdControl extends FileControl implements CgroupControl {
   }
 
   async remove(name: CgroupName): Promise<void> {
-    this.#requireSystemd();
     let stopError: unknown;
     try {
       await this.#units.stopUnit(sliceOf(name).unit);
@@ -78,19 +62,5 @@ export class SystemdControl extends FileControl implements CgroupControl {
       throw stopError ?? error;
     }
     if (stopError !== undefined) throw stopError;
-  }
-
-  #requireSystemd(): void {
-    if (!this.#units.isRunning())
-      throw new Error('systemd not running on this host, cannot use systemd cgroups manager');
-  }
-
-  /** Read once; a version that cannot be read counts as old, and is asked for again. */
-  #systemdVersion(): Promise<number> {
-    this.#version ??= this.#units.version().then(systemdVersionOf, () => {
-      this.#version = undefined;
-      return -1;
-    });
-    return this.#version;
   }
 }

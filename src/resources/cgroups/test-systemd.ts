@@ -1,16 +1,15 @@
 /** A systemd in memory that makes slices in a test tree. */
 import { join } from 'node:path';
+import type { DbusValue, UnitProperty } from '../../dbus/index.js';
 import { expandSlice } from './names.js';
 import type { SliceManager } from './systemd-control.js';
 import type { TestTree } from './test-tree.js';
-import type { UnitProperty } from './unit-properties.js';
 
 export class TestSystemd implements SliceManager {
   /** Every call in order, with the names of its properties. */
   readonly calls: string[] = [];
-  readonly units = new Map<string, Map<string, UnitProperty['value']>>();
-  versionText = '252.39-1~deb12u2';
-  running = true;
+  readonly units = new Map<string, Map<string, DbusValue>>();
+  versionNumber = 252;
   /** May throw to fail a call. */
   refuse: (call: string) => void = () => {};
   readonly #tree: TestTree;
@@ -19,7 +18,7 @@ export class TestSystemd implements SliceManager {
     this.#tree = tree;
   }
 
-  async startTransientUnit(unit: string, properties: readonly UnitProperty[]): Promise<void> {
+  async startTransientSlice(unit: string, properties: readonly UnitProperty[]): Promise<void> {
     this.#called(`start ${unit}`, properties);
     if (!this.units.has(unit)) this.units.set(unit, new Map());
     this.#keep(unit, properties);
@@ -39,12 +38,8 @@ export class TestSystemd implements SliceManager {
     this.units.delete(unit);
   }
 
-  async version(): Promise<string> {
-    return this.versionText;
-  }
-
-  isRunning(): boolean {
-    return this.running;
+  async version(): Promise<number> {
+    return this.versionNumber;
   }
 
   #called(call: string, properties: readonly UnitProperty[]): void {

@@ -69,7 +69,7 @@ describe('planTiers', () => {
     ['version 1 has no protection', { version: 1, memoryQos: qos('TieredReservation') }, false, plain],
     [
       'reserved memory bounds the lower classes',
-      { version: 1, reservedMemory: { percent: 50, allocatableBytes: 4 * gibi } },
+      { version: 1, withheldMemory: { percent: 50, allocatableBytes: 4 * gibi } },
       false,
       {
         ...plain,
@@ -79,15 +79,15 @@ describe('planTiers', () => {
     ],
     [
       'no percent reserves nothing',
-      { version: 1, reservedMemory: { percent: 0, allocatableBytes: 4 * gibi } },
+      { version: 1, withheldMemory: { percent: 0, allocatableBytes: 4 * gibi } },
       false,
       plain,
     ],
   ])('%s', (_, settings, isFirst, plan) => expect(planTiers(demand, settings, isFirst)).toEqual(plan));
 
   it('limits below what is used are raised to it', () => {
-    const reservedMemory = { percent: 100, allocatableBytes: 4 * gibi };
-    const plan = planTiers(demand, { version: 1, reservedMemory }, false);
+    const withheldMemory = { percent: 100, allocatableBytes: 4 * gibi };
+    const plan = planTiers(demand, { version: 1, withheldMemory }, false);
     const raised = raiseToUsage(plan, { pods: 0, burstable: 3.5 * gibi, bestEffort: gibi });
     expect([raised.burstable.memoryLimitBytes, raised.bestEffort.memoryLimitBytes]).toEqual([
       3.5 * gibi,

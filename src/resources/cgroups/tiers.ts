@@ -14,7 +14,7 @@ export interface TierSettings {
   /** Absent where the kernel or the configuration has none. */
   readonly memoryQos?: PodMemoryQos;
   /** Which part of requested memory the classes below cannot have. */
-  readonly reservedMemory?: {
+  readonly withheldMemory?: {
     readonly percent: number;
     /** The machine's memory without what is reserved for others than pods. */
     readonly allocatableBytes: number;
@@ -106,10 +106,10 @@ type Limit = Pick<CgroupValues, 'memoryLimitBytes'>;
 
 function reservedLimits(
   { guaranteedMemoryBytes, burstableMemoryBytes }: TierDemand,
-  { reservedMemory }: TierSettings,
+  { withheldMemory }: TierSettings,
 ): { readonly burstable: Limit; readonly bestEffort: Limit } {
-  if (reservedMemory === undefined || reservedMemory.percent === 0) return { burstable: {}, bestEffort: {} };
-  const { percent, allocatableBytes } = reservedMemory;
+  if (withheldMemory === undefined || withheldMemory.percent === 0) return { burstable: {}, bestEffort: {} };
+  const { percent, allocatableBytes } = withheldMemory;
   const burstable = allocatableBytes - Math.trunc((guaranteedMemoryBytes * percent) / 100);
   const bestEffort = burstable - Math.trunc((burstableMemoryBytes * percent) / 100);
   return { burstable: { memoryLimitBytes: burstable }, bestEffort: { memoryLimitBytes: bestEffort } };

@@ -1,20 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import type { UnitProperty } from '../../dbus/index.js';
 import { sliceOf } from './names.js';
-import {
-  asSystemdRounds,
-  cpuBits,
-  sliceProperties,
-  systemdVersionOf,
-  type UnitProperty,
-  valueProperties,
-} from './unit-properties.js';
+import { asSystemdRounds, cpuBits, sliceProperties, valueProperties } from './unit-properties.js';
 import type { CgroupValues } from './values.js';
 
 const hugePages = new Map<string, number>();
 const infinity = 2n ** 64n - 1n;
 const quota = (quotaMicros: number, periodMicros = 100_000) => ({ cpuQuota: { quotaMicros, periodMicros } });
 const shown = (properties: readonly UnitProperty[]): unknown[] =>
-  properties.map(({ name, type, value }) => [name, type, value]);
+  properties.map(({ name, signature, value }) => [name, signature, value]);
 
 describe('sliceProperties', () => {
   const rows = (io: string): unknown[] => [
@@ -108,7 +102,7 @@ describe('the quota that systemd can say', () => {
   ])('%s', (_, quotaMicros, perSecond, written) => {
     const values = { hugePages, ...quota(quotaMicros) };
     const properties = valueProperties(values, { version: 2, systemdVersion: 252 });
-    expect(properties.at(-1)).toEqual({ name: 'CPUQuotaPerSecUSec', type: 't', value: perSecond });
+    expect(properties.at(-1)).toEqual({ name: 'CPUQuotaPerSecUSec', signature: 't', value: perSecond });
     expect(asSystemdRounds(values).cpuQuota).toEqual({ quotaMicros: written, periodMicros: 100_000 });
   });
 
@@ -129,14 +123,4 @@ describe('cpuBits', () => {
   it.each(['', 'a', '3-1', '0-999999', '0-99999'])('%j is no list', (list) => {
     expect(() => cpuBits(list)).toThrow('is not a list of CPUs');
   });
-});
-
-describe('systemdVersionOf', () => {
-  it.each([
-    ['v245.4-1.fc32', 245],
-    ['252.39-1~deb12u2', 252],
-    ['v252', 252],
-    ['', -1],
-    ['unknown', -1],
-  ])('%s', (text, version) => expect(systemdVersionOf(text)).toBe(version));
 });

@@ -1,15 +1,8 @@
 /** Translates the values of a cgroup into properties of a systemd unit. */
+import type { UnitProperty } from '../../dbus/index.js';
 import { cpuWeight } from '../../kube/index.js';
 import type { SliceUnit } from './names.js';
 import { type CgroupValues, type CpuQuota, defaultPeriodMicros, type UnifiedFile } from './values.js';
-
-/** One property of a unit; the types are those of D-Bus. */
-export type UnitProperty =
-  | { readonly name: string; readonly type: 's'; readonly value: string }
-  | { readonly name: string; readonly type: 'as'; readonly value: readonly string[] }
-  | { readonly name: string; readonly type: 'b'; readonly value: boolean }
-  | { readonly name: string; readonly type: 't'; readonly value: bigint }
-  | { readonly name: string; readonly type: 'ay'; readonly value: Uint8Array };
 
 const infinity = 2n ** 64n - 1n;
 /** systemd counts CPU time in whole percents of a CPU. */
@@ -28,10 +21,10 @@ const unifiedProperties: Readonly<Record<UnifiedFile, string>> = {
 export function sliceProperties({ unit, parent }: SliceUnit, version: 1 | 2): readonly UnitProperty[] {
   const accounted = ['Memory', 'CPU', version === 2 ? 'IO' : 'BlockIO', 'Tasks'];
   return [
-    { name: 'Description', type: 's', value: `libcontainer container ${unit}` },
-    { name: 'Wants', type: 'as', value: [parent] },
-    ...accounted.map((what): UnitProperty => ({ name: `${what}Accounting`, type: 'b', value: true })),
-    { name: 'DefaultDependencies', type: 'b', value: false },
+    { name: 'Description', signature: 's', value: `libcontainer container ${unit}` },
+    { name: 'Wants', signature: 'as', value: [parent] },
+    ...accounted.map((what): UnitProperty => ({ name: `${what}Accounting`, signature: 'b', value: true })),
+    { name: 'DefaultDependencies', signature: 'b', value: false },
   ];
 }
 
@@ -44,7 +37,11 @@ export interface UnitPropertyContext {
 export function valueProperties(values: CgroupValues, context: UnitPropertyContext): readonly UnitProperty[] {
   const { cpuShares = 0, cpuQuota, memoryLimitBytes = 0, pidsLimit, cpus = '', unified = {} } = values;
   const { version, systemdVersion } = context;
-  const number = (name: string, value: number): UnitProperty => ({ name, type: 't', value: bounded(value) });
+  const number = (name: string, value: number): UnitProperty => ({
+    name,
+    signature: 't',
+    value: bounded(value),
+  });
   const properties: UnitProperty[] = [];
   if (memoryLimitBytes !== 0)
     properties.push(number(version === 2 ? 'MemoryMax' : 'MemoryLimit', memoryLimitBytes));
@@ -55,13 +52,13 @@ export function valueProperties(values: CgroupValues, context: UnitPropertyConte
   if (cpuQuota !== undefined) properties.push(...quotaProperties(cpuQuota, systemdVersion));
   if (pidsLimit !== undefined) properties.push(number('TasksMax', pidsLimit === 0 ? 1 : pidsLimit));
   if (cpus !== '' && systemdVersion >= versionWithAllowedCpus)
-    properties.push({ name: 'AllowedCPUs', type: 'ay', value: cpuBits(cpus) });
+    properties.push({ name: 'AllowedCPUs', signature: 'ay', value: cpuBits(cpus) });
   if (version === 2) {
     for (const file of ['memory.min', 'memory.low', 'memory.high'] as const) {
       const text = unified[file];
       if (text === undefined) continue;
       const value = text === 'max' ? infinity : BigInt(text);
-      properties.push({ name: unifiedProperties[file], type: 't', value });
+      properties.push({ name: unifiedProperties[file], signature: 't', value });
     }
   }
   return properties;
@@ -77,9 +74,9 @@ function quotaProperties(quota: CpuQuota, systemdVersion: number): UnitProperty[
   const perSecond = quotaMicros > 0 ? BigInt(microsPerSecondOf(quota)) : infinity;
   return [
     ...(periodMicros !== 0 && systemdVersion >= versionWithQuotaPeriod
-      ? [{ name: 'CPUQuotaPeriodUSec', type: 't', value: BigInt(periodMicros) } as const]
+      ? [{ name: 'CPUQuotaPeriodUSec', signature: 't', value: BigInt(periodMicros) } as const]
       : []),
-    { name: 'CPUQuotaPerSecUSec', type: 't', value: perSecond },
+    { name: 'CPUQuotaPerSecUSec', signature: 't', value: perSecond },
   ];
 }
 
@@ -112,10 +109,4 @@ export function cpuBits(list: string): Uint8Array {
   const bytes = new Uint8Array((Math.max(...cpus) >> 3) + 1);
   for (const cpu of cpus) bytes[cpu >> 3] = (bytes[cpu >> 3] ?? 0) | (1 << (cpu & 7));
   return bytes;
-}
-
-/** The leading number of a version such as `v245.4-1.fc32`; -1 if there is none. */
-export function systemdVersionOf(text: string): number {
-  const [, digits] = /^v?(\d{1,6})/.exec(text) ?? [];
-  return digits === undefined ? -1 : Number(digits);
 }
