@@ -87,6 +87,6 @@ describe('the table', () => {
   });
 
   it('has what the unit tests need beyond the smallest Debian', () => {
-    expect(packagesFor('unit')).toEqual(['iproute2', 'iptables', 'procps']);
+    expect(packagesFor('unit')).toEqual(['dbus-daemon', 'iproute2', 'iptables', 'procps']);
   });
 });
