@@ -30,7 +30,7 @@ export const allowedRooms: ReadonlyMap<string, readonly string[]> = new Map<stri
   ['programs', ['async']],
   ['x509', ['async']],
   ['kube', ['async', 'programs']],
-  ['kube-client', ['async', 'programs', 'x509', 'kube']],
+  ['kube-client', ['async', 'programs', 'x509', 'kube', 'metrics']],
   ['metrics', ['async']],
   ['timeline', ['async']],
   ['host', ['async', 'programs']],

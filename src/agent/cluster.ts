@@ -7,6 +7,7 @@ import {
   type ClusterAccess,
   type Credentials,
   connectKubeApi,
+  createApiRequestMetrics,
   type KubeApi,
   type KubeConnection,
   KubeconfigError,
@@ -25,7 +26,6 @@ import {
 } from '../node/index.js';
 import { eventRate } from '../pods/events/index.js';
 import type { Timeline } from '../timeline/index.js';
-import { apiRequestMetrics } from './api-request-metrics.js';
 import { StartFailure } from './start-failure.js';
 import { kubernetesVersion, version } from './version.js';
 
@@ -50,14 +50,14 @@ export async function openCluster(settings: ClusterSettings, signal: AbortSignal
   const { configuration, nodeName, timeline, registry } = settings;
   const { flags, config } = configuration;
   const connections: KubeConnection[] = [];
-  const observer = apiRequestMetrics(registry);
+  const requestMetrics = createApiRequestMetrics(registry);
   const connect = (access: ClusterAccess, credentials?: Credentials): KubeConnection => {
     const connection = connectKubeApi({
       clock: systemClock,
       access,
       // The first word is whom the API names as the owner of what is written: that must not change with the agent.
       userAgent: `kubelet/${kubernetesVersion} (linux/${kubernetesArchitecture(process.arch)}) nodelet/${version}`,
-      observer,
+      metrics: requestMetrics,
       onProblem: (message) => timeline.record({ kind: 'problem', what: 'api.connection', message }),
       ...(credentials === undefined ? {} : { credentials }),
     });

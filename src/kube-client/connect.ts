@@ -1,8 +1,9 @@
 /** Connects to an API server and creates clients that share its connections and differ in their limits. */
 import type { Clock } from '../async/index.js';
 import { type Credentials, credentialsOf } from './credentials.js';
-import { HttpKubeApi, type RequestObserver } from './http-api.js';
+import { HttpKubeApi } from './http-api.js';
 import type { ClusterAccess } from './kubeconfig.js';
+import { type ApiRequestMetrics, createApiRequestMetrics } from './metrics.js';
 import type { KubeApi } from './port.js';
 import { TokenBucket } from './rate-limiter.js';
 import { Transport } from './transport.js';
@@ -13,7 +14,8 @@ export interface KubeConnectionOptions {
   /** Replaces the kubeconfig's own, for a certificate that is managed here. */
   readonly credentials?: Credentials;
   readonly userAgent: string;
-  readonly observer?: RequestObserver;
+  /** Default: metrics that nobody reads. */
+  readonly metrics?: ApiRequestMetrics;
   /** Called for files that became unusable while older content is still in use. */
   readonly onProblem?: (message: string) => void;
 }
@@ -36,7 +38,7 @@ export interface KubeConnection {
 }
 
 export function connectKubeApi(options: KubeConnectionOptions): KubeConnection {
-  const { clock, access, userAgent, observer } = options;
+  const { clock, access, userAgent, metrics = createApiRequestMetrics() } = options;
   const report = options.onProblem === undefined ? {} : { onProblem: options.onProblem };
   const transport = new Transport({
     clock,
@@ -53,7 +55,7 @@ export function connectKubeApi(options: KubeConnectionOptions): KubeConnection {
         transport,
         ...(rate === undefined ? {} : { limiter: new TokenBucket({ clock, ...rate }) }),
         ...(timeoutMs === undefined ? {} : { timeoutMs }),
-        ...(observer === undefined ? {} : { observer }),
+        metrics,
       }),
     resetConnections: () => transport.resetConnections(),
     close: () => transport.close(),

@@ -4,10 +4,12 @@ import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Cancelled, systemClock } from '../async/index.js';
 import type { ConfigMap } from '../kube/types/index.js';
+import { Registry } from '../metrics/index.js';
+import { samples } from '../metrics/test-samples.js';
 import { ApiError, ApiUnreachable } from './api-error.js';
 import { connectKubeApi, type KubeConnection } from './connect.js';
 import type { Credentials } from './credentials.js';
-import type { RequestInfo } from './http-api.js';
+import { createApiRequestMetrics } from './metrics.js';
 import type { KubeApi, WatchEvent } from './port.js';
 import { resources } from './resources.js';
 
@@ -19,7 +21,7 @@ let requests: { method: string; url: string; headers: IncomingMessage['headers']
 let connections: Set<Socket>;
 let connection: KubeConnection;
 let api: KubeApi;
-let seen: string[];
+let registry: Registry;
 
 const ref = { namespace: 'n', name: 'a' };
 const get = (options = {}) => api.get(resources.configMaps, ref, options);
@@ -45,18 +47,17 @@ function connect(credentials?: Credentials): void {
       namespace: 'default',
     },
     ...(credentials === undefined ? {} : { credentials }),
-    observer: {
-      started: (info) => void seen.push(`start ${label(info)}`),
-      finished: (info, { code }) => void seen.push(`end ${label(info)} ${code ?? 'no answer'}`),
-    },
+    metrics: registry.once(createApiRequestMetrics),
   });
   api = connection.client();
 }
-const label = ({ method, resource, watch }: RequestInfo): string => `${watch ? 'WATCH' : method} ${resource}`;
+/** How many requests were counted and measured, without their durations. */
+const counts = (): Record<string, number> =>
+  Object.fromEntries(Object.entries(samples(registry)).filter(([series]) => !series.includes('_sum')));
 
 beforeEach(async () => {
   requests = [];
-  seen = [];
+  registry = new Registry();
   connections = new Set();
   handler = (_, response) => answer(response, 200, found);
   server = createServer((request, response) => {
@@ -92,7 +93,12 @@ describe('requests', () => {
       accept: 'application/json',
       'accept-encoding': 'identity',
     });
-    expect(seen).toEqual(['start GET configmaps', 'end GET configmaps 200']);
+    const { host } = connection;
+    expect(counts()).toEqual({
+      [`rest_client_requests_total{code="200",method="GET",host="${host}"}`]: 1,
+      [`rest_client_request_duration_seconds_count{verb="GET",host="${host}"}`]: 1,
+      [`rest_client_rate_limiter_duration_seconds_count{verb="GET",host="${host}"}`]: 1,
+    });
   });
   it.each([
     ['merge', 'application/merge-patch+json'],
@@ -201,7 +207,10 @@ describe('servers that do not respond', () => {
       unanswered: 'unknown',
       message: /no response within 0.05 s/,
     });
-    expect(seen.at(-1)).toBe('end GET configmaps no answer');
+    const { host } = connection;
+    expect(counts()).toMatchObject({
+      [`rest_client_requests_total{code="<error>",method="GET",host="${host}"}`]: 1,
+    });
   });
   it('a response that never ends does, too', async () => {
     handler = (_, response) => void response.writeHead(200).write('{');
@@ -254,6 +263,12 @@ describe('watches', () => {
     handler = (_, response) => void response.writeHead(200).end(`${line('a')}${line('b')}`);
     expect(await watch()).toHaveLength(2);
     expect(requests[0]?.url).toBe('/base/api/v1/configmaps?watch=true&resourceVersion=5&timeoutSeconds=600');
+    const { host } = connection;
+    // A watch is counted, but how long it lasted is not measured.
+    expect(counts()).toEqual({
+      [`rest_client_requests_total{code="200",method="GET",host="${host}"}`]: 1,
+      [`rest_client_rate_limiter_duration_seconds_count{verb="GET",host="${host}"}`]: 1,
+    });
   });
   it('close the connection when the reader stops', async () => {
     handler = (_, response) => void response.writeHead(200).write(line('a'));

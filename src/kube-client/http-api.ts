@@ -4,6 +4,7 @@ import { parseJson } from '../kube/manifests/json-text.js';
 import type { KubeList, KubeObject } from '../kube/types/index.js';
 import { ApiUnreachable, apiErrorOf } from './api-error.js';
 import { apiClientLimits } from './limits.js';
+import { type ApiRequestMetrics, createApiRequestMetrics } from './metrics.js';
 import type {
   ApiCallOptions,
   CreateOptions,
@@ -31,33 +32,14 @@ import {
 } from './transport.js';
 import { parseWatchEvent, readLines } from './watch-stream.js';
 
-/** A request, as metrics see it. */
-export interface RequestInfo {
-  readonly method: RequestMethod;
-  readonly host: string;
-  /** Plural of the resource; empty for a bare path. */
-  readonly resource: string;
-  readonly watch: boolean;
-}
-
-export interface RequestObserver {
-  /** The request was delayed by the rate limit or by the server's Retry-After. */
-  waited?(info: RequestInfo, waitMs: number, why: 'rate-limit' | 'retry'): void;
-  started?(info: RequestInfo): void;
-  /** Called once for each `started`; without a code there was no response. */
-  finished?(
-    info: RequestInfo,
-    result: { readonly code: number | undefined; readonly durationMs: number },
-  ): void;
-}
-
 export interface HttpKubeApiOptions {
   readonly clock: Clock;
   readonly transport: Transport;
   readonly limiter?: RateLimiter;
   /** For calls without their own. */
   readonly timeoutMs?: number;
-  readonly observer?: RequestObserver;
+  /** Default: metrics that nobody reads. */
+  readonly metrics?: ApiRequestMetrics;
 }
 
 /** The server itself gives up after a minute; its response should still reach us. */
@@ -74,17 +56,18 @@ const patchTypes: Readonly<Record<Patch['type'], string>> = {
 const metadataList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
 interface PrioritizedRequest extends TransportRequest {
-  readonly resource: string;
   readonly priority: RequestPriority;
 }
 
 export class HttpKubeApi implements KubeApi {
   readonly #options: HttpKubeApiOptions;
   readonly #limiter: RateLimiter;
+  readonly #metrics: ApiRequestMetrics;
 
   constructor(options: HttpKubeApiOptions) {
     this.#options = options;
     this.#limiter = options.limiter ?? unlimited;
+    this.#metrics = options.metrics ?? createApiRequestMetrics();
   }
 
   get<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, options: GetOptions = {}): Promise<T> {
@@ -156,7 +139,7 @@ export class HttpKubeApi implements KubeApi {
   }
 
   async getText(path: string, options: ApiCallOptions = {}): Promise<string> {
-    const call = { ...this.#callOf(options), method: 'GET' as const, path, resource: '', accept: '*/*' };
+    const call = { ...this.#callOf(options), method: 'GET' as const, path, accept: '*/*' };
     const answer = await this.#send(call);
     return answer.text(apiClientLimits.errorBytes);
   }
@@ -169,7 +152,6 @@ export class HttpKubeApi implements KubeApi {
     const answer = await this.#send({
       method: 'GET',
       path: `${collectionPath(resource, options.namespace)}${watchQuery({ ...options, timeoutSeconds })}`,
-      resource: resource.plural,
       timeoutMs: timeoutSeconds * 1000 + watchGraceMs,
       signal: options.signal,
       purpose: 'watch',
@@ -206,7 +188,6 @@ export class HttpKubeApi implements KubeApi {
       priority: options.priority ?? defaultPriority(resource, options.subresource),
       method,
       path,
-      resource: resource.plural,
       ...(options.accept === undefined ? {} : { accept: options.accept }),
       ...(body === undefined ? {} : { body }),
     });
@@ -224,45 +205,44 @@ export class HttpKubeApi implements KubeApi {
   /** The response of a successful request, with retries where they make sense; its body is unread. */
   async #send(call: PrioritizedRequest): Promise<TransportResponse> {
     for (let attempts = 1; ; attempts++) {
-      await this.#await('rate-limit', call, () => this.#limiter.acquire(call.priority, call.signal));
+      await this.#awaitRate(call);
       const result = await this.#attempt(call);
       if (result.kind === 'answered') return result.answer;
       const decision = decideRetry({ method: call.method, attempts, outcome: result.outcome });
       if (!decision.retry) throw result.error;
-      if (decision.waitMs > 0) {
-        await this.#await('retry', call, () => sleep(this.#options.clock, decision.waitMs, call.signal));
-      }
+      if (decision.waitMs > 0) await sleep(this.#options.clock, decision.waitMs, call.signal);
     }
   }
 
-  async #await(
-    why: 'rate-limit' | 'retry',
-    call: PrioritizedRequest,
-    wait: () => Promise<void>,
-  ): Promise<void> {
-    const startMs = this.#options.clock.monotonic();
-    await wait();
-    const waitMs = this.#options.clock.monotonic() - startMs;
-    this.#options.observer?.waited?.(this.#info(call), waitMs, why);
+  async #awaitRate(call: PrioritizedRequest): Promise<void> {
+    const { clock, transport } = this.#options;
+    const startMs = clock.monotonic();
+    await this.#limiter.acquire(call.priority, call.signal);
+    const labels = { verb: call.method, host: transport.host };
+    this.#metrics.rateLimiterWait.observe((clock.monotonic() - startMs) / 1000, labels);
   }
 
   async #attempt(call: PrioritizedRequest): Promise<RequestAttempt> {
-    const { observer, clock, transport } = this.#options;
-    const info = this.#info(call);
+    const { clock, transport } = this.#options;
+    const { method, purpose } = call;
+    const { host } = transport;
     const startMs = clock.monotonic();
-    const finished = (code: number | undefined): void =>
-      observer?.finished?.(info, { code, durationMs: clock.monotonic() - startMs });
-    observer?.started?.(info);
+    const finished = (code: string): void => {
+      this.#metrics.requests.inc({ code, method, host });
+      // A watch lasts as long as it is wanted, which says nothing of the server.
+      if (purpose !== 'watch')
+        this.#metrics.duration.observe((clock.monotonic() - startMs) / 1000, { verb: method, host });
+    };
     let answer: TransportResponse;
     try {
       answer = await transport.send(call);
     } catch (error) {
-      finished(undefined);
+      finished('<error>');
       if (error instanceof StaleConnection)
         return { kind: 'failed', error, outcome: { kind: 'stale-connection' } };
       throw error;
     }
-    finished(answer.code);
+    finished(String(answer.code));
     if (answer.code >= 200 && answer.code < 300) return { kind: 'answered', answer };
     const retryAfterSeconds = readRetryAfter(answer.headers['retry-after']);
     const error = apiErrorOf(answer.code, await answer.text(apiClientLimits.errorBytes), retryAfterSeconds);
@@ -270,15 +250,6 @@ export class HttpKubeApi implements KubeApi {
       return { kind: 'failed', error, outcome: { kind: 'credentials-renewed' } };
     }
     return { kind: 'failed', error, outcome: { kind: 'refused', code: answer.code, retryAfterSeconds } };
-  }
-
-  #info(call: PrioritizedRequest): RequestInfo {
-    return {
-      method: call.method,
-      host: this.#options.transport.host,
-      resource: call.resource,
-      watch: call.purpose === 'watch',
-    };
   }
 }
 

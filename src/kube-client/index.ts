@@ -13,8 +13,8 @@ export {
   credentialsOf,
   pairProblem,
 } from './credentials.js';
-export type { RequestInfo, RequestObserver } from './http-api.js';
 export * from './kubeconfig.js';
+export { type ApiRequestMetrics, createApiRequestMetrics } from './metrics.js';
 export { type MergeSchema, mergeSchemaOf } from './patches/merge-keys.js';
 export { strategicMergeDiff } from './patches/strategic-diff.js';
 export type * from './port.js';

@@ -1,7 +1,7 @@
 /** Holds the metrics of a whole node by name, type and labels: dashboards and alerts lose one without an error. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { apiRequestMetrics } from '../../src/agent/api-request-metrics.js';
 import { VirtualClock } from '../../src/async/index.js';
+import { createApiRequestMetrics } from '../../src/kube-client/index.js';
 import { Registry, registerProcessMetrics } from '../../src/metrics/index.js';
 import { clientCertificateMetrics, servingCertificateMetrics } from '../../src/node/index.js';
 import { registerVolumeMetrics } from '../../src/resources/stats/index.js';
@@ -140,7 +140,7 @@ describe('the metrics of', () => {
   it('what the agent opens around it', () => {
     const registry = new Registry();
     registerProcessMetrics(registry);
-    apiRequestMetrics(registry);
+    createApiRequestMetrics(registry);
     clientCertificateMetrics(registry);
     servingCertificateMetrics(registry);
     registerVolumeMetrics(registry, () => []);
