@@ -1,4 +1,4 @@
-/** The program under measurement: builds `nodelet` and runs its agent as a process of its own, in folders of its own. */
+/** The program under measurement: builds `nodelet` and runs its agent as a process of its own, in directories of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -34,8 +34,8 @@ export async function buildAgent(scratchDir: string, note: (text: string) => voi
     if (!isFresh) throw error;
     note('the build did not end well, but the program was written and is measured');
   }
-  for (const folder of ['bin', 'dist']) {
-    cpSync(join(projectDir, folder), join(scratchDir, folder), { recursive: true });
+  for (const directory of ['bin', 'dist']) {
+    cpSync(join(projectDir, directory), join(scratchDir, directory), { recursive: true });
   }
   // Without it Node would not take the program for a module.
   cpSync(join(projectDir, 'package.json'), join(scratchDir, 'package.json'));
@@ -48,7 +48,7 @@ export const nodeDns = { clusterDNS: ['10.96.0.10'], clusterDomain: 'cluster.loc
 export interface AgentOptions {
   readonly program: string;
   readonly containerd: TestContainerd;
-  /** A folder for all that this agent writes; the manifests are in `manifests` below it. */
+  /** A directory for all that this agent writes; the manifests are in `manifests` below it. */
   readonly dir: string;
   /** Where its metrics are served on loopback; 0 for nowhere. */
   readonly metricsPort?: number;

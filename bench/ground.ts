@@ -1,11 +1,11 @@
-/** What benches on a real runtime stand on: a private containerd, a client of it and a folder, gone when they end. */
+/** What benches on a real runtime stand on: a private containerd, a client of it and a directory, gone when they end. */
 import { type CriClient, connectCri } from '../src/cri/index.js';
 import { CleanupStack, createTempDir, startContainerd, type TestContainerd } from '../test/env/index.js';
 
 export interface BenchGround {
   readonly containerd: TestContainerd;
   readonly cri: CriClient;
-  /** An empty folder. */
+  /** An empty directory. */
   readonly dir: string;
 }
 

@@ -12,7 +12,7 @@ export async function inMemory<T>(work: () => Promise<T>): Promise<T> {
   const dir = ownDir();
   await runCommand('mount', ['-t', 'tmpfs', '-o', 'mode=711', 'nodelet-bench', dir]);
   try {
-    // A folder that is empty would be taken away as one that nobody needs.
+    // A directory that is empty would be taken away as one that nobody needs.
     writeFileSync(join(dir, 'in-memory'), '');
     return await work();
   } finally {

@@ -43,10 +43,10 @@ export function idlePods(count: number, restartPolicy: 'Always' | 'Never' = 'Alw
   return Array.from({ length: count }, (_, index) => idlePod(`p-${index}`, restartPolicy));
 }
 
-/** Writes manifests beside the folder and moves them in one after another; returns the moment of the first move. */
+/** Writes manifests beside the directory and moves them in one after another; returns the moment of the first move. */
 export function showManifests(manifestsDir: string, pods: readonly PodManifest[]): number {
   const prepared = `${manifestsDir}.prepared`;
-  for (const folder of [manifestsDir, prepared]) mkdirSync(folder, { recursive: true });
+  for (const dir of [manifestsDir, prepared]) mkdirSync(dir, { recursive: true });
   const files = pods.map((pod) => `${pod.metadata.name}.json`);
   for (const [index, pod] of pods.entries()) {
     writeFileSync(join(prepared, files[index] ?? ''), JSON.stringify(pod));

@@ -218,7 +218,7 @@ async function onAgent(
   }
 }
 
-/** A pod that serves its root folder and is asked for it. */
+/** A pod that serves its root directory and is asked for it. */
 function webPod(name: string): PodManifest {
   const manifest = idlePod(name);
   const readinessProbe: Probe = { httpGet: { path: '/', port: 8080 }, periodSeconds: 1 };

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const folder = fileURLToPath(new URL('corpus', import.meta.url));
+const dir = fileURLToPath(new URL('corpus', import.meta.url));
 
 export interface KeptInput {
   readonly name: string;
@@ -12,7 +12,7 @@ export interface KeptInput {
 }
 
 export function keptInputs(target: string): KeptInput[] {
-  const inputs = path.join(folder, target);
+  const inputs = path.join(dir, target);
   if (!existsSync(inputs)) return [];
   return readdirSync(inputs)
     .sort()
@@ -20,13 +20,13 @@ export function keptInputs(target: string): KeptInput[] {
 }
 
 export function keptTargets(): string[] {
-  return existsSync(folder) ? readdirSync(folder).sort() : [];
+  return existsSync(dir) ? readdirSync(dir).sort() : [];
 }
 
 /** Returns the file, from the root of the repository. */
 export function keepInput(target: string, input: Buffer): string {
   const name = createHash('sha256').update(input).digest('hex').slice(0, 16);
-  mkdirSync(path.join(folder, target), { recursive: true });
-  writeFileSync(path.join(folder, target, name), input);
+  mkdirSync(path.join(dir, target), { recursive: true });
+  writeFileSync(path.join(dir, target, name), input);
   return path.join('fuzz', 'corpus', target, name);
 }

@@ -10,9 +10,9 @@ const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '..');
 const processPods = /^(src.runtimes.process|test.contract|test.run.run\.process)/;
 // The check's own test is full of examples.
 const started = ['src', 'test', 'bench', 'scripts']
-  .flatMap((folder) =>
-    readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
-      path.join(folder, name),
+  .flatMap((dir) =>
+    readdirSync(path.join(root, dir), { recursive: true, encoding: 'utf8' }).map((name) =>
+      path.join(dir, name),
     ),
   )
   .filter((name) => name.endsWith('.ts') && name !== path.join('scripts', 'check-programs.test.ts'))

@@ -38,7 +38,7 @@ async function run(given: ConformanceOptions): Promise<number> {
   process.on('SIGINT', end).on('SIGTERM', end);
   const startMs = performance.now();
   try {
-    const dir = await logsFolder(options, cleanups);
+    const dir = await logsDirectory(options, cleanups);
     const specs = await listSpecs(options, dir);
     if (specs.length === 0) throw new Error(`no spec matches --focus ${options.focus}`);
     say(`${specs.length} specs; starting a control plane and its node`);
@@ -71,7 +71,7 @@ async function run(given: ConformanceOptions): Promise<number> {
   }
 }
 
-async function logsFolder({ report }: ConformanceOptions, cleanups: CleanupStack): Promise<string> {
+async function logsDirectory({ report }: ConformanceOptions, cleanups: CleanupStack): Promise<string> {
   if (report === undefined) return (await createTempDir('conformance', { cleanups })).path;
   mkdirSync(report, { recursive: true });
   return resolve(report);

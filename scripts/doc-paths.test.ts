@@ -1,4 +1,4 @@
-/** Keeps the pages for people right: every relative link and every path of a file or folder leads to something. */
+/** Keeps the pages for people right: every relative link and every path of a file or directory leads to something. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,18 +6,18 @@ import { expect, it } from 'vitest';
 import { allowedRooms } from './imports/rules.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const pages = ['.', 'docs', 'bench', 'examples', 'fuzz', 'test/env'].flatMap((folder) =>
-  readdirSync(path.join(root, folder))
+const pages = ['.', 'docs', 'bench', 'examples', 'fuzz', 'test/env'].flatMap((dir) =>
+  readdirSync(path.join(root, dir))
     .filter((name) => name.endsWith('.md'))
-    .map((name) => path.join(folder, name)),
+    .map((name) => path.join(dir, name)),
 );
 
-const topFolders = ['src', 'test', 'scripts', 'bench', 'fuzz', 'docs', 'examples'];
+const topDirectories = ['src', 'test', 'scripts', 'bench', 'fuzz', 'docs', 'examples'];
 
 /** Where a path in backticks leads: from the root, or from `src/` when it begins with a room. */
 function target(written: string): string | undefined {
   const [first = ''] = written.split('/');
-  if (topFolders.includes(first)) return written;
+  if (topDirectories.includes(first)) return written;
   return allowedRooms.has(first) ? path.join('src', written) : undefined;
 }
 
@@ -35,6 +35,6 @@ function missing(page: string): string[] {
   return [...links, ...named].filter((place) => !existsSync(path.join(root, place)));
 }
 
-it.each(pages)('%s names only files and folders that exist', (page) => {
+it.each(pages)('%s names only files and directories that exist', (page) => {
   expect(missing(page)).toEqual([]);
 });

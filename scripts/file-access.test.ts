@@ -1,7 +1,7 @@
 /** Where Node's own calls for files may be used. */
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { guardedFolders, judgeFileAccess, unguardedFiles } from './imports/file-access.js';
+import { guardedDirectories, judgeFileAccess, unguardedFiles } from './imports/file-access.js';
 import { judgeImport } from './imports/rules.js';
 
 describe('judgeFileAccess', () => {
@@ -15,7 +15,7 @@ describe('judgeFileAccess', () => {
     ['a test may', 'src/volumes/x.test.ts', 'node:fs', true],
     ['what sets up tests may', 'src/runtimes/process/test-pods.ts', 'node:fs', true],
     ['the host itself may', 'src/host/linux/system-calls.ts', 'node:fs', true],
-    ['other folders may', 'src/server/tls/reloaded-files.ts', 'node:fs', true],
+    ['other directories may', 'src/server/tls/reloaded-files.ts', 'node:fs', true],
     ['other modules may be used', 'src/volumes/orphans.ts', 'node:path', true],
   ];
   it.each(rows)('%s', (_, file, specifier, isRight) => {
@@ -23,11 +23,11 @@ describe('judgeFileAccess', () => {
     if (!isRight) expect(judgeImport(file, specifier)).toContain('use the functions of src/host');
   });
 
-  it('every exception is a file of a guarded folder, with a reason', () => {
+  it('every exception is a file of a guarded directory, with a reason', () => {
     for (const [file, reason] of unguardedFiles) {
       expect(existsSync(file), file).toBe(true);
       expect(
-        guardedFolders.some((folder) => file.startsWith(folder)),
+        guardedDirectories.some((dir) => file.startsWith(dir)),
         file,
       ).toBe(true);
       expect(reason).not.toBe('');

@@ -99,8 +99,8 @@ async function talk(port: number, input: Buffer): Promise<void> {
 
 /** A server on a socket that answers everybody with the input of the moment. */
 class Answerer {
-  readonly #folder = mkdtempSync(path.join(tmpdir(), 'nodelet-fuzz-'));
-  readonly socketPath = path.join(this.#folder, 's');
+  readonly #dir = mkdtempSync(path.join(tmpdir(), 'nodelet-fuzz-'));
+  readonly socketPath = path.join(this.#dir, 's');
   readonly #server: Server;
   readonly #open = new Set<Socket>();
   answer: Buffer = Buffer.alloc(0);
@@ -123,7 +123,7 @@ class Answerer {
   async close(): Promise<void> {
     for (const socket of this.#open) socket.destroy();
     this.#server.close();
-    rmSync(this.#folder, { recursive: true });
+    rmSync(this.#dir, { recursive: true });
   }
 }
 

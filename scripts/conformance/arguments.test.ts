@@ -37,7 +37,7 @@ describe('the command line of the conformance run', () => {
       [],
       [
         '--e2e is missing: give the path of the Kubernetes e2e test program',
-        '--images is missing: give the folder with the archives of the images that the specs run',
+        '--images is missing: give the directory with the archives of the images that the specs run',
       ],
     ],
     [

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 export interface ConformanceOptions {
   /** The e2e test program of Kubernetes. */
   readonly e2e: string;
-  /** The folder of image archives. */
+  /** The directory of image archives. */
   readonly images: string;
   readonly focus: string;
   readonly skip?: string;
@@ -30,7 +30,7 @@ export const usage = `Usage: npm run conformance -- --e2e PATH --images DIR [fla
 Runs Kubernetes' own node conformance specs against a node of nodelet's, in a cluster made for it.
 
   --e2e PATH      the e2e test program of Kubernetes (e2e.test), of the control plane's version
-  --images DIR    a folder of image archives (OCI or docker, *.tar or *.tar.gz), named as the specs name them
+  --images DIR    a directory of image archives (OCI or docker, *.tar or *.tar.gz), named as the specs name them
   --focus REGEX   specs to run; default ${defaultFocus}
   --skip REGEX    specs to leave out
   --procs N       specs at a time, 1 to ${maxProcs}; default ${defaultProcs}
@@ -56,7 +56,7 @@ export function readArguments(
     ...pathProblems(
       '--images',
       images,
-      'the folder with the archives of the images that the specs run',
+      'the directory with the archives of the images that the specs run',
       exists,
     ),
     ...(kubelet === undefined ? [] : pathProblems('--kubelet', kubelet, 'the path of a kubelet', exists)),

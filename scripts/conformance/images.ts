@@ -13,7 +13,7 @@ import {
 
 const importTimeoutMs = 10 * 60_000;
 
-/** The archives of a folder, by name. */
+/** The archives of a directory, by name. */
 export function archivesIn(names: readonly string[]): string[] {
   return names.filter((name) => /\.(tar|tar\.gz|tgz)$/.test(name)).sort();
 }
@@ -23,14 +23,14 @@ export function archivesIn(names: readonly string[]): string[] {
  * runtime is led to a registry of this machine whatever their host.
  */
 export async function provideImages(
-  folder: string,
+  dir: string,
   containerd: TestContainerd,
   cleanups: CleanupStack,
 ): Promise<readonly string[]> {
-  const archives = archivesIn(readdirSync(folder));
-  if (archives.length === 0) throw new Error(`${folder}: no image archive (*.tar, *.tar.gz, *.tgz) in it`);
+  const archives = archivesIn(readdirSync(dir));
+  if (archives.length === 0) throw new Error(`${dir}: no image archive (*.tar, *.tar.gz, *.tgz) in it`);
   const before = new Set(await imageNames(containerd));
-  for (const archive of archives) await importArchive(join(folder, archive), containerd);
+  for (const archive of archives) await importArchive(join(dir, archive), containerd);
   const imported = (await imageNames(containerd)).filter((name) => !before.has(name));
   const registry = await startRegistry({ cleanups });
   for (const name of imported) {

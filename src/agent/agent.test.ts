@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await server.close();
   await runtime.close();
-  // The kubelet mounts its folder on itself, so that volumes show in containers.
+  // The kubelet mounts its directory on itself, so that volumes show in containers.
   const host = linuxHost();
   for (const { target } of await mountPointsUnder(host, dir)) await host.mounts.unmount(target);
   await rm(dir, { recursive: true, force: true });
@@ -65,7 +65,7 @@ function textLog(): { readonly sink: LogSink; text(): string } {
   return { sink: { write: async (bytes) => take(bytes), writeNow: take }, text: () => text };
 }
 
-/** What keeps this process alive: sockets, servers, timers, watched folders, children. */
+/** What keeps this process alive: sockets, servers, timers, watched directories, children. */
 const resources = (): string[] =>
   process.getActiveResourcesInfo().filter((name) => !/^(FSReq.*|Immediate)$/.test(name));
 
@@ -83,7 +83,7 @@ async function expectNoMoreThan(before: readonly string[]): Promise<void> {
   expect(added()).toEqual([]);
 }
 
-it('runs the pods of a folder until it is stopped, and leaves nothing behind', async () => {
+it('runs the pods of a directory until it is stopped, and leaves nothing behind', async () => {
   const pod = {
     apiVersion: 'v1',
     kind: 'Pod',

@@ -5,7 +5,7 @@ import { pageSizeName, quantityMillis, quantityUnits } from '../kube/index.js';
 import { nodeReservation, type ReservationSettings } from '../node/index.js';
 import type { NodeLimits } from '../resources/cgroups/index.js';
 
-const hugePagesFolder = '/sys/kernel/mm/hugepages';
+const hugePagesDirectory = '/sys/kernel/mm/hugepages';
 
 export function machineLimits(memoryBytes: number): NodeLimits {
   return {
@@ -39,11 +39,11 @@ export function onlineCpus(): string | undefined {
 
 function hugePageBytes(): Map<string, number> {
   const found = new Map<string, number>();
-  for (const entry of entriesOf(hugePagesFolder)) {
+  for (const entry of entriesOf(hugePagesDirectory)) {
     const [, kibibytes] = /^hugepages-(\d+)kB$/.exec(entry) ?? [];
     if (kibibytes === undefined) continue;
     const sizeBytes = Number(kibibytes) * 1024;
-    const pages = Number(textOf(`${hugePagesFolder}/${entry}/nr_hugepages`) ?? 0);
+    const pages = Number(textOf(`${hugePagesDirectory}/${entry}/nr_hugepages`) ?? 0);
     found.set(pageSizeName(sizeBytes), sizeBytes * pages);
   }
   return found;
@@ -53,10 +53,10 @@ function kernelNumber(name: string): number {
   return Number(readFileSync(`/proc/sys/kernel/${name}`, 'utf8'));
 }
 
-/** A kernel without huge pages has no such folder. */
-function entriesOf(folder: string): string[] {
+/** A kernel without huge pages has no such directory. */
+function entriesOf(dir: string): string[] {
   try {
-    return readdirSync(folder);
+    return readdirSync(dir);
   } catch {
     return [];
   }

@@ -25,7 +25,7 @@ export interface KubeletOptionsInput {
   /** The driver that the runtime uses, whatever the configuration says. */
   readonly cgroupDriver: string;
   readonly cgroups: Pick<AgentCgroups, 'pods' | 'containerManager'> | undefined;
-  /** The objects of a folder; undefined where they come from the API server or not at all. */
+  /** The objects of a directory; undefined where they come from the API server or not at all. */
   readonly objects: StandaloneObjects | undefined;
 }
 

@@ -6,7 +6,7 @@ export interface ConfigurationSource {
   /** The flags of the reference kubelet, without the program's own name. */
   readonly argv: readonly string[];
   /**
-   * The folder that `--config` and `--config-dir` are relative to.
+   * The directory that `--config` and `--config-dir` are relative to.
    * @default process.cwd()
    */
   readonly cwd?: string;
@@ -26,8 +26,8 @@ export async function readConfiguration({
     cwd,
     host: { cgroupVersion },
     readFile: (file) => readFile(file, 'utf8'),
-    listDir: async (folder) =>
-      (await readdir(folder, { withFileTypes: true })).map((entry) => ({
+    listDir: async (dir) =>
+      (await readdir(dir, { withFileTypes: true })).map((entry) => ({
         name: entry.name,
         isDirectory: entry.isDirectory(),
       })),

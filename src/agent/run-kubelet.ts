@@ -11,7 +11,7 @@ import {
   readCgroupDriver,
 } from '../kubelet/index.js';
 import type { ServingCertificate } from '../node/index.js';
-import { ObjectFolder, StandaloneObjects } from '../pods/index.js';
+import { ObjectDirectory, StandaloneObjects } from '../pods/index.js';
 import { LogHealth, type ServerListener } from '../server/index.js';
 import { describeError } from '../timeline/index.js';
 import { openCgroups } from './cgroups.js';
@@ -88,14 +88,14 @@ export async function runKubelet(options: RunKubeletOptions): Promise<void> {
     }
     listeners.push(...(await startListeners(kubelet, listening)));
     if (objects !== undefined) {
-      const folder = new ObjectFolder({
+      const objectDirectory = new ObjectDirectory({
         path: path.resolve(flags.objectManifestPath),
         clock: systemClock,
         timeline,
         objects,
         checkPeriodMs: config.fileCheckFrequency,
       });
-      tasks.start('following the folder of objects', (signal) => folder.run(signal));
+      tasks.start('following the directory of objects', (signal) => objectDirectory.run(signal));
     }
     const failed = kubelet.start();
     const identityLost = cluster?.watchIdentity(tasks);

@@ -29,7 +29,7 @@ export function refuseImpossible(
       `--lock-file ${flags.lockFile}: this build takes no lock, so it could not keep a second agent away; leave the flag out`,
     );
   }
-  if (flags.rootDir === '') throw new StartFailure('--root-dir must name a folder');
+  if (flags.rootDir === '') throw new StartFailure('--root-dir must name a directory');
   if (host.swapCapacityBytes > 0 && config.failSwapOn) {
     throw new StartFailure(
       'running with swap on is not supported, please disable swap or set --fail-swap-on flag to false',

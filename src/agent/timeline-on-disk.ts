@@ -1,7 +1,7 @@
 /** The timeline on disk: `nodelet explain` reads it, also after a crash. */
 import { type DiskRing, openDiskRing, type Timeline } from '../timeline/index.js';
 
-/** Writes every entry from now on to a bounded ring of files in the folder. */
+/** Writes every entry from now on to a bounded ring of files in the directory. */
 export function keepOnDisk(timeline: Timeline, dir: string): DiskRing {
   const ring = openDiskRing({
     dir,

@@ -10,14 +10,14 @@ import { SystemBus } from './system-bus.js';
 import { createSystemdUnits, parseSystemdVersion, type SystemdUnits } from './systemd-units.js';
 import { type PeerClient, startTestPeer, type TestPeer } from './test-peer.js';
 
-let folder = '';
+let dir = '';
 const opened: { close(): Promise<void> }[] = [];
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'systemd-units-'));
+  dir = mkdtempSync(join(tmpdir(), 'systemd-units-'));
 });
 afterEach(async () => {
   for (const each of opened.splice(0).reverse()) await each.close();
-  rmSync(folder, { recursive: true });
+  rmSync(dir, { recursive: true });
 });
 
 interface Rig {
@@ -34,12 +34,12 @@ async function rig(
 ): Promise<Rig> {
   const peer = await startTestPeer({ onMessage });
   opened.push(peer);
-  const environment = { DBUS_SYSTEM_BUS_ADDRESS: `unix:path=${join(folder, 'absent')}` };
+  const environment = { DBUS_SYSTEM_BUS_ADDRESS: `unix:path=${join(dir, 'absent')}` };
   const bus = new SystemBus({ clock, environment, privateSocketPath: peer.socketPath, isRoot: true });
   opened.push(bus);
   const problems: string[] = [];
   const onStopProblem = (unit: string, problem: string): void => void problems.push(`${unit}: ${problem}`);
-  const units = createSystemdUnits({ bus, clock, onStopProblem, runtimeDirectory: folder });
+  const units = createSystemdUnits({ bus, clock, onStopProblem, runtimeDirectory: dir });
   return { units, bus, peer, problems };
 }
 
@@ -254,7 +254,7 @@ it.each<[text: string, version: number]>([
 
 it('refuses where systemd does not run', async () => {
   const bus = new SystemBus({ clock: systemClock, environment: {} });
-  for (const runtimeDirectory of [join(folder, 'absent'), join(folder, 'file')]) {
+  for (const runtimeDirectory of [join(dir, 'absent'), join(dir, 'file')]) {
     if (runtimeDirectory.endsWith('file')) writeFileSync(runtimeDirectory, '');
     const units = createSystemdUnits({ bus, clock: systemClock, onStopProblem: () => {}, runtimeDirectory });
     const text = 'systemd not running on this host, cannot use systemd cgroups manager';
@@ -267,7 +267,7 @@ it('refuses where systemd does not run', async () => {
 
 it('says what it could not connect to, and does not try the private socket as another user', async () => {
   const { peer } = await rig(() => undefined);
-  const environment = { DBUS_SYSTEM_BUS_ADDRESS: `unix:path=${join(folder, 'absent')}` };
+  const environment = { DBUS_SYSTEM_BUS_ADDRESS: `unix:path=${join(dir, 'absent')}` };
   const options = { clock: systemClock, environment, privateSocketPath: peer.socketPath, isRoot: false };
   const bus = new SystemBus(options);
   const call = { path: '/a', interface: 'a.b', member: 'C' };

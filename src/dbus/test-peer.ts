@@ -32,8 +32,8 @@ export interface TestPeer {
 }
 
 export async function startTestPeer(options: TestPeerOptions = {}): Promise<TestPeer> {
-  const folder = mkdtempSync(join(tmpdir(), 'dbus-peer-'));
-  const socketPath = join(folder, 'bus');
+  const dir = mkdtempSync(join(tmpdir(), 'dbus-peer-'));
+  const socketPath = join(dir, 'bus');
   const clients: PeerClient[] = [];
   const lines: string[] = [];
   const server = createServer((socket) => {
@@ -62,7 +62,7 @@ export async function startTestPeer(options: TestPeerOptions = {}): Promise<Test
       server.close();
       for (const { socket } of clients) socket.destroy();
       await once(server, 'close');
-      rmSync(folder, { recursive: true });
+      rmSync(dir, { recursive: true });
     },
   };
 }

@@ -12,17 +12,17 @@ import { H2Session, type StreamEnd } from './h2/session.js';
 import { grpcClientLimits, grpcServerLimits } from './limits.js';
 import { type GrpcServer, serveGrpc } from './server.js';
 
-let folder: string;
+let dir: string;
 let socketPath: string;
 const ends: (() => Promise<unknown> | unknown)[] = [];
 
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'nodelet-grpc-'));
-  socketPath = path.join(folder, 's.sock');
+  dir = mkdtempSync(path.join(tmpdir(), 'nodelet-grpc-'));
+  socketPath = path.join(dir, 's.sock');
 });
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
-  rmSync(folder, { recursive: true });
+  rmSync(dir, { recursive: true });
 });
 
 /** The client side of a connection to a server that the test plays. */

@@ -5,11 +5,11 @@ import type { DirectoryEntry, HeldPath, Host } from './host.js';
 /** The entries of a directory whose name is not a link, a few hundred at a time; none if it does not exist. */
 export async function* entriesIn(
   { hold }: Pick<Host, 'hold'>,
-  folder: string,
+  dir: string,
 ): AsyncGenerator<readonly DirectoryEntry[], void, undefined> {
   let held: HeldPath;
   try {
-    held = await hold(folder);
+    held = await hold(dir);
   } catch (error) {
     if (isMissing(error)) return;
     throw error;

@@ -22,8 +22,8 @@ export function isCorruptedMount(error: unknown): boolean {
 export async function nameInMountTable(files: HostFiles, path: string): Promise<string> {
   const trimmed = path.replace(/(?<=.)\/+$/, '');
   const slash = trimmed.lastIndexOf('/');
-  const folder = await files.realpath(trimmed.slice(0, slash) || '/');
-  return folder === '/' ? trimmed.slice(slash) : `${folder}${trimmed.slice(slash)}`;
+  const dir = await files.realpath(trimmed.slice(0, slash) || '/');
+  return dir === '/' ? trimmed.slice(slash) : `${dir}${trimmed.slice(slash)}`;
 }
 
 /** Whether the mount table has a mount at this very path; false for a missing path. */

@@ -91,7 +91,7 @@ export interface KubeletOptions {
   /** @default the last dead run of each container, of any age, without a limit for the node */
   readonly deadContainers?: DeadContainerPolicy;
   /**
-   * The flat folder of links to container logs.
+   * The flat directory of links to container logs.
    * @default none
    */
   readonly containerLogsDir?: string;
@@ -99,7 +99,7 @@ export interface KubeletOptions {
   readonly admission?: readonly AdmissionHandler[];
   /**
    * What does the volumes of pods.
-   * @default the plugins that ship inside; none on a node without pod folders
+   * @default the plugins that ship inside; none on a node without pod directories
    */
   readonly volumes?: PodVolumes;
   /**
@@ -138,7 +138,7 @@ export interface KubeletOptions {
    */
   readonly podConfigs?: PodConfigs | ((volumes: PodVolumes) => PodConfigs);
   /**
-   * Whether pods get folders below `rootDir` and for their logs; a virtual node needs none.
+   * Whether pods get directories below `rootDir` and for their logs; a virtual node needs none.
    * @default true
    */
   readonly podDirectories?: boolean;

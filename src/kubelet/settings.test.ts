@@ -42,7 +42,7 @@ it('what is given stands, and a field of the configuration leaves the others as 
   expect(settings.config).toMatchObject({ maxPods: 7, syncFrequency: 60_000 });
 });
 
-it('a node without pod folders keeps no logs of pods', async () => {
+it('a node without pod directories keeps no logs of pods', async () => {
   expect((await readSettings({ ...required, podDirectories: false })).podLogsDir).toBe('');
 });
 

@@ -42,7 +42,7 @@ export interface KubeletSettings extends Omit<KubeletOptions, 'runtime' | 'runti
   readonly stopping: AbortController;
   readonly random: () => number;
   readonly podDirectories: boolean;
-  /** Empty when pods have no folders: logs in the usual place belong to another agent of the machine then. */
+  /** Empty when pods have no directories: logs in the usual place belong to another agent of the machine then. */
   readonly podLogsDir: string;
   readonly eventSources: readonly ((cri: CriRuntime) => RuntimeEventSource)[];
   readonly sources: readonly AddedSource[];

@@ -3,12 +3,12 @@
 export type ProgramEnvironment = Readonly<Record<string, string | undefined>>;
 
 /** Where system programs are, even if the agent started with a short PATH. */
-const systemFolders = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const systemDirectories = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** The agent's PATH, then the system directories. */
 export function programPath(): string {
   const own = process.env.PATH ?? '';
-  return own === '' ? systemFolders : `${own}:${systemFolders}`;
+  return own === '' ? systemDirectories : `${own}:${systemDirectories}`;
 }
 
 /** For system programs: nothing from the agent's environment, and output in the locale that nodelet parses. */

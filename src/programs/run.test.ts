@@ -13,19 +13,19 @@ const shell = (script: string): CommandLine => CommandLine.given('sh', ['-c', sc
 const run = (script: string, options: Partial<ProgramRunOptions> = {}) =>
   runProgram(shell(script), { ...defaults, ...options });
 
-let folder: string;
+let dir: string;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'nodelet-programs-'));
+  dir = mkdtempSync(join(tmpdir(), 'nodelet-programs-'));
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => rmSync(dir, { recursive: true }));
 
 /** A program that records the pid of its child; neither ends. */
-const twoForever = (name: string): string => `sleep 1000 & echo $! > ${folder}/${name}; wait`;
+const twoForever = (name: string): string => `sleep 1000 & echo $! > ${dir}/${name}; wait`;
 const noted = async (name: string): Promise<number> => {
   await vi.waitFor(() =>
-    expect(existsSync(join(folder, name)) && readFileSync(join(folder, name), 'utf8')).toMatch(/\n/),
+    expect(existsSync(join(dir, name)) && readFileSync(join(dir, name), 'utf8')).toMatch(/\n/),
   );
-  return Number(readFileSync(join(folder, name), 'utf8'));
+  return Number(readFileSync(join(dir, name), 'utf8'));
 };
 const isGone = (pid: number): Promise<void> =>
   vi.waitFor(() => {
@@ -102,7 +102,7 @@ describe('runProgram', () => {
   });
 
   it('does not wait for children left running', async () => {
-    const end = await run(`sleep 1000 & echo $! > ${folder}/left; echo done`);
+    const end = await run(`sleep 1000 & echo $! > ${dir}/left; echo done`);
     expect(end).toMatchObject({ exitCode: 0, stdout: 'done\n' });
     process.kill(await noted('left'));
   });

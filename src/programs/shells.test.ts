@@ -76,11 +76,11 @@ describe('Shells', () => {
   });
 
   it('an abandoned command is killed', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'nodelet-killed-'));
-    await run(`sleep 0.3; touch ${folder}/late`, 50);
+    const dir = mkdtempSync(join(tmpdir(), 'nodelet-killed-'));
+    await run(`sleep 0.3; touch ${dir}/late`, 50);
     await new Promise((resolve) => setTimeout(resolve, 600));
-    expect(readdirSync(folder)).toEqual([]);
-    rmSync(folder, { recursive: true });
+    expect(readdirSync(dir)).toEqual([]);
+    rmSync(dir, { recursive: true });
   });
 
   it("the agent's environment does not reach a program", async () => {

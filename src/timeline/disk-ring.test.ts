@@ -1,7 +1,7 @@
 /** The timeline's copy on disks that are full, stuck or cut off. */
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../async/index.js';
-import { openDiskRing, type RingFolder } from './disk-ring.js';
+import { openDiskRing, type RingDirectory } from './disk-ring.js';
 import { Timeline } from './timeline.js';
 
 const failure = (code: string): Error => Object.assign(new Error(`${code}: disk`), { code });
@@ -13,7 +13,7 @@ function world() {
   let text = '';
   let calls = 0;
   let before: () => Promise<void> = async () => {};
-  const folder: RingFolder = {
+  const directory: RingDirectory = {
     open: async () => {
       calls++;
       await before();
@@ -35,7 +35,7 @@ function world() {
   const ring = openDiskRing({
     dir: '/nowhere',
     clock,
-    folder,
+    directory,
     onError: (error) => told.push(`failing ${error instanceof Error ? error.message : ''}`),
     onRecovered: (lost) => told.push(`recovered ${lost}`),
   });

@@ -19,9 +19,9 @@ export interface RingFile {
   close(): Promise<void>;
 }
 
-/** The folder of the ring. */
-export interface RingFolder {
-  /** Makes the folder and the file if they are not there. */
+/** The directory of the ring. */
+export interface RingDirectory {
+  /** Makes the directory and the file if they are not there. */
   open(name: string): Promise<RingFile>;
   rename(from: string, to: string): Promise<void>;
 }
@@ -32,7 +32,7 @@ export interface DiskRingOptions {
   readonly maxBytes?: number;
   readonly clock?: Clock;
   /** The disk; `dir` of this machine if none is given. */
-  readonly folder?: RingFolder;
+  readonly directory?: RingDirectory;
   /** Told once when writing begins to fail. It is tried again with growing pauses. */
   readonly onError: (error: unknown) => void;
   /** Told when the disk takes entries again, with how many were lost meanwhile. */
@@ -86,7 +86,7 @@ class RingWriter {
     this.#options = {
       maxBytes: defaultMaxBytes,
       clock: systemClock,
-      folder: diskFolder(options.dir),
+      directory: diskDirectory(options.dir),
       onRecovered: () => {},
       ...options,
     };
@@ -134,11 +134,11 @@ class RingWriter {
 
   /** What came in one turn of the event loop is one write. */
   async #writeAll(): Promise<void> {
-    const { folder, maxBytes } = this.#options;
+    const { directory, maxBytes } = this.#options;
     do {
       await new Promise((resolve) => setImmediate(resolve));
       if (this.#file === undefined) {
-        this.#file = await folder.open(newest);
+        this.#file = await directory.open(newest);
         this.#sizeBytes = this.#file.sizeBytes;
       }
       const lines = this.#held.splice(0, this.#countThatFits());
@@ -160,7 +160,7 @@ class RingWriter {
       if (this.#sizeBytes >= maxBytes / 2) {
         await this.#file.close();
         this.#file = undefined;
-        await folder.rename(newest, older);
+        await directory.rename(newest, older);
       }
     } while (this.#held.length > 0);
   }
@@ -221,7 +221,7 @@ class RingWriter {
   }
 }
 
-function diskFolder(dir: string): RingFolder {
+function diskDirectory(dir: string): RingDirectory {
   return {
     open: async (name) => {
       await mkdir(dir, { recursive: true, mode: 0o700 });

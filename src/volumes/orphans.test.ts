@@ -6,10 +6,9 @@ import { cleanOrphanedPods } from './orphans.js';
 const root = '/var/lib/kubelet';
 const pod = `${root}/pods/uid-1`;
 
-async function machine(...folders: string[]): Promise<SimulatedHost> {
+async function machine(...dirs: string[]): Promise<SimulatedHost> {
   const host = simulatedHost();
-  for (const folder of ['plugins', ...folders])
-    await host.files.mkdir(`${pod}/${folder}`, { recursive: true });
+  for (const dir of ['plugins', ...dirs]) await host.files.mkdir(`${pod}/${dir}`, { recursive: true });
   return host;
 }
 

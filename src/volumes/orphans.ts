@@ -123,7 +123,7 @@ async function removeVolumes(
     }
   }
   try {
-    await removeFolders(host, join(pod, 'volumes'));
+    await removeDirectories(host, join(pod, 'volumes'));
   } catch (error) {
     failures.push(said('error occurred when trying to remove the volumes dir', error));
   }
@@ -147,26 +147,26 @@ async function subPathMounts(host: Host, subPaths: string): Promise<readonly str
   const paths: string[] = [];
   for (const volume of await directoriesIn(host, subPaths)) {
     for (const container of await directoriesIn(host, join(subPaths, volume))) {
-      const folder = join(subPaths, volume, container);
-      for (const name of await host.files.readdir(folder)) paths.push(join(folder, name));
+      const dir = join(subPaths, volume, container);
+      for (const name of await host.files.readdir(dir)) paths.push(join(dir, name));
     }
   }
   return paths;
 }
 
 /** The subdirectories of a directory; none if it does not exist. */
-async function directoriesIn(host: Host, folder: string): Promise<readonly string[]> {
-  return await directoriesAmong(host, folder, await namesIn(host, folder));
+async function directoriesIn(host: Host, dir: string): Promise<readonly string[]> {
+  return await directoriesAmong(host, dir, await namesIn(host, dir));
 }
 
 async function directoriesAmong(
   host: Host,
-  folder: string,
+  dir: string,
   names: readonly string[],
 ): Promise<readonly string[]> {
   const directories: string[] = [];
   for (const name of names) {
-    if ((await host.files.lstat(join(folder, name))).kind === 'directory') directories.push(name);
+    if ((await host.files.lstat(join(dir, name))).kind === 'directory') directories.push(name);
   }
   return directories;
 }
@@ -177,15 +177,15 @@ async function removeEntry({ files }: Host, path: string): Promise<void> {
 }
 
 /** Directories only: a file in them may be someone's data, a mount certainly is. */
-async function removeFolders(host: Host, folder: string): Promise<void> {
-  for (const name of await namesIn(host, folder)) {
-    const entry = join(folder, name);
+async function removeDirectories(host: Host, dir: string): Promise<void> {
+  for (const name of await namesIn(host, dir)) {
+    const entry = join(dir, name);
     if ((await host.files.lstat(entry)).kind !== 'directory')
       throw new HostError('ENOTDIR', entry, `${entry} is not a directory`);
-    await removeFolders(host, entry);
+    await removeDirectories(host, entry);
   }
   try {
-    await host.files.rmdir(folder);
+    await host.files.rmdir(dir);
   } catch (error) {
     if (!isMissing(error)) throw error;
   }

@@ -2,7 +2,7 @@
 import { type Host, hostApart } from '../host/index.js';
 
 /** Directories of plugins whose volumes lie on the node's own disk or in memory. All others may be anywhere. */
-const ownFolders: ReadonlySet<string> = new Set([
+const ownDirectories: ReadonlySet<string> = new Set([
   'kubernetes.io~empty-dir',
   'kubernetes.io~configmap',
   'kubernetes.io~secret',
@@ -15,7 +15,7 @@ export function liesOnNode(volumePath: string, podDirectory: string): boolean {
   const prefix = `${podDirectory}/volumes/`;
   if (!volumePath.startsWith(prefix)) return false;
   const [plugin = '', name = ''] = volumePath.slice(prefix.length).split('/');
-  return ownFolders.has(plugin) && name !== '' && name !== '..';
+  return ownDirectories.has(plugin) && name !== '' && name !== '..';
 }
 
 /** The host for work on a volume. */

@@ -73,7 +73,7 @@ describe('a request', () => {
       `${requestHead(['POST /pods HTTP/1.1', 'Host: a', 'Transfer-Encoding: chunked'])}zz\r\n`,
     ],
     [
-      'that leads out of the folder',
+      'that leads out of the directory',
       requestHead(['GET /logs/../../etc/passwd HTTP/1.1', 'Host: node', 'Connection: close']),
     ],
   ])('%s gets no answer that helps', async (_, bytes) => {

@@ -10,13 +10,13 @@ import { crashesWhenTold, endsWhenTold, type Life, type LossyCluster, startLossy
 
 let lossy: LossyCluster;
 let cluster: Cluster;
-let folder: string;
+let dir: string;
 let steady: Life;
 
 beforeAll(async () => {
   lossy = await startLossyCluster();
   cluster = lossy.cluster;
-  folder = (await createTempDir('told', { cleanups: cluster.cleanups })).path;
+  dir = (await createTempDir('told', { cleanups: cluster.cleanups })).path;
   const [app] = podManifest('steady').spec.containers;
   await lossy.create(podManifest('steady', { containers: [app!, { ...app!, name: 'second' }] }));
   await cluster.untilReady('steady');
@@ -31,7 +31,7 @@ afterEach(async () => {
   await cluster.node.restart();
 });
 
-const tell = (name: string): void => writeFileSync(join(folder, name), '');
+const tell = (name: string): void => writeFileSync(join(dir, name), '');
 const named = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 
@@ -40,7 +40,7 @@ async function throughTrouble(prefix: string, trouble: () => Promise<void>): Pro
   const name = (what: string): string => `${prefix}-${what}`;
   const count = await createTempDir(prefix, { cleanups: cluster.cleanups });
   await lossy.create(
-    endsWhenTold(name('ends'), 3, folder),
+    endsWhenTold(name('ends'), 3, dir),
     crashesWhenTold(name('crashes'), count.path),
     podManifest(name('deleted')),
   );

@@ -11,7 +11,7 @@ export class ReplaceableIdentity {
   readonly #dir: TempDir;
   #server = '';
 
-  /** In a folder that is there before the control plane, which reads the accepted tokens when it starts. */
+  /** In a directory that is there before the control plane, which reads the accepted tokens when it starts. */
   constructor(dir: TempDir) {
     this.#dir = dir;
     this.accept('first');

@@ -13,7 +13,7 @@ import { ReplaceableIdentity } from './loss-identity.js';
 let lossy: LossyCluster;
 let cluster: Cluster;
 let plane: ControlPlane;
-let folder: string;
+let dir: string;
 let steady: Life;
 let secrets: TempDir;
 let identity: ReplaceableIdentity;
@@ -24,7 +24,7 @@ beforeAll(async () => {
   lossy = await startLossyCluster(identity.options);
   cluster = lossy.cluster;
   plane = cluster.plane;
-  folder = await newFolder();
+  dir = await newDirectory();
   await lossy.create(podManifest('steady'));
   await cluster.untilReady('steady');
   steady = await lossy.lives('steady');
@@ -34,7 +34,7 @@ afterAll(async () => {
   await secrets?.remove();
 });
 
-const newFolder = async (): Promise<string> =>
+const newDirectory = async (): Promise<string> =>
   (await createTempDir('told', { cleanups: cluster.cleanups })).path;
 const staticName = (name: string): string => `${name}-${cluster.node.name}`;
 const staticPod = (name: string): PodManifest => podManifest(name, { terminationGracePeriodSeconds: 1 });
@@ -42,11 +42,11 @@ const isRestartedThrice = (pod: Pod): boolean => container(pod).restartCount ===
 
 describe('the API server', () => {
   it('is away for half a minute, and the runtime dies meanwhile', async () => {
-    const told = await newFolder();
+    const told = await newDirectory();
     cluster.node.writeStaticPod('stays.json', staticPod('stays'));
     cluster.node.writeStaticPod('leaves.json', staticPod('leaves'));
     await lossy.create(
-      endsWhenTold('ends', 3, folder),
+      endsWhenTold('ends', 3, dir),
       crashesWhenTold('crashes', told),
       podManifest('deleted'),
       podManifest('forced'),
@@ -59,7 +59,7 @@ describe('the API server', () => {
 
     await plane.server('kube-apiserver').kill();
     const lostMs = Date.now();
-    writeFileSync(join(folder, 'ends'), '');
+    writeFileSync(join(dir, 'ends'), '');
     writeFileSync(join(told, 'crashes'), '');
     await lossy.untilStopped('ends');
     const endedMs = Date.now();
@@ -120,7 +120,7 @@ describe('the API server', () => {
   });
 
   it('comes back as it was before: younger pods are stopped, older ones run, statuses are written again', async () => {
-    const told = await newFolder();
+    const told = await newDirectory();
     await lossy.create(crashesWhenTold('turned', told), podManifest('ended'));
     for (const name of ['turned', 'ended']) await cluster.untilReady(name);
     const earlier = await cluster.pod('ended');
@@ -165,10 +165,10 @@ describe('the identity of the node', () => {
   }
 
   it('is a certificate that expired, and is replaced on disk', async () => {
-    await lossy.create(endsWhenTold('unheard', 5, folder));
+    await lossy.create(endsWhenTold('unheard', 5, dir));
     await cluster.untilReady('unheard');
     await untilRefused(() => void identity.writeCertificate(plane, -60_000));
-    writeFileSync(join(folder, 'unheard'), '');
+    writeFileSync(join(dir, 'unheard'), '');
     await lossy.untilStopped('unheard');
     await lossy.create(podManifest('created'));
     await sleep(2000);

@@ -179,10 +179,10 @@ function isReadyPod({ status }: Pod): boolean {
 }
 
 /** Ends when a file comes, with this code. */
-export function endsWhenTold(name: string, exitCode: number, folder: string): PodManifest {
+export function endsWhenTold(name: string, exitCode: number, dir: string): PodManifest {
   return podManifest(name, {
     restartPolicy: 'Never',
-    volumes: [{ name: 'told', hostPath: { path: folder } }],
+    volumes: [{ name: 'told', hostPath: { path: dir } }],
     containers: [
       {
         name: 'app',
@@ -195,7 +195,7 @@ export function endsWhenTold(name: string, exitCode: number, folder: string): Po
 }
 
 /** Runs, and when a file comes crashes three times, with 1, 2 and 3, and runs on. */
-export function crashesWhenTold(name: string, folder: string): PodManifest {
+export function crashesWhenTold(name: string, dir: string): PodManifest {
   const script = [
     `until [ -e /told/${name} ]; do sleep 0.1; done`,
     'n=$(cat /told/count 2>/dev/null || echo 0)',
@@ -205,7 +205,7 @@ export function crashesWhenTold(name: string, folder: string): PodManifest {
     "trap 'exit 0' TERM; sleep 1000000 & wait",
   ].join('\n');
   return podManifest(name, {
-    volumes: [{ name: 'told', hostPath: { path: folder } }],
+    volumes: [{ name: 'told', hostPath: { path: dir } }],
     containers: [
       {
         name: 'app',

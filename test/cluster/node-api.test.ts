@@ -17,7 +17,7 @@ import { runKubectl } from './kubectl.js';
 
 let cluster: Cluster;
 const isNodelet = (process.env.NODELET_TEST_KUBELET ?? '') === '';
-/** The node serves the machine's own folder of logs. */
+/** The node serves the machine's own directory of logs. */
 const logFile = `nodelet-test-${process.pid}`;
 
 beforeAll(async () => {
@@ -136,7 +136,7 @@ describe('statistics', () => {
   });
 
   it('of volumes are in the summary, and those of claims are metrics', async () => {
-    const { path: folder } = await createTempDir('local-volume', { cleanups: cluster.cleanups });
+    const { path: dir } = await createTempDir('local-volume', { cleanups: cluster.cleanups });
     const storage = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
     const here = { key: 'kubernetes.io/hostname', operator: 'In', values: [cluster.node.name] };
     await cluster.apply(
@@ -147,7 +147,7 @@ describe('statistics', () => {
         spec: {
           ...storage,
           capacity: { storage: '1Gi' },
-          local: { path: folder },
+          local: { path: dir },
           nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [here] }] } },
         },
       },
@@ -290,7 +290,7 @@ describe('the node', () => {
     });
   });
 
-  it('serves its folder of logs, and nothing around it', async () => {
+  it('serves its directory of logs, and nothing around it', async () => {
     expect(await get('/logs/')).toContain(`<a href="${logFile}.log">${logFile}.log</a>`);
     expect(await get(`/logs/${logFile}.log`)).toBe('one\ntwo\n');
     expect(await get(`/logs/?query=${logFile}`)).toBe('one\ntwo\n');

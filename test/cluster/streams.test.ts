@@ -19,11 +19,11 @@ import {
 import { runKubectl, startKubectl, streamProtocols } from './kubectl.js';
 
 let cluster: Cluster;
-let folder: string;
+let dir: string;
 
 beforeAll(async () => {
   cluster = await startCluster();
-  folder = (await createTempDir('streams', { cleanups: cluster.cleanups })).path;
+  dir = (await createTempDir('streams', { cleanups: cluster.cleanups })).path;
   const echo = shell('echo hello; while read line; do echo "got $line"; done; echo over');
   await cluster.apply(
     podManifest('box', {
@@ -111,7 +111,7 @@ describe.each(streamProtocols)('over %s, exec', (protocol) => {
   });
 
   it.concurrent('follows when the terminal is resized', async () => {
-    const ttyFile = join(folder, `tty-${protocol}`);
+    const ttyFile = join(dir, `tty-${protocol}`);
     const args = ['exec', '-it', 'box', '-c', 'app', '--', 'sh'];
     const ttySetup = `tty > ${ttyFile}; stty rows 20 cols 50`;
     const running = await startKubectl(cluster, args, { protocol, tty: true, ttySetup });
@@ -158,8 +158,8 @@ describe.each(streamProtocols)('over %s, exec', (protocol) => {
 });
 
 describe.each(streamProtocols)('over %s, cp', (protocol) => {
-  it('copies a folder there and back', async () => {
-    const given = join(folder, `given-${protocol}`);
+  it('copies a directory there and back', async () => {
+    const given = join(dir, `given-${protocol}`);
     const bytes = randomBytes(3 << 20);
     mkdirSync(join(given, 'deep', 'er'), { recursive: true });
     writeFileSync(join(given, 'deep', 'er', 'large'), bytes);
@@ -168,7 +168,7 @@ describe.each(streamProtocols)('over %s, cp', (protocol) => {
     const there = await runKubectl(cluster, ['cp', given, `box:${remote}`, '-c', 'app'], { protocol });
     expect(there).toMatchObject({ exitCode: 0, stderr: '' });
     expect(await cluster.kubectl('exec', 'box', '-c', 'app', '--', 'cat', `${remote}/small`)).toBe('small\n');
-    const got = join(folder, `got-${protocol}`);
+    const got = join(dir, `got-${protocol}`);
     expect(
       (await runKubectl(cluster, ['cp', `box:${remote}`, got, '-c', 'app'], { protocol })).exitCode,
     ).toBe(0);

@@ -66,7 +66,7 @@ export interface NodeOptions {
   readonly flags?: readonly string[];
 }
 
-/** One machine of the test: a containerd, folders, and the agent, which may die and come back. */
+/** One machine of the test: a containerd, directories, and the agent, which may die and come back. */
 export class TestNode {
   readonly manifests: string;
   readonly podLogs: string;

@@ -11,7 +11,7 @@ beforeAll(async () => {
   node = await TestNode.create();
   await mkdir(node.root);
   await runCommand('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', node.root]);
-  // Before the folder is removed, so that nothing is removed through the mount.
+  // Before the directory is removed, so that nothing is removed through the mount.
   node.cleanups.defer('the small disk', () => unmountBelow(node.root));
   await node.start();
 });
@@ -30,7 +30,7 @@ async function fill(): Promise<void> {
   }
 }
 
-/** A pod whose folders, volume and checkpoint are written below the agent's root. */
+/** A pod whose directories, volume and checkpoint are written below the agent's root. */
 const writing = (name: string) =>
   manifest(name, {
     spec: {

@@ -56,9 +56,9 @@ describe('a pod from a manifest', () => {
       ['app', true, 0],
       ['side', true, 0],
     ]);
-    const [logFolder] = await readdir(node.podLogs);
-    expect(logFolder).toMatch(/^default_life-node1_[0-9a-f]{32}$/);
-    expect(await readFile(path.join(node.podLogs, logFolder!, 'app/0.log'), 'utf8')).toMatch(
+    const [logDirectory] = await readdir(node.podLogs);
+    expect(logDirectory).toMatch(/^default_life-node1_[0-9a-f]{32}$/);
+    expect(await readFile(path.join(node.podLogs, logDirectory!, 'app/0.log'), 'utf8')).toMatch(
       /^\S+ stdout F started\n$/,
     );
   });
@@ -69,7 +69,7 @@ describe('a pod from a manifest', () => {
     await eventually('the pod is forgotten', async () => (await node.status('life')) === undefined);
     await eventually('its worker is done', async () => node.log.includes('pod.finished'));
     await eventually(
-      'its folder is removed',
+      'its directory is removed',
       async () => (await readdir(path.join(node.root, 'pods'))).length === 0,
       20_000,
     );
@@ -197,16 +197,16 @@ describe('a pod from a manifest', () => {
       }),
     );
     await node.untilReady('chatty');
-    const folder = async (): Promise<string[]> => {
+    const dir = async (): Promise<string[]> => {
       const [pod] = (await readdir(node.podLogs)).filter((name) => name.startsWith('default_chatty'));
       return readdir(path.join(node.podLogs, pod!, 'app'));
     };
     await eventually(
       'there is a compressed log',
-      async () => (await folder()).some((name) => name.endsWith('.gz')),
+      async () => (await dir()).some((name) => name.endsWith('.gz')),
       40_000,
     );
-    const names = await folder();
+    const names = await dir();
     expect(names).toContain('0.log');
     expect(names.length).toBeLessThanOrEqual(4);
     await node.remove('chatty.yaml');
@@ -219,7 +219,7 @@ describe('bad input', () => {
     await node.apply('good.yaml', manifest('good'));
     await node.apply('broken.yaml', 'kind: Pod\n  apiVersion: v1\n');
     await node.apply('invalid.yaml', JSON.stringify(manifest('invalid')).replace('"image"', '"imaje"'));
-    await mkdir(path.join(node.manifests, 'subfolder'));
+    await mkdir(path.join(node.manifests, 'subdirectory'));
     await node.untilReady('good');
     await eventually(
       'both are reported',
@@ -228,7 +228,7 @@ describe('bad input', () => {
         node.log.includes('spec.containers[0].image: invalid pod: Required value'),
     );
     expect(node.log).toMatch(/invalid\.yaml:1:\d+: spec\.containers\[0\]\.imaje/);
-    expect(node.log).toContain('subfolder: not a regular file');
+    expect(node.log).toContain('subdirectory: not a regular file');
     await node.apply('invalid.yaml', manifest('invalid'));
     await node.untilReady('invalid');
     for (const name of ['good.yaml', 'broken.yaml', 'invalid.yaml']) await node.remove(name);

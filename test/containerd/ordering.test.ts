@@ -157,8 +157,8 @@ describe.concurrent('starting', () => {
 
 describe.concurrent('ending', () => {
   it('sidecars are stopped after the containers, the last one first, on what is left of the grace', async () => {
-    const folder = path.join(node.dir, 'ends');
-    await mkdir(folder);
+    const directory = path.join(node.dir, 'ends');
+    await mkdir(directory);
     /** Notes when it is told to stop, and when it does. */
     const notes = (name: string, seconds: number): Container => ({
       ...runs(
@@ -170,7 +170,7 @@ describe.concurrent('ending', () => {
       volumeMounts: [{ name: 'ends', mountPath: '/ends' }],
     });
     await apply('stop', {
-      volumes: [{ name: 'ends', hostPath: { path: folder } }],
+      volumes: [{ name: 'ends', hostPath: { path: directory } }],
       initContainers: [
         { ...notes('s0', 0), restartPolicy: 'Always' },
         { ...notes('s1', 1.2), restartPolicy: 'Always' },
@@ -180,7 +180,7 @@ describe.concurrent('ending', () => {
     await node.untilReady('stop');
     await node.remove('stop.yaml');
     await node.untilGone('stop');
-    expect((await readFile(path.join(folder, 'order'), 'utf8')).trim().split('\n')).toEqual([
+    expect((await readFile(path.join(directory, 'order'), 'utf8')).trim().split('\n')).toEqual([
       'main told',
       'main ends',
       's1 told',

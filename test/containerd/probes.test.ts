@@ -279,10 +279,8 @@ async function agentSockets(podIp: string): Promise<string[]> {
     .map((line) => line.trim().split(/\s+/))
     .filter(([, , remote]) => remote?.startsWith(`${hex}:`))
     .map((fields) => `socket:[${fields[9]}]`);
-  const folder = `/proc/${node.pid}/fd`;
-  const links = await Promise.all(
-    (await readdir(folder)).map((fd) => readlink(`${folder}/${fd}`).catch(() => '')),
-  );
+  const dir = `/proc/${node.pid}/fd`;
+  const links = await Promise.all((await readdir(dir)).map((fd) => readlink(`${dir}/${fd}`).catch(() => '')));
   return links.filter((link) => inodes.includes(link));
 }
 

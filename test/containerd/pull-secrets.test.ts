@@ -46,14 +46,14 @@ it('nobody: a pull without credentials is refused, and the reason is shown', asy
   await node.kill('SIGTERM');
 });
 
-it('node: credentials in the folder of the agent', async () => {
+it('node: credentials in the directory of the agent', async () => {
   await writeFile(path.join(node.root, 'config.json'), dockerConfig(), { mode: 0o600 });
   await node.start();
   await node.apply('node.yaml', manifest('node', { image: imageOf('node') }));
   await node.untilReady('node');
-  const folder = path.join(node.root, 'image_manager/pulled');
+  const directory = path.join(node.root, 'image_manager/pulled');
   const records = await Promise.all(
-    (await readdir(folder)).map((name) => readFile(path.join(folder, name), 'utf8')),
+    (await readdir(directory)).map((name) => readFile(path.join(directory, name), 'utf8')),
   );
   const record = records
     .map((text) => JSON.parse(text))

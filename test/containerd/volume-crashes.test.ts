@@ -75,7 +75,7 @@ async function killWhileRemoving(delayMs: number): Promise<void> {
 }
 
 describe('an agent that is killed', () => {
-  // The agent looks at its folders at once; mounting takes it some tens of milliseconds.
+  // The agent looks at its directories at once; mounting takes it some tens of milliseconds.
   it.each([60, 120, 180, 250])('%i ms after a pod came', async (delayMs) => {
     const name = `came-${delayMs}`;
     await on.node.apply(`${name}.yaml`, pod(name));

@@ -1,4 +1,4 @@
-/** A node of the tests with a folder of objects, and looks into its containers and its mounts. */
+/** A node of the tests with a directory of objects, and looks into its containers and its mounts. */
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Container, PodManifest, PodSpec } from '../../src/kube/index.js';
@@ -22,7 +22,7 @@ export interface VolumeNode {
   podDirectories(): Promise<string[]>;
   /** The events of a reason about the pod, from the agent's own timeline. */
   events(name: string, reason: string): Promise<string[]>;
-  /** Removes the manifest and waits until nothing of the pod is left: no container, mount or folder. */
+  /** Removes the manifest and waits until nothing of the pod is left: no container, mount or directory. */
   removeWholly(name: string): Promise<void>;
 }
 

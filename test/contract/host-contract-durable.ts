@@ -36,9 +36,9 @@ export function describeDurableFiles(contract: HostContract): void {
     });
 
     it('a replacement that cannot be made leaves what was there', async () => {
-      await files().mkdir(at('folder/full'), { recursive: true });
-      expect(await codeOf(replaceFile(files(), at('folder'), 'text'))).toBe('EISDIR');
-      expect([...(await files().readdir(at('.')))]).toEqual(['folder']);
+      await files().mkdir(at('directory/full'), { recursive: true });
+      expect(await codeOf(replaceFile(files(), at('directory'), 'text'))).toBe('EISDIR');
+      expect([...(await files().readdir(at('.')))]).toEqual(['directory']);
     });
   });
 }

@@ -9,14 +9,14 @@ export function describeFiles(contract: HostContract): void {
   const modeOf = async (name: string): Promise<string> => (await files().lstat(at(name))).mode.toString(8);
 
   describe('files', () => {
-    /** A file, a folder with a file, an empty folder, links to them, nowhere and themselves. */
+    /** A file, a directory with a file, an empty directory, links to them, nowhere and themselves. */
     const furnish = async (): Promise<void> => {
       await files().writeFile(at('file'), 'content');
       await files().mkdir(at('full'));
       await files().writeFile(at('full/inner'), 'inner');
       await files().mkdir(at('empty'));
       await files().symlink('file', at('link'));
-      await files().symlink('full', at('folder-link'));
+      await files().symlink('full', at('directory-link'));
       await files().symlink('nowhere', at('dangling'));
       await files().symlink('loop', at('loop'));
     };
@@ -61,7 +61,7 @@ export function describeFiles(contract: HostContract): void {
       ['unlink of a directory', 'EISDIR', (files) => files.unlink(at('empty'))],
       ['rmdir of nothing', 'ENOENT', (files) => files.rmdir(at('nothing'))],
       ['rmdir of a file', 'ENOTDIR', (files) => files.rmdir(at('file'))],
-      ['rmdir of a link to a directory', 'ENOTDIR', (files) => files.rmdir(at('folder-link'))],
+      ['rmdir of a link to a directory', 'ENOTDIR', (files) => files.rmdir(at('directory-link'))],
       ['rmdir of a full directory', 'ENOTEMPTY', (files) => files.rmdir(at('full'))],
       ['chmod of nothing', 'ENOENT', (files) => files.chmod(at('nothing'), 0o600)],
       ['chmod through a dangling link', 'ENOENT', (files) => files.chmod(at('dangling'), 0o600)],
@@ -90,12 +90,12 @@ export function describeFiles(contract: HostContract): void {
 
     it('the umask takes its bits from new files and directories, and an existing mode stays', async () => {
       await files().writeFile(at('file'), '', { mode: 0o666 });
-      await files().mkdir(at('folder'), { mode: 0o777 });
+      await files().mkdir(at('directory'), { mode: 0o777 });
       await files().mkdir(at('sticky'), { mode: 0o1777 });
       await files().writeFile(at('closed'), '', { mode: 0o600 });
       await files().writeFile(at('closed'), '', { mode: 0o666 });
       expect(await modeOf('file')).toBe('644');
-      expect(await modeOf('folder')).toBe('755');
+      expect(await modeOf('directory')).toBe('755');
       expect(await modeOf('sticky')).toBe('1755');
       expect(await modeOf('closed')).toBe('600');
     });
@@ -124,10 +124,10 @@ export function describeFiles(contract: HostContract): void {
       await files().mkdir(at('shared'));
       await files().lchown(at('shared'), -1, 123);
       await files().chmod(at('shared'), 0o2770);
-      await files().mkdir(at('shared/folder'), { mode: 0o750 });
+      await files().mkdir(at('shared/directory'), { mode: 0o750 });
       await files().writeFile(at('shared/file'), '', { mode: 0o640 });
       await files().symlink('x', at('shared/link'));
-      expect(await files().lstat(at('shared/folder'))).toMatchObject({ gid: 123, mode: 0o2750 });
+      expect(await files().lstat(at('shared/directory'))).toMatchObject({ gid: 123, mode: 0o2750 });
       expect(await files().lstat(at('shared/file'))).toMatchObject({ gid: 123, mode: 0o640 });
       expect(await files().lstat(at('shared/link'))).toMatchObject({ gid: 123 });
     });
@@ -145,7 +145,7 @@ export function describeFiles(contract: HostContract): void {
 
     it('paths go through links, `..` and `.`, and realpath tells where they end', async () => {
       await furnish();
-      await files().symlink(at('folder-link'), at('absolute'));
+      await files().symlink(at('directory-link'), at('absolute'));
       await files().symlink('../full/inner', at('empty/up'));
       expect(textOf(await files().readFile(at('absolute/../file')))).toBe('content');
       expect(textOf(await files().readFile(at('./empty/up')))).toBe('inner');
@@ -164,7 +164,7 @@ export function describeFiles(contract: HostContract): void {
       await furnish();
       await files().mkdir(at('a/b/c'), { mode: 0o750, recursive: true });
       await files().mkdir(at('a/b/c'), { mode: 0o700, recursive: true });
-      await files().mkdir(at('folder-link/new'), { recursive: true });
+      await files().mkdir(at('directory-link/new'), { recursive: true });
       expect(await modeOf('a')).toBe('750');
       expect(await modeOf('a/b/c')).toBe('750');
       expect([...(await files().readdir(at('full')))].sort()).toEqual(['inner', 'new']);
@@ -192,7 +192,7 @@ export function describeFiles(contract: HostContract): void {
     it('unlink takes the link and leaves what it names; rmdir takes an empty directory', async () => {
       await furnish();
       await files().unlink(at('link'));
-      await files().unlink(at('folder-link'));
+      await files().unlink(at('directory-link'));
       await files().rmdir(at('empty'));
       expect([...(await files().readdir(at('.')))].sort()).toEqual(['dangling', 'file', 'full', 'loop']);
     });

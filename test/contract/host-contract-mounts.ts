@@ -67,8 +67,8 @@ export function describeMounts(contract: HostContract): void {
     });
 
     it('a directory above a mount point can be renamed, and the mount goes with it', async () => {
-      await tmpfs('folder/memory');
-      await files().rename(at('folder'), at('renamed'));
+      await tmpfs('directory/memory');
+      await files().rename(at('directory'), at('renamed'));
       expect((await mountAt('renamed/memory')).fsType).toBe('tmpfs');
     });
 
@@ -88,10 +88,10 @@ export function describeMounts(contract: HostContract): void {
     it('a file is bound over a file, and not over a directory', async () => {
       await files().writeFile(at('source'), 'bound');
       await files().writeFile(at('target'), 'hidden');
-      await files().mkdir(at('folder'));
+      await files().mkdir(at('directory'));
       await bind('source', 'target');
       expect(textOf(await files().readFile(at('target')))).toBe('bound');
-      expect(await codeOf(bind('source', 'folder'))).toBe('ENOTDIR');
+      expect(await codeOf(bind('source', 'directory'))).toBe('ENOTDIR');
       await mounts().unmount(at('target'));
       expect(textOf(await files().readFile(at('target')))).toBe('hidden');
     });
@@ -105,19 +105,19 @@ export function describeMounts(contract: HostContract): void {
       expect(await codeOf(files().writeFile(at('target/file'), ''))).toBe('EROFS');
       expect(await codeOf(files().unlink(at('target/old')))).toBe('EROFS');
       expect(await codeOf(files().chmod(at('target/old'), 0o600))).toBe('EROFS');
-      expect(await codeOf(files().mkdir(at('target/folder')))).toBe('EROFS');
-      expect(await codeOf(files().mkdir(at('target/folder/below'), { recursive: true }))).toBe('EROFS');
+      expect(await codeOf(files().mkdir(at('target/directory')))).toBe('EROFS');
+      expect(await codeOf(files().mkdir(at('target/directory/below'), { recursive: true }))).toBe('EROFS');
       await files().writeFile(at('source/file'), 'x');
       expect(textOf(await files().readFile(at('target/file')))).toBe('x');
     });
 
     it('a bind keeps the flags of the mount that it is taken from', async () => {
       await tmpfs('memory', 'nosuid', 'nodev', 'noexec', 'noatime');
-      await files().mkdir(at('memory/folder'));
+      await files().mkdir(at('memory/directory'));
       await files().mkdir(at('target'));
-      await bind('memory/folder', 'target', 'ro');
+      await bind('memory/directory', 'target', 'ro');
       expect((await mountAt('target')).options).toEqual(['ro', 'nosuid', 'nodev', 'noexec', 'noatime']);
-      expect((await mountAt('target')).root).toBe('/folder');
+      expect((await mountAt('target')).root).toBe('/directory');
     });
 
     it('a remount changes the flags', async () => {
@@ -164,8 +164,8 @@ export function describeMounts(contract: HostContract): void {
     });
 
     it('unmounting where nothing is mounted is fine, where nothing is, it is not', async () => {
-      await files().mkdir(at('folder'));
-      await mounts().unmount(at('folder'));
+      await files().mkdir(at('directory'));
+      await mounts().unmount(at('directory'));
       expect(await codeOf(mounts().unmount(at('nothing')))).toBe('ENOENT');
     });
 

@@ -49,11 +49,11 @@ export function describeOpenedFiles(contract: HostContract): void {
     });
 
     it('nothing but a regular file is opened, and no link followed', async () => {
-      await files().mkdir(at('folder'));
+      await files().mkdir(at('directory'));
       await files().writeFile(at('file'), '');
       await files().symlink('file', at('link'));
       contract.makePipe(at('pipe'));
-      expect(await codeOf(openRegular(contract.host, at('folder')))).toBe('EISDIR');
+      expect(await codeOf(openRegular(contract.host, at('directory')))).toBe('EISDIR');
       expect(await codeOf(openRegular(contract.host, at('link')))).toBe('ELOOP');
       expect(await codeOf(openRegular(contract.host, at('pipe')))).toBe('EINVAL');
       expect(await codeOf(openRegular(contract.host, at('nothing')))).toBe('ENOENT');
@@ -68,31 +68,31 @@ export function describeOpenedFiles(contract: HostContract): void {
     });
 
     it('a new file is written with exactly its mode, and replaces nothing', async () => {
-      await files().mkdir(at('folder'));
-      await files().symlink('elsewhere', at('folder/link'));
-      await holding('folder', async (held) => {
+      await files().mkdir(at('directory'));
+      await files().symlink('elsewhere', at('directory/link'));
+      await holding('directory', async (held) => {
         const file = await held.createFile('file', 0o666);
         await file.write(new TextEncoder().encode('some'));
         await file.write(new TextEncoder().encode('thing'));
         await file.close();
         await file.close();
-        expect(textOf(await files().readFile(at('folder/file')))).toBe('something');
-        expect((await files().stat(at('folder/file'))).mode).toBe(0o666);
+        expect(textOf(await files().readFile(at('directory/file')))).toBe('something');
+        expect((await files().stat(at('directory/file'))).mode).toBe(0o666);
         expect(await codeOf(held.createFile('file', 0o600))).toBe('EEXIST');
         expect(await codeOf(held.createFile('link', 0o600))).toBe('EEXIST');
         expect(await codeOf(held.createFile('../x', 0o600))).toBe('EINVAL');
       });
-      expect(await codeOf(files().lstat(at('folder/elsewhere')))).toBe('ENOENT');
+      expect(await codeOf(files().lstat(at('directory/elsewhere')))).toBe('ENOENT');
     });
 
     it('a directory is listed in parts, each name once', async () => {
-      await files().mkdir(at('folder'));
+      await files().mkdir(at('directory'));
       const names = Array.from({ length: 600 }, (_, index) => `file-${index}`);
-      for (const name of names) await files().writeFile(at(`folder/${name}`), '');
-      await files().mkdir(at('folder/sub'));
-      await files().symlink('sub', at('folder/link'));
-      contract.makePipe(at('folder/pipe'));
-      const listed = await holding('folder', async (held) => {
+      for (const name of names) await files().writeFile(at(`directory/${name}`), '');
+      await files().mkdir(at('directory/sub'));
+      await files().symlink('sub', at('directory/link'));
+      contract.makePipe(at('directory/pipe'));
+      const listed = await holding('directory', async (held) => {
         const directory = await held.openDirectory();
         const found = new Map<string, string>();
         for (let part = await directory.next(); part.length > 0; part = await directory.next()) {
@@ -122,10 +122,10 @@ export function describeOpenedFiles(contract: HostContract): void {
     });
 
     it('links are read where they are', async () => {
-      await files().mkdir(at('folder'));
-      await files().symlink('../x', at('folder/link'));
-      await files().writeFile(at('folder/file'), '');
-      await holding('folder', async (held) => {
+      await files().mkdir(at('directory'));
+      await files().symlink('../x', at('directory/link'));
+      await files().writeFile(at('directory/file'), '');
+      await holding('directory', async (held) => {
         expect(await held.readlink('link')).toBe('../x');
         expect(await codeOf(held.readlink('file'))).toBe('EINVAL');
         expect(await codeOf(held.readlink('nothing'))).toBe('ENOENT');
@@ -133,14 +133,14 @@ export function describeOpenedFiles(contract: HostContract): void {
     });
 
     it('mounts are told apart, also those of one file system', async () => {
-      await files().mkdir(at('folder/same'), { recursive: true });
-      await files().mkdir(at('folder/bound'));
+      await files().mkdir(at('directory/same'), { recursive: true });
+      await files().mkdir(at('directory/bound'));
       await contract.host.mounts.mount({
-        source: at('folder/same'),
-        target: at('folder/bound'),
+        source: at('directory/same'),
+        target: at('directory/bound'),
         options: ['bind'],
       });
-      await holding('folder', async (held) => {
+      await holding('directory', async (held) => {
         const [same, bound] = [await held.child('same'), await held.child('bound')];
         expect(await same.mountId()).toBe(await held.mountId());
         expect(await bound.mountId()).not.toBe(await held.mountId());

@@ -33,12 +33,12 @@ export function describeTrees(contract: HostContract): void {
     });
 
     it('a file and a link are trees, too', async () => {
-      await files().mkdir(at('folder'));
+      await files().mkdir(at('directory'));
       await files().writeFile(at('file'), '');
-      await files().symlink('folder', at('link'));
+      await files().symlink('directory', at('link'));
       await removeTree(contract.host, at('file'));
       await removeTree(contract.host, at('link'));
-      expect(await files().readdir(at('.'))).toEqual(['folder']);
+      expect(await files().readdir(at('.'))).toEqual(['directory']);
     });
 
     it('a mount in it keeps it whole', async () => {

@@ -83,7 +83,7 @@ describe('a file system', () => {
     expect(told).toEqual(['failing EROFS 1', expect.stringMatching(/^recovered \d$/)]);
   }, 30_000);
 
-  it('that has a pipe or a folder where the file should be: neither is waited for', async () => {
+  it('that has a pipe or a directory where the file should be: neither is waited for', async () => {
     mkdirSync(join(directory, 'agent'));
     for (const place of [path(), `${path()}.tmp`]) expect(spawnSync('mkfifo', [place]).status).toBe(0);
     expect(await store.read(path(), (text) => text)).toMatchObject({ kind: 'set aside' });

@@ -40,12 +40,12 @@ afterEach(async () => {
 
 /** What another pod does meanwhile. */
 async function othersGoOn(): Promise<void> {
-  const folder = join(directory, 'other');
-  await host.files.mkdir(folder);
-  await host.files.writeFile(join(folder, 'file'), 'x');
-  expect(await host.apart(folder).files.readdir(folder)).toEqual(['file']);
-  await host.files.unlink(join(folder, 'file'));
-  await host.files.rmdir(folder);
+  const dir = join(directory, 'other');
+  await host.files.mkdir(dir);
+  await host.files.writeFile(join(dir, 'file'), 'x');
+  expect(await host.apart(dir).files.readdir(dir)).toEqual(['file']);
+  await host.files.unlink(join(dir, 'file'));
+  await host.files.rmdir(dir);
 }
 
 async function until(condition: () => boolean): Promise<void> {
@@ -176,14 +176,14 @@ describe('wherever a pod may name such a place', () => {
 
 describe('a process with calls that do not come back', () => {
   let entry: string;
-  let folder: string;
+  let dir: string;
   beforeAll(async () => {
-    folder = mkdtempSync('/var/tmp/nodelet-hang-entry-');
-    entry = join(folder, 'entry.mjs');
+    dir = mkdtempSync('/var/tmp/nodelet-hang-entry-');
+    entry = join(dir, 'entry.mjs');
     const index = fileURLToPath(new URL('../../src/host/index.ts', import.meta.url));
     const clock = fileURLToPath(new URL('../../src/async/index.ts', import.meta.url));
     writeFileSync(
-      join(folder, 'entry.ts'),
+      join(dir, 'entry.ts'),
       `import { Lanes, linuxHost } from ${JSON.stringify(index)};
 import { systemClock } from ${JSON.stringify(clock)};
 const host = linuxHost({ lanes: new Lanes({ clock: systemClock, limitMs: 100 }) });
@@ -192,7 +192,7 @@ if (process.argv[3] === 'exit') process.exit(0);
 `,
     );
     await build({
-      entryPoints: [join(folder, 'entry.ts')],
+      entryPoints: [join(dir, 'entry.ts')],
       outfile: entry,
       bundle: true,
       format: 'esm',
@@ -201,7 +201,7 @@ if (process.argv[3] === 'exit') process.exit(0);
       logLevel: 'error',
     });
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
+  afterAll(() => rmSync(dir, { recursive: true }));
 
   it.each(['exit', 'by itself'])('ends (%s)', async (how) => {
     const child = spawn(process.execPath, [entry, at(0), how], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -38,8 +38,7 @@ onThisMachine((name, create) => {
 
     async function prepare(): Promise<string> {
       const root = join(underTest.directory, `case-${count++}`);
-      for (const folder of ['config', 'pod', 'volume/dir'])
-        mkdirSync(join(root, folder), { recursive: true });
+      for (const dir of ['config', 'pod', 'volume/dir']) mkdirSync(join(root, dir), { recursive: true });
       writeFileSync(join(root, 'volume/dir/data'), 'kept');
       writeFileSync(join(root, 'volume/file'), 'kept');
       await writeContent(underTest.host, root, 'old');

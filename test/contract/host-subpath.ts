@@ -112,7 +112,7 @@ export function describeSubPaths(name: string, create: () => Promise<HostUnderTe
       ['an absolute link to the outside', 'absolute-out', 'failed to prepare subPath'],
       ['a link in the middle to the outside', 'out/deep', 'failed to prepare subPath'],
       ['a link to a file outside', 'out-file', 'failed to prepare subPath'],
-      ['a link to a folder whose name starts alike', 'twin', 'failed to prepare subPath'],
+      ['a link to a directory whose name starts alike', 'twin', 'failed to prepare subPath'],
       ['a link to itself', 'loop', 'failed to prepare subPath'],
       ['a way through a file', 'file/x', 'failed to prepare subPath'],
       ['a new directory outside', 'out/new', 'failed to create subPath directory for volumeMount "data" of'],
@@ -141,13 +141,13 @@ export function describeSubPaths(name: string, create: () => Promise<HostUnderTe
       await clean();
     });
 
-    it('folders of the mounts are closed to others', async () => {
+    it('directories of the mounts are closed to others', async () => {
       await prepare('dir');
       await prepare('file', underTest.host, 'other');
       await clean();
       await prepare('dir');
-      for (const folder of ['volume-subpaths', 'volume-subpaths/vol', 'volume-subpaths/vol/main'])
-        expect((await files().stat(at(`pod/${folder}`))).mode, folder).toBe(0o750);
+      for (const dir of ['volume-subpaths', 'volume-subpaths/vol', 'volume-subpaths/vol/main'])
+        expect((await files().stat(at(`pod/${dir}`))).mode, dir).toBe(0o750);
       await underTest.host.mounts.unmount(subPathTarget(place()));
       expect(await files().stat(subPathTarget(place()))).toMatchObject({ kind: 'directory', mode: 0o750 });
       await clean();

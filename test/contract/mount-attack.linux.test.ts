@@ -29,10 +29,10 @@ onThisMachine((name, create) => {
           js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
         },
       });
-      const folder = join(underTest.directory, 'work');
-      mkdirSync(folder);
+      const dir = join(underTest.directory, 'work');
+      mkdirSync(dir);
       // In a mount namespace of its own: should an attack succeed, nobody else sees it.
-      const words = ['--mount', '--propagation', 'private', '--', process.execPath, bundle, folder];
+      const words = ['--mount', '--propagation', 'private', '--', process.execPath, bundle, dir];
       results = JSON.parse(execFileSync('unshare', words, { encoding: 'utf8', timeout: 50_000 }));
     });
     afterAll(() => underTest.dispose());
@@ -54,16 +54,16 @@ onThisMachine((name, create) => {
       }));
 
     it.each(['not mounted', 'x: not mounted.', 'y\numount: z: not mounted.'])(
-      'a busy mount at a folder called %j is a failure',
-      (folder) => expect(results[folder]).toMatchObject({ mounted: true, code: 'EBUSY' }),
+      'a busy mount at a directory called %j is a failure',
+      (dir) => expect(results[dir]).toMatchObject({ mounted: true, code: 'EBUSY' }),
     );
 
-    it.each(['plain', 'link'])('where nothing is mounted there is nothing to do: %s', (folder) =>
-      expect(results[folder]).toEqual({ mounted: false }),
+    it.each(['plain', 'link'])('where nothing is mounted there is nothing to do: %s', (dir) =>
+      expect(results[dir]).toEqual({ mounted: false }),
     );
 
-    it.each(['lied', 'liedLink'])('the mount table has the last word: %s', (folder) =>
-      expect(results[folder]).toMatchObject({
+    it.each(['lied', 'liedLink'])('the mount table has the last word: %s', (dir) =>
+      expect(results[dir]).toMatchObject({
         mounted: true,
         message: expect.stringContaining('unmount failed'),
       }),

@@ -26,7 +26,7 @@ export function describeMountedVolumes(contract: VolumeContract): void {
       return persistent({ local: { path: at('disk') }, ...more }, readOnly);
     }
 
-    it('is bound to the folder of the persistent volume', async () => {
+    it('is bound to the directory of the persistent volume', async () => {
       const { bench, at } = contract;
       const spec = await local();
       const path = await bench.setUp(claiming(), spec);

@@ -173,7 +173,7 @@ export class ClusterNode {
       });
   }
 
-  /** Puts a file into the folder of static pods. */
+  /** Puts a file into the directory of static pods. */
   writeStaticPod(file: string, manifest: object): void {
     writeFileSync(join(this.staticPodDir, file), JSON.stringify(manifest));
   }

@@ -19,14 +19,14 @@ export type ControlPlaneProgram =
 
 const buildTimeoutMs = 90 * 60_000;
 
-/** From the given folder, or installed by the machine's package. */
+/** From the given directory, or installed by the machine's package. */
 export async function etcdProgram(): Promise<string> {
   const given = givenProgram('etcd');
   if (given === undefined) await ensurePackages(packagesFor('cluster'));
   return given ?? 'etcd';
 }
 
-/** Held programs are looked for in the folder that `KUBEBUILDER_ASSETS` names, then in the cache, and built last. */
+/** Held programs are looked for in the directory that `KUBEBUILDER_ASSETS` names, then in the cache, and built last. */
 export async function controlPlaneProgram(name: ControlPlaneProgram): Promise<string> {
   const given = givenProgram(name);
   if (given !== undefined) return given;
@@ -36,12 +36,12 @@ export async function controlPlaneProgram(name: ControlPlaneProgram): Promise<st
 }
 
 function givenProgram(name: string): string | undefined {
-  const folder = process.env.KUBEBUILDER_ASSETS;
-  const path = folder === undefined || folder === '' ? undefined : join(folder, name);
+  const dir = process.env.KUBEBUILDER_ASSETS;
+  const path = dir === undefined || dir === '' ? undefined : join(dir, name);
   return path !== undefined && existsSync(path) ? path : undefined;
 }
 
-/** Outside the repository and not in a temporary folder: a build takes minutes. */
+/** Outside the repository and not in a temporary directory: a build takes minutes. */
 function cacheRoot(): string {
   const base = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
   return join(base, 'nodelet', `kubernetes-v${kubernetesVersion}`);
@@ -69,16 +69,13 @@ async function build(name: ControlPlaneProgram, target: string): Promise<void> {
 }
 
 /**
- * A module that requires Kubernetes and takes its staging modules, which it names by folders of its own repository,
+ * A module that requires Kubernetes and takes its staging modules, which it names by directories of its own repository,
  * from where they are published.
  */
-async function writeModule(folder: string): Promise<void> {
-  const file = join(folder, 'go.mod');
+async function writeModule(dir: string): Promise<void> {
+  const file = join(dir, 'go.mod');
   if (existsSync(file)) return;
-  const { stdout } = await go(
-    ['mod', 'download', '-json', `k8s.io/kubernetes@v${kubernetesVersion}`],
-    folder,
-  );
+  const { stdout } = await go(['mod', 'download', '-json', `k8s.io/kubernetes@v${kubernetesVersion}`], dir);
   const { GoMod: modFile }: { GoMod: string } = JSON.parse(stdout);
   const required = await readFile(modFile, 'utf8');
   const goVersion = /^go (\S+)$/m.exec(required)?.[1];
@@ -99,7 +96,7 @@ async function writeModule(folder: string): Promise<void> {
   writeFileSync(file, `${lines.join('\n')}\n`);
 }
 
-async function go(args: readonly string[], folder: string): Promise<{ stdout: string }> {
+async function go(args: readonly string[], dir: string): Promise<{ stdout: string }> {
   const env = {
     CGO_ENABLED: '0',
     GOFLAGS: '',
@@ -107,7 +104,7 @@ async function go(args: readonly string[], folder: string): Promise<{ stdout: st
     PATH: `${process.env.PATH ?? ''}:/usr/local/go/bin`,
   };
   try {
-    return await runCommand('env', ['-C', folder, 'nice', '-n', '10', 'go', ...args], {
+    return await runCommand('env', ['-C', dir, 'nice', '-n', '10', 'go', ...args], {
       env,
       timeoutMs: buildTimeoutMs,
     });

@@ -75,11 +75,9 @@ export async function missingPackages(names: readonly string[]): Promise<string[
 
 /** On a machine of another kind, what counts is that the programs are found. */
 function hasPrograms(name: string): boolean {
-  const folders = `${process.env.PATH ?? ''}:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin`.split(':');
+  const dirs = `${process.env.PATH ?? ''}:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin`.split(':');
   return (
-    packages[name]?.programs.every((program) =>
-      folders.some((folder) => existsSync(join(folder, program))),
-    ) ?? false
+    packages[name]?.programs.every((program) => dirs.some((dir) => existsSync(join(dir, program)))) ?? false
   );
 }
 

@@ -1,4 +1,4 @@
-/** Runs `nodelet` as a user does: in a terminal or without one, with folders of its own. */
+/** Runs `nodelet` as a user does: in a terminal or without one, with directories of its own. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
@@ -137,12 +137,12 @@ export function pidOf(argv: readonly string[]): number | undefined {
     .find((pid) => pid > 0 && commandLine(pid).join('\0') === wanted);
 }
 
-/** What runs left below their folder; nothing when all went well. */
+/** What runs left below their directory; nothing when all went well. */
 export function leftovers(stateDir: string): string[] {
   return existsSync(stateDir) ? readdirSync(stateDir, { recursive: true }).map(String) : [];
 }
 
-/** Processes whose environment or arguments name the folder. */
+/** Processes whose environment or arguments name the directory. */
 export function processesOf(stateDir: string): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)

@@ -34,7 +34,7 @@ afterEach(async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
     await exited;
   }
-  // The agent leaves its folder mounted, as pods may still use it.
+  // The agent leaves its directory mounted, as pods may still use it.
   await cleanups.run();
 });
 

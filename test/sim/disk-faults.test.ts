@@ -103,7 +103,7 @@ describe('a disk that refuses one write', () => {
       await endNodes();
       expect(at).toBeLessThan(200);
     }
-    // The pod's folders, its volumes' content and the checkpoint.
+    // The pod's directories, its volumes' content and the checkpoint.
     expect(refused).toBeGreaterThan(15);
   }, 240_000);
 });

@@ -6,11 +6,11 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { settle } from '../../src/async/index.js';
 import { endNodes, minute, nodeName, second, startNode } from './node.js';
 
-const folders: string[] = [];
+const dirs: string[] = [];
 
 afterEach(async () => {
   await endNodes();
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+  for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true });
 });
 
 const pod = (name: string): string =>
@@ -43,11 +43,11 @@ describe('a hostile manifest', () => {
   ])(
     'with %s is reported, and the other pod runs',
     async (_, text, message) => {
-      const folder = mkdtempSync(path.join(tmpdir(), 'nodelet-hostile-'));
-      folders.push(folder);
-      writeFileSync(path.join(folder, 'bad.yaml'), text);
-      writeFileSync(path.join(folder, 'good.yaml'), pod('good'));
-      const node = await startNode({ sources: [], kubelet: { config: { staticPodPath: folder } } });
+      const dir = mkdtempSync(path.join(tmpdir(), 'nodelet-hostile-'));
+      dirs.push(dir);
+      writeFileSync(path.join(dir, 'bad.yaml'), text);
+      writeFileSync(path.join(dir, 'good.yaml'), pod('good'));
+      const node = await startNode({ sources: [], kubelet: { config: { staticPodPath: dir } } });
       const name = `good-${nodeName}`;
       for (let waited = 0; waited < minute && node.machine.running(name).length === 0; waited += second) {
         // Files are read in real time, which the node's clock does not wait for.

@@ -16,7 +16,7 @@ const mostGrowthBytesPerPod = 100;
  */
 const steadyHeap = ['--expose-gc', '--no-opt', '--no-maglev', '--no-flush-bytecode'];
 
-/** By its path: programs that tests start are in no folder of the project. */
+/** By its path: programs that tests start are in no directory of the project. */
 const tsx = createRequire(import.meta.url).resolve('tsx');
 
 interface Churn {

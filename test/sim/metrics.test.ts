@@ -63,7 +63,7 @@ const everyKubelet = `
   kubelet_working_pods gauge lifecycle config static
 `;
 
-/** Of a cluster, and of folders for volumes. */
+/** Of a cluster, and of directories for volumes. */
 const memberOnly = `
   force_cleaned_failed_volume_operation_errors_total counter
   force_cleaned_failed_volume_operations_total counter

@@ -156,8 +156,8 @@ async function expectComplete(outside: Outside, color: string): Promise<void> {
   expect(await outside.text(`${atomic[0]}/color`)).toBe(color);
   expect(await outside.text(`${atomic[0]}/${color}`)).toBe('yes');
   expect(await outside.text(`${atomic[1]}/token`)).toBe(`token-${color}`);
-  for (const folder of atomic) {
-    const names = await outside.names(folder);
+  for (const dir of atomic) {
+    const names = await outside.names(dir);
     expect(names.filter((name) => name.startsWith('..20'))).toHaveLength(1);
     expect(names).not.toContain('..data_tmp');
   }

@@ -14,7 +14,7 @@ import type { PodConfigs } from '../../src/runtime-manager/index.js';
 import { Machine } from './machine.js';
 import { type Node, type NodeOptions, startNode } from './node.js';
 
-/** A folder that is there on the simulated machine only. */
+/** A directory that is there on the simulated machine only. */
 export const rootDir = '/nonexistent/kubelet';
 
 export interface VolumeNodeOptions extends NodeOptions {
@@ -124,7 +124,7 @@ export class Outside {
     this.#host = simulatedHost({ machine });
   }
 
-  /** What is mounted below the pods' folders. */
+  /** What is mounted below the pods' directories. */
   async mounts(): Promise<string[]> {
     return (await mountPointsUnder(this.#host, `${rootDir}/pods`)).map(({ target }) => target).sort();
   }

@@ -109,7 +109,7 @@ describe('volumes of a pod', () => {
     expect(failures(node, 'web')).toEqual([]);
   });
 
-  it('are of no concern to a node without folders', async () => {
+  it('are of no concern to a node without directories', async () => {
     const node = await startNode();
     node.set([webPod('web', [{ name: 'scratch', emptyDir: {} }])]);
     await node.until('it is told', () => failures(node, 'web').length > 0);
@@ -164,10 +164,10 @@ describe('a changed object', () => {
     objects.set('test', { ...given, configMaps: [configMap('settings', { color: 'blue' })] });
     await node.advance(1);
     const outside = new Outside(host.machine);
-    for (const folder of [volumePath(pod, 'configmap', 'settings'), volumePath(pod, 'projected', 'all')]) {
-      expect(await outside.text(`${folder}/color`)).toBe('blue');
-      expect(await outside.text(`${folder}/size`)).toBeUndefined();
-      expect((await outside.names(folder)).filter((name) => name.startsWith('..20'))).toHaveLength(1);
+    for (const dir of [volumePath(pod, 'configmap', 'settings'), volumePath(pod, 'projected', 'all')]) {
+      expect(await outside.text(`${dir}/color`)).toBe('blue');
+      expect(await outside.text(`${dir}/size`)).toBeUndefined();
+      expect((await outside.names(dir)).filter((name) => name.startsWith('..20'))).toHaveLength(1);
     }
     expect(node.machine.running('web')[0]?.attempt).toBe(0);
   });
@@ -314,7 +314,7 @@ it('a pod that ends by itself gives its volumes back before it is deleted', asyn
   expect(await new Outside(host.machine).mounts()).toEqual([]);
 });
 
-describe('the folder of a pod that is gone', () => {
+describe('the directory of a pod that is gone', () => {
   const gone = `${rootDir}/pods/gone`;
   it('is kept while a volume of it holds a file, and counted', async () => {
     const { node, host } = await startVolumeNode();
@@ -330,7 +330,7 @@ describe('the folder of a pod that is gone', () => {
     expect(await outside.names(gone)).toContain('etc-hosts');
   });
 
-  it('goes when it holds no more than empty folders', async () => {
+  it('goes when it holds no more than empty directories', async () => {
     const { node, host } = await startVolumeNode();
     const outside = new Outside(host.machine);
     await outside.makeDirectory(`${gone}/volumes/kubernetes.io~other/v`);

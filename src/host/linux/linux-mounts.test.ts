@@ -7,23 +7,23 @@ import { linuxHost } from './linux-host.js';
 
 describe('mounts with commands that hang', () => {
   const path = process.env.PATH;
-  let folder: string;
+  let dir: string;
 
   /** Commands that record their arguments; they hang unless told to be quick. */
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'nodelet-commands-'));
+    dir = mkdtempSync(join(tmpdir(), 'nodelet-commands-'));
     for (const command of ['mount', 'umount']) {
-      const script = `#!/bin/sh\necho "${command} $*" >> ${folder}/log\ncase "$1" in -f) exit 0;; esac\nexec sleep 30\n`;
-      writeFileSync(join(folder, command), script);
-      chmodSync(join(folder, command), 0o755);
+      const script = `#!/bin/sh\necho "${command} $*" >> ${dir}/log\ncase "$1" in -f) exit 0;; esac\nexec sleep 30\n`;
+      writeFileSync(join(dir, command), script);
+      chmodSync(join(dir, command), 0o755);
     }
-    process.env.PATH = `${folder}:${path}`;
+    process.env.PATH = `${dir}:${path}`;
   });
   afterEach(() => {
     process.env.PATH = path;
-    rmSync(folder, { recursive: true });
+    rmSync(dir, { recursive: true });
   });
-  const log = (): string => readFileSync(join(folder, 'log'), 'utf8');
+  const log = (): string => readFileSync(join(dir, 'log'), 'utf8');
 
   it('mount ends at its limit', async () => {
     const host = linuxHost({ mountTimeoutMs: 300 });

@@ -110,8 +110,7 @@ describe('a reboot', () => {
     const share = { source: 'server:/export', target: '/var/share', fsType: 'nfs' };
     await host.mounts.mount({ source: 'tmpfs', target: '/var/memory', fsType: 'tmpfs' });
     await host.mounts.mount(share);
-    for (const folder of ['/var', '/var/memory', '/var/share'])
-      await host.files.writeFile(`${folder}/file`, '');
+    for (const dir of ['/var', '/var/memory', '/var/share']) await host.files.writeFile(`${dir}/file`, '');
     machine.reboot();
     const next = simulatedHost({ machine });
     expect(await next.mounts.list()).toHaveLength(1);

@@ -97,11 +97,10 @@ function simulatedFiles(make: MakeCall, calls: FileCalls): HostFiles {
     syncDirectory: (path) => change('syncDirectory', path, () => calls.syncDirectory(path)),
     mkdir: async (path, { mode = 0o777, recursive = false } = {}) => {
       if (!recursive) return mkdir(path, mode);
-      for (const folder of ancestry(path)) {
-        const kind = kindAt(calls, folder);
-        if (kind === undefined) await mkdir(folder, mode);
-        else if (kind !== 'directory')
-          throw systemError(folder === path ? 'EEXIST' : 'ENOTDIR', path, 'mkdir');
+      for (const dir of ancestry(path)) {
+        const kind = kindAt(calls, dir);
+        if (kind === undefined) await mkdir(dir, mode);
+        else if (kind !== 'directory') throw systemError(dir === path ? 'EEXIST' : 'ENOTDIR', path, 'mkdir');
       }
     },
     symlink: (target, path) => change('symlink', path, () => calls.symlink(target, path)),

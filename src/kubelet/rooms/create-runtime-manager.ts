@@ -50,7 +50,7 @@ export interface RuntimePorts {
   readonly volumes: PodVolumes;
   readonly probes: ProbeVerdicts;
   readonly images: ImageEnsurer;
-  /** Absent where pods have no folders to remember users in. */
+  /** Absent where pods have no directories to remember users in. */
   readonly users: Pick<UserNamespaces, 'of'> | undefined;
   readonly actuated: ActuatedResources;
   readonly reinspect: (uid: string) => void;

@@ -1,4 +1,4 @@
-/** Builds what gives pods their user ids; absent where pods have no folders to remember them in. */
+/** Builds what gives pods their user ids; absent where pods have no directories to remember them in. */
 import { idMappingsInForce, UserNamespaces } from '../../runtime-manager/userns/index.js';
 import type { KubeletSettings } from '../settings.js';
 

@@ -1,4 +1,4 @@
-/** Builds the volume manager of a kubelet that has folders on its machine. */
+/** Builds the volume manager of a kubelet that has directories on its machine. */
 import { arch } from 'node:os';
 import type { ObjectStore, ResourceList } from '../../kube/index.js';
 import { podRef } from '../../timeline/index.js';

@@ -1,4 +1,4 @@
-/** What a kubelet does to its machine before anything runs: folders, warnings, the range of pod addresses. */
+/** What a kubelet does to its machine before anything runs: directories, warnings, the range of pod addresses. */
 import { readFile } from 'node:fs/promises';
 import { errorText } from '../../async/index.js';
 import { parseResolvConf, resolvConfLimitProblem } from '../../runtime-manager/config/index.js';

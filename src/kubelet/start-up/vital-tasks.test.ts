@@ -13,15 +13,15 @@ it('resolves with the error of the first vital task that fails, and reports each
   const failure = untilVitalFailure(tasks, (vital) => {
     vital('the loop', untilStopped);
     vital('the source', async () => {
-      throw new Error('no folder');
+      throw new Error('no directory');
     });
     tasks.start('the collector', async () => {
       throw new Error('not vital');
     });
   });
-  expect((await failure).message).toBe('no folder');
+  expect((await failure).message).toBe('no directory');
   await settle();
-  expect(reported.sort()).toEqual(['the collector: Error: not vital', 'the source: Error: no folder']);
+  expect(reported.sort()).toEqual(['the collector: Error: not vital', 'the source: Error: no directory']);
   await tasks.stop();
 });
 

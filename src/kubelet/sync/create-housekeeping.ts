@@ -39,7 +39,7 @@ export function createHousekeeping(
     volumes,
     actuated: rooms.actuated,
     users: rooms.users,
-    folders: settings.podDirectories ? { host: machine, rootDir, directories } : undefined,
+    dirs: settings.podDirectories ? { host: machine, rootDir, directories } : undefined,
     podsWait: () => runtime.podsWait,
     isConfigured: (uid) => pods.byUid(uid) !== undefined,
     metrics,

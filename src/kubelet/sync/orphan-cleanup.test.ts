@@ -16,10 +16,10 @@ async function scene(more: Partial<OrphanCleanupOptions> = {}) {
       keepOnly: (isKept) => void done.push(`resources of gone ${isKept('gone') ? 'kept' : 'forgotten'}`),
     },
     users: { keepOnly: (uids) => void done.push(`ids kept of ${[...uids].join()}`) },
-    folders: {
+    dirs: {
       host,
       rootDir: root,
-      directories: { keepOnly: (uids) => void done.push(`folders kept of ${[...uids].join()}`) },
+      directories: { keepOnly: (uids) => void done.push(`directories kept of ${[...uids].join()}`) },
     },
     podsWait: () => false,
     isConfigured: () => false,
@@ -28,43 +28,43 @@ async function scene(more: Partial<OrphanCleanupOptions> = {}) {
   });
   const run = (): Promise<void> => cleanup.run(new Set(['known']));
   const counts = (): number[] => [metrics.cleanedVolumes.value(), metrics.cleanedVolumeErrors.value()];
-  return { host, done, counts, run, folders: async () => await host.files.readdir(`${root}/pods`) };
+  return { host, done, counts, run, dirs: async () => await host.files.readdir(`${root}/pods`) };
 }
 const memories = ['volumes told', 'resources of gone forgotten', 'ids kept of known'];
 
 describe('OrphanCleanup', () => {
-  it('forgets pods that are gone and removes their folders', async () => {
-    const { run, done, counts, folders } = await scene();
+  it('forgets pods that are gone and removes their directories', async () => {
+    const { run, done, counts, dirs } = await scene();
     await run();
-    expect(await folders()).toEqual(['known']);
-    expect(done).toEqual([...memories, 'folders kept of known']);
+    expect(await dirs()).toEqual(['known']);
+    expect(done).toEqual([...memories, 'directories kept of known']);
     expect(counts()).toEqual([1, 0]);
   });
   it.each([
     ['its volumes are still mounted', { volumes: { podsChanged: () => {}, exist: () => true } }],
     ['it came back while the pass ran', { isConfigured: (uid: string) => uid === 'gone' }],
-  ])('keeps the folder of a pod: %s', async (_rule, more) => {
-    const { run, counts, folders } = await scene(more);
+  ])('keeps the directory of a pod: %s', async (_rule, more) => {
+    const { run, counts, dirs } = await scene(more);
     await run();
-    expect([...(await folders())].sort()).toEqual(['gone', 'known']);
+    expect([...(await dirs())].sort()).toEqual(['gone', 'known']);
     expect(counts()).toEqual([1, 1]);
   });
-  it('counts a folder that cannot be removed, then fails with the cause', async () => {
+  it('counts a directory that cannot be removed, then fails with the cause', async () => {
     const { host, run, counts } = await scene();
     await host.files.mkdir(`${root}/pods/gone/volumes/kind/v`, { recursive: true });
     await host.files.writeFile(`${root}/pods/gone/volumes/kind/v/data`, 'x');
     await expect(run()).rejects.toThrow('orphaned pod "gone" found');
     expect(counts()).toEqual([1, 1]);
   });
-  it('folders wait while pods are queued; memories do not', async () => {
-    const { run, done, counts, folders } = await scene({ podsWait: () => true });
+  it('directories wait while pods are queued; memories do not', async () => {
+    const { run, done, counts, dirs } = await scene({ podsWait: () => true });
     await run();
-    expect(await folders()).toContain('gone');
+    expect(await dirs()).toContain('gone');
     expect(done).toEqual(memories);
     expect(counts()).toEqual([0, 0]);
   });
-  it('a node without pod folders only forgets', async () => {
-    const { run, done } = await scene({ folders: undefined });
+  it('a node without pod directories only forgets', async () => {
+    const { run, done } = await scene({ dirs: undefined });
     await run();
     expect(done).toEqual(memories);
   });

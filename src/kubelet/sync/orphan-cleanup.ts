@@ -1,4 +1,4 @@
-/** Cleans up after pods that the node no longer has: their folders, user ids and remembered resources. */
+/** Cleans up after pods that the node no longer has: their directories, user ids and remembered resources. */
 
 import type { Host } from '../../host/index.js';
 import { cleanOrphanedPods } from '../../volumes/index.js';
@@ -11,15 +11,15 @@ export interface OrphanCleanupOptions {
   readonly actuated: { keepOnly(isKept: (uid: string) => boolean): void };
   /** Absent where pods have no user namespaces. */
   readonly users?: { keepOnly(uids: ReadonlySet<string>): void } | undefined;
-  /** Absent where pods have no folders. */
-  readonly folders?:
+  /** Absent where pods have no directories. */
+  readonly dirs?:
     | {
         readonly host: Host;
         readonly rootDir: string;
         readonly directories: Pick<PodDirectories, 'keepOnly'>;
       }
     | undefined;
-  /** Whether pods are queued to start or to end; folders can wait for them. */
+  /** Whether pods are queued to start or to end; directories can wait for them. */
   readonly podsWait: () => boolean;
   readonly isConfigured: (uid: string) => boolean;
   readonly metrics: Pick<KubeletMetrics, 'cleanedVolumes' | 'cleanedVolumeErrors'>;
@@ -27,28 +27,28 @@ export interface OrphanCleanupOptions {
 
 export class OrphanCleanup {
   readonly #options: OrphanCleanupOptions;
-  readonly #foldersCanWait: () => boolean;
+  readonly #directoriesCanWait: () => boolean;
 
   constructor(options: OrphanCleanupOptions) {
     this.#options = options;
-    this.#foldersCanWait = passesToWait(options.podsWait);
+    this.#directoriesCanWait = passesToWait(options.podsWait);
   }
 
-  /** One pass. `known` are the pods that are configured or that run. Throws when a folder could not be removed. */
+  /** One pass. `known` are the pods that are configured or that run. Throws when a directory could not be removed. */
   async run(known: ReadonlySet<string>): Promise<void> {
-    const { volumes, actuated, users, folders, isConfigured, metrics } = this.#options;
+    const { volumes, actuated, users, dirs, isConfigured, metrics } = this.#options;
     volumes.podsChanged();
     actuated.keepOnly((uid) => known.has(uid));
     users?.keepOnly(known);
-    if (folders === undefined || this.#foldersCanWait()) return;
+    if (dirs === undefined || this.#directoriesCanWait()) return;
     const { seen, failedPods, failures } = await cleanOrphanedPods({
-      host: folders.host,
-      rootDirectory: folders.rootDir,
+      host: dirs.host,
+      rootDirectory: dirs.rootDir,
       known,
       // A pod may have come back under its UID since `known` was put together.
       podVolumesExist: (uid) => volumes.exist(uid) || isConfigured(uid),
     });
-    folders.directories.keepOnly(known);
+    dirs.directories.keepOnly(known);
     metrics.cleanedVolumes.set(seen);
     metrics.cleanedVolumeErrors.set(failedPods);
     if (failures.length > 0) throw new Error(failures.join('; '));

@@ -182,14 +182,14 @@ describe('OomWatcher', () => {
 
   it('reports a missing log once, without an error', async () => {
     const timeline = new Timeline();
-    const folder = mkdtempSync(path.join(tmpdir(), 'nodelet-kmsg-'));
+    const dir = mkdtempSync(path.join(tmpdir(), 'nodelet-kmsg-'));
     try {
-      const open = () => openKernelLog(path.join(folder, 'kmsg'));
+      const open = () => openKernelLog(path.join(dir, 'kmsg'));
       await new OomWatcher({ clock: new VirtualClock(), timeline, nodeName: 'n1', open }).run(
         new AbortController().signal,
       );
     } finally {
-      rmSync(folder, { recursive: true });
+      rmSync(dir, { recursive: true });
     }
     expect(timeline.ofNode().map(({ kind }) => kind)).toEqual(['notice']);
     expect(timeline.ofNode()[0]?.message).toContain('ENOENT');

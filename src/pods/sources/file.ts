@@ -125,13 +125,13 @@ export class FileSource implements PodSource {
       this.#reports.clear(this.#path);
       await this.#replace([{ pod, file: this.#path }], signal);
     } else if (info.isDirectory()) {
-      await this.#listFolder(signal);
+      await this.#listDirectory(signal);
     } else {
       throw new Error(`${this.#path}: path is not a directory or file`);
     }
   }
 
-  async #listFolder(signal: AbortSignal): Promise<void> {
+  async #listDirectory(signal: AbortSignal): Promise<void> {
     const names = (await readdir(this.#path)).filter((name) => !name.startsWith('.')).sort();
     this.#reports.clear(this.#path);
     const pods: StoredPod[] = [];

@@ -5,11 +5,11 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { readLimited } from './path-watch.js';
 import { manifestLimitBytes } from './source.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'nodelet-read-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const dir = mkdtempSync(path.join(tmpdir(), 'nodelet-read-'));
+afterAll(() => rmSync(dir, { recursive: true }));
 
 function written(name: string, text: string): string {
-  const file = path.join(folder, name);
+  const file = path.join(dir, name);
   writeFileSync(file, text);
   return file;
 }

@@ -36,7 +36,7 @@ async function watchOnce(watched: PathWatch, signal: AbortSignal): Promise<'miss
   const info = await stat(watched.path).catch(() => undefined);
   if (info === undefined) return 'missing';
   // A single file is watched through its directory, as editors replace files instead of rewriting them.
-  const folder = info.isDirectory() ? watched.path : path.dirname(watched.path);
+  const dir = info.isDirectory() ? watched.path : path.dirname(watched.path);
   const only = info.isDirectory() ? undefined : path.basename(watched.path);
   return new Promise((resolve) => {
     let watcher: FSWatcher;
@@ -47,9 +47,9 @@ async function watchOnce(watched: PathWatch, signal: AbortSignal): Promise<'miss
     };
     const onAbort = (): void => end('ended');
     try {
-      watcher = watch(folder, { persistent: false });
+      watcher = watch(dir, { persistent: false });
     } catch (error) {
-      watched.onProblem(`watch ${folder}`, error);
+      watched.onProblem(`watch ${dir}`, error);
       resolve('failed');
       return;
     }
@@ -59,22 +59,22 @@ async function watchOnce(watched: PathWatch, signal: AbortSignal): Promise<'miss
       return;
     }
     watcher.on('error', (error) => {
-      watched.onProblem(`watch ${folder}`, error);
+      watched.onProblem(`watch ${dir}`, error);
       end('failed');
     });
     watcher.on('change', (kind, name) => {
       const base = String(name ?? '');
       // The removal of the directory is reported with its own name.
-      if (base === path.basename(folder) && only === undefined) {
-        stat(folder).then(
+      if (base === path.basename(dir) && only === undefined) {
+        stat(dir).then(
           ({ ino }) => ino === info.ino || end('ended'),
           () => end('ended'),
         );
       }
       if (base.startsWith('.') || (only !== undefined && base !== only)) return;
-      if (kind === 'rename') watched.onRename?.(path.join(folder, base));
+      if (kind === 'rename') watched.onRename?.(path.join(dir, base));
       if (only !== undefined) watched.onChange();
-      else watched.onChange(path.join(folder, base));
+      else watched.onChange(path.join(dir, base));
     });
     // Catches what changed before the watch was up.
     watched.onChange();

@@ -59,20 +59,20 @@ class Harness {
 }
 
 let harness: Harness;
-let folder: string;
+let dir: string;
 beforeEach(async () => {
   harness = new Harness();
-  folder = await mkdtemp(path.join(tmpdir(), 'nodelet-sources-'));
+  dir = await mkdtemp(path.join(tmpdir(), 'nodelet-sources-'));
 });
 afterEach(async () => {
   await harness.stop();
-  await rm(folder, { recursive: true, force: true });
+  await rm(dir, { recursive: true, force: true });
 });
 
-const put = (name: string, text: string): Promise<void> => writeFile(path.join(folder, name), text);
+const put = (name: string, text: string): Promise<void> => writeFile(path.join(dir, name), text);
 /** Synchronously, before anything else runs. */
 function writeAllAtOnce(files: readonly (readonly [name: string, text: string])[]): void {
-  for (const [name, text] of files) writeFileSync(path.join(folder, name), text);
+  for (const [name, text] of files) writeFileSync(path.join(dir, name), text);
 }
 /** Waits until changes are reported, which takes a moment after the start. */
 async function watching(...others: string[]): Promise<void> {
@@ -83,21 +83,21 @@ async function watching(...others: string[]): Promise<void> {
   await harness.until('a-n i:2', ...others);
 }
 const isZ = ({ metadata }: { metadata: { name?: string } }): boolean => metadata.name === 'z-n';
-const watchFolder = (checkPeriodMs = 60_000, at = folder): void =>
+const watchDirectory = (checkPeriodMs = 60_000, at = dir): void =>
   harness.start((context) => new FileSource({ ...context, path: at, checkPeriodMs }));
 
 describe('FileSource on a directory', () => {
   it('follows files as they are created, changed and removed', async () => {
     await put('a.yaml', manifest('a'));
-    watchFolder();
+    watchDirectory();
     await harness.until('a-n i:1');
     await put('b.yaml', manifest('b'));
     await harness.until('a-n i:1', 'b-n i:1');
     await put('b.yaml', manifest('b', 'i:2'));
     await harness.until('a-n i:1', 'b-n i:2');
-    await unlink(path.join(folder, 'a.yaml'));
+    await unlink(path.join(dir, 'a.yaml'));
     await harness.until('b-n i:2');
-    await rename(path.join(folder, 'b.yaml'), path.join(folder, '.b.yaml'));
+    await rename(path.join(dir, 'b.yaml'), path.join(dir, '.b.yaml'));
     await harness.until();
   });
   it.each<[string, (file: string) => void, string[][]]>([
@@ -112,8 +112,8 @@ describe('FileSource on a directory', () => {
     [
       'replaced by a file with the same content is the same pod',
       (file) => {
-        writeFileSync(path.join(folder, '.new'), manifest('a', 'i:2'));
-        renameSync(path.join(folder, '.new'), file);
+        writeFileSync(path.join(dir, '.new'), manifest('a', 'i:2'));
+        renameSync(path.join(dir, '.new'), file);
       },
       [['a-n']],
     ],
@@ -123,16 +123,16 @@ describe('FileSource on a directory', () => {
       [['a-n']],
     ],
   ])('a file that is %s', async (_, change, expected) => {
-    watchFolder();
+    watchDirectory();
     await watching();
     const before = harness.snapshots.length;
-    change(path.join(folder, 'a.yaml'));
+    change(path.join(dir, 'a.yaml'));
     const told = (): (string | undefined)[][] =>
       harness.snapshots.slice(before).map(({ pods }) => pods.map(({ metadata }) => metadata.name));
     await expect.poll(told, { timeout: 5000, interval: 5 }).toEqual(expected);
   });
   it('of many new files, delivers the first pods before all are read', async () => {
-    watchFolder();
+    watchDirectory();
     await watching();
     const names = Array.from({ length: 30 }, (_, index) => `p${String(index).padStart(2, '0')}`);
     writeAllAtOnce(names.map((name) => [`${name}.yaml`, manifest(name)]));
@@ -142,9 +142,9 @@ describe('FileSource on a directory', () => {
   });
   it('a pod that moves to another file among many changes is never removed', async () => {
     await put('z.yaml', manifest('z'));
-    watchFolder();
+    watchDirectory();
     await watching('z-n i:1');
-    renameSync(path.join(folder, 'z.yaml'), path.join(folder, 'moved.yaml'));
+    renameSync(path.join(dir, 'z.yaml'), path.join(dir, 'moved.yaml'));
     const names = Array.from({ length: 9 }, (_, index) => `p${index}`);
     writeAllAtOnce(names.map((name) => [`${name}.yaml`, manifest(name)]));
     await harness.until('a-n i:2', ...names.map((name) => `${name}-n i:1`), 'z-n i:1');
@@ -153,18 +153,18 @@ describe('FileSource on a directory', () => {
   });
   it('reads neither hidden files nor subdirectories, but links to files', async () => {
     await put('.hidden.yaml', manifest('hidden'));
-    await mkdir(path.join(folder, 'sub'));
+    await mkdir(path.join(dir, 'sub'));
     await put('sub/inner.yaml', manifest('inner'));
     await put('.real', manifest('linked'));
-    await symlink('.real', path.join(folder, 'link.yaml'));
-    watchFolder();
+    await symlink('.real', path.join(dir, 'link.yaml'));
+    watchDirectory();
     await harness.until('linked-n i:1');
     expect(harness.problems().join()).toContain('sub: not a regular file');
   });
   it('omits a bad manifest, reports it once, and takes it when it is fixed', async () => {
     await put('bad.yaml', manifest('bad').replace('"image"', '"imge"'));
     await put('good.yaml', manifest('good'));
-    watchFolder(30);
+    watchDirectory(30);
     await harness.until('good-n i:1');
     await new Promise((resolve) => setTimeout(resolve, 150));
     const about = harness
@@ -177,7 +177,7 @@ describe('FileSource on a directory', () => {
   });
   it('keeps the pod of a file that became invalid until the next full read', async () => {
     await put('good.yaml', manifest('good'));
-    watchFolder();
+    watchDirectory();
     await harness.until('good-n i:1');
     // The watch is up once everything was read a second time.
     await expect.poll(() => harness.snapshots.length, { timeout: 5000 }).toBe(2);
@@ -191,7 +191,7 @@ describe('FileSource on a directory', () => {
   });
   it('drops the pod of an invalid file at the next full read', async () => {
     await put('good.yaml', manifest('good'));
-    watchFolder(50);
+    watchDirectory(50);
     await harness.until('good-n i:1');
     await put('good.yaml', 'not a pod: [');
     await harness.until();
@@ -199,7 +199,7 @@ describe('FileSource on a directory', () => {
   it('two files with one pod: the last name wins, and the conflict is reported once', async () => {
     await put('a.yaml', manifest('same', 'i:a'));
     await put('b.yaml', manifest('same', 'i:b'));
-    watchFolder(30);
+    watchDirectory(30);
     await harness.until('same-n i:b');
     await new Promise((resolve) => setTimeout(resolve, 120));
     const clashes = harness.problems().filter((problem) => problem.includes('is also defined by'));
@@ -207,28 +207,28 @@ describe('FileSource on a directory', () => {
     expect(clashes[0]).toContain('a.yaml: pod default/same-n is also defined by');
   });
   it('a missing directory has no pods until it is created', async () => {
-    await rm(folder, { recursive: true });
-    watchFolder();
+    await rm(dir, { recursive: true });
+    watchDirectory();
     await harness.until();
     expect(harness.problems()[0]).toContain('path does not exist, ignoring');
-    await mkdir(folder);
+    await mkdir(dir);
     await put('a.yaml', manifest('a'));
     await harness.until('a-n i:1');
   });
   it('continues after the directory was removed and created again', async () => {
     await put('a.yaml', manifest('a'));
-    watchFolder();
+    watchDirectory();
     await harness.until('a-n i:1');
-    await rm(folder, { recursive: true });
+    await rm(dir, { recursive: true });
     await harness.until();
-    await mkdir(folder);
+    await mkdir(dir);
     await put('b.yaml', manifest('b'));
     await harness.until('b-n i:1');
   });
   it('rejects a manifest of 10 MiB', async () => {
     await put('big.yaml', `# ${'x'.repeat(10 * 1024 * 1024)}`);
     await put('a.yaml', manifest('a'));
-    watchFolder();
+    watchDirectory();
     await harness.until('a-n i:1');
     expect(harness.problems().join()).toContain('big.yaml: it has');
   });
@@ -237,15 +237,15 @@ describe('FileSource on a directory', () => {
 describe('FileSource on one file', () => {
   it('follows the file, also when an editor replaces it', async () => {
     await put('pod.yaml', manifest('a'));
-    watchFolder(60_000, path.join(folder, 'pod.yaml'));
+    watchDirectory(60_000, path.join(dir, 'pod.yaml'));
     await harness.until('a-n i:1');
     await put('new', manifest('a', 'i:2'));
-    await rename(path.join(folder, 'new'), path.join(folder, 'pod.yaml'));
+    await rename(path.join(dir, 'new'), path.join(dir, 'pod.yaml'));
     await harness.until('a-n i:2');
   });
   it('bad content gives no snapshot at all', async () => {
     await put('pod.yaml', 'kind: [');
-    watchFolder(30, path.join(folder, 'pod.yaml'));
+    watchDirectory(30, path.join(dir, 'pod.yaml'));
     await expect.poll(() => harness.problems().length, { timeout: 5000 }).toBe(1);
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(harness.snapshots).toEqual([]);

@@ -46,7 +46,7 @@ export function shouldRuntimeBeRemoved({ state, syncedOnce }: PodKnowledge): boo
   return state === undefined ? syncedOnce : isKnownTerminated({ state, syncedOnce });
 }
 
-/** Whether the pod's volumes and folders may be removed. */
+/** Whether the pod's volumes and directories may be removed. */
 export function shouldContentBeRemoved({ state, syncedOnce }: PodKnowledge): boolean {
   if (state === undefined) return syncedOnce;
   if (!isEnding(state)) return false;

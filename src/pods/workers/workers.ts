@@ -142,7 +142,7 @@ export class PodWorkers {
     return predicates.shouldRuntimeBeRemoved(this.#knowledge(uid));
   }
 
-  /** Whether the pod's volumes and folders may be removed. */
+  /** Whether the pod's volumes and directories may be removed. */
   shouldContentBeRemoved(uid: string): boolean {
     return predicates.shouldContentBeRemoved(this.#knowledge(uid));
   }

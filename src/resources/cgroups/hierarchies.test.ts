@@ -92,7 +92,7 @@ describe('version 1', () => {
 
   it('creates every level in every tree but devices, with the CPUs and memory nodes of the parent', () => {
     cgroups.create('/a/b');
-    for (const folder of readdirSync(tree.root)) expect(there(`${folder}/a/b`)).toBe(folder !== 'devices');
+    for (const dir of readdirSync(tree.root)) expect(there(`${dir}/a/b`)).toBe(dir !== 'devices');
     expect([tree.text('cpuset/a/b/cpuset.cpus'), tree.text('cpuset/a/b/cpuset.mems')]).toEqual(['0-1', '0']);
     tree.put('cpuset/a/cpuset.cpus', '1');
     cgroups.create('/a/b');

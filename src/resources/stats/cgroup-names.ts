@@ -5,11 +5,11 @@ import type { SystemCgroup } from './provider.js';
 export function cgroupCandidates(parent: string | undefined, id: string): string[] {
   // containerd puts a container without a parent below the name of its namespace.
   const parents = [...(parent === undefined ? [] : [parent.replace(/\/+$/, '')]), '/k8s.io', ''];
-  return parents.flatMap((folder) => [
-    `${folder}/${id}`,
-    `${folder}/cri-containerd-${id}.scope`,
-    `${folder}/crio-${id}.scope`,
-    `${folder}/crio-${id}`,
+  return parents.flatMap((dir) => [
+    `${dir}/${id}`,
+    `${dir}/cri-containerd-${id}.scope`,
+    `${dir}/crio-${id}.scope`,
+    `${dir}/crio-${id}`,
   ]);
 }
 

@@ -54,8 +54,8 @@ export function cgroupNumbers(
   directory: string,
 ): Promise<CgroupNumbers> {
   const below = (controller: string): CgroupFileReader => {
-    const folder = path.join(cgroupRoot, controller, directory);
-    return (file) => readFile(path.join(folder, file), 'utf8');
+    const dir = path.join(cgroupRoot, controller, directory);
+    return (file) => readFile(path.join(dir, file), 'utf8');
   };
   return version === 2 ? numbersOfV2(below('')) : numbersOfV1(below('cpuacct'), below('memory'));
 }

@@ -30,7 +30,7 @@ export function volumeMeasures(
   return (pod.spec.volumes ?? []).flatMap((volume) => {
     const directory = directoryOf(volume.name);
     if (directory === undefined) return [];
-    const by = measures.get(pluginFolder(directory, pod.metadata.uid) ?? '');
+    const by = measures.get(pluginDirectory(directory, pod.metadata.uid) ?? '');
     if (by === undefined) return [];
     const claim = claimName(pod, volume);
     const pvcRef = claim === undefined ? {} : { pvcRef: { name: claim, namespace: pod.metadata.namespace } };
@@ -39,7 +39,7 @@ export function volumeMeasures(
 }
 
 /** The plugin part of `…/pods/<uid>/volumes/<plugin>/<name>`. */
-function pluginFolder(directory: string, podUid: string): string | undefined {
+function pluginDirectory(directory: string, podUid: string): string | undefined {
   const [pods, uid, volumes, plugin] = directory.split('/').slice(-5);
   return pods === 'pods' && uid === podUid && volumes === 'volumes' ? plugin : undefined;
 }

@@ -205,12 +205,12 @@ describe('a tree on this machine', () => {
   const top = mkdtempSync(path.join(tmpdir(), 'nodelet-tree-'));
   afterAll(() => rmSync(top, { recursive: true }));
   it('is the sum of its blocks, counting each file once and following no links', async () => {
-    mkdirSync(path.join(top, 'folder'));
-    const file = path.join(top, 'folder', 'file');
+    mkdirSync(path.join(top, 'directory'));
+    const file = path.join(top, 'directory', 'file');
     writeFileSync(file, 'x'.repeat(100_000));
     linkSync(file, path.join(top, 'same'));
     symlinkSync('/usr', path.join(top, 'elsewhere'));
-    const blocks = ['', 'folder', 'folder/file'].map((name) => statSync(path.join(top, name)).blocks);
+    const blocks = ['', 'directory', 'directory/file'].map((name) => statSync(path.join(top, name)).blocks);
     const { tree } = linuxMachine({ clock: new VirtualClock() });
     const { usedBytes, inodesUsed } = await tree(top);
     expect(inodesUsed).toBe(4);

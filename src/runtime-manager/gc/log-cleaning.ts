@@ -27,8 +27,8 @@ export async function cleanPodLogs({
     for (const { name } of entries) {
       const uid = name.slice(name.lastIndexOf('_') + 1);
       if (!name.includes('_') || !isPodGone(uid)) continue;
-      const folder = path.join(podLogsDir, name);
-      await remove(timeline, 'the logs of a pod that is gone', folder, () => removeTree(host, folder));
+      const dir = path.join(podLogsDir, name);
+      await remove(timeline, 'the logs of a pod that is gone', dir, () => removeTree(host, dir));
     }
   }
 }
@@ -59,10 +59,10 @@ export async function cleanLogLinks({
 }
 
 /** The directory is the node's own, and may be a link to where the node keeps logs. */
-async function* entriesAt(host: CleanedFiles, folder: string): ReturnType<typeof entriesIn> {
+async function* entriesAt(host: CleanedFiles, dir: string): ReturnType<typeof entriesIn> {
   let real: string;
   try {
-    real = await host.files.realpath(folder);
+    real = await host.files.realpath(dir);
   } catch (error) {
     if (isMissing(error)) return;
     throw error;

@@ -5,7 +5,7 @@ import { entriesOf, isMissing, linuxHost } from '../../host/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { ContainerRemover } from '../contracts.js';
 import { removeIfThere } from '../logs/compress.js';
-import { holdLogFolder, type LogHost } from '../logs/open-log.js';
+import { holdLogDirectory, type LogHost } from '../logs/open-log.js';
 import { logSymlinkPath } from '../start/log-symlink.js';
 
 export interface RemoverOptions {
@@ -72,17 +72,17 @@ export function containerRemover({
 /** The log and its rotated files. */
 async function removeLogs(host: LogHost, logPath: string): Promise<void> {
   const base = path.basename(logPath);
-  const folder = await holdLogFolder(host, logPath).catch((error: unknown) => {
+  const dir = await holdLogDirectory(host, logPath).catch((error: unknown) => {
     if (isMissing(error)) return undefined;
     throw error;
   });
-  if (folder === undefined) return;
+  if (dir === undefined) return;
   try {
-    for await (const entries of entriesOf(folder)) {
+    for await (const entries of entriesOf(dir)) {
       for (const { name } of entries)
-        if (name.startsWith(base)) await removeIfThere(host.files, `${folder.procPath}/${name}`);
+        if (name.startsWith(base)) await removeIfThere(host.files, `${dir.procPath}/${name}`);
     }
   } finally {
-    await folder.close();
+    await dir.close();
   }
 }

@@ -11,16 +11,16 @@ const partBytes = 64 * 1024;
  * `<name>` becomes `<name>.gz`. Both are reached through the held directory, and the new file replaces
  * nothing.
  */
-export async function compressLog({ files }: LogHost, folder: HeldPath, name: string): Promise<void> {
-  const at = (entry: string): string => `${folder.procPath}/${entry}`;
+export async function compressLog({ files }: LogHost, dir: HeldPath, name: string): Promise<void> {
+  const at = (entry: string): string => `${dir.procPath}/${entry}`;
   const temporary = `${name}.tmp`;
-  const held = await folder.child(name);
+  const held = await dir.child(name);
   const source = await held.openFile().finally(() => held.close());
   try {
     const { mode } = await source.stat();
     await removeIfThere(files, at(temporary));
     // Keeps the log's mode, so that nobody gains access to it.
-    const target = await folder.createFile(temporary, mode & 0o777);
+    const target = await dir.createFile(temporary, mode & 0o777);
     try {
       await pipeline(Readable.from(parts(source)), createGzip(), (compressed) => write(compressed, target));
     } finally {

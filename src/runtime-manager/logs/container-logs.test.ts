@@ -8,12 +8,12 @@ import { ContainerState, ContainerStatusResponse, CriError, type CriRuntime } fr
 import { readContainerLogs } from './container-logs.js';
 import { logOptions } from './options.js';
 
-let folder: string;
+let dir: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'nodelet-logs-'));
-  await writeFile(join(folder, '0.log'), '2026-01-01T00:00:00.000000000Z stdout F here\n');
+  dir = await mkdtemp(join(tmpdir(), 'nodelet-logs-'));
+  await writeFile(join(dir, '0.log'), '2026-01-01T00:00:00.000000000Z stdout F here\n');
 });
-afterEach(() => rm(folder, { recursive: true }));
+afterEach(() => rm(dir, { recursive: true }));
 
 const running = (): Promise<ContainerStatusResponse> =>
   Promise.resolve(
@@ -24,7 +24,7 @@ const running = (): Promise<ContainerStatusResponse> =>
         state: ContainerState.CONTAINER_RUNNING,
         createdAt: 1n,
         startedAt: 1n,
-        logPath: join(folder, '0.log'),
+        logPath: join(dir, '0.log'),
         image: { image: 'i' },
         imageRef: 'i',
       },

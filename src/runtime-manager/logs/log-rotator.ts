@@ -5,7 +5,7 @@ import { ContainerState, type CriRuntime, criLabels, isNotFound } from '../../cr
 import { entriesOf, type FileFacts, type HeldPath, isMissing, linuxHost } from '../../host/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { compressLog, removeIfThere } from './compress.js';
-import { holdLogFolder, type LogHost } from './open-log.js';
+import { holdLogDirectory, type LogHost } from './open-log.js';
 import { planRotation, rotatedName } from './rotation.js';
 
 export interface LogRotatorOptions {
@@ -89,25 +89,25 @@ export class LogRotator {
     const { cri, maxSizeBytes } = this.#options;
     const log = this.#options.knownPath?.(podUid, id) ?? (await this.#pathOf(id));
     if (log === undefined) return;
-    const folder = await holdLogFolder(this.#host, log);
+    const dir = await holdLogDirectory(this.#host, log);
     try {
       const name = path.basename(log);
-      let facts = await this.#factsOf(folder, name);
+      let facts = await this.#factsOf(dir, name);
       if (facts === undefined) {
         // An interrupted rotation leaves no log file; the runtime creates a new one.
         await cri.reopenContainerLog({ containerId: id });
-        facts = await this.#factsOf(folder, name);
+        facts = await this.#factsOf(dir, name);
       }
       // A link leads to a log that another program rotates.
-      if (facts?.kind === 'file' && facts.sizeBytes >= maxSizeBytes) await this.#rotate(id, log, folder);
+      if (facts?.kind === 'file' && facts.sizeBytes >= maxSizeBytes) await this.#rotate(id, log, dir);
     } finally {
-      await folder.close();
+      await dir.close();
     }
   }
 
-  async #factsOf(folder: HeldPath, name: string): Promise<FileFacts | undefined> {
+  async #factsOf(dir: HeldPath, name: string): Promise<FileFacts | undefined> {
     try {
-      return await this.#host.files.lstat(`${folder.procPath}/${name}`);
+      return await this.#host.files.lstat(`${dir.procPath}/${name}`);
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw error;
@@ -130,14 +130,14 @@ export class LogRotator {
   }
 
   /** Works on the held directory, whatever replaces its name meanwhile. */
-  async #rotate(id: string, log: string, folder: HeldPath): Promise<void> {
+  async #rotate(id: string, log: string, dir: HeldPath): Promise<void> {
     const { cri, clock, maxFiles, timeline } = this.#options;
     const { files } = this.#host;
     const name = path.basename(log);
-    const at = (entry: string): string => `${folder.procPath}/${entry}`;
-    const { remove, compress } = planRotation(name, await rotatedFiles(folder, name), maxFiles);
+    const at = (entry: string): string => `${dir.procPath}/${entry}`;
+    const { remove, compress } = planRotation(name, await rotatedFiles(dir, name), maxFiles);
     for (const entry of remove) await removeIfThere(files, at(entry));
-    for (const entry of compress) await compressLog(this.#host, folder, entry);
+    for (const entry of compress) await compressLog(this.#host, dir, entry);
     const rotated = rotatedName(name, clock.now());
     await files.rename(at(name), at(rotated));
     try {
@@ -165,9 +165,9 @@ export class LogRotator {
 const mostRotated = 1000;
 
 /** The names of a log's rotated files. */
-async function rotatedFiles(folder: HeldPath, log: string): Promise<string[]> {
+async function rotatedFiles(dir: HeldPath, log: string): Promise<string[]> {
   const names: string[] = [];
-  for await (const entries of entriesOf(folder)) {
+  for await (const entries of entriesOf(dir)) {
     for (const { name, kind } of entries) {
       // Only regular files are ours.
       if (name.startsWith(`${log}.`) && kind === 'file') names.push(name);

@@ -10,7 +10,7 @@ export type LogHost = Pick<Host, 'hold' | 'files'>;
  * expose a file of the node to whoever may read logs.
  */
 export async function holdLog(host: LogHost, path: string): Promise<HeldPath> {
-  const logs = logsFolder(path);
+  const logs = logsDirectory(path);
   try {
     return await holdBelow(host, logs, relative(logs, path), { absoluteLinks: 'of the machine' });
   } catch (error) {
@@ -22,22 +22,22 @@ export async function holdLog(host: LogHost, path: string): Promise<HeldPath> {
 }
 
 /** Holds a log's directory, by the same rule. */
-export async function holdLogFolder(host: LogHost, path: string): Promise<HeldPath> {
-  const logs = logsFolder(path);
+export async function holdLogDirectory(host: LogHost, path: string): Promise<HeldPath> {
+  const logs = logsDirectory(path);
   return await holdBelow(host, logs, relative(logs, dirname(path)), { absoluteLinks: 'of the machine' });
 }
 
 /** The directory of all pod logs: a container's are at `<directory>/<pod>/<container>/<restartCount>.log`. */
-function logsFolder(path: string): string {
+function logsDirectory(path: string): string {
   return dirname(dirname(dirname(path)));
 }
 
 /** `…/containers/<id>/<id>-json.log` */
 export function isDockerLog(path: string): boolean {
-  const folder = basename(dirname(path));
+  const dir = basename(dirname(path));
   return (
-    /^[0-9a-f]{64}$/.test(folder) &&
-    basename(path) === `${folder}-json.log` &&
+    /^[0-9a-f]{64}$/.test(dir) &&
+    basename(path) === `${dir}-json.log` &&
     basename(dirname(dirname(path))) === 'containers'
   );
 }

@@ -7,13 +7,13 @@ import { ContainerStatus, type ObservedContainerStatus, observeContainerStatus }
 import { terminationLogPath, terminationMessage } from './termination-message.js';
 
 let dir: string;
-let folder: string;
+let directory: string;
 let words: string;
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'words-'));
-  folder = join(dir, 'pods/uid/containers/main');
-  words = join(folder, 'words');
-  await mkdir(folder, { recursive: true });
+  directory = join(dir, 'pods/uid/containers/main');
+  words = join(directory, 'words');
+  await mkdir(directory, { recursive: true });
 });
 afterEach(() => rm(dir, { recursive: true }));
 
@@ -72,7 +72,7 @@ describe('terminationMessage', () => {
 
   it('pipes block neither their containers nor the rest of the node', async () => {
     // Node has four threads for files: that many pipes without a writer would block all of them.
-    const pipes = Array.from({ length: 6 }, (_, index) => join(folder, `pipe-${index}`));
+    const pipes = Array.from({ length: 6 }, (_, index) => join(directory, `pipe-${index}`));
     execFileSync('mkfifo', pipes);
     const texts = await Promise.all(
       pipes.map((hostPath) => message({ mounts: [{ containerPath: '/dev/termination-log', hostPath }] })),

@@ -54,11 +54,11 @@ export function terminationLogPath(
   const uid = labels[criLabels.podUid] ?? '';
   const name = labels[criLabels.containerName] ?? '';
   if (path === '' || !isName(uid) || !isName(name)) return undefined;
-  const folders = rootDirs.map((root) => `${join(root, 'pods', uid, 'containers', name)}/`);
+  const dirs = rootDirs.map((root) => `${join(root, 'pods', uid, 'containers', name)}/`);
   return mounts.findLast(
     ({ containerPath, hostPath }) =>
       containerPath === path &&
-      folders.some((folder) => hostPath.startsWith(folder) && isName(hostPath.slice(folder.length))),
+      dirs.some((dir) => hostPath.startsWith(dir) && isName(hostPath.slice(dir.length))),
   )?.hostPath;
 }
 

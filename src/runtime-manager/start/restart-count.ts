@@ -31,8 +31,8 @@ export async function restartCount(
   if (podLogsDir === '') return 0;
   let next = 0;
   try {
-    const folder = containerLogDirectory(podLogsDir, pod, containerName);
-    for await (const entries of entriesIn(linuxHost(), folder))
+    const dir = containerLogDirectory(podLogsDir, pod, containerName);
+    for await (const entries of entriesIn(linuxHost(), dir))
       next = Math.max(next, restartCountFromLogs(entries.map(({ name }) => name)));
     return next;
   } catch (error) {

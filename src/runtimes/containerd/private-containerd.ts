@@ -312,15 +312,15 @@ function isRunning(child: ChildProcess): boolean {
  */
 async function removeSharedLeftovers(): Promise<void> {
   const controllers = await readdir(cgroupRoot).catch((): string[] => []);
-  const folders = [
+  const dirs = [
     '/run/containerd/s',
     '/run/containerd/fifo',
     '/run/containerd',
     path.join(cgroupRoot, defaultCgroup),
     ...controllers.map((controller) => path.join(cgroupRoot, controller, defaultCgroup)),
   ];
-  for (const folder of folders) {
+  for (const directory of dirs) {
     // If it is not empty, it is in use or not ours.
-    await rmdir(folder).catch(() => undefined);
+    await rmdir(directory).catch(() => undefined);
   }
 }

@@ -7,16 +7,16 @@ import { findCommand } from './command-lookup.js';
 let dir: string;
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'nodelet-path-'));
-  for (const name of ['first', 'second', 'first/folder']) mkdirSync(join(dir, name));
-  for (const name of ['second/tool', 'second/plain', 'second/folder']) writeFileSync(join(dir, name), '');
-  for (const name of ['second/tool', 'second/folder']) chmodSync(join(dir, name), 0o755);
+  for (const name of ['first', 'second', 'first/directory']) mkdirSync(join(dir, name));
+  for (const name of ['second/tool', 'second/plain', 'second/directory']) writeFileSync(join(dir, name), '');
+  for (const name of ['second/tool', 'second/directory']) chmodSync(join(dir, name), 0o755);
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
 describe('a command', () => {
   const rows: [string, string, string][] = [
     ['is found on the search path', 'tool', 'second/tool'],
-    ['is not a directory of the same name', 'folder', 'second/folder'],
+    ['is not a directory of the same name', 'directory', 'second/directory'],
     ['with a slash is a path from the working directory', './tool', 'second/tool'],
     ['that does not exist', 'nosuch', 'exec: "nosuch": executable file not found in $PATH'],
     ['that may not be executed is not found', 'plain', 'exec: "plain": executable file not found in $PATH'],

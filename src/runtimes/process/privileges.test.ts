@@ -84,10 +84,10 @@ describe('privileges', () => {
 
 describe('the environment of a container', () => {
   it('does not affect programs that run as root on the way', async () => {
-    const folder = join(machine.directory, 'loader');
-    mkdirSync(folder);
-    chmodSync(folder, 0o777);
-    const envs = Object.entries({ LD_DEBUG: 'libs', LD_DEBUG_OUTPUT: join(folder, 'by') });
+    const dir = join(machine.directory, 'loader');
+    mkdirSync(dir);
+    chmodSync(dir, 0o777);
+    const envs = Object.entries({ LD_DEBUG: 'libs', LD_DEBUG_OUTPUT: join(dir, 'by') });
     for (const groups of [[], [5001]]) {
       await printed({
         command: ['true'],
@@ -95,7 +95,7 @@ describe('the environment of a container', () => {
         ...as({ supplementalGroups: groups }),
       });
     }
-    const owners = readdirSync(folder).map((name) => statSync(join(folder, name)).uid);
+    const owners = readdirSync(dir).map((name) => statSync(join(dir, name)).uid);
     // The loader did write, for the container's own command.
     expect(new Set(owners)).toEqual(new Set([4711]));
   });

@@ -14,11 +14,11 @@ export class SocketInUse extends Error {
 
 /** Makes the server listen there. Replaces a dead socket; leaves one that somebody serves alone. */
 export async function bindSocket(server: Server, socketPath: string): Promise<void> {
-  const folder = path.dirname(socketPath);
-  await makePrivateFolder(folder);
+  const dir = path.dirname(socketPath);
+  await makePrivateDirectory(dir);
   await refuseOrRemove(socketPath);
   // Created where nobody else can enter, and renamed once its mode is right.
-  const birthplace = path.join(folder, `.${randomBytes(3).toString('hex')}`);
+  const birthplace = path.join(dir, `.${randomBytes(3).toString('hex')}`);
   const bornAt = path.join(birthplace, 's');
   for (const name of [socketPath, bornAt]) {
     if (Buffer.byteLength(name) > longestPathBytes)
@@ -56,15 +56,15 @@ async function place(from: string, to: string): Promise<void> {
   }
 }
 
-async function makePrivateFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const { mode, uid } = await stat(folder);
+async function makePrivateDirectory(dir: string): Promise<void> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const { mode, uid } = await stat(dir);
   const sharedWrite = (mode & 0o022) !== 0 && (mode & 0o1000) === 0;
   if (sharedWrite)
-    throw new Error(`others may write to ${folder}: chmod 700 it, or put the socket into another directory`);
+    throw new Error(`others may write to ${dir}: chmod 700 it, or put the socket into another directory`);
   const own = process.getuid?.();
   if (own !== undefined && uid !== own && uid !== 0)
-    throw new Error(`${folder} belongs to another user (uid ${uid}): put the socket into another directory`);
+    throw new Error(`${dir} belongs to another user (uid ${uid}): put the socket into another directory`);
 }
 
 async function refuseOrRemove(socketPath: string): Promise<void> {

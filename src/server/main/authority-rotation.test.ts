@@ -28,7 +28,7 @@ async function rotate(server: MainServer, pem: string): Promise<void> {
   const reads = () =>
     server.timeline.ofNode().filter(({ message }) => message === 'the client CA bundle was reloaded').length;
   const before = reads();
-  const file = path.join(server.folder, 'next.pem');
+  const file = path.join(server.dir, 'next.pem');
   writeFileSync(file, pem);
   renameSync(file, server.caFile);
   await expect.poll(reads, { timeout: 5000 }).toBe(before + 1);

@@ -47,10 +47,10 @@ async function checkpoint(
     );
     if (running === undefined) return failed(`container ${container} not found`);
     if (write === undefined) throw new CriError('Unimplemented', 'the runtime does not support checkpoints');
-    const folder = path.join(rootDir, 'checkpoints');
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const dir = path.join(rootDir, 'checkpoints');
+    await mkdir(dir, { recursive: true, mode: 0o700 });
     const taken = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
-    const location = path.join(folder, `checkpoint-${name}_${namespace}-${container}-${taken}.tar`);
+    const location = path.join(dir, `checkpoint-${name}_${namespace}-${container}-${taken}.tar`);
     await write(
       { containerId: running.id, location, timeout: timeoutSeconds },
       signal === undefined ? {} : { signal },

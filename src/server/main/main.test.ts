@@ -406,7 +406,7 @@ describe('TLS', () => {
     sockets.push(agent);
     const kept = { as: alice, tls: { agent } };
     expect((await call(server, 'GET /pods', kept)).status).toBe(200);
-    const bundle = path.join(server.folder, 'new.pem');
+    const bundle = path.join(server.dir, 'new.pem');
     writeFileSync(bundle, otherAuthority.pem);
     renameSync(bundle, server.caFile);
     await expect

@@ -54,7 +54,7 @@ export interface MainServer {
   readonly port: number;
   readonly timeline: Timeline;
   readonly registry: Registry;
-  readonly folder: string;
+  readonly dir: string;
   readonly caFile: string;
   close(): Promise<void>;
 }
@@ -69,8 +69,8 @@ export interface MainTestOptions {
 }
 
 export async function startMain(test: MainTestOptions = {}): Promise<MainServer> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'nodelet-main-'));
-  const caFile = path.join(folder, 'ca.pem');
+  const dir = mkdtempSync(path.join(tmpdir(), 'nodelet-main-'));
+  const caFile = path.join(dir, 'ca.pem');
   writeFileSync(caFile, authority.pem);
   const { gates } = resolveFeatureGates(test.gates ?? {});
   const timeline = new Timeline();
@@ -108,10 +108,10 @@ export async function startMain(test: MainTestOptions = {}): Promise<MainServer>
     timeline,
     servingCertificate: test.certificate ?? (() => serving),
     api: test.api ?? testApi().api,
-    rootDir: folder,
+    rootDir: dir,
     version: 'v1.36.0',
     flags: { v: '2', 'node-ip': '10.0.0.1' },
-    nodeLogsDir: folder,
+    nodeLogsDir: dir,
     ...test.options,
     limits: { closeGraceMs: 200, ...test.options?.limits },
   });
@@ -121,11 +121,11 @@ export async function startMain(test: MainTestOptions = {}): Promise<MainServer>
     port,
     timeline,
     registry,
-    folder,
+    dir,
     caFile,
     async close() {
       await listener.close();
-      rmSync(folder, { recursive: true });
+      rmSync(dir, { recursive: true });
     },
   };
 }

@@ -76,8 +76,8 @@ export async function reloadedFiles<T>(options: ReloadedFilesOptions<T>): Promis
     wait(settleMs);
   };
   wait(reloadPeriodMs);
-  const watchers = [...new Set(paths.map((file) => path.dirname(file)))].flatMap((folder) =>
-    watchFolder(folder, onChange),
+  const watchers = [...new Set(paths.map((file) => path.dirname(file)))].flatMap((dir) =>
+    watchDirectory(dir, onChange),
   );
   return {
     current: () => value,
@@ -90,9 +90,9 @@ export async function reloadedFiles<T>(options: ReloadedFilesOptions<T>): Promis
 }
 
 /** None where the system cannot watch: then only the period finds changes. */
-function watchFolder(folder: string, onChange: () => void): FSWatcher[] {
+function watchDirectory(dir: string, onChange: () => void): FSWatcher[] {
   try {
-    const watcher = watch(folder, { persistent: false }, onChange);
+    const watcher = watch(dir, { persistent: false }, onChange);
     watcher.on('error', () => watcher.close());
     return [watcher];
   } catch {

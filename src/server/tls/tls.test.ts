@@ -158,10 +158,10 @@ describe('chains', () => {
 });
 
 describe('files that others replace', () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'nodelet-tls-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const dir = mkdtempSync(path.join(tmpdir(), 'nodelet-tls-'));
+  afterAll(() => rmSync(dir, { recursive: true }));
   it('give the new value when it is valid', async () => {
-    const file = path.join(folder, 'ca.crt');
+    const file = path.join(dir, 'ca.crt');
     const timeline = new Timeline();
     const open = () =>
       reloadedFiles({

@@ -21,7 +21,7 @@ import {
 } from './operations.js';
 import { afterFailedMount, afterFailedUnmount, afterMount, failureClass } from './outcome.js';
 import { type PlannedOperation, planVolumes, type VolumePlanInput } from './plan.js';
-import { judgeFolders } from './reconstruct.js';
+import { judgeDirectories } from './reconstruct.js';
 import type { ActualDevice, ActualMount, WantedMount } from './states.js';
 import { actual, byKey, FakePlugin, podWith, wanted } from './test-fixtures.js';
 import { mountWait, mountWaitText, unmountWaitText } from './wait-texts.js';
@@ -439,9 +439,9 @@ describe('what a pod wants', () => {
 });
 
 describe('reconstruction', () => {
-  const folder = (plugin: string, name: string, podUid = 'u1') => ({ podUid, pluginFolder: plugin, name });
+  const dir = (plugin: string, name: string, podUid = 'u1') => ({ podUid, pluginDirectory: plugin, name });
   it('treats directories of known plugins as uncertain mounts', () => {
-    const { mounts, devices, leftovers } = judgeFolders([folder('fake~plain', 'v')], '/r', plugins);
+    const { mounts, devices, leftovers } = judgeDirectories([dir('fake~plain', 'v')], '/r', plugins);
     expect(mounts).toEqual([
       actual('v', {
         pluginName: 'fake/plain',
@@ -453,8 +453,8 @@ describe('reconstruction', () => {
     expect([devices, leftovers]).toEqual([[], []]);
   });
   it('counts a shared device once, whatever pods use it', () => {
-    const folders = [folder('fake~device', 'pv-1'), folder('fake~device', 'pv-1', 'u2')];
-    const { mounts, devices } = judgeFolders(folders, '/r', plugins);
+    const dirs = [dir('fake~device', 'pv-1'), dir('fake~device', 'pv-1', 'u2')];
+    const { mounts, devices } = judgeDirectories(dirs, '/r', plugins);
     expect(mounts.map(({ uniqueName, podUid }) => [uniqueName, podUid])).toEqual([
       ['fake/device/pv-1', 'u1'],
       ['fake/device/pv-1', 'u2'],
@@ -462,7 +462,7 @@ describe('reconstruction', () => {
     expect(devices).toEqual([device('pv-1', 'uncertain')]);
   });
   it('keeps directories of unknown plugins as leftovers', () => {
-    const { leftovers } = judgeFolders([folder('kubernetes.io~csi', 'pv')], '/r', plugins);
+    const { leftovers } = judgeDirectories([dir('kubernetes.io~csi', 'pv')], '/r', plugins);
     expect(leftovers).toEqual([
       {
         podUid: 'u1',

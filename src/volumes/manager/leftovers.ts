@@ -60,14 +60,14 @@ export class Leftovers {
 
 async function cleanLeftover(host: Host, path: string): Promise<void> {
   await unmountTree(host, path);
-  await removeEmptyFolders(host, path);
+  await removeEmptyDirectories(host, path);
 }
 
 /** A file stops the removal: it may be someone's data. */
-async function removeEmptyFolders(host: Host, path: string): Promise<void> {
+async function removeEmptyDirectories(host: Host, path: string): Promise<void> {
   const { kind } = await host.files.lstat(path);
   if (kind !== 'directory')
     throw new HostError('ENOTEMPTY', path, `${path} is in the way; remove it if nothing needs it`);
-  for (const name of await host.files.readdir(path)) await removeEmptyFolders(host, join(path, name));
+  for (const name of await host.files.readdir(path)) await removeEmptyDirectories(host, join(path, name));
   await host.files.rmdir(path);
 }

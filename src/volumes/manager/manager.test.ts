@@ -346,11 +346,11 @@ describe('a failed mount', () => {
 });
 
 describe('volumes of an earlier run', () => {
-  const folder = `${rootDir}/pods/old/volumes/fake~plain/v`;
+  const dir = `${rootDir}/pods/old/volumes/fake~plain/v`;
   it('are torn down once all sources are ready and nothing of their pod runs', async () => {
     const { manager, plain, host, facts, gone, clock } = await setUp();
     facts.ready = false;
-    await host.files.mkdir(folder, { recursive: true });
+    await host.files.mkdir(dir, { recursive: true });
     await manager.start();
     expect(manager.exist('old')).toBe(true);
     await clock.advance(30_000);

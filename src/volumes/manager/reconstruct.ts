@@ -37,18 +37,21 @@ export interface Reconstruction {
 }
 
 /** A directory `pods/<uid>/volumes/<plugin>/<name>`. */
-export interface VolumeFolder {
+export interface VolumeDirectory {
   readonly podUid: string;
-  readonly pluginFolder: string;
+  readonly pluginDirectory: string;
   readonly name: string;
 }
 
-export function volumeFolderPath(rootDir: string, { podUid, pluginFolder, name }: VolumeFolder): string {
-  return join(rootDir, 'pods', podUid, 'volumes', pluginFolder, name);
+export function volumeDirectoryPath(
+  rootDir: string,
+  { podUid, pluginDirectory, name }: VolumeDirectory,
+): string {
+  return join(rootDir, 'pods', podUid, 'volumes', pluginDirectory, name);
 }
 
 /** The directory of a plugin's volumes in a pod. */
-export function pluginFolder(rootDir: string, podUid: string, pluginName: string): string {
+export function pluginDirectory(rootDir: string, podUid: string, pluginName: string): string {
   return join(rootDir, 'pods', podUid, 'volumes', escapePluginName(pluginName));
 }
 
@@ -58,8 +61,8 @@ export async function reconstruct(
   plugins: readonly VolumePlugin[],
 ): Promise<Reconstruction> {
   const problems: string[] = [];
-  const { folders, subPaths } = await foldersOfPods(host, rootDir, (problem) => problems.push(problem));
-  const judged = judgeFolders(folders, rootDir, plugins);
+  const { dirs, subPaths } = await directoriesOfPods(host, rootDir, (problem) => problems.push(problem));
+  const judged = judgeDirectories(dirs, rootDir, plugins);
   return { ...judged, subPaths: strandedSubPaths(subPaths, judged.mounts), problems };
 }
 
@@ -75,20 +78,20 @@ export function strandedSubPaths(
 }
 
 /** Infers from the directories what may be mounted. */
-export function judgeFolders(
-  folders: readonly VolumeFolder[],
+export function judgeDirectories(
+  dirs: readonly VolumeDirectory[],
   rootDir: string,
   plugins: readonly VolumePlugin[],
 ): Omit<Reconstruction, 'problems' | 'subPaths'> {
   const mounts: ActualMount[] = [];
   const devices = new Map<string, ActualDevice>();
   const leftovers: Leftover[] = [];
-  for (const folder of folders) {
-    const { podUid, name: innerName } = folder;
-    const pluginName = unescapePluginName(folder.pluginFolder);
+  for (const dir of dirs) {
+    const { podUid, name: innerName } = dir;
+    const pluginName = unescapePluginName(dir.pluginDirectory);
     const plugin = plugins.find(({ name, ownsDirectory }) => name === pluginName && ownsDirectory);
     if (plugin === undefined) {
-      const path = volumeFolderPath(rootDir, folder);
+      const path = volumeDirectoryPath(rootDir, dir);
       leftovers.push({ podUid, pluginName, innerName, path, problem: 'no volume plugin matched' });
       continue;
     }
@@ -111,11 +114,11 @@ function specFromName(name: string): VolumeSpec {
   };
 }
 
-async function foldersOfPods(
+async function directoriesOfPods(
   { files }: Host,
   rootDir: string,
   onProblem: (problem: string) => void,
-): Promise<{ folders: VolumeFolder[]; subPaths: StrandedSubPaths[] }> {
+): Promise<{ dirs: VolumeDirectory[]; subPaths: StrandedSubPaths[] }> {
   const list = async (path: string): Promise<readonly string[]> => {
     try {
       return await files.readdir(path);
@@ -124,17 +127,17 @@ async function foldersOfPods(
       return [];
     }
   };
-  const folders: VolumeFolder[] = [];
+  const dirs: VolumeDirectory[] = [];
   const subPaths: StrandedSubPaths[] = [];
   for (const podUid of await list(join(rootDir, 'pods'))) {
-    for (const folder of await list(join(rootDir, 'pods', podUid, 'volumes'))) {
-      for (const name of await list(join(rootDir, 'pods', podUid, 'volumes', folder))) {
-        folders.push({ podUid, pluginFolder: folder, name });
+    for (const dir of await list(join(rootDir, 'pods', podUid, 'volumes'))) {
+      for (const name of await list(join(rootDir, 'pods', podUid, 'volumes', dir))) {
+        dirs.push({ podUid, pluginDirectory: dir, name });
       }
     }
     for (const innerName of await list(subPathsDirectory(join(rootDir, 'pods', podUid)))) {
       subPaths.push({ podUid, innerName });
     }
   }
-  return { folders, subPaths };
+  return { dirs, subPaths };
 }

@@ -71,6 +71,6 @@ export function escapePluginName(name: string): string {
   return name.replaceAll('/', '~');
 }
 
-export function unescapePluginName(folder: string): string {
-  return folder.replaceAll('~', '/');
+export function unescapePluginName(dir: string): string {
+  return dir.replaceAll('~', '/');
 }

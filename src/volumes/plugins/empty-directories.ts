@@ -188,22 +188,22 @@ export class EmptyDirectories {
 
   async #writeMarker(directory: EmptyDirectory): Promise<void> {
     const { ownFiles: files } = this.#options.host;
-    const folder = this.#markerDirectory(directory);
-    await files.mkdir(folder, { mode: markerMode, recursive: true });
-    await files.writeFile(join(folder, 'ready'), '', { mode: 0o640 });
+    const dir = this.#markerDirectory(directory);
+    await files.mkdir(dir, { mode: markerMode, recursive: true });
+    await files.writeFile(join(dir, 'ready'), '', { mode: 0o640 });
   }
 
   async #removeMarker(directory: EmptyDirectory): Promise<void> {
     const { host } = this.#options;
-    const folder = this.#markerDirectory(directory);
-    if (!(await exists(host.ownFiles, folder))) return;
+    const dir = this.#markerDirectory(directory);
+    if (!(await exists(host.ownFiles, dir))) return;
     try {
-      await host.ownFiles.unlink(join(folder, 'ready'));
-      await host.ownFiles.rmdir(folder);
+      await host.ownFiles.unlink(join(dir, 'ready'));
+      await host.ownFiles.rmdir(dir);
     } catch (error) {
       if (!isHostError(error)) throw error;
       // Not a marker of ours. Nothing is ever mounted on a marker.
-      await removeTree(host, folder, { isWithoutMounts: true });
+      await removeTree(host, dir, { isWithoutMounts: true });
     }
   }
 }

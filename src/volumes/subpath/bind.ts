@@ -102,9 +102,9 @@ async function kindAt(files: Host['files'], path: string): Promise<FileFacts['ki
 /** Removes the directories of the container, the volume and all subPaths, as far as they are empty. */
 export async function removeEmptyParents({ files }: Host, target: string): Promise<void> {
   const container = dirname(target);
-  for (const folder of [container, dirname(container), dirname(dirname(container))]) {
+  for (const dir of [container, dirname(container), dirname(dirname(container))]) {
     try {
-      await files.rmdir(folder);
+      await files.rmdir(dir);
     } catch (error) {
       if (isMissing(error)) continue;
       if (isHostError(error, 'ENOTEMPTY', 'EEXIST')) return;

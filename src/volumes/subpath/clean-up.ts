@@ -24,29 +24,29 @@ export async function cleanSubPaths({ host, podDirectory, innerVolumeName }: Sub
     }
   };
   for (const container of await namesIn(host, volume)) {
-    const folder = `${volume}/${container}`;
+    const dir = `${volume}/${container}`;
     await attempt(async () => {
-      for (const entry of await namesIn(host, folder))
-        await attempt(() => cleanMountPoint(host, `${folder}/${entry}`));
+      for (const entry of await namesIn(host, dir))
+        await attempt(() => cleanMountPoint(host, `${dir}/${entry}`));
     });
-    if (failures.length === 0) await attempt(() => removeIfThere(host, folder));
+    if (failures.length === 0) await attempt(() => removeIfThere(host, dir));
   }
   if (failures.length > 0) throw new AggregateError(failures, failures.map(errorText).join('; '));
   await removeIfThere(host, volume);
   await removeIfEmpty(host, subPathsDirectory(podDirectory));
 }
 
-async function removeIfThere({ files }: Host, folder: string): Promise<void> {
+async function removeIfThere({ files }: Host, dir: string): Promise<void> {
   try {
-    await files.rmdir(folder);
+    await files.rmdir(dir);
   } catch (error) {
     if (!isMissing(error)) throw error;
   }
 }
 
-async function removeIfEmpty(host: Host, folder: string): Promise<void> {
+async function removeIfEmpty(host: Host, dir: string): Promise<void> {
   try {
-    await removeIfThere(host, folder);
+    await removeIfThere(host, dir);
   } catch (error) {
     if (!isHostError(error, 'ENOTEMPTY', 'EEXIST')) throw error;
   }

@@ -38,8 +38,8 @@ export async function loadCredentialPlugins(
 }
 
 async function readConfigFiles(configPath: string): Promise<ConfigFile[]> {
-  const isFolder = (await stat(configPath)).isDirectory();
-  const names = isFolder
+  const isConfigDirectory = (await stat(configPath)).isDirectory();
+  const names = isConfigDirectory
     ? (await readdir(configPath)).filter((name) => /\.(json|ya?ml)$/.test(name)).sort()
     : undefined;
   const paths = names?.map((name) => join(configPath, name)) ?? [configPath];

@@ -44,8 +44,8 @@ async function open(more: Partial<PullRecordsOptions> = {}, cri = noImages) {
   return { records, clock, registry };
 }
 
-const files = (folder: string): Promise<string[]> =>
-  readdir(join(rootDir, 'image_manager', folder)).catch(() => []);
+const files = (dir: string): Promise<string[]> =>
+  readdir(join(rootDir, 'image_manager', dir)).catch(() => []);
 
 describe('records on disk', () => {
   it('an intent while the pull runs, a record afterwards, readable by nobody else', async () => {

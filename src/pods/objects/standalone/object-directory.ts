@@ -10,7 +10,7 @@ import { identities, type ObjectSet } from './object-index.js';
 import { readObjects } from './read-objects.js';
 import type { StandaloneObjects } from './standalone-objects.js';
 
-export interface ObjectFolderOptions {
+export interface ObjectDirectoryOptions {
   readonly path: string;
   readonly clock: Clock;
   readonly timeline: Timeline;
@@ -18,10 +18,10 @@ export interface ObjectFolderOptions {
   /** How often everything is reread, in case a notification was missed. */
   readonly checkPeriodMs: number;
   /** The total size of all files; the rest is ignored. Default 64 MiB. */
-  readonly folderLimitBytes?: number;
+  readonly directoryLimitBytes?: number;
 }
 
-const defaultFolderLimitBytes = 64 * 1024 * 1024;
+const defaultDirectoryLimitBytes = 64 * 1024 * 1024;
 
 interface KnownFile {
   /** The digest of the last text read. */
@@ -29,14 +29,14 @@ interface KnownFile {
   readonly objects: ObjectSet;
 }
 
-export class ObjectFolder {
-  readonly #options: ObjectFolderOptions;
+export class ObjectDirectory {
+  readonly #options: ObjectDirectoryOptions;
   readonly #path: string;
   readonly #reports: ProblemReports;
   readonly #known = new Map<string, KnownFile>();
   readonly #wake = new Channel<void>(1);
 
-  constructor(options: ObjectFolderOptions) {
+  constructor(options: ObjectDirectoryOptions) {
     this.#options = options;
     this.#path = options.path.replace(/(?<=.)\/+$/, '');
     this.#reports = new ProblemReports(options.timeline, 'objects');
@@ -113,14 +113,14 @@ export class ObjectFolder {
 
   /** Returns the file's size in bytes. An invalid file keeps its earlier objects. */
   async #readFile(file: string, bytesBefore: number): Promise<number> {
-    const { timeline, objects, folderLimitBytes = defaultFolderLimitBytes } = this.#options;
+    const { timeline, objects, directoryLimitBytes = defaultDirectoryLimitBytes } = this.#options;
     try {
       const info = await stat(file);
       if (!info.isFile())
         throw new Error(`${file}: not a regular file, skipped; put the manifest itself there`);
-      if (bytesBefore + info.size > folderLimitBytes) {
+      if (bytesBefore + info.size > directoryLimitBytes) {
         throw new Error(
-          `${file}: with it, the files in ${this.#path} have more than ${folderLimitBytes} bytes; remove some`,
+          `${file}: with it, the files in ${this.#path} have more than ${directoryLimitBytes} bytes; remove some`,
         );
       }
       const text = readLimited(file);
