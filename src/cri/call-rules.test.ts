@@ -1,4 +1,4 @@
-/** The rules of each call as tables. */
+/** Tests the rules of each call by tables. */
 import { describe, expect, it } from 'vitest';
 import { callRules, operationTypes } from './call-rules.js';
 import { socketPathOfEndpoint } from './endpoint.js';
@@ -19,9 +19,13 @@ const T = 120_000;
 describe('deadlines', () => {
   const cases: [rule: string, actual: number | undefined, expected: number | undefined][] = [
     ['RunPodSandbox has twice the timeout', callRules.runPodSandbox?.timeoutMs?.({}, T), 240_000],
-    ['StopContainer has the grace on top', callRules.stopContainer?.timeoutMs?.({ timeout: 30 }, T), 150_000],
+    [
+      'StopContainer has the grace period in addition',
+      callRules.stopContainer?.timeoutMs?.({ timeout: 30 }, T),
+      150_000,
+    ],
     ['ExecSync without timeout has none', callRules.execSync?.timeoutMs?.({ timeout: 0 }, T), undefined],
-    ['ExecSync has its timeout on top', callRules.execSync?.timeoutMs?.({ timeout: 5 }, T), 125_000],
+    ['ExecSync has its timeout in addition', callRules.execSync?.timeoutMs?.({ timeout: 5 }, T), 125_000],
     ['PullImage has none', callRules.pullImage?.timeoutMs?.({}, T), undefined],
     ['GetContainerEvents has none', callRules.getContainerEvents?.timeoutMs?.({}, T), undefined],
     [
@@ -30,7 +34,7 @@ describe('deadlines', () => {
       T,
     ],
     [
-      'CheckpointContainer has more if asked',
+      'CheckpointContainer has its own timeout if that is longer',
       callRules.checkpointContainer?.timeoutMs?.({ timeout: 600 }, T),
       600_000,
     ],
@@ -77,7 +81,7 @@ describe('response checks', () => {
     callRules.status?.problem?.(StatusResponse.create({ status }), {});
 
   const cases: [rule: string, problem: string | undefined, expected: string | undefined][] = [
-    ['a full version is good', versionProblem(version), undefined],
+    ['a complete version is valid', versionProblem(version), undefined],
     [
       'an empty version names all fields',
       versionProblem({}),
@@ -88,7 +92,7 @@ describe('response checks', () => {
       versionProblem({ ...version, runtimeName: '' }),
       'not all fields are set in VersionResponse (missing RuntimeName)',
     ],
-    ['two conditions are good', statusProblem({ conditions: [{}, {}] }), undefined],
+    ['two conditions are valid', statusProblem({ conditions: [{}, {}] }), undefined],
     ['no status', statusProblem(), 'RuntimeReady or NetworkReady condition are not set'],
     [
       'one condition',
@@ -96,7 +100,7 @@ describe('response checks', () => {
       'RuntimeReady or NetworkReady condition are not set',
     ],
     [
-      'a sandbox id is needed',
+      'a sandbox id is required',
       callRules.runPodSandbox?.problem?.(
         { podSandboxId: '' },
         { config: { metadata: { name: 'web', attempt: 1 } } },
@@ -104,64 +108,72 @@ describe('response checks', () => {
       'PodSandboxId is not set for sandbox "name:\\"web\\" attempt:1"',
     ],
     [
-      'a container id is needed',
+      'a container id is required',
       callRules.createContainer?.problem?.(
         { containerId: '' },
         { config: { metadata: { name: 'c', attempt: 0 } } },
       ),
       'ContainerId is not set for container "name:\\"c\\""',
     ],
-    ['a full sandbox status is good', sandboxProblem(sandbox), undefined],
-    ['a sandbox status is needed', sandboxProblem(), 'pod sandbox status is nil'],
-    ['a sandbox has an id', sandboxProblem({ ...sandbox, id: '' }), 'status.Id is not set'],
+    ['a complete sandbox status is valid', sandboxProblem(sandbox), undefined],
+    ['a sandbox status is required', sandboxProblem(), 'pod sandbox status is nil'],
+    ['a sandbox must have an id', sandboxProblem({ ...sandbox, id: '' }), 'status.Id is not set'],
     [
-      'a sandbox has metadata',
+      'a sandbox must have metadata',
       sandboxProblem({ ...sandbox, metadata: undefined }),
       'status.Metadata is not set',
     ],
     [
-      'a sandbox has a uid',
+      'a sandbox must have a uid',
       sandboxProblem({ ...sandbox, metadata: { name: 'n' } }),
       'metadata.Name, metadata.Namespace or metadata.Uid is not in metadata "name:\\"n\\""',
     ],
-    ['a sandbox has a time', sandboxProblem({ ...sandbox, createdAt: 0n }), 'status.CreatedAt is not set'],
-    ['a full container status is good', containerProblem(container), undefined],
-    ['a container status is needed', containerProblem(), 'container status is nil'],
-    ['a container has an id', containerProblem({ ...container, id: '' }), 'status.Id is not set'],
     [
-      'a container has a name',
+      'a sandbox must have a creation time',
+      sandboxProblem({ ...sandbox, createdAt: 0n }),
+      'status.CreatedAt is not set',
+    ],
+    ['a complete container status is valid', containerProblem(container), undefined],
+    ['a container status is required', containerProblem(), 'container status is nil'],
+    ['a container must have an id', containerProblem({ ...container, id: '' }), 'status.Id is not set'],
+    [
+      'a container must have a name',
       containerProblem({ ...container, metadata: {} }),
       'metadata.Name is not in metadata ""',
     ],
     [
-      'a container has a time',
+      'a container must have a creation time',
       containerProblem({ ...container, createdAt: 0 }),
       'status.CreatedAt is not set',
     ],
-    ['a container has an image', containerProblem({ ...container, image: {} }), 'status.Image is not set'],
     [
-      'a container has an image ref',
+      'a container must have an image',
+      containerProblem({ ...container, image: {} }),
+      'status.Image is not set',
+    ],
+    [
+      'a container must have an image ref',
       containerProblem({ ...container, imageRef: '' }),
       'status.ImageRef is not set',
     ],
-    ['an absent image is good', imageProblem(), undefined],
-    ['a full image is good', imageProblem({ id: 'i', size: 1 }), undefined],
-    ['an image has a size', imageProblem({ id: 'i' }), 'Id or size of image "x" is not set'],
-    ['an image has an id', imageProblem({ size: 1 }), 'Id or size of image "x" is not set'],
+    ['an absent image is valid', imageProblem(), undefined],
+    ['a complete image is valid', imageProblem({ id: 'i', size: 1 }), undefined],
+    ['an image must have a size', imageProblem({ id: 'i' }), 'Id or size of image "x" is not set'],
+    ['an image must have an id', imageProblem({ size: 1 }), 'Id or size of image "x" is not set'],
     [
-      'a pulled image has a ref',
+      'a pulled image must have a ref',
       callRules.pullImage?.problem?.({ imageRef: '' }, { image: { image: 'x' } }),
       'imageRef of image "x" is not set',
     ],
-    ['exec has a URL', callRules.exec?.problem?.({ url: '' }, {}), 'URL is not set'],
-    ['attach has a URL', callRules.attach?.problem?.({ url: '' }, {}), 'URL is not set'],
-    ['port forward has a URL', callRules.portForward?.problem?.({ url: '' }, {}), 'URL is not set'],
+    ['exec must have a URL', callRules.exec?.problem?.({ url: '' }, {}), 'URL is not set'],
+    ['attach must have a URL', callRules.attach?.problem?.({ url: '' }, {}), 'URL is not set'],
+    ['port-forward must have a URL', callRules.portForward?.problem?.({ url: '' }, {}), 'URL is not set'],
   ];
   it.each(cases)('%s', (_, problem, expected) => expect(problem).toBe(expected));
 });
 
 describe('errors', () => {
-  it('print as the reference prints them', () => {
+  it('have the text of Go gRPC errors', () => {
     expect(new CriError('NotFound', 'no such thing').message).toBe(
       'rpc error: code = NotFound desc = no such thing',
     );
@@ -174,7 +186,7 @@ describe('errors', () => {
     expect(isNotFound(new Error('NotFound'))).toBe(false);
   });
 
-  it('PullImage strips Unknown to its bare message and keeps other codes', () => {
+  it('of PullImage lose the prefix of code Unknown and keep other codes', () => {
     const reword = callRules.pullImage?.reword;
     expect(reword?.(new CriError('Unknown', 'RegistryUnavailable: x'), {}).message).toBe(
       'RegistryUnavailable: x',
@@ -194,7 +206,7 @@ describe('errors', () => {
     expect(isDeadlineExceeded(error)).toBe(true);
   });
 
-  it('a failed command is an error with its code; its output is stdout, then stderr', () => {
+  it('of a failed command have its exit code; its output is stdout, then stderr', () => {
     const response = ExecSyncResponse.create({
       stdout: Buffer.from('out'),
       stderr: Buffer.from('err'),

@@ -1,4 +1,4 @@
-/** What the kubelet asks of each CRI call beyond the wire: its deadline, its name in metrics, what a good answer has. */
+/** The kubelet's rules for each CRI call: its deadline, its name in metrics, and the checks of its response. */
 import type { Init, MessageType } from '../grpc/index.js';
 import { CriError } from './errors.js';
 import type { ContainerMetadata, ContainerStatus, PodSandboxMetadata, PodSandboxStatus } from './gen/cri.js';
@@ -11,7 +11,7 @@ export type RequestOf<M extends CriMethodName> =
 export type ResponseOf<M extends CriMethodName> =
   Methods[M]['response'] extends MessageType<infer T> ? T : never;
 
-/** The label `operation_type` of the runtime operation metrics. A streamed list counts as the list it stands for. */
+/** The label `operation_type` of the runtime operation metrics. A streamed list has the name of the list. */
 export const operationTypes = {
   version: 'version',
   status: 'status',
@@ -58,15 +58,15 @@ export const operationTypes = {
 export type OperationType = (typeof operationTypes)[CriMethodName] | 'close';
 
 export interface CallRule<Request, Response> {
-  /** The deadline where it is not the request timeout; `undefined` means none. */
+  /** The deadline, if it is not the request timeout; `undefined` means no deadline. */
   readonly timeoutMs?: (request: Init<Request>, requestTimeoutMs: number) => number | undefined;
-  /** The request as it is sent; throws when it must not be sent. */
+  /** Returns the request to send. Throws when it must not be sent. */
   readonly prepare?: (request: Init<Request>, requestTimeoutMs: number) => Init<Request>;
-  /** What is wrong with the response, if anything. */
+  /** The problem of the response, if it has one. */
   readonly problem?: (response: Response, request: Init<Request>) => string | undefined;
-  /** The error as callers see it. */
+  /** The error for the caller. */
   readonly reword?: (error: CriError, request: Init<Request>) => CriError;
-  /** Errors that mean the wanted state is there already; the answer is then an empty response. */
+  /** Whether the error means that the desired state is reached; the call then returns an empty response. */
   readonly forgive?: (error: CriError) => boolean;
 }
 
@@ -149,7 +149,7 @@ export const callRules: { readonly [M in CriMethodName]?: CallRule<RequestOf<M>,
   },
 };
 
-/** An error whose text stands alone, without the `rpc error` prefix: it was not the runtime that made it. */
+/** An error of the agent itself, so its text has no `rpc error` prefix. */
 export function plainError(message: string, cause?: unknown): CriError {
   return new CriError('Unknown', message, { message, cause });
 }

@@ -1,4 +1,4 @@
-/** Client and server against each other over a real socket. */
+/** Tests the client against the server over a real socket. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
@@ -70,7 +70,7 @@ function gate(): { readonly promise: Promise<void>; readonly resolve: () => void
   return { promise, resolve };
 }
 
-/** A message with something in every field, two levels deep, so that a field lost on the way shows. */
+/** A message with a value in every field, two levels deep, so that a lost field shows. */
 function sample(type: MessageType<object>, depth = 0): object {
   const message: Record<string, unknown> = {};
   for (const [number, property, kind, shape] of type.rows) {
@@ -96,28 +96,31 @@ function sample(type: MessageType<object>, depth = 0): object {
 
 describe('every method of both services', () => {
   type AnyMethod = (request: object, options?: CallOptions) => unknown;
-  it.each(Object.entries(criMethods))('%s carries its request and response whole', async (name, method) => {
-    const request = sample(method.request as MessageType<object>);
-    const response = sample(method.response as MessageType<object>);
-    const seen: object[] = [];
-    const unary: AnyMethod = async (received) => {
-      seen.push(received);
-      return response;
-    };
-    const stream: AnyMethod = async function* (received) {
-      seen.push(received);
-      yield response;
-      yield response;
-    };
-    await serve({ [name]: method.serverStreaming ? stream : unary });
-    const call = connect()[name as keyof CriRuntime] as unknown as AnyMethod;
-    if (method.serverStreaming) {
-      const received: object[] = [];
-      for await (const message of call(request) as AsyncIterable<object>) received.push(message);
-      expect(received).toEqual([response, response]);
-    } else expect(await call(request)).toEqual(response);
-    expect(seen).toEqual([request]);
-  });
+  it.each(Object.entries(criMethods))(
+    '%s transfers its complete request and response',
+    async (name, method) => {
+      const request = sample(method.request as MessageType<object>);
+      const response = sample(method.response as MessageType<object>);
+      const seen: object[] = [];
+      const unary: AnyMethod = async (received) => {
+        seen.push(received);
+        return response;
+      };
+      const stream: AnyMethod = async function* (received) {
+        seen.push(received);
+        yield response;
+        yield response;
+      };
+      await serve({ [name]: method.serverStreaming ? stream : unary });
+      const call = connect()[name as keyof CriRuntime] as unknown as AnyMethod;
+      if (method.serverStreaming) {
+        const received: object[] = [];
+        for await (const message of call(request) as AsyncIterable<object>) received.push(message);
+        expect(received).toEqual([response, response]);
+      } else expect(await call(request)).toEqual(response);
+      expect(seen).toEqual([request]);
+    },
+  );
 });
 
 describe('errors', () => {
@@ -132,7 +135,7 @@ describe('errors', () => {
     });
   });
 
-  it('of methods that the runtime lacks are Unimplemented', async () => {
+  it('of missing methods are Unimplemented', async () => {
     await serve({});
     expect(isUnimplemented(await errorOf(connect().runtimeConfig({})))).toBe(true);
   });
@@ -142,7 +145,7 @@ describe('errors', () => {
     await expect(connect().removeImage({})).rejects.toThrow('rpc error: code = Unknown desc = disk');
   });
 
-  it('PullImage arrives without the words of gRPC', async () => {
+  it('of PullImage arrive without the gRPC prefix', async () => {
     await serve({ pullImage: () => Promise.reject(new Error('RegistryUnavailable: no route')) });
     expect(await errorOf(connect().pullImage({}))).toMatchObject({
       message: 'RegistryUnavailable: no route',
@@ -207,7 +210,7 @@ describe('deadlines and cancellation', () => {
 describe('container events', () => {
   const event = (containerId: string) => ContainerEventResponse.create({ containerId, createdAt: 7n });
 
-  it('arrive one by one as they happen, until the runtime ends the stream', async () => {
+  it('arrive as they happen, until the runtime ends the stream', async () => {
     const second = gate();
     await serve({
       async *getContainerEvents() {
@@ -223,7 +226,7 @@ describe('container events', () => {
     expect((await events.next()).done).toBe(true);
   });
 
-  it('a consumer that stops ends the stream at the runtime', async () => {
+  it('end at the runtime when the consumer stops', async () => {
     const ended = gate();
     await serve({
       async *getContainerEvents(_, options) {
@@ -236,7 +239,7 @@ describe('container events', () => {
     await ended.promise;
   });
 
-  it('a waiting consumer is woken by its signal with Canceled', async () => {
+  it('fail with Canceled when the signal aborts', async () => {
     const ended = gate();
     await serve({
       async *getContainerEvents(_, options) {
@@ -252,7 +255,7 @@ describe('container events', () => {
     await ended.promise;
   });
 
-  it('an error of the runtime arrives after the events before it', async () => {
+  it('arrive before an error of the runtime', async () => {
     await serve({
       async *getContainerEvents() {
         yield event('a');
@@ -267,7 +270,7 @@ describe('container events', () => {
     expect(seen).toEqual(['a']);
   });
 
-  it('a consumer that is slow holds the runtime back', async () => {
+  it('stop at the runtime while the consumer is slow', async () => {
     let sent = 0;
     const filler = 'x'.repeat(100_000);
     await serve({
@@ -282,7 +285,7 @@ describe('container events', () => {
     await events.return?.();
   });
 
-  it('a stream breaks with Unavailable when the server dies', async () => {
+  it('fail with Unavailable when the server dies', async () => {
     const server = await serve({
       async *getContainerEvents(_, options) {
         yield event('a');
@@ -297,8 +300,8 @@ describe('container events', () => {
   });
 });
 
-describe('a runtime that is away', () => {
-  it('fails calls promptly and works again when it is back at the same path', async () => {
+describe('an unreachable runtime', () => {
+  it('fails calls at once and works again when it is back at the same path', async () => {
     const client = connect({ requestTimeoutMs: 60_000 });
     const startMs = performance.now();
     expect(isUnavailable(await errorOf(client.version({})))).toBe(true);
@@ -326,7 +329,7 @@ describe('a runtime that is away', () => {
     expect(await outcome).toBeInstanceOf(CriError);
   });
 
-  it('a call after a loss that nobody saw succeeds at once', async () => {
+  it('does not fail the first call after an unnoticed loss', async () => {
     const first = await serve({ version: goodVersion });
     const client = connect();
     await client.version({});
@@ -335,7 +338,7 @@ describe('a runtime that is away', () => {
     await expect(client.version({})).resolves.toMatchObject({ runtimeName: 'test' });
   });
 
-  it('a socket that accepts and says nothing is cut off by the deadline', async () => {
+  it('that accepts connections but does not respond fails calls at their deadline', async () => {
     const connections: Socket[] = [];
     const silent = createServer((connection) => connections.push(connection));
     await new Promise<void>((resolve) => silent.listen(socketPath, resolve));
@@ -350,7 +353,7 @@ describe('message size', () => {
   const listOf = (bytes: number) => async () =>
     ListContainersResponse.create({ containers: [{ id: 'x'.repeat(bytes) }] });
 
-  it('takes responses of almost 16 MiB and refuses larger ones', async () => {
+  it('accepts responses of almost 16 MiB', async () => {
     await serve({ listContainers: listOf(16 * 1024 * 1024 - 100), listPodSandbox: listOf(0) as never });
     await expect(connect().listContainers({})).resolves.toMatchObject({ containers: [{}] });
   });
@@ -362,7 +365,7 @@ describe('message size', () => {
 });
 
 describe('connectCri', () => {
-  /** How often each operation was counted; durations differ from run to run. */
+  /** How often each operation was counted, without the durations. */
   const counts = (registry: Registry): Record<string, number> =>
     Object.fromEntries(
       Object.entries(samples(registry)).filter(([series]) => !series.includes('_duration_')),
@@ -373,12 +376,12 @@ describe('connectCri', () => {
     expect(() => connect({ imageEndpoint: 'http://x' })).toThrow('protocol "http" not supported');
   });
 
-  it('takes a bare path', async () => {
+  it('accepts a bare path', async () => {
     await serve({ version: goodVersion });
     await expect(connect({ endpoint: socketPath }).version({})).resolves.toMatchObject({ version: '0.1.0' });
   });
 
-  it('asks the image endpoint for images only', async () => {
+  it('uses the image endpoint only for images', async () => {
     await serve({ version: goodVersion });
     const imageSocket = path.join(directory, 'images.sock');
     const images = await serveCri(
@@ -394,7 +397,7 @@ describe('connectCri', () => {
     await expect(client.imageFsInfo({})).resolves.toEqual({ imageFilesystems: [], containerFilesystems: [] });
   });
 
-  it('validate names the service that does not answer', async () => {
+  it('validate names the service that does not respond', async () => {
     await expect(connect().validate()).rejects.toThrow(
       `validate service connection: validate CRI v1 runtime API for endpoint "unix://${socketPath}": rpc error: code = Unavailable`,
     );
@@ -419,7 +422,7 @@ describe('connectCri', () => {
     });
   });
 
-  it('bare: leaves checks and counts to the kubelet', async () => {
+  it('without call rules checks and counts nothing', async () => {
     await serve({ version: async () => VersionResponse.create({ version: '0.1.0' }) });
     const registry = new Registry();
     const client = connect({ bare: true, metrics: createCriMetrics(registry) });
@@ -449,7 +452,7 @@ describe('connectCri', () => {
 });
 
 describe('serveCri', () => {
-  it('may be closed at any moment of its beginning', async () => {
+  it('may be closed at any time after its start', async () => {
     await serve({ version: goodVersion });
     for (let turns = 0; turns < 60; turns++) {
       const client = connect();
@@ -462,7 +465,7 @@ describe('serveCri', () => {
     }
   });
 
-  it('replaces a socket left behind, but no other file', async () => {
+  it('replaces a stale socket, but no other file', async () => {
     const first = await serve({ version: goodVersion });
     await serve({ version: goodVersion });
     await expect(connect().version({})).resolves.toMatchObject({ runtimeName: 'test' });

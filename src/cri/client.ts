@@ -1,4 +1,4 @@
-/** The CRI of a real runtime: both services over gRPC, with the kubelet's rules for calls unless told. */
+/** The client of a real runtime: both CRI services over gRPC, with the kubelet's call rules by default. */
 import { asError, type Clock, systemClock } from '../async/index.js';
 import { GrpcConnection, type MethodInfo } from '../grpc/index.js';
 import { socketPathOfEndpoint } from './endpoint.js';
@@ -11,28 +11,28 @@ import { withCallRules } from './with-call-rules.js';
 export interface ConnectCriOptions {
   /** `unix:///run/containerd/containerd.sock`, or a bare path. */
   readonly endpoint: string;
-  /** Where images are served, if elsewhere. */
+  /** The endpoint of the image service, if it is another one. */
   readonly imageEndpoint?: string;
-  /** The ordinary deadline of a call ("T"); some calls have a multiple of it or none. */
+  /** The default deadline of a call. Some calls have a multiple of it or none. */
   readonly requestTimeoutMs: number;
   readonly clock?: Clock;
   /**
    * Counts every finished call.
-   * @default metrics that nobody reads
+   * @default metrics that are not exposed
    */
   readonly metrics?: CriMetrics;
-  /** Leaves the rules of calls to the kubelet that gets the client. Its calls end at their `timeoutMs` and `signal`. */
+  /** Applies no call rules; the kubelet that gets the client does. Calls end only at their `timeoutMs` and `signal`. */
   readonly bare?: boolean;
 }
 
 export interface CriClient extends CriRuntime {
-  /** Fails unless both services answer; to be called once at start-up. */
+  /** Rejects unless both services respond. For start-up. */
   validate(options?: CallOptions): Promise<void>;
   /** Ends all calls in flight with Canceled and leaves no socket or timer behind. */
   close(): void;
 }
 
-/** Connects with the first call: a runtime that is away shows as Unavailable, call by call, until it is back. */
+/** Connects at the first call. While the runtime is not reachable, each call fails with Unavailable. */
 export function connectCri(options: ConnectCriOptions): CriClient {
   const { endpoint, requestTimeoutMs, clock = systemClock, metrics = createCriMetrics() } = options;
   const imageEndpoint = options.imageEndpoint || endpoint;
@@ -68,7 +68,7 @@ function failValidation(api: 'runtime' | 'image', endpoint: string, error: unkno
   throw new CriError(codeName ?? 'Unknown', message, { cause, message });
 }
 
-/** Both services without checks or deadlines of their own. */
+/** Both services without call rules. */
 function grpcCriRuntime(runtimeConnection: GrpcConnection, imageConnection: GrpcConnection): CriRuntime {
   // Built from the method tables, whose keys and messages are those of CriRuntime.
   return {

@@ -1,4 +1,4 @@
-/** containerd's event stream: how each payload is read, and the subscription over a real socket. */
+/** Tests how the payloads of containerd's events are parsed, and the subscription over a real socket. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -28,7 +28,7 @@ const envelope = (topic: string, value: Uint8Array): Init<Envelope> => ({
 const sentAt = 1_700_000_000_000_000_005n;
 const exitedAt = { seconds: 1_699_999_999, nanos: 999_999_999 };
 
-describe('reading an event', () => {
+describe('parsing an event', () => {
   const cases: [
     rule: string,
     topic: string,
@@ -36,13 +36,13 @@ describe('reading an event', () => {
     expected: Partial<ContainerdEvent> | undefined,
   ][] = [
     [
-      'a container is made',
+      'a container is created',
       '/containers/create',
       ContainerCreate.encode({ id: 'c', image: 'i' }),
       { kind: 'create', containerId: 'c', timestamp: sentAt },
     ],
     [
-      'a container is gone',
+      'a container is deleted',
       '/containers/delete',
       ContainerDelete.encode({ id: 'c' }),
       { kind: 'delete', containerId: 'c' },
@@ -54,25 +54,25 @@ describe('reading an event', () => {
       { kind: 'start', pid: 9, execId: 'c' },
     ],
     [
-      'the main process ends, at the time it says',
+      'the main process exits, at the time of the event',
       '/tasks/exit',
       TaskExit.encode({ containerId: 'c', id: 'c', pid: 9, exitStatus: 137, exitedAt }),
       { kind: 'exit', exitStatus: 137, execId: 'c', timestamp: 1_699_999_999_999_999_999n },
     ],
     [
-      'an exec ends',
+      'an exec exits',
       '/tasks/exit',
       TaskExit.encode({ containerId: 'c', id: 'e', pid: 10 }),
       { kind: 'exit', containerId: 'c', execId: 'e', exitStatus: 0, timestamp: sentAt },
     ],
-    ['memory ran out', '/tasks/oom', TaskOOM.encode({ containerId: 'c' }), { kind: 'oom', containerId: 'c' }],
+    ['an OOM kill', '/tasks/oom', TaskOOM.encode({ containerId: 'c' }), { kind: 'oom', containerId: 'c' }],
     [
-      'a task is cleaned up',
+      'a task is deleted',
       '/tasks/delete',
       TaskDelete.encode({ containerId: 'c', pid: 9, exitStatus: 1 }),
       { kind: 'delete', execId: 'c', exitStatus: 1 },
     ],
-    ['other topics say nothing about a container', '/images/create', new Uint8Array(), undefined],
+    ['other topics are ignored', '/images/create', new Uint8Array(), undefined],
   ];
   it.each(cases)('%s', (_, topic, payload, expected) => {
     const event = readContainerdEvent(Envelope.create(envelope(topic, payload)));
@@ -82,7 +82,7 @@ describe('reading an event', () => {
 });
 
 describe('subscribeContainerdEvents', () => {
-  it('asks for its namespace and topics, and ends the subscription with the iteration', async () => {
+  it('filters by namespace and topic, and ends the subscription with the iteration', async () => {
     const directory = await mkdtemp(path.join(tmpdir(), 'events-'));
     const socketPath = path.join(directory, 'containerd.sock');
     const requests: { request: SubscribeRequest; namespace: unknown }[] = [];
@@ -129,7 +129,7 @@ describe('subscribeContainerdEvents', () => {
     }
   });
 
-  it('fails with Unavailable when containerd is away', async () => {
+  it('fails with Unavailable when containerd is unreachable', async () => {
     const events = subscribeContainerdEvents({ endpoint: '/nonexistent/containerd.sock' });
     await expect(events.next()).rejects.toSatisfy(isUnavailable);
   });

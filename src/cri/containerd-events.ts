@@ -1,4 +1,4 @@
-/** Follows what containers do through containerd's own event stream, for containerds without CRI events. */
+/** Follows containers through containerd's own event stream, for versions of containerd without CRI events. */
 import { GrpcConnection, type Timestamp } from '../grpc/index.js';
 import { socketPathOfEndpoint } from './endpoint.js';
 import {
@@ -15,14 +15,14 @@ import {
 
 export interface ContainerdEvent {
   readonly topic: string;
-  /** The id of a container or of a sandbox: both are containers to containerd. */
+  /** The id of a container or a sandbox; both are containers in containerd. */
   readonly containerId: string;
   /** When it happened, in nanoseconds since the epoch. */
   readonly timestamp: bigint;
   readonly kind: 'create' | 'start' | 'exit' | 'oom' | 'delete';
   readonly exitStatus?: number;
   readonly pid?: number;
-  /** The process in the container: equal to `containerId` for its main process, else the id of an exec. */
+  /** The process: `containerId` for the main process, or the id of an exec. */
   readonly execId?: string;
 }
 
@@ -54,9 +54,8 @@ const readers: Readonly<Record<string, (payload: Uint8Array) => EventFacts>> = {
 };
 
 /**
- * Subscribes when the iteration begins, on a connection of its own that ends with it. Events from
- * before are not replayed. Fails with CriError when the connection is lost; the consumer then lists
- * what it missed and subscribes again.
+ * Subscribes when the iteration begins, on its own connection, which ends with the iteration. Earlier events are not
+ * replayed. Throws CriError when the connection is lost; the consumer then relists and subscribes again.
  */
 export async function* subscribeContainerdEvents({
   endpoint,
@@ -79,7 +78,7 @@ export async function* subscribeContainerdEvents({
   }
 }
 
-/** `undefined` for events that say nothing about a container's life. */
+/** Undefined for an event that is not about the lifecycle of a container. */
 export function readContainerdEvent({ topic, event, timestamp }: Envelope): ContainerdEvent | undefined {
   const payload: Any | undefined = event;
   const read = readers[topic];

@@ -1,6 +1,6 @@
-/** Reads the address of a runtime as a user writes it. */
+/** Parses the endpoint of a runtime. */
 
-/** The path of the socket. A bare path is the old spelling of `unix://<path>`; other schemes are refused. */
+/** The path of the socket. A bare path is the old form of `unix://<path>`. Throws for other schemes. */
 export function socketPathOfEndpoint(endpoint: string): string {
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(endpoint)?.[1]?.toLowerCase();
   if (scheme === 'tcp') throw new Error('only support unix socket endpoint');

@@ -1,4 +1,4 @@
-/** The error of a CRI call is a gRPC status, also where the runtime is inside the process. */
+/** The error of a CRI call: a gRPC status, even if the runtime is in this process. */
 export {
   asGrpcError as asCriError,
   GrpcCode as CriCode,

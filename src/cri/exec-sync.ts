@@ -1,7 +1,7 @@
-/** What a command run by ExecSync came to, as probes and lifecycle hooks report it. */
+/** The outcome of an ExecSync command, for probes and lifecycle hooks. */
 import type { ExecSyncResponse } from './gen/cri.js';
 
-/** The command ran and ended with a code other than 0. */
+/** The command exited with a code other than 0. */
 export class CommandExitError extends Error {
   override readonly name = 'CommandExitError';
   readonly exitCode: number;

@@ -1,4 +1,4 @@
-/** Our gRPC against another implementation of it, each in both parts. */
+/** Tests our gRPC client and server against another implementation. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -72,14 +72,15 @@ describe('our server, their client', () => {
     });
   };
 
-  it('answers', async () => expect(await call(await client(), 'version')).toEqual(version));
-  it('answers at length', async () => expect(await call(await client(), 'listContainers')).toEqual(large));
-  it('tells errors', async () =>
+  it('responds', async () => expect(await call(await client(), 'version')).toEqual(version));
+  it('sends a large response', async () =>
+    expect(await call(await client(), 'listContainers')).toEqual(large));
+  it('sends errors', async () =>
     expect(call(await client(), 'removeContainer')).rejects.toMatchObject({
       code: status.NOT_FOUND,
       details: 'no container "ü"',
     }));
-  it('lacks a method', async () =>
+  it('reports a missing method', async () =>
     expect(call(await client(), 'runtimeConfig')).rejects.toMatchObject({ code: status.UNIMPLEMENTED }));
   it('ends at the deadline', async () =>
     expect(call(await client(), 'stopContainer', 50)).rejects.toMatchObject({
@@ -145,19 +146,19 @@ describe('our client, their server', () => {
     return client;
   }
 
-  it('reads answers, short and long', async () => {
+  it('receives small and large responses', async () => {
     const client = await connect();
     expect(await client.version({})).toEqual(version);
     expect(await client.listContainers({})).toEqual(large);
   });
-  it('reads errors', async () =>
+  it('receives errors', async () =>
     expect((await connect()).removeContainer({ containerId: 'x' })).rejects.toMatchObject({
       codeName: 'FailedPrecondition',
       details: 'not 100% ü',
     }));
-  it('reads that a method is missing', async () =>
+  it('receives Unimplemented for a missing method', async () =>
     expect((await connect()).status({})).rejects.toMatchObject({ codeName: 'Unimplemented' }));
-  it('reads streams to their end', async () => {
+  it('receives streams to their end', async () => {
     const seen: unknown[] = [];
     for await (const event of (await connect()).getContainerEvents({})) seen.push(event);
     expect(seen).toEqual(events);

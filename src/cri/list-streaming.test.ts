@@ -5,7 +5,7 @@ import { ListContainersResponse, ListImagesResponse, StreamContainersResponse } 
 import { type CriRuntime, unimplementedCriRuntime } from './runtime.js';
 import { withCallRules } from './with-call-rules.js';
 
-describe('lists in chunks', () => {
+describe('streamed lists', () => {
   const streaming = (runtime: CriRuntime): CriRuntime =>
     withCallRules(runtime, { requestTimeoutMs: 120_000, clock: new VirtualClock(), listStreaming: true });
 
@@ -19,7 +19,7 @@ describe('lists in chunks', () => {
     expect(containers.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
   });
 
-  it('turns to plain lists for good at the first Unimplemented, for each service by itself', async () => {
+  it('uses plain lists forever after the first Unimplemented, separately for each service', async () => {
     let streamed = 0;
     const base = unimplementedCriRuntime();
     const runtime = streaming({

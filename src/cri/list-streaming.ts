@@ -1,4 +1,4 @@
-/** Lists in chunks: answers the list calls from their `Stream*` forms, which no message limit bounds. */
+/** Serves the list calls from their `Stream*` forms, whose chunks stay below the message size limit. */
 import { isUnimplemented } from './errors.js';
 import {
   ListContainerStatsResponse,
@@ -20,7 +20,7 @@ export type StreamedLists = Pick<
   | 'listImages'
 >;
 
-/** The first Unimplemented turns a service back to its plain list calls for good. */
+/** After the first Unimplemented, a service uses its plain list calls forever. */
 export function streamedLists(runtime: CriRuntime): StreamedLists {
   const ofRuntime = { streaming: true };
   const ofImages = { streaming: true };

@@ -4,7 +4,7 @@ import type { OperationType } from './call-rules.js';
 
 export type CriMetrics = ReturnType<typeof createCriMetrics>;
 
-/** Without a registry nobody reads them. */
+/** Without a registry, the metrics are not exposed. */
 export function createCriMetrics(registry = new Registry()) {
   return {
     operations: registry.counter('kubelet_runtime_operations_total', 'Calls to the container runtime.', [
@@ -24,7 +24,7 @@ export function createCriMetrics(registry = new Registry()) {
   };
 }
 
-/** Counts one finished call; of a stream, when it ended. `error` is what the call met, also where the caller is spared it. */
+/** Counts one finished call or stream. `error` is its error, even if the caller gets none. */
 export function countCall(
   { operations, operationErrors, operationDuration }: CriMetrics,
   operation: OperationType,

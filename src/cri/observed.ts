@@ -1,4 +1,4 @@
-/** What a runtime shows of pods: its sandboxes and containers grouped by pod, read back from labels and annotations. */
+/** The pods that a runtime reports: its sandboxes and containers, grouped by pod from their labels and annotations. */
 import {
   type ContainerResources,
   ContainerState,
@@ -13,7 +13,7 @@ import {
   Signal,
 } from './gen/cri.js';
 
-/** Labels and annotations that sandboxes and containers carry; they are all that survives a restart of the agent. */
+/** The labels of sandboxes and containers. With the annotations, they are all that survives a restart of the agent. */
 export const criLabels = {
   podName: 'io.kubernetes.pod.name',
   podNamespace: 'io.kubernetes.pod.namespace',
@@ -47,7 +47,7 @@ export interface ObservedContainer {
 
 export interface ObservedSandbox {
   readonly id: string;
-  /** A ready sandbox counts as running, any other as exited. */
+  /** A ready sandbox is running, any other has exited. */
   readonly state: 'running' | 'exited';
   readonly attempt: number;
   readonly createdAtNs: bigint;
@@ -60,14 +60,14 @@ export interface ObservedPod {
   readonly namespace: string;
   readonly sandboxes: readonly ObservedSandbox[];
   readonly containers: readonly ObservedContainer[];
-  /** Monotonic milliseconds just before the runtime was asked. */
+  /** Monotonic milliseconds just before the call to the runtime. */
   readonly observedAtMs: number;
 }
 
 export interface ObservedMount {
   readonly containerPath: string;
   readonly hostPath: string;
-  /** The image that is mounted as a volume, if it is one. */
+  /** The image of an image volume. */
   readonly image?: string;
 }
 
@@ -76,18 +76,18 @@ export interface ObservedContainerStatus {
   readonly name: string;
   readonly state: ObservedState;
   readonly createdAtNs: bigint;
-  /** Zero while the container was only created. */
+  /** Zero before the container has started. */
   readonly startedAtNs: bigint;
-  /** Zero unless it exited. */
+  /** Zero before the container has exited. */
   readonly finishedAtNs: bigint;
   readonly exitCode: number;
   readonly reason: string;
-  /** The runtime's message; with the container's own termination message once that was read. */
+  /** The runtime's message, followed by the container's termination message once it was read. */
   readonly message: string;
   readonly image: string;
   readonly imageId: string;
   readonly imageRef: string;
-  /** The hash of the spec it was started from, lower-case hex. */
+  /** The hash of the container's spec at its start, in lower-case hex. */
   readonly hash: string;
   readonly restartCount: number;
   readonly terminationMessagePath: string;
@@ -96,7 +96,7 @@ export interface ObservedContainerStatus {
   readonly mounts: readonly ObservedMount[];
   readonly resources: ContainerResources | undefined;
   readonly user: LinuxContainerUser | undefined;
-  /** The signal that stops it, such as `SIGTERM`; undefined where the runtime's own choice holds. */
+  /** The stop signal, such as `SIGTERM`; undefined for the runtime's default. */
   readonly stopSignal?: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
@@ -108,12 +108,12 @@ export interface ObservedSandboxStatus {
   readonly attempt: number;
   readonly createdAtNs: bigint;
   readonly hostNetwork: boolean;
-  /** Undefined when the runtime tells nothing of the network. */
+  /** Undefined when the runtime reports no network. */
   readonly network: { readonly ip: string; readonly additionalIps: readonly string[] } | undefined;
   readonly runtimeHandler: string;
 }
 
-/** One pod as the runtime describes it in full. */
+/** One pod with the full statuses that the runtime reports. */
 export interface ObservedPodStatus {
   readonly uid: string;
   readonly name: string;
@@ -121,15 +121,15 @@ export interface ObservedPodStatus {
   readonly ips: readonly string[];
   /** Newest first. */
   readonly sandboxes: readonly ObservedSandboxStatus[];
-  /** All instances of all containers, newest first; "the" status of a container is its first one here. */
+  /** All instances of all containers, newest first. The status of a container is that of its first instance here. */
   readonly containers: readonly ObservedContainerStatus[];
-  /** Those of `containers` that live in the newest sandbox while it is ready. */
+  /** The `containers` in the newest sandbox, while it is ready. */
   readonly activeContainers: readonly ObservedContainerStatus[];
-  /** Monotonic milliseconds just before the runtime was asked. */
+  /** Monotonic milliseconds just before the call to the runtime. */
   readonly observedAtMs: number;
 }
 
-/** What is known of a pod that the runtime does not know. */
+/** The status of a pod that the runtime does not have. */
 export function absentPodStatus(uid: string): ObservedPodStatus {
   return {
     uid,
@@ -143,7 +143,7 @@ export function absentPodStatus(uid: string): ObservedPodStatus {
   };
 }
 
-/** The newest instance of a container, if it ever had one. */
+/** The newest instance of a container, if it has one. */
 export function newestContainer(
   status: ObservedPodStatus,
   name: string,
@@ -186,7 +186,7 @@ export function observeSandbox(sandbox: CriSandbox): ObservedSandbox {
   };
 }
 
-/** Groups what the runtime listed by pod; a pod whose sandbox is gone is known by its containers' labels. */
+/** Groups listed sandboxes and containers by pod. A pod without a sandbox is known by the labels of its containers. */
 export function groupByPod(
   sandboxes: readonly CriSandbox[],
   containers: readonly CriContainer[],
@@ -291,7 +291,7 @@ export function observeSandboxStatus(status: CriSandboxStatus): ObservedSandboxS
   };
 }
 
-/** Newest created first; ties by id, so that the order is the same on every reading. */
+/** Orders by creation, newest first, then by id, so that the order is stable. */
 export function newestFirst(
   a: { readonly createdAtNs: bigint; readonly id: string },
   b: { readonly createdAtNs: bigint; readonly id: string },
@@ -300,7 +300,7 @@ export function newestFirst(
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 }
 
-/** Highest attempt first, then as `newestFirst`. */
+/** Orders by attempt, highest first, then as `newestFirst`. */
 export function newestSandboxFirst(
   a: { readonly attempt: number; readonly createdAtNs: bigint; readonly id: string },
   b: { readonly attempt: number; readonly createdAtNs: bigint; readonly id: string },

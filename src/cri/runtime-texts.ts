@@ -1,4 +1,4 @@
-/** What container runtimes say only in words. Nothing else in the agent decides by the text of a runtime. */
+/** Decisions by the error text of a container runtime, where it has no code. No other file reads such texts. */
 import { type CriError, isUnimplemented } from './errors.js';
 
 /**

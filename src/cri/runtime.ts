@@ -1,4 +1,4 @@
-/** The port `CriRuntime`: both CRI services as one TypeScript interface, whoever is behind it. */
+/** The port `CriRuntime`: both CRI services as one TypeScript interface, for every runtime. */
 import type { CallOptions, Init } from '../grpc/index.js';
 import { CriError } from './errors.js';
 import type * as cri from './gen/cri.js';
@@ -11,20 +11,20 @@ export type UnaryCall<Request, Response> = (
   options?: CallOptions,
 ) => Promise<Response>;
 
-/** The stream ends when the runtime ends it, the consumer stops, or the signal aborts (then with Canceled). */
+/** The stream ends when the runtime ends it or the consumer stops. It throws Canceled when the signal aborts. */
 export type StreamCall<Request, Response> = (
   request: Init<Request>,
   options?: CallOptions,
 ) => AsyncIterable<Response>;
 
-/** Any unary call, for code that serves all methods and knows their messages as objects only. */
+/** Any unary call, for code that handles all methods and treats their messages as objects. */
 export type AnyUnaryCall = (request: object, options?: CallOptions) => Promise<object>;
-/** Any streaming call, likewise. */
+/** Any streaming call, for the same code. */
 export type AnyStreamCall = (request: object, options?: CallOptions) => AsyncIterable<object>;
 
 /**
- * A container runtime. Calls reject with `CriError` only. Requests may leave out any field; responses
- * are complete messages (`SomeResponse.create({…})` makes one).
+ * A container runtime. Calls reject only with `CriError`. A request may omit any field. A response is a complete message,
+ * such as `SomeResponse.create({…})` makes.
  */
 export interface CriRuntime {
   // the runtime itself
@@ -90,7 +90,7 @@ export interface CriRuntime {
   imageFsInfo: UnaryCall<cri.ImageFsInfoRequest, cri.ImageFsInfoResponse>;
 }
 
-/** Every method of both services, by the name it has in `CriRuntime`. */
+/** Every method of both services, by its name in `CriRuntime`. */
 export const criMethods = { ...RuntimeService, ...ImageService };
 export type CriMethodName = keyof typeof criMethods;
 
@@ -98,7 +98,7 @@ export function isCriMethodName(name: string): name is CriMethodName {
   return Object.hasOwn(criMethods, name);
 }
 
-/** A runtime that answers every call with Unimplemented: the ground on which partial runtimes stand. */
+/** A runtime that fails every call with Unimplemented; partial runtimes build on it. */
 export function unimplementedCriRuntime(): CriRuntime {
   const methods = Object.entries(criMethods).map(([name, { path, serverStreaming }]) => {
     const error = () =>

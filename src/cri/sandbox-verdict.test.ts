@@ -23,9 +23,9 @@ describe('sandboxVerdict', () => {
   const host = makePod(true);
   const noIp = { network: { ip: '', additionalIps: [] } };
   it.each([
-    ['none', own, [], true, 0, ''],
+    ['no sandbox', own, [], true, 0, ''],
     [
-      'two ready',
+      'two ready sandboxes',
       own,
       [
         { id: 'b', attempt: 4 },
@@ -35,13 +35,13 @@ describe('sandboxVerdict', () => {
       5,
       'b',
     ],
-    ['newest not ready', own, [{ id: 'b', attempt: 1, ready: false }, { id: 'a' }], true, 2, 'b'],
-    ['other network', own, [{ id: 'a', hostNetwork: true }], true, 1, ''],
+    ['the newest is not ready', own, [{ id: 'b', attempt: 1, ready: false }, { id: 'a' }], true, 2, 'b'],
+    ['another network', own, [{ id: 'a', hostNetwork: true }], true, 1, ''],
     ['no IP', own, [{ id: 'a', ...noIp }], true, 1, 'a'],
-    ['the runtime tells nothing of the network', own, [{ id: 'a', network: undefined }], false, 0, 'a'],
+    ['the runtime reports no network', own, [{ id: 'a', network: undefined }], false, 0, 'a'],
     ['no IP on the node network', host, [{ id: 'a', hostNetwork: true, ...noIp }], false, 0, 'a'],
     [
-      'an older dead one beside a ready one',
+      'an older exited sandbox beside a ready one',
       own,
       [
         { id: 'b', attempt: 1 },

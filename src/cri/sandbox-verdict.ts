@@ -1,4 +1,4 @@
-/** Decides whether a pod can keep the sandbox it has or needs a new one. */
+/** Decides whether a pod can keep its sandbox or needs a new one. */
 import { isHostNetwork, type Pod } from '../kube/index.js';
 import type { SandboxReason } from '../timeline/index.js';
 import type { ObservedSandboxStatus } from './observed.js';

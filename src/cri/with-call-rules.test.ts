@@ -1,4 +1,4 @@
-/** The runtime as the kubelet calls it, in virtual time: deadlines, signals, checks, and the count of calls. */
+/** Tests deadlines, signals, checks and metrics of calls in virtual time. */
 import { describe, expect, it } from 'vitest';
 import { systemClock, VirtualClock } from '../async/index.js';
 import { Registry } from '../metrics/index.js';
@@ -41,7 +41,7 @@ describe('withCallRules', () => {
     return { clock, registry, runtime };
   }
 
-  it('ends a call at its deadline even if the runtime does not, and tells the runtime', async () => {
+  it('ends a call at its deadline even if the runtime does not, and aborts its signal', async () => {
     let signal: AbortSignal | undefined;
     const { clock, registry, runtime } = wrap({
       runPodSandbox: (_, options) => {
@@ -82,7 +82,7 @@ describe('withCallRules', () => {
     await expect(runtime.removeImage({})).rejects.toThrow('rpc error: code = Unknown desc = disk');
   });
 
-  it('a runtime that throws instead of rejecting is no different', async () => {
+  it('handles a runtime that throws instead of rejecting', async () => {
     const { runtime } = wrap({
       removeImage: () => {
         throw new CriError('Aborted', 'now');
@@ -97,7 +97,7 @@ describe('withCallRules', () => {
     expect(samples(registry)).toEqual(failedOnce('version'));
   });
 
-  it('takes StopContainer NotFound for success and still counts the error', async () => {
+  it('treats NotFound of StopContainer as success and still counts the error', async () => {
     const { registry, runtime } = wrap({
       stopContainer: () => Promise.reject(new CriError('NotFound', 'gone')),
     });
@@ -121,7 +121,7 @@ describe('withCallRules', () => {
     expect(outcome).toBe(success);
   });
 
-  it('observes a stream when it ends', async () => {
+  it('counts a stream when it ends', async () => {
     const { registry, runtime } = wrap({});
     const read = async () => {
       for await (const _ of runtime.getContainerEvents({}));
@@ -150,7 +150,7 @@ describe('withCallRules', () => {
     await expect(ruled.version({})).resolves.toMatchObject({ runtimeName: 'b' });
   });
 
-  it('measures calls in the buckets that dashboards know, which are not rounded', async () => {
+  it('measures calls in the exact buckets of the kubelet', async () => {
     const { registry, runtime } = wrap({ version: async () => VersionResponse.create() });
     await runtime.version({}).catch(() => {});
     const bounds = [...registry.text().matchAll(/le="([^"]+)"/g)].map(([, bound]) => bound);
@@ -159,10 +159,10 @@ describe('withCallRules', () => {
   });
 });
 
-describe('a runtime whose calls end with their owner', () => {
+describe('the signal of the options', () => {
   const abortable = (runtime: CriRuntime, signal: AbortSignal, runtimeEndsCalls = false): CriRuntime =>
     withCallRules(runtime, { requestTimeoutMs: T, clock: new VirtualClock(), signal, runtimeEndsCalls });
-  /** Ends its calls itself, with the signal's reason. */
+  /** Ends its calls itself, with the reason of the signal. */
   const untilAborted = (seen: (AbortSignal | undefined)[] = []): CriRuntime => ({
     ...unimplementedCriRuntime(),
     version: (_request: object, options?: CallOptions) => {
@@ -181,13 +181,13 @@ describe('a runtime whose calls end with their owner', () => {
     },
   });
 
-  it('passes answers and errors through', async () => {
+  it('does not change responses and errors', async () => {
     const runtime = { ...unimplementedCriRuntime(), version: async () => fullVersion };
     const wrapped = abortable(runtime, new AbortController().signal);
     expect((await wrapped.version({})).version).toBe('0.1.0');
     await expect(wrapped.status({})).rejects.toMatchObject({ codeName: 'Unimplemented' });
   });
-  it('ends a call that waits for ever, and refuses later ones', async () => {
+  it('ends a call that never returns, and refuses later ones', async () => {
     const stop = new AbortController();
     const runtime = { ...unimplementedCriRuntime(), version: () => new Promise<VersionResponse>(() => {}) };
     const wrapped = abortable(runtime, stop.signal);
@@ -236,7 +236,7 @@ describe('a runtime whose calls end with their owner', () => {
     (byOwner ? stop : own).abort();
     await expect(next).rejects.toMatchObject({ codeName: 'Canceled' });
   });
-  it('gives a runtime that ends its calls the signal of the owner itself', async () => {
+  it('is passed unchanged to a runtime that ends its calls', async () => {
     const stop = new AbortController();
     const seen: (AbortSignal | undefined)[] = [];
     const waiting = abortable(untilAborted(seen), stop.signal, true).version({});
@@ -247,13 +247,13 @@ describe('a runtime whose calls end with their owner', () => {
 });
 
 describe('runtimes that end their calls in time', () => {
-  it('a runtime that does not say so has its calls ended', async () => {
+  it('by default, the wrapper ends the calls', async () => {
     const stuck = { ...unimplementedCriRuntime(), version: never };
     const ruled = withCallRules(stuck, { requestTimeoutMs: 20, clock: systemClock });
     await expect(ruled.version({})).rejects.toThrow('context deadline exceeded');
   });
 
-  it('one that says so is given the deadline and trusted with it', async () => {
+  it('with runtimeEndsCalls, the runtime gets the deadline and must end the calls', async () => {
     let given: unknown;
     const prompt = {
       ...unimplementedCriRuntime(),

@@ -1,4 +1,4 @@
-/** Builds the runtime as the kubelet calls it, from the method table and the rules of each call. */
+/** Wraps a runtime for the kubelet: applies the rules of each call to every method of the table. */
 import { setMaxListeners } from 'node:events';
 import { type Clock, linkedController, withTimeout } from '../async/index.js';
 import type { Init, MessageType } from '../grpc/index.js';
@@ -16,16 +16,16 @@ import {
 } from './runtime.js';
 
 export interface CallRulesOptions {
-  /** The ordinary deadline of a call ("T"). */
+  /** The default deadline of a call. */
   readonly requestTimeoutMs: number;
   readonly clock: Clock;
-  /** @default metrics that nobody reads */
+  /** @default metrics that are not exposed */
   readonly metrics?: CriMetrics | undefined;
-  /** Calls under way when it is aborted fail with Canceled; later ones do at once. */
+  /** When it aborts, calls in flight and all later calls fail with Canceled. */
   readonly signal?: AbortSignal;
   /**
-   * The runtime ends every unary call at its `timeoutMs` and with its `signal`, as a gRPC client does, so that nothing
-   * here watches over a call once more.
+   * The runtime ends every unary call at its `timeoutMs` and with its `signal`, as a gRPC client does. The wrapper then
+   * sets no timer of its own.
    * @default false
    */
   readonly runtimeEndsCalls?: boolean;
@@ -36,23 +36,23 @@ export interface CallRulesOptions {
   readonly listStreaming?: boolean;
 }
 
-// The method tables give requests and responses their types at the edges of this file; inside, one
-// piece of code serves all methods and knows them as objects only.
+// The method tables type requests and responses at the edges of this file. Inside, the same code handles all methods
+// and treats their messages as objects.
 type AnyRule = CallRule<object, object>;
 type CountedOptions = CallRulesOptions & { readonly metrics: CriMetrics };
 
 /**
- * Every call ends within its deadline with DeadlineExceeded, and at once with Canceled when its signal or that of
- * the options aborts. A `timeoutMs` of the caller replaces the deadline.
+ * A call fails with DeadlineExceeded at its deadline, and with Canceled when its signal or the signal of the options
+ * aborts. A `timeoutMs` of the caller replaces the deadline.
  */
 export function withCallRules(runtime: CriRuntime, given: CallRulesOptions): CriRuntime {
   const options: CountedOptions = { ...given, metrics: given.metrics ?? createCriMetrics() };
-  // Each call under way listens.
+  // Each call in flight adds a listener.
   if (options.signal !== undefined) setMaxListeners(0, options.signal);
   const lists: Partial<CriRuntime> = options.listStreaming ? streamedLists(runtime) : {};
   const methods = Object.entries(criMethods).flatMap(([name, { serverStreaming, response }]) => {
     if (!isCriMethodName(name)) return [];
-    // Each rule and each method belong to the name they are looked up by; which kind a method is stands in the table.
+    // The rule and the method have the types of the name by which they are looked up; the table says which methods stream.
     const rule = (callRules[name] ?? {}) as AnyRule;
     const call = (lists[name] ?? runtime[name].bind(runtime)) as unknown;
     return [
@@ -102,7 +102,7 @@ function ruledUnary(
   };
 }
 
-/** A call that ends when it should, whatever the one behind does. */
+/** Ends the call at its deadline and with its signal, even if the runtime does not. */
 function endedInTime(call: AnyUnaryCall, clock: Clock): AnyUnaryCall {
   return (request, { timeoutMs, signal: outer } = {}) =>
     withTimeout(clock, timeoutMs ?? Number.POSITIVE_INFINITY, outer, (signal) =>

@@ -9,13 +9,13 @@ import type {
 } from './contracts.js';
 import { type CommandEnd, statusJson, statusText } from './status.js';
 
-/** A command as the transports know it: which streams it has, and what plays it on them. */
+/** A command for the transports: its streams, and the function that runs it on them. */
 export type PlayedCommand = { readonly wanted: WantedStreams } & (
   | { readonly kind: 'exec'; readonly play: PlayCommand<number> }
   | { readonly kind: 'attach'; readonly play: PlayCommand<unknown> }
 );
 
-/** Resolves with the exit code of an exec, and at the end of an attach. */
+/** Resolves with the exit code of an exec, or at the end of an attach. */
 type PlayCommand<Result> = (streams: CommandStreams, signal: AbortSignal) => Promise<Result>;
 
 export function commandOf(

@@ -51,13 +51,13 @@ describe('a streaming client', () => {
     connection.destroy(new Error('over'));
   });
 
-  it('wants a certificate that it can trust', async () => {
+  it('requires a trusted certificate', async () => {
     const host = await serve(createTlsServer(untrusted), []);
     const dialed = dialSpdy({ target: { url: `https://${host}/` }, protocols: [], signal: undefined });
     await expect(dialed).rejects.toThrow('self-signed certificate');
   });
 
-  it('tells what a server says that does not upgrade', async () => {
+  it('reports the response of a server that does not upgrade', async () => {
     const host = await serve(
       createTlsServer(untrusted, (_, response) => response.writeHead(403).end('no')),
       [],

@@ -5,7 +5,7 @@ const ends: [rule: string, end: CommandEnd, json: object, text: string][] = [
   ['exit code 0 is success', { kind: 'exit', code: 0 }, { status: 'Success' }, ''],
   ['the end of an attach is success', { kind: 'detached' }, { status: 'Success' }, ''],
   [
-    'another exit code is told as a cause',
+    'another exit code is a cause of the status',
     { kind: 'exit', code: 42 },
     {
       status: 'Failure',
@@ -27,7 +27,7 @@ const ends: [rule: string, end: CommandEnd, json: object, text: string][] = [
     'error executing command in container: boom',
   ],
   [
-    'a failure to attach has its own words',
+    'a failed attach has its own message',
     { kind: 'failed', during: 'attach', error: 'boom' },
     { message: 'Internal error occurred: error attaching to container: boom' },
     'error attaching to container: boom',

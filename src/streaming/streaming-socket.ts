@@ -1,4 +1,4 @@
-/** Opens the socket to a streaming server; whoever dials one, to speak to it or to pass bytes on, does it here. */
+/** Opens the socket to a streaming server, for the streaming client and for the upgrade proxy. */
 import { isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { ReadAfterResetSocket } from './read-after-reset-socket.js';
@@ -7,10 +7,10 @@ export type StreamingAddress =
   | { readonly socketPath: string }
   | { readonly url: URL; readonly tls?: ConnectionOptions };
 
-/** Connects in the background; the caller listens for `connect`, or `secureConnect` of an https URL, and for errors. */
+/** Connects in the background. The caller listens for `connect`, or `secureConnect` for an https URL, and for `error`. */
 export function streamingSocket(address: StreamingAddress): Socket {
   const socket = open(address);
-  // A keystroke must not wait for more bytes.
+  // Sends a keystroke at once.
   socket.once('connect', () => socket.setNoDelay(true));
   return socket;
 }

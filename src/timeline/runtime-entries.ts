@@ -47,7 +47,7 @@ export interface RuntimeEntries {
   'container.resize': { containerId: string };
   /** A container was removed, or could not be. */
   'container.remove': { containerId: string };
-  /** A container whose sandbox ended under its start could not be removed. */
+  /** A container whose sandbox ended during its start could not be removed. */
   'container.discard': { containerId: string };
   /** There is no file for the termination message of a container. */
   'container.termination-log': NoData;

@@ -1,29 +1,29 @@
-/** Decides which planned starts wait: those whose containers keep ending, until their crash-loop back-off is over. */
+/** Decides which planned starts wait for the end of their crash-loop back-off. */
 import { createHash } from 'node:crypto';
 import type { Backoff } from '../../async/index.js';
 import { newestContainer, type ObservedPodStatus } from '../../cri/index.js';
 import { type AnyContainer, canonicalJson, formatDuration, formatPod, type Pod } from '../../kube/index.js';
 import type { PlannedStart, PlannedWait, PodPlan } from './pod-plan.js';
 
-/** What backs off, to be asked only. */
+/** The read-only view of the back-off. */
 export type BackOffView = Pick<Backoff, 'waiting'>;
 
 export interface BackOffInput {
   readonly pod: Pod;
   readonly status: ObservedPodStatus;
-  /** Wall-clock milliseconds, as the exits of containers are. */
+  /** Wall-clock milliseconds, as in the exit times of containers. */
   readonly nowMs: number;
   readonly backOff: BackOffView;
 }
 
-/** A change of anything in here is a new attempt that deserves to start at once. */
+/** The key of a container's back-off. When a part of it changes, the container starts at once. */
 export function crashLoopKey(pod: Pod, container: AnyContainer): string {
   const { name, namespace, uid } = pod.metadata;
   const parts = [name, namespace, uid, container.name, container.image ?? '', container.resources ?? {}];
   return createHash('sha256').update(canonicalJson(parts)).digest('base64url');
 }
 
-/** When the newest exited instance ended, in wall-clock milliseconds; undefined when none did. */
+/** When the newest exited instance ended, in wall-clock milliseconds; undefined when none has exited. */
 export function lastExitMs(status: ObservedPodStatus, containerName: string): number | undefined {
   const exited = status.containers.find(
     (container) => container.name === containerName && container.state === 'exited',
@@ -47,7 +47,7 @@ export function crashLoopWait(
   };
 }
 
-/** The plan with the starts of containers in back-off as waits. Ephemeral containers start once and never wait. */
+/** Turns the starts of containers in back-off into waits. Ephemeral containers start once and never wait. */
 export function withBackOff(plan: PodPlan, input: BackOffInput): PodPlan {
   const { spec } = input.pod;
   const waiting: PlannedWait[] = [];
@@ -72,7 +72,7 @@ export function withBackOff(plan: PodPlan, input: BackOffInput): PodPlan {
   return waiting.length === 0 ? plan : { ...plan, initContainersToStart, containersToStart, waiting };
 }
 
-/** A container that runs until its sandbox is replaced has not ended by itself. */
+/** Whether the container still runs and ends only because its sandbox is replaced. */
 function endsWithItsSandbox(plan: PodPlan, status: ObservedPodStatus, name: string): boolean {
   return plan.createSandbox !== undefined && newestContainer(status, name)?.state === 'running';
 }

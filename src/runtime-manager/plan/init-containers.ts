@@ -16,25 +16,25 @@ import { restartDecision } from './restart.js';
 export interface InitPlan {
   /** Whether the regular containers may run. */
   readonly initialised: boolean;
-  /** Set when an init container ended in a way that ends the pod. */
+  /** Set when the failure of an init container ends the pod. */
   readonly failed: Because | undefined;
   readonly starts: readonly PlannedStart[];
   readonly kills: readonly PlannedKill[];
 }
 
-/** What one init container needs, seen by itself. */
+/** What one init container needs, regardless of the others. */
 interface InitStep {
-  /** It has done what the next one waits for. */
+  /** The container has done what the next one waits for. */
   readonly initialises?: Because;
   readonly start?: Because;
-  /** Before its start. */
+  /** The kill before the start. */
   readonly kill?: Because & { readonly message: string; readonly reason: KillReason };
   readonly fails?: Because;
 }
 
 /**
- * Walks from the last init container to the first: instances of early ones may have been removed, so
- * the latest that has one tells how far the pod got. Only sidecars before it still matter.
+ * Goes from the last init container to the first. Instances of earlier ones may have been removed, so the last one with an
+ * instance shows the progress of the pod. Before it, only sidecars matter.
  */
 export function planInitContainers(
   pod: Pod,
@@ -46,7 +46,7 @@ export function planInitContainers(
   if (containers.length === 0) return { initialised: true, failed: undefined, starts: [], kills: [] };
 
   let initialised = regularContainersBegan(pod, status);
-  /** Whether a later container has begun, so that this one must have been done. */
+  /** Whether a later container has begun, so this one has completed. */
   let passed = initialised;
   const starts: PlannedStart[] = [];
   const kills: PlannedKill[] = [];
@@ -84,7 +84,7 @@ export function planInitContainers(
   return { initialised, failed: undefined, starts: starts.reverse(), kills };
 }
 
-/** An exited container does not count: after a reboot all are exited and the pod has to initialise again. */
+/** Exited containers do not count: after a reboot all have exited, and the pod must initialize again. */
 function regularContainersBegan(pod: Pod, status: ObservedPodStatus): boolean {
   return pod.spec.containers.some(({ name }) => {
     const state = newestContainer(status, name)?.state;
@@ -177,7 +177,7 @@ function runningSidecarStep(
   return { initialises, ...resizeStep(container, newest, resizes) };
 }
 
-/** What other resources mean for one that runs. */
+/** What a resize means for a running container. */
 function resizeStep(
   container: Container,
   running: ObservedContainerStatus,

@@ -1,10 +1,10 @@
-/** A pod's plan as the timeline records it: bounded, flat steps in the order in which they are done. */
+/** The entry of a plan in the timeline: a bounded list of flat steps, in the order of execution. */
 import { type EntryData, type PlanAction, type PlanStep, planText } from '../../timeline/index.js';
 import { type Because, becauseOf, type PodPlan } from './pod-plan.js';
 
-/** A pod may have hundreds of containers; the timeline keeps this many steps of a plan. */
+/** The steps of a plan that the timeline keeps; a pod may have hundreds of containers. */
 const maxSteps = 32;
-/** Names of containers are shorter; whatever is not is cut. */
+/** Longer texts are cut; valid container names are shorter. */
 const longestText = 256;
 
 export interface PlanEntry {
@@ -65,7 +65,7 @@ function* stepsOf(plan: PodPlan): Generator<PlannedStep> {
   }
   for (const { kind, name, untilMs, cause, message } of plan.waiting) {
     const action = { action: 'waitForBackOff', container: name, containerType: kind, untilMs } as const;
-    // The message tells the back-off; the cause tells how the container ended before it.
+    // The message names the back-off; the cause says how the container ended.
     yield { action, cause, because: message };
   }
 }

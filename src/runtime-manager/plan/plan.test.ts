@@ -26,7 +26,7 @@ interface Expected {
   init?: number[];
   start?: number[];
   ephemeral?: number[];
-  /** Each with the seconds from its exit to its start. */
+  /** Each wait with the seconds from the exit to the start. */
   waits?: string[];
   kill?: string[];
   reset?: string[];
@@ -100,7 +100,7 @@ const allRunning = [running('c0'), running('c1'), running('c2')];
 const allSucceeded = [exited('c0'), exited('c1'), exited('c2')];
 const notReady = (attempt = 0) => [makeSandbox({ ready: false, attempt })];
 
-/** The base of P with some containers replaced. */
+/** The status of a pod whose containers run, with some of them replaced. */
 function statusWith(pod: Pod, ...changed: Instance[]): ObservedPodStatus {
   const names = new Set(changed.map(({ name }) => name));
   return makeStatus(pod, [...changed, ...allRunning.filter(({ name }) => !names.has(name))]);
@@ -109,57 +109,57 @@ function statusWith(pod: Pod, ...changed: Instance[]): ObservedPodStatus {
 const replaced = { ...nothing, killPod: true, createSandbox: true, attempt: 1, start: [0, 1, 2] };
 
 const regularRows: Row[] = [
-  { rule: '1: all run as wanted', pod: always, status: statusWith(always), expected: nothing },
+  { rule: 'all containers run as desired', pod: always, status: statusWith(always), expected: nothing },
   {
-    rule: '2: nothing exists yet',
+    rule: 'nothing exists yet',
     pod: always,
     status: makeStatus(always, [], []),
     expected: { ...replaced, attempt: 0 },
   },
   {
-    rule: '3: Always restarts whatever the exit code',
+    rule: 'Always restarts for any exit code',
     pod: always,
     status: statusWith(always, exited('c0', 0), exited('c1', 111)),
     expected: { ...nothing, start: [0, 1] },
   },
   {
-    rule: '4: OnFailure restarts failures only',
+    rule: 'OnFailure restarts failures only',
     pod: onFailure,
     status: statusWith(onFailure, exited('c0', 0), exited('c1', 111)),
     expected: { ...nothing, start: [1] },
   },
   {
-    rule: '5: a container that was only created is started',
+    rule: 'a created container is started',
     pod: onFailure,
     status: statusWith(onFailure, exited('c0', 0), { name: 'c1', state: 'created' }),
     expected: { ...nothing, start: [1] },
   },
   {
-    rule: '6: Never restarts nothing while one runs',
+    rule: 'Never restarts no container',
     pod: never,
     status: statusWith(never, exited('c0', 0), exited('c1', 111)),
     expected: nothing,
   },
   {
-    rule: '7: a sandbox that is not ready is replaced',
+    rule: 'a sandbox that is not ready is replaced',
     pod: always,
     status: makeStatus(always, allRunning, notReady()),
     expected: replaced,
   },
   {
-    rule: '8: a new sandbox starts no succeeded container under OnFailure',
+    rule: 'a new sandbox starts no succeeded container under OnFailure',
     pod: onFailure,
     status: makeStatus(onFailure, [running('c0'), exited('c1'), running('c2')], notReady()),
     expected: { ...replaced, start: [0, 2] },
   },
   {
-    rule: '9: a ready sandbox without an IP is replaced',
+    rule: 'a ready sandbox without an IP is replaced',
     pod: always,
     status: makeStatus(always, allRunning, [makeSandbox({ network: { ip: '', additionalIps: [] } })]),
     expected: replaced,
   },
   {
-    rule: '9: on the node network no IP is needed',
+    rule: 'on the host network no IP is required',
     pod: makePod({ hostNetwork: true }),
     status: makeStatus(always, allRunning, [
       makeSandbox({ hostNetwork: true, network: { ip: '', additionalIps: [] } }),
@@ -173,58 +173,58 @@ const regularRows: Row[] = [
     expected: replaced,
   },
   {
-    rule: '10: another image is a kill and a start even with Never',
+    rule: 'another image kills and starts the container even with Never',
     pod: never,
     status: statusWith(never, running('c1', { hash: 'deadbeef' })),
     expected: { ...nothing, kill: ['c1:'], start: [1] },
   },
   {
-    rule: '11: failed liveness restarts',
+    rule: 'a failed liveness probe restarts',
     pod: always,
     status: statusWith(always),
     liveness: { 'id-c1': 'failure' },
     expected: { ...nothing, kill: ['c1:LivenessProbe'], start: [1] },
   },
   {
-    rule: '12: failed startup with Never kills only',
+    rule: 'a failed startup probe with Never only kills',
     pod: never,
     status: statusWith(never),
     startup: { 'id-c1': 'failure' },
     expected: { ...nothing, kill: ['c1:StartupProbe'] },
   },
   {
-    rule: '13: the only container failing its probe under Never ends the pod',
+    rule: 'the only container failing its probe under Never ends the pod',
     pod: makePod({ restartPolicy: 'Never', containers: [container('c0')] }),
     status: makeStatus(always, [running('c0')]),
     liveness: { 'id-c0': 'failure' },
     expected: { ...nothing, killPod: true },
   },
   {
-    rule: '14: a Never pod that ran gets no second sandbox',
+    rule: 'a pod with Never that ran gets no second sandbox',
     pod: never,
     status: makeStatus(never, allSucceeded, notReady(1)),
     expected: { ...nothing, killPod: true, attempt: 2 },
   },
   {
-    rule: '15: OnFailure with nothing left to run gets no new sandbox',
+    rule: 'OnFailure with nothing left to run gets no new sandbox',
     pod: onFailure,
     status: makeStatus(onFailure, allSucceeded, notReady(1)),
     expected: { ...nothing, killPod: true, attempt: 2 },
   },
   {
-    rule: '16: a Never pod that never got as far as a container gets another sandbox',
+    rule: 'a pod with Never that never had a container gets another sandbox',
     pod: never,
     status: makeStatus(never, [], notReady(2)),
     expected: { ...replaced, attempt: 3 },
   },
   {
-    rule: '17: unknown state is killed and started',
+    rule: 'a container in unknown state is killed and started',
     pod: never,
     status: statusWith(never, { name: 'c1', state: 'unknown' }),
     expected: { ...nothing, kill: ['c1:Unknown'], start: [1] },
   },
   {
-    rule: '18: two ready sandboxes are replaced by one',
+    rule: 'two ready sandboxes are replaced by one',
     pod: always,
     status: makeStatus(always, allRunning, [
       makeSandbox({ id: 'b', attempt: 1 }),
@@ -255,31 +255,31 @@ const in42: Partial<Container> = {
 };
 const policyRows: Row[] = [
   {
-    rule: '40: the container policy Always replaces the pod policy Never',
+    rule: 'the container policy Always replaces the pod policy Never',
     pod: withPolicies('Never', 'Always'),
     status: makeStatus(always, twoExits),
     expected: { ...nothing, start: [0, 1] },
   },
   {
-    rule: '40: the container policy OnFailure replaces the pod policy Never',
+    rule: 'the container policy OnFailure replaces the pod policy Never',
     pod: withPolicies('Never', 'OnFailure'),
     status: makeStatus(always, twoExits),
     expected: { ...nothing, start: [1] },
   },
   {
-    rule: '40: the container policy Never replaces the pod policy Always',
+    rule: 'the container policy Never replaces the pod policy Always',
     pod: withPolicies('Always', 'Never'),
     status: makeStatus(always, twoExits),
     expected: nothing,
   },
   {
-    rule: '41: a matching rule restarts under Never, any other code does not',
+    rule: 'a matching rule restarts under Never, any other code does not',
     pod: withPolicies('Never', 'Never', in42),
     status: makeStatus(always, [exited('c0', 42), exited('c1', 1), running('c2')]),
     expected: { ...nothing, start: [0] },
   },
   {
-    rule: 'a failed probe asks the container policy but not its rules',
+    rule: 'a failed probe obeys the container policy but not its rules',
     pod: withPolicies('Always', 'Never', {
       restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'NotIn', values: [0] } }],
     }),
@@ -296,13 +296,13 @@ const lastInit = (last: Instance) => makeStatus(initPod('Always'), [last, exited
 
 const initRows: Row[] = [
   {
-    rule: '19: all init containers succeeded',
+    rule: 'all init containers succeeded',
     pod: initPod('Always'),
     status: makeStatus(initPod('Always'), initDone),
     expected: { ...nothing, start: [0, 1, 2] },
   },
   {
-    rule: '20: the first init container comes first',
+    rule: 'the first init container comes first',
     pod: initPod('Always'),
     status: makeStatus(initPod('Always'), []),
     expected: { ...nothing, init: [0] },
@@ -314,79 +314,79 @@ const initRows: Row[] = [
     expected: { ...nothing, init: [1] },
   },
   {
-    rule: '21: a running init container is waited for',
+    rule: 'the pod waits for a running init container',
     pod: initPod('Always'),
     status: lastInit(running('i2')),
     expected: nothing,
   },
   {
-    rule: '22: a failed init container is retried with Always',
+    rule: 'a failed init container is retried with Always',
     pod: initPod('Always'),
     status: lastInit(exited('i2', 137)),
     expected: { ...nothing, init: [2] },
   },
   {
-    rule: '22: … and with OnFailure',
+    rule: 'a failed init container is retried with OnFailure',
     pod: initPod('OnFailure'),
     status: lastInit(exited('i2', 137)),
     expected: { ...nothing, init: [2] },
   },
   {
-    rule: '22: … and ends the pod with Never',
+    rule: 'a failed init container ends the pod with Never',
     pod: initPod('Never'),
     status: lastInit(exited('i2', 137)),
     expected: { ...nothing, killPod: true },
   },
   {
-    rule: 'an init container killed for memory with code 0 under OnFailure ends the pod',
+    rule: 'an OOM-killed init container with code 0 under OnFailure ends the pod',
     pod: initPod('OnFailure'),
     status: lastInit(exited('i2', 0, { reason: 'OOMKilled' })),
     expected: { ...nothing, killPod: true },
   },
   {
-    rule: '23: an unknown init container is killed and started',
+    rule: 'an init container in unknown state is killed and started',
     pod: initPod('Always'),
     status: lastInit({ name: 'i2', state: 'unknown' }),
     expected: { ...nothing, kill: ['i2:Unknown'], init: [2] },
   },
   {
-    rule: '23: … and ends the pod with Never',
+    rule: 'an init container in unknown state ends the pod with Never',
     pod: initPod('Never'),
     status: lastInit({ name: 'i2', state: 'unknown' }),
     expected: { ...nothing, killPod: true },
   },
   {
-    rule: '24: a new sandbox initialises again',
+    rule: 'a new sandbox initializes again',
     pod: initPod('Always'),
     status: makeStatus(initPod('Always'), initDone, notReady()),
     expected: { ...nothing, killPod: true, createSandbox: true, attempt: 1, init: [0] },
   },
   {
-    rule: '24: … but not with Never',
+    rule: 'a new sandbox does not initialize again with Never',
     pod: initPod('Never'),
     status: makeStatus(initPod('Never'), initDone, notReady()),
     expected: { ...nothing, killPod: true, attempt: 1 },
   },
   {
-    rule: '24: … unless no container has been there',
+    rule: 'a new sandbox initializes with Never while no container was created',
     pod: initPod('Never'),
     status: makeStatus(initPod('Never'), [], notReady()),
     expected: { ...nothing, killPod: true, createSandbox: true, attempt: 1, init: [0] },
   },
   {
-    rule: '25: lost instances of early init containers do not matter',
+    rule: 'removed instances of early init containers do not matter',
     pod: initPod('Always'),
     status: makeStatus(initPod('Always'), [running('i2')]),
     expected: nothing,
   },
   {
-    rule: '26: an init container that was only created is started',
+    rule: 'a created init container is started',
     pod: initPod('Always'),
     status: lastInit({ name: 'i2', state: 'created' }),
     expected: { ...nothing, init: [2] },
   },
   {
-    rule: 'a running regular container proves that init is over',
+    rule: 'a running regular container proves that the pod is initialized',
     pod: initPod('Always'),
     status: makeStatus(initPod('Always'), allRunning),
     expected: nothing,
@@ -406,90 +406,90 @@ const all = [running('s0'), running('s1'), running('s2')];
 
 const sidecarCases: Row[] = [
   {
-    rule: '27: all sidecars started',
+    rule: 'all sidecars started',
     pod: sidecarPod(),
     status: s(...all),
     expected: { ...nothing, start: [0, 1, 2] },
   },
   {
-    rule: '28: the next sidecar follows one that started',
+    rule: 'the next sidecar follows one that started',
     pod: sidecarPod(),
     status: s(running('s0')),
     expected: { ...nothing, init: [1] },
   },
   {
-    rule: '29: a startup probe without a result is waited for',
+    rule: 'the pod waits for a startup probe without a result',
     pod: sidecarPod(),
     status: s(running('s0'), running('s1')),
     startup: {},
     expected: nothing,
   },
   {
-    rule: 'a startup probe of unknown result is waited for',
+    rule: 'the pod waits for a startup probe with an unknown result',
     pod: sidecarPod(),
     status: s(running('s0'), running('s1')),
     startup: { 'id-s1': 'unknown' },
     expected: nothing,
   },
   {
-    rule: '30: a liveness probe without a result is not waited for',
+    rule: 'the pod does not wait for a liveness probe without a result',
     pod: sidecarPod(),
     status: s(running('s0'), running('s1')),
     liveness: {},
     expected: { ...nothing, init: [2] },
   },
   {
-    rule: '31: failed liveness restarts the sidecar beside the regular containers',
+    rule: 'a failed liveness probe restarts the sidecar beside the regular containers',
     pod: sidecarPod(),
     status: s(...all),
     liveness: { ...healthy, 'id-s2': 'failure' },
     expected: { ...nothing, kill: ['s2:LivenessProbe'], init: [2], start: [0, 1, 2] },
   },
   {
-    rule: '32: failed startup holds the regular containers back',
+    rule: 'a failed startup probe delays the regular containers',
     pod: sidecarPod(),
     status: s(...all),
     startup: { ...healthy, 'id-s2': 'failure' },
     expected: { ...nothing, kill: ['s2:StartupProbe'], init: [2] },
   },
   {
-    rule: '33: another image restarts the sidecar',
+    rule: 'another image restarts the sidecar',
     pod: sidecarPod(),
     status: s(running('s0'), running('s1'), running('s2', { hash: 'deadbeef' })),
     expected: { ...nothing, kill: ['s2:'], init: [2], start: [0, 1, 2] },
   },
   {
-    rule: '34: exited sidecars are restarted, the last one first of all',
+    rule: 'exited sidecars are restarted, the last one first',
     pod: sidecarPod(),
     status: s(exited('s0'), running('s1'), exited('s2')),
     expected: { ...nothing, init: [0, 2] },
   },
   {
-    rule: '34: an early exited sidecar holds nobody back',
+    rule: 'an exited early sidecar delays no other container',
     pod: sidecarPod(),
     status: s(exited('s0'), running('s1'), running('s2')),
     expected: { ...nothing, init: [0], start: [0, 1, 2] },
   },
   {
-    rule: '35: sidecars are restarted whatever the pod policy',
+    rule: 'sidecars are restarted with any pod policy',
     pod: sidecarPod('Never'),
     status: s(running('s0'), running('s1'), exited('s2', 137)),
     expected: { ...nothing, init: [2] },
   },
   {
-    rule: '36: sidecars do not keep an ended pod alive',
+    rule: 'sidecars do not keep an ended pod alive',
     pod: sidecarPod('Never'),
     status: s(...all, ...allSucceeded),
     expected: { ...nothing, killPod: true },
   },
   {
-    rule: '36: … nor are they restarted in it',
+    rule: 'sidecars are not restarted in an ended pod',
     pod: sidecarPod('Never'),
     status: s(exited('s0'), running('s1'), running('s2'), ...allSucceeded),
     expected: { ...nothing, killPod: true },
   },
   {
-    rule: '37: lost sidecars are started again',
+    rule: 'removed sidecars are started again',
     pod: sidecarPod(),
     status: s(running('s2')),
     expected: { ...nothing, init: [0, 1], start: [0, 1, 2] },
@@ -503,19 +503,19 @@ const debugged = (pod: Pod): Pod => ({
 });
 const ephemeralRows: Row[] = [
   {
-    rule: '38: an ephemeral container starts while init runs',
+    rule: 'an ephemeral container starts while init runs',
     pod: debugged(initPod('Always')),
     status: lastInit(running('i2')),
     expected: { ...nothing, ephemeral: [0] },
   },
   ...(['exited', 'unknown', 'created'] as const).map((state) => ({
-    rule: `38: an ephemeral container that is ${state} is never started again`,
+    rule: `an ephemeral container that is ${state} is never started again`,
     pod: debugged(always),
     status: statusWith(always, { name: 'e0', state }),
     expected: nothing,
   })),
   {
-    rule: '39: a running ephemeral container does not keep an ended pod alive',
+    rule: 'a running ephemeral container does not keep an ended pod alive',
     pod: debugged(never),
     status: makeStatus(never, [running('e0'), ...allSucceeded]),
     expected: { ...nothing, killPod: true },
@@ -538,7 +538,7 @@ const resetPod = makePod({
 });
 const resetRows: Row[] = [
   {
-    rule: '42: all others first, the container that asked for it last; older instances too',
+    rule: 'the container that requested the restart is last; older instances are included',
     pod: resetPod,
     restartingAll: true,
     status: makeStatus(resetPod, [
@@ -566,13 +566,13 @@ const resetRows: Row[] = [
     },
   },
   {
-    rule: '43: with no instances left the pod initialises again',
+    rule: 'without instances the pod initializes again',
     pod: resetPod,
     status: makeStatus(resetPod, []),
     expected: { ...nothing, init: [0] },
   },
   {
-    rule: 'a sandbox that has to be replaced wins over the reset',
+    rule: 'replacing the sandbox takes precedence over the reset',
     pod: resetPod,
     restartingAll: true,
     status: makeStatus(resetPod, [exited('c2', 1)], notReady()),
@@ -598,21 +598,21 @@ const mixedInits = initPod('Always', [container('s0', { restartPolicy: 'Always' 
 const backOffRows: Row[] = (
   [
     {
-      rule: '50: a container in back-off waits, the others start',
+      rule: 'a container in back-off waits, the others start',
       pod: always,
       status: makeStatus(always, [crashed('c0'), running('c1')]),
       sinceExitMs: 9_999,
       expected: { ...nothing, waits: ['c0:10s'], start: [2] },
     },
     {
-      rule: '50: it starts when the back-off is over',
+      rule: 'it starts when the back-off is over',
       pod: always,
       status: statusWith(always, crashed('c0')),
       sinceExitMs: 10_000,
       expected: { ...nothing, start: [0] },
     },
     {
-      rule: '50: it starts at once after a run of more than ten minutes',
+      rule: 'it starts at once after a run of more than ten minutes',
       pod: always,
       status: statusWith(always, crashed('c0')),
       backOff: inBackOff(always, exitMs - 600_001),
@@ -626,7 +626,7 @@ const backOffRows: Row[] = (
       expected: { ...nothing, waits: ['c0:10s'] },
     },
     {
-      rule: 'nothing waits that was not started again before',
+      rule: 'a container that was not restarted before does not wait',
       pod: always,
       status: statusWith(always, crashed('c0')),
       backOff: new Backoff(crashLoopDelays()),
@@ -639,7 +639,7 @@ const backOffRows: Row[] = (
       expected: { ...nothing, start: [0, 2] },
     },
     {
-      rule: 'a pod whose only container waits goes on',
+      rule: 'a pod whose only container waits continues',
       pod: single,
       status: makeStatus(single, [crashed('c0')]),
       expected: { ...nothing, waits: ['c0:10s'] },
@@ -651,34 +651,34 @@ const backOffRows: Row[] = (
       expected: { ...nothing, waits: ['c0:10s'] },
     },
     {
-      rule: '51: another image starts at once',
+      rule: 'another image starts at once',
       pod: edited,
       status: makeStatus(single, [crashed('c0')]),
       backOff: inBackOff(single),
       expected: { ...nothing, start: [0] },
     },
     {
-      rule: '51: … also in place of a container that runs',
+      rule: 'another image replaces a running container at once',
       pod: edited,
       status: makeStatus(single, [running('c0'), crashed('c0', before)]),
       backOff: inBackOff(single),
       expected: { ...nothing, kill: ['c0:'], start: [0] },
     },
     {
-      rule: 'a container that failed its probe is killed and waits since the exit before',
+      rule: 'a container that failed its probe is killed and waits from its previous exit',
       pod: single,
       status: makeStatus(single, [running('c0'), crashed('c0', before)]),
       liveness: { 'id-c0': 'failure' },
       expected: { ...nothing, kill: ['c0:LivenessProbe'], waits: ['c0:10s'] },
     },
     {
-      rule: 'a container in unknown state is killed and waits since the exit before',
+      rule: 'a container in unknown state is killed and waits from its previous exit',
       pod: single,
       status: makeStatus(single, [{ name: 'c0', state: 'unknown' }, crashed('c0', before)]),
       expected: { ...nothing, kill: ['c0:Unknown'], waits: ['c0:10s'] },
     },
     {
-      rule: 'an init container in back-off holds the later ones and the regular ones',
+      rule: 'an init container in back-off delays later init containers and regular ones',
       pod: initPod('Always'),
       status: makeStatus(initPod('Always'), [crashed('i1'), exited('i0')]),
       expected: { ...nothing, waits: ['i1:10s'] },
@@ -690,19 +690,19 @@ const backOffRows: Row[] = (
       expected: { ...nothing, init: [1] },
     },
     {
-      rule: 'a sidecar in back-off holds no regular container',
+      rule: 'a sidecar in back-off delays no regular container',
       pod: sidecarPod(),
       status: s(crashed('s0'), running('s1'), running('s2')),
       expected: { ...nothing, waits: ['s0:10s'], start: [0, 1, 2] },
     },
     {
-      rule: 'a sidecar in back-off holds no init container that is started again',
+      rule: 'a sidecar in back-off delays no init container that is restarted',
       pod: mixedInits,
       status: makeStatus(mixedInits, [{ name: 'i1', state: 'created' }, crashed('s0')]),
       expected: { ...nothing, waits: ['s0:10s'], init: [1] },
     },
     {
-      rule: 'the last sidecar in back-off holds the regular containers until it runs again',
+      rule: 'the last sidecar in back-off delays the regular containers until it runs again',
       pod: sidecarPod(),
       status: s(running('s0'), running('s1'), crashed('s2')),
       expected: { ...nothing, waits: ['s2:10s'] },
@@ -730,7 +730,7 @@ const backOffRows: Row[] = (
       expected: nothing,
     },
     {
-      rule: 'a pod being deleted waits for nothing',
+      rule: 'a pod being deleted does not wait',
       pod: makePod({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
       status: statusWith(always, crashed('c0')),
       expected: nothing,
@@ -812,7 +812,7 @@ describe('planPod: texts', () => {
     expect(actual).toEqual([expected]);
   });
 
-  it('every start says why', () => {
+  it('every start has its cause', () => {
     const plan = planPod({
       pod: always,
       status: statusWith(always, exited('c1', 1)),
@@ -829,7 +829,7 @@ describe('planPod: texts', () => {
     expect(sidecars.every(isSidecar)).toBe(true);
   });
 
-  it('a wait says until when, why, and is named as one', () => {
+  it('a wait has its end and its cause', () => {
     const plan = planPod({
       pod: always,
       status: makeStatus(always, [crashed('c1'), running('c0')]),

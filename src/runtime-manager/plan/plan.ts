@@ -1,4 +1,4 @@
-/** Decides what a pod needs: from the wanted pod and what the runtime shows of it to a plan that is data. */
+/** Decides what a pod needs: makes a plan from the desired pod and the observed status. */
 import {
   type NewSandbox,
   newestContainer,
@@ -20,7 +20,7 @@ export interface PodPlanInput extends BackOffInput {
   readonly probes: ProbeVerdicts;
   /** Whether the pod's condition `AllContainersRestarting` is True. */
   readonly restartingAllContainers: boolean;
-  /** What containers were last given; absent where nothing is changed while it runs. */
+  /** The resources that containers were last given; absent when in-place resize is off. */
   readonly actuated?: ActuatedView | undefined;
 }
 
@@ -37,7 +37,7 @@ function planWithoutBackOff({
 }: PodPlanInput): PodPlan {
   const verdict = sandboxVerdict(pod, status.sandboxes);
   const base = planOf(verdict);
-  // Replacing the sandbox takes all containers away as well, so it leaves nothing to reset.
+  // A new sandbox replaces all containers, so none is left to reset.
   if (restartingAllContainers) {
     return verdict.changed ? base : { ...base, containersToReset: planReset(pod, status) };
   }
@@ -46,7 +46,7 @@ function planWithoutBackOff({
     : planKeptSandbox(pod, status, probes, base, actuated);
 }
 
-/** The plan that the verdict on the sandbox makes by itself. */
+/** The plan that follows from the sandbox alone. */
 function planOf(verdict: SandboxVerdict): PodPlan {
   const because = verdict.changed ? becauseOf(verdict.cause) : undefined;
   return {
@@ -139,14 +139,14 @@ function withResize(plan: PodPlan, resizes: ResizePlanner | undefined): PodPlan 
   return resize === undefined ? plan : { ...plan, resize };
 }
 
-/** Nothing can start in a sandbox that is stopped, and killing the pod covers each of its containers. */
+/** Killing the pod stops its sandbox and kills all its containers, so the plan has no other action. */
 function killedPod(base: PodPlan, killPod: Because): PodPlan {
   return { ...base, killPod };
 }
 
 const notRunYet = becauseOf({ reason: 'NotRunYet' });
 
-/** They are started once, whatever became of them, and need not wait for the init containers. */
+/** An ephemeral container starts only once and does not wait for init containers. */
 function planEphemeralContainers(pod: Pod, status: ObservedPodStatus): PlannedStart[] {
   return (pod.spec.ephemeralContainers ?? []).flatMap(({ name }, index): PlannedStart[] =>
     newestContainer(status, name) === undefined ? [{ index, name, ...notRunYet }] : [],

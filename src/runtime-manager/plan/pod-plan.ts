@@ -1,4 +1,4 @@
-/** What a plan for one pod says: every action as data, each with the reason it was chosen for. */
+/** The plan for one pod: every action as data, each with its cause. */
 import { type PlanReason, planReasonText } from '../../timeline/index.js';
 
 export type KillReason =
@@ -20,17 +20,17 @@ export function becauseOf(cause: PlanReason): Because {
 }
 
 export interface PlannedStart extends Because {
-  /** The place in the list of the spec that the container stands in. */
+  /** The index in the container's list of the spec. */
   readonly index: number;
   readonly name: string;
 }
 
-/** A start that has to wait for the end of the container's back-off. */
+/** A start that waits for the end of the container's back-off. */
 export interface PlannedWait extends PlannedStart {
   readonly kind: 'initContainer' | 'container';
-  /** Wall-clock milliseconds from which on it may start. */
+  /** The wall-clock time from which it may start, in milliseconds. */
   readonly untilMs: number;
-  /** What users are told meanwhile. */
+  /** The message of the container's waiting state. */
   readonly message: string;
 }
 
@@ -45,31 +45,31 @@ export interface PlannedKill extends Because {
 export interface PlannedReset extends Because {
   readonly id: string;
   readonly name: string;
-  /** Whether it has to be killed before it can be removed. */
+  /** Whether it must be killed before it is removed. */
   readonly kill: boolean;
 }
 
-/** Other resources for a container that runs. */
+/** New resources for a running container. */
 export interface PlannedUpdate extends Because {
   readonly id: string;
   readonly name: string;
-  /** Whether it gives something back; such updates come first. */
+  /** Whether it decreases a resource; such updates come first. */
   readonly decreases: boolean;
-  /** In bytes; 0 for none. */
+  /** In bytes; 0 means no limit. */
   readonly memoryLimit: { readonly from: number; readonly to: number };
 }
 
 export interface PlannedResize {
   readonly memory: readonly PlannedUpdate[];
   readonly cpu: readonly PlannedUpdate[];
-  /** Whether the pod as a whole changes with its containers. */
+  /** Whether the resources of the whole pod change with its containers. */
   readonly podResources: boolean;
-  /** Whether what the pod says for itself changed. */
+  /** Whether the pod-level resources changed. */
   readonly podLevel: boolean;
 }
 
 export interface PodPlan {
-  /** All containers are killed and all sandboxes stopped before anything else. */
+  /** Kills all containers and stops all sandboxes before any other action. */
   readonly killPod: Because | undefined;
   readonly createSandbox: Because | undefined;
   readonly sandboxId: string;
@@ -77,18 +77,18 @@ export interface PodPlan {
   readonly initContainersToStart: readonly PlannedStart[];
   readonly containersToStart: readonly PlannedStart[];
   readonly ephemeralContainersToStart: readonly PlannedStart[];
-  /** Containers that would start now but for their back-off; they are in none of the lists above. */
+  /** Containers that would start now without their back-off; they are in none of the lists above. */
   readonly waiting: readonly PlannedWait[];
-  /** By container id; empty when the whole pod is killed. */
+  /** Kills by container id; empty when the whole pod is killed. */
   readonly containersToKill: ReadonlyMap<string, PlannedKill>;
   readonly containersToReset: readonly PlannedReset[];
-  /** Ids of regular containers that no longer run, whose pinned resources can be given back. */
+  /** Ids of regular containers that have stopped and whose pinned resources are released. */
   readonly stoppedContainers: readonly string[];
-  /** Absent when nothing is to change while it runs. */
+  /** Absent when no running container is resized. */
   readonly resize?: PlannedResize;
 }
 
-/** Whether there is something to do or to wait for. */
+/** Whether the plan has actions or waits. */
 export function hasActions(plan: PodPlan): boolean {
   return (
     plan.killPod !== undefined ||
@@ -100,7 +100,7 @@ export function hasActions(plan: PodPlan): boolean {
   );
 }
 
-/** Whether a container starts now, or waits for its start. */
+/** Whether a container starts now or waits for its back-off. */
 export function hasStarts(plan: PodPlan): boolean {
   return (
     plan.initContainersToStart.length > 0 ||

@@ -1,4 +1,4 @@
-/** Decides what the regular containers of an initialised pod need. */
+/** Decides what the regular containers of an initialized pod need. */
 import { newestContainer, type ObservedContainerStatus, type ObservedPodStatus } from '../../cri/index.js';
 import { type Container, effectiveRestartPolicy, hashContainer, type Pod } from '../../kube/index.js';
 import type { ProbeVerdicts } from '../contracts.js';
@@ -9,13 +9,13 @@ import { restartDecision } from './restart.js';
 export interface RegularPlan {
   readonly starts: readonly PlannedStart[];
   readonly kills: readonly PlannedKill[];
-  /** How many go on as they are. */
+  /** How many containers keep running unchanged. */
   readonly kept: number;
-  /** Ids of the newest instances that do not run. */
+  /** Ids of the newest instances of containers that do not run. */
   readonly stopped: readonly string[];
 }
 
-/** Why a running container cannot go on. */
+/** Why a running container is killed. */
 interface ContainerEnding extends Because {
   readonly message: string;
   readonly reason: KillReason;
@@ -86,7 +86,7 @@ function endingOf(
         ? ({ word: 'startup', reason: 'StartupProbe', cause: 'StartupProbeFailed' } as const)
         : undefined;
   if (probe === undefined) return undefined;
-  // Rules speak about exit codes, and a failed probe is none: only the policy counts here.
+  // Restart rules match exit codes, and a failed probe has none, so only the policy counts.
   const policy = effectiveRestartPolicy(pod, container);
   const startAgain = policy !== 'Never';
   return {

@@ -1,11 +1,11 @@
-/** Decides in which order the containers of a pod are taken away when all of them have to start over. */
+/** Decides the order in which the containers of a pod are removed when all of them restart. */
 import type { ObservedPodStatus } from '../../cri/index.js';
 import { type Container, type Pod, requestsRestartOfAll } from '../../kube/index.js';
 import { becauseOf, type PlannedReset } from './pod-plan.js';
 
 /**
- * Every instance of every regular and init container. Those whose exit asked for the restart go last:
- * while one of them is left, an interrupted reset is taken up again.
+ * Every instance of every regular and init container. Instances whose exit requested the restart come last: while one of
+ * them is left, an interrupted reset continues.
  */
 export function planReset(pod: Pod, status: ObservedPodStatus): PlannedReset[] {
   const others: PlannedReset[] = [];

@@ -1,4 +1,4 @@
-/** Collects what a plan changes in containers that run: updates in their order, and what cannot change without a restart. */
+/** Plans the resize of running containers: updates in their order, and restarts that a resize requires. */
 import type { Container, Pod } from '../../kube/index.js';
 import {
   amountsOf,
@@ -17,13 +17,13 @@ import {
   type PlannedUpdate,
 } from './pod-plan.js';
 
-/** What the runtime was last told. */
+/** The resources that the runtime was last given. */
 export interface ActuatedView {
   container(uid: string, name: string): ResourceAmounts;
   pod(uid: string): ResourceAmounts;
 }
 
-/** A container that has to start over for its new resources. */
+/** A container that must restart for its new resources. */
 export interface ResizeRestart extends Because {
   readonly message: string;
   readonly reason: '';
@@ -42,7 +42,7 @@ export class ResizePlanner {
     this.#actuated = actuated;
   }
 
-  /** Looks at a container that runs and could go on. */
+  /** Plans the resize of a running container. Returns a restart if the resize requires one. */
   running(container: Container, id: string): ResizeRestart | undefined {
     const { name } = container;
     const { wanted, actuated } = this.#amounts(container);
@@ -75,7 +75,7 @@ export class ResizePlanner {
     }
   }
 
-  /** Containers that start anyway take their new resources with them. */
+  /** Notes containers that start anyway, with their new resources. */
   starts(containers: readonly Container[], starts: readonly PlannedStart[]): void {
     for (const { index } of starts) {
       const container = containers[index];
@@ -85,7 +85,7 @@ export class ResizePlanner {
     }
   }
 
-  /** Looks at what the pod says for itself. */
+  /** Plans the resize of the pod-level resources. */
   pod(): void {
     const { spec, metadata } = this.#pod;
     const wanted = amountsOf(spec.resources);

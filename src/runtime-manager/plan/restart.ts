@@ -1,4 +1,4 @@
-/** Decides whether a dead container is started again, and says why. */
+/** Decides whether a container that does not run is started, and why. */
 import {
   type AnyContainer,
   effectiveRestartPolicy,
@@ -15,7 +15,6 @@ export interface RestartVerdict extends Because {
   readonly restart: boolean;
 }
 
-/** Whether a container that does not run is to be started. */
 export function restartDecision(
   pod: Pod,
   container: AnyContainer,

@@ -9,7 +9,7 @@ interface Check extends Omit<BackOffInput, 'backOff'> {
   readonly container: Container;
 }
 
-/** Why a start has to wait; undefined when it was attempted. */
+/** The message of a start that must wait; undefined when it was attempted. */
 function attempt(backoff: Backoff, { container: one, ...check }: Check) {
   const wait = crashLoopWait({ ...check, backOff: backoff }, one);
   if (wait === undefined) beginAttempt(backoff, check, one)();
@@ -21,7 +21,7 @@ describe('crash-loop back-off', () => {
   const app = pod.spec.containers[0]!;
   const ended = (atMs: number, wanted = pod) =>
     makeStatus(wanted, [exited('app', 1, { finishedAtNs: BigInt(atMs) * 1_000_000n })]);
-  /** How long each of the restarts had to wait when every run lasts `runMs`. */
+  /** How long each restart waited when every run lasts `runMs`. */
   function waits(
     backoff: Backoff,
     restarts: number,
@@ -45,7 +45,7 @@ describe('crash-loop back-off', () => {
     return { list, endMs: nowMs };
   }
 
-  it('50: delays double up to the maximum, and a long run starts over', () => {
+  it('delays double up to the maximum, and a long run resets them', () => {
     const backoff = new Backoff(crashLoopDelays());
     const first = waits(backoff, 8, 0);
     expect(first.list).toEqual([0, 10, 20, 40, 80, 160, 300, 300]);
@@ -53,7 +53,7 @@ describe('crash-loop back-off', () => {
     expect(waits(backoff, 2, 0, first.endMs + 600_001).list).toEqual([10, 20]);
   });
 
-  it('51: another image starts at once', () => {
+  it('another image starts at once', () => {
     const backoff = new Backoff(crashLoopDelays());
     waits(backoff, 3, 0);
     const edited = container('app', { image: 'example/app:2' });
@@ -66,7 +66,7 @@ describe('crash-loop back-off', () => {
     );
   });
 
-  it('says how long, which container and until when', () => {
+  it('has its delay, its container and its end', () => {
     const backoff = new Backoff(crashLoopDelays());
     waits(backoff, 4, 0);
     const status = ended(1_500_000);
@@ -75,7 +75,7 @@ describe('crash-loop back-off', () => {
     expect(wait?.untilMs).toBe(1_580_000);
   });
 
-  it('a start that was not attempted after all sets no delay', () => {
+  it('a start that was not attempted sets no delay', () => {
     const backoff = new Backoff(crashLoopDelays());
     const check = { pod, status: ended(1_000_000), nowMs: 1_000_000 };
     for (let i = 0; i < 2; i++) {
@@ -85,7 +85,7 @@ describe('crash-loop back-off', () => {
     expect(backoff.size).toBe(0);
   });
 
-  it('a start that is excused from its back-off keeps the delay', () => {
+  it('a start during a back-off keeps the delay', () => {
     const backoff = new Backoff(crashLoopDelays());
     const check = { pod, container: app, status: ended(1_000_000), nowMs: 1_000_000 };
     attempt(backoff, check);
@@ -93,7 +93,7 @@ describe('crash-loop back-off', () => {
     expect(backoff.delayMs(crashLoopKey(pod, app))).toBe(10_000);
   });
 
-  it('a container that never exited is not held back', () => {
+  it('a container that never exited does not wait', () => {
     const backoff = new Backoff(crashLoopDelays());
     expect(attempt(backoff, { pod, container: app, status: makeStatus(pod, []), nowMs: 0 })).toBeUndefined();
     expect(backoff.size).toBe(0);

@@ -1,19 +1,19 @@
-/** The delays of the crash-loop back-off, and the attempts that make them grow. */
+/** The delays of the crash-loop back-off, and the attempts that increase them. */
 import type { Backoff, BackoffOptions } from '../../async/index.js';
 import type { AnyContainer } from '../../kube/index.js';
 import { type BackOffInput, crashLoopKey, lastExitMs } from '../plan/back-off.js';
 
-/** How long an entry lives after its last start, whatever its delay. */
+/** How long an entry is kept after its last start, for any delay. */
 const resetAfterMs = 600_000;
 
 export interface CrashLoopSettings {
-  /** The configured maximum; without one that of the chosen delays holds. */
+  /** The configured maximum. Default: the maximum of the chosen delays. */
   readonly maxMs?: number | undefined;
-  /** Whether the back-off begins low and stays low. */
+  /** Whether the delays begin lower and stay lower (ReduceDefaultCrashLoopBackOffDecay). */
   readonly reduced?: boolean;
 }
 
-/** The delays of the back-off; a maximum below the first delay is the first delay. */
+/** A maximum below the first delay becomes the first delay. */
 export function crashLoopDelays({ maxMs, reduced = false }: CrashLoopSettings = {}): BackoffOptions {
   const delays = reduced ? { initialMs: 1_000, maxMs: 60_000 } : { initialMs: 10_000, maxMs: 300_000 };
   const limitMs = maxMs ?? delays.maxMs;
@@ -21,8 +21,8 @@ export function crashLoopDelays({ maxMs, reduced = false }: CrashLoopSettings = 
 }
 
 /**
- * Begins an attempt to start the container. The result, called once the attempt was made, sets the next delay,
- * counted from the beginning. First starts do not count, nor does one that the plan excused from its back-off.
+ * Begins an attempt to start the container. The caller calls the returned function after the attempt, which sets the next
+ * delay from the beginning of the attempt. First starts and starts that the plan allowed during a back-off do not count.
  */
 export function beginAttempt(
   crashLoop: Backoff,

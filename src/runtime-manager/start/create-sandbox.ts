@@ -20,7 +20,7 @@ export interface CreateSandboxRequest {
   readonly attempt: number;
   readonly rank: number;
   readonly because: string;
-  /** Called when its turn has come. */
+  /** Called when the gate lets the request in. */
   readonly onTurn?: (() => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -31,7 +31,7 @@ export interface Sandbox {
   readonly runtimeHandler: string;
 }
 
-/** Fails with the error to show in `Failed to create pod sandbox: …`. */
+/** Rejects with the error for `Failed to create pod sandbox: …`. */
 export async function createSandbox(ports: SandboxPorts, request: CreateSandboxRequest): Promise<Sandbox> {
   const { cri, clock, gate, timeline, configs, metrics } = ports;
   const { pod, attempt, rank, signal } = request;
@@ -78,7 +78,7 @@ export function sandboxFailure(pod: Pod, error: unknown): SyncFailure {
   );
 }
 
-/** The addresses of a new sandbox; pods on the node's network keep those that they have. */
+/** The IP addresses of a new sandbox. A pod on the host network keeps its addresses. */
 export async function readPodIps(
   ports: SandboxPorts,
   pod: Pod,

@@ -1,4 +1,4 @@
-/** Reads which user an image names from what the runtime says of it. */
+/** Reads the user of an image from its status. */
 import type { Image } from '../../cri/index.js';
 import type { ImageUser } from '../contracts.js';
 

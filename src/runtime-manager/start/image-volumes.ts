@@ -1,4 +1,4 @@
-/** Brings the images of a pod's image volumes onto the machine before its containers start. */
+/** Pulls the images of a pod's image volumes before its containers start. */
 import type { Init, PodSandboxConfig } from '../../cri/index.js';
 import type { AnyContainer, Pod } from '../../kube/index.js';
 import { type EnsuredImage, type ImageEnsurer, SyncFailure } from '../contracts.js';
@@ -6,7 +6,7 @@ import { type EnsuredImage, type ImageEnsurer, SyncFailure } from '../contracts.
 export interface EnsuredImageVolumes {
   /** By volume name. */
   readonly images: ReadonlyMap<string, EnsuredImage>;
-  /** By volume name; only the containers that mount such a volume fail. */
+  /** By volume name. Only containers that mount such a volume fail. */
   readonly failures: ReadonlyMap<string, SyncFailure>;
 }
 

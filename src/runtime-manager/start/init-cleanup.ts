@@ -1,4 +1,4 @@
-/** Takes away dead init containers, so that what is left of them does not mislead the next plan. */
+/** Removes exited init containers, so that they do not mislead the next plan. */
 import type { ObservedContainerStatus, ObservedPodStatus } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
@@ -9,14 +9,14 @@ export interface CleanupPorts {
   readonly timeline: Timeline;
 }
 
-/** All instances: a new sandbox initialises from the start. */
+/** All instances, because a new sandbox initializes from the start. */
 export function allInitInstances(pod: Pod, status: ObservedPodStatus): ObservedContainerStatus[] {
   return (pod.spec.initContainers ?? []).flatMap(({ name }) =>
     status.containers.filter((container) => container.name === name),
   );
 }
 
-/** All dead instances but the newest dead one of each init container. */
+/** All exited instances of each init container but its newest exited one. */
 export function supersededInitInstances(pod: Pod, status: ObservedPodStatus): ObservedContainerStatus[] {
   return (pod.spec.initContainers ?? []).flatMap(({ name }) =>
     status.containers
@@ -26,7 +26,7 @@ export function supersededInitInstances(pod: Pod, status: ObservedPodStatus): Ob
   );
 }
 
-/** One that stays behind does no harm and is tried again, so a failure is only noted. */
+/** Records failures and goes on: a container that stays does no harm, and the next sync tries again. */
 export async function removeInitInstances(
   { remover, timeline }: CleanupPorts,
   pod: Pod,

@@ -1,10 +1,10 @@
-/** The link in the flat directory of container logs that log collectors of a node read. */
+/** Links a container log into the flat directory that the node's log collectors read. */
 import { lstatSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PodMeta } from '../../kube/index.js';
 import { isMissing } from '../logs/file-error.js';
 
-/** Leaves room for `.log` and a rotation mark within the 255 bytes of a file name. */
+/** A file name has at most 255 bytes, of which `.log` takes four. */
 const longestBaseName = 251;
 
 export function logSymlinkPath(
@@ -17,12 +17,12 @@ export function logSymlinkPath(
   return join(containerLogsDir, `${baseName.slice(0, longestBaseName)}.log`);
 }
 
-/** Links to the log if there is one; runtimes that write none leave nothing to link to. */
+/** Links to the log if it exists; some runtimes write none. */
 export function linkContainerLog(logPath: string, linkPath: string): void {
   if (exists(logPath)) symlinkSync(logPath, linkPath);
 }
 
-/** What cannot be told is taken to be there. A link is not followed: it may lead to a server that does not answer. */
+/** True when the path cannot be read. Does not follow links, as the target may be on a server that does not respond. */
 function exists(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;

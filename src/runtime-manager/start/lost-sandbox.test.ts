@@ -20,12 +20,12 @@ const ended = PodSandboxState.SANDBOX_NOTREADY;
 describe('hasSandboxEnded', () => {
   it.each<[string, (PodSandboxState | 'NotFound' | 'Unavailable')[], number[], boolean, number]>([
     ['a sandbox that is not ready has ended', [ended], [0, 1], true, 1],
-    ['a sandbox that is gone has ended', ['NotFound'], [0, 1], true, 1],
-    ['a runtime that does not answer says nothing', ['Unavailable'], [0, 1], false, 1],
-    ['a ready sandbox is looked at as often as asked', [ready, ended], [0], false, 1],
-    ['a sandbox that is about to end is seen to', [ready, ready, ended], [0, 50, 150], true, 3],
-    ['a sandbox that stays has not ended', [ready, ready, ready], [0, 50, 150], false, 3],
-    ['no look, no end', [ended], [], false, 0],
+    ['a missing sandbox has ended', ['NotFound'], [0, 1], true, 1],
+    ['an unreachable runtime proves nothing', ['Unavailable'], [0, 1], false, 1],
+    ['a ready sandbox is checked once per delay', [ready, ended], [0], false, 1],
+    ['the end of a sandbox is found by a later check', [ready, ready, ended], [0, 50, 150], true, 3],
+    ['a sandbox that stays ready has not ended', [ready, ready, ready], [0, 50, 150], false, 3],
+    ['without delays there is no check', [ended], [], false, 0],
   ])('%s', async (_, answers, patience, expected, looks) => {
     const clock = new VirtualClock();
     let asked = 0;
@@ -67,7 +67,7 @@ describe('a container that was created in a sandbox that ended', () => {
     await rm(dir, { recursive: true });
     return { failure, removed, logs };
   };
-  it('goes with its log, by which restarts are counted', async () => {
+  it('is removed with its log, which counts restarts', async () => {
     const { failure, removed, logs } = await start(ended);
     expect(failure).toBeInstanceOf(SandboxLost);
     expect([removed, logs]).toEqual([['c1'], []]);
@@ -77,7 +77,7 @@ describe('a container that was created in a sandbox that ended', () => {
     expect(failure).toBeInstanceOf(SandboxLost);
     expect(logs).toEqual(['0.log']);
   });
-  it('stays where the sandbox does', async () => {
+  it('stays when the sandbox stays', async () => {
     const { failure, removed, logs } = await start(ready);
     expect(failure).toMatchObject({ message: 'cannot start' });
     expect([removed, logs]).toEqual([[], ['0.log']]);
@@ -88,14 +88,14 @@ const nowMs = 1_000_000;
 const pod = makePod({ containers: [container('app'), container('other')] });
 const ago = (ms: number) => ({ finishedAtNs: BigInt(nowMs - ms) * 1_000_000n });
 
-describe('how often a sandbox is looked at', () => {
+describe('the number of checks after a failure and before a start', () => {
   it.each<[string, Parameters<typeof makeStatus>[1], number, number]>([
     ['nothing ended', [running('app')], 1, 0],
     ['an old exit', [exited('app', 137, ago(6_000))], 1, 0],
-    ['a young exit', [exited('app', 1, ago(100))], 3, 0],
-    ['a young kill', [exited('app', 137, ago(100)), running('other')], 3, 3],
-    ['a kill for want of memory', [exited('app', 137, { ...ago(100), reason: 'OOMKilled' })], 3, 0],
-    ['a kill of a while ago', [exited('app', 137, ago(2_000))], 3, 0],
+    ['a recent exit', [exited('app', 1, ago(100))], 3, 0],
+    ['a recent kill', [exited('app', 137, ago(100)), running('other')], 3, 3],
+    ['an OOM kill', [exited('app', 137, { ...ago(100), reason: 'OOMKilled' })], 3, 0],
+    ['an older kill', [exited('app', 137, ago(2_000))], 3, 0],
   ])('%s', (_, states, afterFailure, beforeStart) => {
     const status = makeStatus(pod, states);
     expect(patienceAfterFailure(status, nowMs)).toHaveLength(afterFailure);

@@ -1,11 +1,11 @@
-/** Tells a container that cannot start from a sandbox that ended under it, which is not the container's fault. */
+/** Detects that a start failed because the sandbox has ended, which is not the container's fault. */
 import { type Clock, sleep } from '../../async/index.js';
 import { type CriRuntime, isNotFound, type ObservedPodStatus, PodSandboxState } from '../../cri/index.js';
 import { linuxHost } from '../../host/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { removeIfThere } from '../logs/compress.js';
 
-/** Nothing can start in this sandbox any more; the next look at the pod finds that it needs a new one. */
+/** The sandbox has ended and no container can start in it. The next sync plans a new one. */
 export class SandboxLost extends Error {
   override readonly name = 'SandboxLost';
 
@@ -26,40 +26,40 @@ export interface StartInSandboxPorts extends LostSandboxPorts {
 
 type ObservedContainers = Pick<ObservedPodStatus, 'containers'>;
 
-/** The pauses before each look at a sandbox; empty for no look at all. */
+/** The delay before each check of a sandbox; empty for no check. */
 export type SandboxCheckDelays = readonly number[];
 
-const oneLook: SandboxCheckDelays = [0];
-/** A runtime that ends a sandbox shows it as ended a moment after nothing can start in it any more. */
-const someLooks: SandboxCheckDelays = [0, 50, 150];
-/** Runtimes that end a sandbox end its containers first, one after another. */
-const looksAfterKill: SandboxCheckDelays = [0, 100, 150];
-const youngExitMs = 5_000;
-const youngKillMs = 1_000;
-/** The exit code of a process that was killed. */
+const oneCheck: SandboxCheckDelays = [0];
+/** A runtime reports the end of a sandbox shortly after starts in it begin to fail. */
+const someChecks: SandboxCheckDelays = [0, 50, 150];
+/** A runtime that ends a sandbox ends its containers first, one after another. */
+const checksAfterKill: SandboxCheckDelays = [0, 100, 150];
+const recentExitMs = 5_000;
+const recentKillMs = 1_000;
+/** The exit code of a process that SIGKILL ended. */
 const killedExitCode = 137;
 
-/** How to look when a start has failed: more than once only if something ended in the pod just now. */
+/** The checks after a failed start: several only if a container of the pod has just exited. */
 export function patienceAfterFailure({ containers }: ObservedContainers, nowMs: number): SandboxCheckDelays {
-  const isYoung = containers.some(
-    ({ state, finishedAtNs }) => state === 'exited' && isSince(finishedAtNs, nowMs - youngExitMs),
+  const isRecent = containers.some(
+    ({ state, finishedAtNs }) => state === 'exited' && isSince(finishedAtNs, nowMs - recentExitMs),
   );
-  return isYoung ? someLooks : oneLook;
+  return isRecent ? someChecks : oneCheck;
 }
 
-/** How to look before a start: not at all, unless a container was killed just now, and not for want of memory. */
+/** The checks before a start: none, unless a container was just killed other than by the OOM killer. */
 export function patienceBeforeStart({ containers }: ObservedContainers, nowMs: number): SandboxCheckDelays {
   const wasKilled = containers.some(
     ({ state, exitCode, reason, finishedAtNs }) =>
       state === 'exited' &&
       exitCode === killedExitCode &&
       reason !== 'OOMKilled' &&
-      isSince(finishedAtNs, nowMs - youngKillMs),
+      isSince(finishedAtNs, nowMs - recentKillMs),
   );
-  return wasKilled ? looksAfterKill : [];
+  return wasKilled ? checksAfterKill : [];
 }
 
-/** Trouble with the question itself counts as no. */
+/** False when the check itself fails. */
 export async function hasSandboxEnded(
   { cri, clock }: LostSandboxPorts,
   podSandboxId: string,
@@ -84,7 +84,7 @@ export interface StartInSandbox {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Runs a call in the sandbox; when that has ended meanwhile, what was created in it goes, and no attempt counts. */
+/** Runs a call in the sandbox. If the call fails because the sandbox has ended, removes the created container and throws SandboxLost. */
 export async function orLost<T>(
   ports: StartInSandboxPorts,
   { sandboxId, status, signal }: StartInSandbox,
@@ -101,7 +101,7 @@ export async function orLost<T>(
   }
 }
 
-/** Attempts are counted by instances and by their logs. Should this fail, what is left counts as one. */
+/** Removes the instance and its log, as both count as an attempt. If that fails, the attempt counts. */
 async function discard(
   { cri, timeline }: StartInSandboxPorts,
   containerId: string,
@@ -111,12 +111,11 @@ async function discard(
     await cri.removeContainer({ containerId });
     if (logPath !== '') await removeIfThere(linuxHost().files, logPath);
   } catch (error) {
-    // The sandbox is lost either way, and with it whatever could not be removed now.
+    // The container is removed with its sandbox later.
     timeline.record({
       kind: 'problem',
       what: 'container.discard',
-      message:
-        'a container whose sandbox ended under its start could not be removed; it counts as an attempt',
+      message: 'Could not remove a container whose sandbox ended during its start; it counts as an attempt',
       level: 'warn',
       data: { containerId },
       error,

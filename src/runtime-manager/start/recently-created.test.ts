@@ -3,7 +3,7 @@ import { PodSandboxStatus } from '../../cri/index.js';
 import { RecentlyCreated } from './recently-created.js';
 
 describe('RecentlyCreated', () => {
-  it('keeps what was made until a look has shown it', () => {
+  it('keeps created parts until a relist has shown them', () => {
     const creations = new RecentlyCreated();
     creations.addSandbox('p', 's');
     creations.addContainer('p', 'a', 's');
@@ -13,7 +13,7 @@ describe('RecentlyCreated', () => {
     creations.seen('p', shown);
     expect(creations.unseen('p')).toEqual({ sandboxIds: [], containers: [{ id: 'b', sandboxId: 's' }] });
   });
-  it('a reading of a new sandbox serves once, while it is new', () => {
+  it('returns the first status of a sandbox once, while it is recent', () => {
     const creations = new RecentlyCreated();
     const status = PodSandboxStatus.create({ id: 's' });
     creations.noteSandbox('p', 's', { status, atMs: 0 });
@@ -25,7 +25,7 @@ describe('RecentlyCreated', () => {
     creations.noteSandbox('p', 's', { status, atMs: 0 });
     expect(creations.takeReading('p', 's', 2_001)).toBe(undefined);
   });
-  it('keeps pods apart, and forgets one that ends', () => {
+  it('separates pods, and forgets a pod that ends', () => {
     const creations = new RecentlyCreated();
     creations.addSandbox('p', 's');
     creations.addSandbox('q', 't');

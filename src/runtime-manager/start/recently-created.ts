@@ -1,10 +1,10 @@
-/** What the agent has made for pods and no look has shown yet, so that a look can ask for it by its id. */
+/** The sandboxes and containers that the agent created and no relist has shown yet, so that they can be read by id. */
 import { BoundedMap } from '../../async/index.js';
 import type { PodSandboxStatus } from '../../cri/index.js';
 import type { PodParts } from '../pleg/index.js';
 
 interface Creations {
-  /** With what was read of each after it was made, and when. */
+  /** Each sandbox with its first status, if it was read. */
   readonly sandboxes: Map<string, SeenSandboxStatus | undefined>;
   /** The sandbox of each container. */
   readonly containers: Map<string, string>;
@@ -15,9 +15,9 @@ interface SeenSandboxStatus {
   readonly atMs: number;
 }
 
-/** So long a reading of a new sandbox is as good as another one; its end is told by an event. */
+/** How long the first status of a sandbox stays valid; an event reports its end. */
 const readingLifeMs = 2_000;
-/** More pods than any node has; what is forgotten beyond it is shown by the next look at everything. */
+/** More pods than any node has. Beyond it, the next relist of all pods shows what was forgotten. */
 const maxPods = 10_000;
 const nothing: PodParts = { sandboxIds: [], containers: [] };
 
@@ -28,13 +28,13 @@ export class RecentlyCreated {
     this.#of(podUid).sandboxes.set(id, undefined);
   }
 
-  /** Notes what was read of a new sandbox at the given moment. */
+  /** Keeps the first status of a new sandbox. */
   noteSandbox(podUid: string, id: string, reading: SeenSandboxStatus): void {
     const sandboxes = this.#byPod.get(podUid)?.sandboxes;
     if (sandboxes?.has(id) === true) sandboxes.set(id, reading);
   }
 
-  /** What was just read of a new sandbox; only once, as the next who asks wants to know what has become of it. */
+  /** Returns the first status of a new sandbox once; later callers must read it anew. */
   takeReading(podUid: string, id: string, nowMs: number): PodSandboxStatus | undefined {
     const sandboxes = this.#byPod.get(podUid)?.sandboxes;
     const reading = sandboxes?.get(id);
@@ -47,7 +47,7 @@ export class RecentlyCreated {
     this.#of(podUid).containers.set(id, sandboxId);
   }
 
-  /** What was made for the pod since it was last seen. */
+  /** What was created for the pod and not shown by a relist. */
   unseen(podUid: string): PodParts {
     const creations = this.#byPod.get(podUid);
     if (creations === undefined) return nothing;
@@ -57,7 +57,7 @@ export class RecentlyCreated {
     };
   }
 
-  /** A look that began when these were the unseen ones has shown the pod. */
+  /** A relist has shown these parts of the pod. */
   seen(podUid: string, { sandboxIds, containers }: PodParts): void {
     const creations = this.#byPod.get(podUid);
     if (creations === undefined) return;

@@ -1,13 +1,13 @@
-/** Says how often a container was started before, from its newest instance or from the logs that it left. */
+/** Counts the earlier starts of a container, from its newest instance or from its logs. */
 import { newestContainer, type ObservedPodStatus } from '../../cri/index.js';
 import { entriesIn, linuxHost } from '../../host/index.js';
 import type { Pod } from '../../kube/index.js';
 import { containerLogDirectory } from '../config/paths.js';
 
-/** Above this a number in a file name was not written by the agent. */
+/** A larger number in a file name was not written by the agent. */
 const largestRestartCount = 2_147_483_646;
 
-/** One more than the highest number among names such as `2.log` or `2.log.20260101-000000`. */
+/** One more than the highest number in names such as `2.log` or `2.log.20260101-000000`. */
 export function restartCountFromLogs(fileNames: readonly string[]): number {
   let next = 0;
   for (const fileName of fileNames) {
@@ -18,7 +18,7 @@ export function restartCountFromLogs(fileNames: readonly string[]): number {
   return next;
 }
 
-/** Logs outlive a runtime that forgot its containers; without them, or a place for them, the count starts at zero. */
+/** Logs remain when the runtime has lost its containers. Without logs, the count starts at zero. */
 export async function restartCount(
   status: ObservedPodStatus,
   pod: Pod,

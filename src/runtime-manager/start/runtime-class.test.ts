@@ -21,11 +21,11 @@ it.each([
   expect(await runtimeHandlerOf(classes)(given)).toBe(handler);
 });
 
-it('a class is ignored where there are none', async () => {
+it('a class is ignored without a source', async () => {
   expect(await runtimeHandlerOf(undefined)(pod('gvisor'))).toBe('');
 });
 
-it('64: a class that is not there, or cannot be looked up, is an error', async () => {
+it('a class that does not exist or cannot be looked up is an error', async () => {
   await expect(runtimeHandlerOf(classes)(pod('x'))).rejects.toThrow('runtimeclass.node.k8s.io "x" not found');
   await expect(runtimeHandlerOf(classes)(pod('broken'))).rejects.toThrow(
     'failed to lookup RuntimeClass broken: no connection',

@@ -2,13 +2,13 @@
 import { errorText } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
 
-/** Where runtime classes come from: the API in a cluster. */
+/** The source of runtime classes: the API server of a cluster. */
 export interface RuntimeClassSource {
-  /** The handler of the class; undefined when there is no class of that name. */
+  /** The handler of the class; undefined when the class does not exist. */
   handler(name: string): Promise<string | undefined>;
 }
 
-/** Without a source, as on a node without an API server, every pod gets the runtime's default. */
+/** Without a source, as on a node without an API server, every pod gets the default handler. */
 export function runtimeHandlerOf(source: RuntimeClassSource | undefined): (pod: Pod) => Promise<string> {
   return async ({ spec: { runtimeClassName = '' } }) => {
     if (source === undefined || runtimeClassName === '') return '';

@@ -25,7 +25,7 @@ async function start(script: Script = {}, extra: Partial<Container> = {}) {
 }
 
 describe('starting a container', () => {
-  it('tells what it did, in order', async () => {
+  it('records its steps in order', async () => {
     const { calls, events, timeline } = await start();
     expect(calls.map(({ method, target }) => `${method} ${target}`)).toEqual([
       'CreateContainer app',
@@ -102,7 +102,7 @@ describe('starting a container', () => {
       'no cpus',
     ],
     [
-      'not started; the id gives way to the name in the event',
+      'not started; the event has the name instead of the id',
       { overrides: { startContainer: () => Promise.reject(new CriError('Unknown', 'task new-app failed')) } },
       'Warning Failed Error: task app failed',
       'RunContainerError',
@@ -121,7 +121,7 @@ describe('starting a container', () => {
     });
   });
 
-  it('what the config prepared is always cleaned up', async () => {
+  it('always cleans up what the config prepared', async () => {
     cleaned.length = 0;
     await start({ options: { configs: configs(built) } });
     await start({ options: { configs: configs(built), internals: internals('preCreate') } });
@@ -134,7 +134,7 @@ describe('starting a container', () => {
 
   const postStart: Partial<Container> = { lifecycle: { postStart: { exec: { command: ['hi'] } } } };
 
-  it('75: a failed postStart hook kills the container', async () => {
+  it('a failed postStart hook kills the container', async () => {
     const hooks = { postStart: () => Promise.reject(new Error('handler said no')), preStop: async () => {} };
     const { calls, events, failure } = await start({ options: { hooks } }, postStart);
     expect(calls.at(-1)).toMatchObject({ method: 'StopContainer', target: 'new-app', timeout: 30 });
@@ -145,7 +145,7 @@ describe('starting a container', () => {
     expect(failure).toMatchObject({ reason: 'PostStartHookError', message: 'handler said no' });
   });
 
-  it('without hooks the timeline says that one was not run', async () => {
+  it('records a hook that was not run', async () => {
     const { timeline, failure } = await start({}, postStart);
     expect(failure).toBeUndefined();
     expect(timeline.ofPod('uid-1').filter(({ kind }) => kind === 'problem')).toMatchObject([
@@ -205,7 +205,7 @@ describe('counting restarts and linking logs', () => {
     },
   });
 
-  it('48: without an instance the logs tell the count', async () => {
+  it('takes the count from the logs without an instance', async () => {
     const logs = join(directory, 'shop_web_uid-1', 'app');
     await mkdir(logs, { recursive: true });
     for (const file of ['0.log.rotated', '1.log', '2.log']) await writeFile(join(logs, file), '');
@@ -215,7 +215,7 @@ describe('counting restarts and linking logs', () => {
     expect(counts).toEqual([3]);
   });
 
-  it('a log that exists is linked into the flat directory', async () => {
+  it('links an existing log into the flat directory', async () => {
     const logs = join(directory, 'shop_web_uid-1', 'app');
     await mkdir(logs, { recursive: true });
     await mkdir(join(directory, 'containers'));
@@ -229,7 +229,7 @@ describe('counting restarts and linking logs', () => {
     );
   });
 
-  it('the newest instance tells the count when there is one', async () => {
+  it('takes the count from the newest instance', async () => {
     const counts: number[] = [];
     const table = bench(counting(directory, counts));
     const pod = makePod({ containers: [container('app')] });

@@ -1,4 +1,4 @@
-/** Starts one container: image, config, the runtime's two calls, log link and postStart hook. */
+/** Starts one container: pulls its image, builds its config, creates and starts it, links its log and runs its postStart hook. */
 import { join } from 'node:path';
 import { errorText, throwIfCancelled, type YieldingSemaphore } from '../../async/index.js';
 import {
@@ -39,12 +39,12 @@ export interface StartPorts extends KillPorts {
   readonly configs: PodConfigs;
   readonly internals: InternalLifecycle | undefined;
   readonly gate: YieldingSemaphore;
-  /** Told of every sandbox and container that was made. */
+  /** Records every created sandbox and container. */
   readonly creations: RecentlyCreated;
   readonly podLogsDir: string;
   /** The flat directory of links to container logs; undefined for none. */
   readonly containerLogsDir: string | undefined;
-  /** What containers were last given; absent where nothing is changed while it runs. */
+  /** The resources that containers were last given; absent when in-place resize is off. */
   readonly actuated: ActuatedResources | undefined;
 }
 
@@ -58,13 +58,13 @@ export interface ContainerStart {
   readonly podIps: readonly string[];
   readonly imageVolumes: ReadonlyMap<string, EnsuredImage>;
   readonly runtimeHandler: string;
-  /** The pod's place at the gate. */
+  /** The pod's place in the queue of the gate. */
   readonly rank: number;
   readonly because: string;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Returns the container's id; fails with a SyncFailure, SandboxLost, or with Cancelled when the signal was aborted. */
+/** Returns the container's id. Rejects with SyncFailure, SandboxLost or, when the signal aborts, Cancelled. */
 export async function startContainer(ports: StartPorts, start: ContainerStart): Promise<string> {
   const image = await ensureImage(ports, start);
   const { config, cleanup } = await buildConfig(ports, start, image);
@@ -131,7 +131,7 @@ async function buildConfig(
   }
 }
 
-/** Before the container exists: one that runs without a record would be taken for one to change. */
+/** Called before the container exists: a running container without a record would be resized. */
 async function recordResources(
   { actuated }: StartPorts,
   { kind, pod, container }: ContainerStart,
@@ -141,7 +141,7 @@ async function recordResources(
   await actuated.written();
 }
 
-/** The instance whose process namespace an ephemeral container asks to share. */
+/** The instance whose process namespace an ephemeral container shares. */
 function findTarget({ kind, container, status }: ContainerStart): string | undefined {
   if (kind !== 'ephemeralContainer') return undefined;
   const { targetContainerName }: EphemeralContainer = container;
@@ -151,7 +151,7 @@ function findTarget({ kind, container, status }: ContainerStart): string | undef
   return target.id;
 }
 
-/** Both calls in one turn at the gate: a created container that waits to be started serves nobody. */
+/** Makes both calls in one turn at the gate, as a created container is useless before it starts. */
 async function createAndStart(
   ports: StartPorts,
   start: ContainerStart,
@@ -164,7 +164,7 @@ async function createAndStart(
     async () => {
       const startedMs = clock.monotonic();
       const id = await failAs(ports, start, 'CreateContainerError', async () => {
-        // Not bound to the signal: what a call that is cut off leaves behind may show only after the next look.
+        // Not bound to the signal: a cancelled call may create a container that the next relist misses.
         const created = await orLost(ports, start, () =>
           cri.createContainer({ podSandboxId: sandboxId, config, sandboxConfig }),
         );
@@ -212,7 +212,7 @@ async function createAndStart(
   );
 }
 
-/** Empty for a container without a log. */
+/** Empty if the container has no log. */
 function logPathOf(
   { sandboxConfig: { logDirectory = '' } }: ContainerStart,
   { logPath = '' }: Init<ContainerConfig>,
@@ -253,7 +253,7 @@ async function runPostStart(ports: StartPorts, start: ContainerStart, id: string
       durationMs: clock.monotonic() - startedMs,
     });
   } catch (error) {
-    // Cancelled, not failed: the container runs on, or the pod's termination stops it with the grace that was asked for.
+    // Cancelled, not failed: the container keeps running, or the termination of the pod stops it with its grace period.
     throwIfCancelled(ports.background.signal);
     throwIfCancelled(signal);
     const reason = 'FailedPostStartHook';
@@ -275,7 +275,7 @@ async function runPostStart(ports: StartPorts, start: ContainerStart, id: string
   }
 }
 
-/** Runs a step; its failure becomes a `Failed` event and a SyncFailure of the reason. */
+/** Runs a step. Its failure becomes a `Failed` event and a SyncFailure with the reason. */
 async function failAs<T>(
   ports: StartPorts,
   start: ContainerStart,
@@ -322,7 +322,7 @@ function note({ timeline }: StartPorts, start: ContainerStart, message: string, 
   });
 }
 
-/** What the runtime said without the prefix of the wire, or the message of any other error. */
+/** The message of a runtime error without the gRPC prefix, or the message of any other error. */
 function messageOf(error: unknown): string {
   if (error instanceof CriError) return error.details;
   return errorText(error);

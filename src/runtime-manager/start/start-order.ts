@@ -1,14 +1,14 @@
-/** Numbers that pods draw at their first start, so that those who came first also finish first. */
+/** Numbers pods by their first start, so that pods that came first also start first. */
 import { BoundedMap } from '../../async/index.js';
 
-/** More pods than any node has; beyond it the oldest number is forgotten and drawn anew. */
+/** More pods than any node has. Beyond it, the oldest number is forgotten. */
 const maxTickets = 10_000;
 
 export class StartOrder {
   readonly #tickets = new BoundedMap<string, number>({ maxEntries: maxTickets });
   #next = 0;
 
-  /** The pod's number, drawn now if it has none. */
+  /** The number of the pod; a new one if it has none. */
   of(podUid: string): number {
     const known = this.#tickets.get(podUid);
     if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** Starts the containers that a plan names: ephemeral ones, then init containers in order, then regular ones. */
+/** Starts the containers of a plan: ephemeral containers, then init containers in order, then regular containers. */
 import { errorText, throwIfCancelled } from '../../async/index.js';
 import { failureMark, type Init, type PodSandboxConfig } from '../../cri/index.js';
 import {
@@ -26,7 +26,7 @@ import {
 import { hasSandboxEnded, patienceBeforeStart, SandboxLost } from './lost-sandbox.js';
 import { startContainer } from './start-container.js';
 
-/** What all starts of one sync share. */
+/** The data that all starts of one sync share. */
 interface StartContext {
   readonly sandboxId: string;
   readonly config: Init<PodSandboxConfig>;
@@ -34,7 +34,7 @@ interface StartContext {
   readonly volumes: EnsuredImageVolumes;
 }
 
-/** `created` is the sandbox that this sync made, if it made one. */
+/** `created` is the sandbox that this sync created, if it created one. */
 export async function startPlannedContainers(
   ports: SyncPorts,
   run: SyncRun,
@@ -61,13 +61,13 @@ export async function startPlannedContainers(
   }
 }
 
-/** Fails with SandboxLost when what ended the pod's containers is ending its sandbox, too. */
+/** Throws SandboxLost when the sandbox ends together with its containers. */
 async function checkSandbox(ports: SyncPorts, { status, signal }: SyncRun, sandboxId: string): Promise<void> {
   const patience = patienceBeforeStart(status, ports.clock.now());
   if (await hasSandboxEnded(ports, sandboxId, patience, signal)) throw new SandboxLost(sandboxId);
 }
 
-/** Fails with SandboxLost when nothing can start in the sandbox any more. */
+/** Throws SandboxLost when the sandbox has ended. */
 async function startAll(ports: SyncPorts, run: SyncRun, context: StartContext): Promise<void> {
   const { plan } = run;
   const { spec } = run.pod;
@@ -77,7 +77,7 @@ async function startAll(ports: SyncPorts, run: SyncRun, context: StartContext): 
   for (const start of inSpecOrder(plan, 'initContainer')) {
     const container = spec.initContainers?.[start.index];
     const started = await startOne(ports, run, context, 'initContainer', start, container);
-    // What comes after a plain init container counts on it; a sidecar is tried again beside the others.
+    // Later containers depend on a plain init container. A sidecar is retried while the others start.
     if (!started && !(container !== undefined && isSidecar(container))) return;
   }
   for (const start of inSpecOrder(plan, 'container')) {
@@ -85,14 +85,14 @@ async function startAll(ports: SyncPorts, run: SyncRun, context: StartContext): 
   }
 }
 
-/** The starts of one kind together with those that wait, so that failures are told in the order of the spec. */
+/** The starts and waits of one kind, so that failures are reported in the order of the spec. */
 function inSpecOrder(plan: PodPlan, kind: PlannedWait['kind']): (PlannedStart | PlannedWait)[] {
   const starts = kind === 'initContainer' ? plan.initContainersToStart : plan.containersToStart;
   const waits = plan.waiting.filter((wait) => wait.kind === kind);
   return [...starts, ...waits].sort((a, b) => a.index - b.index);
 }
 
-/** Undefined when nothing can be started. */
+/** Undefined when no container can start. */
 async function prepareContext(
   ports: SyncPorts,
   run: SyncRun,
@@ -165,7 +165,7 @@ async function startOne(
   throwIfCancelled(run.signal);
   const step = { action: 'StartContainer', target: container.name } as const;
   const nowMs = ports.clock.now();
-  // A kill or a start before this one may have lasted until the end of the wait.
+  // An earlier kill or start may have lasted until the end of the back-off.
   if ('untilMs' in planned && nowMs < planned.untilMs) {
     recordWait(ports, run, planned, nowMs);
     const { message, untilMs } = planned;
@@ -221,7 +221,7 @@ async function startOne(
   }
 }
 
-/** Tells that the container waits for the end of its back-off. */
+/** Records that the container waits for the end of its back-off. */
 function recordWait(
   { timeline }: SyncPorts,
   { pod }: SyncRun,
