@@ -5,6 +5,7 @@ import type { CriClient } from '../cri/index.js';
 import { detectNodeAddress, type KubeletOptions } from '../kubelet/index.js';
 import type { Registry } from '../metrics/index.js';
 import type { StandaloneObjects } from '../pods/index.js';
+import type { EvictionStats } from '../resources/eviction/index.js';
 import type { MachineFacts } from '../runtime-manager/config/index.js';
 import { containerdEvents, criEvents } from '../runtime-manager/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
@@ -27,11 +28,12 @@ export interface KubeletOptionsInput {
   readonly cgroups: Pick<AgentCgroups, 'pods' | 'containerManager'> | undefined;
   /** The objects of a directory; undefined where they come from the API server or not at all. */
   readonly objects: StandaloneObjects | undefined;
+  readonly evictionStats: EvictionStats;
 }
 
 export async function kubeletOptions(
   { configuration, nodeName, host, timeline, registry }: AgentNode,
-  { runtime, cgroupDriver, cgroups, objects }: KubeletOptionsInput,
+  { runtime, cgroupDriver, cgroups, objects, evictionStats }: KubeletOptionsInput,
 ): Promise<KubeletOptions> {
   const { config, flags, featureGates } = configuration;
   return {
@@ -66,8 +68,30 @@ export async function kubeletOptions(
       ...kernelTasks(configuration, { nodeName, timeline }),
       containerManager: cgroups?.containerManager,
     },
+    ...(evicts(configuration)
+      ? {
+          eviction: {
+            stats: evictionStats,
+            boundsAllocatable: !flags.experimentalAllocatableIgnoreEviction,
+          },
+        }
+      : {}),
     eventSources: [criEvents, () => containerdEvents(config.containerRuntimeEndpoint)],
   };
+}
+
+/** Setting any of these opts in to eviction on a node without a cluster. */
+const evictionFields = [
+  'evictionHard',
+  'evictionSoft',
+  'evictionSoftGracePeriod',
+  'evictionMinimumReclaim',
+  'mergeDefaultEvictionSettings',
+];
+
+/** Without a cluster nobody starts an evicted pod elsewhere, so the agent evicts only when it is asked to by name. */
+function evicts({ standalone, explicit }: LoadedConfiguration): boolean {
+  return !standalone || evictionFields.some((field) => explicit.has(field));
 }
 
 /** The addresses that pods see as their host's. */

@@ -8,10 +8,12 @@ import {
   createKubeletMetrics,
   type Kubelet,
   type KubeletOptions,
+  Link,
   readCgroupDriver,
 } from '../kubelet/index.js';
 import type { ServingCertificate } from '../node/index.js';
 import { ObjectDirectory, StandaloneObjects } from '../pods/index.js';
+import type { EvictionStats } from '../resources/eviction/index.js';
 import { LogHealth, type ServerListener } from '../server/index.js';
 import { describeError } from '../timeline/index.js';
 import { openCgroups } from './cgroups.js';
@@ -59,7 +61,18 @@ export async function runKubelet(options: RunKubeletOptions): Promise<void> {
   const cgroups = openCgroups({ ...node, cgroupDriver });
   const objects =
     flags.objectManifestPath === '' ? undefined : new StandaloneObjects({ clock: systemClock, waits: true });
-  const madeFrom = await kubeletOptions(node, { runtime, cgroupDriver, cgroups, objects });
+  // Statistics are about the pods of the kubelet, which evicts by them.
+  const evictionLink = new Link<EvictionStats>('what eviction sees');
+  const madeFrom = await kubeletOptions(node, {
+    runtime,
+    cgroupDriver,
+    cgroups,
+    objects,
+    evictionStats: {
+      observe: () => evictionLink.target.observe(),
+      fileSystems: () => evictionLink.target.fileSystems(),
+    },
+  });
   const tasks = new TaskGroup({
     onError: (task, error) =>
       timeline.record({ kind: 'problem', what: 'agent.task', message: `${task} failed`, error }),
@@ -71,11 +84,12 @@ export async function runKubelet(options: RunKubeletOptions): Promise<void> {
     cluster === undefined
       ? await createKubelet(madeFrom)
       : await createKubeletOfCluster(madeFrom, flags, cluster, serving);
-  const stats = agentStats(
+  const { stats, eviction } = agentStats(
     kubelet,
     { cri, config, rootDir: madeFrom.rootDir, runtimeCgroups: flags.runtimeCgroups, cgroups },
     tasks,
   );
+  evictionLink.connect(eviction);
   const listening = { configuration, timeline, stats, flushLog: log.flush };
   const listeners: ServerListener[] = [];
   try {

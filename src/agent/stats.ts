@@ -1,9 +1,13 @@
-/** The agent's statistics: of the runtime, of the machine, and of volumes, which a background task measures. */
+/** The agent's statistics: of the runtime, of the machine, and of volumes, which a background task measures; and what eviction sees of them. */
 import { systemClock, type TaskGroup } from '../async/index.js';
 import type { KubeletConfiguration } from '../config/index.js';
+import { linuxHost } from '../host/index.js';
 import type { Kubelet, PodCgroups } from '../kubelet/index.js';
+import { readMachineFacts } from '../node/index.js';
+import { type EvictionStats, evictionStats } from '../resources/eviction/index.js';
 import {
   linuxMachine,
+  nodeFileSystems,
   registerVolumeMetrics,
   type StatsProvider,
   type StatsProviderOptions,
@@ -17,7 +21,7 @@ export interface AgentStatsOptions {
   readonly cri: StatsProviderOptions['cri'];
   readonly config: Pick<
     KubeletConfiguration,
-    'podLogsDir' | 'volumeStatsAggPeriod' | 'kubeletCgroups' | 'systemCgroups'
+    'podLogsDir' | 'volumeStatsAggPeriod' | 'kubeletCgroups' | 'systemCgroups' | 'containerRuntimeEndpoint'
   >;
   readonly rootDir: string;
   readonly runtimeCgroups: string;
@@ -25,12 +29,20 @@ export interface AgentStatsOptions {
   readonly cgroups: { readonly pods: Pick<PodCgroups, 'parentOf'>; readonly podsCgroup: string } | undefined;
 }
 
+export interface AgentStats {
+  readonly stats: StatsProvider;
+  readonly eviction: EvictionStats;
+}
+
+/** The runtime that names the file systems of images and of containers each. */
+const crioSocket = 'run/crio/crio.sock';
+
 /** Volumes are left out when their period is zero or less. */
 export function agentStats(
   kubelet: Pick<Kubelet, 'nodeName' | 'timeline' | 'registry' | 'pods' | 'volumeDirectory'>,
   { cri, config, rootDir, runtimeCgroups, cgroups }: AgentStatsOptions,
   tasks: TaskGroup,
-): StatsProvider {
+): AgentStats {
   const { nodeName, timeline, registry } = kubelet;
   const machine = linuxMachine({ clock: systemClock });
   const volumes = new VolumeUsages({
@@ -50,7 +62,7 @@ export function agentStats(
     registerVolumeMetrics(registry, () => volumes.claims());
     tasks.start('measuring volumes', (signal) => volumes.run(signal));
   }
-  return statsProvider({
+  const stats = statsProvider({
     cri,
     machine,
     clock: systemClock,
@@ -73,4 +85,26 @@ export function agentStats(
       }),
     timeline,
   });
+  return {
+    stats,
+    eviction: evictionStats({
+      measured: () => stats.measured({ fresh: true }),
+      fileSystems: () => nodeFileSystems(cri, machine, rootDir),
+      hugePagesBytes: hugePages(rootDir),
+      tellsContainersApart: config.containerRuntimeEndpoint.endsWith(crioSocket),
+    }),
+  };
+}
+
+/** What was set aside when the agent started, as the node's capacity has it. */
+function hugePages(rootDir: string): () => Promise<number> {
+  let known: Promise<number> | undefined;
+  const read = async (): Promise<number> => {
+    const facts = await readMachineFacts({ files: linuxHost().files, rootDir });
+    return facts.hugePages.reduce((sum, { pageSizeBytes, pages }) => sum + pageSizeBytes * pages, 0);
+  };
+  return () => {
+    known ??= read().catch(() => 0);
+    return known;
+  };
 }

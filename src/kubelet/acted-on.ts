@@ -100,6 +100,12 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   'allowedUnsafeSysctls',
   'cgroupDriver',
   'evictionHard',
+  'evictionSoft',
+  'evictionSoftGracePeriod',
+  'evictionPressureTransitionPeriod',
+  'evictionMaxPodGracePeriod',
+  'evictionMinimumReclaim',
+  'kernelMemcgNotification',
   'memoryReservationPolicy',
   // The configuration itself makes other settings of these.
   'mergeDefaultEvictionSettings',

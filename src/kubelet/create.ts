@@ -1,5 +1,6 @@
 /** The composition root: builds every room of a kubelet from what it needs, and starts them in order. */
 import { asError, Channel, TaskGroup, WorkQueue } from '../async/index.js';
+import type { Pod } from '../kube/index.js';
 import {
   createPodMetrics,
   PodConfig,
@@ -19,6 +20,7 @@ import type { Kubelet } from './kubelet.js';
 import { Link } from './link.js';
 import type { KubeletOptions } from './options.js';
 import { createCollectors } from './rooms/create-collectors.js';
+import { createEviction } from './rooms/create-eviction.js';
 import { createImages } from './rooms/create-images.js';
 import { createProbes } from './rooms/create-probes.js';
 import { createRuntimeManager, nodeAllocatable } from './rooms/create-runtime-manager.js';
@@ -142,8 +144,16 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     peek: (uid) => pleg.cache.peek(uid),
     garbage: collectors.garbage,
   });
+  const activePods = (): Pod[] => filterActive(pods.list(), { workers: links.workers.target, statuses });
+  const eviction = createEviction(settings, {
+    workers: links.workers,
+    collectors,
+    activePods,
+    peek: (uid) => pleg.cache.peek(uid),
+  });
   const runtimeName = new RuntimeName(() => runtime.version());
-  const startManagers = runtimeStart(managers, tasks, (signal) => collectors.rotator.run(signal));
+  const started = { evictionManager: eviction.start, ...managers };
+  const startManagers = runtimeStart(started, tasks, (signal) => collectors.rotator.run(signal));
   const check = links.check.connect(
     new RuntimeCheck({
       runtime: cri,
@@ -163,6 +173,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     check,
     couldHaveRunningContainers: states.couldHaveRunningContainers,
     turns: runtime,
+    pressure: eviction.conditions,
   });
 
   // What drives: the work queue, one worker per pod, the handlers, housekeeping, the loop.
@@ -208,7 +219,12 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       workers,
       config: podConfig,
       statuses,
-      admission: settings.admission ?? nodeAdmission(settings, () => check.hasStrictGroups),
+      admission:
+        settings.admission ??
+        nodeAdmission(settings, {
+          hasStrictGroups: () => check.hasStrictGroups,
+          pressure: eviction,
+        }),
       metrics,
       removeAllDeadContainers: (uid) => deadContainers.removeAll(uid),
       onMirror: (pod) => membership?.mirrorSeen(pod),

@@ -3,6 +3,7 @@ export { actedOnFields, actedOnGates, clusterFlags, inertFlags } from './acted-o
 export type { Admission, AdmissionHandler } from './admission/admission.js';
 export { createKubelet } from './create.js';
 export type { Kubelet } from './kubelet.js';
+export { Link } from './link.js';
 export { createKubeletMetrics } from './metrics.js';
 export type { KubeletOptions } from './options.js';
 export type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './ports.js';

@@ -7,6 +7,7 @@ import type { Node } from '../kube/index.js';
 import type { Registry } from '../metrics/index.js';
 import type { PodSource, SourceContext, SourceName } from '../pods/index.js';
 import type { ProbeNetwork } from '../probes/index.js';
+import type { EvictionStats } from '../resources/eviction/index.js';
 import type { MachineFacts, ServiceSource } from '../runtime-manager/config/index.js';
 import type { Keyring, LifecycleHooks, PodConfigs, RuntimeClassSource } from '../runtime-manager/index.js';
 import type { RuntimeEventSource } from '../runtime-manager/pleg/index.js';
@@ -28,6 +29,16 @@ export interface DeadContainerPolicy {
   readonly minAgeMs: number;
   readonly maxPerContainer: number;
   readonly maxTotal: number;
+}
+
+export interface KubeletEviction {
+  /** Where it sees how full the machine is. */
+  readonly stats: EvictionStats;
+  /**
+   * Whether the threshold of the machine's memory holds for all pods together, too.
+   * @default true
+   */
+  readonly boundsAllocatable?: boolean;
 }
 
 export interface KubeletOptions {
@@ -186,6 +197,11 @@ export interface KubeletOptions {
    * @default none: the node stands alone
    */
   readonly join?: JoinCluster;
+  /**
+   * What eviction goes by; the thresholds are those of the configuration.
+   * @default none: no pod is evicted, and the node is never under pressure
+   */
+  readonly eviction?: KubeletEviction;
   /** @default Math.random */
   readonly random?: () => number;
 }

@@ -45,6 +45,19 @@ export interface NodeEntries {
   /** The cgroup of a pod that is gone could not be removed. */
   'cgroup.destroy': { podUid: string };
 
+  /** A threshold of eviction is met, or is not any more; the amounts are bytes, inodes or processes. */
+  'eviction.threshold': { signal: string; met: boolean; available?: number; threshold?: number };
+  /** How the disks are divided between images, containers and pods, as eviction sees them. */
+  'eviction.layout': { dedicated: boolean; split: boolean };
+  /** The node freed what it could without ending a pod; `relieved` says whether that was enough. */
+  'eviction.reclaim': { signal: string; relieved: boolean };
+  /** Part of what the node can free by itself could not be freed. */
+  'eviction.free': { what: 'containers' | 'images' };
+  /** The order in which pods have to go; `first` is evicted, absent where none may be. */
+  'eviction.rank': { signal: string; candidates: number; first?: string };
+  /** A pass of eviction could not be made, or can be again. */
+  'eviction.pass': NoData;
+
   /** The runtime measures pods as a whole, or does not. */
   'stats.pods': NoData;
   /** A volume could not be measured, or takes long. */

@@ -31,6 +31,8 @@ export interface PodEntries {
   'pod.terminated': NoData;
   /** The worker of the pod has nothing more to do. */
   'pod.finished': NoData;
+  /** The pod is evicted for a signal of the node, or for a limit of local storage. */
+  'pod.evicted': { signal: string; graceSeconds: number };
   /** A pod whose cgroup is gone could not be killed. */
   'pod.kill': NoData;
   /** A pod that no source has is stopped. */

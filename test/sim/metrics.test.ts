@@ -4,6 +4,7 @@ import { VirtualClock } from '../../src/async/index.js';
 import { createApiRequestMetrics } from '../../src/kube-client/index.js';
 import { Registry, registerProcessMetrics } from '../../src/metrics/index.js';
 import { clientCertificateMetrics, servingCertificateMetrics } from '../../src/node/index.js';
+import { createEvictionMetrics } from '../../src/resources/eviction/index.js';
 import { registerVolumeMetrics } from '../../src/resources/stats/index.js';
 import { createPluginMetrics, createPullRecordMetrics } from '../../src/runtime-manager/images/index.js';
 import { requestMetrics } from '../../src/server/main/request-metrics.js';
@@ -84,6 +85,8 @@ const memberOnly = `
 
 /** What the agent has beside its kubelet. */
 const agentOnly = `
+  kubelet_eviction_stats_age_seconds histogram eviction_signal
+  kubelet_evictions counter eviction_signal
   kubelet_certificate_manager_client_expiration_renew_errors counter
   kubelet_certificate_manager_client_ttl_seconds gauge
   kubelet_certificate_manager_server_rotation_seconds histogram
@@ -144,6 +147,7 @@ describe('the metrics of', () => {
     clientCertificateMetrics(registry);
     servingCertificateMetrics(registry);
     registerVolumeMetrics(registry, () => []);
+    createEvictionMetrics(registry);
     createPluginMetrics(registry);
     createPullRecordMetrics(registry);
     requestMetrics(registry, new VirtualClock());

@@ -5,6 +5,8 @@ export type Admission =
   | { readonly admit: true }
   | { readonly admit: false; readonly reason: string; readonly message: string };
 
+export const admitted: Admission = { admit: true };
+
 export interface AdmissionHandler {
   readonly name: string;
   /** `others` are the active pods without the one in question. */
@@ -17,7 +19,7 @@ export function admit(handlers: readonly AdmissionHandler[], pod: Pod, active: r
     const answer = handler.admit(pod, others);
     if (!answer.admit) return answer;
   }
-  return { admit: true };
+  return admitted;
 }
 
 /** Reasons that are counted under their own name. */

@@ -4,14 +4,22 @@ import type { KubeletSettings } from '../settings.js';
 import { type AdmissionHandler, operatingSystem, podLimit } from './admission.js';
 import { freeHostPorts } from './host-ports.js';
 import { enoughResources, nodeAffinityHandler, operatingSystemLabel, toleratedTaints } from './node-fit.js';
+import { type PressureNow, withoutPressure } from './pressure.js';
 import { appArmor, strictGroups } from './security-admission.js';
 import { allowedSysctls } from './sysctls.js';
 
 export function nodeAdmission(
   { config, nodeName, host, node }: Pick<KubeletSettings, 'config' | 'nodeName' | 'host' | 'node'>,
-  hasStrictGroups: () => boolean,
+  {
+    hasStrictGroups,
+    pressure,
+  }: {
+    readonly hasStrictGroups: () => boolean;
+    readonly pressure: PressureNow;
+  },
 ): readonly AdmissionHandler[] {
   return [
+    withoutPressure(pressure),
     allowedSysctls(config.allowedUnsafeSysctls, release()),
     operatingSystemLabel(node),
     operatingSystem,

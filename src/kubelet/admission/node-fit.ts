@@ -17,9 +17,7 @@ import {
   toleratesTaint,
   zeroQuantity,
 } from '../../kube/index.js';
-import type { Admission, AdmissionHandler } from './admission.js';
-
-const admitted: Admission = { admit: true };
+import { type Admission, type AdmissionHandler, admitted } from './admission.js';
 
 /** Each is asked for the node at every pod; while none is known, nothing speaks against a pod. */
 type NodeNow = () => Node | undefined;

@@ -27,6 +27,7 @@ import { createNode } from './create-node.js';
 import { CurrentNode } from './current-node.js';
 import { declaredFeatures } from './declared-features.js';
 import type { ClusterNode, NodeFlags, NodeOptions } from './node-options.js';
+import { pressureFacts } from './node-settings.js';
 import { annotatedTtlSeconds } from './object-ttl.js';
 import { followPulls } from './pull-times.js';
 
@@ -41,10 +42,7 @@ export interface ClusterApis {
 }
 
 export interface ClusterOptions
-  extends Pick<
-    NodeOptions,
-    'onAddresses' | 'onReady' | 'declaredFeatures' | 'processStartMs' | 'network' | 'pressure'
-  > {
+  extends Pick<NodeOptions, 'onAddresses' | 'onReady' | 'declaredFeatures' | 'processStartMs' | 'network'> {
   readonly apis: ClusterApis;
   readonly flags: NodeFlags;
   /** The version that the node shows, such as `v1.36.4`. */
@@ -110,6 +108,7 @@ export async function createClusterKubelet(
     join: async (deps) => {
       const built = await createNode(deps.settings, {
         declaredFeatures: declaredFeatures(deps.settings),
+        pressure: () => pressureFacts(deps.pressure()),
         ...cluster,
         api: apis,
         runtime: deps.check,

@@ -4,6 +4,7 @@ import type { Pod } from '../../kube/index.js';
 import type { PodManager } from '../../pods/desired/index.js';
 import type { PodActivity } from '../../pods/events/index.js';
 import type { StatusManager } from '../../pods/status/index.js';
+import type { PressureCondition } from '../../resources/eviction/index.js';
 import type { NodeSettings, RuntimeView } from './node-options.js';
 
 /** What a membership needs of the kubelet. */
@@ -16,6 +17,8 @@ export interface MembershipDeps {
   couldHaveRunningContainers(uid: string): boolean;
   /** What is going on with pods, so that what nobody waits for can wait for them. */
   readonly turns: PodActivity;
+  /** The pressure that the node is under. */
+  pressure(): readonly PressureCondition[];
 }
 
 /** The node's membership in a cluster, started step by step with the kubelet. */

@@ -6,6 +6,7 @@ import type {
   StatusFacts,
   StatusSettings,
 } from '../../node/index.js';
+import type { PressureCondition } from '../../resources/eviction/index.js';
 import type { NodeFlags, NodeOptions, NodeSettings, RuntimeView } from './node-options.js';
 
 export function statusSettings(
@@ -64,6 +65,15 @@ export function runtimeStatus(
       userNamespaces: ofHandler?.userNamespaces ?? false,
     })),
     features,
+  };
+}
+
+/** The pressure that eviction found, as the node reports it. */
+export function pressureFacts(conditions: readonly PressureCondition[]): StatusFacts['pressure'] {
+  return {
+    memory: conditions.includes('MemoryPressure'),
+    disk: conditions.includes('DiskPressure'),
+    pid: conditions.includes('PIDPressure'),
   };
 }
 

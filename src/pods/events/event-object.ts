@@ -22,12 +22,14 @@ export function eventOf(entry: TimelineEntry, origin: EventOrigin): Event | unde
   const involvedObject = involvedObjectOf(entry, origin.resourceVersion);
   if (entry.event === undefined || involvedObject === undefined) return undefined;
   const timestamp = formatTimestamp(entry.timeMs);
+  const { annotations } = entry.event;
   return {
     apiVersion: 'v1',
     kind: 'Event',
     metadata: {
       name: nameOf(involvedObject.name ?? '', entry.timeMs),
       namespace: involvedObject.namespace || defaultNamespace,
+      ...(annotations === undefined ? {} : { annotations: { ...annotations } }),
     },
     involvedObject,
     reason: entry.event.reason,

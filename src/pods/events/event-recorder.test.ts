@@ -79,6 +79,18 @@ describe('ApiEventRecorder', () => {
     });
     expect(event?.metadata.name).toMatch(/^web\.[0-9a-f]{16}$/);
   });
+  it('an event keeps its annotations', async () => {
+    const annotations = { starved_resource: 'memory' };
+    timeline.record({
+      kind: 'event',
+      what: 'event.Evicted',
+      message: 'The node was low on resource: memory. ',
+      pod,
+      event: { type: 'Warning', reason: 'Evicted', annotations },
+    });
+    await settle();
+    expect((await stored())[0]).toMatchObject({ metadata: { annotations }, reason: 'Evicted' });
+  });
   it('an event about the node is in the default namespace and has no UID', async () => {
     timeline.nodeEvent('node', 'Normal', 'Starting', 'Starting kubelet.');
     await settle();

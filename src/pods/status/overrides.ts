@@ -63,6 +63,8 @@ export function isPastActiveDeadline(pod: Pod, startTime: string | undefined, no
 /** Who kills a pod, and what its status says about it. */
 export type Killer =
   | { readonly by: 'eviction'; readonly message: string }
+  /** The pod itself used more than it may: nobody else disrupts it. */
+  | { readonly by: 'localStorage'; readonly message: string }
   | { readonly by: 'preemption' }
   | { readonly by: 'shutdown' };
 
@@ -77,6 +79,8 @@ export function applyKiller(pod: Pod, status: PodStatus, killer: Killer, nowMs: 
         reason: 'Evicted',
         message: killer.message,
       });
+    case 'localStorage':
+      return { ...status, phase: 'Failed', reason: 'Evicted', message: killer.message };
     case 'preemption':
       return disrupted(pod, status, nowMs, 'Pod was preempted by Kubelet to accommodate a critical pod.', {
         phase: 'Failed',

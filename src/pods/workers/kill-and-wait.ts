@@ -1,5 +1,5 @@
 /** Kills a pod through its worker and waits until its containers are gone: eviction, preemption and shutdown use it. */
-import { type Clock, sleep } from '../../async/index.js';
+import { Cancelled, type Clock, sleep, throwIfCancelled } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
 import type { KillOptions, PodUpdate, StatusOverride } from './types.js';
@@ -14,6 +14,8 @@ export interface KillAndWaitContext {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly workers: { update(update: PodUpdate): void };
+  /** Ends the wait with `Cancelled`; the pod is stopped all the same. */
+  readonly signal?: AbortSignal;
 }
 
 const minimumTimeoutSeconds = 10;
@@ -24,12 +26,15 @@ export function killTimeoutSeconds(graceSeconds: number): number {
 }
 
 export async function killPodAndWait(
-  { clock, timeline, workers }: KillAndWaitContext,
+  { clock, timeline, workers, signal }: KillAndWaitContext,
   pod: Pod,
   options: KillAndWaitOptions,
 ): Promise<void> {
   const graceSeconds = options.graceOverrideSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
+  throwIfCancelled(signal);
   const waiting = new AbortController();
+  const stopWaiting = (): void => waiting.abort();
+  signal?.addEventListener('abort', stopWaiting, { once: true });
   const completed = new Promise<void>((resolve) => {
     const kill: KillOptions = {
       evict: options.evict,
@@ -46,7 +51,9 @@ export async function killPodAndWait(
     () => 'cancelled' as const,
   );
   const outcome = await Promise.race([completed, timeout]);
+  signal?.removeEventListener('abort', stopWaiting);
   waiting.abort();
+  if (outcome === 'cancelled') throw new Cancelled();
   if (outcome === 'timeout') {
     timeline.event(
       podRef(pod),

@@ -61,7 +61,11 @@ export interface MemoryLimits {
 export interface StatsProvider {
   /** Rejects if a part of the node's own statistics is unavailable. */
   summary(options?: { readonly onlyCpuAndMemory?: boolean }): Promise<Summary>;
-  measured(options?: { readonly onlyCpuAndMemory?: boolean }): Promise<MeasuredNode>;
+  /** `fresh`: begun after the call, so that what was done before it shows. */
+  measured(options?: {
+    readonly onlyCpuAndMemory?: boolean;
+    readonly fresh?: boolean;
+  }): Promise<MeasuredNode>;
 }
 
 /** More than the containers of a node. */
@@ -74,19 +78,20 @@ export function statsProvider(options: StatsProviderOptions): StatsProvider {
   const cgroups = new BoundedMap<string, string>({ maxEntries: maxKnownCgroups });
   const sandboxStats = wholePods(options);
   const underway = new Map<boolean, Promise<MeasuredNode>>();
+  const begin = (onlyCpuAndMemory: boolean): Promise<MeasuredNode> =>
+    measure({ ...options, cgroups }, rates, sandboxStats, onlyCpuAndMemory);
   /** Concurrent callers share one measurement. */
   const measured = (onlyCpuAndMemory: boolean): Promise<MeasuredNode> => {
     const known = underway.get(onlyCpuAndMemory);
     if (known !== undefined) return known;
-    const reading = measure({ ...options, cgroups }, rates, sandboxStats, onlyCpuAndMemory).finally(() =>
-      underway.delete(onlyCpuAndMemory),
-    );
+    const reading = begin(onlyCpuAndMemory).finally(() => underway.delete(onlyCpuAndMemory));
     underway.set(onlyCpuAndMemory, reading);
     return reading;
   };
   return {
     summary: async ({ onlyCpuAndMemory = false } = {}) => (await measured(onlyCpuAndMemory)).summary,
-    measured: ({ onlyCpuAndMemory = false } = {}) => measured(onlyCpuAndMemory),
+    measured: ({ onlyCpuAndMemory = false, fresh = false } = {}) =>
+      fresh ? begin(onlyCpuAndMemory) : measured(onlyCpuAndMemory),
   };
 }
 

@@ -180,6 +180,17 @@ describe('what eviction asks for', () => {
     expect(memoryLimits).toEqual({ nodeBytes: 900, podsBytes: 300 });
   });
 
+  it('a measurement of its own, whatever others have begun', async () => {
+    let calls = 0;
+    const listContainers = async () => {
+      calls++;
+      return ListContainersResponse.create({ containers: [] });
+    };
+    const stats = provider({ listContainers });
+    await Promise.all([stats.measured(), stats.measured(), stats.measured({ fresh: true })]);
+    expect(calls).toBe(2);
+  });
+
   it('the processes of containers, where the runtime does not count them', async () => {
     const { pods } = await provider().summary();
     expect(pods[0]?.process_stats).toEqual({ process_count: 3 });

@@ -1,0 +1,84 @@
+/** Builds eviction: gives it the node's figures, what the node can free by itself, and the pods. */
+import type { TaskGroup } from '../../async/index.js';
+import type { ObservedPodStatus } from '../../cri/index.js';
+import { type Pod, readEvictionThresholds } from '../../kube/index.js';
+import { applyKiller } from '../../pods/status/index.js';
+import { killPodAndWait, nothingRuns, type PodWorkers } from '../../pods/workers/index.js';
+import {
+  createEvictionMetrics,
+  EvictionManager,
+  withAllocatableMemory,
+} from '../../resources/eviction/index.js';
+import type { PressureNow } from '../admission/pressure.js';
+import type { Link } from '../link.js';
+import type { KubeletSettings } from '../settings.js';
+import type { StartManager } from '../start-up/managers.js';
+import type { Collectors } from './create-collectors.js';
+
+export interface NodeEviction extends PressureNow {
+  readonly start: StartManager | undefined;
+}
+
+/** Throws for thresholds that cannot be read. */
+export function createEviction(
+  settings: Pick<KubeletSettings, 'config' | 'clock' | 'timeline' | 'nodeName' | 'registry' | 'eviction'>,
+  {
+    workers,
+    collectors,
+    activePods,
+    peek,
+  }: {
+    readonly workers: Link<Pick<PodWorkers, 'update' | 'stateOf'>>;
+    readonly collectors: Pick<Collectors, 'garbage' | 'images'>;
+    readonly activePods: () => readonly Pod[];
+    /** What was last seen of a pod, or why it could not be seen. */
+    readonly peek: (uid: string) => { readonly status: ObservedPodStatus } | { readonly error: Error };
+  },
+): NodeEviction {
+  const { config, clock, timeline, nodeName, registry, eviction } = settings;
+  const { thresholds, problems } = readEvictionThresholds(config);
+  const [problem] = problems;
+  if (problem !== undefined) throw new Error(`${problem.field}: ${problem.text}`);
+  const runsHere = (uid: string): boolean => {
+    const seen = peek(uid);
+    return 'status' in seen && !nothingRuns(seen.status);
+  };
+  if (eviction === undefined) return { start: undefined, conditions: () => [], runsHere };
+  const bounds = (eviction.boundsAllocatable ?? true) && config.enforceNodeAllocatable.includes('pods');
+  const manager = new EvictionManager({
+    clock,
+    timeline,
+    nodeName,
+    settings: {
+      thresholds: bounds ? withAllocatableMemory(thresholds) : thresholds,
+      transitionPeriodMs: config.evictionPressureTransitionPeriod,
+      maxPodGraceSeconds: config.evictionMaxPodGracePeriod,
+      limitsLocalStorage: config.localStorageCapacityIsolation,
+      watchesMemory: config.kernelMemcgNotification,
+    },
+    stats: eviction.stats,
+    metrics: createEvictionMetrics(registry),
+    pods: {
+      active: activePods,
+      isFinished: (uid) => (workers.target.stateOf(uid)?.kind ?? 'finished') === 'finished',
+      kill: (pod, { graceSeconds, message, isDisruption }, signal) =>
+        killPodAndWait({ clock, timeline, workers: workers.target, signal }, pod, {
+          evict: true,
+          graceOverrideSeconds: graceSeconds,
+          statusOverride: (status) => {
+            const by = isDisruption ? 'eviction' : 'localStorage';
+            Object.assign(status, applyKiller(pod, status, { by, message }, clock.now()));
+          },
+        }),
+    },
+    reclaim: {
+      containers: () => collectors.garbage.deleteUnused(),
+      images: async () => void (await collectors.images.deleteUnused()),
+    },
+  });
+  return {
+    start: async (tasks: TaskGroup) => tasks.start('eviction', (signal) => manager.run(signal)),
+    conditions: () => manager.conditions,
+    runsHere,
+  };
+}
