@@ -13,6 +13,8 @@ import {
   CgroupNames,
   cgroupfsNaming,
   cgroupRootProblem,
+  createCgroupMetrics,
+  createMemoryQosMetrics,
   enforceReserved,
   linuxCgroups,
   NodeCgroups,
@@ -108,11 +110,6 @@ function qosCgroups(
   const reservedPercent = featureGates.enabled('QOSReserved')
     ? Number.parseInt(config.qosReserved.memory ?? '0', 10)
     : 0;
-  const durations = registry.histogram(
-    'kubelet_cgroup_manager_duration_seconds',
-    'Duration in seconds for cgroup manager operations. Broken down by method.',
-    ['operation_type'],
-  );
   const shared = { clock: systemClock, timeline, control, names };
   const pods = new PodCgroupManager({
     ...shared,
@@ -129,8 +126,9 @@ function qosCgroups(
         : { withheldMemory: { percent: reservedPercent, allocatableBytes: unreserved.memoryBytes } }),
     },
     kill: (pid) => void process.kill(pid, 'SIGKILL'),
-    observe: (operation, seconds) => durations.observe(seconds, { operation_type: operation }),
-    onDemand: memoryQos?.policy === 'TieredReservation' ? memoryGauges(registry) : undefined,
+    metrics: createCgroupMetrics(registry),
+    memoryQosMetrics:
+      memoryQos?.policy === 'TieredReservation' ? createMemoryQosMetrics(registry) : undefined,
   });
   const enforced = config.enforceNodeAllocatable;
   const cpus = onlineCpus();
@@ -162,23 +160,6 @@ function qosCgroups(
     },
     podsCgroup: control.naming.pathOf(names.pods),
     stop: () => pods.stop(),
-  };
-}
-
-function memoryGauges(
-  registry: Registry,
-): (demand: { readonly guaranteedMemoryBytes: number; readonly burstableMemoryBytes: number }) => void {
-  const min = registry.gauge(
-    'kubelet_memory_qos_node_memory_min_bytes',
-    'Total memory.min protection of Guaranteed pods of the node in bytes.',
-  );
-  const low = registry.gauge(
-    'kubelet_memory_qos_node_memory_low_bytes',
-    'Total memory.low protection of Burstable pods of the node in bytes.',
-  );
-  return ({ guaranteedMemoryBytes, burstableMemoryBytes }) => {
-    min.set(guaranteedMemoryBytes);
-    low.set(burstableMemoryBytes);
   };
 }
 

@@ -4,6 +4,7 @@ import { VirtualClock } from '../../src/async/index.js';
 import { createApiRequestMetrics } from '../../src/kube-client/index.js';
 import { Registry, registerProcessMetrics } from '../../src/metrics/index.js';
 import { clientCertificateMetrics, servingCertificateMetrics } from '../../src/node/index.js';
+import { createCgroupMetrics, createMemoryQosMetrics } from '../../src/resources/cgroups/index.js';
 import { createEvictionMetrics } from '../../src/resources/eviction/index.js';
 import { registerVolumeMetrics } from '../../src/resources/stats/index.js';
 import { createPluginMetrics, createPullRecordMetrics } from '../../src/runtime-manager/images/index.js';
@@ -91,6 +92,7 @@ const agentOnly = `
   kubelet_certificate_manager_client_ttl_seconds gauge
   kubelet_certificate_manager_server_rotation_seconds histogram
   kubelet_certificate_manager_server_ttl_seconds gauge
+  kubelet_cgroup_manager_duration_seconds histogram operation_type
   kubelet_credential_provider_config_info gauge hash
   kubelet_credential_provider_plugin_duration histogram plugin_name
   kubelet_credential_provider_plugin_errors_total counter plugin_name
@@ -102,6 +104,8 @@ const agentOnly = `
   kubelet_imagemanager_inmemory_pullintents_usage_percent gauge
   kubelet_imagemanager_ondisk_pulledrecords gauge
   kubelet_imagemanager_ondisk_pullintents gauge
+  kubelet_memory_qos_node_memory_low_bytes gauge
+  kubelet_memory_qos_node_memory_min_bytes gauge
   kubelet_server_expiration_renew_errors counter
   kubelet_volume_stats_available_bytes gauge namespace persistentvolumeclaim
   kubelet_volume_stats_capacity_bytes gauge namespace persistentvolumeclaim
@@ -148,6 +152,8 @@ describe('the metrics of', () => {
     servingCertificateMetrics(registry);
     registerVolumeMetrics(registry, () => []);
     createEvictionMetrics(registry);
+    createCgroupMetrics(registry);
+    createMemoryQosMetrics(registry);
     createPluginMetrics(registry);
     createPullRecordMetrics(registry);
     requestMetrics(registry, new VirtualClock());

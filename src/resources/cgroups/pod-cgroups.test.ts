@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
 import { Timeline, type TimelineEntry } from '../../timeline/index.js';
+import { type CgroupMetrics, createCgroupMetrics } from '../metrics.js';
 import { CgroupfsControl } from './control.js';
 import { PodCgroupManager } from './pod-cgroups.js';
 import { CgroupNames } from './pod-names.js';
@@ -17,6 +18,7 @@ let told: TimelineEntry[];
 let killed: number[];
 let killError: string | undefined;
 let cgroups: PodCgroupManager;
+let metrics: CgroupMetrics;
 const names = new CgroupNames('/');
 beforeEach(async () => {
   clock = new VirtualClock();
@@ -28,12 +30,14 @@ beforeEach(async () => {
   timeline.subscribe((entry) => told.push(entry));
   killed = [];
   killError = undefined;
+  metrics = createCgroupMetrics();
   cgroups = new PodCgroupManager({
     clock,
     timeline,
     control: new CgroupfsControl(hierarchy),
     names,
     settings: { cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, podPidsLimit: -1 },
+    metrics,
     kill: (pid) => {
       killed.push(pid);
       if (killError !== undefined) throw Object.assign(new Error('no'), { code: killError });
@@ -90,6 +94,9 @@ describe('the cgroup of a pod', () => {
     expect(await cgroups.list()).toEqual(['u1']);
     await destroy(one);
     expect(await cgroups.list()).toEqual([]);
+    const times = (operation: string): number =>
+      metrics.operationDuration.count({ operation_type: operation });
+    expect([times('create'), times('destroy')]).toEqual([1, 1]);
     await destroy(one);
   });
 

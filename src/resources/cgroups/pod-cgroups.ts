@@ -2,13 +2,14 @@
 import { type Clock, errorText } from '../../async/index.js';
 import { minShares, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
+import { type CgroupMetrics, createCgroupMetrics, type MemoryQosMetrics } from '../metrics.js';
 import type { CgroupControl } from './control.js';
 import { destroyCgroup } from './destroy.js';
 import { gapText } from './hierarchy.js';
 import { type CgroupName, plainName } from './names.js';
 import { type CgroupNames, podCgroup, podUidOf } from './pod-names.js';
 import { QosTiers } from './qos-tiers.js';
-import type { TierDemand, TierSettings } from './tiers.js';
+import type { TierSettings } from './tiers.js';
 import {
   type CgroupValues,
   type PodCgroupSettings,
@@ -17,7 +18,7 @@ import {
   resizedValues,
 } from './values.js';
 
-export type CgroupOperation = 'create' | 'update' | 'destroy';
+type CgroupOperation = 'create' | 'update' | 'destroy';
 
 export interface PodCgroupsOptions {
   readonly clock: Clock;
@@ -28,9 +29,10 @@ export interface PodCgroupsOptions {
   readonly tiers?: Omit<TierSettings, 'version'>;
   /** Kills a process; throws `ESRCH` if it is gone. */
   readonly kill: (pid: number) => void;
-  readonly observe?: (operation: CgroupOperation, seconds: number) => void;
-  /** Told what active pods request, each time it is applied. */
-  readonly onDemand?: (demand: TierDemand) => void;
+  /** Default: metrics that nobody reads. */
+  readonly metrics?: CgroupMetrics;
+  /** What active pods request, each time it is applied. Default: metrics that nobody reads. */
+  readonly memoryQosMetrics?: MemoryQosMetrics | undefined;
 }
 
 /** Only this agent creates and removes pod cgroups; changes by others show after this delay. */
@@ -39,6 +41,7 @@ const lookAgainMs = 10_000;
 export class PodCgroupManager {
   readonly tiers: QosTiers;
   readonly #options: PodCgroupsOptions;
+  readonly #metrics: CgroupMetrics;
   readonly #endings = new Map<string, Promise<void>>();
   /** Pods whose cgroup this agent has made or found in use: it is finished. */
   readonly #finished = new Set<string>();
@@ -48,14 +51,15 @@ export class PodCgroupManager {
 
   constructor(options: PodCgroupsOptions) {
     this.#options = options;
-    const { control, names, tiers, onDemand } = options;
+    const { control, names, tiers, memoryQosMetrics, metrics = createCgroupMetrics() } = options;
+    this.#metrics = metrics;
     this.tiers = new QosTiers({
       control,
       names,
       settings: { ...tiers, version: control.version },
       activePods: () => this.#activePods(),
       update: (name, values) => this.update(name, values),
-      onDemand,
+      metrics: memoryQosMetrics,
     });
   }
 
@@ -220,9 +224,10 @@ export class PodCgroupManager {
   }
 
   async #timed(operation: CgroupOperation, work: () => Promise<void>): Promise<void> {
-    const { clock, observe } = this.#options;
+    const { clock } = this.#options;
     const startMs = clock.monotonic();
     await work();
-    observe?.(operation, (clock.monotonic() - startMs) / 1000);
+    const labels = { operation_type: operation };
+    this.#metrics.operationDuration.observe((clock.monotonic() - startMs) / 1000, labels);
   }
 }

@@ -1,19 +1,13 @@
 /** Keeps the cgroups that pods of one QoS class share at what their active pods request. */
+
 import { errorText } from '../../async/index.js';
 import type { Pod } from '../../kube/index.js';
+import { createMemoryQosMetrics, type MemoryQosMetrics } from '../metrics.js';
 import type { CgroupControl } from './control.js';
 import { gapText } from './hierarchy.js';
 import { type CgroupName, plainName } from './names.js';
 import type { CgroupNames } from './pod-names.js';
-import {
-  planTiers,
-  raiseToUsage,
-  type Tier,
-  type TierDemand,
-  type TierPlan,
-  type TierSettings,
-  tierDemand,
-} from './tiers.js';
+import { planTiers, raiseToUsage, type Tier, type TierPlan, type TierSettings, tierDemand } from './tiers.js';
 import type { CgroupValues } from './values.js';
 
 export interface QosTiersOptions {
@@ -24,7 +18,8 @@ export interface QosTiersOptions {
   /** Times a change. */
   readonly update: (name: CgroupName, values: CgroupValues) => Promise<void>;
   /** Told what active pods request, each time it is applied. */
-  readonly onDemand?: (demand: TierDemand) => void;
+  /** Default: metrics that nobody reads. */
+  readonly metrics?: MemoryQosMetrics | undefined;
 }
 
 const tiers: readonly Tier[] = ['pods', 'burstable', 'bestEffort'];
@@ -32,6 +27,7 @@ const shownNames = { burstable: 'Burstable', bestEffort: 'BestEffort' } as const
 
 export class QosTiers {
   readonly #options: QosTiersOptions;
+  readonly #metrics: MemoryQosMetrics;
   /** What each tier was last given, so that nothing is written twice in vain. */
   readonly #written = new Map<Tier, string>();
   #isFirst = true;
@@ -40,6 +36,7 @@ export class QosTiers {
 
   constructor(options: QosTiersOptions) {
     this.#options = options;
+    this.#metrics = options.metrics ?? createMemoryQosMetrics();
   }
 
   /** Makes the tiers below the cgroup of all pods, which must be there; an update follows. */
@@ -95,10 +92,11 @@ export class QosTiers {
   }
 
   async #apply(): Promise<void> {
-    const { activePods, settings, onDemand } = this.#options;
+    const { activePods, settings } = this.#options;
     const demand = tierDemand(activePods());
     const plan = planTiers(demand, settings, this.#isFirst);
-    onDemand?.(demand);
+    this.#metrics.minBytes.set(demand.guaranteedMemoryBytes);
+    this.#metrics.lowBytes.set(demand.burstableMemoryBytes);
     try {
       await this.#write(plan);
     } catch (error) {

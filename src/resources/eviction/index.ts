@@ -1,10 +1,11 @@
 /** Eviction: when the node runs out of memory, disk space or processes, it frees what it can and ends pods in order. */
+
+export { createEvictionMetrics, type EvictionMetrics } from '../metrics.js';
 export { evictionGraceSeconds } from './grace.js';
 export { decideLayout, type FileSystemFigures, type FileSystemLayout } from './layout.js';
 export { type LocalStorageExcess, localStorageExcess } from './local-storage.js';
 export { EvictionManager, type EvictionManagerOptions, type EvictionSettings } from './manager.js';
 export { type EvictionText, evictionText } from './message.js';
-export { createEvictionMetrics, type EvictionMetrics } from './metrics.js';
 export { evictionStats, type ObservedStats } from './observe.js';
 export { decidePass, firstPass, type PassDecision, type PassState } from './pass.js';
 export type { EvictionKill, EvictionObservation, EvictionPods, EvictionStats } from './ports.js';

@@ -2,12 +2,12 @@
 import { type Clock, isCancelled, sleep, throwIfCancelled } from '../../async/index.js';
 import { type EvictionThreshold, type Pod, thresholdUnits } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
+import type { EvictionMetrics } from '../metrics.js';
 import type { PodStatsSummary } from '../stats/index.js';
 import { evictionGraceSeconds, immediateGraceSeconds } from './grace.js';
 import { decideLayout, type FileSystemLayout } from './layout.js';
 import { localStorageExcess } from './local-storage.js';
 import { evictionText } from './message.js';
-import type { EvictionMetrics } from './metrics.js';
 import { decidePass, firstPass, type PassDecision, type PassState } from './pass.js';
 import type { EvictionObservation, EvictionPods, EvictionStats } from './ports.js';
 import { chooseFirst, rankPods } from './ranking.js';

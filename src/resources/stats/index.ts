@@ -1,4 +1,6 @@
 /** Resource usage of the node and its pods: the summary from the runtime's statistics, and its metrics. */
+
+export { registerVolumeMetrics } from '../metrics.js';
 export { cadvisorMetricsText, type MachineShape } from './cadvisor-metrics.js';
 export { cgroupOfProcess } from './cgroup.js';
 export { type SystemCgroupSettings, systemCgroups } from './cgroup-names.js';
@@ -16,5 +18,4 @@ export { resourceMetricsText } from './resource-metrics.js';
 export { type NodeFileSystems, nodeFileSystems } from './runtime-file-systems.js';
 export type * from './summary-types.js';
 export { volumeMeasures } from './volume-measures.js';
-export { registerVolumeMetrics } from './volume-metrics.js';
 export { VolumeUsages } from './volume-usage.js';

@@ -6,10 +6,10 @@ import { VirtualClock } from '../../async/index.js';
 import type { Pod, Volume } from '../../kube/index.js';
 import { Registry } from '../../metrics/index.js';
 import { Timeline } from '../../timeline/index.js';
+import { registerVolumeMetrics } from '../metrics.js';
 import { linuxMachine } from './machine.js';
 import type { FsStats } from './summary-types.js';
 import { type VolumeMeasure, volumeMeasures } from './volume-measures.js';
-import { registerVolumeMetrics } from './volume-metrics.js';
 import { type PodToMeasure, VolumeUsages, type VolumeUsagesOptions } from './volume-usage.js';
 
 const time = '2026-01-01T00:00:00Z';

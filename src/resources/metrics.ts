@@ -1,0 +1,78 @@
+/** The metrics of resources: the work on cgroups, evictions, and the volumes of claims. */
+import { type MetricLabels, Registry } from '../metrics/index.js';
+import type { FsStats, VolumeStats } from './stats/summary-types.js';
+
+export type CgroupMetrics = ReturnType<typeof createCgroupMetrics>;
+
+/** Without a registry nobody reads them. */
+export function createCgroupMetrics(registry = new Registry()) {
+  return {
+    operationDuration: registry.histogram(
+      'kubelet_cgroup_manager_duration_seconds',
+      'Duration in seconds for cgroup manager operations. Broken down by method.',
+      ['operation_type'],
+    ),
+  };
+}
+
+export type MemoryQosMetrics = ReturnType<typeof createMemoryQosMetrics>;
+
+/** Of a node that reserves memory by QoS class. Without a registry nobody reads them. */
+export function createMemoryQosMetrics(registry = new Registry()) {
+  return {
+    minBytes: registry.gauge(
+      'kubelet_memory_qos_node_memory_min_bytes',
+      'Total memory.min protection of Guaranteed pods of the node in bytes.',
+    ),
+    lowBytes: registry.gauge(
+      'kubelet_memory_qos_node_memory_low_bytes',
+      'Total memory.low protection of Burstable pods of the node in bytes.',
+    ),
+  };
+}
+
+export type EvictionMetrics = ReturnType<typeof createEvictionMetrics>;
+
+/** Without a registry nobody reads them. */
+export function createEvictionMetrics(registry = new Registry()) {
+  return {
+    /** By signal, or by the limit of local storage that was passed. */
+    evictions: registry.counter('kubelet_evictions', 'Pods that were evicted, by eviction signal.', [
+      'eviction_signal',
+    ]),
+    statsAge: registry.histogram(
+      'kubelet_eviction_stats_age_seconds',
+      'Age in seconds of the statistics that a pod was evicted by, by eviction signal.',
+      ['eviction_signal'],
+    ),
+  };
+}
+
+const figures: readonly (readonly [name: string, help: string, field: Exclude<keyof FsStats, 'time'>])[] = [
+  ['kubelet_volume_stats_capacity_bytes', 'Size of the volume in bytes.', 'capacityBytes'],
+  ['kubelet_volume_stats_available_bytes', 'Available bytes in the volume.', 'availableBytes'],
+  ['kubelet_volume_stats_used_bytes', 'Used bytes in the volume.', 'usedBytes'],
+  ['kubelet_volume_stats_inodes', 'Inodes of the volume.', 'inodes'],
+  ['kubelet_volume_stats_inodes_free', 'Free inodes of the volume.', 'inodesFree'],
+  ['kubelet_volume_stats_inodes_used', 'Used inodes of the volume.', 'inodesUsed'],
+];
+
+/** `claims` is read at each scrape; a claim no longer in it loses its series. */
+export function registerVolumeMetrics(registry: Registry, claims: () => readonly VolumeStats[]): void {
+  const labelNames = ['namespace', 'persistentvolumeclaim'] as const;
+  const gauges = figures.map(([name, help, field]) => ({
+    gauge: registry.gauge(name, help, labelNames),
+    field,
+  }));
+  let shown: readonly MetricLabels<(typeof labelNames)[number]>[] = [];
+  registry.onCollect(() => {
+    for (const labels of shown) for (const { gauge } of gauges) gauge.remove(labels);
+    shown = claims().flatMap((volume) => {
+      const { pvcRef } = volume;
+      if (pvcRef === undefined) return [];
+      const labels = { namespace: pvcRef.namespace, persistentvolumeclaim: pvcRef.name };
+      for (const { gauge, field } of gauges) gauge.set(volume[field] ?? 0, labels);
+      return [labels];
+    });
+  });
+}
