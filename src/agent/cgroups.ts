@@ -1,11 +1,7 @@
 /** The cgroups of the agent's pods, as its configuration wants them. */
 import { systemClock } from '../async/index.js';
 import type { LoadedConfiguration } from '../config/index.js';
-import {
-  type PodCgroups as KubeletCgroups,
-  ManagerStartFailure,
-  type StartManager,
-} from '../kubelet/index.js';
+import type { PodCgroups as KubeletCgroups } from '../kubelet/index.js';
 import type { Registry } from '../metrics/index.js';
 import {
   type CgroupControl,
@@ -21,7 +17,6 @@ import {
   PodCgroupManager,
   type PodMemoryQos,
   reservedPlans,
-  type SliceManager,
   SystemdControl,
   systemdNaming,
 } from '../resources/cgroups/index.js';
@@ -29,6 +24,7 @@ import type { MachineFacts } from '../runtime-manager/config/index.js';
 import { describeError, type Timeline } from '../timeline/index.js';
 import { machineLimits, onlineCpus, unreservedLimits } from './cgroup-limits.js';
 import { StartFailure } from './start-failure.js';
+import { openSlices } from './systemd-slices.js';
 
 export interface CgroupsOptions {
   readonly configuration: LoadedConfiguration;
@@ -37,14 +33,16 @@ export interface CgroupsOptions {
   readonly nodeName: string;
   readonly timeline: Timeline;
   readonly registry: Registry;
-  /** What makes slices, with the driver `systemd`. */
-  readonly units?: SliceManager;
+  /** Names the system bus. */
+  readonly environment: NodeJS.ProcessEnv;
 }
 
 export interface AgentCgroups {
   readonly pods: KubeletCgroups;
-  /** Makes the cgroups of all pods and keeps them up; undefined where the agent makes none. */
-  readonly containerManager: StartManager | undefined;
+  /** Makes the cgroups that pods need before they start; undefined where the agent makes none. Throws if it cannot. */
+  readonly prepare?: () => Promise<void>;
+  /** Keeps them up. */
+  readonly run?: (signal: AbortSignal) => Promise<void>;
   /** The cgroup that all pods are in. */
   readonly podsCgroup: string;
   /** Waits for cgroups that are being removed. */
@@ -59,33 +57,33 @@ const pageSizeBytes = 4096;
  * Undefined: the runtime decides where containers are put. Without a cluster nobody counts on cgroups of pods, so the
  * agent makes them only when they are asked for by name. Throws a StartFailure for a root that is not there.
  */
-export function openCgroups(options: CgroupsOptions): AgentCgroups | undefined {
+export async function openCgroups(options: CgroupsOptions): Promise<AgentCgroups | undefined> {
   try {
-    return configuredCgroups(options);
+    return await configuredCgroups(options);
   } catch (error) {
     throw new StartFailure(describeError(error), { cause: error });
   }
 }
 
-function configuredCgroups(options: CgroupsOptions): AgentCgroups | undefined {
+async function configuredCgroups(options: CgroupsOptions): Promise<AgentCgroups | undefined> {
   const { configuration, cgroupDriver } = options;
   const { config, standalone, explicit } = configuration;
   const isNamed = cgroupFields.some((field) => explicit.has(field));
   const isWanted = config.cgroupsPerQOS && (!standalone || isNamed);
   if (!isWanted) return config.cgroupsPerQOS ? undefined : oneCgroup(config.cgroupRoot, cgroupDriver);
-  const control = controlOf(options);
-  return control && qosCgroups(options, control);
-}
-
-function controlOf({ cgroupDriver, host, timeline, units }: CgroupsOptions): CgroupControl | undefined {
-  const { cgroupVersion: version, hugePageSizes } = host;
-  if (cgroupDriver !== 'systemd') return new CgroupfsControl(linuxCgroups({ version, hugePageSizes }));
-  if (units === undefined) {
-    const message = `pods get no cgroups of their own: with the cgroup driver ${cgroupDriver} this build makes none`;
-    timeline.record({ kind: 'problem', what: 'cgroup.driver', message });
-    return undefined;
-  }
-  return new SystemdControl(linuxCgroups({ version, hugePageSizes, withSystemd: true }), units);
+  const { cgroupVersion: version, hugePageSizes } = options.host;
+  if (cgroupDriver !== 'systemd')
+    return qosCgroups(options, new CgroupfsControl(linuxCgroups({ version, hugePageSizes })));
+  const slices = await openSlices(options.environment, options.timeline);
+  const hierarchy = linuxCgroups({ version, hugePageSizes, withSystemd: true });
+  const cgroups = qosCgroups(options, new SystemdControl(hierarchy, slices.units));
+  return {
+    ...cgroups,
+    async stop() {
+      await cgroups.stop();
+      await slices.close();
+    },
+  };
 }
 
 /** Throws for a root that is not there. */
@@ -142,22 +140,18 @@ function qosCgroups(
   });
   return {
     pods,
-    containerManager: async (tasks) => {
-      try {
-        await node.prepare();
-        await enforceReserved(reservedPlans({ ...config, enforced }), {
-          timeline,
-          nodeName,
-          control,
-          cpus,
-          protectsMemory: hasMemoryQos,
-          update: (name, values) => pods.update(name, values),
-        });
-      } catch (error) {
-        throw new ManagerStartFailure(describeError(error), { cause: error });
-      }
-      tasks.start('the cgroups of all pods', (signal) => node.run(signal));
+    prepare: async () => {
+      await node.prepare();
+      await enforceReserved(reservedPlans({ ...config, enforced }), {
+        timeline,
+        nodeName,
+        control,
+        cpus,
+        protectsMemory: hasMemoryQos,
+        update: (name, values) => pods.update(name, values),
+      });
     },
+    run: (signal) => node.run(signal),
     podsCgroup: control.naming.pathOf(names.pods),
     stop: () => pods.stop(),
   };
@@ -180,7 +174,6 @@ function oneCgroup(root: string, cgroupDriver: string): AgentCgroups | undefined
       memoryProblem: () => undefined,
       resize: async () => {},
     },
-    containerManager: undefined,
     podsCgroup: parent,
     stop: async () => {},
   };

@@ -10,12 +10,15 @@ import type { MachineFacts } from '../runtime-manager/config/index.js';
 import { containerdEvents, criEvents } from '../runtime-manager/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
 import type { AgentCgroups } from './cgroups.js';
+import { containerManager } from './container-manager.js';
 import { kernelTasks } from './kernel-tasks.js';
 
 /** The node before anything of it runs: its configuration, name and machine, and where it records. */
 export interface AgentNode {
   readonly configuration: LoadedConfiguration;
   readonly nodeName: string;
+  /** Names the system bus. */
+  readonly environment: NodeJS.ProcessEnv;
   readonly host: MachineFacts;
   readonly timeline: Timeline;
   readonly registry: Registry;
@@ -25,7 +28,7 @@ export interface KubeletOptionsInput {
   readonly runtime: CriClient;
   /** The driver that the runtime uses, whatever the configuration says. */
   readonly cgroupDriver: string;
-  readonly cgroups: Pick<AgentCgroups, 'pods' | 'containerManager'> | undefined;
+  readonly cgroups: Pick<AgentCgroups, 'pods' | 'prepare' | 'run'> | undefined;
   /** The objects of a directory; undefined where they come from the API server or not at all. */
   readonly objects: StandaloneObjects | undefined;
   readonly evictionStats: EvictionStats;
@@ -66,7 +69,7 @@ export async function kubeletOptions(
     cgroups: cgroups?.pods,
     managers: {
       ...kernelTasks(configuration, { nodeName, timeline }),
-      containerManager: cgroups?.containerManager,
+      containerManager: containerManager({ configuration, host, timeline, cgroups }),
     },
     ...(evicts(configuration)
       ? {

@@ -38,7 +38,7 @@ export async function runAgent(
     await setOomScore(config.oomScoreAdj, timeline);
     const registry = new Registry();
     registerProcessMetrics(registry);
-    const node: AgentNode = { configuration, nodeName, host, timeline, registry };
+    const node: AgentNode = { configuration, nodeName, environment, host, timeline, registry };
     const cluster = standalone ? undefined : await enterCluster(node, signal);
     try {
       if (signal.aborted) return;

@@ -58,7 +58,7 @@ export async function runKubelet(options: RunKubeletOptions): Promise<void> {
     timeline,
     registry.once(createKubeletMetrics),
   );
-  const cgroups = openCgroups({ ...node, cgroupDriver });
+  const cgroups = await openCgroups({ ...node, cgroupDriver });
   const objects =
     flags.objectManifestPath === '' ? undefined : new StandaloneObjects({ clock: systemClock, waits: true });
   // Statistics are about the pods of the kubelet, which evicts by them.

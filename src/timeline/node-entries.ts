@@ -18,6 +18,8 @@ export interface NodeEntries {
   'node.machine': NoData;
   /** OOM kills will not be reported as events. */
   'node.oom': NoData;
+  /** A setting of the kernel was changed, or could not be. */
+  'node.kernel': { name: string; from: number; to: number };
   /** The packet rules of the node were written, or may be missing. */
   'node.packet-rules': NoData;
 
@@ -38,6 +40,10 @@ export interface NodeEntries {
   'cgroup.driver': NoData;
   /** All pods together were limited, or could not be yet: then without data. */
   'cgroup.enforce': { milliCpu: number; memoryBytes: number; pids: number } | NoData;
+  /** Processes were moved to a cgroup, or could not be: then without data. */
+  'cgroup.process': { from: string; to: string; processes: number } | NoData;
+  /** systemd did not stop a unit as it should. */
+  'cgroup.unit': { unit: string };
   /** The cgroups of all pods could not be kept. */
   'cgroup.keep': NoData;
   /** The limits of a pod could not be written. */

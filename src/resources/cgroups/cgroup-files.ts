@@ -78,16 +78,19 @@ export function readIfThere(files: CgroupFiles, path: string): string | undefine
   }
 }
 
-/** The processes in the cgroup and all below it. */
-export function processesBelow(files: CgroupFiles, directory: string): number[] {
-  const text = readIfThere(files, join(directory, 'cgroup.procs'));
-  if (text === undefined) return [];
-  const own = text
+/** The processes in the cgroup itself. */
+export function processesIn(files: CgroupFiles, directory: string): number[] {
+  const text = readIfThere(files, join(directory, 'cgroup.procs')) ?? '';
+  return text
     .split('\n')
     .filter((line) => line !== '')
     .map(Number);
+}
+
+/** The processes in the cgroup and all below it. */
+export function processesBelow(files: CgroupFiles, directory: string): number[] {
   return [
-    ...own,
+    ...processesIn(files, directory),
     ...files.directoriesIn(directory).flatMap((name) => processesBelow(files, join(directory, name))),
   ];
 }

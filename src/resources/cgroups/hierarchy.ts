@@ -18,6 +18,8 @@ export interface CgroupHierarchy {
   children(path: string): readonly string[];
   /** The processes in the cgroup and all below it. */
   processes(path: string): readonly number[];
+  /** The processes in the cgroup itself. */
+  ownProcesses(path: string): readonly number[];
   /** Moves a process into the cgroup itself. */
   enter(path: string, pid: number): void;
   /** Removes the cgroup and all below it. */

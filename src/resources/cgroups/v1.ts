@@ -1,7 +1,7 @@
 /** Cgroups version 1: one tree per controller or group of controllers. */
 import { dirname, join } from 'node:path';
 import type { Clock } from '../../async/index.js';
-import { type CgroupFiles, codeOf, levelsOf, processesBelow } from './cgroup-files.js';
+import { type CgroupFiles, codeOf, levelsOf, processesBelow, processesIn } from './cgroup-files.js';
 import type { CgroupGap, CgroupHierarchy, CgroupState, PageSizes } from './hierarchy.js';
 import { removeAllDirectories } from './remove-directories.js';
 import type { ControllerMount } from './v1-mounts.js';
@@ -83,6 +83,12 @@ export class CgroupsV1 implements CgroupHierarchy {
   processes(path: string): readonly number[] {
     const { mounts, files } = this.#options;
     return [...new Set(mounts.flatMap((mount) => processesBelow(files, join(mount.path, path))))];
+  }
+
+  /** Those of the tree of CPU time, in which every process of the agent's is moved. */
+  ownProcesses(path: string): readonly number[] {
+    const directory = this.#directory('cpu', path);
+    return directory === undefined ? [] : processesIn(this.#options.files, directory);
   }
 
   enter(path: string, pid: number): void {

@@ -2,7 +2,14 @@
 import { join } from 'node:path';
 import { type Clock, errorText } from '../../async/index.js';
 import { cpuWeight, sharesOfWeight } from '../../kube/index.js';
-import { type CgroupFiles, codeOf, levelsOf, processesBelow, readIfThere } from './cgroup-files.js';
+import {
+  type CgroupFiles,
+  codeOf,
+  levelsOf,
+  processesBelow,
+  processesIn,
+  readIfThere,
+} from './cgroup-files.js';
 import {
   type CgroupGap,
   type CgroupHierarchy,
@@ -112,6 +119,10 @@ export class CgroupsV2 implements CgroupHierarchy {
 
   processes(path: string): readonly number[] {
     return processesBelow(this.#options.files, this.#path(path));
+  }
+
+  ownProcesses(path: string): readonly number[] {
+    return processesIn(this.#options.files, this.#path(path));
   }
 
   enter(path: string, pid: number): void {
