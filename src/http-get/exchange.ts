@@ -15,7 +15,7 @@ import type {
 } from './contracts.js';
 import { httpGetLimits } from './limits.js';
 import { isRedirect } from './redirects.js';
-import { formatHost, hasControls, isHeaderName } from './request.js';
+import { formatHost, hasControls, headerText, isHeaderName } from './request.js';
 
 /** The stage of a GET, and how to end it. One serves all requests of a GET. */
 export interface GetProgress {
@@ -78,15 +78,22 @@ export function exchange(
           sendHttp1(connected(connectTcp({ host: hostOf(url), port: url.port ?? 80 })));
           break;
         case 'https':
-          prepareTls(url, rules).then(({ tls, options, sendHttp2 }) => {
-            if (isOver) return;
-            const secure = tls.connect(options);
-            const sent = connected(secure);
-            secure.once('secureConnect', () => {
-              if (secure.alpnProtocol === 'h2' && sendHttp2 !== undefined) sendHttp2(sent);
-              else sendHttp1(sent);
-            });
-          }, fail);
+          prepareTls(url, rules)
+            .then(({ tls, options, sendHttp2 }) => {
+              if (isOver) return;
+              const secure = tls.connect(options);
+              const sent = connected(secure);
+              secure.once('secureConnect', () => {
+                const isHttp2 = secure.alpnProtocol === 'h2' && sendHttp2 !== undefined;
+                // An error thrown in an event would end the process: Node refuses some headers only here.
+                try {
+                  (isHttp2 ? sendHttp2 : sendHttp1)(sent);
+                } catch (error) {
+                  fail(error);
+                }
+              });
+            })
+            .catch(fail);
           break;
         default:
           fail(new Error(`unsupported protocol scheme ${goQuote(url.scheme)}`));
@@ -150,9 +157,8 @@ function watch(socket: Socket, flight: GetProgress, fail: (error: unknown) => vo
 
 function sendHttp1({ request, socket, body: rule, atBody, done, fail }: SentExchange): void {
   const { url, hostHeader, headers } = request;
-  const sent = ['Host', hostHeader ?? formatHost(url)];
-  // Node writes header values as Latin-1; decoded as Latin-1, UTF-8 bytes reach the server unchanged.
-  for (const [name, value] of headers) sent.push(name, Buffer.from(value, 'utf8').toString('latin1'));
+  const sent = ['Host', headerText(hostHeader ?? formatHost(url))];
+  for (const [name, value] of headers) sent.push(name, headerText(value));
   const outgoing = requestHttp1({
     method: 'GET',
     path: url.target,

@@ -20,7 +20,7 @@ afterEach(async () => {
   open.clear();
 });
 
-async function listen(server: Server): Promise<number> {
+async function listen(server: Server, address = '127.0.0.1'): Promise<number> {
   const sockets = new Set<Socket>();
   open.set(server, sockets);
   server.on('connection', (socket: Socket) => {
@@ -28,7 +28,7 @@ async function listen(server: Server): Promise<number> {
     socket.once('close', () => sockets.delete(socket));
     socket.on('error', () => {});
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, address, resolve));
   return (server.address() as AddressInfo).port;
 }
 
@@ -68,6 +68,37 @@ describe('headers that cannot be sent', () => {
         : await listen(createTlsServer(untrusted, (_, response) => response.end()));
     const asked = get(port, { scheme: scheme.toUpperCase(), httpHeaders: [{ name, value }] });
     await expect(asked).rejects.toThrow(`Get "${scheme}://127.0.0.1:${port}/": ${text}`);
+    await untilClosed();
+  });
+
+  it('over HTTP/2: two values where there may be one', async () => {
+    const port = await listen(createSecureServer(untrusted, (_, response) => void response.end()));
+    const httpHeaders = ['a', 'b'].map((value) => ({ name: 'Authorization', value }));
+    await expect(get(port, { scheme: 'HTTPS', httpHeaders })).rejects.toThrow(
+      `Get "https://127.0.0.1:${port}/": Header field "authorization" must only have a single value`,
+    );
+    await untilClosed();
+  });
+
+  it.each([
+    ['Connection', 'keep-alive'],
+    ['HTTP2-Settings', 'AAMAAABk'],
+    ['Keep-Alive', 'timeout=5'],
+    ['Proxy-Connection', 'keep-alive'],
+    ['TE', 'gzip'],
+    ['Upgrade', 'websocket'],
+    ['__proto__', 'x'],
+  ])('over HTTP/2: %s, which is left out or harmless', async (name, value) => {
+    let seen: string[] = [];
+    const port = await listen(
+      createSecureServer(untrusted, (request, response) => {
+        seen = request.rawHeaders;
+        response.end('ok');
+      }),
+    );
+    const asked = get(port, { scheme: 'HTTPS', httpHeaders: [{ name, value }] });
+    expect(await asked).toEqual({ status: 200, body: 'ok' });
+    expect(seen.includes(name.toLowerCase())).toBe(name === '__proto__');
     await untilClosed();
   });
 
@@ -266,6 +297,51 @@ describe('an HTTPS probe', () => {
     );
     expect(seen).not.toContain('connection');
     await untilClosed();
+  });
+
+  it('sends a Host header in UTF-8', async () => {
+    let seen = '';
+    const note: RequestListener = (request, response) => {
+      seen = Buffer.from(request.headers.host ?? '', 'latin1').toString();
+      response.end();
+    };
+    const port = await listen(createTlsServer(untrusted, note));
+    await get(port, { scheme: 'HTTPS', httpHeaders: [{ name: 'Host', value: 'ж' }] });
+    expect(seen).toBe('ж');
+    await untilClosed();
+  });
+
+  it('sends values in UTF-8 over HTTP/2, and reports a Host header that the server refuses', async () => {
+    let seen = '';
+    const server = createSecureServer(untrusted, (request, response) => {
+      seen = Buffer.from(String(request.headers['x-text']), 'latin1').toString();
+      response.end();
+    });
+    const port = await listen(server);
+    await get(port, { scheme: 'HTTPS', httpHeaders: [{ name: 'X-Text', value: 'щ' }] });
+    expect(seen).toBe('щ');
+    const refused = get(port, { scheme: 'HTTPS', httpHeaders: [{ name: 'Host', value: 'ж' }] });
+    await expect(refused).rejects.toBeInstanceOf(HttpGetError);
+    await untilClosed();
+  });
+
+  it('reaches an address with a zone, which no URL can express', async () => {
+    const port = await listen(
+      createSecureServer(untrusted, (_, response) => void response.end('ok')),
+      '::1',
+    );
+    expect(await get(port, { scheme: 'HTTPS', host: '::1%lo' })).toEqual({ status: 200, body: 'ok' });
+    await untilClosed();
+  });
+
+  it('reports a port that does not exist', async () => {
+    const request = httpGetRequest(
+      { port: 443, scheme: 'HTTPS' },
+      { container: { name: 'app' }, podIp: '127.0.0.1', userAgent: 'test' },
+    );
+    const broken = { ...request, url: { ...request.url, port: 65_536 } };
+    const limits = { clock: systemClock, timeoutMs: 5_000, signal: undefined };
+    await expect(httpGet(broken, limits)).rejects.toThrow('Get "https://127.0.0.1:65536/": ');
   });
 
   it('reports a server that speaks plain HTTP', async () => {

@@ -4,30 +4,40 @@ import { emptyBody, readBody } from './body.js';
 import type { HttpExchange, SentExchange } from './exchange.js';
 import { httpGetLimits } from './limits.js';
 import { isRedirect } from './redirects.js';
-import { formatHost, formatUrl } from './request.js';
+import { formatHost, headerText } from './request.js';
 
-/** Connection-specific headers, which HTTP/2 forbids. */
-const connectionHeaders = new Set(['connection', 'upgrade', 'keep-alive', 'proxy-connection']);
+/** Headers of an HTTP/1.1 connection. HTTP/2 forbids them (RFC 9113, section 8.2.2), and Node throws on them. */
+const connectionHeaders = new Set([
+  'connection',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+]);
 
 export function sendHttp2({ request, socket, body: rule, atBody, done, fail }: SentExchange): void {
   const { url, hostHeader, headers } = request;
-  const session = connect(formatUrl({ ...url, hostname: url.hostname || '127.0.0.1' }), {
+  // The socket is connected; a real URL might not parse, such as one of a link-local address with its zone.
+  const session = connect('https://localhost', {
     createConnection: () => socket,
     // A client must refuse pushes it does not expect.
     settings: { enablePush: false },
     maxSessionMemory: httpGetLimits.sessionMegabytes,
   });
   session.on('error', fail);
-  const sent: Record<string, string | string[]> = {
-    ':method': 'GET',
-    ':path': url.target,
-    ':authority': hostHeader ?? formatHost(url),
-  };
+  const sent = new Map<string, string | string[]>([
+    [':method', 'GET'],
+    [':path', url.target],
+    [':authority', headerText(hostHeader ?? formatHost(url))],
+  ]);
   for (const [name, value] of headers) {
     const lower = name.toLowerCase();
-    if (!connectionHeaders.has(lower)) sent[lower] = [...[sent[lower] ?? []].flat(), value];
+    if (!connectionHeaders.has(lower))
+      sent.set(lower, [...[sent.get(lower) ?? []].flat(), headerText(value)]);
   }
-  const stream = session.request(sent);
+  const stream = session.request(Object.fromEntries(sent));
   let head: Omit<HttpExchange, 'body'> = { status: 0, statusMessage: '', location: undefined };
   const finish = (body: Buffer): void => {
     done({ ...head, body });

@@ -119,6 +119,11 @@ function canonicalHeaderName(name: string): string {
   return name.toLowerCase().replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 
+/** Node writes header values as Latin-1; decoded as Latin-1, UTF-8 bytes reach the server unchanged. */
+export function headerText(value: string): string {
+  return Buffer.from(value, 'utf8').toString('latin1');
+}
+
 export function isHeaderName(text: string): boolean {
   return /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(text);
 }
