@@ -14,7 +14,7 @@ export const grpcClientLimits = {
   /** How much of a response a stream buffers before the caller reads it. */
   streamWindowBytes: MiB,
   /** Acknowledgements of PING and SETTINGS that are queued while the server does not read. */
-  waitingAnswers: 1000,
+  waitingReplies: 1000,
   /** Calls that wait because the server accepts no more concurrent streams. */
   waitingCalls: 10_000,
 } as const;

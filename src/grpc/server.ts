@@ -109,22 +109,22 @@ function handlersOf({ methods, implementation }: GrpcService): [string, GrpcHand
   const unary = implementation as Readonly<Record<string, UnaryMethod>>;
   const streams = implementation as Readonly<Record<string, StreamMethod>>;
   return Object.entries(methods).map(([name, { path: methodPath, request, response, serverStreaming }]) => {
-    const answer: GrpcHandler = async (bytes, stream, options) => {
+    const respond: GrpcHandler = async (bytes, stream, options) => {
       const message = await unary[name]?.(request.decode(bytes), options);
       if (message === undefined) throw new GrpcError('Unimplemented', `unknown method ${methodPath}`);
       const frame = framed(response, message);
       if (stream.destroyed) return;
-      beginAnswer(stream);
+      beginResponse(stream);
       stream.end(frame);
     };
-    const answerAll: GrpcHandler = async (bytes, stream, options) => {
+    const respondAll: GrpcHandler = async (bytes, stream, options) => {
       const messages = streams[name]?.(request.decode(bytes), options);
       if (messages === undefined) throw new GrpcError('Unimplemented', `unknown method ${methodPath}`);
-      beginAnswer(stream);
+      beginResponse(stream);
       await sendAll(messages, (message) => framed(response, message), stream, options.signal);
       stream.end();
     };
-    return [methodPath, serverStreaming ? answerAll : answer];
+    return [methodPath, serverStreaming ? respondAll : respond];
   });
 }
 
@@ -177,7 +177,7 @@ async function readRequest(stream: ServerHttp2Stream): Promise<Uint8Array> {
 }
 
 /** Sends the headers; the status follows the messages in the trailers (gRPC over HTTP/2, Responses). */
-function beginAnswer(
+function beginResponse(
   stream: ServerHttp2Stream,
   status: Record<string, string> = { 'grpc-status': '0' },
 ): void {

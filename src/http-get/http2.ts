@@ -43,10 +43,10 @@ export function sendHttp2({ request, socket, body: rule, atBody, done, fail }: S
     done({ ...head, body });
     session.destroy();
   };
-  stream.on('response', (answer) => {
+  stream.on('response', (response) => {
     atBody();
-    const status = Number(answer[':status'] ?? 0);
-    head = { status, statusMessage: '', location: isRedirect(status) ? answer.location : undefined };
+    const status = Number(response[':status'] ?? 0);
+    head = { status, statusMessage: '', location: isRedirect(status) ? response.location : undefined };
     if (rule.limitBytes === 0) finish(emptyBody);
   });
   readBody(stream, rule, finish, fail);

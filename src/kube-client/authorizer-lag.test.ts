@@ -16,15 +16,15 @@ async function asked(refusals: number, error = forbidden) {
   await api.create(resources.configMaps, { metadata: { name: 'c', namespace: 'n' } });
   api.faults.add({ verb: 'list', fault: { kind: 'refuse', error }, times: refusals });
   const abort = new AbortController();
-  const outcome = { answer: '' };
+  const outcome = { response: '' };
   const asking = withAuthorizerLagRetry(api, clock)
     .list(resources.configMaps, { namespace: 'n', signal: abort.signal })
     .then(
       ({ items }) => {
-        outcome.answer = `${items.length} at ${clock.monotonic()}`;
+        outcome.response = `${items.length} at ${clock.monotonic()}`;
       },
       (reason: unknown) => {
-        outcome.answer = `${reason instanceof Error ? reason.message : reason} at ${clock.monotonic()}`;
+        outcome.response = `${reason instanceof Error ? reason.message : reason} at ${clock.monotonic()}`;
       },
     );
   await settle();
@@ -45,20 +45,20 @@ describe('withAuthorizerLagRetry', () => {
     ["a pod missing from the server's cache is retried", 2, missing('pod'), '1 at 150', 3],
     ["the API's own 404 is final", 1, missing('pods'), 'pods "a" not found at 0', 1],
     ['any other error is final', 1, broken, 'no at 0', 1],
-  ])('%s', async (_rule, refusals, error, answer, lists) => {
+  ])('%s', async (_rule, refusals, error, response, lists) => {
     const test = await asked(refusals, error);
     const startMs = test.clock.monotonic();
     await test.clock.advance(1000);
     await test.asking;
     expect(startMs).toBe(0);
-    expect(test.outcome.answer).toBe(answer);
+    expect(test.outcome.response).toBe(response);
     expect(test.lists()).toBe(lists);
   });
   it('a cancelled call does not wait', async () => {
     const test = await asked(9);
     test.abort.abort();
     await test.asking;
-    expect(test.outcome.answer).toContain('canceled');
+    expect(test.outcome.response).toContain('canceled');
     expect(test.clock.pendingTimers).toBe(0);
   });
 });

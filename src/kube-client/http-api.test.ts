@@ -25,7 +25,7 @@ let registry: Registry;
 
 const ref = { namespace: 'n', name: 'a' };
 const get = (options = {}) => api.get(resources.configMaps, ref, options);
-const answer = (response: ServerResponse, code: number, body: unknown, headers = {}): void => {
+const respond = (response: ServerResponse, code: number, body: unknown, headers = {}): void => {
   response.writeHead(code, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify(body));
 };
@@ -59,7 +59,7 @@ beforeEach(async () => {
   requests = [];
   registry = new Registry();
   connections = new Set();
-  handler = (_, response) => answer(response, 200, found);
+  handler = (_, response) => respond(response, 200, found);
   server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -129,7 +129,7 @@ describe('requests', () => {
     let most = 0;
     handler = (_, response) => {
       most = Math.max(most, connections.size);
-      setTimeout(() => answer(response, 200, found), 5);
+      setTimeout(() => respond(response, 200, found), 5);
     };
     await Promise.all(Array.from({ length: 60 }, () => get()));
     expect(most).toBeLessThanOrEqual(24);
@@ -140,7 +140,7 @@ describe('error responses', () => {
   it('become errors with the server’s message', async () => {
     const details = { name: 'a', kind: 'configmaps' };
     handler = (_, response) =>
-      answer(response, 404, {
+      respond(response, 404, {
         kind: 'Status',
         code: 404,
         reason: 'NotFound',
@@ -165,7 +165,9 @@ describe('error responses', () => {
   });
   it('with Retry-After are retried then', async () => {
     handler = (_, response) =>
-      requests.length < 3 ? answer(response, 429, {}, { 'retry-after': '0' }) : answer(response, 200, found);
+      requests.length < 3
+        ? respond(response, 429, {}, { 'retry-after': '0' })
+        : respond(response, 200, found);
     await get();
     expect(requests).toHaveLength(3);
   });
@@ -181,12 +183,12 @@ describe('error responses', () => {
       },
     });
     handler = ({ headers }, response) =>
-      headers.authorization === 'Bearer new' ? answer(response, 200, found) : answer(response, 401, {});
+      headers.authorization === 'Bearer new' ? respond(response, 200, found) : respond(response, 401, {});
     await get();
     expect(requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer old', 'Bearer new']);
   });
   it('for the same credentials are final', async () => {
-    handler = (_, response) => answer(response, 401, {});
+    handler = (_, response) => respond(response, 401, {});
     await expect(get()).rejects.toMatchObject({ code: 401, reason: 'Unauthorized' });
     expect(requests).toHaveLength(1);
   });
@@ -227,7 +229,7 @@ describe('servers that do not respond', () => {
     await get();
     const closeThen: Handler = (request, response) => {
       if (requests.length === 2 || requests.length === 4) request.socket.destroy();
-      else answer(response, 200, found);
+      else respond(response, 200, found);
     };
     handler = closeThen;
     await get();
@@ -277,7 +279,7 @@ describe('watches', () => {
   });
   it('that are rejected say why', async () => {
     handler = (_, response) =>
-      answer(response, 403, { kind: 'Status', code: 403, reason: 'Forbidden', message: 'no' });
+      respond(response, 403, { kind: 'Status', code: 403, reason: 'Forbidden', message: 'no' });
     await expect(watch()).rejects.toMatchObject({ code: 403, reason: 'Forbidden', message: 'no' });
   });
   it('that are cut fail', async () => {
@@ -291,7 +293,7 @@ describe('watches', () => {
     let release = (): void => undefined;
     handler = ({ url }, response) => {
       if (url?.includes('watch=true')) response.writeHead(200).write(line('a'));
-      else release = () => answer(response, 200, found);
+      else release = () => respond(response, 200, found);
     };
     const call = get();
     const watching = watch();

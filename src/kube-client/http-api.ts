@@ -123,8 +123,8 @@ export class HttpKubeApi implements KubeApi {
       preconditions,
       propagationPolicy,
     });
-    const answer: T = await this.#json(resource, 'DELETE', objectPath(resource, ref), options, body);
-    return answer.kind === 'Status' ? undefined : answer;
+    const response: T = await this.#json(resource, 'DELETE', objectPath(resource, ref), options, body);
+    return response.kind === 'Status' ? undefined : response;
   }
 
   post<In, Out>(
@@ -140,8 +140,8 @@ export class HttpKubeApi implements KubeApi {
 
   async getText(path: string, options: ApiCallOptions = {}): Promise<string> {
     const call = { ...this.#callOf(options), method: 'GET' as const, path, accept: '*/*' };
-    const answer = await this.#send(call);
-    return answer.text(apiClientLimits.errorBytes);
+    const response = await this.#send(call);
+    return response.text(apiClientLimits.errorBytes);
   }
 
   async *watch<T extends KubeObject>(
@@ -149,7 +149,7 @@ export class HttpKubeApi implements KubeApi {
     options: WatchOptions = {},
   ): AsyncGenerator<WatchEvent<T>, void, undefined> {
     const timeoutSeconds = options.timeoutSeconds ?? watchDefaultSeconds;
-    const answer = await this.#send({
+    const response = await this.#send({
       method: 'GET',
       path: `${collectionPath(resource, options.namespace)}${watchQuery({ ...options, timeoutSeconds })}`,
       timeoutMs: timeoutSeconds * 1000 + watchGraceMs,
@@ -158,10 +158,10 @@ export class HttpKubeApi implements KubeApi {
       priority: 'normal',
     });
     try {
-      for await (const line of readLines(answer.body, apiClientLimits.watchLineBytes))
+      for await (const line of readLines(response.body, apiClientLimits.watchLineBytes))
         yield parseWatchEvent<T>(line);
     } finally {
-      answer.close();
+      response.close();
     }
   }
 
@@ -183,7 +183,7 @@ export class HttpKubeApi implements KubeApi {
     options: ApiCallOptions & Pick<WriteOptions, 'subresource'> & Pick<TransportRequest, 'accept'>,
     body?: TransportRequest['body'],
   ): Promise<Out> {
-    const answer = await this.#send({
+    const response = await this.#send({
       ...this.#callOf(options),
       priority: options.priority ?? defaultPriority(resource, options.subresource),
       method,
@@ -191,7 +191,7 @@ export class HttpKubeApi implements KubeApi {
       ...(options.accept === undefined ? {} : { accept: options.accept }),
       ...(body === undefined ? {} : { body }),
     });
-    const text = await answer.text(apiClientLimits.answerBytes);
+    const text = await response.text(apiClientLimits.responseBytes);
     try {
       // The API's response to a request for this kind is trusted to be of this kind.
       return parseJson(text) as Out;
@@ -207,7 +207,7 @@ export class HttpKubeApi implements KubeApi {
     for (let attempts = 1; ; attempts++) {
       await this.#awaitRate(call);
       const result = await this.#attempt(call);
-      if (result.kind === 'answered') return result.answer;
+      if (result.kind === 'response') return result.response;
       const decision = decideRetry({ method: call.method, attempts, outcome: result.outcome });
       if (!decision.retry) throw result.error;
       if (decision.waitMs > 0) await sleep(this.#options.clock, decision.waitMs, call.signal);
@@ -233,28 +233,32 @@ export class HttpKubeApi implements KubeApi {
       if (purpose !== 'watch')
         this.#metrics.duration.observe((clock.monotonic() - startMs) / 1000, { verb: method, host });
     };
-    let answer: TransportResponse;
+    let response: TransportResponse;
     try {
-      answer = await transport.send(call);
+      response = await transport.send(call);
     } catch (error) {
       finished('<error>');
       if (error instanceof StaleConnection)
         return { kind: 'failed', error, outcome: { kind: 'stale-connection' } };
       throw error;
     }
-    finished(String(answer.code));
-    if (answer.code >= 200 && answer.code < 300) return { kind: 'answered', answer };
-    const retryAfterSeconds = readRetryAfter(answer.headers['retry-after']);
-    const error = apiErrorOf(answer.code, await answer.text(apiClientLimits.errorBytes), retryAfterSeconds);
-    if (answer.code === 401 && (await transport.renewedCredential(answer.credential, call.signal))) {
+    finished(String(response.code));
+    if (response.code >= 200 && response.code < 300) return { kind: 'response', response };
+    const retryAfterSeconds = readRetryAfter(response.headers['retry-after']);
+    const error = apiErrorOf(
+      response.code,
+      await response.text(apiClientLimits.errorBytes),
+      retryAfterSeconds,
+    );
+    if (response.code === 401 && (await transport.renewedCredential(response.credential, call.signal))) {
       return { kind: 'failed', error, outcome: { kind: 'credentials-renewed' } };
     }
-    return { kind: 'failed', error, outcome: { kind: 'refused', code: answer.code, retryAfterSeconds } };
+    return { kind: 'failed', error, outcome: { kind: 'refused', code: response.code, retryAfterSeconds } };
   }
 }
 
 type RequestAttempt =
-  | { readonly kind: 'answered'; readonly answer: TransportResponse }
+  | { readonly kind: 'response'; readonly response: TransportResponse }
   | { readonly kind: 'failed'; readonly error: Error; readonly outcome: RequestOutcome };
 
 function refOf(namespace: string | undefined, name: string): ObjectRef {

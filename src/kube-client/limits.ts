@@ -5,7 +5,7 @@ const secondMs = 1000;
 
 export const apiClientLimits = {
   /** A response's body. Responses are requested and accepted uncompressed, and redirects are not followed. */
-  answerBytes: 256 * MiB,
+  responseBytes: 256 * MiB,
   /** The body of an error response. */
   errorBytes: MiB,
   /** One event of a watch. */

@@ -1,5 +1,5 @@
 /** Debugging endpoints that respond "disabled" instead of 404 where they are off. */
-import { plainError } from './answers.js';
+import { plainError } from './responses.js';
 import type { Route } from './routes.js';
 
 export const debugPrefixes: readonly string[] = [

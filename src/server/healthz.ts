@@ -1,7 +1,7 @@
 /** The health endpoints: one for all checks, and one for each. */
 import { errorText } from '../async/index.js';
-import { plain, plainError, type RouteResponse, text } from './answers.js';
 import type { HealthCheck } from './contracts.js';
+import { plain, plainError, type RouteResponse, text } from './responses.js';
 import type { Route } from './routes.js';
 
 /** Passes as soon as the process can respond at all. */

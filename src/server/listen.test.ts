@@ -125,8 +125,8 @@ describe('the read-only port', () => {
     ['GET /../etc/passwd', 307, ''],
   ])('%s is %i', async (target, status, body) => {
     const listener = kept(await startReadOnly(kubelet, options()));
-    const answer = await ask(listener, target);
-    expect([answer.status, answer.body]).toEqual([status, body]);
+    const response = await ask(listener, target);
+    expect([response.status, response.body]).toEqual([status, body]);
   });
 
   it('sends media types, and compressed metrics on request', async () => {
@@ -161,9 +161,9 @@ describe('the read-only port', () => {
       },
     };
     const listener = kept(await startReadOnly(broken, options()));
-    const answer = await ask(listener, 'GET /metrics');
-    expect(answer.status).toBe(500);
-    expect(answer.body).toContain('no such series');
+    const response = await ask(listener, 'GET /metrics');
+    expect(response.status).toBe(500);
+    expect(response.body).toContain('no such series');
   });
 
   it('fails to start on a port that is taken, and names it', async () => {
@@ -176,8 +176,8 @@ describe('the read-only port', () => {
 describe('running pods', () => {
   it('report why the runtime call failed', async () => {
     const listener = await openWith([runningPodsRoute(kubelet)]);
-    const answer = await ask(listener, 'GET /runningpods/');
-    expect([answer.status, answer.body]).toEqual([500, 'the runtime is away']);
+    const response = await ask(listener, 'GET /runningpods/');
+    expect([response.status, response.body]).toEqual([500, 'the runtime is away']);
   });
 });
 
@@ -537,11 +537,11 @@ describe('close', () => {
     const clock = new VirtualClock();
     const listener = await listen([slow], { ...options(), clock, name: 'healthz' });
     const agent = new Agent({ keepAlive: true });
-    const answer = ask(listener, 'GET /slow', { agent });
+    const response = ask(listener, 'GET /slow', { agent });
     await expect.poll(() => release.toString()).not.toBe('() => {}');
     const closed = listener.close();
     release();
-    expect((await answer).body).toBe('late');
+    expect((await response).body).toBe('late');
     await closed;
     await listener.close();
     expect(clock.pendingTimers).toBe(0);

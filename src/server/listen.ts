@@ -7,11 +7,11 @@ import { createServer, type IncomingMessage, type Server, type ServerOptions } f
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import { type Clock, isCancelled, sleep, systemClock } from '../async/index.js';
 import type { Timeline } from '../timeline/index.js';
-import { answerRequest, answerUpgrade, pathOf, type ResponderOptions } from './answering.js';
 import { Closer } from './closer.js';
 import { boundedConnections } from './connections.js';
 import type { ServerName } from './contracts.js';
 import { defaultLimits, type ListenLimits } from './limits.js';
+import { pathOf, type ResponderOptions, respondToRequest, respondToUpgrade } from './responder.js';
 import type { RequestGate, Route } from './routes.js';
 import { Sessions } from './sessions.js';
 
@@ -111,7 +111,7 @@ export async function serve(
     timeline,
   });
   const closer = new Closer(server, clock, limits.closeGraceMs, () => secure?.endHandshakes());
-  const answering: ResponderOptions = {
+  const responderOptions: ResponderOptions = {
     routes,
     clock,
     limits,
@@ -137,7 +137,7 @@ export async function serve(
     if (!connections.begin(request, response)) return;
     closer.track(response);
     if (options.onRequest !== undefined) response.once('close', options.onRequest(request));
-    void answerRequest(request, response, answering);
+    void respondToRequest(request, response, responderOptions);
   });
   // Without a listener the server treats upgrade requests as plain ones.
   if (routes.some(({ kind }) => kind === 'template')) {
@@ -145,7 +145,7 @@ export async function serve(
       if (!connections.mayUpgrade(socket)) return;
       closer.trackUpgraded(socket);
       if (options.onRequest !== undefined) socket.once('close', options.onRequest(request));
-      void answerUpgrade(request, socket, head, answering);
+      void respondToUpgrade(request, socket, head, responderOptions);
     });
   }
   try {

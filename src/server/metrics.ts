@@ -2,7 +2,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { errorText } from '../async/index.js';
-import { plainError } from './answers.js';
+import { plainError } from './responses.js';
 import type { Route } from './routes.js';
 
 const contentType = 'text/plain; version=0.0.4; charset=utf-8';

@@ -2,8 +2,8 @@
 import { errorText } from '../async/index.js';
 import type { ObservedPod } from '../cri/index.js';
 import type { Pod, PodList } from '../kube/index.js';
-import { json, text } from './answers.js';
 import type { ServerKubelet } from './contracts.js';
+import { json, text } from './responses.js';
 import type { Route } from './routes.js';
 
 export function podsRoute(kubelet: Pick<ServerKubelet, 'pods'>): Route {

@@ -53,25 +53,25 @@ describe('findRoute', () => {
 });
 
 describe('dispatch', () => {
-  const answer = (target: string, headers = {}) => {
+  const response = (target: string, headers = {}) => {
     const [method = '', url = ''] = target.split(' ');
     const [path = '', query] = url.split('?');
     return dispatch(routes, { method, path, query: new URLSearchParams(query), headers });
   };
   it('responds to misses in the forms that clients know', async () => {
-    expect(await answer('GET /nothing')).toMatchObject({ status: 404, body: '404 page not found\n' });
-    expect(await answer('GET /pods/a')).toMatchObject({ status: 404, body: '404: Page Not Found' });
-    expect(await answer('POST /pods')).toMatchObject({
+    expect(await response('GET /nothing')).toMatchObject({ status: 404, body: '404 page not found\n' });
+    expect(await response('GET /pods/a')).toMatchObject({ status: 404, body: '404: Page Not Found' });
+    expect(await response('POST /pods')).toMatchObject({
       status: 405,
       headers: { Allow: 'GET' },
       body: '405: Method Not Allowed',
     });
-    const refused = await answer('GET /pods', { accept: 'text/plain' });
+    const refused = await response('GET /pods', { accept: 'text/plain' });
     expect(refused.status).toBe(406);
     expect(refused.body).toMatch(/^406: Not Acceptable.*application\/json/s);
   });
   it('keeps the query in a redirect', async () => {
-    expect(await answer('GET /logs?query=kubelet&tailLines=3')).toMatchObject({
+    expect(await response('GET /logs?query=kubelet&tailLines=3')).toMatchObject({
       status: 307,
       headers: { Location: '/logs/?query=kubelet&tailLines=3' },
     });

@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { plainError, type RouteResponse, redirect, text } from './answers.js';
+import { plainError, type RouteResponse, redirect, text } from './responses.js';
 
 export interface ServerRequest {
   readonly method: string;
@@ -34,7 +34,7 @@ export interface AdmittedRequest {
 }
 export interface RefusedRequest {
   readonly kind: 'refused';
-  readonly answer: RouteResponse;
+  readonly response: RouteResponse;
 }
 
 export type RouteHandler = (request: ServerRequest) => RouteResponse | Promise<RouteResponse>;
@@ -102,22 +102,22 @@ export async function dispatch(
     default: {
       const admission: AdmittedRequest | RefusedRequest =
         gate === undefined ? { kind: 'admitted', request } : await gate(request);
-      return admission.kind === 'refused' ? admission.answer : answerFound(routing, admission.request);
+      return admission.kind === 'refused' ? admission.response : respond(routing, admission.request);
     }
   }
 }
 
 type MatchedRoute = Exclude<Routing, { readonly kind: 'redirect' | 'malformed' | 'unregistered' }>;
 
-async function answerFound(routing: MatchedRoute, request: ServerRequest): Promise<RouteResponse> {
+async function respond(routing: MatchedRoute, request: ServerRequest): Promise<RouteResponse> {
   switch (routing.kind) {
     case 'handle':
       return routing.handle(request);
     case 'nothing-below':
       return text(404, '404: Page Not Found');
     case 'wrong-method': {
-      const answer = text(405, '405: Method Not Allowed');
-      return { ...answer, headers: { ...answer.headers, Allow: routing.allow.join(', ') } };
+      const response = text(405, '405: Method Not Allowed');
+      return { ...response, headers: { ...response.headers, Allow: routing.allow.join(', ') } };
     }
     case 'not-acceptable':
       return text(406, `406: Not Acceptable\n\nAvailable representations: ${routing.produces}`);

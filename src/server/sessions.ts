@@ -1,5 +1,5 @@
 /** Limits open-ended responses, so that they leave room for the others. */
-import { type RouteResponse, text } from './answers.js';
+import { type RouteResponse, text } from './responses.js';
 
 export class Sessions {
   readonly #limit: number;
@@ -12,8 +12,8 @@ export class Sessions {
   /** The refusal for one session too many; undefined while there is room. */
   refusal(): RouteResponse | undefined {
     if (this.#open < this.#limit) return undefined;
-    const { headers, ...answer } = text(429, `too many streams: ${this.#limit} are open`);
-    return { ...answer, headers: { ...headers, 'Retry-After': '60' } };
+    const { headers, ...response } = text(429, `too many streams: ${this.#limit} are open`);
+    return { ...response, headers: { ...headers, 'Retry-After': '60' } };
   }
 
   async during(session: () => Promise<void>): Promise<void> {

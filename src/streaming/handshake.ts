@@ -1,7 +1,7 @@
 /** Decides how to answer an upgrade request: SPDY or WebSocket with a sub-protocol, or a refusal. */
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { HeaderList, Refusal } from './http-answers.js';
+import type { HeaderList, Refusal } from './http-responses.js';
 import {
   type CommandVersion,
   firstKnown,

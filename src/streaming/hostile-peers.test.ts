@@ -322,7 +322,7 @@ describe('a SPDY peer', () => {
     await settle();
     await expect.poll(() => wire.unheard).toBeGreaterThan(50);
     expect(wire.writableLength).toBeLessThan(
-      wire.writableHighWaterMark + (spdyLimits.waitingAnswers + 10) * 12,
+      wire.writableHighWaterMark + (spdyLimits.waitingReplies + 10) * 12,
     );
     wire.peerReads();
     await expect.poll(() => wire.unheard).toBe(0);

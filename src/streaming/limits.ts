@@ -61,7 +61,7 @@ export const spdyLimits = {
   /** How much all streams of a connection buffer for their readers before reading from the peer stops. */
   heldBytes: 16 * MiB,
   /** Control frames that are queued while the peer does not read. */
-  waitingAnswers: 1000,
+  waitingReplies: 1000,
   /** Pairs of streams with only one open. */
   halfPairs: 256,
   /** The longest request id, by which a client pairs its streams. */

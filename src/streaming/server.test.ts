@@ -230,14 +230,14 @@ describe('port-forward over SPDY', () => {
       'error forwarding port 8 to pod p, uid : connection refused at 8',
     );
     const words = Array.from({ length: 50 }, (_, index) => `${index}`.repeat(10_000));
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       words.map(async (word) => {
         const connection = await ports.open(7);
         connection.end(word);
         return text(connection);
       }),
     );
-    expect(answers).toEqual(words);
+    expect(responses).toEqual(words);
     await expect(ports.open(0)).rejects.toThrow(/reset the stream/);
     await ports.close();
   });
@@ -334,14 +334,14 @@ function webSocket(protocol: string | undefined): Record<string, string> {
   };
 }
 
-interface Answer {
+interface UpgradeResponse {
   readonly statusCode: number;
   readonly headers: Record<string, string | string[] | undefined>;
   readonly socket: Socket;
 }
 
 /** Requests an upgrade and returns the response. */
-function upgrade(url: string, headers: Record<string, string>, method?: string): Promise<Answer> {
+function upgrade(url: string, headers: Record<string, string>, method?: string): Promise<UpgradeResponse> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, {
       method: method ?? (headers.Upgrade === 'websocket' ? 'GET' : 'POST'),

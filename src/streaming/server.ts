@@ -6,7 +6,7 @@ import type { Clock } from '../async/index.js';
 import { commandOf } from './command-session.js';
 import type { StreamingBackend, StreamRequest } from './contracts.js';
 import { decideHandshake } from './handshake.js';
-import { refuse, switchProtocols } from './http-answers.js';
+import { refuse, switchProtocols } from './http-responses.js';
 import { streamingLimits, webSocketLimits } from './limits.js';
 import { StreamRequests } from './requests.js';
 import { serveSpdyCommand } from './spdy-command.js';

@@ -11,8 +11,8 @@ afterEach(endNodes);
 
 const faults: readonly FaultRule['fault'][] = [
   { kind: 'unreachable' },
-  { kind: 'lose-answer' },
-  { kind: 'lose-answer' },
+  { kind: 'lose-response' },
+  { kind: 'lose-response' },
   { kind: 'delay', delayMs: 3000 },
 ];
 const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'] as const;

@@ -24,7 +24,7 @@ describe('answers that are lost', () => {
 
   it.each(rows)('%s, %s: the pod runs, once', async (rpc, code, restarts) => {
     const node = await startNode();
-    node.machine.faults.add({ rpc, loseAnswer: true, code });
+    node.machine.faults.add({ rpc, loseResponse: true, code });
     const pods = [apiPod('a', { containers: ['app', 'other'] })];
     node.set(pods);
     await node.untilReady('a', 40 * second);
@@ -49,7 +49,7 @@ describe('answers that are lost', () => {
     node.set([keep, go]);
     await node.untilReady('go');
     await node.untilReady('keep');
-    node.machine.faults.add({ rpc, loseAnswer: true, code });
+    node.machine.faults.add({ rpc, loseResponse: true, code });
     node.set([keep]);
     await node.untilStopped('go', 20 * second);
     await node.until('it is finished', () => node.recorded('pod.finished', 'go').length === 1, 20 * second);
@@ -68,7 +68,7 @@ describe('answers that are lost', () => {
       'listPodSandbox',
     ] as const;
     for (const rpc of methods)
-      for (let nth = 3; nth < 200; nth += 10) node.machine.faults.add({ rpc, nth, loseAnswer: true });
+      for (let nth = 3; nth < 200; nth += 10) node.machine.faults.add({ rpc, nth, loseResponse: true });
     const pods = Array.from({ length: 20 }, (_, index) =>
       apiPod(`a${index}`, { containers: ['app', 'other'] }),
     );

@@ -225,7 +225,7 @@ class Life {
     const kind = this.#draw.below(3);
     this.#note(`${rpc} ${['fails', 'loses its answer', 'is late'][kind]}`);
     if (kind === 0) this.machine.faults.add({ ...aim, error: new CriError('Unknown', 'by chance') });
-    else if (kind === 1) this.machine.faults.add({ ...aim, loseAnswer: true });
+    else if (kind === 1) this.machine.faults.add({ ...aim, loseResponse: true });
     else this.machine.faults.add({ ...aim, delayMs: this.#draw.below(5_000) });
   }
 

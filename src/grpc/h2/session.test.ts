@@ -23,11 +23,11 @@ afterEach(() => {
 });
 
 async function serve(
-  answer: (stream: ServerHttp2Stream) => void,
+  response: (stream: ServerHttp2Stream) => void,
   settings: Parameters<typeof createServer>[0] = {},
 ): Promise<Http2Server> {
   const made = createServer(settings, undefined);
-  made.on('stream', answer);
+  made.on('stream', response);
   await new Promise<void>((listening) => made.listen(socketPath, listening));
   server = made;
   session = new H2Session({
@@ -101,8 +101,8 @@ describe('H2Session', () => {
     await serve(echo, { settings: { maxConcurrentStreams: 3 } });
     await call().answered;
     const bodies = Array.from({ length: 40 }, (_, n) => Buffer.from(`call ${n}`));
-    const answers = await Promise.all(bodies.map((body) => call(body).answered));
-    expect(answers.map(({ body }) => body.toString())).toEqual(bodies.map(String));
+    const responses = await Promise.all(bodies.map((body) => call(body).answered));
+    expect(responses.map(({ body }) => body.toString())).toEqual(bodies.map(String));
   });
   it('reports the code of RST_STREAM', async () => {
     await serve((stream) => {

@@ -108,7 +108,7 @@ export class H2Session {
   readonly #later: Buffer[] = [];
   #laterTimer: NodeJS.Timeout | undefined;
   /** Acknowledgements that are queued because the server does not read. */
-  #waitingAnswers = 0;
+  #waitingReplies = 0;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -280,13 +280,13 @@ export class H2Session {
         break;
       case frameTypes.settings:
         if ((flag & flags.ack) === 0) {
-          this.#countAnswer();
+          this.#countReply();
           this.#settings(payload);
         }
         break;
       case frameTypes.ping:
         if ((flag & flags.ack) === 0) {
-          this.#countAnswer();
+          this.#countReply();
           // The acknowledgement repeats the payload (section 6.7).
           this.#sendLater(frame(frameTypes.ping, flags.ack, 0, payload));
         }
@@ -307,9 +307,9 @@ export class H2Session {
   }
 
   /** Bounds the acknowledgements that we queue for a server that does not read. */
-  #countAnswer(): void {
-    if (!this.#socket.writableNeedDrain) this.#waitingAnswers = 0;
-    else if (++this.#waitingAnswers > grpcClientLimits.waitingAnswers) {
+  #countReply(): void {
+    if (!this.#socket.writableNeedDrain) this.#waitingReplies = 0;
+    else if (++this.#waitingReplies > grpcClientLimits.waitingReplies) {
       throw new Error('the server sends PING or SETTINGS and does not read the acknowledgements');
     }
   }

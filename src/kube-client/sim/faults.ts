@@ -28,7 +28,7 @@ export type ApiFault =
   /** The request never arrives. */
   | { readonly kind: 'unreachable' }
   /** The server acts, and the response is lost. */
-  | { readonly kind: 'lose-answer' }
+  | { readonly kind: 'lose-response' }
   | { readonly kind: 'delay'; readonly delayMs: number };
 
 export interface FaultRule {
@@ -81,7 +81,7 @@ export class ApiFaults {
     }
     for (const fault of faults) if (fault.kind === 'refuse') throw fault.error;
     const result = work();
-    if (faults.some(({ kind }) => kind === 'lose-answer')) {
+    if (faults.some(({ kind }) => kind === 'lose-response')) {
       throw new ApiUnreachable(`${describe(call)}: connection reset by peer`, 'unknown');
     }
     return result;

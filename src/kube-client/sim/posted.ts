@@ -21,7 +21,11 @@ export function isReview({ kind }: Resource): boolean {
   return kind === 'TokenReview' || kind === 'SubjectAccessReview';
 }
 
-export function answerReview<T extends KubeObject>(resource: Resource<T>, given: T, reviewers: Reviewers): T {
+export function respondToReview<T extends KubeObject>(
+  resource: Resource<T>,
+  given: T,
+  reviewers: Reviewers,
+): T {
   const { reviewToken = () => ({ authenticated: false }), reviewAccess = () => ({ allowed: false }) } =
     reviewers;
   const object = clone(given);
@@ -34,7 +38,7 @@ export function answerReview<T extends KubeObject>(resource: Resource<T>, given:
 
 const success = { apiVersion: 'v1', kind: 'Status', metadata: {}, status: 'Success' };
 
-export function answerPosted(server: ObjectServer, name: string, ref: ObjectRef, body: unknown): unknown {
+export function respondToPost(server: ObjectServer, name: string, ref: ObjectRef, body: unknown): unknown {
   switch (name) {
     case subresources.token.name: {
       server.existing(resources.serviceAccounts, ref);

@@ -26,7 +26,7 @@ describe('faults', () => {
   });
   it('lose a response after the work was done', async () => {
     const { api } = sim();
-    api.faults.add({ verb: 'create', name: 'a', fault: { kind: 'lose-answer' } });
+    api.faults.add({ verb: 'create', name: 'a', fault: { kind: 'lose-response' } });
     await expect(api.create(maps, map('a'))).rejects.toMatchObject({ unanswered: 'unknown' });
     expect((await api.get(maps, ref('a'))).metadata.name).toBe('a');
   });

@@ -22,7 +22,7 @@ import type {
 import { apiVersionOf, type PostedSubresource, type Resource } from '../resources.js';
 import { type ApiCall, ApiFaults } from './faults.js';
 import { ObjectServer } from './object-server.js';
-import { answerPosted, answerReview, isReview, type Reviewers } from './posted.js';
+import { isReview, type Reviewers, respondToPost, respondToReview } from './posted.js';
 import { filterOf } from './selectors.js';
 import { tooLarge } from './server-errors.js';
 import { Storage, type StorageSnapshot } from './storage.js';
@@ -132,7 +132,7 @@ export class SimulatedKubeApi implements KubeApi {
     const namespace = options.namespace ?? object.metadata.namespace;
     return this.#call('create', resource, object.metadata.name, options, () =>
       isReview(resource)
-        ? answerReview(resource, object, this.#options)
+        ? respondToReview(resource, object, this.#options)
         : out(resource, this.#server.create(resource, object, namespace)),
     );
   }
@@ -177,7 +177,7 @@ export class SimulatedKubeApi implements KubeApi {
       subresource.of,
       ref.name,
       call,
-      () => answerPosted(this.#server, subresource.name, ref, body) as Out,
+      () => respondToPost(this.#server, subresource.name, ref, body) as Out,
     );
   }
 
@@ -193,7 +193,7 @@ export class SimulatedKubeApi implements KubeApi {
 
   getText(path: string, options: ApiCallOptions = {}): Promise<string> {
     const call = { verb: 'getText', resource: '', subresource: undefined, name: path } as const;
-    return this.#answer(call, options.signal, () => 'ok');
+    return this.#respond(call, options.signal, () => 'ok');
   }
 
   #call<T>(
@@ -203,14 +203,14 @@ export class SimulatedKubeApi implements KubeApi {
     options: ApiCallOptions & { readonly subresource?: string },
     work: () => T,
   ): Promise<T> {
-    return this.#answer(
+    return this.#respond(
       { verb, resource: resource.plural, subresource: options.subresource, name },
       options.signal,
       work,
     );
   }
 
-  async #answer<T>(call: ApiCall, signal: AbortSignal | undefined, work: () => T): Promise<T> {
+  async #respond<T>(call: ApiCall, signal: AbortSignal | undefined, work: () => T): Promise<T> {
     throwIfCancelled(signal);
     this.#calls.push(call);
     if (this.#calls.length > (this.#options.rememberedCalls ?? 10_000)) this.#calls.shift();

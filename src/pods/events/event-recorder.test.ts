@@ -139,7 +139,7 @@ describe('ApiEventRecorder', () => {
     expect(timeline.ofPod('u-1').map(({ what }) => what)).toContain('events.refused');
   });
   it('a create whose response was lost makes no second event', async () => {
-    api.faults.add({ verb: 'create', fault: { kind: 'lose-answer' } });
+    api.faults.add({ verb: 'create', fault: { kind: 'lose-response' } });
     timeline.event(pod, 'Normal', 'Pulled', 'one');
     await clock.advance(20_000);
     expect(made('create')).toBe(2);

@@ -126,7 +126,7 @@ describe('reconcile', () => {
     expect((await stored())?.metadata.annotations?.[configMirrorAnnotation]).toBe('h1');
   });
   it('a create whose response was lost is found done', async () => {
-    api.faults.add({ verb: 'create', fault: { kind: 'lose-answer' } });
+    api.faults.add({ verb: 'create', fault: { kind: 'lose-response' } });
     await mirrors.reconcile(staticPod(), undefined);
     expect(problems()).toBe(1);
     await mirrors.reconcile(staticPod(), undefined);

@@ -164,10 +164,10 @@ class World {
         api.cutWatches();
         break;
       case 6:
-        api.faults.add({ verb: 'patch', fault: { kind: 'lose-answer' } });
+        api.faults.add({ verb: 'patch', fault: { kind: 'lose-response' } });
         break;
       case 7:
-        api.faults.add({ verb: 'delete', fault: { kind: 'lose-answer' } });
+        api.faults.add({ verb: 'delete', fault: { kind: 'lose-response' } });
         break;
       case 8:
         this.#backups.push(api.snapshot());

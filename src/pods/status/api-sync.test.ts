@@ -359,7 +359,7 @@ describe('deletion', () => {
   it('a delete whose response was lost is not repeated on another pod', async () => {
     const pod = await createPod();
     await askForDeletion();
-    api.faults.add({ verb: 'delete', fault: { kind: 'lose-answer' } });
+    api.faults.add({ verb: 'delete', fault: { kind: 'lose-response' } });
     statuses.terminate(current(pod));
     await settle();
     expect(await isGone()).toBe(true);
@@ -450,7 +450,7 @@ describe('loss', () => {
   });
   it('a patch whose response was lost is found done', async () => {
     const pod = await createPod();
-    api.faults.add({ verb: 'patch', fault: { kind: 'lose-answer' } });
+    api.faults.add({ verb: 'patch', fault: { kind: 'lose-response' } });
     statuses.set(pod, running());
     await clock.advance(1000);
     expect([made('patch', 'status'), made('get'), await phaseOf()]).toEqual([1, 1, 'Running']);

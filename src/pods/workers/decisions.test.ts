@@ -169,7 +169,7 @@ describe('predicates', () => {
   );
 });
 
-describe('StaticPodTurns', () => {
+describe('StaticPodOrder', () => {
   const states = new Map<string, { terminationRequested: boolean }>();
   const stateOf = (uid: string) => states.get(uid);
   it('gives the turn in order, skips those that stopped, and to nobody twice', () => {

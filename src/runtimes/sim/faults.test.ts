@@ -37,8 +37,8 @@ describe('FaultPlan', () => {
       ],
       'e5 - - - -',
     ],
-    ['loses a response', [{ rpc, loseAnswer: true }], 'U - - - -'],
-    ['loses a response late', [{ rpc, loseAnswer: true, code: 'DeadlineExceeded' }], 'D - - - -'],
+    ['loses a response', [{ rpc, loseResponse: true }], 'U - - - -'],
+    ['loses a response late', [{ rpc, loseResponse: true, code: 'DeadlineExceeded' }], 'D - - - -'],
     ['leaves other calls alone', [{ rpc: 'status', error }], '- - - - -'],
   ];
   it.each(cases)('%s', (_, faults, seen) => expect(play(faults)).toBe(seen));

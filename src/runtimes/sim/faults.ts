@@ -14,7 +14,10 @@ export type CriFault = FaultAim &
     | { readonly error: CriError }
     | { readonly delayMs: number }
     /** The effect happens but the caller gets Unavailable, or the given code. */
-    | { readonly loseAnswer: true; readonly code?: Extract<CriCodeName, 'Unavailable' | 'DeadlineExceeded'> }
+    | {
+        readonly loseResponse: true;
+        readonly code?: Extract<CriCodeName, 'Unavailable' | 'DeadlineExceeded'>;
+      }
   );
 
 /** The planned faults of one call. */

@@ -192,7 +192,7 @@ describe('SimRuntime', () => {
     });
     it('a lost response has its effect', async () => {
       const { runtime, sandbox } = start();
-      runtime.faults.add({ rpc: 'runPodSandbox', loseAnswer: true });
+      runtime.faults.add({ rpc: 'runPodSandbox', loseResponse: true });
       await expect(sandbox()).rejects.toMatchObject({ codeName: 'Unavailable' });
       expect(runtime.size.sandboxes).toBe(1);
     });

@@ -77,9 +77,9 @@ describe('containerLogs', () => {
   it('sends the log in chunks', async () => {
     writeFileSync(logPath, line('stdout', 'out1') + line('stderr', 'err1', 1) + line('stdout', 'out2', 2));
     const port = await api(exited);
-    const answer = await ask(port, 'GET /containerLogs/default/web/app?timestamps=1&tailLines=2');
-    expect(answer.body).toBe('2026-01-01T00:00:01.500000000Z err1\n2026-01-01T00:00:02.500000000Z out2\n');
-    expect(answer.headers['transfer-encoding']).toBe('chunked');
+    const response = await ask(port, 'GET /containerLogs/default/web/app?timestamps=1&tailLines=2');
+    expect(response.body).toBe('2026-01-01T00:00:01.500000000Z err1\n2026-01-01T00:00:02.500000000Z out2\n');
+    expect(response.headers['transfer-encoding']).toBe('chunked');
   });
 
   it('sends one stream with the gate, and counts only its bytes', async () => {
@@ -148,14 +148,14 @@ describe('containerLogs', () => {
 });
 
 describe('run', () => {
-  const answering = (exitCode: number, stdout: string, stderr: string) => ({
+  const responderOptions = (exitCode: number, stdout: string, stderr: string) => ({
     execSync: async () =>
       ExecSyncResponse.create({ exitCode, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr) }),
   });
   it('responds with the output of a command', async () => {
-    const port = await api(answering(0, 'hi\n', 'err'));
-    const answer = await ask(port, 'POST /run/default/web/app?cmd=echo+hi');
-    expect(answer).toMatchObject({
+    const port = await api(responderOptions(0, 'hi\n', 'err'));
+    const response = await ask(port, 'POST /run/default/web/app?cmd=echo+hi');
+    expect(response).toMatchObject({
       status: 200,
       body: 'hi\nerr',
       headers: { 'content-type': 'application/json' },
@@ -172,7 +172,7 @@ describe('run', () => {
     ],
     ['another method', 'GET /run/default/web/app', 405, '405: Method Not Allowed'],
   ])('%s', async (_, target, code, body) => {
-    expect(await ask(await api(answering(1, '', '')), target)).toMatchObject({ status: code, body });
+    expect(await ask(await api(responderOptions(1, '', '')), target)).toMatchObject({ status: code, body });
   });
 });
 
@@ -225,8 +225,8 @@ describe('streams', () => {
     ['InvalidArgument', 500, undefined],
   ] as const)('tells what the runtime says: %s is %i', async (code, statusCode, retryAfter) => {
     const port = await api({ exec: failing(code, 'because') });
-    const answer = await ask(port, 'POST /exec/default/web/app?output=1');
-    expect([answer.status, answer.body, answer.headers['retry-after']]).toEqual([
+    const response = await ask(port, 'POST /exec/default/web/app?output=1');
+    expect([response.status, response.body, response.headers['retry-after']]).toEqual([
       statusCode,
       `rpc error: code = ${code} desc = because`,
       retryAfter,

@@ -7,7 +7,7 @@ import {
   readContainerLogs,
   selectLogContainer,
 } from '../../runtime-manager/logs/index.js';
-import { type BodySink, type RouteResponse, text } from '../answers.js';
+import { type BodySink, type RouteResponse, text } from '../responses.js';
 import type { PathValues, Route, ServerRequest } from '../routes.js';
 import type { ApiKubelet, ApiOptions } from './contracts.js';
 import { decodeLogQuery, type StreamChoice } from './log-query.js';

@@ -1,7 +1,7 @@
 /** `/run`: runs a command in a container to its end and responds with its output. */
 import { errorText } from '../../async/index.js';
 import { commandOutcome } from '../../cri/index.js';
-import { type RouteResponse, text } from '../answers.js';
+import { type RouteResponse, text } from '../responses.js';
 import type { PathValues, Route, ServerRequest } from '../routes.js';
 import type { ApiKubelet } from './contracts.js';
 import { findObservedPod, findPod, runningContainer } from './running.js';

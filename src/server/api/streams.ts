@@ -6,7 +6,7 @@ import { type Clock, errorText } from '../../async/index.js';
 import { CriError } from '../../cri/index.js';
 import { buildPodFullName, findPodContainer } from '../../kube/index.js';
 import type { WantedStreams } from '../../streaming/index.js';
-import { plainError, type RouteResponse, text } from '../answers.js';
+import { plainError, type RouteResponse, text } from '../responses.js';
 import type { PathValues, Route, ServerRequest } from '../routes.js';
 import type { ApiKubelet, ApiOptions } from './contracts.js';
 import { findObservedPod, findPod, runningContainer, runningSandbox } from './running.js';
@@ -177,8 +177,8 @@ export function streamFailure(error: unknown): RouteResponse {
   const code = error instanceof CriError ? error.codeName : undefined;
   if (code === 'NotFound') return text(404, message);
   if (code === 'ResourceExhausted') {
-    const answer = text(429, message);
-    return { ...answer, headers: { ...answer.headers, 'Retry-After': '60' } };
+    const response = text(429, message);
+    return { ...response, headers: { ...response.headers, 'Retry-After': '60' } };
   }
   return text(500, message);
 }

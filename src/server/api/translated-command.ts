@@ -4,11 +4,11 @@
  */
 import type { Clock } from '../../async/index.js';
 import { asError, errorText, isCancelled } from '../../async/index.js';
-import { switchProtocols } from '../../streaming/http-answers.js';
+import { switchProtocols } from '../../streaming/http-responses.js';
 import { type CommandStreams, remoteCommand, type WantedStreams } from '../../streaming/index.js';
 import { streamingLimits } from '../../streaming/limits.js';
 import { serveWebSocketCommand } from '../../streaming/websocket-command.js';
-import type { RouteResponse } from '../answers.js';
+import type { RouteResponse } from '../responses.js';
 import type { ServerRequest } from '../routes.js';
 import { closingProtocol } from './stream-query.js';
 import { takenOver } from './upgrade-proxy.js';
@@ -25,7 +25,7 @@ export interface TranslatedCommand {
 
 export function translateCommand({ url, kind, streams, request, clock }: TranslatedCommand): RouteResponse {
   const handshake = acceptWebSocket(request, 'command', closingProtocol);
-  if (handshake.kind === 'refused') return handshake.answer;
+  if (handshake.kind === 'refused') return handshake.response;
   const target = url.includes('://') ? url : `http://${url}`;
   return takenOver(async (client, head) => {
     switchProtocols(client, handshake.headers);

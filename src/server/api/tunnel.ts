@@ -5,12 +5,12 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../async/index.js';
-import { switchProtocols } from '../../streaming/http-answers.js';
+import { switchProtocols } from '../../streaming/http-responses.js';
 import { writableRoom } from '../../streaming/index.js';
 import { streamingLimits } from '../../streaming/limits.js';
 import { WebSocketConnection } from '../../streaming/websocket/connection.js';
 import { WebSocketError } from '../../streaming/websocket/frames.js';
-import { plainError, type RouteResponse } from '../answers.js';
+import { plainError, type RouteResponse } from '../responses.js';
 import type { ServerRequest } from '../routes.js';
 import { takenOver, upgradeBackend } from './upgrade-proxy.js';
 import { acceptWebSocket } from './websocket-accept.js';
@@ -54,7 +54,7 @@ export async function tunnelPortForward(
     return plainError(400, 'unable to upgrade: no tunneling spdy protocols provided');
   }
   const handshake = acceptWebSocket(request, 'portforward', undefined);
-  if (handshake.kind === 'refused') return handshake.answer;
+  if (handshake.kind === 'refused') return handshake.response;
   return upgradeBackend(url, tunneledRequest(request, protocols), clock, ({ backend, head, bytes }) => {
     if (head.headers.get('upgrade')?.toLowerCase() !== spdyUpgrade.toLowerCase()) {
       backend.destroy();

@@ -126,9 +126,9 @@ describe('proxyUpgrade', () => {
     ],
     ['nonsense', 'hello\r\n\r\n', 'malformed HTTP response\n'],
     ['a broken connection', undefined, 'unexpected EOF\n'],
-  ])('responds 500 to %s', async (_, answer, message) => {
+  ])('responds 500 to %s', async (_, response, message) => {
     const server = await backend((socket) =>
-      socket.once('data', () => (answer === undefined ? socket.destroy() : socket.write(answer))),
+      socket.once('data', () => (response === undefined ? socket.destroy() : socket.write(response))),
     );
     const { seen, closed } = await client(server.url);
     await closed;

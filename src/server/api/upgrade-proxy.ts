@@ -6,8 +6,8 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ByteReader, type Clock, errorText, type Timer } from '../../async/index.js';
 import { streamingSocket } from '../../streaming/streaming-socket.js';
-import { isTakenOver, plainError, type RouteResponse } from '../answers.js';
 import { upgradeProxyLimits as limits } from '../limits.js';
+import { isTakenOver, plainError, type RouteResponse } from '../responses.js';
 import type { ServerRequest } from '../routes.js';
 import { hasHead, isWhole, parseResponseHead, type ResponseHead } from './response-head.js';
 
@@ -47,9 +47,9 @@ export async function upgradeBackend(
   // Until it is taken over, the backend's only owner is a client that may leave.
   const onLeft = (): void => void backend.destroy();
   request.signal?.addEventListener('abort', onLeft, { once: true });
-  const owned = (answer: RouteResponse): RouteResponse => {
-    const { body } = answer;
-    if (!isTakenOver(body)) return answer;
+  const owned = (response: RouteResponse): RouteResponse => {
+    const { body } = response;
+    if (!isTakenOver(body)) return response;
     return takenOver((client, first) => {
       request.signal?.removeEventListener('abort', onLeft);
       return body.takeOver(client, first);

@@ -1,6 +1,6 @@
 /** Does the handshake with WebSocket clients that are served here instead of by the runtime. */
 import { decideHandshake, type UpgradeHandshake } from '../../streaming/handshake.js';
-import type { RouteResponse } from '../answers.js';
+import type { RouteResponse } from '../responses.js';
 import type { ServerRequest } from '../routes.js';
 
 export type AcceptedWebSocket = Extract<UpgradeHandshake, { readonly kind: 'websocket' }>;
@@ -10,7 +10,7 @@ export function acceptWebSocket(
   { method, headers }: ServerRequest,
   purpose: 'command' | 'portforward',
   protocol: string | undefined,
-): AcceptedWebSocket | { readonly kind: 'refused'; readonly answer: RouteResponse } {
+): AcceptedWebSocket | { readonly kind: 'refused'; readonly response: RouteResponse } {
   const { 'sec-websocket-protocol': _, ...others } = headers;
   const offered = protocol === undefined ? others : { ...others, 'sec-websocket-protocol': protocol };
   const handshake = decideHandshake({ method, headers: offered }, purpose);
@@ -19,6 +19,6 @@ export function acceptWebSocket(
   const { statusCode, body, headers: refusalHeaders = [] } = handshake.refusal;
   return {
     kind: 'refused',
-    answer: { status: statusCode, headers: Object.fromEntries(refusalHeaders), body },
+    response: { status: statusCode, headers: Object.fromEntries(refusalHeaders), body },
   };
 }

@@ -16,7 +16,7 @@ export interface AccessReviewsOptions {
   readonly random?: () => number;
 }
 
-const mostAnswers = 8192;
+const maxCachedReviews = 8192;
 /** Longer attributes come from the client and are not worth caching. */
 const cachedAttributesBytes = 10_000;
 const callTimeoutMs = 10_000;
@@ -27,7 +27,7 @@ export class AccessReviews {
 
   constructor(options: AccessReviewsOptions) {
     this.#options = options;
-    this.#cache = new ExpiringCache(options.clock, mostAnswers);
+    this.#cache = new ExpiringCache(options.clock, maxCachedReviews);
   }
 
   /** Rejects when there is no decision. */

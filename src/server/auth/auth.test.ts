@@ -157,22 +157,22 @@ it.each([
 });
 
 /** Responds to each review with the function's result for its number. */
-function reviewer<T>(answer: (review: T, count: number) => unknown): {
+function reviewer<T>(response: (review: T, count: number) => unknown): {
   api: Pick<KubeApi, 'create'>;
   seen: T[];
 } {
   const seen: T[] = [];
   const create = async (_: unknown, object: unknown): Promise<unknown> => {
     seen.push(object as T);
-    return { ...(object as object), status: answer(object as T, seen.length) };
+    return { ...(object as object), status: response(object as T, seen.length) };
   };
   return { api: { create: create as KubeApi['create'] }, seen };
 }
 
 describe('TokenReviews', () => {
-  const reviews = (answer: (review: TokenReview, count: number) => unknown) => {
+  const reviews = (response: (review: TokenReview, count: number) => unknown) => {
     const clock = new VirtualClock();
-    const { api, seen } = reviewer(answer);
+    const { api, seen } = reviewer(response);
     return { tokens: new TokenReviews({ api, clock, cacheTtlMs: 120_000, random: () => 0 }), seen, clock };
   };
   const alice = () => ({ authenticated: true, user: { username: 'alice', groups: ['dev'], uid: 'u' } });
@@ -216,9 +216,9 @@ describe('TokenReviews', () => {
 });
 
 it('TokenReviews are limited, and further ones fail at once', async () => {
-  let answer = (): void => {};
+  let response = (): void => {};
   const gate = new Promise<void>((resolve) => {
-    answer = resolve;
+    response = resolve;
   });
   const create = async (_: unknown, review: object): Promise<unknown> => {
     await gate;
@@ -229,7 +229,7 @@ it('TokenReviews are limited, and further ones fail at once', async () => {
   const asked = Array.from({ length: 64 }, (_, at) => tokens.identityOf(`t${at}`));
   await expect(tokens.identityOf('one more')).rejects.toThrow('too many tokens');
   const shared = tokens.identityOf('t0');
-  answer();
+  response();
   await Promise.all(asked);
   expect((await shared).user).toBe('bob');
   expect((await tokens.identityOf('one more')).user).toBe('bob');
@@ -267,9 +267,9 @@ describe('RefusalLog', () => {
 describe('AccessReviews', () => {
   const attributes = { verb: 'get', subresource: 'pods' };
   const who = { user: 'alice', groups: ['dev', 'system:authenticated'], extra: { a: ['b'] } };
-  const reviews = (answer: (review: SubjectAccessReview, count: number) => unknown) => {
+  const reviews = (response: (review: SubjectAccessReview, count: number) => unknown) => {
     const clock = new VirtualClock();
-    const { api, seen } = reviewer(answer);
+    const { api, seen } = reviewer(response);
     const options = { api, clock, nodeName: 'node-1', allowedTtlMs: 300_000, deniedTtlMs: 30_000 };
     return { access: new AccessReviews({ ...options, random: () => 0 }), seen, clock };
   };

@@ -1,7 +1,7 @@
 /** Admits only authenticated and authorized requests to the kubelet's API, and records the others. */
 import { type Clock, errorText } from '../../async/index.js';
 import type { Timeline } from '../../timeline/index.js';
-import { text } from '../answers.js';
+import { text } from '../responses.js';
 import { canonicalPath, type RefusedRequest, type RequestGate, type ServerRequest } from '../routes.js';
 import type { AccessReviews } from './access-reviews.js';
 import { attributesOf } from './attributes.js';
@@ -35,7 +35,7 @@ export function apiGate({ authenticators, access, clock, timeline }: GateOptions
       level: status === 500 ? 'error' : 'info',
       data: { status, remoteAddress, ...(identity === undefined ? {} : { user: identity.user }) },
     });
-    return { kind: 'refused', answer: text(status, body) };
+    return { kind: 'refused', response: text(status, body) };
   };
 
   return async (asked) => {

@@ -1,7 +1,7 @@
 /** The timeline for `nodelet explain`: the known pods, and one pod's entries, now or followed. */
 import { Channel } from '../../async/index.js';
 import type { PodRef, Timeline, TimelineEntry } from '../../timeline/index.js';
-import { json, type RouteResponse, text } from '../answers.js';
+import { json, type RouteResponse, text } from '../responses.js';
 import type { Route, ServerRequest } from '../routes.js';
 import { jsonLines } from './lines.js';
 

@@ -29,7 +29,7 @@ describe('decideStop', () => {
     ['an unknown pod', 'pod=default/a&pod=default/x', 404],
     ['a grace period that is none', 'all=1&gracePeriodSeconds=-1', 400],
   ])('rejects %s', (_, query, status) => {
-    expect(decide(query)).toMatchObject({ kind: 'refuse', answer: { status } });
+    expect(decide(query)).toMatchObject({ kind: 'refuse', response: { status } });
   });
   it('stops the named pods', () => {
     expect(decide('pod=default/b&gracePeriodSeconds=3')).toEqual({

@@ -2,9 +2,9 @@
 import { lstat } from 'node:fs/promises';
 import { systemClock } from '../../async/index.js';
 import type { Kubelet } from '../../kubelet/index.js';
-import { json } from '../answers.js';
 import { podRoutes } from '../api/index.js';
 import { type ServerListener, serve } from '../listen.js';
+import { json } from '../responses.js';
 import type { Route } from '../routes.js';
 import type { LocalInfo, LocalServerOptions } from './contracts.js';
 import { explainRoutes } from './explain.js';
@@ -50,7 +50,7 @@ function localRoutes(kubelet: LocalKubelet, options: LocalServerOptions, started
       methods: ['GET'],
       produces: 'application/json',
       handle: () => {
-        const answer: LocalInfo = {
+        const response: LocalInfo = {
           ...info,
           pid: process.pid,
           nodeName: kubelet.nodeName,
@@ -58,7 +58,7 @@ function localRoutes(kubelet: LocalKubelet, options: LocalServerOptions, started
           socketPath,
           blockers: kubelet.blockers().join('; '),
         };
-        return json(answer);
+        return json(response);
       },
     },
     ...explainRoutes(timeline),

@@ -1,15 +1,15 @@
 /** `POST /stop`: stops some pods, or everything. */
 import type { Pod } from '../../kube/index.js';
 import { podRef } from '../../timeline/index.js';
-import { type RouteResponse, text } from '../answers.js';
 import { findPod } from '../api/running.js';
+import { type RouteResponse, text } from '../responses.js';
 import type { Route, ServerRequest } from '../routes.js';
 import type { LocalServerOptions, StopPodsRequest } from './contracts.js';
 import { jsonLines } from './lines.js';
 
 export type StopDecision =
   | { readonly kind: 'stop'; readonly request: StopPodsRequest }
-  | { readonly kind: 'refuse'; readonly answer: RouteResponse };
+  | { readonly kind: 'refuse'; readonly response: RouteResponse };
 
 export function stopRoute(kubelet: { pods(): readonly Pod[] }, stop: LocalServerOptions['stop']): Route {
   return {
@@ -19,7 +19,7 @@ export function stopRoute(kubelet: { pods(): readonly Pod[] }, stop: LocalServer
     produces: 'application/jsonl',
     handle: (request) => {
       const decision = decideStop(kubelet.pods(), request.query);
-      if (decision.kind === 'refuse') return decision.answer;
+      if (decision.kind === 'refuse') return decision.response;
       return jsonLines(async (write, signal) => {
         const { pods } = decision.request;
         await write({ state: 'stopping', pods });
@@ -34,7 +34,7 @@ export function stopRoute(kubelet: { pods(): readonly Pod[] }, stop: LocalServer
 export function decideStop(pods: readonly Pod[], query: ServerRequest['query']): StopDecision {
   const refuse = (status: number, message: string): StopDecision => ({
     kind: 'refuse',
-    answer: text(status, message),
+    response: text(status, message),
   });
   const grace = query.get('gracePeriodSeconds');
   if (grace !== null && !/^\d{1,9}$/.test(grace))

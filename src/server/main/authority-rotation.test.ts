@@ -144,11 +144,11 @@ it('a handshake that began with the old authorities is void with the new ones', 
   expect((await call(server, 'GET /pods', { as: alice })).status).toBe(200);
   const socket = await secured(server, alice, early);
   const closed = once(socket, 'close');
-  let answer = '';
+  let response = '';
   socket.on('data', (chunk) => {
-    answer += String(chunk);
+    response += String(chunk);
   });
   socket.write('GET /pods HTTP/1.1\r\nHost: a\r\n\r\n');
   await closed;
-  expect(answer).toBe('');
+  expect(response).toBe('');
 });

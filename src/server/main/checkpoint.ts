@@ -4,9 +4,9 @@ import path from 'node:path';
 import { type Clock, errorText } from '../../async/index.js';
 import { CriError, type CriRuntime } from '../../cri/index.js';
 import { findPodContainer } from '../../kube/index.js';
-import { type RouteResponse, text } from '../answers.js';
 import type { ApiKubelet } from '../api/index.js';
 import { findObservedPod, findPod, runningContainer } from '../api/running.js';
+import { type RouteResponse, text } from '../responses.js';
 import type { PathValues, Route, ServerRequest } from '../routes.js';
 
 export interface CheckpointOptions {

@@ -1,6 +1,6 @@
 /** The debugging endpoints of the process itself: its configuration, verbosity and profiles. */
 import { type KubeletConfiguration, maskSecrets, serializeConfiguration } from '../../config/index.js';
-import { plain, plainError, type RouteResponse } from '../answers.js';
+import { plain, plainError, type RouteResponse } from '../responses.js';
 import type { Route, ServerRequest } from '../routes.js';
 
 export function configzRoute(config: KubeletConfiguration): Route {

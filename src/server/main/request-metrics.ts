@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../async/index.js';
 import type { Registry } from '../../metrics/index.js';
-import { pathOf } from '../answering.js';
+import { pathOf } from '../responder.js';
 
 export type ServerType = 'readwrite' | 'readonly';
 

@@ -3,8 +3,8 @@ import { cpus, release, totalmem } from 'node:os';
 import { errorText } from '../../async/index.js';
 import { cadvisorMetricsText, resourceMetricsText, type StatsProvider } from '../../resources/stats/index.js';
 import type { Timeline } from '../../timeline/index.js';
-import { type RouteResponse, text } from '../answers.js';
 import { metricsRoute } from '../metrics.js';
+import { type RouteResponse, text } from '../responses.js';
 import type { Route, ServerRequest } from '../routes.js';
 
 const noStats: Pick<StatsProvider, 'summary' | 'measured'> = {

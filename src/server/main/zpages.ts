@@ -3,7 +3,7 @@
  * programs.
  */
 import { stringify } from 'yaml';
-import type { RouteResponse } from '../answers.js';
+import type { RouteResponse } from '../responses.js';
 import type { Route } from '../routes.js';
 
 export interface ZPagesOptions {

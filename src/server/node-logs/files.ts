@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { errorText, throwIfCancelled } from '../../async/index.js';
 import { type HeldPath, type Host, holdBelow, isHostError, type OpenedFile } from '../../host/index.js';
-import { type BodySink, isStreamed, plainError, type RouteResponse, redirect } from '../answers.js';
+import { type BodySink, isStreamed, plainError, type RouteResponse, redirect } from '../responses.js';
 import type { ServerRequest } from '../routes.js';
 
 const notFound = plainError(404, '404 page not found');
@@ -79,16 +79,20 @@ function escapeHtml(name: string): string {
 /** Takes ownership of the file. */
 async function content(file: OpenedFile, name: string, request: ServerRequest): Promise<RouteResponse> {
   try {
-    const answer = await contentAnswer(file, name, request);
-    if (!isStreamed(answer.body)) await file.close();
-    return answer;
+    const response = await contentResponse(file, name, request);
+    if (!isStreamed(response.body)) await file.close();
+    return response;
   } catch (error) {
     await file.close();
     throw error;
   }
 }
 
-async function contentAnswer(file: OpenedFile, name: string, request: ServerRequest): Promise<RouteResponse> {
+async function contentResponse(
+  file: OpenedFile,
+  name: string,
+  request: ServerRequest,
+): Promise<RouteResponse> {
   const { sizeBytes, modifiedMs } = await file.stat();
   const common = { 'Last-Modified': new Date(modifiedMs).toUTCString(), 'Accept-Ranges': 'bytes' };
   const known = Date.parse(request.headers['if-modified-since'] ?? '');
@@ -97,8 +101,8 @@ async function contentAnswer(file: OpenedFile, name: string, request: ServerRequ
   }
   const range = requestedRange(request.headers.range, sizeBytes);
   if (range === 'unsatisfiable') {
-    const answer = plainError(416, 'invalid range: failed to overlap');
-    return { ...answer, headers: { ...answer.headers, 'Content-Range': `bytes */${sizeBytes}` } };
+    const response = plainError(416, 'invalid range: failed to overlap');
+    return { ...response, headers: { ...response.headers, 'Content-Range': `bytes */${sizeBytes}` } };
   }
   const { start, end } = range ?? { start: 0, end: sizeBytes - 1 };
   const type = await contentType(file, name);

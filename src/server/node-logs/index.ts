@@ -2,7 +2,7 @@
 import { createGzip } from 'node:zlib';
 import type { Clock } from '../../async/index.js';
 import { linuxHost } from '../../host/index.js';
-import { isStreamed, plainError, type RouteResponse } from '../answers.js';
+import { isStreamed, plainError, type RouteResponse } from '../responses.js';
 import type { Route, ServerRequest } from '../routes.js';
 import { type NodeLogFiles, serveFile } from './files.js';
 import { decodeNodeLogQuery } from './query.js';
@@ -50,25 +50,25 @@ async function nodeLogs(
       if (below !== '') return noPath;
       const [file] = decoded.query.files;
       if (file !== undefined) {
-        const answer = await serveFile(host, root, file, request);
-        return answer.status === 404
+        const response = await serveFile(host, root, file, request);
+        return response.status === 404
           ? plainError(406, `query: Invalid value: ${JSON.stringify(file)}: no such file`)
-          : answer;
+          : response;
       }
-      const answer = serviceLogs({ host, root, journal, clock }, decoded.query);
-      return request.headers['accept-encoding'] === 'gzip' ? gzipped(answer) : answer;
+      const response = serviceLogs({ host, root, journal, clock }, decoded.query);
+      return request.headers['accept-encoding'] === 'gzip' ? gzipped(response) : response;
     }
   }
 }
 
 const noPath = plainError(406, 'path not allowed in query mode');
 
-function gzipped(answer: RouteResponse): RouteResponse {
-  const { body } = answer;
-  if (!isStreamed(body)) return answer;
+function gzipped(response: RouteResponse): RouteResponse {
+  const { body } = response;
+  if (!isStreamed(body)) return response;
   return {
-    ...answer,
-    headers: { ...answer.headers, 'Content-Encoding': 'gzip' },
+    ...response,
+    headers: { ...response.headers, 'Content-Encoding': 'gzip' },
     body: {
       ...body,
       stream: async (sink, signal) => {

@@ -16,9 +16,9 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../async/index.js';
 import { linuxHost } from '../../host/index.js';
 import { Timeline } from '../../timeline/index.js';
-import { isStreamed } from '../answers.js';
 import { ask } from '../api/test-kubelet.js';
 import { listen, type ServerListener } from '../listen.js';
+import { isStreamed } from '../responses.js';
 import { type NodeLogFiles, requestedRange, serveFile } from './files.js';
 import { nodeLogsRoute } from './index.js';
 import { decodeNodeLogQuery, journalCommand } from './query.js';
@@ -101,17 +101,17 @@ describe('files that are swapped while they are served', () => {
         hold: (place) => host.hold(place).then(watched),
         files: watched(host.files),
       };
-      const answer = await serveFile(files, root, 'swapped/messages', {
+      const response = await serveFile(files, root, 'swapped/messages', {
         path: '/logs/swapped/messages',
         headers: {},
       } as never);
       const chunks: string[] = [];
-      if (isStreamed(answer.body))
-        await answer.body.stream(
+      if (isStreamed(response.body))
+        await response.body.stream(
           { write: async (bytes) => void chunks.push(bytes.toString()) },
           new AbortController().signal,
         );
-      expect([chunks.join(''), answer.status], `step ${step}`).toEqual(
+      expect([chunks.join(''), response.status], `step ${step}`).toEqual(
         chunks.length > 0 ? ['a log', 200] : ['', 404],
       );
     }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { type Clock, withTimeout } from '../../async/index.js';
 import { isHostError, type OpenedFile } from '../../host/index.js';
 import { CommandLine, plainEnvironment, streamProgram } from '../../programs/index.js';
-import { type BodySink, type RouteResponse, text } from '../answers.js';
+import { type BodySink, type RouteResponse, text } from '../responses.js';
 import { holdLogFile, type NodeLogFiles, writeFileTo } from './files.js';
 import { hasOptions, journalCommand, type NodeLogQuery } from './query.js';
 

@@ -70,7 +70,7 @@ export class SpdyConnection implements StreamLink {
   #heldBytes = 0;
   #whenHeldLess: (() => void) | undefined;
   /** Control frames that are queued because the peer does not read. */
-  #waitingAnswers = 0;
+  #waitingReplies = 0;
 
   constructor(options: SpdyConnectionOptions) {
     this.#options = options;
@@ -259,7 +259,7 @@ export class SpdyConnection implements StreamLink {
       case 'syn-stream': {
         const headers = await this.#blocksIn.read(frame.block);
         this.#begin(frame.streamId, headers, frame.fin);
-        return this.#roomForAnswers();
+        return this.#roomForReplies();
       }
       case 'syn-reply':
         await this.#blocksIn.read(frame.block);
@@ -284,7 +284,7 @@ export class SpdyConnection implements StreamLink {
         if (!own) this.#write(pingFrame(frame.id));
         this.#pings.get(frame.id)?.();
         this.#pings.delete(frame.id);
-        return this.#roomForAnswers();
+        return this.#roomForReplies();
       }
       case 'go-away':
         this.#goingAway = true;
@@ -327,8 +327,8 @@ export class SpdyConnection implements StreamLink {
   }
 
   /** Bounds the control frames that we queue for a peer that does not read. */
-  async #roomForAnswers(): Promise<void> {
-    if (this.#waitingAnswers >= spdyLimits.waitingAnswers) await this.#drain();
+  async #roomForReplies(): Promise<void> {
+    if (this.#waitingReplies >= spdyLimits.waitingReplies) await this.#drain();
   }
 
   /** Resolves when streams may buffer less than before, or the connection has ended. */
@@ -354,8 +354,8 @@ export class SpdyConnection implements StreamLink {
   /** Writes a control frame. */
   #write(bytes: Buffer): void {
     this.#writeBytes(bytes);
-    if (this.#socket.writableNeedDrain) this.#waitingAnswers++;
-    else this.#waitingAnswers = 0;
+    if (this.#socket.writableNeedDrain) this.#waitingReplies++;
+    else this.#waitingReplies = 0;
   }
 
   #writeBytes(bytes: Buffer): void {
@@ -368,7 +368,7 @@ export class SpdyConnection implements StreamLink {
     // All streams share one wait for the socket.
     this.#drained ??= writableRoom(this.#socket).finally(() => {
       this.#drained = undefined;
-      this.#waitingAnswers = 0;
+      this.#waitingReplies = 0;
     });
     return this.#drained;
   }

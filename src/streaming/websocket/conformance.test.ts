@@ -49,7 +49,7 @@ describe('with ws as the client', () => {
     server.close();
   });
 
-  const answer = async (): Promise<{ data: Buffer; binary: boolean }> => {
+  const response = async (): Promise<{ data: Buffer; binary: boolean }> => {
     const [data, binary] = (await once(client, 'message')) as [Buffer, boolean];
     return { data, binary };
   };
@@ -59,7 +59,7 @@ describe('with ws as the client', () => {
     async (size) => {
       const data = Buffer.from(Array.from({ length: size }, (_, index) => index & 0xff));
       client.send(data);
-      const { data: back, binary } = await answer();
+      const { data: back, binary } = await response();
       expect(binary).toBe(true);
       expect(back.equals(data)).toBe(true);
     },
@@ -67,7 +67,7 @@ describe('with ws as the client', () => {
 
   it.each(['', 'plain', 'ü€😀'.repeat(30_000)])('a text comes back unchanged (%#)', async (text) => {
     client.send(text);
-    const { data, binary } = await answer();
+    const { data, binary } = await response();
     expect(binary).toBe(false);
     expect(data.toString() === text).toBe(true);
   });
@@ -80,7 +80,7 @@ describe('with ws as the client', () => {
     client.send('', { fin: false });
     client.ping('two');
     client.send('€', { fin: true });
-    expect((await answer()).data.toString()).toBe('ü€');
+    expect((await response()).data.toString()).toBe('ü€');
     expect(pongs).toEqual(['one', 'two']);
   });
 

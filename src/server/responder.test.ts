@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Timeline } from '../timeline/index.js';
-import { type RouteResponse, type StreamedBody, text } from './answers.js';
 import { type ListenOptions, listen, type ServerListener } from './listen.js';
+import { type RouteResponse, type StreamedBody, text } from './responses.js';
 
 const listeners: ServerListener[] = [];
 const sockets: Socket[] = [];
@@ -49,13 +49,13 @@ const streamed = (stream: StreamedBody['stream']): RouteResponse => ({
 const block = Buffer.alloc(1 << 20, 'x');
 
 /** Writes endlessly and counts. */
-function flood(): { answer: () => RouteResponse; bytes: () => number; ended: Promise<void> } {
+function flood(): { response: () => RouteResponse; bytes: () => number; ended: Promise<void> } {
   let bytes = 0;
   let end = (): void => {};
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const answer = (): RouteResponse =>
+  const response = (): RouteResponse =>
     streamed(async (sink) => {
       try {
         for (;;) {
@@ -66,13 +66,13 @@ function flood(): { answer: () => RouteResponse; bytes: () => number; ended: Pro
         end();
       }
     });
-  return { answer, bytes: () => bytes, ended };
+  return { response, bytes: () => bytes, ended };
 }
 
 describe('a streamed body', () => {
   it('waits for a client that does not read, and stops when it leaves', async () => {
-    const { answer, bytes, ended } = flood();
-    const { socket } = await dial(await serve(answer));
+    const { response, bytes, ended } = flood();
+    const { socket } = await dial(await serve(response));
     socket.pause();
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(bytes()).toBeLessThan(50 << 20);
@@ -81,8 +81,8 @@ describe('a streamed body', () => {
   });
 
   it('is cut off when the client reads nothing for too long', async () => {
-    const { answer, ended } = flood();
-    const { socket } = await dial(await serve(answer, { stalledMs: 100 }));
+    const { response, ended } = flood();
+    const { socket } = await dial(await serve(response, { stalledMs: 100 }));
     socket.pause();
     await ended;
   });
@@ -151,12 +151,12 @@ describe('an upgrade request', () => {
   });
 
   it('is closed with the listener', async () => {
-    const answer: RouteResponse = {
+    const response: RouteResponse = {
       status: 101,
       headers: {},
       body: { takeOver: (client) => once(client, 'close').then(() => {}) },
     };
-    const { closed, socket } = await dial(await serve(() => answer), upgrade);
+    const { closed, socket } = await dial(await serve(() => response), upgrade);
     socket.resume();
     await new Promise((resolve) => setTimeout(resolve, 50));
     await listeners[0]?.close();
@@ -164,12 +164,12 @@ describe('an upgrade request', () => {
   });
 
   it('is closed when its handler fails', async () => {
-    const answer: RouteResponse = {
+    const response: RouteResponse = {
       status: 101,
       headers: {},
       body: { takeOver: () => Promise.reject(new Error('broken')) },
     };
-    const { closed } = await dial(await serve(() => answer), upgrade);
+    const { closed } = await dial(await serve(() => response), upgrade);
     expect(await closed).toBe('');
   });
 });

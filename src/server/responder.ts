@@ -13,6 +13,7 @@ import {
   isCancelled,
   linkedController,
 } from '../async/index.js';
+import type { ListenLimits } from './limits.js';
 import {
   isStreamed,
   isTakenOver,
@@ -20,8 +21,7 @@ import {
   type RouteResponse,
   type StreamedBody,
   text,
-} from './answers.js';
-import type { ListenLimits } from './limits.js';
+} from './responses.js';
 import { dispatch, type RequestGate, type Route, type ServerRequest } from './routes.js';
 import type { Sessions } from './sessions.js';
 
@@ -38,7 +38,7 @@ export interface ResponderOptions {
 }
 
 /** Never rejects: a failure becomes the response and is reported. */
-export async function answerRequest(
+export async function respondToRequest(
   request: IncomingMessage,
   response: ServerResponse,
   options: ResponderOptions,
@@ -51,12 +51,12 @@ export async function answerRequest(
   const readBody = takeBody(request, options.limits.bodyBytes);
   const left = new AbortController();
   response.once('close', () => left.abort());
-  const answer = await handle(request, { signal: left.signal, upgradable: false, readBody }, options);
-  await send(request, response, answer, left.signal, options);
+  const routeResponse = await handle(request, { signal: left.signal, upgradable: false, readBody }, options);
+  await send(request, response, routeResponse, left.signal, options);
 }
 
 /** Never rejects. When this resolves the connection is closed, or about to be. */
-export async function answerUpgrade(
+export async function respondToUpgrade(
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,
@@ -67,13 +67,13 @@ export async function answerUpgrade(
   // The close event follows an error, and everything waits for that.
   socket.on('error', () => {});
   // Check before asking the runtime, which would start something that nobody can follow.
-  const answer =
+  const routeResponse =
     options.sessions.refusal() ?? (await handle(request, { signal: left.signal, upgradable: true }, options));
   if (socket.destroyed) return;
-  if (isTakenOver(answer.body)) {
+  if (isTakenOver(routeResponse.body)) {
     // Request limits do not fit a session that may be silent for hours, and a keystroke must not wait for more bytes.
     if (socket instanceof Socket) socket.setNoDelay(true).setTimeout(0);
-    const { body } = answer;
+    const { body } = routeResponse;
     try {
       await options.sessions.during(() => body.takeOver(socket, head));
     } catch (error) {
@@ -94,7 +94,7 @@ export async function answerUpgrade(
     response.detachSocket(accepted);
     accepted.destroySoon();
   });
-  await send(request, response, answer, left.signal, options);
+  await send(request, response, routeResponse, left.signal, options);
 }
 
 /** Never rejects. */
@@ -139,27 +139,27 @@ async function handle(
 async function send(
   request: IncomingMessage,
   response: ServerResponse,
-  answer: RouteResponse,
+  routeResponse: RouteResponse,
   left: AbortSignal,
   options: ResponderOptions,
 ): Promise<void> {
   if (response.destroyed) return;
   try {
-    await sendAnswer(request, response, answer, left, options);
+    await sendResponse(request, response, routeResponse, left, options);
   } catch (error) {
     options.report(request, error);
     request.socket.destroy();
   }
 }
 
-async function sendAnswer(
+async function sendResponse(
   request: IncomingMessage,
   response: ServerResponse,
-  answer: RouteResponse,
+  routeResponse: RouteResponse,
   left: AbortSignal,
   options: ResponderOptions,
 ): Promise<void> {
-  const { body } = answer;
+  const { body } = routeResponse;
   if (isTakenOver(body)) {
     // Only upgrade requests can be taken over.
     sendWhole(response, plainError(500, 'Upgrade request required'));
@@ -167,9 +167,9 @@ async function sendAnswer(
     request.socket.setTimeout(0);
     const refusal = options.sessions.refusal();
     if (refusal !== undefined) sendWhole(response, refusal);
-    else await options.sessions.during(() => sendStream(response, answer, body, left, options));
+    else await options.sessions.during(() => sendStream(response, routeResponse, body, left, options));
   } else {
-    sendWhole(response, answer);
+    sendWhole(response, routeResponse);
   }
 }
 
