@@ -49,6 +49,16 @@ export interface RuntimeEntries {
   'container.remove': { containerId: string };
   /** A container whose sandbox ended during its start could not be removed. */
   'container.discard': { containerId: string };
+  /** The kernel killed a process of a container for want of memory; `more` counts further kills within seconds. */
+  'container.oom': {
+    process: string;
+    pid: number;
+    cgroup: string;
+    limit: 'container' | 'parent' | 'node';
+    more: number;
+    usageBytes?: number;
+    limitBytes?: number;
+  };
   /** There is no file for the termination message of a container. */
   'container.termination-log': NoData;
 
