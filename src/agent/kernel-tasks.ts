@@ -2,20 +2,33 @@
 import { systemClock } from '../async/index.js';
 import type { LoadedConfiguration } from '../config/index.js';
 import type { KubeletManagers } from '../kubelet/index.js';
-import { OomWatcher, openKernelLog, PacketRules, packetCommands } from '../node/index.js';
+import {
+  OomWatcher,
+  type OomWatcherOptions,
+  openKernelLog,
+  PacketRules,
+  packetCommands,
+} from '../node/index.js';
 import type { Timeline } from '../timeline/index.js';
+
+export interface KernelTasksOptions {
+  readonly nodeName: string;
+  readonly timeline: Timeline;
+  /** Whom kills for want of memory hit, and where they are counted. */
+  readonly oom: Required<Pick<OomWatcherOptions, 'counts' | 'victimOf'>>;
+}
 
 /** Without a cluster nobody looks for the node's packet rules, so the agent makes them only when they are asked for by name. */
 export function kernelTasks(
   { config, standalone, explicit }: LoadedConfiguration,
-  { nodeName, timeline }: { readonly nodeName: string; readonly timeline: Timeline },
+  { nodeName, timeline, oom }: KernelTasksOptions,
 ): Pick<KubeletManagers, 'oomWatcher' | 'packetRules'> {
   const clock = systemClock;
   const makesChains =
     config.makeIPTablesUtilChains && (!standalone || explicit.has('makeIPTablesUtilChains'));
   return {
     oomWatcher: async (tasks) => {
-      const watcher = new OomWatcher({ clock, timeline, nodeName, open: () => openKernelLog() });
+      const watcher = new OomWatcher({ clock, timeline, nodeName, open: () => openKernelLog(), ...oom });
       tasks.start('the watch over kills for want of memory', (signal) => watcher.run(signal));
     },
     ...(makesChains

@@ -11,7 +11,7 @@ import { containerdEvents, criEvents } from '../runtime-manager/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
 import type { AgentCgroups } from './cgroups.js';
 import { containerManager } from './container-manager.js';
-import { kernelTasks } from './kernel-tasks.js';
+import { type KernelTasksOptions, kernelTasks } from './kernel-tasks.js';
 
 /** The node before anything of it runs: its configuration, name and machine, and where it records. */
 export interface AgentNode {
@@ -32,11 +32,12 @@ export interface KubeletOptionsInput {
   /** The objects of a directory; undefined where they come from the API server or not at all. */
   readonly objects: StandaloneObjects | undefined;
   readonly evictionStats: EvictionStats;
+  readonly oom: KernelTasksOptions['oom'];
 }
 
 export async function kubeletOptions(
   { configuration, nodeName, host, timeline, registry }: AgentNode,
-  { runtime, cgroupDriver, cgroups, objects, evictionStats }: KubeletOptionsInput,
+  { runtime, cgroupDriver, cgroups, objects, evictionStats, oom }: KubeletOptionsInput,
 ): Promise<KubeletOptions> {
   const { config, flags, featureGates } = configuration;
   return {
@@ -68,7 +69,7 @@ export async function kubeletOptions(
     claims: objects,
     cgroups: cgroups?.pods,
     managers: {
-      ...kernelTasks(configuration, { nodeName, timeline }),
+      ...kernelTasks(configuration, { nodeName, timeline, oom }),
       containerManager: containerManager({ configuration, host, timeline, cgroups }),
     },
     ...(evicts(configuration)

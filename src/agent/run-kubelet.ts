@@ -11,7 +11,7 @@ import {
   Link,
   readCgroupDriver,
 } from '../kubelet/index.js';
-import type { ServingCertificate } from '../node/index.js';
+import { OomCounts, oomVictim, type ServingCertificate } from '../node/index.js';
 import { ObjectDirectory, StandaloneObjects } from '../pods/index.js';
 import type { EvictionStats } from '../resources/eviction/index.js';
 import { LogHealth, type ServerListener } from '../server/index.js';
@@ -63,11 +63,18 @@ export async function runKubelet(options: RunKubeletOptions): Promise<void> {
     flags.objectManifestPath === '' ? undefined : new StandaloneObjects({ clock: systemClock, waits: true });
   // Statistics are about the pods of the kubelet, which evicts by them.
   const evictionLink = new Link<EvictionStats>('what eviction sees');
+  const kubeletLink = new Link<Kubelet>('the kubelet');
+  const oomCounts = new OomCounts();
   const madeFrom = await kubeletOptions(node, {
     runtime,
     cgroupDriver,
     cgroups,
     objects,
+    oom: {
+      counts: oomCounts,
+      victimOf: (cgroup) =>
+        oomVictim(cgroup, kubeletLink.target.pods(), (pod) => cgroups?.pods.parentOf(pod)),
+    },
     evictionStats: {
       observe: () => evictionLink.target.observe(),
       fileSystems: () => evictionLink.target.fileSystems(),
@@ -84,6 +91,7 @@ export async function runKubelet(options: RunKubeletOptions): Promise<void> {
     cluster === undefined
       ? await createKubelet(madeFrom)
       : await createKubeletOfCluster(madeFrom, flags, cluster, serving);
+  kubeletLink.connect(kubelet);
   const { stats, eviction } = agentStats(
     kubelet,
     { cri, config, rootDir: madeFrom.rootDir, runtimeCgroups: flags.runtimeCgroups, cgroups },

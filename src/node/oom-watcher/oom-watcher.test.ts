@@ -224,6 +224,10 @@ describe('the victim', () => {
     expect(oomVictim(cgroup, pods, ({ metadata }) => `/kubepods/pod${metadata.uid}`)).toEqual(victim);
   });
 
+  it('is no pod where all pods share one cgroup', () => {
+    expect(oomVictim('/all/other', pods, () => '/all')).toBe(undefined);
+  });
+
   it.each<[string, Partial<OomKill>, number, string]>([
     [
       'of its own limit',

@@ -23,11 +23,12 @@ export function oomVictim(
     const found = id === undefined ? undefined : containerOf(id, pods);
     if (found !== undefined) return found;
   }
-  const pod = pods.find((each) => {
+  const [pod, another] = pods.filter((each) => {
     const own = podCgroup(each);
     return own !== undefined && (cgroup === own || cgroup.startsWith(`${own}/`));
   });
-  return pod && { pod: refOf(pod) };
+  // Pods may share one cgroup.
+  return pod === undefined || another !== undefined ? undefined : { pod: refOf(pod) };
 }
 
 function containerOf(id: string, pods: readonly Pod[]): OomVictim | undefined {
