@@ -37,11 +37,9 @@ function load({ main, files = {}, args = [], host, standalone = false }: Setup):
   });
 }
 
-function listDir(paths: readonly string[], folder: string): DropInEntry[] {
-  const below = paths
-    .filter((path) => path.startsWith(`${folder}/`))
-    .map((path) => path.slice(folder.length + 1));
-  if (below.length === 0) throw new Error(`lstat ${folder}: no such file or directory`);
+function listDir(paths: readonly string[], dir: string): DropInEntry[] {
+  const below = paths.filter((path) => path.startsWith(`${dir}/`)).map((path) => path.slice(dir.length + 1));
+  if (below.length === 0) throw new Error(`lstat ${dir}: no such file or directory`);
   const names = new Map(below.map((rest) => [rest.split('/')[0]!, rest.includes('/')]));
   return [...names].reverse().map(([name, isDirectory]) => ({ name, isDirectory }));
 }

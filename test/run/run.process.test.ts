@@ -138,15 +138,15 @@ describe('nodelet run without a terminal', () => {
     expect(command.stderr).toContain('no pod is left to run');
     expectNothingLeft();
   });
-  it('reads standard input, folders and URLs', async () => {
+  it('reads standard input, directories and URLs', async () => {
     const pod = (name: string): string => podManifest(name, { policy: 'Never', script: 'exit 0' });
-    await put('folder/a.yaml', pod('a'));
-    await put('folder/b.json', pod('b'));
-    await put('folder/notes.txt', 'not a manifest');
+    await put('directory/a.yaml', pod('a'));
+    await put('directory/b.json', pod('b'));
+    await put('directory/notes.txt', 'not a manifest');
     const server = createServer((_, response) => response.end(pod('d')));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    const inputs = [path.join(dir, 'folder'), '-', `http://127.0.0.1:${port}/d.yaml`];
+    const inputs = [path.join(dir, 'directory'), '-', `http://127.0.0.1:${port}/d.yaml`];
     const command = run(inputs, { input: pod('c') });
     expect(await command.exitCode()).toBe(0);
     server.close();
