@@ -272,31 +272,34 @@ describe('validateConfiguration refuses', () => {
       'enableSystemLogHandler: false\nenableSystemLogQuery: true',
       [`${invalid}enableSystemLogQuery true must come with enableSystemLogHandler true`],
     ],
-    ['shutdownGracePeriod: 500ms', [`${invalid}shutdownGracePeriod 500ms must be 0s, or 1s or longer`]],
+    [
+      'shutdownGracePeriod: 500ms',
+      [`${invalid}shutdownGracePeriod {500ms} must be either zero or otherwise >= 1 sec`],
+    ],
     [
       'shutdownGracePeriod: 5s\nshutdownGracePeriodCriticalPods: 500ms',
-      [`${invalid}shutdownGracePeriodCriticalPods 500ms must be 0s, or 1s or longer`],
+      [`${invalid}shutdownGracePeriodCriticalPods {500ms} must be either zero or otherwise >= 1 sec`],
     ],
     [
       'shutdownGracePeriodCriticalPods: 5s',
-      [`${invalid}shutdownGracePeriodCriticalPods 5s must not be longer than shutdownGracePeriod 0s`],
+      [`${invalid}shutdownGracePeriodCriticalPods {5s} must be <= shutdownGracePeriod {0s}`],
     ],
     [
       `shutdownGracePeriod: 5s\n${noShutdownGates}`,
       [
-        `${invalid}shutdownGracePeriod and shutdownGracePeriodCriticalPods require feature gate GracefulNodeShutdown`,
+        `${invalid}specifying shutdownGracePeriod or shutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown`,
       ],
     ],
     [
       'shutdownGracePeriod: 5s\nshutdownGracePeriodByPodPriority: [{priority: 1, shutdownGracePeriodSeconds: 5}]',
       [
-        `${invalid}shutdownGracePeriodByPodPriority must not be used with shutdownGracePeriod or shutdownGracePeriodCriticalPods`,
+        `${invalid}Cannot specify both shutdownGracePeriodByPodPriority and shutdownGracePeriod at the same time`,
       ],
     ],
     [
       'shutdownGracePeriodByPodPriority: [{priority: 1}]\nfeatureGates: {GracefulNodeShutdownBasedOnPodPriority: false}',
       [
-        `${invalid}shutdownGracePeriodByPodPriority requires feature gate GracefulNodeShutdownBasedOnPodPriority`,
+        `${invalid}Specifying shutdownGracePeriodByPodPriority requires feature gate GracefulNodeShutdownBasedOnPodPriority`,
       ],
     ],
     [

@@ -265,22 +265,24 @@ function* shutdownRule({ config, gates }: RuleContext): Generator<string> {
   const total = config.shutdownGracePeriod;
   const critical = config.shutdownGracePeriodCriticalPods;
   const byPriority = config.shutdownGracePeriodByPodPriority;
+  // The reference prints these durations in braces.
+  const shown = (durationMs: number): string => `{${formatDuration(durationMs)}}`;
   if (byPriority.length > 0 && (total !== 0 || critical !== 0)) {
-    yield 'shutdownGracePeriodByPodPriority must not be used with shutdownGracePeriod or shutdownGracePeriodCriticalPods';
+    yield 'Cannot specify both shutdownGracePeriodByPodPriority and shutdownGracePeriod at the same time';
   }
   if (critical > total) {
-    yield `shutdownGracePeriodCriticalPods ${formatDuration(critical)} must not be longer than shutdownGracePeriod ${formatDuration(total)}`;
+    yield `shutdownGracePeriodCriticalPods ${shown(critical)} must be <= shutdownGracePeriod ${shown(total)}`;
   }
   if (total !== 0 && total < 1000) {
-    yield `shutdownGracePeriod ${formatDuration(total)} must be 0s, or 1s or longer`;
+    yield `shutdownGracePeriod ${shown(total)} must be either zero or otherwise >= 1 sec`;
   }
   if (critical !== 0 && critical < 1000) {
-    yield `shutdownGracePeriodCriticalPods ${formatDuration(critical)} must be 0s, or 1s or longer`;
+    yield `shutdownGracePeriodCriticalPods ${shown(critical)} must be either zero or otherwise >= 1 sec`;
   }
   if ((total > 0 || critical > 0) && !gates.enabled('GracefulNodeShutdown')) {
-    yield 'shutdownGracePeriod and shutdownGracePeriodCriticalPods require feature gate GracefulNodeShutdown';
+    yield 'specifying shutdownGracePeriod or shutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown';
   }
   if (byPriority.length > 0 && !gates.enabled('GracefulNodeShutdownBasedOnPodPriority')) {
-    yield 'shutdownGracePeriodByPodPriority requires feature gate GracefulNodeShutdownBasedOnPodPriority';
+    yield 'Specifying shutdownGracePeriodByPodPriority requires feature gate GracefulNodeShutdownBasedOnPodPriority';
   }
 }
