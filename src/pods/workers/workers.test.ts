@@ -483,6 +483,20 @@ describe('PodWorkers', () => {
       await refused;
       expect(timeline.ofPod('1').at(-1)?.event?.reason).toBe('ExceededGracePeriod');
     });
+    it('stops waiting when the caller does, and says nothing', async () => {
+      workers.update({ type: 'create', pod: pod('1') });
+      workers.update({ type: 'kill', pod: pod('1') });
+      await settle();
+      const timers = clock.pendingTimers;
+      const caller = new AbortController();
+      const context = { clock, timeline, workers, signal: caller.signal };
+      const killing = killPodAndWait(context, pod('1'), { evict: false });
+      caller.abort();
+      await expect(killing).rejects.toThrow('context canceled');
+      expect(clock.pendingTimers).toBe(timers);
+      expect(timeline.ofPod('1').filter(({ event }) => event !== undefined)).toEqual([]);
+      await expect(killPodAndWait(context, pod('2'), { evict: false })).rejects.toThrow('canceled');
+    });
   });
 
   const error = new Error('not yet');
