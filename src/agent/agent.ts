@@ -7,7 +7,7 @@ export interface AgentOptions {
   /** The flags, the configuration file and its drop-ins, as `readConfiguration` gives them. */
   readonly configuration: LoadedConfiguration;
   /**
-   * Where systemd's variables are looked up: NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID.
+   * Where systemd's variables are looked up: NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID and DBUS_SYSTEM_BUS_ADDRESS.
    * @default process.env
    */
   readonly environment?: NodeJS.ProcessEnv;

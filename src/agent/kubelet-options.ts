@@ -1,9 +1,11 @@
 /** The options of the agent's kubelet: what the configuration and the machine say of it. */
 import path from 'node:path';
+import { systemClock } from '../async/index.js';
 import type { LoadedConfiguration } from '../config/index.js';
 import type { CriClient } from '../cri/index.js';
 import { detectNodeAddress, type KubeletOptions } from '../kubelet/index.js';
 import type { Registry } from '../metrics/index.js';
+import { type Logind, shutdownGroups } from '../node/index.js';
 import type { StandaloneObjects } from '../pods/index.js';
 import type { EvictionStats } from '../resources/eviction/index.js';
 import type { MachineFacts } from '../runtime-manager/config/index.js';
@@ -36,7 +38,7 @@ export interface KubeletOptionsInput {
 }
 
 export async function kubeletOptions(
-  { configuration, nodeName, host, timeline, registry }: AgentNode,
+  { configuration, nodeName, environment, host, timeline, registry }: AgentNode,
   { runtime, cgroupDriver, cgroups, objects, evictionStats, oom }: KubeletOptionsInput,
 ): Promise<KubeletOptions> {
   const { config, flags, featureGates } = configuration;
@@ -68,6 +70,7 @@ export async function kubeletOptions(
     objects,
     claims: objects,
     cgroups: cgroups?.pods,
+    logind: shutdownGroups(config).length === 0 ? undefined : await openLogind(environment),
     managers: {
       ...kernelTasks(configuration, { nodeName, timeline, oom }),
       containerManager: containerManager({ configuration, host, timeline, cgroups }),
@@ -96,6 +99,12 @@ const evictionFields = [
 /** Without a cluster nobody starts an evicted pod elsewhere, so the agent evicts only when it is asked to by name. */
 function evicts({ standalone, explicit }: LoadedConfiguration): boolean {
   return !standalone || evictionFields.some((field) => explicit.has(field));
+}
+
+/** Loaded only where a shutdown of the machine is to be delayed. */
+async function openLogind(environment: NodeJS.ProcessEnv): Promise<Logind> {
+  const { busLogind } = await import('../node/shutdown/bus-logind.js');
+  return busLogind({ clock: systemClock, environment });
 }
 
 /** The addresses that pods see as their host's. */

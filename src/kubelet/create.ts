@@ -16,6 +16,7 @@ import { createPlegMetrics, Pleg } from '../runtime-manager/pleg/index.js';
 import { ActuatedResources } from '../runtime-manager/resize/index.js';
 import { filterActive } from './admission/active-pods.js';
 import { nodeAdmission } from './admission/node-admission.js';
+import type { ClusterMembership } from './cluster/membership.js';
 import type { Kubelet } from './kubelet.js';
 import { Link } from './link.js';
 import type { KubeletOptions } from './options.js';
@@ -24,6 +25,7 @@ import { createEviction } from './rooms/create-eviction.js';
 import { createImages } from './rooms/create-images.js';
 import { createProbes } from './rooms/create-probes.js';
 import { createRuntimeManager, nodeAllocatable } from './rooms/create-runtime-manager.js';
+import { createShutdown } from './rooms/create-shutdown.js';
 import { createSources, sourceNames } from './rooms/create-sources.js';
 import { createUserNamespaces } from './rooms/create-user-namespaces.js';
 import { createVolumes } from './rooms/create-volumes.js';
@@ -152,7 +154,14 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     peek: (uid) => pleg.cache.peek(uid),
   });
   const runtimeName = new RuntimeName(() => runtime.version());
-  const started = { evictionManager: eviction.start, ...managers };
+  let membership: ClusterMembership | undefined;
+  const shutdown = createShutdown(settings, {
+    workers: links.workers,
+    volumes,
+    activePods,
+    reportNode: async (signal) => membership?.reportNode(signal),
+  });
+  const started = { evictionManager: eviction.start, shutdownManager: shutdown?.start, ...managers };
   const startManagers = runtimeStart(started, tasks, (signal) => collectors.rotator.run(signal));
   const check = links.check.connect(
     new RuntimeCheck({
@@ -166,7 +175,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       },
     }),
   );
-  const membership = await settings.join?.({
+  membership = await settings.join?.({
     settings,
     pods,
     statuses,
@@ -174,6 +183,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     couldHaveRunningContainers: states.couldHaveRunningContainers,
     turns: runtime,
     pressure: eviction.conditions,
+    shutdownError: () => shutdown?.error(),
   });
 
   // What drives: the work queue, one worker per pod, the handlers, housekeeping, the loop.
@@ -219,12 +229,14 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       workers,
       config: podConfig,
       statuses,
-      admission:
-        settings.admission ??
-        nodeAdmission(settings, {
-          hasStrictGroups: () => check.hasStrictGroups,
-          pressure: eviction,
-        }),
+      admission: [
+        ...(settings.admission ??
+          nodeAdmission(settings, {
+            hasStrictGroups: () => check.hasStrictGroups,
+            pressure: eviction,
+          })),
+        ...(shutdown === undefined ? [] : [shutdown.admission]),
+      ],
       metrics,
       removeAllDeadContainers: (uid) => deadContainers.removeAll(uid),
       onMirror: (pod) => membership?.mirrorSeen(pod),

@@ -5,6 +5,7 @@ import type { CriRuntime } from '../cri/index.js';
 import type { Host } from '../host/index.js';
 import type { Node } from '../kube/index.js';
 import type { Registry } from '../metrics/index.js';
+import type { Logind } from '../node/index.js';
 import type { PodSource, SourceContext, SourceName } from '../pods/index.js';
 import type { ProbeNetwork } from '../probes/index.js';
 import type { EvictionStats } from '../resources/eviction/index.js';
@@ -187,6 +188,11 @@ export interface KubeletOptions {
    * @default a node that is never known
    */
   readonly node?: () => Node | undefined;
+  /**
+   * Tells of a shutdown of the machine and delays it; used where the configuration has a shutdown grace period.
+   * @default none: a shutdown of the machine does not wait for pods
+   */
+  readonly logind?: Logind;
   /**
    * Managers that not every kubelet has.
    * @default none

@@ -33,6 +33,7 @@ export * from './packet-rules/packet-rules.js';
 export * from './registration/initial-node.js';
 export * from './registration/reconcile.js';
 export * from './registration/register.js';
+export * from './shutdown/index.js';
 export * from './status/capacity.js';
 export * from './status/conditions.js';
 export * from './status/facts.js';

@@ -1,5 +1,5 @@
-/** Metrics of node startup and certificate lifetimes. */
-import type { Registry } from '../metrics/index.js';
+/** Metrics of node startup, certificate lifetimes and the last shutdown. */
+import { Registry } from '../metrics/index.js';
 import type { CertificateManager } from './certificates/manager.js';
 
 export interface StartUpMoments {
@@ -104,4 +104,19 @@ function ttlGauge(registry: Registry, name: string, help: string): CertificateMe
   const ttl = registry.gauge(name, help);
   ttl.set(Number.POSITIVE_INFINITY);
   return (manager) => registry.onCollect(() => ttl.set(manager.ttlSeconds()));
+}
+
+export type ShutdownMetrics = ReturnType<typeof createShutdownMetrics>;
+
+export function createShutdownMetrics(registry = new Registry()) {
+  return {
+    startTime: registry.gauge(
+      'kubelet_graceful_shutdown_start_time_seconds',
+      'Last graceful shutdown start time since unix epoch in seconds',
+    ),
+    endTime: registry.gauge(
+      'kubelet_graceful_shutdown_end_time_seconds',
+      'Last graceful shutdown end time since unix epoch in seconds',
+    ),
+  };
 }

@@ -23,6 +23,7 @@ const operandMarks = {
   script: '--',
   stty: 'none',
   sysctl: 'none',
+  'systemd-inhibit': '--',
   'systemd-notify': '--',
   tar: '--',
   umount: '--',

@@ -22,6 +22,12 @@ export interface NodeEntries {
   'node.kernel': { name: string; from: number; to: number };
   /** The packet rules of the node were written, or may be missing. */
   'node.packet-rules': NoData;
+  /** Whether a shutdown of the machine waits for pods, and what goes wrong with it. */
+  'node.shutdown': NoData;
+  /** The machine shuts down, and the pods of a group are killed or have ended; `left` of them have not. */
+  'node.shutdown-group': { priority: number; periodSeconds: number; left: number };
+  /** The machine shuts down, and a pod is killed, or did not end as it should. */
+  'node.shutdown-pod': { graceSeconds: number };
 
   /** A certificate is asked for, or was not issued. */
   'certificate.request': NoData;

@@ -85,7 +85,9 @@ export const packages: Readonly<Record<string, PackageRow>> = {
   containerd: { need: 'containerd', programs: ['containerd', 'ctr'] },
   'containernetworking-plugins': { need: 'containerd', programs: [] },
   'docker-registry': { need: 'containerd', programs: ['docker-registry'] },
+  'python3-dbusmock': { need: 'containerd', programs: [] },
   runc: { need: 'containerd', programs: ['runc'] },
+  systemd: { need: 'containerd', programs: ['systemd-inhibit'] },
 
   'etcd-server': { need: 'cluster', programs: ['etcd'] },
 

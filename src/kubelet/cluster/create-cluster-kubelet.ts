@@ -112,6 +112,7 @@ export async function createClusterKubelet(
         ...cluster,
         api: apis,
         runtime: deps.check,
+        shutdownError: () => deps.shutdownError(),
       });
       return createMembership(deps, {
         apis,

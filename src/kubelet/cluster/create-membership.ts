@@ -16,7 +16,7 @@ interface Follower {
 
 export interface MembershipOptions {
   readonly apis: { readonly main: KubeApi; readonly events: KubeApi };
-  readonly node: Pick<ClusterNode, 'start' | 'node'>;
+  readonly node: Pick<ClusterNode, 'start' | 'node' | 'sync'>;
   readonly latency: Pick<PodStartLatency, 'written'>;
   readonly metrics: ApiPodMetrics;
   readonly mirrors: Pick<ApiMirrorPods, 'registerSoon'>;
@@ -63,6 +63,7 @@ export function createMembership(
       tasks.start('the trust bundles of the cluster', (signal) => trustBundles.run(signal));
       tasks.start('the runtime classes of the cluster', (signal) => runtimeClasses.run(signal));
     },
+    reportNode: (signal) => node.sync(signal),
     mirrorSeen: (staticPod) => sync.refresh(staticPod.metadata.uid),
   };
 }

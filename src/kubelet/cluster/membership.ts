@@ -19,6 +19,8 @@ export interface MembershipDeps {
   readonly turns: PodActivity;
   /** The pressure that the node is under. */
   pressure(): readonly PressureCondition[];
+  /** Why the node is not ready while its machine shuts down. */
+  shutdownError(): string | undefined;
 }
 
 /** The node's membership in a cluster, started step by step with the kubelet. */
@@ -29,6 +31,8 @@ export interface ClusterMembership {
   startNode(tasks: TaskGroup): void;
   /** Called when the runtime check has started: follows what pods need of the cluster, and writes their statuses. */
   startPods(tasks: TaskGroup): void;
+  /** Reports the node at once instead of with the next period. */
+  reportNode(signal: AbortSignal): Promise<void>;
   /** The API showed a mirror of this static pod for the first time, or another one. */
   mirrorSeen(staticPod: Pod): void;
 }
