@@ -16,6 +16,7 @@ import { createPlegMetrics, Pleg } from '../runtime-manager/pleg/index.js';
 import { ActuatedResources } from '../runtime-manager/resize/index.js';
 import { filterActive } from './admission/active-pods.js';
 import { nodeAdmission } from './admission/node-admission.js';
+import { makeRoom } from './admission/preempt.js';
 import type { ClusterMembership } from './cluster/membership.js';
 import type { Kubelet } from './kubelet.js';
 import { Link } from './link.js';
@@ -238,6 +239,8 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
         ...(shutdown === undefined ? [] : [shutdown.admission]),
       ],
       metrics,
+      makeRoom: (pod, active, shortages) =>
+        makeRoom({ clock, timeline, workers, metrics, signal: stopping.signal }, pod, active, shortages),
       removeAllDeadContainers: (uid) => deadContainers.removeAll(uid),
       onMirror: (pod) => membership?.mirrorSeen(pod),
     }),
@@ -261,6 +264,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     users,
     actuated,
     directories,
+    handlers,
   });
   const loop = new SyncLoop({
     clock,

@@ -18,6 +18,11 @@ export function createKubeletMetrics(registry = new Registry()) {
     rejections: registry.counter('kubelet_admission_rejections_total', 'Pods refused at admission.', [
       'reason',
     ]),
+    preemptions: registry.counter(
+      'kubelet_preemptions',
+      'Pods that were ended to make room for a critical pod, by the first resource that it lacked.',
+      ['preemption_signal'],
+    ),
     workerStart: registry.histogram(
       'kubelet_pod_worker_start_duration_seconds',
       'Duration in seconds from first seeing a pod to starting its worker.',

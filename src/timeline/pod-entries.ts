@@ -33,6 +33,8 @@ export interface PodEntries {
   'pod.finished': NoData;
   /** The pod is evicted for a signal of the node, or for a limit of local storage. */
   'pod.evicted': { signal: string; graceSeconds: number };
+  /** The pod is ended to make room for a critical one. */
+  'pod.preempted': { by: string };
   /** A pod whose cgroup is gone could not be killed. */
   'pod.kill': NoData;
   /** A pod that no source has is stopped. */

@@ -15,6 +15,7 @@ import { endNodes, startNode } from './node.js';
 afterEach(endNodes);
 
 const everyKubelet = `
+  kubelet_preemptions counter preemption_signal
   kubelet_active_pods gauge static
   kubelet_admission_rejections_total counter reason
   kubelet_cgroup_version gauge

@@ -1,9 +1,23 @@
 /** Whether a pod may run on this node: handlers asked in order, the first refusal counts. */
-import type { Pod } from '../../kube/index.js';
+import { isCriticalPod, type Pod } from '../../kube/index.js';
 
-export type Admission =
-  | { readonly admit: true }
-  | { readonly admit: false; readonly reason: string; readonly message: string };
+export type Admission = { readonly admit: true } | AdmissionRefusal;
+
+export interface AdmissionRefusal {
+  readonly admit: false;
+  readonly reason: string;
+  readonly message: string;
+  /** What the node has too little of, if that is all that speaks against the pod. */
+  readonly shortages?: readonly Shortage[];
+}
+
+/** CPU in millicores, anything else in whole units. */
+export interface Shortage {
+  readonly resource: string;
+  readonly requested: number;
+  readonly used: number;
+  readonly capacity: number;
+}
 
 export const admitted: Admission = { admit: true };
 
@@ -20,6 +34,47 @@ export function admit(handlers: readonly AdmissionHandler[], pod: Pod, active: r
     if (!answer.admit) return answer;
   }
   return admitted;
+}
+
+/**
+ * All of these are asked, and the first refusal counts. Other pods may have to make room for a critical pod, but only if
+ * nothing but resources speaks against it.
+ */
+export function together(handlers: readonly AdmissionHandler[]): AdmissionHandler {
+  return {
+    name: 'the node',
+    admit(pod, others) {
+      const refusals = handlers.flatMap((handler) => {
+        const answer = handler.admit(pod, others);
+        return answer.admit ? [] : [answer];
+      });
+      const [first] = refusals;
+      if (first === undefined) return admitted;
+      const { reason, message } = first;
+      if (!isCriticalPod(pod)) return { admit: false, reason, message };
+      const other = refusals.find(({ shortages }) => shortages === undefined);
+      if (other !== undefined) return other;
+      return {
+        admit: false,
+        reason,
+        message,
+        shortages: refusals.flatMap(({ shortages }) => shortages ?? []),
+      };
+    },
+  };
+}
+
+/** Refuses a pod for what the node has too little of; the first is told. */
+export function refusedFor(shortages: readonly Shortage[]): Admission {
+  const [first] = shortages;
+  if (first === undefined) return admitted;
+  const { resource, requested, used, capacity } = first;
+  return {
+    admit: false,
+    reason: `OutOf${resource}`,
+    message: `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`,
+    shortages,
+  };
 }
 
 /** Reasons that are counted under their own name. */
@@ -59,12 +114,8 @@ export function podLimit(maxPods: number): AdmissionHandler {
     name: 'pod limit',
     admit: (_pod, others) =>
       others.length < maxPods
-        ? { admit: true }
-        : {
-            admit: false,
-            reason: 'OutOfpods',
-            message: `Node didn't have enough resource: pods, requested: 1, used: ${others.length}, capacity: ${maxPods}`,
-          },
+        ? admitted
+        : refusedFor([{ resource: 'pods', requested: 1, used: others.length, capacity: maxPods }]),
   };
 }
 

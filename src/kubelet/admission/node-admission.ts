@@ -1,7 +1,7 @@
 /** Who is asked whether a pod may run on this node, in order. */
 import { release } from 'node:os';
 import type { KubeletSettings } from '../settings.js';
-import { type AdmissionHandler, operatingSystem, podLimit } from './admission.js';
+import { type AdmissionHandler, operatingSystem, podLimit, together } from './admission.js';
 import { freeHostPorts } from './host-ports.js';
 import { enoughResources, nodeAffinityHandler, operatingSystemLabel, toleratedTaints } from './node-fit.js';
 import { type PressureNow, withoutPressure } from './pressure.js';
@@ -24,11 +24,13 @@ export function nodeAdmission(
     operatingSystemLabel(node),
     operatingSystem,
     strictGroups(hasStrictGroups),
-    podLimit(config.maxPods),
-    enoughResources(node),
-    nodeAffinityHandler(nodeName, node),
-    freeHostPorts,
-    toleratedTaints(node),
+    together([
+      podLimit(config.maxPods),
+      enoughResources(node),
+      nodeAffinityHandler(nodeName, node),
+      freeHostPorts,
+      toleratedTaints(node),
+    ]),
     appArmor(host.isAppArmorEnabled),
   ];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Node, Pod, PodManifest, PodSpec } from '../../kube/index.js';
-import { admit } from './admission.js';
+import { admit, together } from './admission.js';
 import { enoughResources, nodeAffinityHandler, operatingSystemLabel, toleratedTaints } from './node-fit.js';
 
 const node: Node = {
@@ -30,9 +30,7 @@ function pod(
 function verdict(given: Pod, others: readonly Pod[] = [], of: Node | undefined = untainted): string {
   const handlers = [
     operatingSystemLabel(() => of),
-    enoughResources(() => of),
-    nodeAffinityHandler('n1', () => of),
-    toleratedTaints(() => of),
+    together([enoughResources(() => of), nodeAffinityHandler('n1', () => of), toleratedTaints(() => of)]),
   ];
   const answer = admit(handlers, given, others);
   return answer.admit ? 'admitted' : `${answer.reason}: ${answer.message}`;
@@ -66,7 +64,12 @@ describe('resources', () => {
       [],
       shortOf('cpu', 4100, 0, 4000),
     ],
-    ['a critical pod', pod({ cpu: '5' }, { priority: 2_000_000_000 }), [], 'admitted'],
+    [
+      'a critical pod, which others may make room for',
+      pod({ cpu: '5' }, { priority: 2_000_000_000 }),
+      [],
+      shortOf('cpu', 5000, 0, 4000),
+    ],
   ])('%s', (_, given, others, expected) => {
     expect(verdict(given, others)).toBe(expected);
   });
@@ -104,7 +107,9 @@ describe('the node that is meant', () => {
       mismatch,
     ],
   ])('%s', (_, spec, expected) => {
-    expect(verdict(pod({ cpu: '5' }, { priority: 2_000_000_000, ...spec }))).toBe(expected);
+    // A shortage does not hide that it is the wrong node.
+    const cpu = expected === 'admitted' ? '1' : '5';
+    expect(verdict(pod({ cpu }, { priority: 2_000_000_000, ...spec }))).toBe(expected);
   });
   it('a label for another operating system', () => {
     expect(verdict(pod({}, {}, { metadata: { name: 'w', labels: { 'kubernetes.io/os': 'windows' } } }))).toBe(

@@ -2,7 +2,6 @@
 import {
   addQuantities,
   compareQuantities,
-  isCriticalPod,
   isStaticPod,
   matchesNodeAffinity,
   type Node,
@@ -17,23 +16,19 @@ import {
   toleratesTaint,
   zeroQuantity,
 } from '../../kube/index.js';
-import { type Admission, type AdmissionHandler, admitted } from './admission.js';
+import { type Admission, type AdmissionHandler, admitted, refusedFor, type Shortage } from './admission.js';
 
 /** Each is asked for the node at every pod; while none is known, nothing speaks against a pod. */
 type NodeNow = () => Node | undefined;
 
-/**
- * Whether what the other pods leave of the node is enough. A critical pod is never refused for resources: the node has
- * to run it whatever else is there.
- */
+/** Whether what the other pods leave of the node is enough. */
 export function enoughResources(nodeNow: NodeNow): AdmissionHandler {
   return {
     name: 'resources',
     admit(pod, others) {
       const allocatable = nodeNow()?.status?.allocatable;
-      if (allocatable === undefined || isCriticalPod(pod)) return admitted;
-      const shortage = firstShortage(podRequests(pod), others, allocatable);
-      return shortage === undefined ? admitted : refusedFor(shortage);
+      if (allocatable === undefined) return admitted;
+      return refusedFor(shortagesOf(podRequests(pod), others, allocatable));
     },
   };
 }
@@ -91,39 +86,32 @@ export function operatingSystemLabel(nodeNow: NodeNow): AdmissionHandler {
   };
 }
 
-interface Shortage {
-  readonly resource: string;
-  readonly requested: Quantity;
-  readonly used: Quantity;
-  readonly capacity: Quantity;
-}
-
 /** In the order in which they are told: the three that every node has, then the others by name. */
 const firstResources = ['cpu', 'memory', 'ephemeral-storage'];
 
-function firstShortage(
+function shortagesOf(
   requests: ReadonlyMap<string, Quantity>,
   others: readonly Pod[],
   allocatable: ResourceList,
-): Shortage | undefined {
+): readonly Shortage[] {
   const wanted = [...requests]
     .filter(([resource, requested]) => requested.nanos > 0n && isCounted(resource, allocatable))
     .sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1));
-  if (wanted.length === 0) return undefined;
+  if (wanted.length === 0) return [];
   const used = new Map<string, Quantity>();
   for (const other of others) {
     for (const [resource, amount] of podRequests(other)) {
       used.set(resource, addQuantities(used.get(resource) ?? zeroQuantity, amount));
     }
   }
-  for (const [resource, requested] of wanted) {
+  return wanted.flatMap(([resource, requested]) => {
     const capacity = parseQuantity(allocatable[resource] ?? '0');
     const taken = used.get(resource) ?? zeroQuantity;
-    if (compareQuantities(requested, subtractQuantities(capacity, taken)) > 0) {
-      return { resource, requested, used: taken, capacity };
-    }
-  }
-  return undefined;
+    if (compareQuantities(requested, subtractQuantities(capacity, taken)) <= 0) return [];
+    const told = (amount: Quantity): number =>
+      Number(resource === 'cpu' ? quantityMilliValue(amount) : quantityValue(amount));
+    return [{ resource, requested: told(requested), used: told(taken), capacity: told(capacity) }];
+  });
 }
 
 /** Resources of the whole cluster are not on any node; who placed the pod has counted them. */
@@ -134,15 +122,6 @@ function isCounted(resource: string, allocatable: ResourceList): boolean {
 function rank(resource: string): number {
   const index = firstResources.indexOf(resource);
   return index < 0 ? firstResources.length : index;
-}
-
-function refusedFor({ resource, requested, used, capacity }: Shortage): Admission {
-  const told = resource === 'cpu' ? quantityMilliValue : quantityValue;
-  return {
-    admit: false,
-    reason: `OutOf${resource}`,
-    message: `Node didn't have enough resource: ${resource}, requested: ${told(requested)}, used: ${told(used)}, capacity: ${told(capacity)}`,
-  };
 }
 
 function predicate(name: string, message: string): Admission {

@@ -12,6 +12,7 @@ import { Housekeeping } from './housekeeping.js';
 import { mirrorDeletions } from './mirror-deletions.js';
 import { OrphanCleanup, type OrphanCleanupOptions } from './orphan-cleanup.js';
 import type { PodDirectories } from './pod-directories.js';
+import type { PodHandlers } from './pod-handlers.js';
 
 export interface HousekeepingRooms extends Pick<OrphanCleanupOptions, 'actuated' | 'users'> {
   readonly tasks: TaskGroup;
@@ -24,6 +25,7 @@ export interface HousekeepingRooms extends Pick<OrphanCleanupOptions, 'actuated'
   readonly volumes: Pick<PodVolumes, 'exist' | 'podsChanged'>;
   readonly probes: Pick<Probes, 'keepOnly'>;
   readonly directories: Pick<PodDirectories, 'keepOnly'>;
+  readonly handlers: Pick<PodHandlers, 'waiting'>;
 }
 
 export function createHousekeeping(
@@ -49,6 +51,7 @@ export function createHousekeeping(
     pods,
     workers,
     statuses,
+    waiting: () => rooms.handlers.waiting,
     observedPods: () => pleg.observedPods(),
     listRunningPods: () => runtime.listPods({ runningOnly: true }),
     cleanPodDirectories: (known) => orphans.run(known),

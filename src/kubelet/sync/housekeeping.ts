@@ -17,6 +17,8 @@ export interface HousekeepingOptions {
     get(uid: string): PodStatus | undefined;
     removeOrphaned(known: ReadonlySet<string>): void;
   };
+  /** Pods that are not admitted until others have made room for them. */
+  readonly waiting?: () => ReadonlySet<string>;
   /** The pods that the last observation showed; cheap. */
   readonly observedPods: () => readonly ObservedPod[];
   /** Asks the runtime which pods run right now. */
@@ -50,6 +52,12 @@ export class Housekeeping {
     const orphanedMirrors = pods.orphanedMirrors();
     const uids = new Set(all.map((pod) => pod.metadata.uid));
     const known = workers.syncKnown(uids);
+    // They have no worker yet, and are neither started here nor taken for orphans.
+    for (const pod of all) {
+      const { uid } = pod.metadata;
+      if (this.#options.waiting?.().has(uid) !== true || known.has(uid)) continue;
+      known.set(uid, { state: 'sync', orphan: false, hasConfig: true, isStatic: isStaticPod(pod) });
+    }
     const possiblyRunning = new Set(
       [...known].filter(([, worker]) => worker.state !== 'terminated').map(([uid]) => uid),
     );

@@ -7,7 +7,15 @@ import { needsReadinessReconcile, rejectedStatus } from '../../pods/status/index
 import type { PodWorkers } from '../../pods/workers/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
 import { filterActive } from '../admission/active-pods.js';
-import { type AdmissionHandler, admit, rejectionLabel } from '../admission/admission.js';
+import {
+  type Admission,
+  type AdmissionHandler,
+  admit,
+  admitted,
+  rejectionLabel,
+  type Shortage,
+} from '../admission/admission.js';
+import type { MadeRoom } from '../admission/preempt.js';
 import type { KubeletMetrics } from '../metrics.js';
 
 export interface PodHandlersOptions {
@@ -22,6 +30,8 @@ export interface PodHandlersOptions {
   };
   readonly admission: readonly AdmissionHandler[];
   readonly metrics: Pick<KubeletMetrics, 'rejections'>;
+  /** Ends pods so that a critical one fits. */
+  readonly makeRoom: (pod: Pod, active: readonly Pod[], shortages: readonly Shortage[]) => Promise<MadeRoom>;
   /** Removes all dead containers of a pod whose content is no longer wanted. */
   readonly removeAllDeadContainers: (uid: string) => void;
   /** Told of each static pod whose mirror the API showed. */
@@ -30,16 +40,17 @@ export interface PodHandlersOptions {
 
 export class PodHandlers {
   readonly #options: PodHandlersOptions;
+  readonly #waiting = new Set<string>();
 
   constructor(options: PodHandlersOptions) {
     this.#options = options;
   }
 
-  handle(update: ConfigUpdate): void {
+  /** A promise where pods have to make room for a critical one first; the next update must wait for it. */
+  handle(update: ConfigUpdate): Promise<void> | undefined {
     switch (update.op) {
       case 'ADD':
-        this.additions(update.pods);
-        break;
+        return this.additions(update.pods);
       case 'UPDATE':
       case 'DELETE':
         this.updates(update.pods);
@@ -51,21 +62,67 @@ export class PodHandlers {
         this.reconcile(update.pods);
         break;
     }
+    return undefined;
   }
 
-  additions(added: readonly Pod[]): void {
-    const { pods, workers, clock } = this.#options;
-    const startMs = clock.monotonic();
-    for (const pod of [...added].sort(byCreation)) {
-      pods.upsert(pod);
-      if (isMirrorPod(pod)) {
-        this.#updateThroughMirror(pod, pod, startMs);
-        continue;
-      }
-      if (!this.#admit(pod)) continue;
-      const mirror = pods.mirrorOf(pod);
-      workers.update({ type: 'create', pod, startMs, ...(mirror === undefined ? {} : { mirror }) });
+  /** Pods that wait for others to make room: they are neither admitted nor refused yet. */
+  get waiting(): ReadonlySet<string> {
+    return this.#waiting;
+  }
+
+  additions(added: readonly Pod[]): Promise<void> | undefined {
+    return this.#addAll([...added].sort(byCreation), this.#options.clock.monotonic());
+  }
+
+  #addAll(added: readonly Pod[], startMs: number): Promise<void> | undefined {
+    for (const [index, pod] of added.entries()) {
+      const room = this.#add(pod, startMs);
+      if (room !== undefined) return room.then(() => this.#addAll(added.slice(index + 1), startMs));
     }
+    return undefined;
+  }
+
+  #add(pod: Pod, startMs: number): Promise<void> | undefined {
+    const { pods, workers } = this.#options;
+    pods.upsert(pod);
+    if (isMirrorPod(pod)) {
+      this.#updateThroughMirror(pod, pod, startMs);
+      return undefined;
+    }
+    const { uid } = pod.metadata;
+    const isOver = workers.isTerminationRequested(uid) || isTerminalPhase(pod.status?.phase);
+    const active = this.#active();
+    const answer = isOver ? admitted : admit(this.#options.admission, pod, active);
+    if (answer.admit || answer.shortages === undefined) {
+      this.#settle(pod, answer, startMs, isOver);
+      return undefined;
+    }
+    return this.#addAfterRoom(pod, active, answer.shortages, startMs);
+  }
+
+  /** Other pods make room for a critical one; it is judged again as if they were gone. */
+  async #addAfterRoom(
+    pod: Pod,
+    active: readonly Pod[],
+    shortages: readonly Shortage[],
+    startMs: number,
+  ): Promise<void> {
+    const { uid } = pod.metadata;
+    this.#waiting.add(uid);
+    try {
+      const made = await this.#options.makeRoom(pod, active, shortages);
+      if (made.kind === 'refused') return this.#settle(pod, made.refusal, startMs);
+      const ended = new Set(made.ended.map(({ metadata }) => metadata.uid));
+      const left = this.#active().filter(({ metadata }) => !ended.has(metadata.uid));
+      this.#settle(pod, admit(this.#options.admission, pod, left), startMs);
+    } finally {
+      this.#waiting.delete(uid);
+    }
+  }
+
+  #active(): Pod[] {
+    const { pods, workers, statuses } = this.#options;
+    return filterActive(pods.list(), { workers, statuses });
   }
 
   updates(updated: readonly Pod[]): void {
@@ -119,7 +176,7 @@ export class PodHandlers {
     const startMs = clock.monotonic();
     for (const uid of uids) {
       const pod = pods.byUid(uid);
-      if (pod === undefined) continue;
+      if (pod === undefined || this.#waiting.has(uid)) continue;
       const mirror = pods.mirrorOf(pod);
       workers.update({ type: 'sync', pod, startMs, ...(mirror === undefined ? {} : { mirror }) });
     }
@@ -133,12 +190,16 @@ export class PodHandlers {
     onMirror?.(pod);
   }
 
-  #admit(pod: Pod): boolean {
-    const { workers, pods, statuses, admission, timeline, metrics } = this.#options;
-    const uid = pod.metadata.uid;
-    if (workers.isTerminationRequested(uid) || isTerminalPhase(pod.status?.phase)) return true;
-    const answer = admit(admission, pod, filterActive(pods.list(), { workers, statuses }));
-    if (answer.admit) {
+  /** Hands an admitted pod to its worker; a refused one has failed. */
+  #settle(pod: Pod, answer: Admission, startMs: number, isOver = false): void {
+    const { pods, workers, statuses, timeline, metrics } = this.#options;
+    if (!answer.admit) {
+      timeline.event(podRef(pod), 'Warning', answer.reason, answer.message);
+      statuses.set(pod, rejectedStatus(pod, answer.reason, answer.message));
+      metrics.rejections.inc({ reason: rejectionLabel(answer.reason) });
+      return;
+    }
+    if (!isOver) {
       timeline.record({
         kind: 'decision',
         what: 'pod.admit',
@@ -146,12 +207,9 @@ export class PodHandlers {
         pod: podRef(pod),
         level: 'debug',
       });
-      return true;
     }
-    timeline.event(podRef(pod), 'Warning', answer.reason, answer.message);
-    statuses.set(pod, rejectedStatus(pod, answer.reason, answer.message));
-    metrics.rejections.inc({ reason: rejectionLabel(answer.reason) });
-    return false;
+    const mirror = pods.mirrorOf(pod);
+    workers.update({ type: 'create', pod, startMs, ...(mirror === undefined ? {} : { mirror }) });
   }
 }
 

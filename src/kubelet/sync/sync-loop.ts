@@ -22,7 +22,8 @@ export interface SyncLoopOptions {
   readonly resyncMs: number;
   /** Why nothing may be synced now; empty when the loop may run. */
   readonly blockers: () => readonly string[];
-  readonly onConfig: (update: ConfigUpdate) => void;
+  /** A promise where the next update must wait; everything else goes on meanwhile. */
+  readonly onConfig: (update: ConfigUpdate) => Promise<void> | undefined;
   /** All that is known by now, so that a pod of which several things are told is synced once. */
   readonly onPleg: (events: readonly PodLifecycleEvent[]) => void;
   readonly onSyncTick: () => void;
@@ -38,6 +39,10 @@ export class SyncLoop {
   readonly #syncTick = new Channel<void>(1);
   readonly #housekeepingTick = new Channel<void>(1);
   readonly #channels;
+  /** Rung when an update that took its time is handled. */
+  readonly #configDone = new Channel<void>(1);
+  #tasks: TaskGroup | undefined;
+  #isConfigBusy = false;
   #lastMs: number | undefined;
   #blockedBy = '';
   #missingSources = '';
@@ -64,6 +69,7 @@ export class SyncLoop {
   /** Runs until stopped or the configuration ends. */
   async run(signal: AbortSignal): Promise<void> {
     const ticks = new TaskGroup({ signal, onError: (task, error) => this.#problem(`${task} failed`, error) });
+    this.#tasks = ticks;
     ticks.start('sync tick', (stop) => this.#tick(this.#syncTick, syncTickMs, stop));
     ticks.start('housekeeping tick', (stop) => this.#tick(this.#housekeepingTick, housekeepingTickMs, stop));
     try {
@@ -115,7 +121,8 @@ export class SyncLoop {
   /** Handles one event; false when there will be no more. */
   async #iterate(signal: AbortSignal): Promise<boolean> {
     const { onSyncTick, due, random } = this.#options;
-    const chosen = await selectByName(this.#channels, signal, random);
+    const channels = this.#isConfigBusy ? { ...this.#channels, config: this.#configDone } : this.#channels;
+    const chosen = await selectByName(channels, signal, random);
     switch (chosen) {
       case 'config':
         return this.#takeConfig();
@@ -144,12 +151,31 @@ export class SyncLoop {
 
   #takeConfig(): boolean {
     const { config, onConfig } = this.#options;
+    if (this.#isConfigBusy) {
+      this.#configDone.tryReceive();
+      this.#isConfigBusy = false;
+      return true;
+    }
     const received = config.updates.tryReceive();
     if (received?.done === true) return false;
     if (received === undefined) return true;
-    onConfig(received.value);
-    config.markHandled(received.value.source);
+    const { source } = received.value;
+    const busy = onConfig(received.value);
+    if (busy === undefined) config.markHandled(source);
+    else this.#awaitConfig(busy, source);
     return true;
+  }
+
+  #awaitConfig(busy: Promise<void>, source: ConfigUpdate['source']): void {
+    this.#isConfigBusy = true;
+    this.#tasks?.start('an update of pods', async () => {
+      try {
+        await busy;
+        this.#options.config.markHandled(source);
+      } finally {
+        this.#configDone.trySend();
+      }
+    });
   }
 
   #takeProbeUpdate(kind: ProbeKind): void {
