@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { settle, VirtualClock } from '../../async/index.js';
 import { type Pod, readEvictionThresholds } from '../../kube/index.js';
 import { Registry } from '../../metrics/index.js';
@@ -376,6 +376,38 @@ describe('disks', () => {
     expect(node.entries.map(({ what }) => what)).toEqual(['eviction.pass']);
     node.fileSystemsError = undefined;
     await node.run(2_000);
+    expect(node.names()).toEqual(['web']);
+    await node.stop();
+  });
+
+  it('a pass that fails is reported once, and is not the last', async () => {
+    const node = new TestNode(hard({ 'nodefs.available': '10%' }));
+    node.add(
+      'web',
+      { volumes: { v: 1 } },
+      { spec: { volumes: [{ name: 'v', emptyDir: { sizeLimit: '?' } }] } },
+    );
+    await node.run(35_000);
+    const reports = node.entries.filter(({ what }) => what === 'eviction.pass');
+    expect(reports.map(({ message }) => message)).toEqual(['a pass of eviction failed']);
+    node.pods = [];
+    node.add('db', { rootfs: gi });
+    node.disk.available = gi;
+    await node.run(10_000);
+    expect(node.names()).toEqual(['db']);
+    await node.stop();
+  });
+
+  it("a soft threshold counts its grace though the machine's clock is set", async () => {
+    const node = new TestNode(soft({ 'memory.available': '1Gi' }, '1m'));
+    node.memoryUsed = 7.5 * gi;
+    node.add('web', { memory: gi });
+    await node.run(15_000);
+    const setBackMs = 86_400_000;
+    vi.spyOn(node.clock, 'now').mockImplementation(() => node.startMs + node.clock.monotonic() - setBackMs);
+    await node.run(40_000);
+    expect(node.names()).toEqual([]);
+    await node.run(10_000);
     expect(node.names()).toEqual(['web']);
     await node.stop();
   });

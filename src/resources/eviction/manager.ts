@@ -82,9 +82,20 @@ export class EvictionManager {
     const { clock, settings } = this.#options;
     if (settings.thresholds.length === 0 && !settings.limitsLocalStorage) return;
     for (;;) {
-      const evicted = await this.pass(signal);
+      const evicted = await this.#tryPass(signal);
       if (evicted.length > 0) await this.#untilGone(evicted, signal);
       else await sleep(clock, this.#isUrgent ? urgentPeriodMs : passPeriodMs, signal);
+    }
+  }
+
+  /** A pass that fails must not be the last: nothing else keeps the node from running out. */
+  async #tryPass(signal: AbortSignal): Promise<readonly string[]> {
+    try {
+      return await this.pass(signal);
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      this.#recorder.pass({ message: 'a pass of eviction failed', error });
+      return [];
     }
   }
 
@@ -96,14 +107,15 @@ export class EvictionManager {
     const observation = await this.#observe();
     throwIfCancelled(signal);
     if (observation === undefined) return [];
-    this.#recorder.pass(undefined);
     const candidates = pods.active();
     const active = new Set(candidates.map(({ metadata }) => metadata.uid));
     this.#evicting = new Set([...this.#evicting].filter((uid) => active.has(uid) && !pods.isFinished(uid)));
     const context = { ...laidOut, ...this.#read(observation), candidates };
     const decision = this.#decide(context);
     const overLimits = settings.limitsLocalStorage ? await this.#enforceLimits(context, signal) : [];
-    return overLimits.length > 0 ? overLimits : this.#act(context, decision, signal);
+    const evicted = overLimits.length > 0 ? overLimits : await this.#act(context, decision, signal);
+    this.#recorder.pass(undefined);
+    return evicted;
   }
 
   async #layOut(): Promise<LaidOut | undefined> {
@@ -143,7 +155,8 @@ export class EvictionManager {
     const decision = decidePass(this.#state, {
       thresholds,
       readings,
-      nowMs: clock.now(),
+      // Periods are measured by the clock that nobody sets.
+      nowMs: clock.monotonic(),
       transitionPeriodMs: settings.transitionPeriodMs,
     });
     for (const threshold of decision.met) {

@@ -79,6 +79,12 @@ describe('a hard threshold', () => {
     expect(acting(passes.at(20, { 'imagefs.available': 1 }, 20_000))).toEqual(['imagefs.available']);
   });
 
+  it("is acted on when the machine's clock was set back meanwhile", () => {
+    const passes = new Passes({ evictionHard: { 'memory.available': '100Mi' } });
+    passes.at(0, memory(90 * mi), 3_600_000);
+    expect(acting(passes.at(10, memory(90 * mi), 10_000))).toEqual(['memory.available']);
+  });
+
   it('is acted on each time where nobody knows when it was measured', () => {
     const passes = new Passes({ evictionHard: { 'imagefs.available': '1Gi' } });
     for (const seconds of [0, 10]) {

@@ -25,6 +25,7 @@ export const firstPass: PassState = {
 export interface PassInput {
   readonly thresholds: readonly EvictionThreshold[];
   readonly readings: SignalReadings;
+  /** By a clock that only goes forward. */
   readonly nowMs: number;
   /** How long a condition stays after its last threshold was met. */
   readonly transitionPeriodMs: number;
@@ -66,7 +67,10 @@ export function decidePass(state: PassState, input: PassInput): PassDecision {
   };
 }
 
-/** Whether the signal was measured again since the last pass: what was done then may not show yet. */
+/**
+ * Whether the signal was measured again since the last pass: what was done then may not show yet. A time before the last
+ * one is another measurement, too: the machine's clock was set back.
+ */
 function isNews(
   signal: EvictionThreshold['signal'],
   before: SignalReadings | undefined,
@@ -74,7 +78,7 @@ function isNews(
 ): boolean {
   const atMs = now.get(signal)?.atMs;
   const beforeMs = before?.get(signal)?.atMs;
-  return atMs === undefined || beforeMs === undefined || atMs > beforeMs;
+  return atMs === undefined || beforeMs === undefined || atMs !== beforeMs;
 }
 
 function urgency({ signal }: EvictionThreshold): number {
