@@ -1,7 +1,8 @@
 /** Where Node's own calls for files may be used. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { guardedDirectories, judgeFileAccess, unguardedFiles } from './imports/file-access.js';
+import { readImports } from './imports/read-imports.js';
 import { judgeImport } from './imports/rules.js';
 
 describe('judgeFileAccess', () => {
@@ -31,6 +32,11 @@ describe('judgeFileAccess', () => {
         file,
       ).toBe(true);
       expect(reason).not.toBe('');
+      // An exception that nobody needs would let the next import pass without a reason.
+      const specifiers = readImports(readFileSync(file, 'utf8')).map(({ specifier }) => specifier);
+      expect(specifiers, file).toEqual(
+        expect.arrayContaining([expect.stringMatching(/^node:fs(\/promises)?$/)]),
+      );
     }
   });
 });

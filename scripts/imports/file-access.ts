@@ -14,7 +14,6 @@ export const guardedDirectories: readonly string[] = [
 ];
 
 const kernel = 'reads files of the kernel (/proc, /sys)';
-const ownDirectory = "keeps the agent's own files in a directory that is closed to pods";
 const runtimeDirectory = "works in the runtime's own directory, which is closed to other users";
 const configured = 'reads what the administrator of the node configured';
 
@@ -31,14 +30,11 @@ export const unguardedFiles: ReadonlyMap<string, string> = new Map([
   ['src/runtime-manager/images/credentials/load-plugins.ts', configured],
   ['src/runtime-manager/images/credentials/node-credentials.ts', configured],
   ['src/runtime-manager/images/image-collector.ts', "asks for the room on the runtime's own disk"],
-  ['src/runtime-manager/images/verification/record-files.ts', ownDirectory],
   [
     'src/runtime-manager/start/log-symlink.ts',
     'makes a link and looks whether a name is there, without following it',
   ],
   ['src/runtime-manager/logs/watch.ts', 'watches a directory of logs, and opens nothing'],
-  ['src/runtime-manager/resize/actuated-resources.ts', ownDirectory],
-  ['src/runtime-manager/userns/user-namespaces.ts', ownDirectory],
   ['src/runtimes/process/attach.ts', runtimeDirectory],
   ['src/runtimes/process/command-lookup.ts', 'looks for programs on the search path, and opens nothing'],
   ['src/runtimes/process/container-files.ts', runtimeDirectory],
