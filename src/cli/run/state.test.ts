@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -31,6 +32,20 @@ const leaveStale = async (name: string): Promise<void> => {
     }),
   );
 };
+
+/** The attack: swaps a directory with a link to other files, five thousand times. */
+const swaps = `
+const fs = require('node:fs');
+const [place, outside] = process.argv.slice(1);
+const attempt = (call) => { try { call(); } catch {} };
+process.stdout.write('ready');
+for (let turn = 0; turn < 5000; turn++) {
+  attempt(() => fs.renameSync(place, place + '-aside'));
+  attempt(() => fs.symlinkSync(outside, place));
+  attempt(() => fs.unlinkSync(place));
+  attempt(() => fs.renameSync(place + '-aside', place));
+}
+`;
 
 describe('stateDirectories', () => {
   it.each<[string, NodeJS.ProcessEnv, number, string, string]>([
@@ -93,6 +108,33 @@ describe('claimRun', () => {
     expect(existsSync(directories.runtimeDir)).toBe(false);
     expect(existsSync(path.dirname(directories.dataDir))).toBe(false);
   });
+  it('removes nothing outside when it ends, though a process swaps in links meanwhile', async () => {
+    const outside = path.join(base, 'outside');
+    mkdirSync(outside);
+    const names = Array.from({ length: 50 }, (_, index) => `file-${index}`);
+    for (const name of names) writeFileSync(path.join(outside, name), '');
+    const claim = await claimRun('web', 0, directories);
+    const swapper = spawn(process.execPath, ['-e', swaps, path.join(claim.rootDir, 'd'), outside], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(swapper.stdout, 'data');
+    const ended = once(swapper, 'exit');
+    while (swapper.exitCode === null) {
+      const filled = path.join(base, 'filled');
+      mkdirSync(filled, { recursive: true });
+      for (const name of names) writeFileSync(path.join(filled, name), '');
+      mkdirSync(claim.rootDir, { recursive: true });
+      // The place may be taken at this moment.
+      await rename(filled, path.join(claim.rootDir, 'd')).catch(() => {});
+      // New entries may keep the removal from finishing; they must not redirect it.
+      await claim.release().catch(() => {});
+      expect(readdirSync(outside)).toHaveLength(names.length);
+    }
+    await ended;
+    await claim.release();
+    expect(readdirSync(outside)).toHaveLength(names.length);
+    expect(existsSync(claim.rootDir)).toBe(false);
+  }, 60_000);
   it('fails while another process has the name', async () => {
     const claim = await claimRun('web', 0, directories);
     await expect(claimRun('web', 0, directories)).rejects.toThrow(

@@ -10,7 +10,7 @@ import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { StartFailure } from '../../agent/index.js';
 import { errorText } from '../../async/index.js';
-import type { UnusableFile } from '../../host/index.js';
+import { removeTreeHere, type UnusableFile } from '../../host/index.js';
 import { identify, isAlive } from '../../runtimes/process/identity.js';
 import { placeRecord, type RunRecord, readRecord } from './run-record.js';
 
@@ -171,8 +171,9 @@ export async function claimRun(
     dir,
     takenOver,
     async release() {
-      await rm(rootDir, { recursive: true, force: true });
-      await rm(dir, { recursive: true, force: true });
+      // A process that its container lost sight of may still exchange entries here.
+      await removeTreeHere(rootDir);
+      await removeTreeHere(dir);
       await removeEmptyDirectories(directories);
     },
   };
