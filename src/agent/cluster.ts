@@ -15,13 +15,14 @@ import {
 import type { ClusterApis } from '../kubelet/cluster/create-cluster-kubelet.js';
 import type { Registry } from '../metrics/index.js';
 import {
-  clientCertificateMetrics,
+  createClientCertificateMetrics,
+  createServingCertificateMetrics,
+  followCertificate,
   kubernetesArchitecture,
   openClientAccess,
   openServingCertificate,
   type ServingCertificate,
   SignedServingCertificate,
-  servingCertificateMetrics,
   watchClientCertificate,
 } from '../node/index.js';
 import { eventRate } from '../pods/events/index.js';
@@ -67,7 +68,7 @@ export async function openCluster(settings: ClusterSettings, signal: AbortSignal
   const close = (): void => {
     for (const connection of connections.splice(0)) connection.close();
   };
-  const certificateMetrics = clientCertificateMetrics(registry);
+  const certificateMetrics = createClientCertificateMetrics(registry);
   const askers = new Map<ClusterAccess, KubeApi>();
   try {
     const { access, credentials, manager } = await openClientAccess(
@@ -89,11 +90,11 @@ export async function openCluster(settings: ClusterSettings, signal: AbortSignal
           askers.set(asking, known);
           return known;
         },
-        observer: certificateMetrics.observer,
+        metrics: certificateMetrics,
       },
       signal,
     );
-    if (manager !== undefined) certificateMetrics.follow(manager);
+    if (manager !== undefined) followCertificate(registry, certificateMetrics, manager);
     const connection = connect(access, credentials);
     const apis: ClusterApis = {
       main: connection.client({
@@ -143,7 +144,7 @@ export async function openServing(
   cluster: OpenCluster | undefined,
 ): Promise<ServingCertificate> {
   const { flags, config } = configuration;
-  const metrics = servingCertificateMetrics(registry);
+  const metrics = createServingCertificateMetrics(registry);
   const serving = await openServingCertificate({
     files: linuxHost().files,
     clock: systemClock,
@@ -153,9 +154,9 @@ export async function openServing(
     certDir: path.resolve(flags.certDir),
     certificateFile: config.tlsCertFile,
     keyFile: config.tlsPrivateKeyFile,
-    observer: metrics.observer,
+    metrics,
     ...(config.serverTLSBootstrap && cluster !== undefined ? { signer: cluster.signer } : {}),
   });
-  if (serving instanceof SignedServingCertificate) metrics.follow(serving.manager);
+  if (serving instanceof SignedServingCertificate) followCertificate(registry, metrics, serving.manager);
   return serving;
 }

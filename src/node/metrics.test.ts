@@ -1,26 +1,33 @@
 import { expect, it } from 'vitest';
 import { Registry } from '../metrics/index.js';
-import { clientCertificateMetrics, servingCertificateMetrics, startUpMetrics } from './metrics.js';
+import {
+  createClientCertificateMetrics,
+  createServingCertificateMetrics,
+  createStartUpMetrics,
+  followCertificate,
+  StartUpStages,
+} from './metrics.js';
 
 it.each([
   [true, '1.5'],
   [false, '0'],
 ])('startup durations are reported if this kubelet created the node: %s', (created, expected) => {
   const registry = new Registry();
-  const metrics = startUpMetrics(registry, { machineStartMs: 0, kubeletStartMs: 10_000 });
-  metrics.registering(11_000);
-  metrics.registering(12_000);
-  metrics.registered(12_500, created);
-  metrics.ready(13_000);
+  const moments = { machineStartMs: 0, kubeletStartMs: 10_000 };
+  const stages = new StartUpStages(createStartUpMetrics(registry), moments);
+  stages.registering(11_000);
+  stages.registering(12_000);
+  stages.registered(12_500, created);
+  stages.ready(13_000);
   expect(registry.text()).toContain(`kubelet_node_startup_registration_duration_seconds ${expected}\n`);
 });
 
 it('certificate lifetimes are read at each scrape, and infinite without one', () => {
   const registry = new Registry();
-  const client = clientCertificateMetrics(registry);
-  servingCertificateMetrics(registry).observer.rotated?.(120);
-  client.observer.renewFailed?.();
-  client.follow({ ttlSeconds: () => 5 });
+  const client = createClientCertificateMetrics(registry);
+  createServingCertificateMetrics(registry).rotationAge.observe(120);
+  client.renewErrors.inc();
+  followCertificate(registry, client, { ttlSeconds: () => 5 });
   const text = registry.text();
   for (const line of [
     'kubelet_certificate_manager_client_ttl_seconds 5',

@@ -1,6 +1,33 @@
-/** Metrics of node startup, certificate lifetimes and the last shutdown. */
-import { Registry } from '../metrics/index.js';
-import type { CertificateManager } from './certificates/manager.js';
+/** The metrics of the node: how long it took to start, how its certificates live, and its last shutdown. */
+import { type Gauge, Registry } from '../metrics/index.js';
+
+export type StartUpMetrics = ReturnType<typeof createStartUpMetrics>;
+
+/** Without a registry nobody reads them. */
+export function createStartUpMetrics(registry = new Registry()) {
+  return {
+    preKubelet: registry.gauge(
+      'kubelet_node_startup_pre_kubelet_duration_seconds',
+      'Duration in seconds of node startup before kubelet starts.',
+    ),
+    preRegistration: registry.gauge(
+      'kubelet_node_startup_pre_registration_duration_seconds',
+      'Duration in seconds of node startup before registration.',
+    ),
+    registration: registry.gauge(
+      'kubelet_node_startup_registration_duration_seconds',
+      'Duration in seconds of node startup during registration.',
+    ),
+    postRegistration: registry.gauge(
+      'kubelet_node_startup_post_registration_duration_seconds',
+      'Duration in seconds of node startup after registration.',
+    ),
+    whole: registry.gauge(
+      'kubelet_node_startup_duration_seconds',
+      'Duration in seconds of node startup in total.',
+    ),
+  };
+}
 
 export interface StartUpMoments {
   /** Wall-clock milliseconds. */
@@ -8,106 +35,100 @@ export interface StartUpMoments {
   readonly kubeletStartMs: number;
 }
 
-export interface StartUpMetrics {
-  registering(nowMs: number): void;
+/** Measures the parts of a start-up from the moments at which they end. */
+export class StartUpStages {
+  readonly #metrics: StartUpMetrics;
+  readonly #moments: StartUpMoments;
+  #attemptMs: number | undefined;
+  #createdMs: number | undefined;
+
+  constructor(metrics: StartUpMetrics, moments: StartUpMoments) {
+    this.#metrics = metrics;
+    this.#moments = moments;
+  }
+
+  registering(nowMs: number): void {
+    this.#attemptMs ??= nowMs;
+  }
+
   /** `created` says whether this kubelet created the node: the durations mean something only then. */
-  registered(nowMs: number, created: boolean): void;
-  ready(nowMs: number): void;
+  registered(nowMs: number, created: boolean): void {
+    if (created) this.#createdMs = nowMs;
+  }
+
+  ready(nowMs: number): void {
+    const attemptMs = this.#attemptMs;
+    const createdMs = this.#createdMs;
+    if (attemptMs === undefined || createdMs === undefined) return;
+    const { machineStartMs, kubeletStartMs } = this.#moments;
+    const { preKubelet, preRegistration, registration, postRegistration, whole } = this.#metrics;
+    preKubelet.set((kubeletStartMs - machineStartMs) / 1000);
+    preRegistration.set((attemptMs - kubeletStartMs) / 1000);
+    registration.set((createdMs - attemptMs) / 1000);
+    postRegistration.set((nowMs - createdMs) / 1000);
+    whole.set((nowMs - machineStartMs) / 1000);
+  }
 }
 
-export function startUpMetrics(registry: Registry, moments: StartUpMoments): StartUpMetrics {
-  const gauge = (name: string, help: string) => registry.gauge(`kubelet_node_startup_${name}`, help);
-  const preKubelet = gauge(
-    'pre_kubelet_duration_seconds',
-    'Duration in seconds of node startup before kubelet starts.',
-  );
-  const preRegistration = gauge(
-    'pre_registration_duration_seconds',
-    'Duration in seconds of node startup before registration.',
-  );
-  const registration = gauge(
-    'registration_duration_seconds',
-    'Duration in seconds of node startup during registration.',
-  );
-  const postRegistration = gauge(
-    'post_registration_duration_seconds',
-    'Duration in seconds of node startup after registration.',
-  );
-  const whole = gauge('duration_seconds', 'Duration in seconds of node startup in total.');
-  let attemptMs: number | undefined;
-  let createdMs: number | undefined;
+/** What a certificate's manager counts; the age at rotation only of the serving certificate. */
+export type CertificateMetrics = Pick<ReturnType<typeof createClientCertificateMetrics>, 'renewErrors'> &
+  Partial<Pick<ReturnType<typeof createServingCertificateMetrics>, 'rotationAge'>>;
+
+/** Without a registry nobody reads them. */
+export function createClientCertificateMetrics(registry = new Registry()) {
   return {
-    registering: (nowMs) => {
-      attemptMs ??= nowMs;
-    },
-    registered: (nowMs, created) => {
-      if (created) createdMs = nowMs;
-    },
-    ready: (nowMs) => {
-      if (attemptMs === undefined || createdMs === undefined) return;
-      preKubelet.set((moments.kubeletStartMs - moments.machineStartMs) / 1000);
-      preRegistration.set((attemptMs - moments.kubeletStartMs) / 1000);
-      registration.set((createdMs - attemptMs) / 1000);
-      postRegistration.set((nowMs - createdMs) / 1000);
-      whole.set((nowMs - moments.machineStartMs) / 1000);
-    },
-  };
-}
-
-type Observer = NonNullable<ConstructorParameters<typeof CertificateManager>[0]['observer']>;
-
-/** Exports the certificate's remaining lifetime at each scrape. */
-export interface CertificateMetrics {
-  readonly observer: Observer;
-  follow(manager: Pick<CertificateManager, 'ttlSeconds'>): void;
-}
-
-export function clientCertificateMetrics(registry: Registry): CertificateMetrics {
-  const errors = registry.counter(
-    'kubelet_certificate_manager_client_expiration_renew_errors',
-    'Counter of certificate renewal errors.',
-  );
-  return {
-    observer: { renewFailed: () => errors.inc() },
-    follow: ttlGauge(
-      registry,
-      'kubelet_certificate_manager_client_ttl_seconds',
-      "Gauge of the TTL (time-to-live) of the Kubelet's client certificate. The value is in seconds until certificate expiry (negative if already expired). If client certificate is invalid or unused, the value will be +INF.",
+    renewErrors: registry.counter(
+      'kubelet_certificate_manager_client_expiration_renew_errors',
+      'Counter of certificate renewal errors.',
+    ),
+    ttl: infiniteAtFirst(
+      registry.gauge(
+        'kubelet_certificate_manager_client_ttl_seconds',
+        "Gauge of the TTL (time-to-live) of the Kubelet's client certificate. The value is in seconds until certificate expiry (negative if already expired). If client certificate is invalid or unused, the value will be +INF.",
+      ),
     ),
   };
 }
 
-const rotationBuckets = [60, 3600, 14400, 86400, 604800, 2592000, 7776000, 15552000, 31104000, 124416000];
-
-export function servingCertificateMetrics(registry: Registry): CertificateMetrics {
-  const errors = registry.counter(
-    'kubelet_server_expiration_renew_errors',
-    'Counter of certificate renewal errors.',
-  );
-  const ages = registry.histogram(
-    'kubelet_certificate_manager_server_rotation_seconds',
-    'Histogram of the number of seconds the previous certificate lived before being rotated.',
-    [],
-    rotationBuckets,
-  );
+/** Without a registry nobody reads them. */
+export function createServingCertificateMetrics(registry = new Registry()) {
   return {
-    observer: { renewFailed: () => errors.inc(), rotated: (ageSeconds) => ages.observe(ageSeconds) },
-    follow: ttlGauge(
-      registry,
-      'kubelet_certificate_manager_server_ttl_seconds',
-      "Gauge of the shortest TTL (time-to-live) of the Kubelet's serving certificate. The value is in seconds until certificate expiry (negative if already expired). If serving certificate is invalid or unused, the value will be +INF.",
+    renewErrors: registry.counter(
+      'kubelet_server_expiration_renew_errors',
+      'Counter of certificate renewal errors.',
+    ),
+    rotationAge: registry.histogram(
+      'kubelet_certificate_manager_server_rotation_seconds',
+      'Histogram of the number of seconds the previous certificate lived before being rotated.',
+      [],
+      [60, 3600, 14400, 86400, 604800, 2592000, 7776000, 15552000, 31104000, 124416000],
+    ),
+    ttl: infiniteAtFirst(
+      registry.gauge(
+        'kubelet_certificate_manager_server_ttl_seconds',
+        "Gauge of the shortest TTL (time-to-live) of the Kubelet's serving certificate. The value is in seconds until certificate expiry (negative if already expired). If serving certificate is invalid or unused, the value will be +INF.",
+      ),
     ),
   };
 }
 
-function ttlGauge(registry: Registry, name: string, help: string): CertificateMetrics['follow'] {
-  const ttl = registry.gauge(name, help);
-  ttl.set(Number.POSITIVE_INFINITY);
-  return (manager) => registry.onCollect(() => ttl.set(manager.ttlSeconds()));
+function infiniteAtFirst(gauge: Gauge): Gauge {
+  gauge.set(Number.POSITIVE_INFINITY);
+  return gauge;
+}
+
+/** Reads the certificate's remaining lifetime at each scrape. */
+export function followCertificate(
+  registry: Registry,
+  { ttl }: { readonly ttl: Gauge },
+  manager: { ttlSeconds(): number },
+): void {
+  registry.onCollect(() => ttl.set(manager.ttlSeconds()));
 }
 
 export type ShutdownMetrics = ReturnType<typeof createShutdownMetrics>;
 
+/** Without a registry nobody reads them. */
 export function createShutdownMetrics(registry = new Registry()) {
   return {
     startTime: registry.gauge(

@@ -4,6 +4,7 @@ import type { Node } from '../../kube/index.js';
 import { Informer, resources } from '../../kube-client/index.js';
 import {
   applySetters,
+  createStartUpMetrics,
   freshMemory,
   initialNode,
   LeaseRenewer,
@@ -22,10 +23,10 @@ import {
   readPlatformFacts,
   registerNode,
   reservationProblem,
+  StartUpStages,
   type StatusFacts,
   StatusObserver,
   type StatusSettings,
-  startUpMetrics,
 } from '../../node/index.js';
 import { LocalNode } from './local-node.js';
 import type { ClusterNode, NodeApi, NodeOptions, NodeSettings } from './node-options.js';
@@ -103,7 +104,7 @@ function apiNode(
   const { nodeName, config, clock, timeline, random, registry } = settings;
   const { api, runtime } = options;
   const nowMs = clock.now();
-  const startUp = startUpMetrics(registry, {
+  const startUp = new StartUpStages(createStartUpMetrics(registry), {
     machineStartMs: nowMs - uptime() * 1000,
     kubeletStartMs: options.processStartMs ?? nowMs,
   });

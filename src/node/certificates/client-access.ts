@@ -35,7 +35,7 @@ export interface ClientAccessOptions {
   /** A client for certificate requests; uses the credentials of the access itself unless others are given. */
   readonly openApi: (access: ClusterAccess, credentials?: Credentials) => KubeApi;
   readonly readKubeconfig?: (path: string) => Promise<ClusterAccess>;
-  readonly observer?: CertificateManagerOptions['observer'];
+  readonly metrics?: CertificateManagerOptions['metrics'];
 }
 
 export interface ClientAccess {
@@ -110,7 +110,7 @@ async function managed(
   access: ClusterAccess,
   asker: ClusterAccess,
 ): Promise<ClientAccess> {
-  const { clock, timeline, random, files, nodeName, openApi, observer } = options;
+  const { clock, timeline, random, files, nodeName, openApi, metrics } = options;
   const given = access.user.clientCertificate;
   const inline = given?.certificate.kind === 'data' && given.key.kind === 'data' ? given : undefined;
   const template = { subject: nodeSubject(nodeName) };
@@ -130,7 +130,7 @@ async function managed(
             keyPem: await readPem(files, inline.key),
           },
         }),
-    ...(observer === undefined ? {} : { observer }),
+    ...(metrics === undefined ? {} : { metrics }),
   });
   const bearerOnly = { ...access, user: { ...access.user, clientCertificate: undefined } };
   const credentials = managedCredentials(manager, credentialsOf({ clock, access: bearerOnly }));

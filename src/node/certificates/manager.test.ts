@@ -3,6 +3,7 @@ import { TaskGroup, VirtualClock } from '../../async/index.js';
 import { type HostCall, simulatedHost } from '../../host/index.js';
 import { ApiError, resources, SimulatedKubeApi } from '../../kube-client/index.js';
 import { Timeline } from '../../timeline/index.js';
+import { createClientCertificateMetrics, createServingCertificateMetrics } from '../metrics.js';
 import { ClientCertificateLost, managedCredentials, watchClientCertificate } from './client.js';
 import { CertificateManager, type CertificateManagerOptions } from './manager.js';
 import { nodeSubject } from './request.js';
@@ -143,8 +144,8 @@ describe('the manager', () => {
   );
   it('gets a first certificate and rotates it at 80 % of its lifetime', async () => {
     const test = world();
-    const rotated: number[] = [];
-    const manager = test.manager({ observer: { rotated: (age) => rotated.push(Math.round(age / 3600)) } });
+    const metrics = createServingCertificateMetrics();
+    const manager = test.manager({ metrics });
     await manager.load();
     expect([manager.current, manager.ttlSeconds()]).toEqual([undefined, Number.POSITIVE_INFINITY]);
     test.sign();
@@ -158,24 +159,26 @@ describe('the manager', () => {
     await test.clock.advance(120_000);
     expect(manager.current).not.toBe(first);
     expect(manager.current?.keyPem).not.toBe(first?.keyPem);
-    expect(rotated).toEqual([8]);
+    const { rotationAge } = metrics;
+    expect([rotationAge.count(), Math.round(rotationAge.sum() / 3600)]).toEqual([1, 8]);
     expect(await signingRequests(test.api)).toHaveLength(2);
   });
   it('retries with growing delays, and knows whether the server responds', async () => {
     const test = world();
-    let failed = 0;
-    const manager = test.manager({ observer: { renewFailed: () => void failed++ } });
+    const metrics = createClientCertificateMetrics();
+    const failed = (): number => metrics.renewErrors.value();
+    const manager = test.manager({ metrics });
     test.api.setReachable(false);
     test.start(manager);
     await test.clock.advance(100);
-    expect([failed, manager.serverHealthy]).toEqual([1, false]);
+    expect([failed(), manager.serverHealthy]).toEqual([1, false]);
     await test.clock.advance(2_200);
-    expect(failed).toBe(2);
+    expect(failed()).toBe(2);
     test.api.setReachable(true);
     const forbidden = { kind: 'refuse', error: new ApiError({ code: 403, message: 'no' }) } as const;
     test.api.faults.add({ verb: 'create', fault: forbidden });
     await test.clock.advance(4_400);
-    expect([failed, manager.serverHealthy]).toEqual([3, true]);
+    expect([failed(), manager.serverHealthy]).toEqual([3, true]);
   });
   it('a denied or deleted request ends the attempt', async () => {
     const test = world();

@@ -1,4 +1,5 @@
 /** Keeps one certificate of the node valid: requests it, stores it, and rotates it in time. */
+
 import {
   type Clock,
   errorText,
@@ -12,6 +13,7 @@ import {
 import { semanticEqual } from '../../kube/index.js';
 import { generateKeyPem, isApiError, type KubeApi } from '../../kube-client/index.js';
 import type { Timeline } from '../../timeline/index.js';
+import { type CertificateMetrics, createClientCertificateMetrics } from '../metrics.js';
 import { type CertificatePair, type CertificateTemplate, certificatePair, satisfies } from './pair.js';
 import { type CertificatePurpose, signingRequest } from './request.js';
 import { rotationDeadlineMs, rotationRetryMs } from './rotation.js';
@@ -31,11 +33,8 @@ export interface CertificateManagerOptions {
   /** A pair to store, and rotate at once, if the store has none. */
   readonly bootstrap?: { readonly certificatePem: string; readonly keyPem: string };
   readonly onChange?: (pair: CertificatePair) => void;
-  readonly observer?: {
-    readonly renewFailed?: () => void;
-    /** A certificate was rotated at this age. */
-    readonly rotated?: (ageSeconds: number) => void;
-  };
+  /** Default: metrics that nobody reads. */
+  readonly metrics?: CertificateMetrics;
 }
 
 const issueLimitMs = 900_000;
@@ -47,6 +46,7 @@ const longestWaitMs = 600_000;
 
 export class CertificateManager {
   readonly #options: CertificateManagerOptions;
+  readonly #metrics: CertificateMetrics;
   #pair: CertificatePair | undefined;
   #deadline: { readonly of: CertificatePair; readonly atMs: number } | undefined;
   #forced = false;
@@ -60,6 +60,7 @@ export class CertificateManager {
 
   constructor(options: CertificateManagerOptions) {
     this.#options = options;
+    this.#metrics = options.metrics ?? createClientCertificateMetrics();
   }
 
   /** The certificate in use; undefined if there is none or it has expired. */
@@ -165,7 +166,7 @@ export class CertificateManager {
   }
 
   async #rotate(template: CertificateTemplate, signal: AbortSignal): Promise<boolean> {
-    const { timeline, purpose, observer, clock } = this.#options;
+    const { timeline, purpose, clock } = this.#options;
     timeline.record({
       kind: 'decision',
       what: 'certificate.request',
@@ -181,7 +182,7 @@ export class CertificateManager {
       const pair = await this.#store(certificatePair(certificatePem, keyPem));
       this.#pair = pair;
       this.#forced = false;
-      if (before !== undefined) observer?.rotated?.((clock.now() - before.notBeforeMs) / 1000);
+      if (before !== undefined) this.#metrics.rotationAge?.observe((clock.now() - before.notBeforeMs) / 1000);
       timeline.record({
         kind: 'effect',
         what: 'certificate.store',
@@ -192,7 +193,7 @@ export class CertificateManager {
       return true;
     } catch (error) {
       throwIfCancelled(signal);
-      observer?.renewFailed?.();
+      this.#metrics.renewErrors.inc();
       const why = isCancelled(error) ? 'the request changed meanwhile' : errorText(error);
       this.#problem(`no new ${purpose} certificate: ${why}`);
       return false;

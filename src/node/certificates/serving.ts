@@ -55,7 +55,7 @@ export function servingTemplate(
 }
 
 export interface SignedServingOptions
-  extends Pick<CertificateManagerOptions, 'clock' | 'timeline' | 'random' | 'observer'> {
+  extends Pick<CertificateManagerOptions, 'clock' | 'timeline' | 'random' | 'metrics'> {
   readonly files: HostFiles;
   readonly certDir: string;
   readonly nodeName: string;
@@ -68,7 +68,7 @@ export class SignedServingCertificate implements ServingCertificate {
   #addresses: readonly NodeAddress[] = [];
 
   constructor(options: SignedServingOptions) {
-    const { clock, timeline, random, observer, files, certDir, nodeName, api } = options;
+    const { clock, timeline, random, metrics, files, certDir, nodeName, api } = options;
     this.manager = new CertificateManager({
       clock,
       timeline,
@@ -83,7 +83,7 @@ export class SignedServingCertificate implements ServingCertificate {
       }),
       template: () => servingTemplate(nodeName, this.#addresses),
       api,
-      ...(observer === undefined ? {} : { observer }),
+      ...(metrics === undefined ? {} : { metrics }),
     });
   }
 
