@@ -1,50 +1,55 @@
-/** `/metrics` and below: registries in Prometheus text format. */
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
-import { errorText } from '../async/index.js';
-import { plainError } from './responses.js';
-import type { Route } from './routes.js';
+/** The metrics of the kubelet's HTTP API: its requests, translated streams and health checks. */
+import { Registry } from '../metrics/index.js';
 
-const contentType = 'text/plain; version=0.0.4; charset=utf-8';
-const compress = promisify(gzip);
+export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
-/** If `reset` is given, DELETE restarts the counts. */
-export function metricsRoute(path: string, text: () => string | Promise<string>, reset?: () => void): Route {
+/** Without a registry nobody reads them. */
+export function createRequestMetrics(registry = new Registry()) {
+  const labelNames = ['method', 'path', 'server_type', 'long_running'] as const;
   return {
-    kind: 'plain',
-    path,
-    handle: async ({ method, headers }) => {
-      if (method === 'DELETE' && reset !== undefined) {
-        reset();
-        return {
-          status: 200,
-          headers: { 'Content-Type': 'text/plain; charset=utf-8' },
-          body: 'metrics reset\n',
-        };
-      }
-      let exposition: string;
-      try {
-        exposition = await text();
-      } catch (error) {
-        // A part of the metrics would look like the whole.
-        const why = errorText(error);
-        return plainError(500, `An error has occurred while serving metrics:\n\n${why}`);
-      }
-      if (!takesGzip(headers['accept-encoding'])) {
-        return { status: 200, headers: { 'Content-Type': contentType }, body: exposition };
-      }
-      const body = await compress(exposition);
-      return { status: 200, headers: { 'Content-Type': contentType, 'Content-Encoding': 'gzip' }, body };
-    },
+    total: registry.counter(
+      'kubelet_http_requests_total',
+      '[ALPHA] Number of the http requests received since the server started',
+      labelNames,
+    ),
+    inFlight: registry.gauge(
+      'kubelet_http_inflight_requests',
+      '[ALPHA] Number of the inflight http requests',
+      labelNames,
+    ),
+    duration: registry.histogram(
+      'kubelet_http_requests_duration_seconds',
+      '[ALPHA] Duration in seconds to serve http requests',
+      labelNames,
+    ),
   };
 }
 
-export function takesGzip(acceptEncoding: string | string[] | undefined): boolean {
-  return [acceptEncoding ?? '']
-    .flat()
-    .flatMap((value) => value.split(','))
-    .some((item) => {
-      const [coding, ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
-      return coding === 'gzip' && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-    });
+export type StreamMetrics = ReturnType<typeof createStreamMetrics>;
+
+/** Without a registry nobody reads them. */
+export function createStreamMetrics(registry = new Registry()) {
+  return {
+    translated: registry.counter(
+      'kubelet_websocket_streaming_requests_total',
+      '[ALPHA] Total number of WebSocket streaming requests that are translated here, by subresource.',
+      ['subresource'],
+    ),
+  };
+}
+
+/** Served apart from the others, at `/metrics/slis`. */
+export function createHealthMetrics(registry: Registry) {
+  return {
+    current: registry.gauge(
+      'kubernetes_healthcheck',
+      '[STABLE] This metric records the result of a single healthcheck.',
+      ['name', 'type'],
+    ),
+    total: registry.counter(
+      'kubernetes_healthchecks_total',
+      '[STABLE] This metric records the results of all healthcheck.',
+      ['name', 'status', 'type'],
+    ),
+  };
 }

@@ -7,7 +7,7 @@ import { keepListening, type ListenOptions, listen, type ServerListener } from '
 import { flushStderr, LogHealth } from './log-health.js';
 import { healthSlis } from './main/health-slis.js';
 import { statsRoutes } from './main/stats.js';
-import { metricsRoute } from './metrics.js';
+import { metricsRoute } from './metrics-route.js';
 import { podsRoute } from './pods.js';
 import type { Route } from './routes.js';
 

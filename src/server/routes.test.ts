@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { takesGzip } from './metrics.js';
+import { takesGzip } from './metrics-route.js';
 import { accepts, cleanPath, dispatch, findRoute, type Route } from './routes.js';
 
 const handle = () => ({ status: 200, headers: {}, body: '' });

@@ -1,14 +1,17 @@
 /** Holds the metrics of a whole node by name, type and labels: dashboards and alerts lose one without an error. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../src/async/index.js';
 import { createApiRequestMetrics } from '../../src/kube-client/index.js';
 import { Registry, registerProcessMetrics } from '../../src/metrics/index.js';
-import { createClientCertificateMetrics, createServingCertificateMetrics } from '../../src/node/index.js';
+import {
+  createClientCertificateMetrics,
+  createServingCertificateMetrics,
+  createShutdownMetrics,
+} from '../../src/node/index.js';
 import { createCgroupMetrics, createMemoryQosMetrics } from '../../src/resources/cgroups/index.js';
 import { createEvictionMetrics } from '../../src/resources/eviction/index.js';
 import { registerVolumeMetrics } from '../../src/resources/stats/index.js';
 import { createPluginMetrics, createPullRecordMetrics } from '../../src/runtime-manager/images/index.js';
-import { requestMetrics } from '../../src/server/main/request-metrics.js';
+import { createRequestMetrics, createStreamMetrics } from '../../src/server/metrics.js';
 import { startMember } from './cluster-machine.js';
 import { endNodes, startNode } from './node.js';
 
@@ -97,6 +100,8 @@ const agentOnly = `
   kubelet_credential_provider_config_info gauge hash
   kubelet_credential_provider_plugin_duration histogram plugin_name
   kubelet_credential_provider_plugin_errors_total counter plugin_name
+  kubelet_graceful_shutdown_end_time_seconds gauge
+  kubelet_graceful_shutdown_start_time_seconds gauge
   kubelet_http_inflight_requests gauge method path server_type long_running
   kubelet_http_requests_duration_seconds histogram method path server_type long_running
   kubelet_http_requests_total counter method path server_type long_running
@@ -114,6 +119,7 @@ const agentOnly = `
   kubelet_volume_stats_inodes_free gauge namespace persistentvolumeclaim
   kubelet_volume_stats_inodes_used gauge namespace persistentvolumeclaim
   kubelet_volume_stats_used_bytes gauge namespace persistentvolumeclaim
+  kubelet_websocket_streaming_requests_total counter subresource
   process_cpu_seconds_total counter
   process_max_fds gauge
   process_open_fds gauge
@@ -151,13 +157,15 @@ describe('the metrics of', () => {
     createApiRequestMetrics(registry);
     createClientCertificateMetrics(registry);
     createServingCertificateMetrics(registry);
+    createShutdownMetrics(registry);
     registerVolumeMetrics(registry, () => []);
     createEvictionMetrics(registry);
     createCgroupMetrics(registry);
     createMemoryQosMetrics(registry);
     createPluginMetrics(registry);
     createPullRecordMetrics(registry);
-    requestMetrics(registry, new VirtualClock());
+    createRequestMetrics(registry);
+    createStreamMetrics(registry);
     expect(registered(registry)).toEqual(listed(agentOnly));
   });
 });

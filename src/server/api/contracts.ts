@@ -1,8 +1,10 @@
 /** What the pod routes need from the kubelet, on whatever port. */
+
 import type { Clock } from '../../async/index.js';
 import type { CriRuntime, ObservedPod } from '../../cri/index.js';
 import type { Pod } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
+import type { StreamMetrics } from '../metrics.js';
 
 export interface ApiKubelet {
   /** The pods of this node with their current status, without mirror pods. */
@@ -22,6 +24,6 @@ export interface ApiOptions {
    * Default: no.
    */
   readonly translateStreams?: boolean;
-  /** Called for each translated request. */
-  readonly onTranslated?: (subresource: 'exec' | 'attach' | 'portforward') => void;
+  /** Counts translated requests. Default: metrics that nobody reads. */
+  readonly metrics?: StreamMetrics;
 }

@@ -2,10 +2,12 @@
  * `/exec`, `/attach` and `/portForward`: asks the runtime for its streaming URL and proxies the request
  * there.
  */
+
 import { type Clock, errorText } from '../../async/index.js';
 import { CriError } from '../../cri/index.js';
 import { buildPodFullName, findPodContainer } from '../../kube/index.js';
 import type { WantedStreams } from '../../streaming/index.js';
+import { createStreamMetrics, type StreamMetrics } from '../metrics.js';
 import { plainError, type RouteResponse, text } from '../responses.js';
 import type { PathValues, Route, ServerRequest } from '../routes.js';
 import type { ApiKubelet, ApiOptions } from './contracts.js';
@@ -25,14 +27,17 @@ const podTemplates = [
   ['namespace', 'pod', 'uid'],
 ];
 
+type StreamRouteOptions = ApiOptions & { readonly metrics: StreamMetrics };
+
 type StreamEndpoint = (
   kubelet: ApiKubelet,
   request: ServerRequest,
   values: PathValues,
-  options: ApiOptions,
+  options: StreamRouteOptions,
 ) => Promise<RouteResponse>;
 
-export function streamRoutes(kubelet: ApiKubelet, options: ApiOptions): Route[] {
+export function streamRoutes(kubelet: ApiKubelet, given: ApiOptions): Route[] {
+  const options: StreamRouteOptions = { ...given, metrics: given.metrics ?? createStreamMetrics() };
   const route = (
     path: string,
     templates: readonly (readonly string[])[],
@@ -129,11 +134,11 @@ type StreamTranslation = (
 
 function translation(
   subresource: 'exec' | 'attach' | 'portforward',
-  { onTranslated }: ApiOptions,
+  { metrics: { translated } }: StreamRouteOptions,
   translate: StreamTranslation,
 ): StreamTranslation {
   return (...call) => {
-    onTranslated?.(subresource);
+    translated.inc({ subresource });
     return translate(...call);
   };
 }
@@ -143,7 +148,7 @@ function commandTranslation(
   kind: 'exec' | 'attach',
   streams: WantedStreams,
   request: ServerRequest,
-  options: ApiOptions,
+  options: StreamRouteOptions,
 ): StreamTranslation | undefined {
   if (options.translateStreams !== true || !offersClosing(request.headers)) return undefined;
   return translation(kind, options, (url, asked, clock) =>

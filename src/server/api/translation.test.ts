@@ -3,10 +3,13 @@ import { connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../async/index.js';
+import { Registry } from '../../metrics/index.js';
+import { samples } from '../../metrics/test-samples.js';
 import { loopbackStreaming, type StreamingBackend } from '../../streaming/index.js';
 import { SpdyConnection } from '../../streaming/spdy/connection.js';
 import { encodeFrame, Opcode } from '../../streaming/websocket/frames.js';
 import { type WebSocketMessage, WebSocketMessageReader } from '../../streaming/websocket/test-messages.js';
+import { createStreamMetrics } from '../metrics.js';
 import { serveApi, testKubelet } from './test-kubelet.js';
 import { withoutWrapping } from './translated-command.js';
 import { tunneledProtocols, tunneledRequest } from './tunnel.js';
@@ -40,10 +43,13 @@ const backend: StreamingBackend = {
   },
 };
 
-const translated: string[] = [];
+let registry: Registry;
+/** The subresources of translated requests; each test makes one. */
+const translated = (): string[] =>
+  Object.entries(samples(registry)).map(([series, count]) => `${/"(.*)"/.exec(series)?.[1]} ${count}`);
 
 async function api(translateStreams = true): Promise<number> {
-  translated.length = 0;
+  registry = new Registry();
   const streaming = loopbackStreaming({ backend, clock: systemClock });
   ends.push(() => streaming.close());
   const kubelet = testKubelet({
@@ -69,7 +75,7 @@ async function api(translateStreams = true): Promise<number> {
   });
   const listener = await serveApi(kubelet, {
     translateStreams,
-    onTranslated: (what) => translated.push(what),
+    metrics: createStreamMetrics(registry),
   });
   ends.push(() => listener.close());
   return listener.port;
@@ -151,7 +157,7 @@ describe('a command of a WebSocket client that can close its input', () => {
     const seen = await messages(client);
     expect(seen[0]).toBe('1:');
     expect(joined(seen)).toEqual(['1:abcafter', '3:{"metadata":{},"status":"Success"}', 'close 1000']);
-    expect(translated).toEqual(['exec']);
+    expect(translated()).toEqual(['exec 1']);
   });
 
   it('sends an exit code', async () => {
@@ -192,13 +198,13 @@ describe('a command of a WebSocket client that can close its input', () => {
   it('attaches', async () => {
     const client = await webSocket(await api(), '/attach/default/web/app?output=1', v5);
     expect(await messages(client)).toContain('1:attached');
-    expect(translated).toEqual(['attach']);
+    expect(translated()).toEqual(['attach 1']);
   });
 
   it('is left to the runtime without the gate', async () => {
     const client = await webSocket(await api(false), '/exec/default/web/app?command=exit&output=1', 'foo');
     expect(client.head).toMatch(/^HTTP\/1.1 403 /);
-    expect(translated).toEqual([]);
+    expect(translated()).toEqual([]);
   });
 });
 
@@ -295,7 +301,7 @@ describe('SPDY inside a WebSocket', () => {
     data.end(big);
     await once(data, 'end');
     expect(seen).toBe(big);
-    expect(translated).toEqual(['portforward']);
+    expect(translated()).toEqual(['portforward 1']);
     spdy.destroy(new Error('done'));
   });
 

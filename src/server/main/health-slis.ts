@@ -1,7 +1,8 @@
 /** `/metrics/slis`: the results of the health checks, as metrics. */
 import { Registry, registerStartTime } from '../../metrics/index.js';
 import type { HealthCheck } from '../contracts.js';
-import { metricsRoute } from '../metrics.js';
+import { createHealthMetrics } from '../metrics.js';
+import { metricsRoute } from '../metrics-route.js';
 import type { Route } from '../routes.js';
 
 export interface HealthSlis {
@@ -13,16 +14,7 @@ export interface HealthSlis {
 export function healthSlis(checks: readonly HealthCheck[]): HealthSlis {
   const registry = new Registry();
   registerStartTime(registry);
-  const current = registry.gauge(
-    'kubernetes_healthcheck',
-    '[STABLE] This metric records the result of a single healthcheck.',
-    ['name', 'type'],
-  );
-  const total = registry.counter(
-    'kubernetes_healthchecks_total',
-    '[STABLE] This metric records the results of all healthcheck.',
-    ['name', 'status', 'type'],
-  );
+  const { current, total } = createHealthMetrics(registry);
   const labelsOf = ({ name }: HealthCheck) => ({ name, type: 'healthz' });
   const reset = (): void => {
     for (const check of checks) {

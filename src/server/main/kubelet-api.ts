@@ -8,13 +8,14 @@ import { TokenReviews } from '../auth/token-reviews.js';
 import { mainLimits } from '../limits.js';
 import { listen, type ServerListener } from '../listen.js';
 import { flushStderr, LogHealth } from '../log-health.js';
+import { createRequestMetrics } from '../metrics.js';
 import { readCaBundle } from '../tls/ca-bundle.js';
 import { reloadedFiles } from '../tls/reloaded-files.js';
 import { secureServing, type TlsServing } from '../tls/secure-serving.js';
 import { tlsSettings } from '../tls/settings.js';
 import type { KubeletApiOptions, MainKubelet } from './contracts.js';
+import { countRequests } from './count-requests.js';
 import { mainRoutes } from './main-routes.js';
-import { requestMetrics } from './request-metrics.js';
 
 /**
  * Rejects when the configuration is impossible, or the port is taken. Listens on
@@ -72,7 +73,12 @@ export async function startKubeletApi(
       limits: { ...mainLimits, ...limits },
       gate,
       secure,
-      onRequest: requestMetrics(kubelet.registry, clock)('readwrite', config.enableDebuggingHandlers),
+      onRequest: countRequests(
+        createRequestMetrics(kubelet.registry),
+        clock,
+        'readwrite',
+        config.enableDebuggingHandlers,
+      ),
     });
     logHealth.start();
     return {

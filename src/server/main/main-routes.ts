@@ -5,7 +5,8 @@ import { podRoutes } from '../api/index.js';
 import type { HealthCheck } from '../contracts.js';
 import { disabledDebugRoutes, switchedOff } from '../debug-prefixes.js';
 import { healthzRoutes, pingCheck } from '../healthz.js';
-import { metricsRoute } from '../metrics.js';
+import { createStreamMetrics } from '../metrics.js';
+import { metricsRoute } from '../metrics-route.js';
 import { nodeLogsRoute } from '../node-logs/index.js';
 import { podsRoute } from '../pods.js';
 import type { Route } from '../routes.js';
@@ -51,16 +52,11 @@ function debuggingRoutes(kubelet: MainKubelet, options: KubeletApiOptions): Rout
   } = options;
   const zpages = { flags, version, startedAtMs: clock.now(), nowMs: () => clock.now() };
   const { checkpointContainer } = kubelet.runtime;
-  const translated = kubelet.registry.counter(
-    'kubelet_websocket_streaming_requests_total',
-    '[ALPHA] Total number of WebSocket streaming requests that are translated here, by subresource.',
-    ['subresource'],
-  );
   return [
     ...podRoutes(kubelet, {
       splitLogStreams: gates.enabled('PodLogsQuerySplitStreams'),
       translateStreams: gates.enabled('ExtendWebSocketsToKubelet'),
-      onTranslated: (subresource) => translated.inc({ subresource }),
+      metrics: createStreamMetrics(kubelet.registry),
     }),
     configzRoute(options.publishedConfig ?? config),
     ...(gates.enabled('ComponentFlagz') ? [flagzRoute(zpages)] : []),

@@ -3,7 +3,7 @@ import { cpus, release, totalmem } from 'node:os';
 import { errorText } from '../../async/index.js';
 import { cadvisorMetricsText, resourceMetricsText, type StatsProvider } from '../../resources/stats/index.js';
 import type { Timeline } from '../../timeline/index.js';
-import { metricsRoute } from '../metrics.js';
+import { metricsRoute } from '../metrics-route.js';
 import { type RouteResponse, text } from '../responses.js';
 import type { Route, ServerRequest } from '../routes.js';
 

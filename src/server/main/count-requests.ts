@@ -1,7 +1,7 @@
 /** Counts the requests of a port and their durations, with few enough labels to stay readable. */
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../async/index.js';
-import type { Registry } from '../../metrics/index.js';
+import type { RequestMetrics } from '../metrics.js';
 import { pathOf } from '../responder.js';
 
 export type ServerType = 'readwrite' | 'readonly';
@@ -40,36 +40,21 @@ export function requestLabels(
   };
 }
 
-/** One observer per port; the metrics themselves are registered once. */
-export function requestMetrics(
-  registry: Registry,
+/** Counts the requests of one port: the result is called with each, and what that returns when it ends. */
+export function countRequests(
+  { total, inFlight, duration }: RequestMetrics,
   clock: Clock,
-): (serverType: ServerType, debugging: boolean) => (request: IncomingMessage) => () => void {
-  const names = ['method', 'path', 'server_type', 'long_running'];
-  const total = registry.counter(
-    'kubelet_http_requests_total',
-    '[ALPHA] Number of the http requests received since the server started',
-    names,
-  );
-  const inFlight = registry.gauge(
-    'kubelet_http_inflight_requests',
-    '[ALPHA] Number of the inflight http requests',
-    names,
-  );
-  const duration = registry.histogram(
-    'kubelet_http_requests_duration_seconds',
-    '[ALPHA] Duration in seconds to serve http requests',
-    names,
-  );
-  return (serverType, debugging) =>
-    ({ method = '', url = '' }) => {
-      const labels = { ...requestLabels(method, url, serverType, debugging) };
-      const begunMs = clock.monotonic();
-      total.inc(labels);
-      inFlight.inc(labels);
-      return () => {
-        inFlight.inc(labels, -1);
-        duration.observe((clock.monotonic() - begunMs) / 1000, labels);
-      };
+  serverType: ServerType,
+  debugging: boolean,
+): (request: IncomingMessage) => () => void {
+  return ({ method = '', url = '' }) => {
+    const labels = requestLabels(method, url, serverType, debugging);
+    const begunMs = clock.monotonic();
+    total.inc(labels);
+    inFlight.inc(labels);
+    return () => {
+      inFlight.inc(labels, -1);
+      duration.observe((clock.monotonic() - begunMs) / 1000, labels);
     };
+  };
 }
