@@ -1,7 +1,7 @@
 /** Finds settings that would make building the kubelet fail, before anything has started. */
 import { formatDuration, parseQuantity, readEvictionThresholds, tryParseQuantity } from '../kube/index.js';
 import { messageOf } from './config-error.js';
-import { parseCpuSet } from './cpu-set.js';
+import { formatCpuSet, parseCpuSet } from './cpu-set.js';
 import { named, type RuleContext } from './rule-context.js';
 
 const reservableResources: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
@@ -84,21 +84,30 @@ function* reservationProblems({ config, host }: RuleContext): Generator<string> 
   for (const [resource, share] of Object.entries(config.qosReserved)) {
     if (resource !== 'memory')
       yield `--qos-reserved value failed to parse: cannot reserve "${resource}" resource`;
-    else if (!/^\d+%$/.test(share) || Number.parseInt(share, 10) > 100) {
-      yield `--qos-reserved value failed to parse: "${share}" is not a percentage from 0% to 100%`;
+    else {
+      const problem = percentageProblem(share);
+      if (problem !== undefined) yield `--qos-reserved value failed to parse: ${problem}`;
     }
   }
   if (config.reservedSystemCPUs !== '' && host.onlineCpus !== undefined) {
     const online = new Set(host.onlineCpus);
     const missing = parseCpuSet(config.reservedSystemCPUs).filter((cpu) => !online.has(cpu));
     if (missing.length > 0) {
-      yield `reservedSystemCPUs (--reserved-cpus) ${config.reservedSystemCPUs}: CPU ${missing.join(', ')} is not online`;
+      yield `reserved-cpus: ${config.reservedSystemCPUs} is not a subset of online-cpus: ${formatCpuSet(host.onlineCpus)}`;
     }
   }
 }
 
 function* evictionProblems({ config }: RuleContext): Generator<string> {
   for (const { field, text } of readEvictionThresholds(config).problems) yield `${named(field)}: ${text}`;
+}
+
+function percentageProblem(share: string): string | undefined {
+  if (!share.endsWith('%')) return `percentage expected, got '${share}'`;
+  const digits = share.slice(0, -1);
+  if (!/^[+-]?\d+$/.test(digits)) return `invalid number in percentage '${share}'`;
+  const percent = Number(digits);
+  return percent < 0 || percent > 100 ? 'percentage must be between 0 and 100' : undefined;
 }
 
 function* managerProblems({ config }: RuleContext): Generator<string> {

@@ -18,3 +18,14 @@ export function parseCpuSet(text: string): number[] {
   }
   return [...cpus].sort((a, b) => a - b);
 }
+
+/** `cpus` in ascending order. */
+export function formatCpuSet(cpus: readonly number[]): string {
+  const ranges: { first: number; last: number }[] = [];
+  for (const cpu of cpus) {
+    const range = ranges.at(-1);
+    if (range !== undefined && cpu === range.last + 1) range.last = cpu;
+    else ranges.push({ first: cpu, last: cpu });
+  }
+  return ranges.map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`)).join(',');
+}

@@ -540,7 +540,6 @@ const rows = [
     about: 'Refuse to run with swap',
   }),
   field('memorySwap.swapBehavior', 'string', {
-    rule: oneOf('', 'NoSwap', 'LimitedSwap'),
     about: 'NoSwap or LimitedSwap',
   }),
   field('containerLogMaxSize', 'string', {
@@ -691,13 +690,11 @@ const rows = [
     about: 'Use the RuntimeDefault seccomp profile for pods without one',
   }),
   field('memoryThrottlingFactor', 'float', {
-    default: 0.9,
     pointer: true,
-    about: 'Fraction of the memory limit at which throttling starts',
+    about: 'Fraction of the memory limit at which throttling starts; none when unset',
   }),
   field('memoryReservationPolicy', 'string', {
     default: 'None',
-    rule: oneOf('None', 'TieredReservation'),
     about: 'None or TieredReservation',
   }),
   field('registerWithTaints', 'taints', {

@@ -367,7 +367,7 @@ describe('configurations that are refused', () => {
     [
       'none with another level',
       { main: 'enforceNodeAllocatable: [none, pods]\n' },
-      'must not have anything besides "none"',
+      'may not contain additional enforcements when "none" is specified',
     ],
     [
       'webhook authentication without an API server',

@@ -183,7 +183,8 @@ export interface KubeletConfiguration {
   enableProfilingHandler: boolean;
   enableDebugFlagsHandler: boolean;
   seccompDefault: boolean;
-  memoryThrottlingFactor: number;
+  /** Absent: memory is not throttled. */
+  memoryThrottlingFactor?: number;
   memoryReservationPolicy: 'None' | 'TieredReservation';
   registerWithTaints: Taint[];
   registerNode: boolean;

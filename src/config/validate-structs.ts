@@ -68,12 +68,22 @@ export function* taintProblems({ config }: RuleContext): Generator<string> {
 }
 
 export function* memoryProblems({ config, gates }: RuleContext): Generator<string> {
-  const factor = config.memoryThrottlingFactor;
-  if (!(factor > 0 && factor <= 1)) {
-    yield `memoryThrottlingFactor ${factor} must be greater than 0 and not above 1.0`;
+  const { memoryThrottlingFactor: factor } = config;
+  // A file can hold any string; this rule checks it.
+  const policy: string = config.memoryReservationPolicy;
+  const isOn = gates.enabled('MemoryQoS');
+  if (factor !== undefined) {
+    // Older kubelets wrote this factor into every configuration.
+    if (!isOn && factor !== 0.9)
+      yield 'memoryThrottlingFactor must not be set when MemoryQoS feature gate is disabled';
+    if (!(factor > 0 && factor <= 1))
+      yield `memoryThrottlingFactor ${factor} must be greater than 0 and less than or equal to 1.0`;
   }
-  if (config.memoryReservationPolicy === 'TieredReservation' && !gates.enabled('MemoryQoS')) {
-    yield 'memoryReservationPolicy "TieredReservation" requires feature gate MemoryQoS';
+  if (policy === 'TieredReservation') {
+    if (!isOn)
+      yield 'memoryReservationPolicy "TieredReservation" requires MemoryQoS feature gate to be enabled';
+  } else if (policy !== 'None') {
+    yield `option "${policy}" specified for memoryReservationPolicy. Valid options are "None" or "TieredReservation"`;
   }
   const seen = new Set<string>();
   for (const { numaNode, limits } of config.reservedMemory) {

@@ -113,17 +113,19 @@ describe('validateConfiguration refuses', () => {
     ],
     [
       'systemCgroups: /x',
-      [`${invalid}systemCgroups (--system-cgroups) "/x" must come with cgroupRoot (--cgroup-root)`],
+      [
+        `${invalid}systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified`,
+      ],
     ],
     [
       'cgroupsPerQOS: false',
       [
-        `${invalid}cgroupsPerQOS (--cgroups-per-qos) must be true when enforceNodeAllocatable (--enforce-node-allocatable) has "pods"`,
+        `${invalid}cgroupsPerQOS (--cgroups-per-qos) must be set to true when "pods" contained in enforceNodeAllocatable (--enforce-node-allocatable)`,
       ],
     ],
     [
       'singleProcessOOMKill: false\nfailCgroupV1: false',
-      [`${invalid}singleProcessOOMKill must not be false on cgroup v1`],
+      [`${invalid}singleProcessOOMKill must not be explicitly set to false when using cgroup v1`],
       { cgroupVersion: 1 },
     ],
     [
@@ -180,11 +182,11 @@ describe('validateConfiguration refuses', () => {
     ['iptablesDropBit: -1', [`${invalid}iptablesDropBit -1 must be between 0 and 31, inclusive`]],
     [
       'memorySwap: {swapBehavior: Foo}',
-      [`${invalid}memorySwap.swapBehavior "Foo" must be one of "", "NoSwap" or "LimitedSwap"`],
+      [`${invalid}memorySwap.swapBehavior "Foo" must be one of: "", "LimitedSwap" or "NoSwap"`],
     ],
     [
       'memorySwap: {swapBehavior: LimitedSwap}\nfailCgroupV1: false',
-      [`${invalid}memorySwap.swapBehavior "LimitedSwap" must not be used on cgroup v1`],
+      [`${invalid}swap feature is enabled and LimitedSwap but it is only supported with cgroupv2`],
       { cgroupVersion: 1 },
     ],
     [
@@ -200,7 +202,7 @@ describe('validateConfiguration refuses', () => {
     [
       'reservedSystemCPUs: 0-1\nkubeReservedCgroup: /x',
       [
-        `${invalid}reservedSystemCPUs (--reserved-cpus) 0-1 must not be used with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)`,
+        `${invalid}can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)`,
       ],
     ],
     [
@@ -214,33 +216,35 @@ describe('validateConfiguration refuses', () => {
     [
       'enforceNodeAllocatable: [foo]',
       [
-        `${invalid}enforceNodeAllocatable (--enforce-node-allocatable) "foo" must be one of "pods", "system-reserved", "system-reserved-compressible", "kube-reserved", "kube-reserved-compressible" or "none"`,
+        `${invalid}option "foo" specified for enforceNodeAllocatable (--enforce-node-allocatable). Valid options are "pods", "system-reserved", "system-reserved-compressible", "kube-reserved", "kube-reserved-compressible" or "none"`,
       ],
     ],
     [
       'enforceNodeAllocatable: [pods, pods]',
-      [`${invalid}enforceNodeAllocatable (--enforce-node-allocatable) must not have "pods" more than once`],
+      [`${invalid}duplicated enforcements "pods" in enforceNodeAllocatable (--enforce-node-allocatable)`],
     ],
     [
       'enforceNodeAllocatable: [none, pods]',
-      [`${invalid}enforceNodeAllocatable (--enforce-node-allocatable) must not have anything besides "none"`],
+      [
+        `${invalid}enforceNodeAllocatable (--enforce-node-allocatable) may not contain additional enforcements when "none" is specified`,
+      ],
     ],
     [
       'enforceNodeAllocatable: [system-reserved]',
       [
-        `${invalid}systemReservedCgroup (--system-reserved-cgroup) must be set when enforceNodeAllocatable (--enforce-node-allocatable) has "system-reserved" or "system-reserved-compressible"`,
+        `${invalid}systemReservedCgroup (--system-reserved-cgroup) must be specified when "system-reserved" or "system-reserved-compressible" included in enforceNodeAllocatable (--enforce-node-allocatable)`,
       ],
     ],
     [
       'enforceNodeAllocatable: [kube-reserved-compressible]',
       [
-        `${invalid}kubeReservedCgroup (--kube-reserved-cgroup) must be set when enforceNodeAllocatable (--enforce-node-allocatable) has "kube-reserved" or "kube-reserved-compressible"`,
+        `${invalid}kubeReservedCgroup (--kube-reserved-cgroup) must be specified when "kube-reserved" or "kube-reserved-compressible" included in enforceNodeAllocatable (--enforce-node-allocatable)`,
       ],
     ],
     [
       'enforceNodeAllocatable: [kube-reserved, kube-reserved-compressible]\nkubeReservedCgroup: /x',
       [
-        `${invalid}enforceNodeAllocatable (--enforce-node-allocatable) must not have both "kube-reserved" and "kube-reserved-compressible"`,
+        `${invalid}both "kube-reserved" and "kube-reserved-compressible" cannot be specified together in enforceNodeAllocatable (--enforce-node-allocatable)`,
       ],
     ],
     ['logging: {format: xml}', ['logging.format: Invalid value: "xml": must be "text" or "json"']],
@@ -331,20 +335,32 @@ describe('validateConfiguration refuses', () => {
       [`${invalid}reservedMemory (--reserved-memory) of NUMA node 0 must not be given twice for "memory"`],
     ],
     [
-      'memoryThrottlingFactor: 0',
-      [`${invalid}memoryThrottlingFactor 0 must be greater than 0 and not above 1.0`],
+      'enforceNodeAllocatable: [system-reserved, system-reserved-compressible]\nsystemReservedCgroup: /x',
+      [
+        `${invalid}both "system-reserved" and "system-reserved-compressible" cannot be specified together in enforceNodeAllocatable (--enforce-node-allocatable)`,
+      ],
     ],
     [
-      'memoryThrottlingFactor: 1.1',
-      [`${invalid}memoryThrottlingFactor 1.1 must be greater than 0 and not above 1.0`],
+      'memoryThrottlingFactor: 0\nfeatureGates: {MemoryQoS: true}',
+      [`${invalid}memoryThrottlingFactor 0 must be greater than 0 and less than or equal to 1.0`],
+    ],
+    [
+      'memoryThrottlingFactor: 1.1\nfeatureGates: {MemoryQoS: true}',
+      [`${invalid}memoryThrottlingFactor 1.1 must be greater than 0 and less than or equal to 1.0`],
+    ],
+    [
+      'memoryThrottlingFactor: 0.8',
+      [`${invalid}memoryThrottlingFactor must not be set when MemoryQoS feature gate is disabled`],
     ],
     [
       'memoryReservationPolicy: Foo',
-      [`${invalid}memoryReservationPolicy "Foo" must be one of "None" or "TieredReservation"`],
+      [
+        `${invalid}option "Foo" specified for memoryReservationPolicy. Valid options are "None" or "TieredReservation"`,
+      ],
     ],
     [
       'memoryReservationPolicy: TieredReservation',
-      [`${invalid}memoryReservationPolicy "TieredReservation" requires feature gate MemoryQoS`],
+      [`${invalid}memoryReservationPolicy "TieredReservation" requires MemoryQoS feature gate to be enabled`],
     ],
     [
       'registerWithTaints: [{key: a, effect: NoSchedule, timeAdded: "2020-01-01T00:00:00Z"}]',
@@ -430,6 +446,8 @@ describe('validateConfiguration accepts', () => {
     'logging: {flushFrequency: 5000000000}',
     'logging: {options: {json: {splitStream: true}}}\nfeatureGates: {LoggingAlphaOptions: true}',
     'memoryReservationPolicy: TieredReservation\nfeatureGates: {MemoryQoS: true}',
+    'memoryThrottlingFactor: 0.9',
+    'memoryThrottlingFactor: 0.8\nfeatureGates: {MemoryQoS: true}',
   ];
   it.each(rows)('%s', (body) => {
     expect(validateConfiguration(contextOf(body))).toEqual([]);
@@ -471,7 +489,12 @@ describe('constructionProblems', () => {
     ['qosReserved: {memory: 50%}', []],
     [
       'qosReserved: {memory: "101%"}',
-      ['--qos-reserved value failed to parse: "101%" is not a percentage from 0% to 100%'],
+      ['--qos-reserved value failed to parse: percentage must be between 0 and 100'],
+    ],
+    ['qosReserved: {memory: "50"}', ["--qos-reserved value failed to parse: percentage expected, got '50'"]],
+    [
+      'qosReserved: {memory: "x%"}',
+      ["--qos-reserved value failed to parse: invalid number in percentage 'x%'"],
     ],
     ['qosReserved: {cpu: 50%}', ['--qos-reserved value failed to parse: cannot reserve "cpu" resource']],
     ['evictionHard: {memory.available: 5%}\nevictionMinimumReclaim: {memory.available: 500Mi}', []],
@@ -496,7 +519,7 @@ describe('constructionProblems', () => {
     ],
     [
       'reservedSystemCPUs: 0-3',
-      ['reservedSystemCPUs (--reserved-cpus) 0-3: CPU 2, 3 is not online'],
+      ['reserved-cpus: 0-3 is not a subset of online-cpus: 0-1'],
       { onlineCpus: [0, 1] },
     ],
     [

@@ -92,7 +92,7 @@ const rules: readonly ConfigRule[] = [
   },
   function* systemCgroups({ config }) {
     if (config.systemCgroups !== '' && config.cgroupRoot === '') {
-      yield `${named('systemCgroups')} "${config.systemCgroups}" must come with ${named('cgroupRoot')}`;
+      yield `${named('systemCgroups')} was specified and ${named('cgroupRoot')} was not specified`;
     }
   },
   function* runOnce({ config }) {
@@ -109,7 +109,7 @@ const rules: readonly ConfigRule[] = [
   function* reservedCpus({ config }) {
     if (config.reservedSystemCPUs === '') return;
     if (config.systemReservedCgroup !== '' || config.kubeReservedCgroup !== '') {
-      yield `${named('reservedSystemCPUs')} ${config.reservedSystemCPUs} must not be used with ${named('systemReservedCgroup')} or ${named('kubeReservedCgroup')}`;
+      yield `can't use ${named('reservedSystemCPUs')} with ${named('systemReservedCgroup')} or ${named('kubeReservedCgroup')}`;
     }
     try {
       parseCpuSet(config.reservedSystemCPUs);
@@ -147,11 +147,17 @@ const rules: readonly ConfigRule[] = [
       yield `userNamespaces.idsPerPod ${ids} must be a multiple of ${minIdsPerPod}`;
     }
   },
+  function* swap({ config }) {
+    const behavior: string = config.memorySwap.swapBehavior;
+    if (!['', 'LimitedSwap', 'NoSwap'].includes(behavior))
+      yield `memorySwap.swapBehavior "${behavior}" must be one of: "", "LimitedSwap" or "NoSwap"`;
+  },
   function* cgroupVersion({ config, host }) {
     if (host.cgroupVersion !== 1) return;
-    if (config.singleProcessOOMKill === false) yield 'singleProcessOOMKill must not be false on cgroup v1';
+    if (config.singleProcessOOMKill === false)
+      yield 'singleProcessOOMKill must not be explicitly set to false when using cgroup v1';
     if (config.memorySwap.swapBehavior === 'LimitedSwap') {
-      yield 'memorySwap.swapBehavior "LimitedSwap" must not be used on cgroup v1';
+      yield 'swap feature is enabled and LimitedSwap but it is only supported with cgroupv2';
     }
   },
 ];
@@ -237,26 +243,27 @@ function* enforcementRule({ config }: RuleContext): Generator<string> {
     'none',
   ];
   for (const level of new Set(levels)) {
-    if (!known.includes(level)) yield `${field} "${level}" must be one of ${alternatives(known)}`;
+    if (!known.includes(level))
+      yield `option "${level}" specified for ${field}. Valid options are ${alternatives(known)}`;
     else if (level !== 'none' && !config.cgroupsPerQOS) {
-      yield `${named('cgroupsPerQOS')} must be true when ${field} has "${level}"`;
+      yield `${named('cgroupsPerQOS')} must be set to true when "${level}" contained in ${field}`;
     }
     if (levels.filter((other) => other === level).length > 1) {
-      yield `${field} must not have "${level}" more than once`;
+      yield `duplicated enforcements "${level}" in ${field}`;
     }
   }
   if (levels.includes('none') && levels.some((level) => level !== 'none')) {
-    yield `${field} must not have anything besides "none"`;
+    yield `${field} may not contain additional enforcements when "none" is specified`;
   }
   for (const scope of ['system', 'kube'] as const) {
     const plain = `${scope}-reserved`;
     const compressible = `${plain}-compressible`;
     if (levels.includes(plain) && levels.includes(compressible)) {
-      yield `${field} must not have both "${plain}" and "${compressible}"`;
+      yield `both "${plain}" and "${compressible}" cannot be specified together in ${field}`;
     }
     const cgroup = `${scope}ReservedCgroup` as const;
     if ((levels.includes(plain) || levels.includes(compressible)) && config[cgroup] === '') {
-      yield `${named(cgroup)} must be set when ${field} has "${plain}" or "${compressible}"`;
+      yield `${named(cgroup)} must be specified when "${plain}" or "${compressible}" included in ${field}`;
     }
   }
 }

@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { Backoff } from '../../async/index.js';
 import { createHookMetrics, createLifecycleHooks } from '../../hooks/index.js';
-import { type Node, objectReaders, type ResourceList } from '../../kube/index.js';
+import { type Node, objectReaders, quantityUnits, type ResourceList } from '../../kube/index.js';
 import { hostIpsOf } from '../../pods/index.js';
 import {
   FilePodConfigs,
@@ -179,6 +179,10 @@ function runtimeSettingsOf(settings: NodeConfigSettings): RuntimeSettings {
     memoryQos: {
       enabled: gates.enabled('MemoryQoS'),
       throttlingFactor: config.memoryThrottlingFactor,
+      unreservedBytes:
+        host.memoryCapacityBytes -
+        quantityUnits(config.systemReserved.memory) -
+        quantityUnits(config.kubeReserved.memory),
       reservationPolicy:
         config.memoryReservationPolicy === 'TieredReservation' ? 'TieredReservation' : 'None',
     },

@@ -210,7 +210,13 @@ describe('swap', () => {
 });
 
 describe('memory QoS', () => {
-  const on = { enabled: true, throttlingFactor: 0.9, reservationPolicy: 'None' } as const;
+  const unset = {
+    enabled: true,
+    throttlingFactor: undefined,
+    unreservedBytes: 0,
+    reservationPolicy: 'None',
+  } as const;
+  const on = { ...unset, throttlingFactor: 0.9 } as const;
   const tiered = { ...on, reservationPolicy: 'TieredReservation' } as const;
   const none = { 'memory.min': '0', 'memory.low': '0' };
   const burstable: ResourceRequirements = { requests: { memory: '1Gi' }, limits: { memory: '2Gi' } };
@@ -225,19 +231,33 @@ describe('memory QoS', () => {
     change: Partial<RuntimeSettings>,
     expected: object,
   ][] = [
-    ['off', burstable, {}, {}],
+    ['off takes throttling back', burstable, {}, { 'memory.high': 'max' }],
+    ['off on cgroup v1', burstable, { cgroupVersion: 1 }, {}],
+    ['no factor, no throttling', burstable, { memoryQos: unset }, none],
     ['not on cgroup v1', burstable, { memoryQos: on, cgroupVersion: 1 }, {}],
     ['throttles between request and limit', burstable, { memoryQos: on }, { ...none, 'memory.high': high }],
     [
       'throttles below the node when there is no limit',
       { requests: { memory: '1Gi' } },
-      { memoryQos: on, nodeAllocatable: { memory: '2Gi' } },
+      { memoryQos: { ...on, unreservedBytes: 2 * gi } },
       { ...none, 'memory.high': high },
+    ],
+    [
+      'rounds down to a page',
+      { requests: { memory: '100Mi' } },
+      { memoryQos: { ...on, unreservedBytes: 8 * gi } },
+      { ...none, 'memory.high': '7741423616' },
+    ],
+    [
+      'without request and limit too',
+      undefined,
+      { memoryQos: { ...on, unreservedBytes: 1_000_000 } },
+      { ...none, 'memory.high': '897024' },
     ],
     [
       'never below the request',
       { requests: { memory: '3Gi' } },
-      { memoryQos: on, nodeAllocatable: { memory: '2Gi' } },
+      { memoryQos: { ...on, unreservedBytes: 2 * gi } },
       none,
     ],
     ['request equal to limit is not throttled', guaranteed, { memoryQos: on }, none],
@@ -252,5 +272,11 @@ describe('memory QoS', () => {
   ];
   it.each(rows)('%s', (_rule, resources, change, expected) => {
     expect(ofContainer(resources, change).unified).toEqual(expected);
+  });
+
+  it('a container without a limit is slowed down with its limited pod', () => {
+    const spec = { resources: { requests: { memory: '100Mi' }, limits: { memory: '200Mi' } } };
+    const change = { memoryQos: { ...on, unreservedBytes: 8 * gi } };
+    expect(ofContainer({}, change, spec).unified).toEqual(none);
   });
 });

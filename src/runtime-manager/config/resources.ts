@@ -92,7 +92,8 @@ export function containerResources(
   const memoryQos = memoryQosSettings(
     {
       requestBytes: quantityUnits(container.resources?.requests?.memory),
-      limitBytes: bytesOf(memoryLimit),
+      limitBytes: quantityUnits(container.resources?.limits?.memory),
+      isPodLimited: pod.spec.resources?.limits?.memory !== undefined,
       isGuaranteed: qosClass(pod) === 'Guaranteed',
     },
     settings,

@@ -15,8 +15,10 @@ export interface SwapSettings {
 export interface MemoryQosSettings {
   /** The feature gate MemoryQoS; it has an effect on cgroup v2 only. */
   readonly enabled: boolean;
-  /** Where `memory.high` lies between request and limit, from 0 to 1. */
-  readonly throttlingFactor: number;
+  /** Where `memory.high` lies between request and limit, above 0 and up to 1; undefined for nowhere. */
+  readonly throttlingFactor: number | undefined;
+  /** The machine's memory without what is reserved; the limit of containers without one. */
+  readonly unreservedBytes: number;
   /** TieredReservation protects the request with `memory.min` or `memory.low`. */
   readonly reservationPolicy: 'None' | 'TieredReservation';
 }
@@ -90,7 +92,7 @@ const defaults: Omit<RuntimeSettings, 'nodeName'> = {
   swap: { behavior: 'NoSwap', capacityBytes: 0, isControllerAvailable: false },
   cgroupVersion: 2,
   singleProcessOomKill: false,
-  memoryQos: { enabled: false, throttlingFactor: 0.9, reservationPolicy: 'None' },
+  memoryQos: { enabled: false, throttlingFactor: undefined, unreservedBytes: 0, reservationPolicy: 'None' },
   pageSizeBytes: 4096,
   hugePageSizes: [],
   isSelinuxEnabled: false,
