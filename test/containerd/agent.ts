@@ -64,6 +64,8 @@ export interface NodeOptions {
   /** Fields of the configuration file beside those that every test needs; asked for at each start. */
   readonly config?: Record<string, unknown> | ((containerd: TestContainerd) => Record<string, unknown>);
   readonly flags?: readonly string[];
+  /** Added to the environment of the agent. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** One machine of the test: a containerd, directories, and the agent, which may die and come back. */
@@ -136,7 +138,7 @@ export class TestNode {
         ...(this.options.flags ?? []),
         ...flags,
       ],
-      { stdio: ['ignore', 'ignore', 'pipe'] },
+      { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...this.options.env } },
     );
     this.#agent = agent;
     agent.stderr?.setEncoding('utf8').on('data', (text: string) => {

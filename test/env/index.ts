@@ -21,6 +21,7 @@ export { ControlPlane, type ControlPlaneOptions, startControlPlane } from './con
 export { CuttableLine, type LineTrouble, openLine } from './cuttable-line.js';
 export { startDbusDaemon, type TestDbusDaemon } from './dbus.js';
 export { buildBusyboxImage, buildTestImages, type TestImageName, testImages } from './images.js';
+export { startTestLogind, type TestLogind, type TestLogindOptions } from './logind.js';
 export { ensurePackages } from './packages.js';
 export { pollUntil } from './poll.js';
 export { type RegistryCredentials, type RegistryOptions, startRegistry, TestRegistry } from './registry.js';
