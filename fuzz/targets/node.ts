@@ -15,6 +15,7 @@ import { countCpuList, osImageOf, parseMeminfo } from '../../src/node/machine/fa
 import { kernelMessage, type OomReport, readOomLine } from '../../src/node/oom-watcher/kills.js';
 import { controllerMounts } from '../../src/resources/cgroups/v1-mounts.js';
 import { cgroupOfProcess, numbersOfV1, numbersOfV2 } from '../../src/resources/stats/cgroup.js';
+import { detailsOfV1, detailsOfV2 } from '../../src/resources/stats/cgroup-details.js';
 import {
   bootTimeMs,
   keyedNumbers,
@@ -23,6 +24,7 @@ import {
   pressure,
   processCount,
 } from '../../src/resources/stats/machine-files.js';
+import { openFilesLimit, processIds } from '../../src/resources/stats/processes.js';
 import { findInEnvFile } from '../../src/runtime-manager/config/env-file.js';
 import { parseResolvConf } from '../../src/runtime-manager/config/resolv-conf.js';
 import {
@@ -130,16 +132,26 @@ const cgroupFiles: Target = {
     'some avg10=0.00 avg60=1.50 avg300=0.00 total=17\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n',
     'max\n',
     '9223372036854771712\n',
+    '8:0 rbytes=1 wbytes=2 rios=3 wios=4 cost.usage=5\n',
+    '8:0 Read 123\n8:0 Total 123\nTotal 123\n',
+    'Max open files            1024                 524288               files     \n',
   ),
-  words: ['max', 'total=', 'avg10=', '\n', ' '],
-  async run(input) {
+  words: ['max', 'total=', 'avg10=', '\n', ' ', 'Read', '8:0 '],
+  run(input) {
     const text = input.toString('utf8');
     keyedNumbers(text);
     pressure(text);
-    const read = async (): Promise<string> => text;
-    const numbers = await numbersOfV2(read);
+    const read = (): string => text;
+    const numbers = numbersOfV2(read);
     holds(numbers.usageCoreNanoSeconds >= 0n, 'processors count upwards');
-    await numbersOfV1(read, read);
+    detailsOfV2(read, false);
+    detailsOfV1({ cpu: read, cpuacct: read, memory: read, pids: read, blkio: read }, false);
+    holds(
+      processIds(text).every((pid) => pid > 0),
+      'a process has a number',
+    );
+    openFilesLimit(text);
+    numbersOfV1(read, read);
   },
 };
 

@@ -19,8 +19,7 @@ const configured = 'reads what the administrator of the node configured';
 
 /** Why a file there needs no guard. */
 export const unguardedFiles: ReadonlyMap<string, string> = new Map([
-  ['src/resources/stats/cgroup.ts', kernel],
-  ['src/resources/stats/machine.ts', kernel],
+  ['src/resources/stats/kernel-files.ts', kernel],
   [
     'src/runtime-manager/config/pod-files.ts',
     "makes files in the agent's own directories; the hosts file, which pods may write, is opened without links and as a regular file only",

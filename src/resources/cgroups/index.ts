@@ -13,4 +13,5 @@ export { ProcessCgroups } from './process-cgroups.js';
 export { enforceReserved, reservedPlans } from './reserved-cgroups.js';
 export { type SliceManager, SystemdControl } from './systemd-control.js';
 export type { TierDemand, TierSettings } from './tiers.js';
+export { controllerMounts } from './v1-mounts.js';
 export type { CgroupValues, PodCgroupSettings, PodMemoryQos } from './values.js';

@@ -1,18 +1,7 @@
-/** The usage of one cgroup, from either version of the kernel's files. */
-import { access, readFile, stat } from 'node:fs/promises';
-import path from 'node:path';
+/** What one cgroup uses, as the summary needs it, from either version of the kernel's files. */
 import { statsTime } from './cri-usage.js';
 import type { CgroupUsage } from './machine.js';
 import { keyedNumbers, pressure } from './machine-files.js';
-
-export type CgroupVersion = 1 | 2;
-
-export async function cgroupVersion(cgroupRoot: string): Promise<CgroupVersion> {
-  return access(path.join(cgroupRoot, 'cgroup.controllers')).then(
-    (): CgroupVersion => 2,
-    (): CgroupVersion => 1,
-  );
-}
 
 /** The same numbers for both versions. */
 export interface CgroupNumbers {
@@ -29,67 +18,60 @@ export interface CgroupNumbers {
   /** Texts of the kernel's pressure files, if it has them. */
   readonly cpuPressure?: string | undefined;
   readonly memoryPressure?: string | undefined;
+  readonly ioPressure?: string | undefined;
 }
 
-type CgroupFileReader = (file: string) => Promise<string>;
+/** The text of a file of the cgroup; undefined if there is none. */
+export type CgroupText = (file: string) => string | undefined;
 
-/** Rejects if the cgroup does not exist. */
-export async function cgroupUsage(
-  cgroupRoot: string,
-  version: CgroupVersion,
-  name: string,
-  nowMs: number,
-): Promise<CgroupUsage> {
-  const directory = path.posix.join('/', name);
-  const facts = await stat(path.join(cgroupRoot, version === 2 ? '' : 'memory', directory));
-  return {
-    createdAtMs: facts.mtimeMs,
-    ...usageOf(await cgroupNumbers(cgroupRoot, version, directory), nowMs),
-  };
-}
-
-export function cgroupNumbers(
-  cgroupRoot: string,
-  version: CgroupVersion,
-  directory: string,
-): Promise<CgroupNumbers> {
-  const below = (controller: string): CgroupFileReader => {
-    const dir = path.join(cgroupRoot, controller, directory);
-    return (file) => readFile(path.join(dir, file), 'utf8');
-  };
-  return version === 2 ? numbersOfV2(below('')) : numbersOfV1(below('cpuacct'), below('memory'));
-}
-
-export async function numbersOfV2(read: CgroupFileReader): Promise<CgroupNumbers> {
-  // Not every kernel or level has limits, swap and pressure.
-  const orNothing = (file: string): Promise<string | undefined> => read(file).catch(() => undefined);
-  const [cpuStat, memoryStat, current, max, swapCurrent, swapMax, cpuPressure, memoryPressure] =
-    await Promise.all([
-      read('cpu.stat'),
-      read('memory.stat'),
-      orNothing('memory.current'),
-      orNothing('memory.max'),
-      orNothing('memory.swap.current'),
-      orNothing('memory.swap.max'),
-      orNothing('cpu.pressure'),
-      orNothing('memory.pressure'),
-    ]);
-  const counts = keyedNumbers(memoryStat);
+/** Throws if the cgroup is gone. */
+export function numbersOfV2(read: CgroupText): CgroupNumbers {
+  const usage = keyedNumbers(needed(read, 'cpu.stat')).get('usage_usec') ?? 0;
+  const counts = keyedNumbers(needed(read, 'memory.stat'));
   const count = (key: string): number => counts.get(key) ?? 0;
+  const current = read('memory.current');
+  const swapCurrent = read('memory.swap.current');
   return {
-    usageCoreNanoSeconds: BigInt(keyedNumbers(cpuStat).get('usage_usec') ?? 0) * 1000n,
+    usageCoreNanoSeconds: BigInt(usage) * 1000n,
     // The root has no such file.
     usageBytes: current === undefined ? count('anon') + count('file') : Number(current),
     inactiveFileBytes: count('inactive_file'),
     rssBytes: count('anon'),
     pageFaults: count('pgfault'),
     majorPageFaults: count('pgmajfault'),
-    limitBytes: limitOf(max),
+    limitBytes: limitOf(read('memory.max')),
     swapUsageBytes: swapCurrent === undefined ? undefined : Number(swapCurrent),
-    swapLimitBytes: limitOf(swapMax),
-    cpuPressure,
-    memoryPressure,
+    swapLimitBytes: limitOf(read('memory.swap.max')),
+    cpuPressure: read('cpu.pressure'),
+    memoryPressure: read('memory.pressure'),
+    ioPressure: read('io.pressure'),
   };
+}
+
+/** Throws if the cgroup is gone. */
+export function numbersOfV1(cpuacct: CgroupText, memory: CgroupText): CgroupNumbers {
+  const usage = needed(cpuacct, 'cpuacct.usage');
+  const counts = keyedNumbers(needed(memory, 'memory.stat'));
+  const count = (key: string): number => counts.get(key) ?? 0;
+  return {
+    usageCoreNanoSeconds: wholeNumber('cpuacct.usage', usage),
+    usageBytes: Number(wholeNumber('memory.usage_in_bytes', needed(memory, 'memory.usage_in_bytes'))),
+    inactiveFileBytes: count('total_inactive_file'),
+    // Without a hierarchy the totals are those of the cgroup alone.
+    rssBytes: counts.get('total_rss') ?? count('rss'),
+    pageFaults: count('pgfault'),
+    majorPageFaults: count('pgmajfault'),
+    limitBytes: limitOf(memory('memory.limit_in_bytes')),
+    swapUsageBytes: counts.get('total_swap'),
+    // The file limits memory and swap together, and is taken as it is.
+    swapLimitBytes: limitOf(memory('memory.memsw.limit_in_bytes')),
+  };
+}
+
+function needed(read: CgroupText, file: string): string {
+  const text = read(file);
+  if (text === undefined) throw new Error(`ENOENT: the cgroup has no ${file}`);
+  return text;
 }
 
 /** Parses a file that holds one number. */
@@ -97,35 +79,6 @@ function wholeNumber(file: string, text: string): bigint {
   const digits = text.trim();
   if (!/^\d{1,20}$/.test(digits)) throw new Error(`${file} does not hold a number`);
   return BigInt(digits);
-}
-
-export async function numbersOfV1(
-  cpuacct: CgroupFileReader,
-  memory: CgroupFileReader,
-): Promise<CgroupNumbers> {
-  const [usage, stat, current, limit, both] = await Promise.all([
-    cpuacct('cpuacct.usage'),
-    memory('memory.stat'),
-    memory('memory.usage_in_bytes'),
-    memory('memory.limit_in_bytes'),
-    memory('memory.memsw.limit_in_bytes').catch(() => undefined),
-  ]);
-  const counts = keyedNumbers(stat);
-  const count = (key: string): number => counts.get(key) ?? 0;
-  const limitBytes = limitOf(limit);
-  const bothBytes = limitOf(both);
-  return {
-    usageCoreNanoSeconds: wholeNumber('cpuacct.usage', usage),
-    usageBytes: Number(wholeNumber('memory.usage_in_bytes', current)),
-    inactiveFileBytes: count('total_inactive_file'),
-    rssBytes: count('total_rss'),
-    pageFaults: count('pgfault'),
-    majorPageFaults: count('pgmajfault'),
-    limitBytes,
-    swapUsageBytes: counts.get('total_swap'),
-    // The file limits memory and swap together.
-    swapLimitBytes: limitBytes === undefined || bothBytes === undefined ? undefined : bothBytes - limitBytes,
-  };
 }
 
 export function usageOf(numbers: CgroupNumbers, nowMs: number): Omit<CgroupUsage, 'createdAtMs'> {
@@ -154,11 +107,12 @@ export function usageOf(numbers: CgroupNumbers, nowMs: number): Omit<CgroupUsage
         : { swapAvailableBytes: Math.max(swapLimitBytes - swapUsageBytes, 0) }),
       ...(swapUsageBytes === undefined ? {} : { swapUsageBytes }),
     },
+    io: { time, psi: pressure(numbers.ioPressure) },
   };
 }
 
 /** Undefined for no limit: the file says so, or the value exceeds any machine. */
-function limitOf(text: string | undefined): number | undefined {
+export function limitOf(text: string | undefined): number | undefined {
   const value = Number((text ?? 'max').trim());
   return Number.isNaN(value) || value > 2 ** 62 ? undefined : value;
 }

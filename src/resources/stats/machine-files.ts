@@ -1,4 +1,5 @@
 /** Parses the kernel's files about the machine. */
+import { statsLimits } from './limits.js';
 import type { InterfaceStats, PsiFigures, PsiStats } from './summary-types.js';
 
 /** `key value` lines, as in cpu.stat and memory.stat. */
@@ -25,6 +26,12 @@ export function bootTimeMs(text: string): number | undefined {
   return seconds === undefined ? undefined : Number(seconds) * 1000;
 }
 
+/** How long the machine has run, from `/proc/uptime`. */
+export function uptimeMs(text: string): number | undefined {
+  const [, seconds] = /^(\d{1,12}(?:\.\d{1,6})?) /.exec(text) ?? [];
+  return seconds === undefined ? undefined : Number(seconds) * 1000;
+}
+
 /** The number of processes, from the `running/total` of `/proc/loadavg`. */
 export function processCount(text: string): number | undefined {
   const [, total] = /^\S+ \S+ \S+ \d+\/(\d+)/.exec(text) ?? [];
@@ -33,15 +40,51 @@ export function processCount(text: string): number | undefined {
 
 const uncounted = /^(lo|veth|docker|nerdctl)/;
 
-/** `/proc/<pid>/net/dev`, without local interfaces. */
-export function netDev(text: string): InterfaceStats[] {
-  return text.split('\n').flatMap((line) => {
+/** What went through one interface in one direction. */
+export interface TrafficCounters {
+  readonly bytes: number;
+  readonly packets: number;
+  readonly errors: number;
+  readonly dropped: number;
+}
+
+export interface InterfaceCounters {
+  readonly name: string;
+  readonly receive: TrafficCounters;
+  readonly transmit: TrafficCounters;
+}
+
+/** `/proc/<pid>/net/dev`, without local interfaces. Whoever owns the network names its interfaces. */
+export function interfaceCounters(text: string): InterfaceCounters[] {
+  const found: InterfaceCounters[] = [];
+  for (const line of text.split('\n')) {
+    if (found.length === statsLimits.interfaces) break;
     const [, name = '', rest] = /^\s*([^:\s]+):\s*(.*)$/.exec(line) ?? [];
-    if (rest === undefined || uncounted.test(name)) return [];
+    if (rest === undefined || uncounted.test(name)) continue;
     const columns = rest.trim().split(/\s+/).map(Number);
-    const [rxBytes = 0, , rxErrors = 0, , , , , , txBytes = 0, , txErrors = 0] = columns;
-    return [{ name, rxBytes, rxErrors, txBytes, txErrors }];
-  });
+    found.push({ name, receive: trafficAt(columns, 0), transmit: trafficAt(columns, 8) });
+  }
+  return found;
+}
+
+function trafficAt(columns: readonly number[], at: number): TrafficCounters {
+  const [bytes = 0, packets = 0, errors = 0, dropped = 0] = columns.slice(at, at + 4).map((n) => n || 0);
+  return { bytes, packets, errors, dropped };
+}
+
+/** The same for the summary. */
+export function netDev(text: string): InterfaceStats[] {
+  return interfaceCounters(text).map(summaryInterface);
+}
+
+export function summaryInterface({ name, receive, transmit }: InterfaceCounters): InterfaceStats {
+  return {
+    name,
+    rxBytes: receive.bytes,
+    rxErrors: receive.errors,
+    txBytes: transmit.bytes,
+    txErrors: transmit.errors,
+  };
 }
 
 const noPressure: PsiFigures = { total: 0, avg10: 0, avg60: 0, avg300: 0 };

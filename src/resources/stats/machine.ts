@@ -1,19 +1,13 @@
 /** Usage of the whole machine: the port, and its Linux implementation for either cgroup version. */
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Clock } from '../../async/index.js';
 import { type Host, linuxHost, measureFilesIn, measureTree, type TreeSize } from '../../host/index.js';
-import {
-  type CgroupVersion,
-  cgroupNumbers,
-  cgroupOfProcess,
-  cgroupUsage,
-  cgroupVersion,
-  usageOf,
-} from './cgroup.js';
+import { cgroupOfProcess } from './cgroup.js';
+import { CgroupSampler } from './cgroup-sampler.js';
 import { networkOf, statsTime } from './cri-usage.js';
-import { bootTimeMs, memInfo, netDev, pressure, processCount } from './machine-files.js';
+import { linuxKernelFiles } from './kernel-files.js';
+import { statsLimits } from './limits.js';
+import { bootTimeMs, netDev, processCount } from './machine-files.js';
 import type { CpuStats, FsStats, IoStats, MemoryStats, NetworkStats, SwapStats } from './summary-types.js';
 
 export interface MachineUsage {
@@ -38,6 +32,7 @@ export interface CgroupUsage {
   /** Undefined for no limit. */
   readonly memoryLimitBytes?: number | undefined;
   readonly swap: SwapStats;
+  readonly io?: IoStats;
 }
 
 export interface DirectoryUsage {
@@ -74,6 +69,8 @@ export interface LinuxMachineOptions {
   readonly cgroupRoot?: string;
   /** Where files are measured. Default: this machine. */
   readonly host?: Host;
+  /** Reads the cgroups. Default: one of its own. */
+  readonly cgroups?: CgroupSampler;
 }
 
 export function linuxMachine({
@@ -81,68 +78,30 @@ export function linuxMachine({
   procRoot = '/proc',
   cgroupRoot = '/sys/fs/cgroup',
   host = linuxHost(),
+  cgroups,
 }: LinuxMachineOptions): Machine {
-  const proc = (name: string): Promise<string> => readFile(path.join(procRoot, name), 'utf8');
-  let version: Promise<CgroupVersion> | undefined;
-  const versionOf = (): Promise<CgroupVersion> => {
-    version ??= cgroupVersion(cgroupRoot);
-    return version;
+  const files = linuxKernelFiles(statsLimits);
+  const sampler = cgroups ?? new CgroupSampler({ clock, files, procRoot, cgroupRoot });
+  const proc = (name: string): string => {
+    const text = files.read(path.join(procRoot, name));
+    if (text === undefined) throw new Error(`${path.join(procRoot, name)} cannot be read`);
+    return text;
   };
-  const orNothing = (text: Promise<string>): Promise<string | undefined> => text.catch(() => undefined);
   return {
     async usage() {
-      const version = await versionOf();
-      const [numbers, info, procStat, cpuPressure, memoryPressure, ioPressure] = await Promise.all([
-        cgroupNumbers(cgroupRoot, version, '/'),
-        proc('meminfo'),
-        proc('stat'),
-        // A kernel without pressure figures still reports the rest.
-        orNothing(proc('pressure/cpu')),
-        orNothing(proc('pressure/memory')),
-        orNothing(proc('pressure/io')),
-      ]);
-      const memory = memInfo(info);
-      const swapTotal = memory.get('SwapTotal') ?? 0;
-      const nowMs = clock.now();
-      const usage = usageOf(
-        {
-          ...numbers,
-          // The machine's memory limits the root.
-          limitBytes: memory.get('MemTotal'),
-          swapUsageBytes: swapTotal - (memory.get('SwapFree') ?? 0),
-          swapLimitBytes: swapTotal,
-          cpuPressure,
-          memoryPressure,
-        },
-        nowMs,
-      );
-      const io = { time: statsTime(nowMs), psi: pressure(ioPressure) };
-      return { bootTimeMs: bootTimeMs(procStat) ?? 0, ...usage, io };
+      const { createdAtMs: _, io, ...usage } = sampler.sample('/').usage;
+      const time = statsTime(clock.now());
+      return { bootTimeMs: bootTimeMs(proc('stat')) ?? 0, ...usage, io: io ?? { time } };
     },
-    cgroup: async (name) => cgroupUsage(cgroupRoot, await versionOf(), name, clock.now()),
-    async firstCgroup(names) {
-      const root = (await versionOf()) === 2 ? cgroupRoot : path.join(cgroupRoot, 'memory');
-      for (const name of names) if (existsSync(path.join(root, name))) return name;
-      return undefined;
-    },
-    async processes(name) {
-      const root = (await versionOf()) === 2 ? cgroupRoot : path.join(cgroupRoot, 'cpu');
-      const text = await orNothing(
-        readFile(path.join(root, path.posix.join('/', name), 'cgroup.procs'), 'utf8'),
-      );
-      return text === undefined ? 0 : text.split('\n').filter((line) => line !== '').length;
-    },
-    ownCgroup: async () => cgroupOfProcess((await orNothing(proc('self/cgroup'))) ?? ''),
-    network: async () => networkOf(statsTime(clock.now()), netDev(await proc('1/net/dev'))),
+    cgroup: async (name) => sampler.sample(name).usage,
+    firstCgroup: async (names) => names.find((name) => sampler.isThere(name)),
+    processes: async (name) => sampler.pids(name).length,
+    ownCgroup: async () => cgroupOfProcess(files.read(path.join(procRoot, 'self/cgroup')) ?? ''),
+    network: async () => networkOf(statsTime(clock.now()), netDev(proc('1/net/dev'))),
     async limits() {
-      const [pidMax, threadsMax, load] = await Promise.all([
-        proc('sys/kernel/pid_max'),
-        proc('sys/kernel/threads-max'),
-        proc('loadavg'),
-      ]);
-      const curproc = processCount(load);
+      const curproc = processCount(proc('loadavg'));
       return {
-        maxpid: Math.min(Number(pidMax), Number(threadsMax)),
+        maxpid: Math.min(Number(proc('sys/kernel/pid_max')), Number(proc('sys/kernel/threads-max'))),
         ...(curproc === undefined ? {} : { curproc }),
       };
     },

@@ -460,11 +460,7 @@ describe('metrics', () => {
 });
 
 describe('a cgroup', () => {
-  const from = (files: Readonly<Record<string, string>>) => async (name: string) => {
-    const text = files[name];
-    if (text === undefined) throw new Error('ENOENT');
-    return text;
-  };
+  const from = (files: Readonly<Record<string, string>>) => (name: string) => files[name];
   const v2 = {
     'cpu.stat': 'usage_usec 7\n',
     'memory.stat': 'anon 10\nfile 40\ninactive_file 30\npgfault 1\npgmajfault 2\n',
@@ -490,7 +486,7 @@ describe('a cgroup', () => {
     ],
     ['without limits', unlimited, { ...rest, availableBytes: undefined }, { swapAvailableBytes: undefined }],
   ])('of version 2 %s', async (_, more, memory, swap) => {
-    const usage = usageOf(await numbersOfV2(from({ ...v2, ...more })), atMs);
+    const usage = usageOf(numbersOfV2(from({ ...v2, ...more })), atMs);
     expect(usage).toMatchObject({ usageCoreNanoSeconds: 7000n, cpu: { time, usageCoreNanoSeconds: 7000 } });
     for (const [name, value] of Object.entries(memory))
       expect([name, Reflect.get(usage.memory, name)]).toEqual([name, value]);
@@ -499,7 +495,7 @@ describe('a cgroup', () => {
   });
   it('of version 2 without swap, and the root', async () => {
     const { 'memory.current': _, 'memory.swap.current': __, ...files } = v2;
-    const usage = usageOf(await numbersOfV2(from(files)), atMs);
+    const usage = usageOf(numbersOfV2(from(files)), atMs);
     expect([usage.memory.usageBytes, usage.swap]).toEqual([50, { time }]);
   });
   it('of version 1', async () => {
@@ -509,14 +505,19 @@ describe('a cgroup', () => {
       'memory.limit_in_bytes': '500\n',
       'memory.memsw.limit_in_bytes': '520\n',
     };
-    const usage = usageOf(await numbersOfV1(from({ 'cpuacct.usage': '7000\n' }), from(memory)), atMs);
+    const usage = usageOf(numbersOfV1(from({ 'cpuacct.usage': '7000\n' }), from(memory)), atMs);
     expect(usage).toMatchObject({
       usageCoreNanoSeconds: 7000n,
       memory: { ...rest, workingSetBytes: 70, availableBytes: 430 },
-      swap: { swapUsageBytes: 5, swapAvailableBytes: 15 },
+      // The limit of memory and swap together, without what is swapped out.
+      swap: { swapUsageBytes: 5, swapAvailableBytes: 515 },
     });
-    const open = { ...memory, 'memory.limit_in_bytes': '9223372036854771712\n' };
-    const free = usageOf(await numbersOfV1(from({ 'cpuacct.usage': '1' }), from(open)), atMs);
+    const open = {
+      ...memory,
+      'memory.limit_in_bytes': '9223372036854771712\n',
+      'memory.memsw.limit_in_bytes': '9223372036854771712\n',
+    };
+    const free = usageOf(numbersOfV1(from({ 'cpuacct.usage': '1' }), from(open)), atMs);
     expect([free.memory.availableBytes, free.swap.swapAvailableBytes]).toEqual([undefined, undefined]);
   });
   it.each([
@@ -577,8 +578,9 @@ describe('the kernel', () => {
     write('proc/sys/kernel/threads-max', '90\n');
     write('proc/loadavg', '0 0 0 1/7 9\n');
     write('proc/1/net/dev', '');
+    const clock = new VirtualClock();
     const real = linuxMachine({
-      clock: new VirtualClock(),
+      clock,
       procRoot: path.join(top, 'proc'),
       cgroupRoot: path.join(top, 'cg'),
     });
@@ -593,6 +595,9 @@ describe('the kernel', () => {
     expect(await real.filesIn(path.join(top, 'cg'))).toMatchObject({ inodesUsed: 3 });
     expect(await real.filesIn(path.join(top, 'nope'))).toEqual({ usedBytes: 0, inodesUsed: 0 });
     rmSync(path.join(top, 'cg', 'cpu.stat'));
+    // What was read is good for a moment.
+    expect(await real.usage()).toMatchObject({ usageCoreNanoSeconds: 9000n });
+    await clock.advance(1_000);
     await expect(real.usage()).rejects.toThrow('ENOENT');
   });
 });

@@ -1,0 +1,59 @@
+/** Reads files of the kernel: at once, whole, and no more than they can hold. */
+import { closeSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs';
+import type { StatsLimits } from './limits.js';
+
+/** What is not there, or goes away while it is read, is undefined or empty: a cgroup or a process may end at any time. */
+export interface KernelFiles {
+  read(path: string): string | undefined;
+  /** The names of all entries. */
+  names(path: string): readonly string[];
+  directories(path: string): readonly string[];
+  link(path: string): string | undefined;
+  modifiedMs(path: string): number | undefined;
+}
+
+/** Synchronous: these files are the kernel's memory. */
+export function linuxKernelFiles({ fileBytes }: Pick<StatsLimits, 'fileBytes'>): KernelFiles {
+  // Grows to what the largest file needed, up to the limit.
+  let buffer = Buffer.allocUnsafe(Math.min(16 * 1024, fileBytes));
+  const whole = (descriptor: number): string => {
+    let length = 0;
+    for (;;) {
+      if (length === buffer.length) {
+        if (length === fileBytes) return buffer.toString('utf8', 0, length);
+        const larger = Buffer.allocUnsafe(Math.min(2 * buffer.length, fileBytes));
+        buffer.copy(larger);
+        buffer = larger;
+      }
+      const count = readSync(descriptor, buffer, length, buffer.length - length, null);
+      if (count === 0) return buffer.toString('utf8', 0, length);
+      length += count;
+    }
+  };
+  return {
+    read: (path) =>
+      ifThere(() => {
+        const descriptor = openSync(path, 'r');
+        try {
+          return whole(descriptor);
+        } finally {
+          closeSync(descriptor);
+        }
+      }),
+    names: (path) => ifThere(() => readdirSync(path)) ?? [],
+    directories: (path) =>
+      ifThere(() => readdirSync(path, { withFileTypes: true }))
+        ?.filter((entry) => entry.isDirectory())
+        .map(({ name }) => name) ?? [],
+    link: (path) => ifThere(() => readlinkSync(path)),
+    modifiedMs: (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs,
+  };
+}
+
+function ifThere<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
