@@ -72,9 +72,12 @@ describe('the cgroup of all pods', () => {
       '0',
       '0',
     ]);
-    expect([tree.text('kubepods/cpu.max'), tree.text('kubepods/hugetlb.2MB.max')]).toEqual([
-      'max 100000',
-      '4194304',
+    expect(tree.text('kubepods/cpu.max')).toBe('max 100000');
+    // What the machine has, until the tiers take the limit away.
+    const pages = 'kubepods/hugetlb.2MB.max=';
+    expect(tree.writes.filter((write) => write.startsWith(pages))).toEqual([
+      `${pages}4194304`,
+      `${pages}${2n ** 62n}`,
     ]);
     expect(events()).toEqual([]);
   });
@@ -109,6 +112,12 @@ describe('the cgroup of all pods', () => {
     expect(tree.text('kubepods/memory.max')).toBe('max');
   });
 
+  it('has its tiers at their shares before any pod can start', async () => {
+    await node().prepare();
+    const tiers = ['kubepods/besteffort', 'kubepods/burstable'];
+    expect(tiers.map((tier) => tree.text(`${tier}/cpu.weight`))).toEqual(['1', '1']);
+  });
+
   it('gets tiers that come back when someone removed them', async () => {
     const one = node();
     await one.prepare();
@@ -127,7 +136,9 @@ describe('the cgroup of all pods', () => {
       if (action === 'write' && path === 'kubepods/memory.min') throw kernelError('EIO');
     };
     await node(undefined, { hasMemoryQos: true }).prepare();
-    expect(told).toEqual([]);
+    expect(told.map(({ message }) => message)).toEqual([
+      'could not update the cgroups of the QoS classes: EIO: refused',
+    ]);
   });
 });
 

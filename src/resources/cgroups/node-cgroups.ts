@@ -66,20 +66,25 @@ export class NodeCgroups {
       }
     }
     await pods.tiers.start();
+    await this.#keepTiers();
   }
 
   /** Enforces the limits until that succeeds once, and maintains the cgroups of the QoS classes, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, pods, timeline } = this.#options;
     for (;;) {
       await this.#enforce();
-      try {
-        await pods.tiers.restore();
-      } catch (error) {
-        const message = `could not update the cgroups of the QoS classes: ${errorText(error)}`;
-        timeline.record({ kind: 'problem', what: 'cgroup.keep', message, error });
-      }
-      await sleep(clock, periodMs, signal);
+      await this.#keepTiers();
+      await sleep(this.#options.clock, periodMs, signal);
+    }
+  }
+
+  async #keepTiers(): Promise<void> {
+    const { pods, timeline } = this.#options;
+    try {
+      await pods.tiers.restore();
+    } catch (error) {
+      const message = `could not update the cgroups of the QoS classes: ${errorText(error)}`;
+      timeline.record({ kind: 'problem', what: 'cgroup.keep', message, error });
     }
   }
 
