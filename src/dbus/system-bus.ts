@@ -84,7 +84,8 @@ export class SystemBus {
         )
           throw error;
         // The first repetition is at once; a bus that closes every connection is asked more and more seldom.
-        if (repeats > 0) await sleep(this.#options.clock, firstBusyPauseMs * 2 ** repeats, signal);
+        if (repeats > 0)
+          await sleep(this.#options.clock, firstBusyPauseMs * 2 ** repeats, this.#until(signal));
       }
     }
   }
@@ -99,6 +100,12 @@ export class SystemBus {
       (connection) => connection.close(),
       () => undefined,
     );
+  }
+
+  /** Aborts with the caller or with the bus. */
+  #until(signal: AbortSignal | undefined): AbortSignal {
+    const stopped = this.#stopped.signal;
+    return signal === undefined ? stopped : AbortSignal.any([signal, stopped]);
   }
 
   /** All callers share one attempt to connect; a caller that is cancelled leaves it to the others. */

@@ -233,6 +233,17 @@ it('gives up on a bus that closes every connection', async () => {
   expect(peer.clients).toHaveLength(dbusLimits.repeats + 1);
 });
 
+it('ends the pause before a repetition when the bus is closed', async () => {
+  const clock = new VirtualClock();
+  const { units, bus, peer } = await rig((_message, client) => client.socket.destroy(), clock);
+  const outcome = expect(units.setUnitProperties('a.slice', [])).rejects.toThrow(Error);
+  await expect.poll(() => peer.clients.length).toBe(2);
+  await expect.poll(() => clock.pendingTimers).toBe(1);
+  await bus.close();
+  await outcome;
+  expect(clock.pendingTimers).toBe(0);
+});
+
 it('reads the version once, and -1 where there is none', async () => {
   const { units, peer } = await rig((message, client) =>
     client.reply(message, { signature: 'v', body: [{ signature: 's', value: '252.39-1~deb12u2' }] }),
