@@ -31,6 +31,7 @@ export {
 } from './mount-points.js';
 export { namesIn } from './names-in.js';
 export { openRegular, readExactly, readLastBytes, readRegular, readWhole } from './read-file.js';
+export { removeEmptyTree } from './remove-empty-tree.js';
 export { removeTree } from './remove-tree.js';
 export { removeTreeHere } from './remove-tree-here.js';
 export { type HostCall, HostDied, type HostFault } from './simulated/faults.js';

@@ -55,7 +55,11 @@ interface TreeRemoval {
 }
 
 /** Rejects a mount placed on the tree itself after the mount table was read. */
-async function requireAboveInMount({ hold, files }: Pick<Host, 'hold' | 'files'>, path: string, id: number) {
+export async function requireAboveInMount(
+  { hold, files }: Pick<Host, 'hold' | 'files'>,
+  path: string,
+  id: number,
+): Promise<void> {
   const trimmed = path.replace(/(?<=.)\/+$/, '');
   const above = await hold(await files.realpath(trimmed.slice(0, trimmed.lastIndexOf('/')) || '/'));
   try {
@@ -161,6 +165,6 @@ async function ignoreMissing(call: Promise<void>): Promise<void> {
   }
 }
 
-function mountInTheWay(target: string): HostError {
+export function mountInTheWay(target: string): HostError {
   return new HostError('EBUSY', target, `cannot delete directory ${target}: it is a mount point`);
 }

@@ -1,7 +1,7 @@
 /** Removes the directories of pods that are gone, but never volume data or anything mounted. */
 import { join } from 'node:path/posix';
 import { errorText } from '../async/index.js';
-import { type Host, HostError, isMissing, mountPointsUnder, namesIn, removeTree } from '../host/index.js';
+import { type Host, mountPointsUnder, namesIn, removeEmptyTree, removeTree } from '../host/index.js';
 import { goQuote } from '../kube/index.js';
 
 export interface OrphanedPods {
@@ -123,7 +123,7 @@ async function removeVolumes(
     }
   }
   try {
-    await removeDirectories(host, join(pod, 'volumes'));
+    await removeEmptyTree(host, join(pod, 'volumes'));
   } catch (error) {
     failures.push(said('error occurred when trying to remove the volumes dir', error));
   }
@@ -174,19 +174,4 @@ async function directoriesAmong(
 async function removeEntry({ files }: Host, path: string): Promise<void> {
   if ((await files.lstat(path)).kind === 'directory') await files.rmdir(path);
   else await files.unlink(path);
-}
-
-/** Directories only: a file in them may be someone's data, a mount certainly is. */
-async function removeDirectories(host: Host, dir: string): Promise<void> {
-  for (const name of await namesIn(host, dir)) {
-    const entry = join(dir, name);
-    if ((await host.files.lstat(entry)).kind !== 'directory')
-      throw new HostError('ENOTDIR', entry, `${entry} is not a directory`);
-    await removeDirectories(host, entry);
-  }
-  try {
-    await host.files.rmdir(dir);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
 }

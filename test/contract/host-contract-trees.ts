@@ -6,6 +6,7 @@ import {
   type HostFiles,
   isMountPoint,
   mountPointsUnder,
+  removeEmptyTree,
   removeTree,
 } from '../../src/host/index.js';
 import { codeOf, type HostContract, textOf } from './host-contract.js';
@@ -116,6 +117,53 @@ export function describeTrees(contract: HostContract): void {
         });
         await removeTree(host, at('tree')).catch(() => {});
         expect(await files().readdir(at('outside/b')), `step ${step}`).toEqual(['file']);
+        await removeTree(contract.host, at('tree'));
+      }
+    });
+
+    it('empty directories are removed, however many there are, and a missing tree is none', async () => {
+      await files().mkdir(at('tree/a/b'), { recursive: true });
+      for (let index = 0; index < 600; index++) await files().mkdir(at(`tree/directory-${index}`));
+      await removeEmptyTree(contract.host, at('tree'));
+      await removeEmptyTree(contract.host, at('tree'));
+      expect(await files().readdir(at('.'))).toEqual([]);
+    });
+
+    it.each(['file', 'link'])('a %s among empty directories stays, with what it names', async (kind) => {
+      await files().mkdir(at('tree/a'), { recursive: true });
+      await files().mkdir(at('outside/empty'), { recursive: true });
+      if (kind === 'file') await files().writeFile(at('tree/a/entry'), 'kept');
+      else await files().symlink('../../outside', at('tree/a/entry'));
+      await expect(removeEmptyTree(contract.host, at('tree'))).rejects.toMatchObject({
+        code: 'ENOTEMPTY',
+        message: `${at('tree/a/entry')} is in the way; remove it if nothing needs it`,
+      });
+      expect(await files().readdir(at('tree/a'))).toEqual(['entry']);
+      expect(await files().readdir(at('outside'))).toEqual(['empty']);
+      await files().symlink('outside', at('link'));
+      expect(await codeOf(removeEmptyTree(contract.host, at('link')))).toBe('ELOOP');
+    });
+
+    it.each(['tree', 'tree/a'])('empty directories of a mount at %s stay', async (target) => {
+      await files().mkdir(at('tree/a'), { recursive: true });
+      await files().mkdir(at('outside/empty'), { recursive: true });
+      await contract.host.mounts.mount({ source: at('outside'), target: at(target), options: ['bind'] });
+      expect(await codeOf(removeEmptyTree(contract.host, at('tree')))).toBe('EBUSY');
+      expect(await files().readdir(at('outside'))).toEqual(['empty']);
+    });
+
+    it('an empty directory that becomes a link while it is removed leads nowhere', async () => {
+      for (let step = 1, calls = step; calls >= step; step++) {
+        await files().mkdir(at('tree/a/b'), { recursive: true });
+        await files().mkdir(at('outside/b'), { recursive: true });
+        calls = 0;
+        const host = interposed(contract.host, async () => {
+          if (++calls !== step || (await codeOf(files().lstat(at('tree/a')))) !== 'none') return;
+          await files().rename(at('tree/a'), at(`aside-${step}`));
+          await files().symlink('../outside', at('tree/a'));
+        });
+        await removeEmptyTree(host, at('tree')).catch(() => {});
+        expect(await files().readdir(at('outside')), `step ${step}`).toEqual(['b']);
         await removeTree(contract.host, at('tree'));
       }
     });

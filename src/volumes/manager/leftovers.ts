@@ -1,6 +1,5 @@
 /** Removes leftovers of earlier runs that no mount accounts for: unmounts, and removes only empty directories. */
-import { join } from 'node:path/posix';
-import { type Host, HostError, unmountTree } from '../../host/index.js';
+import { type Host, removeEmptyTree, unmountTree } from '../../host/index.js';
 import { cleanSubPaths } from '../subpath/index.js';
 import type { Leftover, Reconstruction, StrandedSubPaths } from './reconstruct.js';
 import type { VolumeRecorder } from './volume-recorder.js';
@@ -60,14 +59,5 @@ export class Leftovers {
 
 async function cleanLeftover(host: Host, path: string): Promise<void> {
   await unmountTree(host, path);
-  await removeEmptyDirectories(host, path);
-}
-
-/** A file stops the removal: it may be someone's data. */
-async function removeEmptyDirectories(host: Host, path: string): Promise<void> {
-  const { kind } = await host.files.lstat(path);
-  if (kind !== 'directory')
-    throw new HostError('ENOTEMPTY', path, `${path} is in the way; remove it if nothing needs it`);
-  for (const name of await host.files.readdir(path)) await removeEmptyDirectories(host, join(path, name));
-  await host.files.rmdir(path);
+  await removeEmptyTree(host, path);
 }
