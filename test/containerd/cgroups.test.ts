@@ -12,6 +12,7 @@ import { busybox, eventually, forever, manifest, TestNode } from './agent.js';
 const version = existsSync('/sys/fs/cgroup/cgroup.controllers') ? 2 : 1;
 const mebi = 1024 * 1024;
 let perQos = true;
+let enforced: string[] = ['pods'];
 let node: TestNode;
 
 beforeAll(async () => {
@@ -19,8 +20,9 @@ beforeAll(async () => {
     config: ({ cgroupParent }) => ({
       cgroupRoot: cgroupParent,
       cgroupsPerQOS: perQos,
-      enforceNodeAllocatable: perQos ? ['pods'] : [],
-      systemReserved: { memory: '512Mi' },
+      enforceNodeAllocatable: perQos ? enforced : [],
+      systemReserved: { cpu: '500m', memory: '512Mi' },
+      systemReservedCgroup: `${cgroupParent}/system`,
       podPidsLimit: 500,
     }),
   });
@@ -117,6 +119,24 @@ it('a restart of the agent keeps pods and cgroups', async () => {
   await node.start();
   await node.untilReady('guaranteed');
   expect(await node.running('guaranteed')).toEqual(before);
+});
+
+it('a reserved cgroup must be there, and is held to its reservation', async () => {
+  const system = `${node.containerd.cgroupParent}/system`;
+  await node.kill('SIGTERM');
+  enforced = ['pods', 'system-reserved'];
+  await node.start().catch(() => undefined);
+  await eventually('the agent tells why it ends', async () =>
+    node.log.includes(`Failed to enforce System Reserved Cgroup Limits on "${system}": `),
+  );
+  await node.kill('SIGKILL');
+  linuxCgroups({ version, hugePageSizes: [] }).create(system);
+  await node.start();
+  await eventually('it is told', async () =>
+    node.log.includes(`Updated limits on system reserved cgroup ${system}`),
+  );
+  expect([weight(system), memoryLimit(system)]).toEqual([byVersion(512, 20), 512 * mebi]);
+  await node.untilReady('guaranteed');
 });
 
 it('pods that ran without cgroups of their own are killed and get one', async () => {
