@@ -75,14 +75,11 @@ export async function kubeletOptions(
       ...kernelTasks(configuration, { nodeName, timeline, oom }),
       containerManager: containerManager({ configuration, host, timeline, cgroups }),
     },
-    ...(evicts(configuration)
-      ? {
-          eviction: {
-            stats: evictionStats,
-            boundsAllocatable: !flags.experimentalAllocatableIgnoreEviction,
-          },
-        }
-      : {}),
+    eviction: {
+      stats: evictionStats,
+      boundsAllocatable: !flags.experimentalAllocatableIgnoreEviction,
+      evicts: evicts(configuration),
+    },
     eventSources: [criEvents, () => containerdEvents(config.containerRuntimeEndpoint)],
   };
 }

@@ -83,6 +83,13 @@ export const commands: readonly Command[] = [
     run: async (argv) => (await import('./explain.js')).runExplain(argv),
   },
   {
+    name: 'what-if',
+    synopsis: 'evict|gc',
+    about: 'show what would be evicted or removed now, in which order and why',
+    spec: async () => (await import('./what-if.js')).whatIfSpec,
+    run: async (argv) => (await import('./what-if.js')).runWhatIf(argv),
+  },
+  {
     name: 'cri',
     synopsis: 'serve',
     about: 'serve a built-in runtime on a CRI socket',

@@ -49,6 +49,7 @@ import { handleProbeUpdate } from './sync/probe-updates.js';
 import { isRuntimeGone } from './sync/runtime-gone.js';
 import { SyncLoop } from './sync/sync-loop.js';
 import { podsDueAtTick } from './sync/sync-tick.js';
+import { createWhatIf } from './what-if/create-what-if.js';
 
 export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   const settings = await readSettings(options);
@@ -347,6 +348,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     metricsText: () => registry.text(),
     probeMetricsText: () => probes.metricsText(),
     blockers: () => check.errors(),
+    whatIf: createWhatIf(settings, { eviction, collectors }),
     healthChecks: [{ name: 'syncloop', check: () => loop.health() }],
   };
 }

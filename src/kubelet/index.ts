@@ -10,3 +10,4 @@ export type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './ports.js'
 export { readCgroupDriver } from './start-up/cgroup-driver.js';
 export { type KubeletManagers, ManagerStartFailure, type StartManager } from './start-up/managers.js';
 export { detectNodeAddress } from './start-up/node-address.js';
+export type * from './what-if/contracts.js';

@@ -4,6 +4,7 @@ import type { CriRuntime, ObservedPod } from '../cri/index.js';
 import type { Pod, PodStatus } from '../kube/index.js';
 import type { Registry } from '../metrics/index.js';
 import type { Timeline } from '../timeline/index.js';
+import type { WhatIf } from './what-if/contracts.js';
 
 export interface Kubelet {
   readonly nodeName: string;
@@ -36,5 +37,7 @@ export interface Kubelet {
   probeMetricsText(): string;
   /** Why no pod is synced now; empty when all is well. */
   blockers(): readonly string[];
+  /** Tells what eviction, garbage collection and the like would do now; changes nothing. */
+  readonly whatIf: WhatIf;
   readonly healthChecks: readonly { readonly name: string; check(): string | undefined }[];
 }

@@ -40,6 +40,11 @@ export interface KubeletEviction {
    * @default true
    */
   readonly boundsAllocatable?: boolean;
+  /**
+   * Whether pods are evicted; if not, the node only tells who would be.
+   * @default true
+   */
+  readonly evicts?: boolean;
 }
 
 export interface KubeletOptions {

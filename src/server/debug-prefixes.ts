@@ -10,6 +10,7 @@ export const debugPrefixes: readonly string[] = [
   '/containerLogs/',
   '/runningpods/',
   '/debug/pprof/',
+  '/debug/what-if/',
   '/logs/',
 ];
 

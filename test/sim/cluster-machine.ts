@@ -94,7 +94,7 @@ export async function startMember(options: MemberOptions = {}): Promise<Member> 
   if (line.isCut) node.line.cut();
   await settle();
   await pastItsStart(node);
-  return new Member(on, node, line, started.crash);
+  return new Member(on, node, line, started.crash, () => started.host.calls.length);
 }
 
 /** Some of the start is on files of the real machine, which take real time; the test's time must not run ahead of it. */
@@ -115,6 +115,8 @@ export class Member {
     /** Between the kubelet and the API. */
     readonly line: ApiLine,
     readonly endProcess: () => Promise<void>,
+    /** How often the kubelet has changed files or mounts. */
+    readonly hostChanges: () => number,
   ) {}
 
   /** Waits until the API shows a pod as wanted. */

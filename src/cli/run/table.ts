@@ -1,4 +1,5 @@
 /** Formats a table that fits a screen. */
+import { cleanText } from '../print/clean-text.js';
 
 export interface Cell {
   readonly text: string;
@@ -68,10 +69,8 @@ export function cutToHeight(lines: readonly string[], height: number, total: num
   return [...lines.slice(0, kept), `… ${total - kept} more ${what}`].slice(0, Math.max(0, height));
 }
 
-/** Removes control characters: messages come from outside and must not move the cursor. */
 function cleaned({ text, tone }: Cell): Cell {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it removes
-  return { text: text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' '), tone };
+  return { text: cleanText(text), tone };
 }
 
 function length(text: string): number {

@@ -1,12 +1,15 @@
 /** Builds eviction: gives it the node's figures, what the node can free by itself, and the pods. */
 import type { TaskGroup } from '../../async/index.js';
+import type { KubeletConfiguration } from '../../config/index.js';
 import type { ObservedPodStatus } from '../../cri/index.js';
 import { type Pod, readEvictionThresholds } from '../../kube/index.js';
 import { applyKiller } from '../../pods/status/index.js';
 import { killPodAndWait, nothingRuns, type PodWorkers } from '../../pods/workers/index.js';
 import {
   createEvictionMetrics,
+  type EvictionForecast,
   EvictionManager,
+  type EvictionSettings,
   withAllocatableMemory,
 } from '../../resources/eviction/index.js';
 import type { PressureNow } from '../admission/pressure.js';
@@ -17,7 +20,29 @@ import type { Collectors } from './create-collectors.js';
 
 export interface NodeEviction extends PressureNow {
   readonly start: StartManager | undefined;
+  /** Why no pod is ever evicted; undefined where pods are. */
+  readonly off: string | undefined;
+  /** What eviction would do now, with the given configuration or its own; undefined where nobody sees the node. */
+  readonly forecast: ((config?: EvictionConfig) => Promise<EvictionForecast>) | undefined;
 }
+
+/** What eviction takes from the configuration. */
+export type EvictionConfig = Pick<
+  KubeletConfiguration,
+  | 'evictionHard'
+  | 'evictionSoft'
+  | 'evictionSoftGracePeriod'
+  | 'evictionMinimumReclaim'
+  | 'enforceNodeAllocatable'
+  | 'evictionPressureTransitionPeriod'
+  | 'evictionMaxPodGracePeriod'
+  | 'localStorageCapacityIsolation'
+  | 'kernelMemcgNotification'
+>;
+
+const noStatistics = 'pods are not evicted in a run';
+const notAsked =
+  'without a cluster pods are evicted only when the configuration names thresholds, such as evictionHard';
 
 /** Throws for thresholds that cannot be read. */
 export function createEviction(
@@ -36,26 +61,19 @@ export function createEviction(
   },
 ): NodeEviction {
   const { config, clock, timeline, nodeName, registry, eviction } = settings;
-  const { thresholds, problems } = readEvictionThresholds(config);
-  const [problem] = problems;
-  if (problem !== undefined) throw new Error(`${problem.field}: ${problem.text}`);
+  const own = evictionSettings(config, eviction?.boundsAllocatable ?? true);
   const runsHere = (uid: string): boolean => {
     const seen = peek(uid);
     return 'status' in seen && !nothingRuns(seen.status);
   };
-  if (eviction === undefined) return { start: undefined, conditions: () => [], runsHere };
-  const bounds = (eviction.boundsAllocatable ?? true) && config.enforceNodeAllocatable.includes('pods');
+  if (eviction === undefined) {
+    return { start: undefined, off: noStatistics, forecast: undefined, conditions: () => [], runsHere };
+  }
   const manager = new EvictionManager({
     clock,
     timeline,
     nodeName,
-    settings: {
-      thresholds: bounds ? withAllocatableMemory(thresholds) : thresholds,
-      transitionPeriodMs: config.evictionPressureTransitionPeriod,
-      maxPodGraceSeconds: config.evictionMaxPodGracePeriod,
-      limitsLocalStorage: config.localStorageCapacityIsolation,
-      watchesMemory: config.kernelMemcgNotification,
-    },
+    settings: own,
     stats: eviction.stats,
     metrics: createEvictionMetrics(registry),
     pods: {
@@ -76,9 +94,32 @@ export function createEviction(
       images: async () => void (await collectors.images.deleteUnused()),
     },
   });
+  const evicts = eviction.evicts ?? true;
   return {
-    start: async (tasks: TaskGroup) => tasks.start('eviction', (signal) => manager.run(signal)),
+    start: evicts
+      ? async (tasks: TaskGroup) => tasks.start('eviction', (signal) => manager.run(signal))
+      : undefined,
+    off: evicts ? undefined : notAsked,
+    forecast: (other) =>
+      manager.forecast(
+        other === undefined ? own : evictionSettings(other, eviction.boundsAllocatable ?? true),
+      ),
     conditions: () => manager.conditions,
     runsHere,
+  };
+}
+
+/** Throws for thresholds that cannot be read. */
+function evictionSettings(config: EvictionConfig, boundsAllocatable: boolean): EvictionSettings {
+  const { thresholds, problems } = readEvictionThresholds(config);
+  const [problem] = problems;
+  if (problem !== undefined) throw new Error(`${problem.field}: ${problem.text}`);
+  const bounds = boundsAllocatable && config.enforceNodeAllocatable.includes('pods');
+  return {
+    thresholds: bounds ? withAllocatableMemory(thresholds) : thresholds,
+    transitionPeriodMs: config.evictionPressureTransitionPeriod,
+    maxPodGraceSeconds: config.evictionMaxPodGracePeriod,
+    limitsLocalStorage: config.localStorageCapacityIsolation,
+    watchesMemory: config.kernelMemcgNotification,
   };
 }

@@ -4,6 +4,7 @@ import { type EvictionThreshold, type Pod, thresholdUnits } from '../../kube/ind
 import type { Timeline } from '../../timeline/index.js';
 import type { EvictionMetrics } from '../metrics.js';
 import type { PodStatsSummary } from '../stats/index.js';
+import { type EvictionForecast, forecastEviction } from './forecast.js';
 import { evictionGraceSeconds, immediateGraceSeconds } from './grace.js';
 import { decideLayout, type FileSystemLayout } from './layout.js';
 import { localStorageExcess } from './local-storage.js';
@@ -116,6 +117,28 @@ export class EvictionManager {
     const evicted = overLimits.length > 0 ? overLimits : await this.#act(context, decision, signal);
     this.#recorder.pass(undefined);
     return evicted;
+  }
+
+  /** What eviction would do now, with its own settings or with others. Changes nothing; rejects when it cannot see the node. */
+  async forecast(settings: EvictionSettings = this.#options.settings): Promise<EvictionForecast> {
+    const { stats, pods, clock } = this.#options;
+    const [layout, observation] = await Promise.all([
+      this.#laidOut?.layout ?? stats.fileSystems().then(decideLayout),
+      stats.observe(),
+    ]);
+    return forecastEviction({
+      state: this.#state,
+      settings,
+      thresholds:
+        settings === this.#options.settings && this.#laidOut !== undefined
+          ? this.#laidOut.thresholds
+          : withContainerFs(settings.thresholds, layout).thresholds,
+      layout,
+      observation,
+      candidates: pods.active(),
+      isBeingEvicted: (uid) => this.#evicting.has(uid),
+      nowMs: clock.now(),
+    });
   }
 
   async #layOut(): Promise<LaidOut | undefined> {

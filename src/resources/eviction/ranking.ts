@@ -86,12 +86,17 @@ export function chooseFirst(ranking: readonly RankedPod[], isBeingEvicted: (uid:
   const passedOver: { pod: Pod; because: string }[] = [];
   for (const ranked of ranking) {
     const { pod } = ranked;
-    if (isCriticalPod(pod)) passedOver.push({ pod, because: 'critical pods are not evicted' });
-    else if (isBeingEvicted(pod.metadata.uid))
-      passedOver.push({ pod, because: 'it is being evicted already' });
-    else return { chosen: ranked, passedOver };
+    const because = whyPassedOver(pod, isBeingEvicted);
+    if (because === undefined) return { chosen: ranked, passedOver };
+    passedOver.push({ pod, because });
   }
   return { chosen: undefined, passedOver };
+}
+
+/** Why a pod cannot be evicted now; undefined if it can. */
+export function whyPassedOver(pod: Pod, isBeingEvicted: (uid: string) => boolean): string | undefined {
+  if (isCriticalPod(pod)) return 'critical pods are not evicted';
+  return isBeingEvicted(pod.metadata.uid) ? 'it is being evicted already' : undefined;
 }
 
 function candidate(pod: Pod, { signal, layout, statsOf }: RankInput): Candidate {

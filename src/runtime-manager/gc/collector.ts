@@ -10,14 +10,10 @@ import {
 } from '../../async/index.js';
 import {
   type Container,
-  ContainerState,
   type CriRuntime,
-  criLabels,
   isNotFound,
   type ObservedPodStatus,
-  observedState,
   type PodSandbox,
-  PodSandboxState,
 } from '../../cri/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import type { ContainerRemover, OrphanKill, PodStates } from '../contracts.js';
@@ -25,11 +21,12 @@ import {
   type ContainerGcPolicy,
   type ContainerRemoval,
   containersToRemove,
-  type DeadContainer,
   deadToRemoveAfter,
   sandboxesToRemove,
 } from './container-gc.js';
+import { forecastGarbage, type GarbageForecast } from './garbage-forecast.js';
 import { cleanLogLinks, cleanPodLogs } from './log-cleaning.js';
+import { deadContainers, oldEnough, seenSandboxes } from './seen-garbage.js';
 
 export interface CollectorOptions {
   readonly cri: Pick<
@@ -159,6 +156,21 @@ export class GarbageCollector {
     await this.#pass((uid) => podStates.shouldContentBeRemoved(uid) || podStates.shouldRuntimeBeRemoved(uid));
   }
 
+  /** What a pass would remove now, and what only with a full disk. Changes nothing. */
+  async forecast(): Promise<GarbageForecast> {
+    const { cri, clock, policy, podStates, allSourcesReady } = this.#options;
+    const { items } = await cri.listPodSandbox({});
+    const { containers } = await cri.listContainers({});
+    return forecastGarbage({
+      sandboxes: items,
+      containers,
+      policy,
+      podStates,
+      allSourcesReady: allSourcesReady(),
+      nowMs: clock.now(),
+    });
+  }
+
   async #pass(isPodGone: (uid: string) => boolean): Promise<void> {
     const errors: unknown[] = [];
     for (const step of [
@@ -195,22 +207,7 @@ export class GarbageCollector {
     isPodGone: (uid: string) => boolean,
   ): Promise<ReadonlySet<string>> {
     const { clock, policy, allSourcesReady, forgetPod, podStates } = this.#options;
-    const newestAllowedNs = BigInt(Math.trunc(clock.now() - policy.minAgeMs)) * 1_000_000n;
-    const isNewest = newestOfNames(containers);
-    const dead = containers
-      .filter(
-        ({ state, createdAt }) => state !== ContainerState.CONTAINER_RUNNING && createdAt <= newestAllowedNs,
-      )
-      .map(
-        ({ id, labels, metadata, createdAt, state }): DeadContainer => ({
-          id,
-          name: labels[criLabels.containerName] ?? metadata?.name ?? '',
-          podUid: labels[criLabels.podUid] ?? '',
-          createdAtNs: createdAt,
-          isUnknown: observedState(state) === 'unknown',
-          mayStart: state === ContainerState.CONTAINER_CREATED && isNewest(id),
-        }),
-      );
+    const dead = oldEnough(deadContainers(containers), policy, clock.now());
     const mayForget = allSourcesReady();
     const removals = containersToRemove({ dead, policy, allSourcesReady: mayForget, isPodGone });
     const removed = new Set<string>();
@@ -279,14 +276,7 @@ export class GarbageCollector {
   ): Promise<void> {
     const { cri, timeline, onRemove } = this.#options;
     const metadataOf = new Map(listed.map(({ id, metadata }) => [id, metadata]));
-    const sandboxes = listed.map(({ id, metadata, createdAt, state }) => ({
-      id,
-      podUid: metadata?.uid ?? '',
-      createdAtNs: createdAt,
-      isReady: state === PodSandboxState.SANDBOX_READY,
-      hasContainers: occupied.has(id),
-    }));
-    for (const { id, because } of sandboxesToRemove(sandboxes, isPodGone)) {
+    for (const { id, because } of sandboxesToRemove(seenSandboxes(listed, occupied), isPodGone)) {
       const { uid = '', name = '', namespace = '' } = metadataOf.get(id) ?? {};
       const entry = {
         what: 'sandbox.remove',
@@ -325,17 +315,4 @@ export class GarbageCollector {
     const { containerLogsDir, cri, timeline } = this.#options;
     if (containerLogsDir !== undefined) await cleanLogLinks({ timeline, containerLogsDir, cri });
   }
-}
-
-/** Tells whether a container is the newest of its pod and name. */
-function newestOfNames(containers: readonly Container[]): (id: string) => boolean {
-  const newest = new Map<string, Container>();
-  for (const container of containers) {
-    const { labels } = container;
-    const name = `${labels[criLabels.podUid]}/${labels[criLabels.containerName]}`;
-    const known = newest.get(name);
-    if (known === undefined || container.createdAt > known.createdAt) newest.set(name, container);
-  }
-  const ids = new Set([...newest.values()].map(({ id }) => id));
-  return (id) => ids.has(id);
 }

@@ -6,5 +6,6 @@ export {
   deadToRemoveAfter,
   sandboxesToRemove,
 } from './container-gc.js';
+export type { GarbageForecast, GarbageItem, RemovalTime } from './garbage-forecast.js';
 export { RecentlyRemoved } from './recently-removed.js';
 export { containerRemover, type RemoverOptions } from './remover.js';

@@ -7,6 +7,12 @@ import { formatDuration } from '../../kube/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { createImageMetrics, type ImageMetrics } from '../metrics.js';
 import {
+  type FileSystemUsage,
+  forecastImages,
+  type ImageForecast,
+  type NamedImageRecord,
+} from './image-forecast.js';
+import {
   bytesToFree,
   formatBytes,
   type ImageGcPolicy,
@@ -16,11 +22,6 @@ import {
   usagePercent,
 } from './image-gc.js';
 import { type SandboxImageRuntime, sandboxImageIds } from './sandbox-image.js';
-
-export interface FileSystemUsage {
-  readonly capacityBytes: number;
-  readonly availableBytes: number;
-}
 
 export interface ImageCollectorOptions {
   readonly cri: SandboxImageRuntime &
@@ -92,31 +93,47 @@ export class ImageCollector {
     }
   }
 
-  /** The images on the machine and their use. */
+  /** The images on the machine and their use, remembered for the next look. */
   async detect(): Promise<ImageRecord[]> {
+    const seen = await this.#look();
+    this.#records = new Map(
+      seen.map(({ id, firstDetectedMs, lastUsedMs }) => [id, { firstDetectedMs, lastUsedMs }]),
+    );
+    return seen;
+  }
+
+  /** What a pass would remove now, and what only with a full disk; with its own policy or another. Changes nothing. */
+  async forecast(policy: ImageGcPolicy = this.#options.policy): Promise<ImageForecast> {
+    const { clock } = this.#options;
+    // A runtime that does not tell where its images are keeps only the removal for space from being foretold.
+    const [images, usage] = await Promise.all([this.#look(), this.#usage().catch(() => undefined)]);
+    return forecastImages({ images, usage, policy, nowMs: clock.now(), startedMs: this.#startedMs });
+  }
+
+  async #look(): Promise<NamedImageRecord[]> {
     const { cri, clock, mountedImages } = this.#options;
     const nowMs = clock.now();
     const [{ images }, { containers }] = await Promise.all([cri.listImages({}), cri.listContainers({})]);
     const mounted = mountedImages === undefined ? new Set<string>() : mountedImages();
     const used = new Set(containers.map((container) => container.imageId || container.imageRef));
     for (const id of await sandboxImageIds(cri, images)) used.add(id);
-    const records = new Map<string, { firstDetectedMs: number; lastUsedMs: number }>();
-    const result = images.map((image): ImageRecord => {
+    return images.map((image): NamedImageRecord => {
       const inUse =
         used.has(image.id) ||
         image.repoDigests.some((digest) => used.has(digest)) ||
         mounted === undefined ||
         [image.id, ...image.repoDigests, ...image.repoTags].some((name) => mounted.has(name));
       const before = this.#records.get(image.id);
-      const record = {
+      return {
+        id: image.id,
+        name: image.repoTags[0] ?? image.repoDigests[0] ?? '',
+        sizeBytes: image.size,
+        pinned: image.pinned,
+        inUse,
         firstDetectedMs: before?.firstDetectedMs ?? nowMs,
         lastUsedMs: inUse ? nowMs : (before?.lastUsedMs ?? 0),
       };
-      records.set(image.id, record);
-      return { id: image.id, sizeBytes: image.size, pinned: image.pinned, inUse, ...record };
     });
-    this.#records = records;
-    return result;
   }
 
   /** One pass: first images that are too old, then what the space needs. */

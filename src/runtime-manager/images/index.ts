@@ -10,6 +10,7 @@ export {
 } from '../metrics.js';
 export * from './credentials/index.js';
 export { ImageCollector, type ImageCollectorOptions } from './image-collector.js';
+export type { ImageForecast, ImageForecastItem } from './image-forecast.js';
 export { ImageList, type ImageListOptions } from './image-list.js';
 export {
   type ImageAccess,

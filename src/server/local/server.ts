@@ -6,6 +6,7 @@ import { podRoutes } from '../api/index.js';
 import { type ServerListener, serve } from '../listen.js';
 import { json } from '../responses.js';
 import type { Route } from '../routes.js';
+import { whatIfRoutes } from '../what-if.js';
 import type { LocalInfo, LocalServerOptions } from './contracts.js';
 import { explainRoutes } from './explain.js';
 import { bindSocket, unlinkSocket } from './socket.js';
@@ -14,7 +15,16 @@ import { watchRoute } from './watch.js';
 
 export type LocalKubelet = Pick<
   Kubelet,
-  'nodeName' | 'pods' | 'runningPods' | 'onStatus' | 'onPods' | 'runtime' | 'clock' | 'timeline' | 'blockers'
+  | 'nodeName'
+  | 'pods'
+  | 'runningPods'
+  | 'onStatus'
+  | 'onPods'
+  | 'runtime'
+  | 'clock'
+  | 'timeline'
+  | 'blockers'
+  | 'whatIf'
 >;
 
 /** Rejects when another process listens on the socket. Whoever can open the socket may do everything. */
@@ -64,5 +74,6 @@ function localRoutes(kubelet: LocalKubelet, options: LocalServerOptions, started
     ...explainRoutes(timeline),
     stopRoute(kubelet, stop),
     watchRoute(kubelet),
+    ...whatIfRoutes(kubelet.whatIf),
   ];
 }

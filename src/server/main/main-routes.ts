@@ -10,6 +10,7 @@ import { metricsRoute } from '../metrics-route.js';
 import { nodeLogsRoute } from '../node-logs/index.js';
 import { podsRoute } from '../pods.js';
 import type { Route } from '../routes.js';
+import { whatIfRoutes } from '../what-if.js';
 import { checkpointRoute } from './checkpoint.js';
 import type { KubeletApiOptions, MainKubelet } from './contracts.js';
 import { configzRoute, profilesRoute, verbosityRoute } from './debug.js';
@@ -81,6 +82,7 @@ function debuggingRoutes(kubelet: MainKubelet, options: KubeletApiOptions): Rout
           clock,
         })
       : switchedOff('/logs/', 'logs endpoint is disabled.'),
+    ...whatIfRoutes(kubelet.whatIf),
     profilesRoute(config.enableProfilingHandler),
     verbosityRoute(config.enableDebugFlagsHandler ? options.setVerbosity : undefined),
   ];

@@ -96,6 +96,10 @@ export async function startMain(test: MainTestOptions = {}): Promise<MainServer>
     ...base,
     runtime: unimplementedCriRuntime(),
     nodeName: 'node-1',
+    whatIf: {
+      evict: () => Promise.reject(new Error('no statistics')),
+      gc: () => Promise.reject(new Error('no runtime')),
+    },
     registry,
     metricsText: () => registry.text(),
     probeMetricsText: () => '',

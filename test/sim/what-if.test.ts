@@ -1,0 +1,124 @@
+/** What a whole kubelet says it would do: it agrees with what is done later, and saying it changes nothing. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { startMember } from './cluster-machine.js';
+import { Machine } from './machine.js';
+import { endNodes, minute, type Node, startNode } from './node.js';
+import { gi, mi, NodeLoad, type PodLoad } from './node-load.js';
+import { apiPod, type PodShape } from './pods.js';
+
+afterEach(endNodes);
+
+const asking = (memory: string, more: PodShape = {}): PodShape => ({
+  ...more,
+  containers: [{ name: 'app', image: 'app:1', resources: { requests: { memory } } }],
+});
+
+async function startLoaded(): Promise<{
+  node: Node;
+  load: NodeLoad;
+  add(name: string, load: PodLoad, shape?: PodShape): Promise<void>;
+}> {
+  const machine = new Machine();
+  const load = new NodeLoad(machine);
+  const node = await startNode({
+    machine,
+    kubelet: { config: { evictionHard: { 'memory.available': '1Gi' } }, eviction: { stats: load.stats } },
+  });
+  return {
+    node,
+    load,
+    async add(name, used, shape = {}) {
+      load.pods.set(name, used);
+      node.put(apiPod(name, shape));
+      await node.untilReady(name);
+    },
+  };
+}
+
+/** Everything that one can see of what a kubelet did. */
+const done = (node: Node) => ({ changes: node.line.changes.length, told: node.entries.length });
+
+describe('evict', () => {
+  it('names the order in which pods go later, the reasons and those that stay', async () => {
+    const { node, load, add } = await startLoaded();
+    await add('within', { memory: gi }, asking('2Gi'));
+    await add('important', { memory: 2 * gi }, asking('1Gi', { spec: { priority: 100 } }));
+    await add('greedy', { memory: gi }, asking('100Mi'));
+    await add('critical', { memory: 500 * mi }, { spec: { priority: 2_000_001_000 } });
+    const before = done(node);
+    const calm = await node.kubelet.whatIf.evict();
+    expect(calm.next).toBe('The next pass does nothing: no threshold is met.');
+    const memory = calm.signals.find(({ signal }) => signal === 'memory.available');
+    expect(memory?.thresholds).toMatchObject([{ kind: 'hard', text: '1Gi', met: false }]);
+    expect(memory?.pods.items.map(({ name, place }) => [name, place])).toEqual([
+      ['greedy', 1],
+      ['important', 2],
+      ['critical', undefined],
+      ['within', 3],
+    ]);
+    expect(memory?.pods.items[0]?.because).toContain('more than the 100Mi that it requests');
+    expect(memory?.pods.items[2]?.passedOver).toBe('critical pods are not evicted');
+    expect(done(node)).toEqual(before);
+
+    load.systemMemory = 4 * gi;
+    expect((await node.kubelet.whatIf.evict()).next).toBe(
+      'The next pass acts on memory.available: default/greedy is evicted.',
+    );
+    expect(done(node)).toEqual(before);
+    await node.until('there is enough', () => load.memoryAvailable >= gi, 5 * minute);
+    expect(node.recorded('pod.evicted').map(({ pod }) => pod?.name)).toEqual(['greedy', 'important']);
+  });
+
+  it('says why nothing is evicted where nobody looks at the node', async () => {
+    const node = await startNode();
+    expect(await node.kubelet.whatIf.evict()).toMatchObject({
+      off: 'pods are not evicted in a run',
+      signals: [],
+    });
+  });
+});
+
+describe('gc', () => {
+  it('names what the next pass removes and keeps, and touches nothing', async () => {
+    const node = await startNode();
+    node.put(
+      apiPod('done', {
+        containers: [{ name: 'app', image: 'old:1' }],
+        sim: { 'exit-code': '0' },
+        spec: { restartPolicy: 'Never' },
+      }),
+    );
+    node.put(apiPod('web', { containers: [{ name: 'app', image: 'app:1' }] }));
+    await node.untilReady('web');
+    await node.advance(2 * minute);
+    const before = done(node);
+    const outlook = await node.kubelet.whatIf.gc();
+    expect(done(node)).toEqual(before);
+    const image = (name: string) => outlook.images.items.find((one) => one.name.includes(name));
+    expect(image('app:1')).toMatchObject({ when: 'kept', because: expect.stringContaining('uses it') });
+    expect(outlook.containers.items.every(({ because }) => because !== '')).toBe(true);
+    const removed = outlook.containers.items.filter(({ when }) => when === 'now').map(({ id }) => id);
+    await node.advance(2 * minute);
+    const gone = node.line.of('removeContainer').map(({ request }) => request.containerId);
+    expect(gone).toEqual(expect.arrayContaining(removed));
+  });
+});
+
+describe('in a cluster', () => {
+  it('no call changes the runtime, the API or the machine', async () => {
+    const member = await startMember();
+    const { on, node, line } = member;
+    await on.create('web');
+    await member.untilReady('web');
+    await node.advance(minute);
+    const writes = () => line.calls.filter(({ verb }) => !/^(get|list|watch|getText)$/.test(verb)).length;
+    const all = () => ({ ...done(node), writes: writes(), host: member.hostChanges() });
+    const before = all();
+    expect(before.changes).toBeGreaterThan(0);
+    expect(before.writes).toBeGreaterThan(0);
+    expect(before.host).toBeGreaterThan(0);
+    await node.kubelet.whatIf.evict();
+    await node.kubelet.whatIf.gc();
+    expect(all()).toEqual(before);
+  });
+});
