@@ -24,16 +24,21 @@ export async function withKubelet(
   node: TestNode,
   secrets: readonly Secret[],
   use: (embedded: Embedded) => Promise<void>,
-  more: Pick<KubeletOptions, 'cgroups'> = {},
+  more: Partial<Pick<KubeletOptions, 'cgroups' | 'config' | 'rootDir' | 'eviction'>> = {},
 ): Promise<void> {
   let wanted: readonly Pod[] = [];
   let deliver = (): void => {};
   const kubelet = await createKubelet({
+    rootDir: path.join(node.dir, 'embedded'),
     ...more,
     nodeName: 'node1',
     runtime: node.cri,
-    rootDir: path.join(node.dir, 'embedded'),
-    config: { podLogsDir: path.join(node.dir, 'embedded-logs'), staticPodPath: '', failCgroupV1: false },
+    config: {
+      podLogsDir: path.join(node.dir, 'embedded-logs'),
+      staticPodPath: '',
+      failCgroupV1: false,
+      ...more.config,
+    },
     objects: {
       registerPod: () => {},
       unregisterPod: () => {},
