@@ -84,8 +84,8 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'what-if',
-    synopsis: 'evict|gc',
-    about: 'show what would be evicted or removed now, in which order and why',
+    synopsis: 'evict|gc|shutdown',
+    about: 'show what would be evicted, removed or ended now, in which order and why',
     spec: async () => (await import('./what-if.js')).whatIfSpec,
     run: async (argv) => (await import('./what-if.js')).runWhatIf(argv),
   },

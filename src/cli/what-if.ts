@@ -1,12 +1,12 @@
 /** `nodelet what-if`: shows what eviction, garbage collection and the like would do now, and changes nothing. */
 import { bool, nearestName, string } from '../flags/index.js';
-import type { EvictionOutlook, GarbageOutlook } from '../kubelet/index.js';
+import type { EvictionOutlook, GarbageOutlook, ShutdownOutlook } from '../kubelet/index.js';
 import { agentConnection, agentFlags, requestAgent } from './client/agent-connection.js';
 import { type CommandSpec, runCommand, runFlags } from './client/command.js';
 import { connectTo, requestJson } from './client/connection.js';
 import { UsageError } from './client/usage-error.js';
 import { jsonText } from './print/objects.js';
-import { evictionText, garbageText } from './print/what-if-text.js';
+import { evictionText, garbageText, shutdownText } from './print/what-if-text.js';
 
 const flags = {
   output: {
@@ -25,10 +25,11 @@ export const whatIfSpec: CommandSpec<typeof flags> = {
   name: 'what-if',
   about:
     'Shows what would happen to pods, containers and images now, in which order and why. Changes nothing.',
-  synopsis: ['evict [flags]', 'gc [flags]'],
+  synopsis: ['evict [flags]', 'gc [flags]', 'shutdown [flags]'],
   notes: [
-    'evict   under each signal: what the node frees first, and which pods go, in order',
-    'gc      the dead containers, sandboxes and images that garbage collection removes or keeps',
+    'evict     under each signal: what the node frees first, and which pods go, in order',
+    'gc        the dead containers, sandboxes and images that garbage collection removes or keeps',
+    'shutdown  in which order and with what grace a shutdown of the machine ends pods',
     '',
     'The answer comes from a run, or with --server from an agent, whose authorization asks for nodes/proxy.',
   ].join('\n'),
@@ -43,7 +44,7 @@ export const whatIfSpec: CommandSpec<typeof flags> = {
   ],
 };
 
-const questions = ['evict', 'gc'] as const;
+const questions = ['evict', 'gc', 'shutdown'] as const;
 type Question = (typeof questions)[number];
 const shortList = 20;
 
@@ -74,6 +75,8 @@ function textOf(question: Question, answer: unknown, most: number): string {
       return evictionText(answer as EvictionOutlook, most);
     case 'gc':
       return garbageText(answer as GarbageOutlook, most);
+    case 'shutdown':
+      return shutdownText(answer as ShutdownOutlook, most);
   }
 }
 

@@ -348,7 +348,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     metricsText: () => registry.text(),
     probeMetricsText: () => probes.metricsText(),
     blockers: () => check.errors(),
-    whatIf: createWhatIf(settings, { eviction, collectors }),
+    whatIf: createWhatIf(settings, { eviction, collectors, activePods }),
     healthChecks: [{ name: 'syncloop', check: () => loop.health() }],
   };
 }

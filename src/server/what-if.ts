@@ -7,7 +7,11 @@ import type { Route } from './routes.js';
 export const whatIfPrefix = '/debug/what-if/';
 
 export function whatIfRoutes(whatIf: WhatIf): Route[] {
-  return [look('evict', () => whatIf.evict()), look('gc', () => whatIf.gc())];
+  return [
+    look('evict', () => whatIf.evict()),
+    look('gc', () => whatIf.gc()),
+    look('shutdown', async () => whatIf.shutdown()),
+  ];
 }
 
 function look(name: string, see: () => Promise<unknown>): Route {

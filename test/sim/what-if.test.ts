@@ -1,8 +1,9 @@
 /** What a whole kubelet says it would do: it agrees with what is done later, and saying it changes nothing. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { SimulatedLogind } from '../../src/node/index.js';
 import { startMember } from './cluster-machine.js';
 import { Machine } from './machine.js';
-import { endNodes, minute, type Node, startNode } from './node.js';
+import { endNodes, minute, type Node, second, startNode } from './node.js';
 import { gi, mi, NodeLoad, type PodLoad } from './node-load.js';
 import { apiPod, type PodShape } from './pods.js';
 
@@ -104,6 +105,47 @@ describe('gc', () => {
   });
 });
 
+describe('shutdown', () => {
+  it('names the groups in the order in which they end later, and the grace of each pod', async () => {
+    const machine = new Machine();
+    const logind = new SimulatedLogind();
+    const node = await startNode({
+      machine,
+      kubelet: {
+        logind,
+        config: { shutdownGracePeriod: 30 * second, shutdownGracePeriodCriticalPods: 10 * second },
+      },
+    });
+    node.put(apiPod('critical', { spec: { priority: 2_000_001_000 }, graceSeconds: 5 }));
+    node.put(apiPod('web', { graceSeconds: 60 }));
+    await node.untilReady('web');
+    await node.untilReady('critical');
+    const before = done(node);
+    const outlook = node.kubelet.whatIf.shutdown();
+    expect(outlook.delaySeconds).toBe(30);
+    expect(
+      outlook.groups.map(({ priority, periodSeconds, pods }) => [
+        priority,
+        periodSeconds,
+        pods.items.map(({ name, graceSeconds, because }) => `${name} ${graceSeconds}s: ${because}`),
+      ]),
+    ).toEqual([
+      [0, 20, ['web 20s: its own grace period of 60s is cut to the 20s of its group']],
+      [2_000_000_000, 10, ['critical 5s: its own grace period']],
+    ]);
+    expect(done(node)).toEqual(before);
+  });
+
+  it('says why a shutdown waits for nobody', async () => {
+    const node = await startNode();
+    expect(node.kubelet.whatIf.shutdown()).toEqual({
+      off: 'the configuration sets no shutdownGracePeriod',
+      delaySeconds: 0,
+      groups: [],
+    });
+  });
+});
+
 describe('in a cluster', () => {
   it('no call changes the runtime, the API or the machine', async () => {
     const member = await startMember();
@@ -119,6 +161,7 @@ describe('in a cluster', () => {
     expect(before.host).toBeGreaterThan(0);
     await node.kubelet.whatIf.evict();
     await node.kubelet.whatIf.gc();
+    node.kubelet.whatIf.shutdown();
     expect(all()).toEqual(before);
   });
 });

@@ -52,11 +52,12 @@ describe('requestAgent', () => {
     return { ask, token, ca };
   }
   const gc = async () => ({ imageBytes: { now: 1, underDiskPressure: 2 } }) as never;
+  const shutdown = () => ({ off: 'no logind', delaySeconds: 0, groups: [] });
   const evict = () => Promise.reject(new Error('no statistics'));
 
   it('asks as a caller who may use the proxy of the node', async () => {
     const { api, accessReviews } = testApi();
-    const { ask, token } = await start({ api, kubelet: { whatIf: { gc, evict } } });
+    const { ask, token } = await start({ api, kubelet: { whatIf: { gc, evict, shutdown } } });
     expect(JSON.parse(await ask('gc', '--token-file', token))).toMatchObject({ imageBytes: { now: 1 } });
     expect(accessReviews.map(({ spec }) => spec.resourceAttributes)).toMatchObject([
       { verb: 'get', resource: 'nodes', subresource: 'proxy', name: 'node-1' },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { EvictionOutlook, GarbageOutlook, PodOutlook } from '../../kubelet/index.js';
-import { evictionText, garbageText } from './what-if-text.js';
+import { evictionText, garbageText, shutdownText } from './what-if-text.js';
 
 const pod = (name: string, over: Partial<PodOutlook> = {}): PodOutlook => ({
   namespace: 'default',
@@ -124,6 +124,29 @@ stays                   web:1   4.8MiB   it is used
 goes if disk is short   y       10B      unused
 
 The file system is 90% full, images go from 85%; 2.0KiB have to be freed. Images give back 2.0KiB now, 3.0MiB under disk pressure.
+`);
+  });
+});
+
+describe('shutdownText', () => {
+  it('shows the groups in their order', () => {
+    const member = { namespace: 'default', uid: 'u', priority: 0, graceSeconds: 20, because: 'its own' };
+    const group = (priority: number, name: string) => ({
+      priority,
+      periodSeconds: 20,
+      pods: { items: [{ ...member, name, priority }], omitted: 0 },
+    });
+    expect(
+      shutdownText({ delaySeconds: 40, groups: [group(0, 'web'), group(100, 'dns')] }, 20),
+    ).toBe(`A shutdown of the machine waits up to 40s for pods.
+
+1. Pods of priority 0 and higher end together, at most 20s long:
+POD           PRIORITY   GRACE   REASON
+default/web   0          20s     its own
+
+2. Pods of priority 100 and higher end together, at most 20s long:
+POD           PRIORITY   GRACE   REASON
+default/dns   100        20s     its own
 `);
   });
 });

@@ -7,6 +7,7 @@ import type {
   PodOutlook,
   RemovalWhen,
   RuntimeItemOutlook,
+  ShutdownOutlook,
   SignalOutlook,
 } from '../../kubelet/index.js';
 import { cleanText } from './clean-text.js';
@@ -96,6 +97,22 @@ export function garbageText(outlook: GarbageOutlook, most: number): string {
 
 function sandboxCells({ pod, id }: RuntimeItemOutlook): readonly string[] {
   return [podText(pod), shortId(id)];
+}
+
+export function shutdownText({ off, delaySeconds, groups }: ShutdownOutlook, most: number): string {
+  if (off !== undefined) return `A shutdown of the machine waits for no pod: ${cleanText(off)}.\n`;
+  const head = `A shutdown of the machine waits up to ${delaySeconds}s for pods.\n`;
+  if (groups.length === 0) return `${head}There are no pods.\n`;
+  const texts = groups.map(
+    ({ priority, periodSeconds, pods }, at) =>
+      `\n${at + 1}. Pods of priority ${priority} and higher end together, at most ${periodSeconds}s long:\n${table(
+        ['POD', 'PRIORITY', 'GRACE', 'REASON'],
+        pods,
+        most,
+        (pod) => [podText(pod), String(pod.priority), `${pod.graceSeconds}s`, pod.because],
+      )}`,
+  );
+  return `${head}${texts.join('')}`;
 }
 
 const whenText: Readonly<Record<RemovalWhen, string>> = {

@@ -4,6 +4,7 @@ import type { Pod } from '../../kube/index.js';
 import {
   createShutdownMetrics,
   parseShutdownState,
+  type ShutdownGroup,
   ShutdownManager,
   shutdownGroups,
   shutdownStateName,
@@ -37,17 +38,24 @@ export interface NodeShutdown {
   error(): string | undefined;
 }
 
+/** None where the configuration or a gate asks for no delay of a shutdown. */
+export function configuredGroups({
+  config,
+  gates,
+}: Pick<KubeletSettings, 'config' | 'gates'>): readonly ShutdownGroup[] {
+  if (!gates.enabled('GracefulNodeShutdown')) return [];
+  return shutdownGroups({
+    shutdownGracePeriod: config.shutdownGracePeriod,
+    shutdownGracePeriodCriticalPods: config.shutdownGracePeriodCriticalPods,
+    shutdownGracePeriodByPodPriority: gates.enabled('GracefulNodeShutdownBasedOnPodPriority')
+      ? config.shutdownGracePeriodByPodPriority
+      : [],
+  });
+}
+
 export function createShutdown(settings: ShutdownSettings, deps: ShutdownDeps): NodeShutdown | undefined {
   const { config, gates, clock, timeline, durable, logind } = settings;
-  const groups = gates.enabled('GracefulNodeShutdown')
-    ? shutdownGroups({
-        shutdownGracePeriod: config.shutdownGracePeriod,
-        shutdownGracePeriodCriticalPods: config.shutdownGracePeriodCriticalPods,
-        shutdownGracePeriodByPodPriority: gates.enabled('GracefulNodeShutdownBasedOnPodPriority')
-          ? config.shutdownGracePeriodByPodPriority
-          : [],
-      })
-    : [];
+  const groups = configuredGroups({ config, gates });
   if (groups.length === 0 || logind === undefined) return undefined;
   const statePath = join(settings.rootDir, shutdownStateName);
   const manager = new ShutdownManager({

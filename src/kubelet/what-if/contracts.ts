@@ -101,9 +101,33 @@ export interface GarbageOutlook {
   readonly imageBytes: { readonly now: number; readonly underDiskPressure: number };
 }
 
+export interface ShutdownPodOutlook extends OutlookPod {
+  readonly priority: number;
+  readonly graceSeconds: number;
+  readonly because: string;
+}
+
+export interface ShutdownGroupOutlook {
+  /** The group has the pods from this priority up to that of the next group. */
+  readonly priority: number;
+  /** How long the group gets at most. */
+  readonly periodSeconds: number;
+  readonly pods: BoundedList<ShutdownPodOutlook>;
+}
+
+export interface ShutdownOutlook {
+  /** Why a shutdown waits for no pod; absent where it does. */
+  readonly off?: string;
+  /** What the machine's shutdown is delayed by at most. */
+  readonly delaySeconds: number;
+  /** In the order in which they end. */
+  readonly groups: readonly ShutdownGroupOutlook[];
+}
+
 /** Looks at the live state and tells what would happen. No method changes anything. */
 export interface WhatIf {
   /** Rejects when the node cannot be seen. */
   evict(): Promise<EvictionOutlook>;
   gc(): Promise<GarbageOutlook>;
+  shutdown(): ShutdownOutlook;
 }

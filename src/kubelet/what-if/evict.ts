@@ -17,7 +17,7 @@ export function evictionOutlook(forecast: EvictionForecast, off: string | undefi
     conditions,
     overLimits: bounded(
       overLimits.map(({ pod, excess }) => ({
-        ...namedPod(pod),
+        ...outlookPod(pod),
         graceSeconds: overLimitGraceSeconds,
         because: excess.message.trim(),
       })),
@@ -26,7 +26,7 @@ export function evictionOutlook(forecast: EvictionForecast, off: string | undefi
   };
 }
 
-export function namedPod({ metadata: { namespace, name, uid } }: Pod): OutlookPod {
+export function outlookPod({ metadata: { namespace, name, uid } }: Pod): OutlookPod {
   return { namespace, name, uid };
 }
 
@@ -50,7 +50,7 @@ function signalOutlook({ signal, reading, thresholds, reclaim, ranking }: Foreca
     reclaimFirst: reclaim,
     pods: bounded(
       ranking.map(({ pod, priority, usage, request, because, passedOver, graceSeconds }) => ({
-        ...namedPod(pod),
+        ...outlookPod(pod),
         priority,
         ...(usage === undefined ? {} : { usage }),
         request,

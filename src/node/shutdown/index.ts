@@ -1,5 +1,13 @@
 /** Graceful node shutdown: the machine's shutdown waits until the pods of the node have ended. `bus-logind.ts` is loaded where it is used. */
-export { type ShutdownGroup, type ShutdownPeriods, shutdownGroups } from './groups.js';
+export {
+  type GroupOfPods,
+  podsByGroup,
+  type ShutdownGroup,
+  type ShutdownPeriods,
+  shutdownDelayMs,
+  shutdownGraceSeconds,
+  shutdownGroups,
+} from './groups.js';
 export type { ShutdownPods } from './kill-groups.js';
 export type { InhibitLock, Logind, LogindConnection } from './logind.js';
 export {

@@ -99,6 +99,7 @@ export async function startMain(test: MainTestOptions = {}): Promise<MainServer>
     whatIf: {
       evict: () => Promise.reject(new Error('no statistics')),
       gc: () => Promise.reject(new Error('no runtime')),
+      shutdown: () => ({ off: 'no logind', delaySeconds: 0, groups: [] }),
     },
     registry,
     metricsText: () => registry.text(),
