@@ -155,6 +155,29 @@ it.each<[string, object, NodeJS.ProcessEnv, string]>([
   await expectNoMoreThan(before);
 });
 
+it('warns at the start about each insecure setting in force', async () => {
+  const loaded = await configured({
+    containerRuntimeEndpoint: 'unix:///nowhere/cri.sock',
+    port: 10250,
+    readOnlyPort: 10255,
+    authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
+  });
+  const { sink, text } = textLog();
+  // The runtime is away, so nothing listens before the start fails.
+  const agent = createAgent({ configuration: loaded, environment: {}, logSink: sink });
+  await expect(agent.run(new AbortController().signal)).rejects.toBeInstanceOf(StartFailure);
+  const warnings = text()
+    .split('\n')
+    .filter((line) => line.includes('config.insecure'));
+  for (const field of [
+    'authentication.anonymous.enabled is true',
+    'authorization.mode is AlwaysAllow',
+    'enableDebuggingHandlers is true',
+    'readOnlyPort is 10255',
+  ])
+    expect(warnings.filter((line) => line.includes(field) && /warn/i.test(line))).toHaveLength(1);
+});
+
 it('a setting that is wrong is told before there is an agent', async () => {
   await expect(configured({ maxPod: 5 })).rejects.toThrow(ConfigurationError);
 });

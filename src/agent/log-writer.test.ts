@@ -1,5 +1,5 @@
 /** The log of an agent whose reader is gone, stuck or full. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -118,13 +118,18 @@ describe('the log writer', () => {
 });
 
 describe('a process', () => {
-  it.each([
-    ['whose reader is gone', (child: ReturnType<typeof start>) => void child.stderr?.destroy()],
-    ['whose reader is stuck', (child: ReturnType<typeof start>) => void child.stderr?.pause()],
+  it.each<[string, NodeJS.ProcessEnv, (child: ChildProcess) => void]>([
+    ['whose reader is gone', {}, (child) => void child.stderr?.destroy()],
+    [
+      'whose reader is gone, where others write, too,',
+      { SPEAKS_ITSELF: '1' },
+      (child) => void child.stderr?.destroy(),
+    ],
+    ['whose reader is stuck', {}, (child) => void child.stderr?.pause()],
   ])(
     '%s lives and its event loop turns',
-    async (_, spoil) => {
-      const child = start();
+    async (_, environment, spoil) => {
+      const child = start(environment);
       await once(child.stdout ?? child, 'data');
       spoil(child);
       child.stdin?.write('go');
@@ -139,7 +144,7 @@ describe('a process', () => {
 });
 
 /** Writes far more than a pipe holds, and then says on its other output that it is alive. */
-function start() {
+function start(environment: NodeJS.ProcessEnv): ChildProcess {
   const module = JSON.stringify(path.resolve(import.meta.dirname, 'log-writer.ts'));
   const program = `
     const { LogWriter, descriptorSink, ignoreOutputErrors } = await import(${module});
@@ -150,6 +155,7 @@ function start() {
     process.stdin.once('data', () => {
       let n = 0;
       const timer = setInterval(() => {
+        if (process.env.SPEAKS_ITSELF) process.stderr.write('a warning of Node\\n');
         for (let i = 0; i < 200; i++) writer.write('x'.repeat(1000) + '\\n');
         if (++n < 20) return;
         clearInterval(timer);
@@ -163,5 +169,6 @@ function start() {
   `;
   return spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
     stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
   });
 }
