@@ -211,7 +211,7 @@ describe('CgroupSampler', () => {
       atMs: clock.now(),
       numbers: { usageCoreNanoSeconds: 5_000_000_000n, usageBytes: 6000, limitBytes: 9000 },
       details: { threads: 5, threadsMax: 0, spec: { cpuQuotaMicros: 20_000, reservationBytes: 100 } },
-      processes: { processes: 2, fileDescriptors: 2, sockets: 1, maxOpenFiles: 1024 },
+      processes: { processes: 2, fileDescriptors: 2, sockets: 1, fileDescriptorLimit: 1024 },
       hasPressure: true,
     });
   });

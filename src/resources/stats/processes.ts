@@ -8,7 +8,7 @@ export interface ProcessFigures {
   readonly fileDescriptors: number;
   readonly sockets: number;
   /** Of the first process; -1 for no limit, undefined if there is none to ask. */
-  readonly maxOpenFiles: number | undefined;
+  readonly fileDescriptorLimit: number | undefined;
 }
 
 /** The process ids in `cgroup.procs`. */
@@ -34,7 +34,12 @@ export function processFigures(
   }
   const [first] = pids;
   const limits = first === undefined ? undefined : files.read(path.join(procRoot, String(first), 'limits'));
-  return { processes: pids.length, fileDescriptors, sockets, maxOpenFiles: openFilesLimit(limits ?? '') };
+  return {
+    processes: pids.length,
+    fileDescriptors,
+    sockets,
+    fileDescriptorLimit: openFilesLimit(limits ?? ''),
+  };
 }
 
 /** The soft limit in `/proc/<pid>/limits`. */
