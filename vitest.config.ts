@@ -56,6 +56,16 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
         },
       },
+      {
+        test: {
+          name: 'vm',
+          include: ['test/vm/**/*.test.ts'],
+          // The first hook may have to make the machine's disk, and an emulated processor is slow.
+          hookTimeout: 3_000_000,
+          maxWorkers: 1,
+          sequence: { groupOrder: 3 },
+        },
+      },
     ],
   },
 });

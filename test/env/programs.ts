@@ -1,7 +1,7 @@
 /** The one table of the programs that tests and benchmarks start, by the Debian package that each comes with. */
 
 /** Who needs a package; `base` is on every Debian machine, even the smallest. */
-export type Need = 'base' | 'unit' | 'containerd' | 'cluster' | 'fresh';
+export type Need = 'base' | 'unit' | 'containerd' | 'cluster' | 'vm' | 'fresh';
 
 export interface PackageRow {
   readonly need: Need;
@@ -40,6 +40,7 @@ export const packages: Readonly<Record<string, PackageRow>> = {
       'sort',
       'stat',
       'stty',
+      'sync',
       'tail',
       'tee',
       'timeout',
@@ -52,7 +53,7 @@ export const packages: Readonly<Record<string, PackageRow>> = {
   },
   dash: { need: 'base', programs: ['sh'] },
   dpkg: { need: 'base', programs: ['dpkg', 'dpkg-query'] },
-  e2fsprogs: { need: 'base', programs: ['fsck.ext4', 'mke2fs', 'mkfs.ext4'] },
+  e2fsprogs: { need: 'base', programs: ['debugfs', 'fsck.ext4', 'mke2fs', 'mkfs.ext4'] },
   findutils: { need: 'base', programs: ['find', 'xargs'] },
   grep: { need: 'base', programs: ['grep'] },
   hostname: { need: 'base', programs: ['hostname'] },
@@ -91,6 +92,8 @@ export const packages: Readonly<Record<string, PackageRow>> = {
 
   'etcd-server': { need: 'cluster', programs: ['etcd'] },
 
+  'qemu-system-x86': { need: 'vm', programs: ['qemu-system-x86_64'] },
+
   debootstrap: { need: 'fresh', programs: ['debootstrap'] },
   git: { need: 'fresh', programs: ['git'] },
   slirp4netns: { need: 'fresh', programs: ['slirp4netns'] },
@@ -103,6 +106,7 @@ export const notInstalled: Readonly<Record<string, string>> = {
   go: 'builds the control plane of the cluster tests, unless KUBEBUILDER_ASSETS has its programs',
   hello: 'the sample that the test of the installation installs and removes',
   journalctl: 'of systemd; where it is missing, the kubelet says so',
+  systemctl: 'of systemd, in the virtual machine',
   'systemd-notify': 'of systemd; where it is missing, nobody is told',
 };
 
