@@ -1,7 +1,7 @@
 /** What the agent does with the kernel beside running pods: it reports OOM kills and keeps the node's packet rules. */
 import { systemClock } from '../async/index.js';
 import type { LoadedConfiguration } from '../config/index.js';
-import type { KubeletManagers } from '../kubelet/index.js';
+import type { KubeletManagers, KubeletOptions } from '../kubelet/index.js';
 import {
   OomWatcher,
   type OomWatcherOptions,
@@ -22,13 +22,16 @@ export interface KernelTasksOptions {
 export function kernelTasks(
   { config, standalone, explicit }: LoadedConfiguration,
   { nodeName, timeline, oom }: KernelTasksOptions,
-): Pick<KubeletManagers, 'oomWatcher' | 'packetRules'> {
+): {
+  readonly managers: Pick<KubeletManagers, 'oomWatcher' | 'packetRules'>;
+  readonly wasOomKilled: NonNullable<KubeletOptions['wasOomKilled']>;
+} {
   const clock = systemClock;
+  const watcher = new OomWatcher({ clock, timeline, nodeName, open: () => openKernelLog(), ...oom });
   const makesChains =
     config.makeIPTablesUtilChains && (!standalone || explicit.has('makeIPTablesUtilChains'));
-  return {
+  const managers: Pick<KubeletManagers, 'oomWatcher' | 'packetRules'> = {
     oomWatcher: async (tasks) => {
-      const watcher = new OomWatcher({ clock, timeline, nodeName, open: () => openKernelLog(), ...oom });
       tasks.start('the watch over kills for want of memory', (signal) => watcher.run(signal));
     },
     ...(makesChains
@@ -40,4 +43,5 @@ export function kernelTasks(
         }
       : {}),
   };
+  return { managers, wasOomKilled: (containerId) => watcher.hasKilled(containerId) };
 }

@@ -42,6 +42,7 @@ export async function kubeletOptions(
   { runtime, cgroupDriver, cgroups, objects, evictionStats, oom }: KubeletOptionsInput,
 ): Promise<KubeletOptions> {
   const { config, flags, featureGates } = configuration;
+  const kernel = kernelTasks(configuration, { nodeName, timeline, oom });
   return {
     nodeName,
     runtime,
@@ -70,9 +71,10 @@ export async function kubeletOptions(
     objects,
     claims: objects,
     cgroups: cgroups?.pods,
+    wasOomKilled: kernel.wasOomKilled,
     logind: shutdownGroups(config).length === 0 ? undefined : await openLogind(environment),
     managers: {
-      ...kernelTasks(configuration, { nodeName, timeline, oom }),
+      ...kernel.managers,
       containerManager: containerManager({ configuration, host, timeline, cgroups }),
     },
     eviction: {

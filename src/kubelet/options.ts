@@ -194,6 +194,12 @@ export interface KubeletOptions {
    */
   readonly node?: () => Node | undefined;
   /**
+   * Whether the kernel killed a process of a container for want of memory; asked when a container has failed and its
+   * runtime does not call it OOMKilled.
+   * @default the runtime's word counts
+   */
+  readonly wasOomKilled?: (containerId: string) => Promise<boolean>;
+  /**
    * Tells of a shutdown of the machine and delays it; used where the configuration has a shutdown grace period.
    * @default none: a shutdown of the machine does not wait for pods
    */

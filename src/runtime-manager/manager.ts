@@ -65,6 +65,8 @@ export interface RuntimeManagerOptions {
   readonly runtimeHandler?: (pod: Pod) => Promise<string>;
   /** An exited container's termination message; empty for none. */
   readonly terminationMessage?: (status: ObservedContainerStatus) => Promise<string>;
+  /** Whether the kernel killed a process of a container for want of memory; absent: the runtime's word counts. */
+  readonly wasOomKilled?: (containerId: string) => Promise<boolean>;
 }
 
 export interface SyncPodOptions {
@@ -126,6 +128,7 @@ export class RuntimeManager {
       resizeRetries: new ResizeRetries(),
       runtimeHandler: options.runtimeHandler ?? (() => Promise.resolve('')),
       terminationMessage: options.terminationMessage,
+      wasOomKilled: options.wasOomKilled,
       tickets: new StartOrder(),
       creations: new RecentlyCreated(),
       background: new TaskGroup({

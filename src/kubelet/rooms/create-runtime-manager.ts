@@ -31,7 +31,14 @@ import type { KubeletSettings } from '../settings.js';
 type RuntimeManagerSettings = PodConfigSettings &
   Pick<
     KubeletSettings,
-    'clock' | 'registry' | 'podLogsDir' | 'containerLogsDir' | 'startsAtOnce' | 'podConfigs' | 'hooks'
+    | 'clock'
+    | 'registry'
+    | 'podLogsDir'
+    | 'containerLogsDir'
+    | 'startsAtOnce'
+    | 'podConfigs'
+    | 'hooks'
+    | 'wasOomKilled'
   >;
 
 /** What configs of containers are made from. */
@@ -82,6 +89,7 @@ export function createRuntimeManager(settings: RuntimeManagerSettings, ports: Ru
     metrics: createRuntimeMetrics(registry),
     runtimeHandler: runtimeHandlerOf(settings.runtimeClasses),
     terminationMessage: (status) => terminationMessage({ rootDir }, status),
+    wasOomKilled: settings.wasOomKilled,
     containerLogsDir,
     hooks:
       settings.hooks ??

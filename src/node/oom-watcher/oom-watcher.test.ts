@@ -297,6 +297,7 @@ describe('OomWatcher', () => {
     const events = () =>
       timeline.ofNode().flatMap(({ event, message }) => (event ? { ...event, message } : []));
     return {
+      watcher,
       clock,
       timeline,
       counts,
@@ -330,6 +331,45 @@ describe('OomWatcher', () => {
     await end();
     expect(log.closed).toBe(true);
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  const id = 'a1'.repeat(32);
+  const other = 'b2'.repeat(32);
+
+  it.each([
+    ['cgroupfs', `/kubepods/burstable/pod1/${id}`, id, true],
+    ['systemd', `/kubepods.slice/kubepods-pod1.slice/cri-containerd-${id}.scope`, id, true],
+    ['a cgroup that the container made', `/kubepods/pod1/${id}/${other}`, id, true],
+    ['another container, by a name that the victim chose', `/kubepods/pod1/${id}/${other}`, other, false],
+    ['a container without kills', `/kubepods/pod1/${other}`, id, false],
+  ])('knows at once whether a container lost a process: %s', async (_, cgroup, asked, expected) => {
+    const log = new LogInMemory();
+    const { watcher, events, end } = await watched(log);
+    log.lines.push(started, ofContainer(cgroup, cgroup), killed);
+    expect(await watcher.hasKilled(asked)).toBe(expected);
+    expect(events()).toEqual([]);
+    await end();
+    expect(await watcher.hasKilled(asked)).toBe(expected);
+  });
+
+  it('knows of kills before its start, although nobody waited for it', async () => {
+    const log = new LogInMemory();
+    log.lines.push(started, ofContainer(`/kubepods/pod1/${id}`), killed);
+    const watcher = new OomWatcher({
+      clock: new VirtualClock(),
+      timeline: new Timeline({ clock: new VirtualClock() }),
+      nodeName: 'n1',
+      open: () => log,
+    });
+    expect(await Promise.all([watcher.hasKilled(id), watcher.hasKilled(other)])).toEqual([true, false]);
+  });
+
+  it('leaves it to the runtime while the log cannot be read', async () => {
+    const log = new LogInMemory();
+    log.fault = new Error('EIO');
+    const { watcher, end } = await watched(log);
+    expect(await watcher.hasKilled(id)).toBe(false);
+    await end();
   });
 
   it('counts kills before its start, too, each for the cgroup of the victim or for the machine', async () => {

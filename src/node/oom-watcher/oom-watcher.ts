@@ -1,5 +1,5 @@
 /** Follows OOM kills: counts them for each cgroup, reports those of pods on the pods, and those of the whole node on the node. */
-import { type Clock, errorText, sleep } from '../../async/index.js';
+import { BoundedMap, type Clock, errorText, sleep } from '../../async/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import {
   countedCgroup,
@@ -12,7 +12,7 @@ import {
 } from './kills.js';
 import type { OomCounts } from './oom-counts.js';
 import { podKillEntry } from './pod-kill.js';
-import type { OomVictim } from './victims.js';
+import { containerIdIn, type OomVictim } from './victims.js';
 
 /** The kernel log as one reader sees it. */
 export interface KernelLog {
@@ -36,9 +36,18 @@ export interface OomWatcherOptions {
 const lookPeriodMs = 5_000;
 /** Kills of one look that are reported; a container that kills and starts anew a thousand times a second must not fill the log. */
 const maxToldKills = 64;
+/** More than the containers that a node restarts before their ends are read; the oldest are forgotten. */
+const maxKilledContainers = 4_096;
 
 export class OomWatcher {
   readonly #options: OomWatcherOptions;
+  /** Ids of containers with a killed process. */
+  readonly #killed = new BoundedMap<string, true>({ maxEntries: maxKilledContainers });
+  #log: KernelLog | undefined;
+  #isClosed = false;
+  #report: OomReport;
+  #hasRead = false;
+  #looking: Promise<readonly ToldKill[]> | undefined;
 
   constructor(options: OomWatcherOptions) {
     this.#options = options;
@@ -46,10 +55,9 @@ export class OomWatcher {
 
   /** Runs until the signal aborts. Counts kills before its start but does not report them: an earlier run may have. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, timeline, open } = this.#options;
-    let log: KernelLog;
+    const { clock, timeline } = this.#options;
     try {
-      log = open();
+      this.#open();
     } catch (error) {
       timeline.record({
         kind: 'notice',
@@ -59,30 +67,66 @@ export class OomWatcher {
       return;
     }
     try {
-      let { report } = await this.#read(log, undefined);
+      await this.#look();
       for (;;) {
         await sleep(clock, lookPeriodMs, signal);
-        const read = await this.#read(log, report);
-        report = read.report;
-        this.#tell(read.kills);
+        this.#tell(await this.#look());
       }
     } finally {
-      log.close();
+      this.#isClosed = true;
+      this.#log?.close();
     }
   }
 
-  async #read(
-    log: KernelLog,
-    before: OomReport,
-  ): Promise<{ readonly report: OomReport; readonly kills: readonly ToldKill[] }> {
+  /**
+   * Whether the kernel killed a process of this container. Runtimes learn of a kill beside the exit and may miss it; the
+   * kernel writes its report before the process is gone.
+   */
+  async hasKilled(containerId: string): Promise<boolean> {
+    if (!this.#isClosed && !this.#isKilled(containerId)) {
+      try {
+        this.#tell(await this.#look());
+      } catch {
+        // A log that cannot be read ends `run`, which reports it; the runtime's word then stands.
+      }
+    }
+    return this.#isKilled(containerId);
+  }
+
+  #isKilled(containerId: string): boolean {
+    return this.#killed.get(containerId) === true;
+  }
+
+  #open(): KernelLog {
+    this.#log ??= this.#options.open();
+    return this.#log;
+  }
+
+  /** The kills since the last look; none of the first, which an earlier run may have reported. One look at a time. */
+  async #look(): Promise<readonly ToldKill[]> {
+    // Whoever comes during a look needs one that begins after it came.
+    const before = this.#looking;
+    const look = (async () => {
+      await before?.catch(() => undefined);
+      const isFirst = !this.#hasRead;
+      const kills = await this.#read(this.#open());
+      this.#hasRead = true;
+      return isFirst ? [] : kills;
+    })();
+    this.#looking = look;
+    return look;
+  }
+
+  async #read(log: KernelLog): Promise<readonly ToldKill[]> {
     const kills = new Map<string, ToldKill>();
-    let report = before;
     for await (const record of log.records()) {
-      const read = readOomLine(report, kernelMessage(record));
-      report = read.report;
+      const read = readOomLine(this.#report, kernelMessage(record));
+      this.#report = read.report;
       if (read.kill === undefined) continue;
       const counted = countedCgroup(read.kill);
       if (counted !== undefined) this.#options.counts?.add(counted);
+      const containerId = containerIdIn(read.kill.victimCgroup ?? '');
+      if (containerId !== undefined) this.#killed.set(containerId, true);
       // Kills in one cgroup by one limit are one story; each kill for the whole machine is another.
       const isAlone = isSystemOom(read.kill);
       const key = `${isAlone ? read.kill.pid : ''} ${read.kill.victimCgroup} ${read.kill.limitedCgroup}`;
@@ -90,7 +134,7 @@ export class OomWatcher {
       if (known !== undefined) known.more++;
       else if (kills.size < maxToldKills) kills.set(key, { kill: read.kill, more: 0 });
     }
-    return { report, kills: [...kills.values()] };
+    return [...kills.values()];
   }
 
   #tell(kills: readonly ToldKill[]): void {

@@ -31,6 +31,17 @@ export function oomVictim(
   return pod === undefined || another !== undefined ? undefined : { pod: refOf(pod) };
 }
 
+const fullId = /(?:^|-)([0-9a-f]{64})(?:\.scope)?$/;
+
+/** The full id of the container whose cgroup it is, or is below; the topmost, as what is below it may have any name. */
+export function containerIdIn(cgroup: string): string | undefined {
+  for (const part of cgroup.split('/')) {
+    const [, id] = fullId.exec(part) ?? [];
+    if (id !== undefined) return id;
+  }
+  return undefined;
+}
+
 function containerOf(id: string, pods: readonly Pod[]): OomVictim | undefined {
   for (const pod of pods) {
     const status = statusesOf(pod).find((each) => idsOf(each).some((known) => known.startsWith(id)));

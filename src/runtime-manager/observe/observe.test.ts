@@ -22,7 +22,14 @@ const labels = { [criLabels.podUid]: 'uid-1', [criLabels.podName]: 'web', [criLa
 
 interface Shown {
   sandboxes?: { id: string; attempt: number; ready?: boolean; ip?: string; more?: string[] }[];
-  containers?: { id: string; sandbox: string; createdAt: bigint; state?: ContainerState; message?: string }[];
+  containers?: {
+    id: string;
+    sandbox: string;
+    createdAt: bigint;
+    state?: ContainerState;
+    message?: string;
+    exit?: [number, string];
+  }[];
 }
 
 /** A runtime with exactly these sandboxes and containers. */
@@ -77,13 +84,18 @@ function showing({ sandboxes = [], containers = [] }: Shown, overrides: Partial<
             image: { image: 'example/app:1' },
             imageRef: 'sha256:1',
             message: found?.message,
+            exitCode: found?.exit?.[0],
+            reason: found?.exit?.[1],
             labels: { ...labels, [criLabels.containerName]: 'app' },
           },
         });
       },
       ...overrides,
     },
-    options: { terminationMessage: async ({ id }) => (id === 'silent' ? '' : 'bye') },
+    options: {
+      terminationMessage: async ({ id }) => (id === 'silent' ? '' : 'bye'),
+      wasOomKilled: async (id) => id === 'killed',
+    },
   });
   return { asked, manager: new RuntimeManager(table.options) };
 }
@@ -147,6 +159,22 @@ describe('podStatus', () => {
   ])('message of an exited container: %s', async (_, id, message, expected) => {
     const shown = showing({ containers: [{ id, sandbox: 's', createdAt: 1n, state: EXITED, message }] });
     expect((await read(shown)).containers[0]?.message).toBe(expected);
+  });
+
+  it.each<[string, string, [number, string], string]>([
+    ['missed by the runtime', 'killed', [137, 'Error'], 'OOMKilled'],
+    ['of a child, whose parent then failed', 'killed', [1, 'Error'], 'OOMKilled'],
+    ['known to the runtime', 'c', [137, 'OOMKilled'], 'OOMKilled'],
+    ['of a child, whose parent went on and succeeded', 'killed', [0, 'Completed'], 'Completed'],
+    ['none', 'c', [137, 'Error'], 'Error'],
+  ])('an OOM kill is the reason of an exit: %s', async (_, id, exit, reason) => {
+    const status = await read(
+      showing({
+        sandboxes: [{ id: 'a', attempt: 0 }],
+        containers: [{ id, sandbox: 'a', createdAt: 1n, state: EXITED, exit }],
+      }),
+    );
+    expect(status.containers).toMatchObject([{ exitCode: exit[0], reason }]);
   });
 
   it('a recent list is not repeated', async () => {

@@ -26,11 +26,14 @@ export interface ObservePorts {
   readonly clock: Clock;
   /** An exited container's termination message; empty for none. */
   readonly terminationMessage: ((status: ObservedContainerStatus) => Promise<string>) | undefined;
+  /** Whether the kernel killed a process of this container for want of memory. */
+  readonly wasOomKilled?: ((containerId: string) => Promise<boolean>) | undefined;
 }
 
 /** A sandbox status read a moment ago, which need not be read again. */
 export type KnownSandbox = (sandboxId: string) => PodSandboxStatus | undefined;
 
+const oomKilledReason = 'OOMKilled';
 /** Parallel status calls per pod. */
 const parallelStatusCalls = 8;
 
@@ -196,7 +199,7 @@ async function sandboxStatus(
 }
 
 async function containerStatus(
-  { cri, terminationMessage }: ObservePorts,
+  { cri, terminationMessage, wasOomKilled }: ObservePorts,
   id: string,
   signal: AbortSignal | undefined,
 ): Promise<ObservedContainerStatus | undefined> {
@@ -209,10 +212,12 @@ async function containerStatus(
     if (isNotFound(error)) return undefined;
     throw error;
   }
-  if (status.state !== 'exited' || terminationMessage === undefined) return status;
-  const lastWords = await terminationMessage(status);
+  if (status.state !== 'exited') return status;
+  const mayBeMissed = status.exitCode !== 0 && status.reason !== oomKilledReason;
+  const reason = mayBeMissed && (await wasOomKilled?.(id)) === true ? oomKilledReason : status.reason;
+  const lastWords = (await terminationMessage?.(status)) ?? '';
   const message = [status.message, lastWords].filter((text) => text !== '').join(': ');
-  return { ...status, message };
+  return { ...status, reason, message };
 }
 
 /** The results that found something; throws the first failure. */
