@@ -5,7 +5,7 @@ import { detailsOfV1, detailsOfV2 } from './cgroup-details.js';
 import { CgroupSampler } from './cgroup-sampler.js';
 import { statsLimits } from './limits.js';
 import { interfaceCounters } from './machine-files.js';
-import { openFilesLimit, processIds } from './processes.js';
+import { openFilesLimit, processFigures, processIds } from './processes.js';
 import { TestCgroups } from './test-cgroup-tree.js';
 
 const from = (files: Readonly<Record<string, string>>) => (name: string) => files[name];
@@ -214,6 +214,22 @@ describe('CgroupSampler', () => {
       processes: { processes: 2, fileDescriptors: 2, sockets: 1, fileDescriptorLimit: 1024 },
       hasPressure: true,
     });
+  });
+
+  it('lists a bounded number of open files, however many there are', () => {
+    tree.addProcess(50);
+    for (let fd = 2; fd < 60; fd++) tree.put(`proc/50/fd/${fd}`, '');
+    const { files, procRoot } = tree;
+    expect([0, 5, 100].map((limit) => files.names(`${procRoot}/50/fd`, limit).length)).toEqual([0, 5, 60]);
+    let listed = 0;
+    const names = (_path: string, limit: number): string[] => {
+      const some = Array<string>(Math.min(limit, 10_000)).fill('0');
+      listed += some.length;
+      return some;
+    };
+    const { fileDescriptors } = processFigures({ ...files, names }, procRoot, [50, 51, 52, 53, 54, 55]);
+    expect(fileDescriptors).toBe(statsLimits.listedDescriptors);
+    expect(listed).toBe(statsLimits.listedDescriptors);
   });
 
   it('takes the limits of the root from the machine', () => {

@@ -1,12 +1,12 @@
 /** Reads files of the kernel: at once, whole, and no more than they can hold. */
-import { closeSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs';
+import { closeSync, opendirSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs';
 import type { StatsLimits } from './limits.js';
 
 /** What is not there, or goes away while it is read, is undefined or empty: a cgroup or a process may end at any time. */
 export interface KernelFiles {
   read(path: string): string | undefined;
-  /** The names of all entries. */
-  names(path: string): readonly string[];
+  /** The names of the first entries, no more than `limit`. */
+  names(path: string, limit: number): readonly string[];
   directories(path: string): readonly string[];
   link(path: string): string | undefined;
   modifiedMs(path: string): number | undefined;
@@ -40,7 +40,7 @@ export function linuxKernelFiles({ fileBytes }: Pick<StatsLimits, 'fileBytes'>):
           closeSync(descriptor);
         }
       }),
-    names: (path) => ifThere(() => readdirSync(path)) ?? [],
+    names: (path, limit) => ifThere(() => firstNames(path, limit)) ?? [],
     directories: (path) =>
       ifThere(() => readdirSync(path, { withFileTypes: true }))
         ?.filter((entry) => entry.isDirectory())
@@ -48,6 +48,24 @@ export function linuxKernelFiles({ fileBytes }: Pick<StatsLimits, 'fileBytes'>):
     link: (path) => ifThere(() => readlinkSync(path)),
     modifiedMs: (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs,
   };
+}
+
+/** Names per call of the kernel. */
+const listedAtOnce = 256;
+
+function firstNames(path: string, limit: number): string[] {
+  const directory = opendirSync(path, { bufferSize: listedAtOnce });
+  try {
+    const names: string[] = [];
+    while (names.length < limit) {
+      const entry = directory.readSync();
+      if (entry === null) break;
+      names.push(entry.name);
+    }
+    return names;
+  } finally {
+    directory.closeSync();
+  }
 }
 
 function ifThere<T>(read: () => T): T | undefined {

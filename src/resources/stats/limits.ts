@@ -13,6 +13,8 @@ export interface StatsLimits {
   readonly devices: number;
   /** Of one cgroup whose open files are counted. */
   readonly processes: number;
+  /** Of one cgroup, listed to count them. A process may have a million, and listing them takes more than a second. */
+  readonly listedDescriptors: number;
   /** Of one cgroup, looked at to tell which are sockets. */
   readonly descriptors: number;
   /** That are asked how full they are. */
@@ -26,6 +28,7 @@ export const statsLimits: StatsLimits = {
   interfaces: 64,
   devices: 64,
   processes: 1_024,
+  listedDescriptors: 32_768,
   descriptors: 8_192,
   fileSystems: 256,
 };

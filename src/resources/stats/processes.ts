@@ -16,6 +16,7 @@ export function processIds(text: string): number[] {
   return text.split('\n').flatMap((line) => (/^[1-9]\d{0,9}$/.test(line) ? Number(line) : []));
 }
 
+/** Counts no more open files than are listed, see `statsLimits`. */
 export function processFigures(
   files: KernelFiles,
   procRoot: string,
@@ -26,7 +27,7 @@ export function processFigures(
   let looks = statsLimits.descriptors;
   for (const pid of pids.slice(0, statsLimits.processes)) {
     const directory = path.join(procRoot, String(pid), 'fd');
-    const names = files.names(directory);
+    const names = files.names(directory, statsLimits.listedDescriptors - fileDescriptors);
     fileDescriptors += names.length;
     const some = names.slice(0, looks);
     looks -= some.length;

@@ -41,7 +41,7 @@ export class TestCgroups {
       };
     return {
       read: counted(real.read),
-      names: counted(real.names),
+      names: (path, limit) => counted((place) => real.names(place, limit))(path),
       directories: counted(real.directories),
       link: counted(real.link),
       modifiedMs: counted(real.modifiedMs),
