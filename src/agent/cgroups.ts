@@ -15,7 +15,6 @@ import {
   linuxCgroups,
   NodeCgroups,
   PodCgroupManager,
-  type PodMemoryQos,
   reservedPlans,
   SystemdControl,
   systemdNaming,
@@ -23,6 +22,7 @@ import {
 import type { MachineFacts } from '../runtime-manager/config/index.js';
 import { describeError, type Timeline } from '../timeline/index.js';
 import { machineLimits, onlineCpus, unreservedLimits } from './cgroup-limits.js';
+import { limitsOfPods, makesPodCgroups, memoryQosOf, podCgroupSettings } from './cgroup-settings.js';
 import { StartFailure } from './start-failure.js';
 import { openSlices } from './systemd-slices.js';
 
@@ -49,10 +49,6 @@ export interface AgentCgroups {
   stop(): Promise<void>;
 }
 
-/** Setting any of these opts in to pod cgroups. */
-const cgroupFields = ['cgroupsPerQOS', 'cgroupRoot', 'enforceNodeAllocatable', 'podPidsLimit'];
-const pageSizeBytes = 4096;
-
 /**
  * Undefined: the runtime decides where containers are put. Without a cluster nobody counts on cgroups of pods, so the
  * agent makes them only when they are asked for by name. Throws a StartFailure for a root that is not there.
@@ -67,10 +63,9 @@ export async function openCgroups(options: CgroupsOptions): Promise<AgentCgroups
 
 async function configuredCgroups(options: CgroupsOptions): Promise<AgentCgroups | undefined> {
   const { configuration, cgroupDriver } = options;
-  const { config, standalone, explicit } = configuration;
-  const isNamed = cgroupFields.some((field) => explicit.has(field));
-  const isWanted = config.cgroupsPerQOS && (!standalone || isNamed);
-  if (!isWanted) return config.cgroupsPerQOS ? undefined : oneCgroup(config.cgroupRoot, cgroupDriver);
+  const { config } = configuration;
+  if (!makesPodCgroups(configuration))
+    return config.cgroupsPerQOS ? undefined : oneCgroup(config.cgroupRoot, cgroupDriver);
   const { cgroupVersion: version, hugePageSizes } = options.host;
   if (cgroupDriver !== 'systemd')
     return qosCgroups(options, new CgroupfsControl(linuxCgroups({ version, hugePageSizes })));
@@ -95,14 +90,8 @@ function qosCgroups(
   const problem = cgroupRootProblem(control, config.cgroupRoot);
   if (problem !== undefined) throw new Error(problem);
   const names = new CgroupNames(config.cgroupRoot);
-  const hasMemoryQos = featureGates.enabled('MemoryQoS') && control.version === 2;
-  const memoryQos: PodMemoryQos | undefined = hasMemoryQos
-    ? {
-        policy: config.memoryReservationPolicy,
-        throttlingFactor: config.memoryThrottlingFactor,
-        pageSizeBytes,
-      }
-    : undefined;
+  const memoryQos = memoryQosOf(configuration, control.version);
+  const hasMemoryQos = memoryQos !== undefined;
   const capacity = machineLimits(host.memoryCapacityBytes);
   const unreserved = unreservedLimits(capacity, config);
   const reservedPercent = featureGates.enabled('QOSReserved')
@@ -111,12 +100,7 @@ function qosCgroups(
   const shared = { clock: systemClock, timeline, control, names };
   const pods = new PodCgroupManager({
     ...shared,
-    settings: {
-      cpuCfsQuota: config.cpuCFSQuota,
-      cpuCfsQuotaPeriodMs: config.cpuCFSQuotaPeriod,
-      podPidsLimit: config.podPidsLimit,
-      memoryQos,
-    },
+    settings: podCgroupSettings(configuration, memoryQos),
     tiers: {
       memoryQos,
       ...(reservedPercent === 0
@@ -136,7 +120,7 @@ function qosCgroups(
     pods,
     cpus,
     hasMemoryQos,
-    limits: enforced.includes('pods') ? unreserved : capacity,
+    limits: limitsOfPods(configuration, capacity),
   });
   return {
     pods,

@@ -12,7 +12,9 @@ import type { MachineFacts } from '../runtime-manager/config/index.js';
 import { containerdEvents, criEvents } from '../runtime-manager/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
 import type { AgentCgroups } from './cgroups.js';
+import { configProposals } from './config-proposals.js';
 import { containerManager } from './container-manager.js';
+import { evicts } from './eviction-choice.js';
 import { type KernelTasksOptions, kernelTasks } from './kernel-tasks.js';
 
 /** The node before anything of it runs: its configuration, name and machine, and where it records. */
@@ -77,6 +79,7 @@ export async function kubeletOptions(
       ...kernel.managers,
       containerManager: containerManager({ configuration, host, timeline, cgroups }),
     },
+    proposals: configProposals(configuration, { host, cgroupDriver }),
     eviction: {
       stats: evictionStats,
       boundsAllocatable: !flags.experimentalAllocatableIgnoreEviction,
@@ -84,20 +87,6 @@ export async function kubeletOptions(
     },
     eventSources: [criEvents, () => containerdEvents(config.containerRuntimeEndpoint)],
   };
-}
-
-/** Setting any of these opts in to eviction on a node without a cluster. */
-const evictionFields = [
-  'evictionHard',
-  'evictionSoft',
-  'evictionSoftGracePeriod',
-  'evictionMinimumReclaim',
-  'mergeDefaultEvictionSettings',
-];
-
-/** Without a cluster nobody starts an evicted pod elsewhere, so the agent evicts only when it is asked to by name. */
-function evicts({ standalone, explicit }: LoadedConfiguration): boolean {
-  return !standalone || evictionFields.some((field) => explicit.has(field));
 }
 
 /** Loaded only where a shutdown of the machine is to be delayed. */

@@ -84,8 +84,8 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'what-if',
-    synopsis: 'evict|gc|shutdown',
-    about: 'show what would be evicted, removed or ended now, in which order and why',
+    synopsis: 'QUESTION',
+    about: 'show what eviction, cleanup, a shutdown or a new configuration would do now',
     spec: async () => (await import('./what-if.js')).whatIfSpec,
     run: async (argv) => (await import('./what-if.js')).runWhatIf(argv),
   },

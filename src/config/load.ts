@@ -41,6 +41,11 @@ export interface LoadedConfiguration {
   readonly warnings: readonly string[];
   /** `--kubeconfig` is not set: pods come only from files and URLs. */
   readonly standalone: boolean;
+  /**
+   * Loads the configuration again with the same flags and drop-ins, and with this text in place of the file of `--config`.
+   * Throws a ConfigurationError as `loadConfiguration` does.
+   */
+  readonly tryFile: (file: string, text: string) => Promise<LoadedConfiguration>;
 }
 
 export type LoadOutcome =
@@ -53,7 +58,10 @@ type RunCommand = Extract<KubeletCommandLine, { kind: 'run' }>;
 /** Throws a ConfigurationError whose message is for the user. */
 export async function loadConfiguration(options: LoadOptions): Promise<LoadOutcome> {
   const command = parseKubeletCommandLine(options.argv);
-  if (command.kind !== 'run') return command;
+  return command.kind === 'run' ? await loadRun(command, options) : command;
+}
+
+async function loadRun(command: RunCommand, options: LoadOptions): Promise<LoadedConfiguration> {
   const flagGates = gatesOf(command.settings.get('featureGates'));
   checkFeatureGateNames(flagGates);
   validateKubeletFlags(command.flags);
@@ -79,6 +87,15 @@ export async function loadConfiguration(options: LoadOptions): Promise<LoadOutco
       ...configurationWarnings(context),
     ],
     standalone,
+    tryFile: (config, text) =>
+      loadRun(
+        { ...command, flags: { ...command.flags, config } },
+        {
+          ...options,
+          readFile: async (path) =>
+            path === resolve(options.cwd, config) ? text : await options.readFile(path),
+        },
+      ),
   };
 }
 

@@ -49,7 +49,7 @@ import { handleProbeUpdate } from './sync/probe-updates.js';
 import { isRuntimeGone } from './sync/runtime-gone.js';
 import { SyncLoop } from './sync/sync-loop.js';
 import { podsDueAtTick } from './sync/sync-tick.js';
-import { createWhatIf } from './what-if/create-what-if.js';
+import { createWhatIf, type WhatIfDeps } from './what-if/create-what-if.js';
 
 export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   const settings = await readSettings(options);
@@ -223,6 +223,12 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     }),
   );
   settings.cgroups?.follow?.(() => filterActive(pods.list(), { workers, statuses }));
+  const admissionWith: WhatIfDeps['admissionWith'] = (given, node) =>
+    settings.admission ??
+    nodeAdmission(
+      { ...settings, config: given, node },
+      { hasStrictGroups: () => check.hasStrictGroups, pressure: eviction },
+    );
   const handlers = links.handlers.connect(
     new PodHandlers({
       clock,
@@ -232,11 +238,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
       config: podConfig,
       statuses,
       admission: [
-        ...(settings.admission ??
-          nodeAdmission(settings, {
-            hasStrictGroups: () => check.hasStrictGroups,
-            pressure: eviction,
-          })),
+        ...admissionWith(config, settings.node),
         ...(shutdown === undefined ? [] : [shutdown.admission]),
       ],
       metrics,
@@ -348,7 +350,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     metricsText: () => registry.text(),
     probeMetricsText: () => probes.metricsText(),
     blockers: () => check.errors(),
-    whatIf: createWhatIf(settings, { eviction, collectors, activePods }),
+    whatIf: createWhatIf(settings, { eviction, collectors, activePods, admissionWith }),
     healthChecks: [{ name: 'syncloop', check: () => loop.health() }],
   };
 }

@@ -11,3 +11,4 @@ export { readCgroupDriver } from './start-up/cgroup-driver.js';
 export { type KubeletManagers, ManagerStartFailure, type StartManager } from './start-up/managers.js';
 export { detectNodeAddress } from './start-up/node-address.js';
 export type * from './what-if/contracts.js';
+export type { CgroupTable, ConfigProposals } from './what-if/proposals.js';

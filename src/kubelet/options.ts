@@ -18,6 +18,7 @@ import type { AdmissionHandler } from './admission/admission.js';
 import type { JoinCluster } from './cluster/membership.js';
 import type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './ports.js';
 import type { KubeletManagers } from './start-up/managers.js';
+import type { ConfigProposals } from './what-if/proposals.js';
 
 /** A source of pods beside those that the configuration names. */
 export interface AddedSource {
@@ -219,6 +220,11 @@ export interface KubeletOptions {
    * @default none: no pod is evicted, and the node is never under pressure
    */
   readonly eviction?: KubeletEviction;
+  /**
+   * Reads configuration files that the node might get, to foretell what they would do.
+   * @default none: the node has no configuration file
+   */
+  readonly proposals?: ConfigProposals;
   /** @default Math.random */
   readonly random?: () => number;
 }

@@ -1,5 +1,7 @@
 /** What a whole kubelet says it would do: it agrees with what is done later, and saying it changes nothing. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { loadConfiguration } from '../../src/config/index.js';
+import type { ConfigProposals } from '../../src/kubelet/index.js';
 import { SimulatedLogind } from '../../src/node/index.js';
 import { startMember } from './cluster-machine.js';
 import { Machine } from './machine.js';
@@ -143,6 +145,123 @@ describe('shutdown', () => {
       delaySeconds: 0,
       groups: [],
     });
+  });
+});
+
+describe('config', () => {
+  /** As an agent reads files, without anything of the machine. */
+  async function proposals(): Promise<ConfigProposals> {
+    const argv = ['--config', '/etc/config.yaml', '--kubeconfig', '/etc/kubeconfig'];
+    const text = kubeletConfiguration('evictionHard: {memory.available: 1Gi}');
+    const loaded = await loadConfiguration({
+      argv,
+      cwd: '/',
+      readFile: async () => text,
+      listDir: async () => [],
+    });
+    if (loaded.kind !== 'run') throw new Error('it does not run');
+    return {
+      currentFile: '/etc/config.yaml',
+      async read(file, given) {
+        const { config, featureGates: gates, warnings } = await loaded.tryFile(file, given);
+        return {
+          config,
+          gates,
+          warnings,
+          evicts: true,
+          cgroups: () => ({
+            before: new Map([['all pods', { 'memory limit': '8', 'process limit': '1' }]]),
+            after: new Map([['all pods', { 'memory limit': '6', 'process limit': '1' }]]),
+          }),
+        };
+      },
+    };
+  }
+  const kubeletConfiguration = (...lines: string[]) =>
+    ['apiVersion: kubelet.config.k8s.io/v1beta1', 'kind: KubeletConfiguration', ...lines].join('\n');
+
+  async function startConfigured() {
+    const machine = new Machine();
+    const load = new NodeLoad(machine);
+    const node = await startNode({
+      machine,
+      kubelet: {
+        config: { evictionHard: { 'memory.available': '1Gi' } },
+        eviction: { stats: load.stats },
+        proposals: await proposals(),
+      },
+    });
+    for (const name of ['web', 'job']) {
+      load.pods.set(name, { memory: gi });
+      node.put(apiPod(name));
+      await node.untilReady(name);
+    }
+    return node;
+  }
+
+  it('names the fields that change and what that does to the node as it is', async () => {
+    const node = await startConfigured();
+    const before = done(node);
+    const text = kubeletConfiguration(
+      'evictionHard: {memory.available: 6Gi}',
+      'maxPods: 1',
+      'shutdownGracePeriod: 30s',
+      'enableContentionProfiling: true',
+      'featureGates: {MemoryQoS: true}',
+    );
+    const outlook = await node.kubelet.whatIf.config(text, '/tmp/new.yaml');
+    if (outlook?.kind !== 'accepted') throw new Error(JSON.stringify(outlook));
+    const change = (name: string) => outlook.changes.items.find(({ field }) => field === name);
+    expect(change('maxPods')).toEqual({
+      field: 'maxPods',
+      before: '110',
+      after: '1',
+      effect: 'restart',
+    });
+    expect(change('evictionHard')).toMatchObject({ before: '{"memory.available":"1Gi"}', effect: 'restart' });
+    expect(change('shutdownGracePeriod')).toMatchObject({ before: '0s', after: '30s' });
+    expect(change('enableContentionProfiling')?.effect).toBe('none');
+    expect(change('featureGates.MemoryQoS')).toMatchObject({ before: 'false', after: 'true' });
+    expect(change('syncFrequency')).toBeUndefined();
+    expect(outlook.eviction.met).toMatchObject([{ signal: 'memory.available', threshold: '6Gi' }]);
+    expect(outlook.eviction.next).toMatch(
+      /The next pass acts on memory.available: default\/(web|job) is evicted/,
+    );
+    expect(outlook.refusedPods.items).toMatchObject([{ reason: 'OutOfpods' }]);
+    expect(outlook.cgroups.items).toEqual([
+      { cgroup: 'all pods', name: 'memory limit', before: '8', after: '6' },
+    ]);
+    expect(outlook.shutdownDelaySeconds).toEqual({ before: 0, after: 30 });
+    expect(done(node)).toEqual(before);
+  });
+
+  it.each([
+    ['an unknown field', 'maxPod: 1', '/tmp/new.yaml', /maxPod/],
+    [
+      'a value beyond its bounds',
+      'imageGCHighThresholdPercent: 200',
+      '/tmp/new.yaml',
+      /imageGCHighThresholdPercent.*between 0 and 100/,
+    ],
+    [
+      'a threshold that cannot be read',
+      'evictionHard: {memory.available: lots}',
+      '/tmp/new.yaml',
+      /evictionHard.*"lots" is not a quantity/,
+    ],
+    ['no YAML', '{', '/tmp/new.yaml', /\/tmp\/new.yaml/],
+  ])('%s is refused with the field and the fix', async (_, line, file, problem) => {
+    const node = await startConfigured();
+    expect(await node.kubelet.whatIf.config(kubeletConfiguration(line), file)).toMatchObject({
+      kind: 'refused',
+      file,
+      problem: expect.stringMatching(problem),
+    });
+  });
+
+  it('a node without a configuration file has nothing to compare', async () => {
+    const node = await startNode();
+    expect(await node.kubelet.whatIf.config('maxPods: 1')).toBeUndefined();
   });
 });
 

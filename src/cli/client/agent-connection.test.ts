@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { authority, type MainServer, startMain, testApi } from '../../server/main/test-main.js';
+import { type MainServer, startMain, testApi } from '../../server/main/test-main.js';
 import { agentConnection, agentFlags, requestAgent } from './agent-connection.js';
 import { parseCommandFlags } from './flags.js';
 
@@ -42,22 +42,23 @@ describe('requestAgent', () => {
     servers.push(server);
     const token = path.join(server.dir, 'token');
     writeFileSync(token, 'good\n');
-    const ca = path.join(server.dir, 'authority');
-    writeFileSync(ca, authority.pem);
-    const ask = async (question: string, ...argv: string[]): Promise<string> => {
+    const send = async (question: string, body: string | undefined, ...argv: string[]): Promise<string> => {
       const url = `https://localhost:${server.port}`;
       const connection = await connect('--server', url, '--insecure-skip-tls-verify', ...argv);
-      return requestAgent(connection!, `/debug/what-if/${question}`);
+      return requestAgent(connection!, `/debug/what-if/${question}`, body);
     };
-    return { ask, token, ca };
+    const ask = (question: string, ...argv: string[]) => send(question, undefined, ...argv);
+    return { ask, send, token };
   }
   const gc = async () => ({ imageBytes: { now: 1, underDiskPressure: 2 } }) as never;
   const shutdown = () => ({ off: 'no logind', delaySeconds: 0, groups: [] });
+  const config = async (text: string, file?: string) =>
+    ({ kind: 'refused', file: file ?? '', problem: text }) as const;
   const evict = () => Promise.reject(new Error('no statistics'));
 
   it('asks as a caller who may use the proxy of the node', async () => {
     const { api, accessReviews } = testApi();
-    const { ask, token } = await start({ api, kubelet: { whatIf: { gc, evict, shutdown } } });
+    const { ask, token } = await start({ api, kubelet: { whatIf: { gc, evict, shutdown, config } } });
     expect(JSON.parse(await ask('gc', '--token-file', token))).toMatchObject({ imageBytes: { now: 1 } });
     expect(accessReviews.map(({ spec }) => spec.resourceAttributes)).toMatchObject([
       { verb: 'get', resource: 'nodes', subresource: 'proxy', name: 'node-1' },
@@ -65,6 +66,20 @@ describe('requestAgent', () => {
     await expect(ask('evict', '--token-file', token)).rejects.toThrow(
       'the node cannot be seen now: no statistics',
     );
+  });
+
+  it('sends a file with its name, for which it needs another verb', async () => {
+    const { api, accessReviews } = testApi();
+    const { send, token } = await start({ api, kubelet: { whatIf: { gc, evict, shutdown, config } } });
+    const sent = (query: string, body: string) => send(`config${query}`, body, '--token-file', token);
+    expect(JSON.parse(await sent('?file=/etc/new.yaml', 'maxPods: 1'))).toEqual({
+      kind: 'refused',
+      file: '/etc/new.yaml',
+      problem: 'maxPods: 1',
+    });
+    expect(accessReviews[0]?.spec.resourceAttributes).toMatchObject({ verb: 'create', subresource: 'proxy' });
+    await expect(sent('?file=new.yaml', 'maxPods: 1')).rejects.toThrow('file must be an absolute path');
+    await expect(sent('', ' ')).rejects.toThrow('it is empty');
   });
 
   it.each<[string, Parameters<typeof startMain>[0], boolean, string]>([

@@ -41,6 +41,7 @@ export function crashedRunText({ name, pid }: { readonly name: string; readonly 
 
 export interface LocalRequestOptions {
   readonly method?: 'GET' | 'POST';
+  readonly body?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -48,7 +49,7 @@ export interface LocalRequestOptions {
 export function sendRequest(
   { socketPath }: Connection,
   path: string,
-  { method = 'GET', signal }: LocalRequestOptions = {},
+  { method = 'GET', body: sent, signal }: LocalRequestOptions = {},
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(
@@ -64,7 +65,7 @@ export function sendRequest(
       },
     );
     request.on('error', (error: NodeJS.ErrnoException) => reject(connectionFailure(error, socketPath)));
-    request.end();
+    request.end(sent);
   });
 }
 

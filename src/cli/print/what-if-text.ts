@@ -26,7 +26,7 @@ export function evictionText(outlook: EvictionOutlook, most: number): string {
   const limits =
     overLimits.items.length === 0
       ? ''
-      : `\nBeyond their limits of local storage; all end at once:\n${table(
+      : `\nBeyond their limits of local storage; all end at once:\n${boundedTable(
           ['POD', 'GRACE', 'REASON'],
           overLimits,
           most,
@@ -56,7 +56,7 @@ function signalText(outlook: SignalOutlook, most: number): string {
   const ranking =
     pods.items.length === 0
       ? 'No pods.\n'
-      : table(['PLACE', 'POD', 'PRIORITY', 'GRACE', 'REASON'], pods, most, podRow);
+      : boundedTable(['PLACE', 'POD', 'PRIORITY', 'GRACE', 'REASON'], pods, most, podRow);
   return `\n${signal}: ${reading}; ${limits.join('; ')}\n${first.map((line) => `${line}\n`).join('')}${ranking}`;
 }
 
@@ -78,7 +78,7 @@ export function garbageText(outlook: GarbageOutlook, most: number): string {
     usedPercent === undefined
       ? 'the runtime does not tell how full its file system is'
       : `the file system is ${usedPercent}% full, images go ${highThresholdPercent < 100 ? `from ${highThresholdPercent}%` : 'only under disk pressure'}`;
-  const wanted = wantedBytes > 0 ? `; ${bytes(wantedBytes)} have to be freed` : '';
+  const wanted = wantedBytes > 0 ? `; ${bytesText(wantedBytes)} have to be freed` : '';
   return [
     section('Dead containers', containers, most, ['POD', 'CONTAINER', 'ID'], (item) => [
       podText(item.pod),
@@ -88,10 +88,10 @@ export function garbageText(outlook: GarbageOutlook, most: number): string {
     section('Ended sandboxes', sandboxes, most, ['POD', 'ID'], sandboxCells),
     section('Images', images, most, ['IMAGE', 'SIZE'], ({ name, id, sizeBytes }) => [
       name || shortId(id),
-      bytes(sizeBytes),
+      bytesText(sizeBytes),
     ]),
     `${space[0]?.toUpperCase()}${space.slice(1)}${wanted}. ` +
-      `Images give back ${bytes(imageBytes.now)} now, ${bytes(imageBytes.underDiskPressure)} under disk pressure.\n`,
+      `Images give back ${bytesText(imageBytes.now)} now, ${bytesText(imageBytes.underDiskPressure)} under disk pressure.\n`,
   ].join('\n');
 }
 
@@ -105,7 +105,7 @@ export function shutdownText({ off, delaySeconds, groups }: ShutdownOutlook, mos
   if (groups.length === 0) return `${head}There are no pods.\n`;
   const texts = groups.map(
     ({ priority, periodSeconds, pods }, at) =>
-      `\n${at + 1}. Pods of priority ${priority} and higher end together, at most ${periodSeconds}s long:\n${table(
+      `\n${at + 1}. Pods of priority ${priority} and higher end together, at most ${periodSeconds}s long:\n${boundedTable(
         ['POD', 'PRIORITY', 'GRACE', 'REASON'],
         pods,
         most,
@@ -129,14 +129,15 @@ function section<T extends { readonly when: RemovalWhen; readonly because: strin
   cells: (item: T) => readonly string[],
 ): string {
   if (list.items.length === 0) return `${title}: none\n`;
-  return `${title}:\n${table(['WHEN', ...header, 'REASON'], list, most, (item) => [
+  return `${title}:\n${boundedTable(['WHEN', ...header, 'REASON'], list, most, (item) => [
     whenText[item.when],
     ...cells(item),
     item.because,
   ])}`;
 }
 
-function table<T>(
+/** The first rows, and how many more there are. Whatever comes from outside is cleaned. */
+export function boundedTable<T>(
   header: readonly string[],
   { items, omitted }: BoundedList<T>,
   most: number,
@@ -149,7 +150,7 @@ function table<T>(
   return `${formatTable(header, shown)}${more > 0 ? `… and ${more} more${hint}\n` : ''}`;
 }
 
-function podText({ namespace, name, uid }: { namespace: string; name: string; uid: string }): string {
+export function podText({ namespace, name, uid }: { namespace: string; name: string; uid: string }): string {
   return name === '' ? uid : `${namespace}/${name}`;
 }
 
@@ -162,7 +163,7 @@ function shortId(id: string): string {
 const units = ['', 'Ki', 'Mi', 'Gi', 'Ti'];
 
 /** Two digits are enough to compare sizes. */
-function bytes(amount: number): string {
+export function bytesText(amount: number): string {
   let value = amount;
   let unit = 0;
   while (value >= 1024 && unit < units.length - 1) {

@@ -1,8 +1,14 @@
 /** Builds what cleans up: dead containers and sandboxes, logs that grow, images that nobody uses. */
+import type { KubeletConfiguration } from '../../config/index.js';
 import type { ObservedPodStatus } from '../../cri/index.js';
 import { parseQuantity, quantityValue } from '../../kube/index.js';
 import { GarbageCollector } from '../../runtime-manager/gc/index.js';
-import { createImageMetrics, ImageCollector, type PullRecords } from '../../runtime-manager/images/index.js';
+import {
+  createImageMetrics,
+  ImageCollector,
+  type ImageGcPolicy,
+  type PullRecords,
+} from '../../runtime-manager/images/index.js';
 import type { ContainerRemover, PodStates, RuntimeManager } from '../../runtime-manager/index.js';
 import { LogRotator } from '../../runtime-manager/logs/index.js';
 import type { KubeletSettings } from '../settings.js';
@@ -71,12 +77,7 @@ export function createCollectors(
       clock,
       timeline,
       nodeName,
-      policy: {
-        highThresholdPercent: config.imageGCHighThresholdPercent,
-        lowThresholdPercent: config.imageGCLowThresholdPercent,
-        minAgeMs: config.imageMinimumGCAge,
-        maxAgeMs: config.imageMaximumGCAge,
-      },
+      policy: imageGcPolicy(config),
       mountedImages,
       metrics: registry.once(createImageMetrics),
       ...(pullRecords === undefined ? {} : { onFreed: (sinceMs, kept) => pullRecords.prune(sinceMs, kept) }),
@@ -95,5 +96,14 @@ export function createCollectors(
         return known.status.containers.find(({ id }) => id === containerId)?.logPath || undefined;
       },
     }),
+  };
+}
+
+export function imageGcPolicy(config: KubeletConfiguration): ImageGcPolicy {
+  return {
+    highThresholdPercent: config.imageGCHighThresholdPercent,
+    lowThresholdPercent: config.imageGCLowThresholdPercent,
+    minAgeMs: config.imageMinimumGCAge,
+    maxAgeMs: config.imageMaximumGCAge,
   };
 }

@@ -124,10 +124,74 @@ export interface ShutdownOutlook {
   readonly groups: readonly ShutdownGroupOutlook[];
 }
 
+export interface FieldChange {
+  /** `maxPods`, or `featureGates.NAME`. */
+  readonly field: string;
+  readonly before: string;
+  readonly after: string;
+  /** Every setting is read at the start; `none` is for what this build does not act on. */
+  readonly effect: 'restart' | 'none';
+}
+
+export interface ValueChange {
+  readonly name: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+export interface PodRefusal extends OutlookPod {
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface MetThreshold {
+  readonly signal: EvictionSignal;
+  readonly unit: 'bytes' | 'count';
+  readonly kind: 'hard' | 'soft';
+  readonly threshold: string;
+  readonly gracePeriod: string;
+  readonly available?: number;
+}
+
+export type ConfigOutlook =
+  /** The agent would not start with the file. */
+  | {
+      readonly kind: 'refused';
+      readonly file: string;
+      /** Names the field and what it must be. */
+      readonly problem: string;
+      readonly hint?: string;
+    }
+  | {
+      readonly kind: 'accepted';
+      readonly file: string;
+      readonly warnings: BoundedList<string>;
+      readonly changes: BoundedList<FieldChange>;
+      /** Of the node's resources for pods. */
+      readonly allocatable: readonly ValueChange[];
+      readonly cgroups: BoundedList<ValueChange & { readonly cgroup: string }>;
+      readonly eviction: {
+        readonly off?: string;
+        readonly next: string;
+        readonly met: readonly MetThreshold[];
+        readonly overLimits: EvictionOutlook['overLimits'];
+      };
+      /** Pods that run now and that a start with the file refuses. */
+      readonly refusedPods: BoundedList<PodRefusal>;
+      /** Images that go now only with the file. */
+      readonly images: { readonly goNow: BoundedList<ImageOutlook>; readonly bytes: number };
+      readonly shutdownDelaySeconds: { readonly before: number; readonly after: number };
+    };
+
 /** Looks at the live state and tells what would happen. No method changes anything. */
 export interface WhatIf {
   /** Rejects when the node cannot be seen. */
   evict(): Promise<EvictionOutlook>;
   gc(): Promise<GarbageOutlook>;
   shutdown(): ShutdownOutlook;
+  /**
+   * What the node would do with this text as its configuration file, in place of the current one if no name is given;
+   * undefined for a node that has no such file.
+   */
+  config(text: string, file?: string): Promise<ConfigOutlook | undefined>;
 }

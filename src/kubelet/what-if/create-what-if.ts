@@ -1,35 +1,56 @@
 /** Builds the port that tells what would happen: it asks the rooms for forecasts and changes nothing. */
-
-import type { Pod } from '../../kube/index.js';
-import type { Collectors } from '../rooms/create-collectors.js';
+import { ConfigurationError, type KubeletConfiguration } from '../../config/index.js';
+import type { Node, Pod } from '../../kube/index.js';
+import { type ReservationSettings, shutdownDelayMs } from '../../node/index.js';
+import type { AdmissionHandler } from '../admission/admission.js';
+import { type Collectors, imageGcPolicy } from '../rooms/create-collectors.js';
 import type { NodeEviction } from '../rooms/create-eviction.js';
 import { configuredGroups } from '../rooms/create-shutdown.js';
 import type { KubeletSettings } from '../settings.js';
-import type { WhatIf } from './contracts.js';
+import {
+  allocatableUnder,
+  cgroupChanges,
+  evictionUnder,
+  fieldChanges,
+  imagesUnder,
+  refusedBy,
+  resourceChanges,
+} from './config.js';
+import { bounded, type ConfigOutlook, type WhatIf } from './contracts.js';
 import { evictionOutlook } from './evict.js';
 import { garbageOutlook } from './gc.js';
+import type { ProposedConfiguration } from './proposals.js';
 import { shutdownOutlook } from './shutdown.js';
 
-export function createWhatIf(
-  settings: Pick<KubeletSettings, 'config' | 'gates' | 'logind'>,
-  {
-    eviction,
-    collectors,
-    activePods,
-  }: {
-    readonly eviction: Pick<NodeEviction, 'forecast' | 'off'>;
-    readonly collectors: Pick<Collectors, 'garbage' | 'images'>;
-    readonly activePods: () => readonly Pod[];
-  },
-): WhatIf {
-  const { config, logind } = settings;
+export type WhatIfSettings = Pick<
+  KubeletSettings,
+  'config' | 'gates' | 'logind' | 'proposals' | 'node' | 'eviction'
+>;
+
+export interface WhatIfDeps {
+  readonly eviction: Pick<NodeEviction, 'forecast' | 'off'>;
+  readonly collectors: Pick<Collectors, 'garbage' | 'images'>;
+  readonly activePods: () => readonly Pod[];
+  /** Who would be asked about pods with another configuration, on a node as given. */
+  readonly admissionWith: (
+    config: KubeletConfiguration,
+    node: () => Node | undefined,
+  ) => readonly AdmissionHandler[];
+}
+
+const nothingForeseen = {
+  conditions: [],
+  signals: [],
+  overLimits: [],
+  next: { kind: 'nothing', because: 'nobody looks at the node' },
+} as const;
+
+export function createWhatIf(settings: WhatIfSettings, deps: WhatIfDeps): WhatIf {
+  const { config, logind, proposals } = settings;
+  const { eviction, collectors, activePods } = deps;
   return {
     async evict() {
-      const forecast = await eviction.forecast?.();
-      return evictionOutlook(
-        forecast ?? { conditions: [], signals: [], overLimits: [], next: { kind: 'nothing', because: '' } },
-        eviction.off,
-      );
+      return evictionOutlook((await eviction.forecast?.()) ?? nothingForeseen, eviction.off);
     },
     async gc() {
       const [garbage, images] = await Promise.all([
@@ -47,5 +68,57 @@ export function createWhatIf(
         canDelay: logind !== undefined,
         pods: activePods(),
       }),
+    async config(text, given) {
+      if (proposals === undefined) return undefined;
+      const file = given ?? proposals.currentFile ?? '/config.yaml';
+      try {
+        return await configOutlook(settings, deps, file, await proposals.read(file, text));
+      } catch (error) {
+        if (!(error instanceof ConfigurationError)) throw error;
+        const { message: problem, hint } = error;
+        return { kind: 'refused', file, problem, ...(hint === undefined ? {} : { hint }) };
+      }
+    },
+  };
+}
+
+async function configOutlook(
+  settings: WhatIfSettings,
+  { eviction, collectors, activePods, admissionWith }: WhatIfDeps,
+  file: string,
+  proposed: ProposedConfiguration,
+): Promise<ConfigOutlook> {
+  const [forecast = nothingForeseen, imagesNow, imagesThen] = await Promise.all([
+    eviction.forecast?.(proposed.config),
+    collectors.images.forecast(),
+    collectors.images.forecast(imageGcPolicy(proposed.config)),
+  ]);
+  const pods = activePods();
+  const node = settings.node();
+  const ignoreEviction = settings.eviction?.boundsAllocatable === false;
+  const reservation = (config: KubeletConfiguration): ReservationSettings => ({ ...config, ignoreEviction });
+  const allocatable = allocatableUnder(node, reservation(settings.config), reservation(proposed.config));
+  const nodeThen = node && allocatable && { ...node, status: { ...node.status, allocatable } };
+  const refusedNow = new Set(
+    refusedBy(admissionWith(settings.config, settings.node), pods).map(({ uid }) => uid),
+  );
+  const refused = refusedBy(
+    admissionWith(proposed.config, () => nodeThen ?? node),
+    pods,
+  );
+  const cgroups = proposed.cgroups(pods);
+  const delaySeconds = (given: Pick<KubeletSettings, 'config' | 'gates'>): number =>
+    shutdownDelayMs(configuredGroups(given)) / 1000;
+  return {
+    kind: 'accepted',
+    file,
+    warnings: bounded(proposed.warnings),
+    changes: bounded(fieldChanges(settings, proposed)),
+    allocatable: resourceChanges(node?.status?.allocatable ?? {}, allocatable ?? {}),
+    cgroups: bounded(cgroupChanges(cgroups.before, cgroups.after)),
+    eviction: evictionUnder(forecast, proposed.evicts),
+    refusedPods: bounded(refused.filter(({ uid }) => !refusedNow.has(uid))),
+    images: imagesUnder(imagesNow, imagesThen),
+    shutdownDelaySeconds: { before: delaySeconds(settings), after: delaySeconds(proposed) },
   };
 }

@@ -10,8 +10,8 @@ export { cgroupRootProblem, NodeCgroups, type NodeLimits } from './node-cgroups.
 export { PodCgroupManager } from './pod-cgroups.js';
 export { CgroupNames } from './pod-names.js';
 export { ProcessCgroups } from './process-cgroups.js';
-export { enforceReserved, reservedPlans } from './reserved-cgroups.js';
+export { enforceReserved, reservedPlans, reservedValues } from './reserved-cgroups.js';
 export { type SliceManager, SystemdControl } from './systemd-control.js';
 export type { TierDemand, TierSettings } from './tiers.js';
 export { controllerMounts } from './v1-mounts.js';
-export type { CgroupValues, PodCgroupSettings, PodMemoryQos } from './values.js';
+export { type CgroupValues, type PodCgroupSettings, type PodMemoryQos, podCgroupValues } from './values.js';

@@ -11,6 +11,7 @@ export {
 export * from './credentials/index.js';
 export { ImageCollector, type ImageCollectorOptions } from './image-collector.js';
 export type { ImageForecast, ImageForecastItem } from './image-forecast.js';
+export type { ImageGcPolicy } from './image-gc.js';
 export { ImageList, type ImageListOptions } from './image-list.js';
 export {
   type ImageAccess,

@@ -100,6 +100,7 @@ export async function startMain(test: MainTestOptions = {}): Promise<MainServer>
       evict: () => Promise.reject(new Error('no statistics')),
       gc: () => Promise.reject(new Error('no runtime')),
       shutdown: () => ({ off: 'no logind', delaySeconds: 0, groups: [] }),
+      config: async () => undefined,
     },
     registry,
     metricsText: () => registry.text(),
