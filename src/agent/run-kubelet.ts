@@ -94,7 +94,14 @@ export async function runKubelet(options: RunKubeletOptions): Promise<void> {
   kubeletLink.connect(kubelet);
   const { stats, eviction } = agentStats(
     kubelet,
-    { cri, config, rootDir: madeFrom.rootDir, runtimeCgroups: flags.runtimeCgroups, cgroups },
+    {
+      cri,
+      config,
+      rootDir: madeFrom.rootDir,
+      runtimeCgroups: flags.runtimeCgroups,
+      cgroups,
+      oomKills: oomCounts,
+    },
     tasks,
   );
   evictionLink.connect(eviction);

@@ -3,19 +3,26 @@ import { systemClock, type TaskGroup } from '../async/index.js';
 import type { KubeletConfiguration } from '../config/index.js';
 import { linuxHost } from '../host/index.js';
 import type { Kubelet, PodCgroups } from '../kubelet/index.js';
-import { readMachineFacts } from '../node/index.js';
+import { OomCounts, readMachineFacts } from '../node/index.js';
 import { type EvictionStats, evictionStats } from '../resources/eviction/index.js';
 import {
+  CgroupSampler,
+  diskCounters,
+  filledFileSystems,
+  linuxKernelFiles,
   linuxMachine,
   nodeFileSystems,
+  readMachineShape,
   registerVolumeMetrics,
   type StatsProvider,
   type StatsProviderOptions,
+  statsLimits,
   statsProvider,
   systemCgroups,
   VolumeUsages,
   volumeMeasures,
 } from '../resources/stats/index.js';
+import { kubernetesVersion } from './version.js';
 
 export interface AgentStatsOptions {
   readonly cri: StatsProviderOptions['cri'];
@@ -25,6 +32,8 @@ export interface AgentStatsOptions {
   >;
   readonly rootDir: string;
   readonly runtimeCgroups: string;
+  /** Kills for want of memory; none without a watch over them. */
+  readonly oomKills?: StatsProviderOptions['scrape']['oomKills'];
   /** The cgroups of pods; absent where pods have none. */
   readonly cgroups: { readonly pods: Pick<PodCgroups, 'parentOf'>; readonly podsCgroup: string } | undefined;
 }
@@ -40,11 +49,15 @@ const crioSocket = 'run/crio/crio.sock';
 /** Volumes are left out when their period is zero or less. */
 export function agentStats(
   kubelet: Pick<Kubelet, 'nodeName' | 'timeline' | 'registry' | 'pods' | 'volumeDirectory'>,
-  { cri, config, rootDir, runtimeCgroups, cgroups }: AgentStatsOptions,
+  { cri, config, rootDir, runtimeCgroups, cgroups, oomKills = new OomCounts() }: AgentStatsOptions,
   tasks: TaskGroup,
 ): AgentStats {
   const { nodeName, timeline, registry } = kubelet;
-  const machine = linuxMachine({ clock: systemClock });
+  const files = linuxKernelFiles(statsLimits);
+  const sampler = new CgroupSampler({ clock: systemClock, files });
+  const host = linuxHost();
+  const machine = linuxMachine({ clock: systemClock, cgroups: sampler, host });
+  const hugePagesBytes = hugePages(rootDir);
   const volumes = new VolumeUsages({
     clock: systemClock,
     machine,
@@ -70,9 +83,22 @@ export function agentStats(
     rootDir,
     podLogsDir: config.podLogsDir,
     volumesOf: (uid) => volumes.of(uid),
-    podCgroup: (uid) => {
-      const pod = cgroups && kubelet.pods().find(({ metadata }) => metadata.uid === uid);
-      return pod && cgroups.pods.parentOf(pod);
+    cgroups: sampler,
+    podsCgroup: cgroups?.podsCgroup,
+    podCgroups: () => {
+      const pods = new Map(kubelet.pods().map((pod) => [pod.metadata.uid, pod]));
+      return (uid) => {
+        const pod = pods.get(uid);
+        return pod && cgroups?.pods.parentOf(pod);
+      };
+    },
+    hugePagesBytes,
+    scrape: {
+      fileSystems: () => filledFileSystems(host, systemClock, rootDir),
+      disks: () => diskCounters(files.read('/proc/diskstats') ?? ''),
+      machine: () => readMachineShape(files),
+      version: kubernetesVersion,
+      oomKills,
     },
     systemCgroups: async () =>
       systemCgroups({
@@ -90,7 +116,7 @@ export function agentStats(
     eviction: evictionStats({
       measured: () => stats.measured({ fresh: true }),
       fileSystems: () => nodeFileSystems(cri, machine, rootDir),
-      hugePagesBytes: hugePages(rootDir),
+      hugePagesBytes,
       tellsContainersApart: config.containerRuntimeEndpoint.endsWith(crioSocket),
     }),
   };

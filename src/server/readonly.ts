@@ -50,9 +50,8 @@ export function startHealthz(
 function readOnlyRoutes(
   kubelet: ServerKubelet,
   logHealth: HealthCheck,
-  { timeline, clock = systemClock, version = '' }: ReadonlyServerOptions,
+  { timeline, version = '' }: ReadonlyServerOptions,
 ): Route[] {
-  const nowMs = (): number => clock.now();
   const builtIn = [pingCheck, logHealth];
   const others = kubelet.healthChecks.filter(({ name }) => builtIn.every((check) => check.name !== name));
   const slis = healthSlis([...builtIn, ...others]);
@@ -62,7 +61,7 @@ function readOnlyRoutes(
     podsRoute(kubelet),
     metricsRoute('/metrics', () => kubelet.metricsText()),
     metricsRoute('/metrics/probes', () => kubelet.probeMetricsText()),
-    ...(kubelet.stats === undefined ? [] : statsRoutes({ stats: kubelet.stats, version, nowMs, timeline })),
+    ...(kubelet.stats === undefined ? [] : statsRoutes({ stats: kubelet.stats, version, timeline })),
     // They would reveal or do too much for unauthenticated callers.
     ...disabledDebugRoutes(),
   ];

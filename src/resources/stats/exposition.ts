@@ -20,20 +20,36 @@ export function expositionText(families: readonly Family[]): string {
     .filter(({ samples }) => samples.length > 0)
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map(
-      ({ name, help, type, samples }) =>
-        `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.map((sample) => line(name, sample)).join('')}`,
+      (family) => `${headText(family)}${family.samples.map((sample) => line(family.name, sample)).join('')}`,
     )
     .join('');
 }
 
+export function headText({ name, help, type }: Pick<Family, 'name' | 'help' | 'type'>): string {
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+}
+
 function line(name: string, { labels = {}, value, timeMs }: Sample): string {
-  const parts = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
-  const set = parts.length === 0 ? '' : `{${parts.join(',')}}`;
+  return sampleLine(name, labelText(labels), value, timeMs);
+}
+
+/** `labels` is what `labelText` made of them. */
+export function sampleLine(name: string, labels: string, value: number, timeMs: number | undefined): string {
+  const set = labels === '' ? '' : `{${labels}}`;
   return `${name}${set} ${value}${timeMs === undefined ? '' : ` ${Math.round(timeMs)}`}\n`;
 }
 
+/** Labels without their braces, so that more can follow. */
+export function labelText(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([label, text]) => `${label}="${escaped(text)}"`)
+    .join(',');
+}
+
 function escaped(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+  return /["\\\n]/.test(text)
+    ? text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+    : text;
 }
 
 /** A time of the summary in milliseconds. */

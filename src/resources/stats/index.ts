@@ -1,10 +1,16 @@
 /** Resource usage of the node and its pods: the summary from the runtime's statistics, and its metrics. */
 
 export { registerVolumeMetrics } from '../metrics.js';
-export { cadvisorMetricsText, type MachineShape } from './cadvisor-metrics.js';
+export { type MachineShape, machineText, readMachineShape } from './cadvisor-machine.js';
+export type { CadvisorPage } from './cadvisor-scrape.js';
 export { cgroupOfProcess } from './cgroup.js';
 export { type SystemCgroupSettings, systemCgroups } from './cgroup-names.js';
+export { CgroupSampler } from './cgroup-sampler.js';
+export { filledFileSystems } from './file-system-figures.js';
+export { linuxKernelFiles } from './kernel-files.js';
+export { statsLimits } from './limits.js';
 export { type LinuxMachineOptions, linuxMachine, type Machine, type MachineUsage } from './machine.js';
+export { diskCounters } from './mounted-file-systems.js';
 export type { PodVolumeUsage } from './pod-summary.js';
 export {
   type MeasuredNode,

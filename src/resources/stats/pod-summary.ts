@@ -8,13 +8,14 @@ import {
   statsTimeOfNs,
   swapStats,
 } from './cri-usage.js';
-import type { DirectoryUsage } from './machine.js';
+import type { CgroupUsage, DirectoryUsage } from './machine.js';
 import type { MeasuredContainer, MeasuredPod } from './stats-set.js';
 import type {
   ContainerStatsSummary,
   CpuStats,
   FsStats,
   MemoryStats,
+  NetworkStats,
   PodStatsSummary,
   StatsTime,
   SwapStats,
@@ -49,23 +50,46 @@ export interface PodSummaryInput {
   readonly storage: PodStorage | undefined;
   /** The processes of all containers, if the runtime reports none. */
   readonly processes?: number | undefined;
+  /** The kernel's own figures, which come before the runtime's. */
+  readonly figures: PodFigures;
+}
+
+export interface PodFigures {
+  /** Of the pod's own cgroup. */
+  readonly pod?: CgroupFigures | undefined;
+  readonly container: (id: string) => CgroupFigures | undefined;
+  readonly network?: NetworkStats | undefined;
+}
+
+export interface CgroupFigures {
+  readonly usage: CgroupUsage;
+  /** Undefined for the first reading. */
+  readonly rateNanoCores: number | undefined;
 }
 
 export function podSummary(input: PodSummaryInput): PodStatsSummary {
-  const { pod, rate, storage } = input;
+  const { pod, rate, storage, figures } = input;
+  const own = figures.pod?.usage;
   const containers = pod.containers.map((container) => containerSummary(container, input));
   const linux = pod.stats?.linux;
   const summary: PodStatsSummary = {
     podRef: { name: pod.name, namespace: pod.namespace, uid: pod.uid },
     startTime: statsTimeOfNs(pod.sandbox.createdAt),
     containers,
-    cpu: linux?.cpu === undefined ? sumCpu(containers) : cpuStats(linux.cpu, rate(pod.sandbox.id)),
-    memory: linux?.memory === undefined ? sumMemory(containers) : memoryStats(linux.memory),
-    swap: sumSwap(containers),
+    cpu:
+      own !== undefined
+        ? { ...own.cpu, usageNanoCores: figures.pod?.rateNanoCores ?? 0 }
+        : linux?.cpu === undefined
+          ? sumCpu(containers)
+          : cpuStats(linux.cpu, rate(pod.sandbox.id)),
+    memory: own?.memory ?? (linux?.memory === undefined ? sumMemory(containers) : memoryStats(linux.memory)),
+    swap: own?.swap ?? sumSwap(containers),
   };
   if (storage === undefined) return summary;
-  if (linux?.io !== undefined) summary.io = ioStats(linux.io);
-  if (linux?.network !== undefined) summary.network = networkStats(linux.network);
+  const io = own?.io ?? (linux?.io === undefined ? undefined : ioStats(linux.io));
+  if (io !== undefined) summary.io = io;
+  const network = figures.network ?? (linux?.network === undefined ? undefined : networkStats(linux.network));
+  if (network !== undefined) summary.network = network;
   const processCount = linux?.process?.processCount?.value ?? input.processes;
   if (processCount !== undefined) summary.process_stats = { process_count: processCount };
   if (storage.volumes !== undefined && storage.volumes.volumes.length > 0) {
@@ -77,23 +101,31 @@ export function podSummary(input: PodSummaryInput): PodStatsSummary {
 
 function containerSummary(
   { name, container, stats }: MeasuredContainer,
-  { nowMs, rate, storage }: PodSummaryInput,
+  { nowMs, rate, storage, figures }: PodSummaryInput,
 ): ContainerStatsSummary {
   const now = statsTime(nowMs);
   const { cpu, memory, swap, io, writableLayer } = stats;
+  const own = ofRunning(figures.container(container.id));
   const summary: ContainerStatsSummary = {
     name,
     startTime: statsTimeOfNs(container.createdAt),
     // Missing values count as zero, so that sums over containers stay sums.
-    cpu:
-      cpu === undefined
+    cpu: {
+      ...(cpu === undefined
         ? { time: now, usageNanoCores: 0, usageCoreNanoSeconds: 0 }
-        : cpuStats(cpu, rate(container.id)),
-    memory: memory === undefined ? { time: now, workingSetBytes: 0 } : memoryStats(memory),
-    swap: swap === undefined ? { time: now, swapAvailableBytes: 0, swapUsageBytes: 0 } : swapStats(swap),
+        : cpuStats(cpu, rate(container.id))),
+      ...own?.usage.cpu,
+      ...(own?.rateNanoCores === undefined ? {} : { usageNanoCores: own.rateNanoCores }),
+    },
+    memory:
+      own?.usage.memory ?? (memory === undefined ? { time: now, workingSetBytes: 0 } : memoryStats(memory)),
+    swap:
+      own?.usage.swap ??
+      (swap === undefined ? { time: now, swapAvailableBytes: 0, swapUsageBytes: 0 } : swapStats(swap)),
   };
   if (storage === undefined) return summary;
-  if (io !== undefined) summary.io = ioStats(io);
+  const told = own?.usage.io ?? (io === undefined ? undefined : ioStats(io));
+  if (told !== undefined) summary.io = told;
   if (writableLayer !== undefined) {
     summary.rootfs = {
       ...capacityOf(storage.layerFs(writableLayer.fsId?.mountpoint ?? '')),
@@ -103,6 +135,13 @@ function containerSummary(
   }
   summary.logs = { ...capacityOf(storage.nodeFs), time: now, ...storage.containerLogs(name) };
   return summary;
+}
+
+/** A cgroup that does nothing and holds nothing is of a container that has ended: the runtime's numbers stay. */
+function ofRunning(figures: CgroupFigures | undefined): CgroupFigures | undefined {
+  if (figures === undefined) return undefined;
+  const isEnded = (figures.rateNanoCores ?? 0) === 0 && (figures.usage.memory.rssBytes ?? 0) === 0;
+  return isEnded ? undefined : figures;
 }
 
 function used(

@@ -4,6 +4,7 @@ import type { KernelFiles } from './kernel-files.js';
 import { statsLimits } from './limits.js';
 
 export interface ProcessFigures {
+  readonly firstPid: number | undefined;
   readonly processes: number;
   readonly fileDescriptors: number;
   readonly sockets: number;
@@ -36,6 +37,7 @@ export function processFigures(
   const [first] = pids;
   const limits = first === undefined ? undefined : files.read(path.join(procRoot, String(first), 'limits'));
   return {
+    firstPid: first,
     processes: pids.length,
     fileDescriptors,
     sockets,

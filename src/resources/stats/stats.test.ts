@@ -18,7 +18,7 @@ import {
   PodSandboxStats,
 } from '../../cri/index.js';
 import { Timeline } from '../../timeline/index.js';
-import { cadvisorMetricsText } from './cadvisor-metrics.js';
+import type { MachineShape } from './cadvisor-machine.js';
 import { cgroupOfProcess, numbersOfV1, numbersOfV2, usageOf } from './cgroup.js';
 import { CpuRates } from './cpu-rates.js';
 import { memoryStats, networkStats, statsTime, swapStats } from './cri-usage.js';
@@ -123,6 +123,20 @@ const machine: Machine = {
   tree: async () => ({ usedBytes: 0, inodesUsed: 0 }),
 };
 
+const shape: MachineShape = {
+  cpuCores: 4,
+  physicalCores: 2,
+  sockets: 1,
+  memoryBytes: 8,
+  swapBytes: 1,
+  dimms: [],
+  machineId: 'm',
+  systemUuid: 's',
+  bootId: 'b',
+  kernelVersion: '6',
+  osVersion: 'Debian',
+};
+
 function provider(
   more: Partial<StatsProviderOptions['cri']> = {},
   usedMachine = machine,
@@ -159,7 +173,14 @@ function provider(
     nodeName: 'node-1',
     rootDir: '/root',
     podLogsDir: '/logs',
-    podCgroup: (uid) => `/kubepods.slice/pod${uid}`,
+    podCgroups: () => (uid) => `/kubepods.slice/pod${uid}`,
+    scrape: {
+      fileSystems: async () => [],
+      disks: () => new Map(),
+      machine: () => shape,
+      version: '1',
+      oomKills: { of: () => 0, keep: () => {} },
+    },
     systemCgroups: async () => [
       { name: 'pods', cgroup: '/kubepods.slice' },
       { name: 'kubelet', cgroup: '/gone' },
@@ -448,8 +469,7 @@ describe('metrics', () => {
     expect(resourceMetricsText(undefined).match(/^[a-z].*$/gm)).toEqual(['resource_scrape_error 1']);
   });
   it('of containers have six labels', async () => {
-    const shape = { cpuCores: 4, memoryBytes: 8, kernelVersion: '6', version: '1' };
-    const text = cadvisorMetricsText(await provider().measured(), shape, atMs);
+    const { text } = await provider().scrape();
     expect(text).toContain(
       `container_memory_working_set_bytes{namespace="default",pod="web",container="app",image="img",name="c1",id="/kubepods.slice/poduid-web/c1"} 30 ${atMs}\n`,
     );

@@ -23,7 +23,7 @@ export function mainRoutes(
   options: KubeletApiOptions,
   logHealth: HealthCheck,
 ): Route[] {
-  const { config, version, timeline, clock = systemClock } = options;
+  const { config, version, timeline } = options;
   const builtIn = [pingCheck, logHealth];
   const others = kubelet.healthChecks.filter(({ name }) => builtIn.every((check) => check.name !== name));
   const slis = healthSlis([...builtIn, ...others]);
@@ -34,7 +34,7 @@ export function mainRoutes(
     slis.route,
     metricsRoute('/metrics', () => kubelet.metricsText()),
     metricsRoute('/metrics/probes', () => `${process.text()}${kubelet.probeMetricsText()}`),
-    ...statsRoutes({ stats: kubelet.stats, version, timeline, nowMs: () => clock.now() }),
+    ...statsRoutes({ stats: kubelet.stats, version, timeline }),
     ...(config.enableDebuggingHandlers
       ? debuggingRoutes(kubelet, options)
       : [podsRoute(kubelet), ...disabledDebugRoutes()]),

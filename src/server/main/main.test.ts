@@ -251,6 +251,7 @@ describe('routes', () => {
         cgroups: new Map<string, string>(),
         memoryLimits: { nodeBytes: undefined, podsBytes: undefined },
       }),
+      scrape: async () => ({ text: '' }),
     };
     const server = await main({ kubelet: { stats } });
     const form = { 'Content-Type': 'application/x-www-form-urlencoded' };

@@ -1,32 +1,36 @@
 /** `/stats/summary` and the metrics derived from the same statistics. */
-import { cpus, release, totalmem } from 'node:os';
 import { errorText } from '../../async/index.js';
-import { cadvisorMetricsText, resourceMetricsText, type StatsProvider } from '../../resources/stats/index.js';
+import { machineText, resourceMetricsText, type StatsProvider } from '../../resources/stats/index.js';
 import type { Timeline } from '../../timeline/index.js';
 import { metricsRoute } from '../metrics-route.js';
 import { type RouteResponse, text } from '../responses.js';
 import type { Route, ServerRequest } from '../routes.js';
 
-const noStats: Pick<StatsProvider, 'summary' | 'measured'> = {
-  summary: () => Promise.reject(new Error('this node keeps no statistics')),
-  measured: () => Promise.reject(new Error('this node keeps no statistics')),
-};
+function noStats(version: string): StatsProvider {
+  const error = new Error('this node keeps no statistics');
+  return {
+    summary: () => Promise.reject(error),
+    measured: () => Promise.reject(error),
+    scrape: async () => ({
+      text: machineText(undefined, version, { containers: true, machine: true }),
+      error,
+    }),
+  };
+}
 
 export interface StatsRoutesOptions {
   readonly stats: StatsProvider | undefined;
   readonly version: string;
-  readonly nowMs: () => number;
   readonly timeline: Pick<Timeline, 'record'>;
 }
 
-export function statsRoutes({ stats = noStats, version, nowMs, timeline }: StatsRoutesOptions): Route[] {
+export function statsRoutes({ stats: given, version, timeline }: StatsRoutesOptions): Route[] {
+  const stats = given ?? noStats(version);
   /** The scrape only shows that it failed; the reason is recorded here. */
-  const orTold = <T>(measured: Promise<T>): Promise<T | undefined> =>
-    measured.catch((error: unknown) => {
-      const message = 'statistics could not be read for a scrape';
-      timeline.record({ kind: 'problem', what: 'server.stats', message, level: 'warn', error });
-      return undefined;
-    });
+  const tell = (error: unknown): void => {
+    const message = 'statistics could not be read for a scrape';
+    timeline.record({ kind: 'problem', what: 'server.stats', message, level: 'warn', error });
+  };
   return [
     {
       kind: 'resource',
@@ -36,16 +40,15 @@ export function statsRoutes({ stats = noStats, version, nowMs, timeline }: Stats
       produces: 'application/json',
       handle: (request) => summary(stats, request),
     },
-    metricsRoute('/metrics/resource', async () =>
-      resourceMetricsText(await orTold(stats.summary({ onlyCpuAndMemory: true }))),
-    ),
-    metricsRoute('/metrics/cadvisor', async () =>
-      cadvisorMetricsText(
-        await orTold(stats.measured()),
-        { cpuCores: cpus().length, memoryBytes: totalmem(), kernelVersion: release(), version },
-        nowMs(),
-      ),
-    ),
+    metricsRoute('/metrics/resource', async () => {
+      const told = await stats.summary({ onlyCpuAndMemory: true }).catch(tell);
+      return resourceMetricsText(told ?? undefined);
+    }),
+    metricsRoute('/metrics/cadvisor', async () => {
+      const { text, error } = await stats.scrape();
+      if (error !== undefined) tell(error);
+      return text;
+    }),
   ];
 }
 

@@ -1,0 +1,150 @@
+/** One scrape of `/metrics/cadvisor`: lists cgroups and containers, reads each cgroup once, and writes the text. */
+import { setImmediate } from 'node:timers/promises';
+import { BoundedMap, type Clock } from '../../async/index.js';
+import type { CriRuntime } from '../../cri/index.js';
+import { type MachineShape, machineText } from './cadvisor-machine.js';
+import { containersText } from './cadvisor-metrics.js';
+import { type CgroupOwner, type OwnedCgroups, ownedCgroups, ownersOf } from './cadvisor-owners.js';
+import { basicsOfSample, type CadvisorSubject, subjectLabels } from './cadvisor-subject.js';
+import { summarySubjects } from './cadvisor-summary.js';
+import { cgroupCandidates } from './cgroup-names.js';
+import type { CgroupSampler, DetailedSample } from './cgroup-sampler.js';
+import { type DiskCounters, deviceNames, type FilledFileSystem } from './mounted-file-systems.js';
+import type { MeasuredNode, SystemCgroup } from './provider.js';
+import { sandboxImages } from './sandbox-images.js';
+
+export interface CadvisorScrapeOptions {
+  readonly cri: Pick<CriRuntime, 'listPodSandbox' | 'listContainers'> &
+    Partial<Pick<CriRuntime, 'podSandboxStatus'>>;
+  readonly clock: Clock;
+  /** Undefined where no cgroup can be read: then all figures are the summary's. */
+  readonly cgroups: CgroupSampler | undefined;
+  readonly systemCgroups: () => Promise<readonly SystemCgroup[]>;
+  /** Gives a lookup of pods' cgroups by UID, as the pods are now. */
+  readonly podCgroups: () => (podUid: string) => string | undefined;
+  readonly fileSystems: () => Promise<readonly FilledFileSystem[]>;
+  readonly disks: () => ReadonlyMap<string, DiskCounters>;
+  readonly machine: () => MachineShape;
+  readonly version: string;
+  readonly oomKills: { of(cgroup: string): number; keep(isThere: (cgroup: string) => boolean): void };
+  /** The summary, for containers whose cgroup is unknown. */
+  readonly measured: () => Promise<MeasuredNode>;
+}
+
+export interface CadvisorPage {
+  readonly text: string;
+  /** What could not be read. */
+  readonly error?: unknown;
+}
+
+/** Cgroups to read before yielding to the rest of the agent: some milliseconds. */
+const cgroupsPerTurn = 16;
+/** More than the containers of a node. */
+const maxKnown = 4_096;
+
+export function cadvisorScrape(options: CadvisorScrapeOptions): () => Promise<CadvisorPage> {
+  const known = new BoundedMap<string, string>({ maxEntries: maxKnown });
+  const images = sandboxImages(options.cri);
+  let machine: MachineShape | undefined;
+  return async () => {
+    const errors: unknown[] = [];
+    let text = '';
+    try {
+      const subjects = await subjectsNow(options, known, images);
+      const { oomKills, clock } = options;
+      text = containersText(subjects, { nowMs: clock.now(), oomKills: (cgroup) => oomKills.of(cgroup) });
+    } catch (error) {
+      errors.push(error);
+    }
+    const failed = { containers: errors.length > 0, machine: false };
+    try {
+      // As it was at the first scrape: a machine keeps its shape.
+      machine ??= options.machine();
+    } catch (error) {
+      errors.push(error);
+      failed.machine = true;
+    }
+    text += machineText(machine, options.version, failed);
+    return errors.length === 0 ? { text } : { text, error: errors[0] };
+  };
+}
+
+async function subjectsNow(
+  options: CadvisorScrapeOptions,
+  known: BoundedMap<string, string>,
+  images: ReturnType<typeof sandboxImages>,
+): Promise<CadvisorSubject[]> {
+  const { cri, cgroups: sampler, systemCgroups, podCgroups, oomKills } = options;
+  if (sampler === undefined) return summarySubjects(await options.measured());
+  const [{ items }, { containers }, system, fileSystems] = await Promise.all([
+    cri.listPodSandbox({}),
+    cri.listContainers({}),
+    systemCgroups(),
+    options.fileSystems(),
+  ]);
+  const imageOf = await images(items.map(({ id }) => id));
+  const podCgroup = podCgroups();
+  const listed = sampler.list(['/', ...system.map(({ cgroup }) => cgroup)]);
+  const elsewhere = ({ id, podUid }: CgroupOwner): string | undefined => {
+    const earlier = known.get(id);
+    if (earlier !== undefined && sampler.isThere(earlier)) return earlier;
+    const cgroup = cgroupCandidates(podCgroup(podUid), id).find((name) => sampler.isThere(name));
+    if (cgroup !== undefined) known.set(id, cgroup);
+    return cgroup;
+  };
+  const owned = ownedCgroups({
+    listed,
+    owners: ownersOf(items, containers, imageOf),
+    elsewhere,
+    podCgroup,
+    podsCgroup: system.find(({ name }) => name === 'pods')?.cgroup,
+  });
+  const disks = options.disks();
+  const mounted = new Map(fileSystems.map(({ device, label }) => [device, label]));
+  const names = { ofContainers: deviceNames(disks, new Map()), ofOthers: deviceNames(disks, mounted) };
+  const rows = fileSystems.map((each) => ({ ...each, disk: disks.get(each.device) }));
+  const subjects: CadvisorSubject[] = [];
+  let turn = 0;
+  for (const cgroup of new Set([...listed, ...owned.owners.keys()])) {
+    if (++turn % cgroupsPerTurn === 0) await setImmediate();
+    // One that vanished meanwhile has no samples.
+    const sample = sampler.detailed(cgroup);
+    if (sample !== undefined) subjects.push(subjectOf(cgroup, sample, owned, names, rows, sampler));
+  }
+  oomKills.keep((cgroup) => sampler.isThere(cgroup));
+  if (owned.homeless.some(({ isSandbox }) => !isSandbox)) {
+    const ids = new Set(owned.homeless.map(({ id }) => id));
+    subjects.push(...summarySubjects(await options.measured(), ids));
+  }
+  return subjects;
+}
+
+function subjectOf(
+  cgroup: string,
+  sample: DetailedSample,
+  { owners, pods }: OwnedCgroups,
+  names: { readonly [K in 'ofContainers' | 'ofOthers']: ReturnType<typeof deviceNames> },
+  fileSystems: CadvisorSubject['fileSystems'],
+  sampler: CgroupSampler,
+): CadvisorSubject {
+  const isRoot = cgroup === '/';
+  const owner = owners.get(cgroup);
+  const nameOf = owner === undefined ? names.ofOthers : names.ofContainers;
+  const allDevices = sample.details.devices.map((device) => ({ ...device, label: nameOf(device) }));
+  const pid = isRoot ? 1 : owner?.isSandbox === true ? sample.processes.firstPid : undefined;
+  const interfaces = pid === undefined ? undefined : sampler.network(pid);
+  const { createdAtMs } = sample.usage;
+  return {
+    kind: isRoot ? 'root' : owner === undefined ? 'cgroup' : 'container',
+    labels: subjectLabels({ ...(owner?.labels ?? pods.get(cgroup)), id: cgroup }),
+    id: cgroup,
+    createdMs: owner?.createdMs ?? createdAtMs,
+    startMs: createdAtMs,
+    basics: basicsOfSample(sample),
+    sample,
+    network: interfaces && { atMs: sample.atMs, interfaces },
+    devices: new Map(allDevices.map((device) => [device.label, device])),
+    allDevices,
+    fileSystems: isRoot ? fileSystems : [],
+  };
+}

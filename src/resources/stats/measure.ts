@@ -1,0 +1,265 @@
+/** One measurement of the node: lists pods, reads the machine and the cgroups, and puts the summary together. */
+import { BoundedMap, errorText } from '../../async/index.js';
+import { cgroupCandidates } from './cgroup-names.js';
+import type { CgroupSampler } from './cgroup-sampler.js';
+import { CpuRates } from './cpu-rates.js';
+import { networkOf, statsTime } from './cri-usage.js';
+import type { CgroupUsage, Machine, MachineUsage } from './machine.js';
+import { summaryInterface } from './machine-files.js';
+import { layerFileSystems, podStorage } from './pod-storage.js';
+import { type CgroupFigures, type PodFigures, podSummary } from './pod-summary.js';
+import type { MeasuredNode, StatsProviderOptions } from './provider.js';
+import { runtimeFileSystems } from './runtime-file-systems.js';
+import { type ListedByRuntime, type MeasuredPod, measuredPods } from './stats-set.js';
+import type { ContainerStatsSummary, MemoryStats, NodeStatsSummary, Summary } from './summary-types.js';
+import { type WholePods, wholePods } from './whole-pods.js';
+
+/** More than the containers of a node. */
+const maxKnownCgroups = 4_096;
+
+export function measurements(
+  options: StatsProviderOptions,
+): (onlyCpuAndMemory: boolean) => Promise<MeasuredNode> {
+  const state: MeasureState = {
+    rates: new CpuRates(options.clock),
+    cgroups: new BoundedMap<string, string>({ maxEntries: maxKnownCgroups }),
+    sandboxStats: wholePods(options),
+  };
+  return (onlyCpuAndMemory) => measure(options, state, onlyCpuAndMemory);
+}
+
+interface MeasureState {
+  readonly rates: CpuRates;
+  /** Cgroups found earlier; containers do not move. */
+  readonly cgroups: BoundedMap<string, string>;
+  readonly sandboxStats: WholePods;
+}
+
+async function measure(
+  options: StatsProviderOptions,
+  state: MeasureState,
+  onlyCpuAndMemory: boolean,
+): Promise<MeasuredNode> {
+  const { machine, clock, nodeName } = options;
+  const [listed, usage] = await Promise.all([
+    failingAs('failed to list pod stats', list(options.cri)),
+    failingAs('failed to get root cgroup stats', machine.usage()),
+  ]);
+  const { rates } = state;
+  const found = measuredPods({ ...listed, sandboxStats: undefined });
+  const cgroups = await cgroupsOf(options, state, found);
+  const figures = new Map(found.map((pod) => [pod, figuresOf(options, rates, pod, cgroups)]));
+  const isWhole = found.every(
+    (pod) => figures.get(pod)?.pod !== undefined && figures.get(pod)?.network !== undefined,
+  );
+  // The runtime measures what the kernel's files did not tell.
+  const pods = isWhole ? found : measuredPods({ ...listed, sandboxStats: await state.sandboxStats() });
+  const bySandbox = new Map(found.map((pod) => [pod.sandbox.id, figures.get(pod)]));
+  const { systemContainers, podsBytes } = await systemStats(options, rates, onlyCpuAndMemory);
+  const node = nodeSummary(options, usage, {
+    nodeName,
+    systemContainers,
+    rateNanoCores: rates.rate('/', usage.timestampNs, usage.usageCoreNanoSeconds) ?? 0,
+    hugePagesBytes: (await options.hugePagesBytes?.()) ?? 0,
+    onlyCpuAndMemory,
+  });
+  rates.forgetOld();
+  const rate = ratesOf(pods, rates);
+  const shared = { pods, memoryLimits: { nodeBytes: usage.memoryLimitBytes, podsBytes }, cgroups };
+  const none: PodFigures = { container: () => undefined };
+  if (onlyCpuAndMemory) {
+    const nowMs = clock.now();
+    const summaries = pods.map((pod) =>
+      podSummary({ pod, nowMs, rate, storage: undefined, figures: bySandbox.get(pod.sandbox.id) ?? none }),
+    );
+    return { ...shared, summary: { node, pods: summaries } };
+  }
+  const rest = await nodeRest(options);
+  const nowMs = clock.now();
+  const fileSystems = await layerFileSystems(pods, machine);
+  const summaries: Summary['pods'] = [];
+  for (const pod of pods) {
+    const storage = await podStorage(options, pod, rest.fs, fileSystems);
+    const processes = await processesOf(machine, pod, cgroups);
+    const podFigures = bySandbox.get(pod.sandbox.id) ?? none;
+    summaries.push(podSummary({ pod, nowMs, rate, storage, processes, figures: podFigures }));
+  }
+  const { limits, ...shown } = rest;
+  return {
+    ...shared,
+    summary: {
+      node: { ...node, io: usage.io, ...shown, rlimit: { time: statsTime(nowMs), ...limits } },
+      pods: summaries,
+    },
+  };
+}
+
+interface NodeFacts {
+  readonly nodeName: string;
+  readonly systemContainers: ContainerStatsSummary[];
+  readonly rateNanoCores: number;
+  readonly hugePagesBytes: number;
+  readonly onlyCpuAndMemory: boolean;
+}
+
+function nodeSummary(
+  { cgroups }: Pick<StatsProviderOptions, 'cgroups'>,
+  usage: MachineUsage,
+  { nodeName, systemContainers, rateNanoCores, hugePagesBytes, onlyCpuAndMemory }: NodeFacts,
+): NodeStatsSummary {
+  const startMs =
+    onlyCpuAndMemory && cgroups !== undefined ? cgroups.sample('/').usage.createdAtMs : usage.bootTimeMs;
+  return {
+    nodeName,
+    ...(systemContainers.length === 0 ? {} : { systemContainers }),
+    startTime: statsTime(startMs),
+    cpu: { ...usage.cpu, usageNanoCores: rateNanoCores },
+    memory: withoutHugePages(usage.memory, hugePagesBytes),
+    swap: usage.swap,
+  };
+}
+
+/** Memory that is set aside as huge pages is not available for other use. */
+export function withoutHugePages(memory: MemoryStats, hugePagesBytes: number): MemoryStats {
+  if (memory.availableBytes === undefined) return memory;
+  return { ...memory, availableBytes: Math.max(memory.availableBytes - hugePagesBytes, 0) };
+}
+
+async function nodeRest({ cri, machine, rootDir }: StatsProviderOptions) {
+  const [network, limits, fs, { imageFs, containerFs }] = await Promise.all([
+    failingAs('failed to get network stats', machine.network()),
+    failingAs('failed to get rlimit stats', machine.limits()),
+    failingAs('failed to get rootFs stats', machine.fileSystem(rootDir)),
+    failingAs('failed to get imageFs stats', runtimeFileSystems(cri, machine)),
+  ]);
+  return { network, limits, fs, runtime: { imageFs, containerFs } };
+}
+
+/** What the kernel's files tell of a pod, where its cgroups are known. */
+function figuresOf(
+  { cgroups: sampler, podsCgroup, clock }: StatsProviderOptions,
+  rates: CpuRates,
+  { uid, sandbox }: MeasuredPod,
+  cgroups: ReadonlyMap<string, string>,
+): PodFigures {
+  if (sampler === undefined) return { container: () => undefined };
+  const figures = (cgroup: string | undefined): CgroupFigures | undefined => {
+    const usage = cgroup === undefined ? undefined : usageOrNone(sampler, cgroup);
+    if (cgroup === undefined || usage === undefined) return undefined;
+    const rateNanoCores = rates.rate(cgroup, usage.timestampNs, usage.usageCoreNanoSeconds);
+    return { usage, rateNanoCores };
+  };
+  const own = cgroups.get(uid);
+  const [pid] = cgroups.has(sandbox.id) ? sampler.pids(cgroups.get(sandbox.id) ?? '') : [];
+  const interfaces = pid === undefined ? undefined : sampler.network(pid);
+  const pod = figures(own);
+  return {
+    // Where all pods share one cgroup, it is no pod's.
+    pod: own === podsCgroup ? undefined : pod,
+    container: (id) => figures(cgroups.get(id)),
+    network: interfaces && networkOf(statsTime(clock.now()), interfaces.map(summaryInterface)),
+  };
+}
+
+function usageOrNone(sampler: CgroupSampler, cgroup: string): CgroupUsage | undefined {
+  try {
+    return sampler.sample(cgroup).usage;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The processes of all containers, for runtimes that do not count them; undefined where no cgroup is known. */
+async function processesOf(
+  machine: Pick<Machine, 'processes'>,
+  { stats, containers }: MeasuredPod,
+  cgroups: ReadonlyMap<string, string>,
+): Promise<number | undefined> {
+  if (stats?.linux?.process?.processCount !== undefined) return undefined;
+  let total: number | undefined;
+  for (const { container } of containers) {
+    const cgroup = cgroups.get(container.id);
+    if (cgroup !== undefined) total = (total ?? 0) + (await machine.processes(cgroup));
+  }
+  return total;
+}
+
+async function cgroupsOf(
+  { machine, podCgroups }: StatsProviderOptions,
+  { cgroups: known }: Pick<MeasureState, 'cgroups'>,
+  pods: readonly MeasuredPod[],
+): Promise<Map<string, string>> {
+  const podCgroup = podCgroups?.();
+  const found = new Map<string, string>();
+  for (const { uid, sandbox, containers } of pods) {
+    const parent = podCgroup?.(uid);
+    if (parent !== undefined) found.set(uid, parent);
+    for (const id of [sandbox.id, ...containers.map(({ container }) => container.id)]) {
+      const cgroup = known.get(id) ?? (await machine.firstCgroup(cgroupCandidates(parent, id)));
+      if (cgroup === undefined) continue;
+      known.set(id, cgroup);
+      found.set(id, cgroup);
+    }
+  }
+  return found;
+}
+
+async function systemStats(
+  { machine, systemCgroups }: StatsProviderOptions,
+  rates: CpuRates,
+  onlyCpuAndMemory: boolean,
+): Promise<{ systemContainers: ContainerStatsSummary[]; podsBytes: number | undefined }> {
+  const told: ContainerStatsSummary[] = [];
+  let podsBytes: number | undefined;
+  for (const { name, cgroup, startedAtMs } of (await systemCgroups?.()) ?? []) {
+    const usage = await machine.cgroup(cgroup).catch(() => undefined);
+    if (usage === undefined) continue;
+    if (name === 'pods') podsBytes = usage.memoryLimitBytes;
+    const { createdAtMs, timestampNs, usageCoreNanoSeconds, cpu, memory, swap, io } = usage;
+    told.push({
+      name,
+      startTime: statsTime(startedAtMs ?? createdAtMs),
+      cpu: { ...cpu, usageNanoCores: rates.rate(cgroup, timestampNs, usageCoreNanoSeconds) ?? 0 },
+      memory,
+      swap,
+      ...(onlyCpuAndMemory || io === undefined ? {} : { io }),
+    });
+  }
+  return { systemContainers: told, podsBytes };
+}
+
+async function failingAs<T>(what: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw new Error(`${what}: ${errorText(error)}`, { cause: error });
+  }
+}
+
+async function list(cri: StatsProviderOptions['cri']): Promise<Omit<ListedByRuntime, 'sandboxStats'>> {
+  const [sandboxes, containers, containerStats] = await Promise.all([
+    cri.listPodSandbox({}),
+    cri.listContainers({}),
+    cri.listContainerStats({}),
+  ]);
+  return {
+    sandboxes: sandboxes.items,
+    containers: containers.containers,
+    containerStats: containerStats.stats,
+  };
+}
+
+function ratesOf(pods: readonly MeasuredPod[], rates: CpuRates): (id: string) => number | undefined {
+  const found = new Map<string, number | undefined>();
+  for (const { sandbox, stats, containers } of pods) {
+    const usages = [
+      { id: sandbox.id, cpu: stats?.linux?.cpu },
+      ...containers.map(({ container, stats: { cpu } }) => ({ id: container.id, cpu })),
+    ];
+    for (const { id, cpu } of usages) {
+      if (cpu?.usageCoreNanoSeconds === undefined) continue;
+      found.set(id, rates.rate(id, cpu.timestamp, BigInt(cpu.usageCoreNanoSeconds.value)));
+    }
+  }
+  return (id) => found.get(id);
+}
