@@ -1,11 +1,13 @@
 /** The lives of pods between an API server and a runtime, on simulated time: what the kubelet asks of each, and when. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { resolveFeatureGates } from '../../src/config/index.js';
 import { configMirrorAnnotation, isMirrorPod } from '../../src/kube/index.js';
 import { ApiError, resources } from '../../src/kube-client/index.js';
+import { generateKeyPem, makeCertificate } from '../../src/x509/certificate.js';
 import { isReady, type Member, startMember } from './cluster-machine.js';
 import { endNodes, nodeName, second } from './node.js';
 import { staticName, staticPod } from './pods.js';
-import { Outside, rootDir } from './volume-node.js';
+import { Outside, rootDir, volumePath } from './volume-node.js';
 
 afterEach(endNodes);
 
@@ -231,3 +233,37 @@ describe('the mirror of a static pod', { timeout: 30_000 }, () => {
     expect(test.on.machine.running().map(({ image }) => image)).toEqual(['app:2']);
   });
 });
+
+it('a trust bundle of the cluster is a file of its pod, and follows the cluster', async () => {
+  const pem = (name: string): string =>
+    makeCertificate({
+      subject: { commonName: name },
+      keyPem: generateKeyPem(),
+      notBeforeMs: 0,
+      notAfterMs: Date.UTC(2099, 0, 1),
+      isAuthority: true,
+    });
+  const bundle = (trustBundle: string) => ({ metadata: { name: 'roots' }, spec: { trustBundle } });
+  const { gates } = resolveFeatureGates({ ClusterTrustBundle: true, ClusterTrustBundleProjection: true });
+  const test = await startMember({ kubelet: { gates } });
+  const [first, second] = [pem('first'), pem('second')];
+  await test.on.api.create(resources.clusterTrustBundles, bundle(first));
+  await test.on.create('web', {
+    containers: [{ name: 'app', image: 'app:1', volumeMounts: [{ name: 'trust', mountPath: '/trust' }] }],
+    spec: {
+      volumes: [
+        {
+          name: 'trust',
+          projected: { sources: [{ clusterTrustBundle: { name: 'roots', path: 'ca.pem' } }] },
+        },
+      ],
+    },
+  });
+  const pod = await test.untilReady('web');
+  const text = async (): Promise<string | undefined> =>
+    (await new Outside(test.on.files).text(`${volumePath(pod, 'projected', 'trust')}/ca.pem`))?.trim();
+  expect(await text()).toBe(first.trim());
+  await test.on.api.update(resources.clusterTrustBundles, bundle(second));
+  await test.node.advance(120_000);
+  expect(await text()).toBe(second.trim());
+}, 30_000);
