@@ -66,7 +66,7 @@ it('all pods together are bounded by what is not reserved', async () => {
   await eventually('there is a limit', async () => cgroupDirectories(`${pods()}/besteffort`).length > 0);
   const memTotal = Number(/MemTotal:\s+(\d+)/.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1]) * 1024;
   await eventually('it is set', async () => memoryLimit(pods()) === memTotal - 512 * mebi);
-  expect(weight(`${pods()}/besteffort`)).toBe(byVersion(2, 1));
+  await eventually('a class has its share', async () => weight(`${pods()}/besteffort`) === byVersion(2, 1));
   await eventually('it is told', async () => node.log.includes('NodeAllocatableEnforced'));
 });
 

@@ -2,8 +2,8 @@
 import { type Clock, sleep } from '../../async/index.js';
 import { isHostError, linuxHost, mountPointsUnder } from '../../host/index.js';
 
-/** Processes that were just killed may still use a mount. */
-const busyLimitMs = 5_000;
+/** Processes that were just killed may still use a mount; a busy machine takes seconds to end them. */
+const busyLimitMs = 30_000;
 const busyPollMs = 50;
 
 /** Unmounts everything below the directories. Throws when a mount stays busy. */
