@@ -18,12 +18,14 @@ export { nodeName };
 export const second = 1_000;
 export const minute = 60_000;
 
-const hostFacts = {
+/** What kubelets are told of their machine. */
+export const hostFacts = {
   memoryCapacityBytes: 8 * 1024 ** 3,
   swapCapacityBytes: 0,
   isSwapControllerAvailable: false,
   hugePageSizes: [],
   cgroupVersion: 2,
+  isCpuQuotaAvailable: true,
   thermalThrottlePaths: [],
   isSelinuxEnabled: false,
   isAppArmorEnabled: false,

@@ -113,6 +113,7 @@ export async function createClusterKubelet(
         api: apis,
         runtime: deps.check,
         shutdownError: () => deps.shutdownError(),
+        isCpuQuotaAvailable: deps.settings.host.isCpuQuotaAvailable,
       });
       return createMembership(deps, {
         apis,

@@ -17,6 +17,7 @@ export type NodeSettings = Pick<
   | 'timeline'
   | 'random'
   | 'machine'
+  | 'host'
   | 'cri'
   | 'registry'
 >;
@@ -60,6 +61,8 @@ export interface NodeOptions {
   readonly devicesKnown?: () => boolean;
   readonly storageError?: () => string | undefined;
   readonly shutdownError?: () => string | undefined;
+  /** Whether the kernel can limit CPU time; default: it can. */
+  readonly isCpuQuotaAvailable?: boolean;
   readonly volumesInUse?: () => readonly string[] | undefined;
   readonly onVolumesReported?: (names: readonly string[]) => void;
   readonly onAddresses?: (addresses: readonly NodeAddress[]) => void;

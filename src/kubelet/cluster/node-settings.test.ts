@@ -17,6 +17,16 @@ it('a handler that tells no features has none', () => {
   });
 });
 
+it.each([
+  [undefined, false],
+  [true, false],
+  [false, true],
+])('CPU quotas %s: a soft requirement failed: %s', (isCpuQuotaAvailable, failed) => {
+  const runtime = { networkError: undefined, handlers: [], errors: () => [], checkOnce: async () => {} };
+  const options = isCpuQuotaAvailable === undefined ? { runtime } : { runtime, isCpuQuotaAvailable };
+  expect(readiness(options).softRequirementFailed).toBe(failed);
+});
+
 it('readiness is what runtime, network, storage and shutdown say now', () => {
   const runtime = {
     networkError: 'no cni',

@@ -81,12 +81,13 @@ export function readiness({
   runtime,
   storageError,
   shutdownError,
-}: Pick<NodeOptions, 'runtime' | 'storageError' | 'shutdownError'>): ReadinessFacts {
+  isCpuQuotaAvailable = true,
+}: Pick<NodeOptions, 'runtime' | 'storageError' | 'shutdownError' | 'isCpuQuotaAvailable'>): ReadinessFacts {
   return {
     runtimeErrors: runtime.errors(),
     networkError: runtime.networkError,
     storageError: storageError?.(),
     shutdownError: shutdownError?.(),
-    softRequirementFailed: false,
+    softRequirementFailed: !isCpuQuotaAvailable,
   };
 }

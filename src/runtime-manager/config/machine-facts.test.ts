@@ -40,6 +40,7 @@ describe('readMachineFacts', () => {
     expect(await readMachineFacts(root)).toEqual({
       memoryCapacityBytes: 1024 * 1024,
       swapCapacityBytes: 2048 * 1024,
+      isCpuQuotaAvailable: true,
       isSwapControllerAvailable: true,
       hugePageSizes: ['2MB', '1GB'],
       cgroupVersion: 2,
@@ -56,6 +57,7 @@ describe('readMachineFacts', () => {
     expect(await readMachineFacts(await machine({ 'proc/meminfo': meminfo }))).toEqual({
       memoryCapacityBytes: 1024 * 1024,
       swapCapacityBytes: 2048 * 1024,
+      isCpuQuotaAvailable: true,
       isSwapControllerAvailable: false,
       hugePageSizes: [],
       cgroupVersion: 1,
@@ -71,6 +73,25 @@ describe('readMachineFacts', () => {
       'sys/fs/cgroup/memory/memory.memsw.limit_in_bytes': '1',
     });
     expect(await readMachineFacts(root)).toMatchObject({ cgroupVersion: 1, isSwapControllerAvailable: true });
+  });
+
+  const v1 = {
+    'proc/meminfo': meminfo,
+    'proc/self/mountinfo': '32 31 0:29 / /c rw - cgroup cgroup rw,cpu\n',
+  };
+  it.each<[rule: string, files: Record<string, string>, isThere: boolean]>([
+    ['both files', { 'c/cpu.cfs_period_us': '', 'c/cpu.cfs_quota_us': '' }, true],
+    ['no period', { 'c/cpu.cfs_quota_us': '' }, false],
+    ['no quota', { 'c/cpu.cfs_period_us': '' }, false],
+    [
+      'a controller of a similar name',
+      { 'proc/self/mountinfo': '1 1 0:1 / /c rw - cgroup cgroup rw,cpuset\n' },
+      true,
+    ],
+    ['cgroup v2', { 'sys/fs/cgroup/cgroup.controllers': 'cpu' }, true],
+  ])('CPU quotas: %s', async (_, files, isThere) => {
+    const facts = await readMachineFacts(await machine({ ...v1, ...files }));
+    expect(facts.isCpuQuotaAvailable).toBe(isThere);
   });
 
   it('rejects a machine without memory', () => {

@@ -11,6 +11,8 @@ export interface MachineFacts {
   /** `2MB`, `1GB` … */
   readonly hugePageSizes: readonly string[];
   readonly cgroupVersion: 1 | 2;
+  /** Whether the CPU time of a cgroup can be limited; a kernel of cgroup v1 may be built without. */
+  readonly isCpuQuotaAvailable: boolean;
   readonly thermalThrottlePaths: readonly string[];
   readonly isSelinuxEnabled: boolean;
   readonly isAppArmorEnabled: boolean;
@@ -23,6 +25,7 @@ export async function readMachineFacts(root = '/'): Promise<MachineFacts> {
   return {
     ...memory,
     cgroupVersion,
+    isCpuQuotaAvailable: cgroupVersion === 2 || (await hasV1CpuQuota(root)),
     isSwapControllerAvailable: await exists(await swapControllerPath(root, cgroupVersion)),
     hugePageSizes: await readHugePageSizes(root),
     thermalThrottlePaths: await findThermalThrottlePaths(root),
@@ -48,6 +51,20 @@ async function swapControllerPath(root: string, cgroupVersion: 1 | 2): Promise<s
   const text = (await readIfPresent(join(root, 'proc/self/cgroup'))) ?? '';
   const [, own = '/'] = /^0::(.*)$/m.exec(text) ?? [];
   return join(root, 'sys/fs/cgroup', own, 'memory.swap.max');
+}
+
+/** True where the controller is not mounted at all: who needs it says so. */
+async function hasV1CpuQuota(root: string): Promise<boolean> {
+  const mountinfo = (await readIfPresent(join(root, 'proc/self/mountinfo'))) ?? '';
+  const mounts = mountinfo.split('\n').flatMap((line) => {
+    const [, path, options = ''] = /^\S+ \S+ \S+ \S+ (\S+) .* - cgroup \S+ (\S+)$/.exec(line) ?? [];
+    return path !== undefined && options.split(',').includes('cpu') ? [path] : [];
+  });
+  const [mount] = mounts.sort((a, b) => a.length - b.length);
+  if (mount === undefined) return true;
+  for (const file of ['cpu.cfs_period_us', 'cpu.cfs_quota_us'])
+    if (!(await exists(join(root, mount, file)))) return false;
+  return true;
 }
 
 async function readHugePageSizes(root: string): Promise<string[]> {
