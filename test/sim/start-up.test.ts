@@ -3,9 +3,11 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { sleep } from '../../src/async/index.js';
 import { CriError } from '../../src/cri/index.js';
 import type { PodCgroups } from '../../src/kubelet/index.js';
+import { Registry } from '../../src/metrics/index.js';
 import { Machine } from './machine.js';
-import { endNodes, minute, second, startNode } from './node.js';
+import { endNodes, hostFacts, minute, type Node, second, startNode } from './node.js';
 import { apiPod } from './pods.js';
+import { startVolumeNode } from './volume-node.js';
 
 afterEach(endNodes);
 
@@ -264,3 +266,52 @@ describe('sources', () => {
     expect(node.machine.seenContainers('a').every(({ exitCode }) => exitCode === 137)).toBe(true);
   });
 });
+
+describe('what a machine is warned of', () => {
+  it.each([
+    [
+      1,
+      [
+        'Warning CgroupV1 cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2. More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1',
+      ],
+    ],
+    [2, []],
+  ] as const)('cgroup v%d', async (cgroupVersion, told) => {
+    const registry = new Registry();
+    const node = await startNode({ kubelet: { host: { ...hostFacts, cgroupVersion }, registry } });
+    expect(warnings(node, 'CgroupV1')).toEqual(told);
+    expect(registry.text()).toContain(`kubelet_cgroup_version ${cgroupVersion}\n`);
+  });
+
+  const onDisk = 'PossibleMemoryBackedVolumesOnDisk';
+  it.each<[rule: string, swapCapacityBytes: number, kernelRelease: string, refuses: boolean, told: number]>([
+    ['swap and an old kernel', 1024, '5.14.0', true, 1],
+    ['swap and an old kernel that can', 1024, '5.14.0', false, 0],
+    ['swap and a new kernel', 1024, '6.4.0', false, 0],
+    ['no swap', 0, '5.14.0', true, 0],
+  ])('volumes in memory: %s', async (_, swapCapacityBytes, kernelRelease, refuses, told) => {
+    const host = { ...hostFacts, swapCapacityBytes };
+    const started = await startVolumeNode({ kernelRelease, kubelet: { host } });
+    let left = refuses ? 1 : 0;
+    started.host.inject({
+      at: ({ operation }) => operation === 'mount' && left-- > 0,
+      when: 'before',
+      effect: { kind: 'fail', code: 'EINVAL' },
+    });
+    const volumes = [{ name: 'v', emptyDir: { medium: 'Memory' as const } }];
+    const volumeMounts = [{ name: 'v', mountPath: '/v' }];
+    const containers = [{ name: 'app', image: 'app:1', volumeMounts }];
+    started.node.set([apiPod('p', { containers, spec: { volumes } })]);
+    await started.node.untilReady('p');
+    expect(warnings(started.node, onDisk)).toEqual(
+      Array<string>(told).fill(
+        `Warning ${onDisk} The tmpfs noswap option is not supported. Memory-backed volumes (e.g. secrets, emptyDirs, etc.) might be swapped to disk and should no longer be considered secure.`,
+      ),
+    );
+  });
+});
+
+const warnings = (node: Node, reason: string): string[] =>
+  node.entries
+    .filter(({ event }) => event?.reason === reason)
+    .map(({ event, message }) => `${event?.type} ${event?.reason} ${message}`);

@@ -21,6 +21,8 @@ export interface VolumeNodeOptions extends NodeOptions {
   /** What is left of an earlier kubelet's files and mounts. */
   readonly files?: SimulatedMachine;
   readonly objects?: StandaloneObjects;
+  /** Default: one that can keep volumes in memory out of swap. */
+  readonly kernelRelease?: string;
   /** Ends the kubelet at the n-th change that it makes after its start. */
   readonly death?: { readonly change: number; readonly when: HostFault['when'] };
 }
@@ -50,7 +52,8 @@ export async function startVolumeNode(options: VolumeNodeOptions = {}): Promise<
   const objects = options.objects ?? objectsOf(machine);
   const files = options.files ?? new SimulatedMachine();
   const processId = files.startProcess() + 1;
-  const host = simulatedHost({ machine: files });
+  const { kernelRelease } = options;
+  const host = simulatedHost({ machine: files, ...(kernelRelease === undefined ? {} : { kernelRelease }) });
   const created = new Map<string, SeenMounts>();
   const told = new Map<string, readonly Init<Mount>[]>();
   const node = await startNode({

@@ -76,6 +76,7 @@ export function createVolumes(settings: VolumeSettings, ports: VolumePorts): Pod
         : {}),
       // Programs of this machine can do nothing for another.
       ...(settings.isOwnMachine ? { runDiskTool: diskTools(clock) } : {}),
+      ...(facts.swapCapacityBytes > 0 ? { onSwappable: () => warnOfSwap(settings) } : {}),
       warn: (pod, reason, message) => timeline.event(podRef(pod), 'Warning', reason, message),
     }),
     node: () => ({ name: nodeName, labels: settings.node()?.metadata.labels ?? labels }),
@@ -86,6 +87,15 @@ export function createVolumes(settings: VolumeSettings, ports: VolumePorts): Pod
   });
   registerVolumeCounts(registry, () => manager.counts());
   return manager;
+}
+
+function warnOfSwap({ timeline, nodeName }: Pick<VolumeSettings, 'timeline' | 'nodeName'>): void {
+  timeline.nodeEvent(
+    nodeName,
+    'Warning',
+    'PossibleMemoryBackedVolumesOnDisk',
+    'The tmpfs noswap option is not supported. Memory-backed volumes (e.g. secrets, emptyDirs, etc.) might be swapped to disk and should no longer be considered secure.',
+  );
 }
 
 /** The labels that a node has before anyone gives it more. */

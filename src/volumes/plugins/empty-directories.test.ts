@@ -68,13 +68,17 @@ describe('emptyDirs in memory', () => {
         await host.mounts.mount(request);
       },
     };
+    let warnings = 0;
     const directories = new EmptyDirectories({
       host: { ...host, mounts },
       clock: systemClock,
       rootDir,
+      onSwappable: () => {
+        warnings += 1;
+      },
     });
     for (const name of ['a', 'b']) await directories.setUp({ ...directoryOf(name), ...inMemory });
-    expect(refusals).toBe(1);
+    expect([refusals, warnings]).toEqual([1, 1]);
     expect((await mountAt(host, directoryOf('b').path))?.superOptions).toEqual(
       expect.arrayContaining(['size=4k']),
     );

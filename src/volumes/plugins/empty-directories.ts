@@ -42,6 +42,8 @@ export interface EmptyDirectoriesOptions {
   readonly rootDir: string;
   /** Mounts in a user namespace cannot keep memory out of swap. */
   readonly inUserNamespace?: boolean;
+  /** Told once, when a volume in memory was mounted that the kernel may swap to disk. */
+  readonly onSwappable?: () => void;
 }
 
 const directoryMode = 0o777;
@@ -50,6 +52,7 @@ const markerMode = 0o750;
 export class EmptyDirectories {
   readonly #options: EmptyDirectoriesOptions;
   #noswap: NoswapSupport;
+  #isSwappableTold = false;
 
   constructor(options: EmptyDirectoriesOptions) {
     this.#options = options;
@@ -168,18 +171,25 @@ export class EmptyDirectories {
         { source: 'tmpfs', target: path, fsType: 'tmpfs', options: tmpfsOptions(sizeBytes, noswap) },
         signal,
       );
-    if (this.#noswap !== 'try') {
-      await mount(this.#noswap === 'yes');
-      return;
+    if (this.#noswap !== 'no') {
+      try {
+        await mount(true);
+        this.#noswap = 'yes';
+        return;
+      } catch (error) {
+        // A kernel that did it before refuses for another reason.
+        if (this.#noswap === 'yes' || !isHostError(error)) throw error;
+      }
     }
-    try {
-      await mount(true);
-      this.#noswap = 'yes';
-    } catch (error) {
-      if (!isHostError(error)) throw error;
-      await mount(false);
-      this.#noswap = 'no';
-    }
+    await mount(false);
+    this.#noswap = 'no';
+    this.#tellSwappable();
+  }
+
+  #tellSwappable(): void {
+    if (this.#isSwappableTold) return;
+    this.#isSwappableTold = true;
+    this.#options.onSwappable?.();
   }
 
   #markerDirectory({ podUid, markerName }: EmptyDirectory): string {

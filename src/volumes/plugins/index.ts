@@ -33,6 +33,8 @@ export interface VolumePluginsOptions {
   readonly trustBundles?: TrustBundles;
   /** Whether the agent runs in a user namespace, where memory cannot be kept out of swap. */
   readonly inUserNamespace?: boolean;
+  /** Told once, when the content of volumes in memory may be swapped to disk. */
+  readonly onSwappable?: () => void;
   /** Formats and checks disks of local volumes; without it only formatted disks can be mounted. */
   readonly runDiskTool?: RunTool;
   /** Receives Warning events of pods. */
@@ -42,8 +44,14 @@ export interface VolumePluginsOptions {
 /** Exactly one of them accepts any given volume. */
 export function volumePlugins(options: VolumePluginsOptions): readonly VolumePlugin[] {
   const { host, clock, rootDir, objects, nodeAllocatable, podMemoryLimit, tokens, trustBundles } = options;
-  const { inUserNamespace = false, runDiskTool, warn } = options;
-  const directories = new EmptyDirectories({ host, clock, rootDir, inUserNamespace });
+  const { inUserNamespace = false, onSwappable, runDiskTool, warn } = options;
+  const directories = new EmptyDirectories({
+    host,
+    clock,
+    rootDir,
+    inUserNamespace,
+    ...(onSwappable === undefined ? {} : { onSwappable }),
+  });
   const sizes: MemorySizes = { nodeAllocatable, ...(podMemoryLimit === undefined ? {} : { podMemoryLimit }) };
   const context = { host, clock, rootDir, directories, sizes };
   const plugins = [
