@@ -1,7 +1,7 @@
 /** Compares two configurations field by field, and two sets of gates. */
 import { isDeepStrictEqual } from 'node:util';
 import { formatDuration } from '../kube/index.js';
-import { readPath } from './config-path.js';
+import { type ConfigTree, isRecord, readPath } from './config-path.js';
 import type { FeatureGates } from './feature-gates.js';
 import { type ConfigField, configFields } from './fields.js';
 import { maskedValue } from './serialize.js';
@@ -9,7 +9,7 @@ import type { KubeletConfiguration } from './types.js';
 
 /** One setting whose value differs, as a user would write it. */
 export interface SettingChange {
-  /** `maxPods`, `authentication.anonymous.enabled` or `featureGates.NAME`. */
+  /** `maxPods`, `authentication.anonymous.enabled`, `evictionHard[memory.available]` or `featureGates.NAME`. */
   readonly field: string;
   readonly before: string;
   readonly after: string;
@@ -23,9 +23,9 @@ export function settingChanges(
   const fields = configFields.flatMap((field): SettingChange[] => {
     if (field.path === 'featureGates') return [];
     const [old, fresh] = [readPath(before.config, field.path), readPath(after.config, field.path)];
-    return isDeepStrictEqual(old, fresh)
-      ? []
-      : [{ field: field.path, before: valueText(field, old), after: valueText(field, fresh) }];
+    if (isDeepStrictEqual(old, fresh)) return [];
+    if (field.kind === 'stringMap' && isRecord(old) && isRecord(fresh)) return keyChanges(field, old, fresh);
+    return [{ field: field.path, before: valueText(field, old), after: valueText(field, fresh) }];
   });
   const oldGates = new Map(before.gates.all().map(({ name, enabled }) => [name, enabled]));
   const gates = after.gates.all().flatMap(({ name, enabled }): SettingChange[] => {
@@ -35,6 +35,16 @@ export function settingChanges(
       : [{ field: `featureGates.${name}`, before: String(old), after: String(enabled) }];
   });
   return [...fields, ...gates];
+}
+
+function keyChanges(field: ConfigField, old: ConfigTree, fresh: ConfigTree): SettingChange[] {
+  return [...new Set([...Object.keys(old), ...Object.keys(fresh)])]
+    .filter((key) => old[key] !== fresh[key])
+    .map((key) => ({
+      field: `${field.path}[${key}]`,
+      before: valueText(field, old[key]),
+      after: valueText(field, fresh[key]),
+    }));
 }
 
 /** A value is long enough to be told apart, and short enough for a line. */

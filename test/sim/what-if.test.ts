@@ -52,7 +52,7 @@ describe('evict', () => {
     const calm = await node.kubelet.whatIf.evict();
     expect(calm.next).toBe('The next pass does nothing: no threshold is met.');
     const memory = calm.signals.find(({ signal }) => signal === 'memory.available');
-    expect(memory?.thresholds).toMatchObject([{ kind: 'hard', text: '1Gi', met: false }]);
+    expect(memory?.thresholds).toMatchObject([{ kind: 'hard', value: gi, met: false }]);
     expect(memory?.pods.items.map(({ name, place }) => [name, place])).toEqual([
       ['greedy', 1],
       ['important', 2],
@@ -218,12 +218,12 @@ describe('config', () => {
       after: '1',
       effect: 'restart',
     });
-    expect(change('evictionHard')).toMatchObject({ before: '{"memory.available":"1Gi"}', effect: 'restart' });
+    expect(change('evictionHard[memory.available]')).toMatchObject({ before: '"1Gi"', effect: 'restart' });
     expect(change('shutdownGracePeriod')).toMatchObject({ before: '0s', after: '30s' });
     expect(change('enableContentionProfiling')?.effect).toBe('none');
     expect(change('featureGates.MemoryQoS')).toMatchObject({ before: 'false', after: 'true' });
     expect(change('syncFrequency')).toBeUndefined();
-    expect(outlook.eviction.met).toMatchObject([{ signal: 'memory.available', threshold: '6Gi' }]);
+    expect(outlook.eviction.met).toMatchObject([{ signal: 'memory.available', value: 6 * gi }]);
     expect(outlook.eviction.next).toMatch(
       /The next pass acts on memory.available: default\/(web|job) is evicted/,
     );

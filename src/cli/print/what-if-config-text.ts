@@ -1,8 +1,7 @@
 /** Formats what a new configuration would change and do, for people. */
-import { formatQuantity, quantityOf } from '../../kube/index.js';
 import type { BoundedList, ConfigOutlook, MetThreshold } from '../../kubelet/index.js';
 import { cleanText } from './clean-text.js';
-import { boundedTable, bytesText, podText } from './what-if-text.js';
+import { amountText, boundedTable, bytesText, podText } from './what-if-text.js';
 
 type AcceptedFile = Extract<ConfigOutlook, { kind: 'accepted' }>;
 
@@ -54,7 +53,9 @@ function consequences(outlook: AcceptedFile, most: number): string[] {
       ['SIGNAL', 'THRESHOLD', 'AVAILABLE'],
       metCells,
     ),
-    `Eviction: ${cleanText(eviction.off ?? eviction.next)}\n`,
+    eviction.off === undefined
+      ? `${cleanText(eviction.next)}\n`
+      : `Nothing is evicted: ${cleanText(eviction.off)}.\n`,
     ...listed('Pods beyond limits of local storage', eviction.overLimits, most, ['POD', 'REASON'], (pod) => [
       podText(pod),
       pod.because,
@@ -79,19 +80,12 @@ function consequences(outlook: AcceptedFile, most: number): string[] {
   ];
 }
 
-function metCells({
-  signal,
-  kind,
-  threshold,
-  gracePeriod,
-  available,
-  unit,
-}: MetThreshold): readonly string[] {
-  const format = unit === 'bytes' ? 'BinarySI' : 'DecimalSI';
+function metCells({ signal, kind, value, gracePeriod, available, unit }: MetThreshold): readonly string[] {
+  const threshold = amountText(value, unit);
   return [
     signal,
     kind === 'soft' ? `${threshold} for ${gracePeriod}` : threshold,
-    available === undefined ? '' : formatQuantity(quantityOf(available, format)),
+    available === undefined ? '' : amountText(available, unit),
   ];
 }
 

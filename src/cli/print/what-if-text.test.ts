@@ -24,8 +24,8 @@ const eviction = (pods: readonly PodOutlook[], omitted = 0): EvictionOutlook => 
       available: 50 * 1024 ** 3,
       capacity: 100 * 1024 ** 3,
       thresholds: [
-        { kind: 'hard', value: 1, text: '10Gi', gracePeriod: '0s', met: false },
-        { kind: 'soft', value: 1, text: '60Gi', gracePeriod: '1m0s', met: true },
+        { kind: 'hard', value: 10 * 1024 ** 3, gracePeriod: '0s', met: false },
+        { kind: 'soft', value: 60 * 1024 ** 3, gracePeriod: '1m0s', met: true },
       ],
       reclaimFirst: ['containers', 'images'],
       pods: { items: pods, omitted },
@@ -41,7 +41,7 @@ describe('evictionText', () => {
     ];
     expect(evictionText(eviction(pods), 20)).toBe(`The next pass does nothing: no threshold is met.
 
-nodefs.available: 50Gi of 100Gi available; hard threshold 10Gi is not met; soft threshold 60Gi for 1m0s is met
+nodefs.available: 50GiB of 100GiB available; hard threshold 10GiB is not met; soft threshold 60GiB for 1m0s is met
 First the node removes dead containers, then unused images.
 PLACE   POD           PRIORITY     GRACE   REASON
 1       default/web   0            1s      it uses 1Gi

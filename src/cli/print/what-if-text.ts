@@ -1,5 +1,4 @@
 /** Formats the answers of `nodelet what-if` for people. */
-import { formatQuantity, quantityOf } from '../../kube/index.js';
 import type {
   BoundedList,
   EvictionOutlook,
@@ -39,15 +38,14 @@ const freed = { containers: 'dead containers', images: 'unused images' } as cons
 
 function signalText(outlook: SignalOutlook, most: number): string {
   const { signal, unit, available, capacity, thresholds, reclaimFirst, pods } = outlook;
-  const amount = (value: number): string =>
-    formatQuantity(quantityOf(value, unit === 'bytes' ? 'BinarySI' : 'DecimalSI'));
+  const amount = (value: number): string => amountText(value, unit);
   const reading =
     available === undefined || capacity === undefined
       ? 'cannot be read, so no threshold is ever met'
       : `${amount(available)} of ${amount(capacity)} available`;
-  const limits = thresholds.map(({ kind, text, gracePeriod, met }) => {
+  const limits = thresholds.map(({ kind, value, gracePeriod, met }) => {
     const patience = kind === 'soft' ? ` for ${gracePeriod}` : '';
-    return `${kind} threshold ${text}${patience} ${met ? 'is met' : 'is not met'}`;
+    return `${kind} threshold ${amount(value)}${patience} ${met ? 'is met' : 'is not met'}`;
   });
   const first =
     reclaimFirst.length === 0
@@ -158,6 +156,10 @@ const shortIdLength = 13;
 
 function shortId(id: string): string {
   return id.replace(/^sha256:/, '').slice(0, shortIdLength);
+}
+
+export function amountText(amount: number, unit: 'bytes' | 'count'): string {
+  return unit === 'bytes' ? bytesText(amount) : String(amount);
 }
 
 const units = ['', 'Ki', 'Mi', 'Gi', 'Ti'];

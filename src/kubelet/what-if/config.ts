@@ -42,7 +42,7 @@ function isInert({ field, after }: SettingChange): boolean {
     const either = [after === 'true', after !== 'true'];
     return either.some((value) => inertGates({ [gate]: value }, actedOnGates).length > 0);
   }
-  return inertSettings(new Set([field]), actedOnFields).paths.length > 0;
+  return inertSettings(new Set([field.replace(/\[.*$/, '')]), actedOnFields).paths.length > 0;
 }
 
 /** What is met at once, and what the first pass would do. */
@@ -59,11 +59,11 @@ export function evictionUnder(
     met: signals.flatMap(({ signal, available, unit, thresholds }) =>
       thresholds
         .filter(({ met }) => met)
-        .map(({ kind, text, gracePeriod }) => ({
+        .map(({ kind, value, gracePeriod }) => ({
           signal,
           unit,
           kind,
-          threshold: text,
+          value,
           gracePeriod,
           ...(available === undefined ? {} : { available }),
         })),

@@ -24,8 +24,6 @@ export interface ThresholdOutlook {
   readonly kind: 'hard' | 'soft';
   /** In bytes or as a number, as the signal is. */
   readonly value: number;
-  /** As users are told: `100Mi`. */
-  readonly text: string;
   readonly gracePeriod: string;
   readonly met: boolean;
 }
@@ -125,7 +123,7 @@ export interface ShutdownOutlook {
 }
 
 export interface FieldChange {
-  /** `maxPods`, or `featureGates.NAME`. */
+  /** `maxPods`, `evictionHard[memory.available]` or `featureGates.NAME`. */
   readonly field: string;
   readonly before: string;
   readonly after: string;
@@ -148,7 +146,7 @@ export interface MetThreshold {
   readonly signal: EvictionSignal;
   readonly unit: 'bytes' | 'count';
   readonly kind: 'hard' | 'soft';
-  readonly threshold: string;
+  readonly value: number;
   readonly gracePeriod: string;
   readonly available?: number;
 }

@@ -1,7 +1,9 @@
 /** Builds the port that tells what would happen: it asks the rooms for forecasts and changes nothing. */
+import { errorText } from '../../async/index.js';
 import { ConfigurationError, type KubeletConfiguration } from '../../config/index.js';
 import type { Node, Pod } from '../../kube/index.js';
 import { type ReservationSettings, shutdownDelayMs } from '../../node/index.js';
+import type { EvictionForecast } from '../../resources/eviction/index.js';
 import type { AdmissionHandler } from '../admission/admission.js';
 import { type Collectors, imageGcPolicy } from '../rooms/create-collectors.js';
 import type { NodeEviction } from '../rooms/create-eviction.js';
@@ -38,12 +40,18 @@ export interface WhatIfDeps {
   ) => readonly AdmissionHandler[];
 }
 
-const nothingForeseen = {
+const nothingForeseen: EvictionForecast = {
   conditions: [],
   signals: [],
   overLimits: [],
   next: { kind: 'nothing', because: 'nobody looks at the node' },
-} as const;
+};
+
+/** The rest of what a configuration does is worth telling without statistics, too. */
+function unseen(error: unknown): EvictionForecast {
+  const because = `the node cannot be seen now: ${errorText(error)}`;
+  return { ...nothingForeseen, next: { kind: 'nothing', because } };
+}
 
 export function createWhatIf(settings: WhatIfSettings, deps: WhatIfDeps): WhatIf {
   const { config, logind, proposals } = settings;
@@ -89,7 +97,7 @@ async function configOutlook(
   proposed: ProposedConfiguration,
 ): Promise<ConfigOutlook> {
   const [forecast = nothingForeseen, imagesNow, imagesThen] = await Promise.all([
-    eviction.forecast?.(proposed.config),
+    eviction.forecast?.(proposed.config).catch(unseen),
     collectors.images.forecast(),
     collectors.images.forecast(imageGcPolicy(proposed.config)),
   ]);

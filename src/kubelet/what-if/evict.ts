@@ -4,7 +4,6 @@ import {
   type EvictionForecast,
   type ForecastSignal,
   overLimitGraceSeconds,
-  signalAmount,
   signalFacts,
 } from '../../resources/eviction/index.js';
 import { bounded, type EvictionOutlook, type OutlookPod, type SignalOutlook } from './contracts.js';
@@ -38,11 +37,9 @@ function signalOutlook({ signal, reading, thresholds, reclaim, ranking }: Foreca
     unit,
     ...(reading === undefined ? {} : { available: reading.available, capacity: reading.capacity }),
     thresholds: thresholds.map(({ threshold, isMet }) => {
-      const value = thresholdUnits(threshold.value, reading?.capacity ?? 0);
       return {
         kind: threshold.graceMs === 0 ? 'hard' : 'soft',
-        value,
-        text: signalAmount(value, unit),
+        value: thresholdUnits(threshold.value, reading?.capacity ?? 0),
         gracePeriod: formatDuration(threshold.graceMs),
         met: isMet,
       };
