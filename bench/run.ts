@@ -14,10 +14,23 @@ import { type Bench, type BenchOptions, type Measure, met } from './measure.js';
 import { probes } from './probes.js';
 import { relist } from './relist.js';
 import { start } from './start.js';
+import { stats } from './stats.js';
 import { formatTable } from './table.js';
 import { websocket } from './websocket.js';
 
-const benches: readonly Bench[] = [start, exit, relist, idle, probes, grpc, codec, websocket, files, cluster];
+const benches: readonly Bench[] = [
+  start,
+  exit,
+  relist,
+  idle,
+  probes,
+  stats,
+  grpc,
+  codec,
+  websocket,
+  files,
+  cluster,
+];
 
 type Outcome =
   | { readonly bench: string; readonly tookSeconds: number; readonly measures: readonly Measure[] }

@@ -5,6 +5,7 @@ import { dbusLimits } from '../src/dbus/limits.js';
 import { grpcClientLimits, grpcServerLimits } from '../src/grpc/limits.js';
 import { httpGetLimits } from '../src/http-get/limits.js';
 import { apiClientLimits } from '../src/kube-client/limits.js';
+import { statsLimits } from '../src/resources/stats/limits.js';
 import { defaultLimits, mainLimits, upgradeProxyLimits } from '../src/server/limits.js';
 import {
   spdyLimits,
@@ -26,6 +27,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/dbus/limits.ts dbusLimits': dbusLimits,
   'src/grpc/limits.ts grpcClientLimits': grpcClientLimits,
   'src/grpc/limits.ts grpcServerLimits': grpcServerLimits,
+  'src/resources/stats/limits.ts statsLimits': { ...statsLimits },
 };
 
 /** As people read it: the unit is at the end of the constant's name. */

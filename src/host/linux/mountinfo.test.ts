@@ -1,6 +1,7 @@
 /** Parsing the kernel's mount table. */
 import { describe, expect, it } from 'vitest';
 import { parseMountinfo, readsWhole, unescapeOctal } from './mountinfo.js';
+import { fileSystemFacts } from './stats.js';
 
 describe('parseMountinfo', () => {
   const parsed = (line: string) => parseMountinfo(`${line}\n`)[0];
@@ -90,4 +91,13 @@ describe('readsWhole', () => {
     ['an unparsable version', 'custom', false],
   ];
   it.each(kernels)('%s', (_, release, whole) => expect(readsWhole(release)).toBe(whole));
+});
+
+it.each([
+  ['the same', { frsize: 4096n }, 4096],
+  ['smaller', { frsize: 512n }, 512],
+  ['not told', {}, 4096],
+])('a block that is counted in fragments of a size that is %s', (_rule, more, blockBytes) => {
+  const stats = { bsize: 4096n, blocks: 1n, bfree: 1n, bavail: 1n, files: 1n, ffree: 1n, ...more };
+  expect(fileSystemFacts(stats).blockBytes).toBe(blockBytes);
 });

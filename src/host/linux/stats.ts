@@ -42,7 +42,8 @@ export function kindOfMode(mode: number): FileKind {
 
 export function fileSystemFacts(stats: FileSystemStats): FileSystemFacts {
   return {
-    blockBytes: Number(stats.bsize),
+    // Blocks are counted in fragments, which are as large as blocks but on a few file systems.
+    blockBytes: Number(stats.frsize || stats.bsize),
     blocks: Number(stats.blocks),
     freeBlocks: Number(stats.bfree),
     availableBlocks: Number(stats.bavail),

@@ -40,7 +40,10 @@ export type FileStats = Pick<
 export type FileSystemStats = Pick<
   BigIntStatsFs,
   'bsize' | 'blocks' | 'bfree' | 'bavail' | 'files' | 'ffree'
->;
+> & {
+  /** The unit of the blocks, in versions of Node that tell it. */
+  readonly frsize?: bigint;
+};
 
 /** A directory being read. */
 export interface OpenDirectory {

@@ -1,0 +1,200 @@
+/** The summary of pods whose cgroups can be read. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { VirtualClock } from '../../async/index.js';
+import {
+  Container,
+  ContainerState,
+  ContainerStats,
+  CriError,
+  ImageFsInfoResponse,
+  ListContainerStatsResponse,
+  ListContainersResponse,
+  ListPodSandboxResponse,
+  PodSandbox,
+  PodSandboxState,
+} from '../../cri/index.js';
+import { readMachineShape } from './cadvisor-machine.js';
+import { CgroupSampler } from './cgroup-sampler.js';
+import { linuxMachine } from './machine.js';
+import { withoutHugePages } from './measure.js';
+import { type StatsProviderOptions, statsProvider } from './provider.js';
+import { TestCgroups } from './test-cgroup-tree.js';
+
+const startMs = Date.UTC(2026, 0, 1);
+const pod = '/kubepods/poduid-web';
+let tree: TestCgroups;
+let clock: VirtualClock;
+let calls: string[];
+
+beforeEach(() => {
+  tree = new TestCgroups();
+  clock = new VirtualClock(startMs);
+  calls = [];
+  tree.add('kubepods');
+  tree.add(pod);
+  tree.add(`${pod}/s1`, { 'cgroup.procs': '41\n' });
+  tree.add(`${pod}/c1`, { 'cgroup.procs': '42\n43\n' });
+  tree.addProcess(41);
+  tree.add('agent');
+});
+afterEach(() => tree.destroy());
+
+function provider(more: Partial<StatsProviderOptions> = {}) {
+  const { files, procRoot, cgroupRoot } = tree;
+  const cgroups = new CgroupSampler({ clock, files, procRoot, cgroupRoot });
+  return statsProvider({
+    cri: {
+      listPodSandbox: async () =>
+        ListPodSandboxResponse.create({
+          items: [
+            PodSandbox.create({
+              id: 's1',
+              metadata: { name: 'web', namespace: 'default', uid: 'uid-web' },
+              state: PodSandboxState.SANDBOX_READY,
+            }),
+          ],
+        }),
+      listContainers: async () =>
+        ListContainersResponse.create({
+          containers: [
+            Container.create({
+              id: 'c1',
+              podSandboxId: 's1',
+              metadata: { name: 'app' },
+              state: ContainerState.CONTAINER_RUNNING,
+            }),
+          ],
+        }),
+      listContainerStats: async () =>
+        ListContainerStatsResponse.create({
+          stats: [
+            ContainerStats.create({
+              attributes: { id: 'c1' },
+              cpu: { timestamp: 1n, usageCoreNanoSeconds: { value: 1 }, usageNanoCores: { value: 77 } },
+              memory: { timestamp: 1n, workingSetBytes: { value: 1 } },
+            }),
+          ],
+        }),
+      listPodSandboxStats: async () => {
+        calls.push('listPodSandboxStats');
+        throw new CriError('Unimplemented', 'no');
+      },
+      imageFsInfo: async () =>
+        ImageFsInfoResponse.create({ imageFilesystems: [{ fsId: { mountpoint: tree.root } }] }),
+    },
+    machine: linuxMachine({ clock, procRoot, cgroupRoot, cgroups }),
+    cgroups,
+    clock,
+    nodeName: 'n1',
+    rootDir: tree.root,
+    podLogsDir: '',
+    podsCgroup: '/kubepods',
+    podCgroups: () => (uid) => `/kubepods/pod${uid}`,
+    systemCgroups: async () => [
+      { name: 'kubelet', cgroup: '/agent', startedAtMs: startMs },
+      { name: 'runtime', cgroup: '/gone' },
+      { name: 'pods', cgroup: '/kubepods' },
+    ],
+    scrape: {
+      fileSystems: async () => [],
+      disks: () => new Map(),
+      machine: () => readMachineShape(files),
+      version: '1',
+      oomKills: { of: () => 0, keep: () => {} },
+    },
+    ...more,
+  });
+}
+
+const stalls = { some: { total: 3_000_000 }, full: { total: 2_000_000 } };
+
+it('takes pods and containers from their cgroups, and leaves the runtime alone', async () => {
+  const { pods } = await provider().summary();
+  expect(pods).toMatchObject([
+    {
+      cpu: { usageCoreNanoSeconds: 5e9, usageNanoCores: 0, psi: stalls },
+      memory: {
+        usageBytes: 6000,
+        workingSetBytes: 5984,
+        rssBytes: 1000,
+        availableBytes: 3016,
+        pageFaults: 22,
+      },
+      swap: { swapUsageBytes: 50, swapAvailableBytes: 10 },
+      io: { psi: stalls },
+      network: { name: 'eth0', rxBytes: 41, rxErrors: 3, txBytes: 20, txErrors: 6 },
+      process_stats: { process_count: 2 },
+      containers: [
+        {
+          name: 'app',
+          // The first reading has no rate of its own.
+          cpu: { usageCoreNanoSeconds: 5e9, usageNanoCores: 77 },
+          memory: { workingSetBytes: 5984, majorPageFaults: 23 },
+          swap: { swapUsageBytes: 50 },
+          io: { psi: stalls },
+        },
+      ],
+    },
+  ]);
+  expect(calls).toEqual([]);
+});
+
+it('has the rate of the two newest readings', async () => {
+  const stats = provider();
+  await stats.summary();
+  await clock.advance(10_000);
+  for (const cgroup of [pod, `${pod}/c1`]) tree.put(`cg${cgroup}/cpu.stat`, 'usage_usec 10000000\n');
+  const { pods } = await stats.summary();
+  expect(pods[0]?.cpu?.usageNanoCores).toBe(500_000_000);
+  expect(pods[0]?.containers[0]?.cpu?.usageNanoCores).toBe(500_000_000);
+});
+
+it("leaves the runtime's numbers of a container whose cgroup holds and does nothing", async () => {
+  tree.put(`cg${pod}/c1/memory.stat`, 'anon 0\n');
+  const { pods } = await provider().summary();
+  expect(pods[0]?.containers[0]).toMatchObject({
+    cpu: { usageNanoCores: 77 },
+    memory: { workingSetBytes: 1 },
+  });
+});
+
+it('sums containers where all pods share one cgroup, and asks the runtime', async () => {
+  const { pods } = await provider({ podsCgroup: pod }).summary();
+  expect(pods[0]?.memory?.workingSetBytes).toBe(5984);
+  expect(calls).toEqual(['listPodSandboxStats']);
+});
+
+it("has the node's own cgroups that are there", async () => {
+  const { node } = await provider().summary();
+  expect(node.systemContainers).toMatchObject([
+    {
+      name: 'kubelet',
+      startTime: '2026-01-01T00:00:00Z',
+      memory: { workingSetBytes: 5984 },
+      io: { psi: stalls },
+    },
+    { name: 'pods', cpu: { usageCoreNanoSeconds: 5e9 }, swap: { swapUsageBytes: 50 } },
+  ]);
+  const { node: brief } = await provider().summary({ onlyCpuAndMemory: true });
+  expect(brief.systemContainers?.[0]).not.toHaveProperty('io');
+});
+
+const gi = 1024 ** 3;
+it.each([
+  ['huge pages are not available', 3, 2, 1],
+  ['never less than nothing', 1, 2, 0],
+  ['without huge pages', 3, 0, 3],
+])('%s', (_rule, availableGi, hugeGi, expectedGi) => {
+  const memory = { time: null, workingSetBytes: 5 * gi, availableBytes: availableGi * gi };
+  expect(withoutHugePages(memory, hugeGi * gi)).toEqual({ ...memory, availableBytes: expectedGi * gi });
+});
+
+it('does not tell a pressure that the kernel does not measure, but zeros', async () => {
+  for (const resource of ['cpu', 'memory', 'io']) {
+    for (const cgroup of ['kubepods', pod, `${pod}/s1`, `${pod}/c1`, 'agent']) {
+      tree.put(`cg/${cgroup}/${resource}.pressure`, '');
+    }
+  }
+  const { pods } = await provider().summary();
+  expect(pods[0]?.cpu?.psi?.some.total).toBe(0);
+});
