@@ -1,4 +1,5 @@
 /** The request, the rules and the response of a GET. */
+import type { LookupFunction } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import type { Clock } from '../async/index.js';
 
@@ -61,6 +62,8 @@ export interface GetRules {
   readonly protocols: readonly ('h2' | 'http/1.1')[];
   /** Whom to trust, and how; read before each connection with TLS. */
   readonly tls: () => ConnectionOptions | Promise<ConnectionOptions>;
+  /** How host names are looked up while `isWanted` says so. Default: as Node does. */
+  readonly lookup?: (isWanted: () => boolean) => LookupFunction;
   /**
    * The request to a redirect's location; undefined makes the response with the redirect final. `hops` counts the
    * requests made so far. Throws when there were too many.

@@ -71,17 +71,18 @@ export function exchange(
       watch(connection, flight, fail);
       return { request, socket: connection, body: rules.body, atBody, done, fail };
     };
+    const names = rules.lookup === undefined ? {} : { lookup: rules.lookup(() => !isOver) };
     try {
       checkHeaders(request);
       switch (url.scheme) {
         case 'http':
-          sendHttp1(connected(connectTcp({ host: hostOf(url), port: url.port ?? 80 })));
+          sendHttp1(connected(connectTcp({ ...names, host: hostOf(url), port: url.port ?? 80 })));
           break;
         case 'https':
           prepareTls(url, rules)
             .then(({ tls, options, sendHttp2 }) => {
               if (isOver) return;
-              const secure = tls.connect(options);
+              const secure = tls.connect({ ...options, ...names });
               const sent = connected(secure);
               secure.once('secureConnect', () => {
                 const isHttp2 = secure.alpnProtocol === 'h2' && sendHttp2 !== undefined;

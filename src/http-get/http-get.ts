@@ -13,6 +13,7 @@ import {
 import { getUrl } from './get-url.js';
 import { httpGetLimits } from './limits.js';
 import { networkErrorText, plainHttpText } from './network-errors.js';
+import { podLookups } from './pod-lookups.js';
 import { redirectedRequest } from './redirects.js';
 import { formatHost, formatUrl } from './request.js';
 
@@ -22,6 +23,7 @@ export async function httpGet(request: HttpGetRequest, limits: HttpLimits): Prom
   const rules: GetRules = {
     body: { limitBytes, atLimit: 'truncate' },
     protocols: ['h2', 'http/1.1'],
+    lookup: (isWanted) => podLookups.lookup(isWanted),
     // A probe checks that the container responds, not its identity.
     tls: () => ({ rejectUnauthorized: false }),
     redirect: (location, current, hops) => redirectedRequest(request, current, location, hops),

@@ -15,5 +15,6 @@ export { getUrl } from './get-url.js';
 export { httpGet } from './http-get.js';
 export { httpGetLimits } from './limits.js';
 export { networkErrorText } from './network-errors.js';
+export { PodLookups, podLookups } from './pod-lookups.js';
 export { containerPort } from './port.js';
 export { formatHost, formatUrl, type HttpGetTarget, httpGetRequest, httpUrlOf } from './request.js';

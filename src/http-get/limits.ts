@@ -11,4 +11,6 @@ export const httpGetLimits = {
   redirects: 10,
   /** Memory of one exchange in Node's HTTP/2. */
   sessionMegabytes: 2,
+  /** Host names of probes and hooks that wait to be looked up. */
+  waitingLookups: 1_000,
 } as const;

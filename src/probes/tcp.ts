@@ -1,7 +1,7 @@
 /** Connects to a port and closes the connection. */
 import { connect } from 'node:net';
 import { Cancelled } from '../async/index.js';
-import { formatHost, networkErrorText } from '../http-get/index.js';
+import { formatHost, networkErrorText, podLookups } from '../http-get/index.js';
 import type { ProbeCallLimits, TcpAddress } from './contracts.js';
 
 export function tcpConnect({ host, port }: TcpAddress, limits: ProbeCallLimits): Promise<void> {
@@ -9,8 +9,11 @@ export function tcpConnect({ host, port }: TcpAddress, limits: ProbeCallLimits):
   if (signal.aborted) return Promise.reject(new Cancelled());
   const wanted = formatHost({ hostname: host, port });
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: host || '127.0.0.1', port });
+    let isOver = false;
+    const lookup = podLookups.lookup(() => !isOver);
+    const socket = connect({ host: host || '127.0.0.1', port, lookup });
     const end = (settle: () => void): void => {
+      isOver = true;
       timer.cancel();
       signal.removeEventListener('abort', onAbort);
       settle();
