@@ -33,6 +33,8 @@ function killAll(pids: readonly number[], kill: (pid: number) => void): unknown 
   for (let round = 0; round < killRounds && left.length > 0; round++) {
     left = left.filter((pid) => {
       try {
+        // The kernel lists a process of a PID namespace that is not ours as 0, and a signal to 0 would hit ourselves.
+        if (!(pid > 0)) throw new Error('a process of another PID namespace is in it');
         kill(pid);
         return false;
       } catch (error) {

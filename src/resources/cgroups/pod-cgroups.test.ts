@@ -168,6 +168,16 @@ describe('the cgroup of a pod', () => {
     expect(killed).toHaveLength(rounds);
   });
 
+  it('with a process that this PID namespace does not see is left, and nobody is sent a signal', async () => {
+    await ensure(pod('u1'));
+    enter('/kubepods/besteffort/podu1', 0);
+    expect(await destroy(pod('u1')).catch(String)).toBe(
+      'Error: failed to kill all the processes attached to the [kubepods besteffort podu1] cgroups : a process of another PID namespace is in it',
+    );
+    expect(killed).toEqual([]);
+    expect(await cgroups.list()).toEqual(['u1']);
+  });
+
   it('of a pod that is gone is removed in the background, one attempt at a time', async () => {
     await ensure(pod('u1', '1'));
     keepBusy(1);

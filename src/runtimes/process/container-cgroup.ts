@@ -91,6 +91,8 @@ function removeCgroup(directory: string): boolean {
 }
 
 function kill(pid: number): void {
+  // The kernel lists a process of a PID namespace that is not ours as 0, and a signal to 0 would hit ourselves.
+  if (!(pid > 0)) return;
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
