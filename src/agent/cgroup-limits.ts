@@ -2,14 +2,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { pageSizeName, quantityMillis, quantityUnits } from '../kube/index.js';
-import { nodeReservation, type ReservationSettings } from '../node/index.js';
+import { countCpuList, nodeReservation, type ReservationSettings } from '../node/index.js';
 import type { NodeLimits } from '../resources/cgroups/index.js';
 
 const hugePagesDirectory = '/sys/kernel/mm/hugepages';
 
 export function machineLimits(memoryBytes: number): NodeLimits {
   return {
-    milliCpu: availableParallelism() * 1000,
+    milliCpu: cpuCount(onlineCpus()) * 1000,
     memoryBytes,
     pids: Math.min(kernelNumber('pid_max'), kernelNumber('threads-max')),
     hugePages: hugePageBytes(),
@@ -29,6 +29,11 @@ export function unreservedLimits(
     memoryBytes: Math.max(0, memoryBytes - quantityUnits(reserved.memory)),
     pids: Math.max(0, pids - quantityUnits(reserved.pid)),
   };
+}
+
+/** As the node reports them: what the agent itself may use of the machine does not bound its pods. */
+export function cpuCount(list: string | undefined): number {
+  return (list === undefined ? undefined : countCpuList(list)) ?? availableParallelism();
 }
 
 /** The machine's CPUs as a list such as `0-3`; undefined where the kernel does not tell. */

@@ -13,6 +13,10 @@ import {
 } from '../resources/cgroups/index.js';
 import { unreservedLimits } from './cgroup-limits.js';
 
+type Reservations = Pick<
+  LoadedConfiguration['config'],
+  'enforceNodeAllocatable' | 'systemReserved' | 'kubeReserved'
+>;
 type CgroupConfiguration = Pick<LoadedConfiguration, 'config' | 'featureGates' | 'standalone' | 'explicit'>;
 
 /** Setting any of these opts in to pod cgroups. */
@@ -48,7 +52,7 @@ export function podCgroupSettings(
 
 /** What all pods together may use. */
 export function limitsOfPods(
-  { config }: Pick<CgroupConfiguration, 'config'>,
+  { config }: { readonly config: Reservations },
   capacity: NodeLimits,
 ): NodeLimits {
   return config.enforceNodeAllocatable.includes('pods') ? unreservedLimits(capacity, config) : capacity;
