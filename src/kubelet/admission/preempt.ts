@@ -37,6 +37,7 @@ export async function makeRoom(
     return { kind: 'refused', refusal: { admit: false, reason: 'UnexpectedAdmissionError', message } };
   }
   const [first] = shortages;
+  // All at once: the critical pod waits for the slowest of them and not for the sum.
   await Promise.all(choice.pods.map((pod) => end(context, pod, preemptor, first?.resource ?? '')));
   return { kind: 'room', ended: choice.pods };
 }

@@ -110,7 +110,7 @@ export function createEviction(
 }
 
 /** Throws for thresholds that cannot be read. */
-function evictionSettings(config: EvictionConfig, boundsAllocatable: boolean): EvictionSettings {
+export function evictionSettings(config: EvictionConfig, boundsAllocatable: boolean): EvictionSettings {
   const { thresholds, problems } = readEvictionThresholds(config);
   const [problem] = problems;
   if (problem !== undefined) throw new Error(`${problem.field}: ${problem.text}`);

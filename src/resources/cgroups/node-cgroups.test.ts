@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { settle, VirtualClock } from '../../async/index.js';
+import type { Pod, ResourceRequirements } from '../../kube/index.js';
 import { Timeline, type TimelineEntry } from '../../timeline/index.js';
+import { createMemoryQosMetrics } from '../metrics.js';
 import { type CgroupControl, CgroupfsControl } from './control.js';
 import { cgroupRootProblem, NodeCgroups } from './node-cgroups.js';
 import { PodCgroupManager } from './pod-cgroups.js';
@@ -56,6 +58,10 @@ const node = (
     ...more,
   });
 };
+const pod = (uid: string, resources: ResourceRequirements): Pod => ({
+  metadata: { uid, name: uid, namespace: 'default' },
+  spec: { containers: [{ name: 'c', resources }] },
+});
 const enforced = 'Normal NodeAllocatableEnforced Updated Node Allocatable limit across pods';
 const refused =
   'Warning FailedNodeAllocatableEnforcement Failed to update Node Allocatable Limits ["kubepods"]: EIO: refused';
@@ -160,6 +166,44 @@ it('a tick with systemd tells it of every tier, and of no value that only a file
   expect(events()).toEqual([enforced]);
   stop.abort();
   await running;
+});
+
+it('memory that is reserved by class is written with every tick, and shown', async () => {
+  const metrics = createMemoryQosMetrics();
+  const memoryQos = {
+    policy: 'TieredReservation',
+    throttlingFactor: undefined,
+    pageSizeBytes: 4096,
+  } as const;
+  const control = new CgroupfsControl(hierarchy);
+  const settings = { cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, podPidsLimit: -1, memoryQos };
+  const pods = new PodCgroupManager({
+    clock,
+    timeline,
+    control,
+    names,
+    settings,
+    tiers: { memoryQos },
+    memoryQosMetrics: metrics,
+    kill: () => {},
+  });
+  const both = { cpu: '1', memory: '1Gi' };
+  pods.follow(() => [
+    pod('g', { requests: both, limits: both }),
+    pod('b', { requests: { memory: '512Mi' } }),
+    pod('e', {}),
+  ]);
+  hierarchy.create('/kubepods');
+  await pods.tiers.start();
+  await pods.tiers.update();
+  const protectedBytes = (): string[] =>
+    ['memory.min', 'memory.low', 'burstable/memory.low'].map((file) => tree.text(`kubepods/${file}`));
+  expect(protectedBytes()).toEqual(['1610612736', '536870912', '536870912']);
+  expect([metrics.minBytes.value(), metrics.lowBytes.value()]).toEqual([1_073_741_824, 536_870_912]);
+  pods.follow(() => []);
+  await pods.tiers.update();
+  expect(protectedBytes()).toEqual(['0', '0', '0']);
+  expect([metrics.minBytes.value(), metrics.lowBytes.value()]).toEqual([0, 0]);
 });
 
 describe('cgroupRoot', () => {

@@ -17,8 +17,7 @@ export interface QosTiersOptions {
   readonly activePods: () => readonly Pod[];
   /** Times a change. */
   readonly update: (name: CgroupName, values: CgroupValues) => Promise<void>;
-  /** Told what active pods request, each time it is applied. */
-  /** Default: metrics that nobody reads. */
+  /** Told what active pods request, each time it is applied. Default: metrics that nobody reads. */
   readonly metrics?: MemoryQosMetrics | undefined;
 }
 

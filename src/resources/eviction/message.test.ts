@@ -83,6 +83,12 @@ describe('what users are told', () => {
       { offending_containers: '', offending_containers_usage: '', starved_resource: 'inodes' },
     ],
     [
+      'inodes by a share, in binary numbers',
+      ['nodefs.inodesFree', '25%', 3000, {}, { inodes: 10 }],
+      'The node was low on resource: inodes. Threshold quantity: 25Gi, available: 3k. ',
+      { offending_containers: '', offending_containers_usage: '', starved_resource: 'inodes' },
+    ],
+    [
       'processes',
       ['pid.available', '100', 90, {}, { processes: 10 }],
       'The node was low on resource: pids. Threshold quantity: 100, available: 90. ',
