@@ -3,6 +3,7 @@ import { VirtualClock } from '../../async/index.js';
 import {
   Container,
   ContainerState,
+  ContainerStats,
   ListContainersResponse,
   ListPodSandboxResponse,
   PodSandbox,
@@ -17,6 +18,7 @@ import { filledFileSystems } from './file-system-figures.js';
 import { linuxKernelFiles } from './kernel-files.js';
 import { statsLimits } from './limits.js';
 import { diskCounters, shownFileSystems } from './mounted-file-systems.js';
+import type { MeasuredNode } from './provider.js';
 import { imageIn } from './sandbox-images.js';
 import { containerFamilyNames, machineFamilyNames } from './test-cadvisor-names.js';
 import { TestCgroups } from './test-cgroup-tree.js';
@@ -300,6 +302,50 @@ describe('a scrape', () => {
     const { text } = await scraper()();
     expect(text).toContain(`name="",id="${pod}/${sandboxId}/${containerId}"`);
     expect(text).toContain(`name="${containerId}",id="${pod}/${containerId}"`);
+  });
+
+  it('takes a container without a readable cgroup from the summary, and only that', async () => {
+    tree.remove(`${pod}/${containerId}`);
+    const time = '2026-01-01T00:00:00Z';
+    const container = Container.create({ id: containerId, image: { image: 'img' } });
+    const measured = async (): Promise<MeasuredNode> => ({
+      summary: {
+        node: { nodeName: 'n', startTime: time },
+        pods: [
+          {
+            podRef: { name: 'web', namespace: 'default', uid: 'uid-web' },
+            startTime: time,
+            containers: [
+              {
+                name: 'app',
+                startTime: time,
+                cpu: { time, usageCoreNanoSeconds: 4e9 },
+                memory: { time, workingSetBytes: 30 },
+              },
+            ],
+          },
+        ],
+      },
+      pods: [
+        {
+          sandbox: PodSandbox.create({ id: sandboxId }),
+          name: 'web',
+          namespace: 'default',
+          uid: 'uid-web',
+          stats: undefined,
+          containers: [{ container, name: 'app', stats: ContainerStats.create({}) }],
+        },
+      ],
+      cgroups: new Map(),
+      memoryLimits: { nodeBytes: undefined, podsBytes: undefined },
+    });
+    const { text, error } = await scraper({ measured })();
+    expect(error).toBe(undefined);
+    const own = `namespace="default",pod="web",container="app",image="img",name="${containerId}",id=""`;
+    expect(text).toContain(`\ncontainer_cpu_usage_seconds_total{${own},cpu="total"} 4 ${startMs}\n`);
+    expect(text).toContain(`\ncontainer_memory_working_set_bytes{${own}} 30 ${startMs}\n`);
+    expect(text).not.toContain(`\ncontainer_oom_events_total{${own}`);
+    expect(text.match(new RegExp(`^container_last_seen\\{.*name="${sandboxId}"`, 'gm'))).toHaveLength(1);
   });
 
   it('says that it failed, and still tells the machine', async () => {
