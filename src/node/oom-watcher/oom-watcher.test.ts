@@ -266,9 +266,14 @@ class LogInMemory implements KernelLog {
   readonly lines: string[] = [];
   closed = false;
   fault: Error | undefined;
+  /** Holds up every reader. */
+  pause: Promise<void> | undefined;
+  readAfterClose = false;
 
   async *records(): AsyncGenerator<string> {
     if (this.fault !== undefined) throw this.fault;
+    await this.pause;
+    this.readAfterClose ||= this.closed;
     for (let line = this.lines.shift(); line !== undefined; line = this.lines.shift())
       yield `6,1,1,-;${line}\n`;
   }
@@ -362,6 +367,25 @@ describe('OomWatcher', () => {
       open: () => log,
     });
     expect(await Promise.all([watcher.hasKilled(id), watcher.hasKilled(other)])).toEqual([true, false]);
+  });
+
+  it('closes the log only after the looks of others', async () => {
+    const log = new LogInMemory();
+    const { watcher, end } = await watched(log);
+    let goOn = (): void => undefined;
+    log.pause = new Promise((resolve) => {
+      goOn = resolve;
+    });
+    log.lines.push(started, ofContainer(`/kubepods/pod1/${id}`, '/kubepods'));
+    const asked = [watcher.hasKilled(id), watcher.hasKilled(other)];
+    await settle();
+    const ended = end();
+    await settle();
+    expect(log.closed).toBe(false);
+    goOn();
+    await ended;
+    expect([log.closed, log.readAfterClose]).toEqual([true, false]);
+    expect(await Promise.all(asked)).toEqual([true, false]);
   });
 
   it('leaves it to the runtime while the log cannot be read', async () => {

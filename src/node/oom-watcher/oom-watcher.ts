@@ -74,6 +74,8 @@ export class OomWatcher {
       }
     } finally {
       this.#isClosed = true;
+      // A look for `hasKilled` may be under way, and a closed descriptor may soon be that of another file.
+      await this.#looking?.catch(() => undefined);
       this.#log?.close();
     }
   }
@@ -108,6 +110,7 @@ export class OomWatcher {
     const before = this.#looking;
     const look = (async () => {
       await before?.catch(() => undefined);
+      if (this.#isClosed) return [];
       const isFirst = !this.#hasRead;
       const kills = await this.#read(this.#open());
       this.#hasRead = true;
