@@ -143,6 +143,11 @@ describe('configurations that run', () => {
       { evictionHard: { ...fiveThresholds, 'memory.available': '1Gi' } },
     ],
     [
+      'mergeDefaultEvictionSettings fills an empty evictionHard',
+      { main: 'evictionHard: {}\nmergeDefaultEvictionSettings: true\n' },
+      { evictionHard: fiveThresholds },
+    ],
+    [
       'evictionHard of a drop-in keeps the other thresholds',
       withDropIns({ 'a.conf': dropIn('evictionHard: {memory.available: 1Gi}\n') }),
       { evictionHard: { ...fiveThresholds, 'memory.available': '1Gi' } },
