@@ -7,6 +7,7 @@ import { OomCounts, readMachineFacts } from '../node/index.js';
 import { type EvictionStats, evictionStats } from '../resources/eviction/index.js';
 import {
   CgroupSampler,
+  createStatsMetrics,
   diskCounters,
   filledFileSystems,
   linuxKernelFiles,
@@ -75,6 +76,7 @@ export function agentStats(
     registerVolumeMetrics(registry, () => volumes.claims());
     tasks.start('measuring volumes', (signal) => volumes.run(signal));
   }
+  registry.once(createStatsMetrics).provider.set(1, { provider: 'cadvisor' });
   const stats = statsProvider({
     cri,
     machine,

@@ -1,4 +1,4 @@
-/** The metrics of resources: the work on cgroups, evictions, and the volumes of claims. */
+/** The metrics of resources: the work on cgroups, evictions, who measures, and the volumes of claims. */
 import { type MetricLabels, Registry } from '../metrics/index.js';
 import type { FsStats, VolumeStats } from './stats/summary-types.js';
 
@@ -56,6 +56,19 @@ const figures: readonly (readonly [name: string, help: string, field: Exclude<ke
   ['kubelet_volume_stats_inodes_free', 'Free inodes of the volume.', 'inodesFree'],
   ['kubelet_volume_stats_inodes_used', 'Used inodes of the volume.', 'inodesUsed'],
 ];
+
+export type StatsMetrics = ReturnType<typeof createStatsMetrics>;
+
+/** Without a registry nobody reads them. */
+export function createStatsMetrics(registry = new Registry()) {
+  return {
+    provider: registry.gauge(
+      'kubelet_metrics_provider',
+      'Who measures pods and containers: always 1, for the provider that is used.',
+      ['provider'],
+    ),
+  };
+}
 
 /** `claims` is read at each scrape; a claim no longer in it loses its series. */
 export function registerVolumeMetrics(registry: Registry, claims: () => readonly VolumeStats[]): void {

@@ -9,7 +9,7 @@ import {
 } from '../../src/node/index.js';
 import { createCgroupMetrics, createMemoryQosMetrics } from '../../src/resources/cgroups/index.js';
 import { createEvictionMetrics } from '../../src/resources/eviction/index.js';
-import { registerVolumeMetrics } from '../../src/resources/stats/index.js';
+import { createStatsMetrics, registerVolumeMetrics } from '../../src/resources/stats/index.js';
 import { createPluginMetrics, createPullRecordMetrics } from '../../src/runtime-manager/images/index.js';
 import { createRequestMetrics, createStreamMetrics } from '../../src/server/metrics.js';
 import { startMember } from './cluster-machine.js';
@@ -112,6 +112,7 @@ const agentOnly = `
   kubelet_imagemanager_ondisk_pullintents gauge
   kubelet_memory_qos_node_memory_low_bytes gauge
   kubelet_memory_qos_node_memory_min_bytes gauge
+  kubelet_metrics_provider gauge provider
   kubelet_server_expiration_renew_errors counter
   kubelet_volume_stats_available_bytes gauge namespace persistentvolumeclaim
   kubelet_volume_stats_capacity_bytes gauge namespace persistentvolumeclaim
@@ -160,6 +161,7 @@ describe('the metrics of', () => {
     createShutdownMetrics(registry);
     registerVolumeMetrics(registry, () => []);
     createEvictionMetrics(registry);
+    createStatsMetrics(registry);
     createCgroupMetrics(registry);
     createMemoryQosMetrics(registry);
     createPluginMetrics(registry);

@@ -1,12 +1,13 @@
 /** Reads files of the kernel: at once, whole, and no more than they can hold. */
-import { closeSync, opendirSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs';
-import type { StatsLimits } from './limits.js';
+import { closeSync, type Dirent, opendirSync, openSync, readlinkSync, readSync, statSync } from 'node:fs';
+import { type StatsLimits, statsLimits } from './limits.js';
 
 /** What is not there, or goes away while it is read, is undefined or empty: a cgroup or a process may end at any time. */
 export interface KernelFiles {
   read(path: string): string | undefined;
   /** The names of the first entries, no more than `limit`. */
   names(path: string, limit: number): readonly string[];
+  /** Those among the first entries, as many as there may be cgroups. */
   directories(path: string): readonly string[];
   link(path: string): string | undefined;
   modifiedMs(path: string): number | undefined;
@@ -40,9 +41,9 @@ export function linuxKernelFiles({ fileBytes }: Pick<StatsLimits, 'fileBytes'>):
           closeSync(descriptor);
         }
       }),
-    names: (path, limit) => ifThere(() => firstNames(path, limit)) ?? [],
+    names: (path, limit) => ifThere(() => firstEntries(path, limit).map(({ name }) => name)) ?? [],
     directories: (path) =>
-      ifThere(() => readdirSync(path, { withFileTypes: true }))
+      ifThere(() => firstEntries(path, statsLimits.cgroups))
         ?.filter((entry) => entry.isDirectory())
         .map(({ name }) => name) ?? [],
     link: (path) => ifThere(() => readlinkSync(path)),
@@ -53,16 +54,16 @@ export function linuxKernelFiles({ fileBytes }: Pick<StatsLimits, 'fileBytes'>):
 /** Names per call of the kernel. */
 const listedAtOnce = 256;
 
-function firstNames(path: string, limit: number): string[] {
+function firstEntries(path: string, limit: number): Dirent[] {
   const directory = opendirSync(path, { bufferSize: listedAtOnce });
   try {
-    const names: string[] = [];
-    while (names.length < limit) {
+    const entries: Dirent[] = [];
+    while (entries.length < limit) {
       const entry = directory.readSync();
       if (entry === null) break;
-      names.push(entry.name);
+      entries.push(entry);
     }
-    return names;
+    return entries;
   } finally {
     directory.closeSync();
   }
