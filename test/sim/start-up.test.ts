@@ -2,10 +2,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { sleep } from '../../src/async/index.js';
 import { CriError } from '../../src/cri/index.js';
+import { resources } from '../../src/kube-client/index.js';
 import type { PodCgroups } from '../../src/kubelet/index.js';
 import { Registry } from '../../src/metrics/index.js';
+import { ClusterMachine, startMember } from './cluster-machine.js';
 import { Machine } from './machine.js';
-import { endNodes, hostFacts, minute, type Node, second, startNode } from './node.js';
+import { endNodes, hostFacts, minute, type Node, nodeName, second, startNode } from './node.js';
 import { apiPod } from './pods.js';
 import { startVolumeNode } from './volume-node.js';
 
@@ -281,6 +283,22 @@ describe('what a machine is warned of', () => {
     const node = await startNode({ kubelet: { host: { ...hostFacts, cgroupVersion }, registry } });
     expect(warnings(node, 'CgroupV1')).toEqual(told);
     expect(registry.text()).toContain(`kubelet_cgroup_version ${cgroupVersion}\n`);
+  });
+
+  it.each([
+    [true, 'kubelet is posting ready status'],
+    [false, 'kubelet is posting ready status. WARNING: CPU hardcapping unsupported'],
+  ])('CPU quotas %s: the node is ready all the same', async (isCpuQuotaAvailable, message) => {
+    const on = new ClusterMachine();
+    const host = { ...hostFacts, cgroupVersion: 1, isCpuQuotaAvailable } as const;
+    const config = { localStorageCapacityIsolation: false };
+    const member = await startMember({ on, kubelet: { host, config } });
+    await member.node.advance(30 * second);
+    const { status } = await on.api.get(resources.nodes, { name: nodeName });
+    expect(status?.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({
+      status: 'True',
+      message,
+    });
   });
 
   const onDisk = 'PossibleMemoryBackedVolumesOnDisk';

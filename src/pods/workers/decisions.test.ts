@@ -205,6 +205,9 @@ describe('StaticPodOrder', () => {
 it.each([
   ['30 s waits 45 s', 30, 45],
   ['0 waits 10 s', 0, 10],
+  ['1 s, as a hard eviction gives, waits 10 s', 1, 10],
+  ['60 s waits 90 s', 60, 90],
+  ['120 s waits 180 s', 120, 180],
   ['an odd grace rounds its half down', 11, 16],
 ])('killTimeoutSeconds: %s', (_rule, grace, timeout) => {
   expect(killTimeoutSeconds(grace)).toBe(timeout);
