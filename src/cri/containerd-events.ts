@@ -81,7 +81,8 @@ export async function* subscribeContainerdEvents({
 /** Undefined for an event that is not about the lifecycle of a container. */
 export function readContainerdEvent({ topic, event, timestamp }: Envelope): ContainerdEvent | undefined {
   const payload: Any | undefined = event;
-  const read = readers[topic];
+  // The runtime names the topic: it must not find what every object has.
+  const read = Object.hasOwn(readers, topic) ? readers[topic] : undefined;
   if (read === undefined || payload === undefined) return undefined;
   const { at, ...facts } = read(payload.value);
   return { topic, timestamp: nanosecondsOf(at ?? timestamp), ...facts };

@@ -177,7 +177,7 @@ function stepReasons(
   const begun = lastOf(entries, ...steps, 'pod.plan', 'worker.recovered');
   const blocking = entries.findLast(
     ({ event, seq }) =>
-      seq > (begun?.seq ?? -1) && event?.type === 'Warning' && adviceByEvent[event.reason] !== undefined,
+      seq > (begun?.seq ?? -1) && event?.type === 'Warning' && Object.hasOwn(adviceByEvent, event.reason),
   );
   if (blocking?.event !== undefined) {
     const { reason } = blocking.event;
@@ -188,8 +188,7 @@ function stepReasons(
 }
 
 function unblockOf(reason: string): { unblock?: string } {
-  const unblock = adviceByEvent[reason];
-  return unblock === undefined ? {} : { unblock };
+  return Object.hasOwn(adviceByEvent, reason) ? { unblock: adviceByEvent[reason] } : {};
 }
 
 function failureReason(entries: readonly TimelineEntry[], failing: StepEntry, nowMs: number): WaitReason {
@@ -269,7 +268,7 @@ function adviceFor(name: string, reason: string, entries: readonly TimelineEntry
       unblock: `container ${name}: it could not be started: ${start.error}; check its command and image`,
     };
   }
-  return advice[reason] === undefined ? {} : { unblock: `container ${name}: ${advice[reason]}` };
+  return Object.hasOwn(advice, reason) ? { unblock: `container ${name}: ${advice[reason]}` } : {};
 }
 
 /** Containers that run and whose probes say that they are not ready. */

@@ -45,6 +45,8 @@ export function parseYaml(text: string, file: string, limits: DocumentLimits): Y
     version: '1.1',
     schema: 'yaml-1.1',
     customTags: kubernetesTags,
+    // Problems are reported with their place; the parser's own warnings would go to the process's standard error.
+    logLevel: 'error',
   });
   const parts: YamlPart[] = [];
   for (const document of composed(composer, tree.tokens, text.length)) {

@@ -85,7 +85,7 @@ export function containerdEvents(endpoint: string): RuntimeEventSource {
 export function readContainerdEvent(event: ContainerdEvent): RuntimeEvent | undefined {
   const { topic, containerId, execId, timestamp } = event;
   if (execId !== undefined && execId !== '' && execId !== containerId) return undefined;
-  const told = containerdKinds[topic];
+  const told = Object.hasOwn(containerdKinds, topic) ? containerdKinds[topic] : undefined;
   return told === undefined ? undefined : { id: containerId, happenedAtMs: wallMs(timestamp), ...told };
 }
 
