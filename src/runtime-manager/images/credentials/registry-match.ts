@@ -1,4 +1,5 @@
 /** Matches keyring entries to an image: by host with globs, port and path prefix. */
+import { globMatches } from './glob.js';
 
 /** The default registry's entry, under the name that tools have always used. */
 const defaultRegistryKey = 'index.docker.io';
@@ -51,20 +52,4 @@ function split(text: string): HostPath {
   const authority = slash < 0 ? text : text.slice(0, slash);
   const [, host = authority, port = ''] = /^(.*?)(?::(\d+))?$/.exec(authority) ?? [];
   return { labels: host.split('.'), port, path: slash < 0 ? '' : text.slice(slash) };
-}
-
-/** `*` matches any text, `?` one character, `[a-c]` one of a set. */
-function globMatches(glob: string, text: string): boolean {
-  if (!/[*?[\\]/.test(glob)) return glob === text;
-  const source = glob.replace(/\\(.)|\*|\?|\[\^?[^\]]*\]|[.+^${}()|[\]\\]/g, (token, escaped?: string) => {
-    if (token === '*') return '.*';
-    if (token === '?') return '.';
-    if (token.length > 1 && token.startsWith('[')) return token;
-    return `\\${escaped ?? token}`;
-  });
-  try {
-    return new RegExp(`^${source}$`).test(text);
-  } catch {
-    return false;
-  }
 }
