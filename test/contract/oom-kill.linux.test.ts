@@ -42,7 +42,8 @@ const stop = new AbortController();
 let running: Promise<unknown> | undefined;
 
 beforeAll(() => {
-  if (memoryRoot === undefined) return;
+  if (memoryRoot === undefined)
+    throw new Error('this test needs a readable /dev/kmsg and a memory cgroup: run it as root');
   mkdirSync(join(memoryRoot.path, inner), { recursive: true });
   writeFileSync(join(memoryRoot.path, cgroup, memoryRoot.file), String(limitBytes));
 });
@@ -52,7 +53,7 @@ afterAll(async () => {
   await removeCgroup(cgroup);
 });
 
-it.skipIf(memoryRoot === undefined)('a kill is counted for its cgroup and told on its pod', async () => {
+it('a kill is counted for its cgroup and told on its pod', async () => {
   const timeline = new Timeline();
   const counts = new OomCounts();
   const victim: OomVictim = {
