@@ -37,7 +37,9 @@ export {
   createClusterKubelet,
 } from './kubelet/cluster/create-cluster-kubelet.js';
 export {
+  type AdmissionAttempt,
   type AdmissionHandler,
+  type AdmissionRule,
   createKubelet,
   type Kubelet,
   type KubeletOptions,

@@ -1,6 +1,12 @@
 /** The kubelet: everything a node agent is made of, put together. */
 export { actedOnFields, actedOnGates, clusterFlags, inertFlags } from './acted-on.js';
-export type { Admission, AdmissionHandler } from './admission/admission.js';
+export type {
+  Admission,
+  AdmissionAttempt,
+  AdmissionHandler,
+  AdmissionOperation,
+  AdmissionRule,
+} from './admission/admission.js';
 export { createKubelet } from './create.js';
 export type { Kubelet } from './kubelet.js';
 export { Link } from './link.js';

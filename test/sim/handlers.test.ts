@@ -18,7 +18,7 @@ const stopTimeouts = (node: Node): unknown[] =>
 describe('admission', () => {
   const noBadPods: AdmissionHandler = {
     name: 'no bad pods',
-    admit: (pod) =>
+    admit: ({ pod }) =>
       pod.metadata.name === 'bad'
         ? { admit: false, reason: 'NotWanted', message: 'it is bad' }
         : { admit: true },

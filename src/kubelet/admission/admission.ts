@@ -1,4 +1,5 @@
 /** Whether a pod may run on this node: handlers asked in order, the first refusal counts. */
+import { errorText, isCancelled } from '../../async/index.js';
 import { isCriticalPod, type Pod } from '../../kube/index.js';
 
 export type Admission = { readonly admit: true } | AdmissionRefusal;
@@ -21,37 +22,83 @@ export interface Shortage {
 
 export const admitted: Admission = { admit: true };
 
-export interface AdmissionHandler {
-  readonly name: string;
-  /** `others` are the active pods without the one in question. */
-  admit(pod: Pod, others: readonly Pod[]): Admission;
+/** A pod is new to the node, or it asks for other resources than it was given. */
+export type AdmissionOperation = 'add' | 'resize';
+
+export interface AdmissionAttempt {
+  readonly pod: Pod;
+  /** The active pods without the one in question, with the resources that they were given. */
+  readonly others: readonly Pod[];
+  readonly operation: AdmissionOperation;
 }
 
-export function admit(handlers: readonly AdmissionHandler[], pod: Pod, active: readonly Pod[]): Admission {
-  const others = active.filter((other) => other.metadata.uid !== pod.metadata.uid);
-  for (const handler of handlers) {
-    const answer = handler.admit(pod, others);
+export interface AdmissionHandler {
+  readonly name: string;
+  /** A promise where the answer takes its time; whatever comes next for the pod waits for it. */
+  admit(attempt: AdmissionAttempt): Admission | Promise<Admission>;
+}
+
+/** A handler that decides at once and gives the pod nothing, so that it may be asked for forecasts too. */
+export interface AdmissionRule extends AdmissionHandler {
+  admit(attempt: AdmissionAttempt): Admission;
+}
+
+/** Asks all handlers in order; the answer is at hand unless one of them takes its time. */
+export function admit(handlers: readonly AdmissionRule[], attempt: AdmissionAttempt): Admission;
+export function admit(
+  handlers: readonly AdmissionHandler[],
+  attempt: AdmissionAttempt,
+): Admission | Promise<Admission>;
+export function admit(
+  handlers: readonly AdmissionHandler[],
+  attempt: AdmissionAttempt,
+): Admission | Promise<Admission> {
+  const { uid } = attempt.pod.metadata;
+  const others = attempt.others.filter((other) => other.metadata.uid !== uid);
+  return admitFrom(handlers, { ...attempt, others });
+}
+
+function admitFrom(
+  handlers: readonly AdmissionHandler[],
+  attempt: AdmissionAttempt,
+): Admission | Promise<Admission> {
+  for (const [index, handler] of handlers.entries()) {
+    const answer = handler.admit(attempt);
+    if (answer instanceof Promise) {
+      const rest = handlers.slice(index + 1);
+      return answer.then((given) => (given.admit ? admitFrom(rest, attempt) : given), unexpected);
+    }
     if (!answer.admit) return answer;
   }
   return admitted;
+}
+
+/** A handler that fails must not hold up the pods behind this one. */
+function unexpected(error: unknown): Admission {
+  if (isCancelled(error)) throw error;
+  return {
+    admit: false,
+    reason: 'UnexpectedAdmissionError',
+    message: `Allocate failed due to ${errorText(error)}, which is unexpected`,
+  };
 }
 
 /**
  * All of these are asked, and the first refusal counts. Other pods may have to make room for a critical pod, but only if
  * nothing but resources speaks against it.
  */
-export function together(handlers: readonly AdmissionHandler[]): AdmissionHandler {
+export function together(rules: readonly AdmissionRule[]): AdmissionRule {
   return {
     name: 'the node',
-    admit(pod, others) {
-      const refusals = handlers.flatMap((handler) => {
-        const answer = handler.admit(pod, others);
+    admit(attempt) {
+      const refusals = rules.flatMap((rule) => {
+        const answer = rule.admit(attempt);
         return answer.admit ? [] : [answer];
       });
       const [first] = refusals;
       if (first === undefined) return admitted;
       const { reason, message } = first;
-      if (!isCriticalPod(pod)) return { admit: false, reason, message };
+      if (!isCriticalPod(attempt.pod)) return { admit: false, reason, message };
       const other = refusals.find(({ shortages }) => shortages === undefined);
       if (other !== undefined) return other;
       return {
@@ -109,10 +156,10 @@ export function rejectionLabel(reason: string): string {
 }
 
 /** Refuses pods beyond the number that the node may hold. */
-export function podLimit(maxPods: number): AdmissionHandler {
+export function podLimit(maxPods: number): AdmissionRule {
   return {
     name: 'pod limit',
-    admit: (_pod, others) =>
+    admit: ({ others }) =>
       others.length < maxPods
         ? admitted
         : refusedFor([{ resource: 'pods', requested: 1, used: others.length, capacity: maxPods }]),
@@ -120,9 +167,9 @@ export function podLimit(maxPods: number): AdmissionHandler {
 }
 
 /** Refuses pods that say they are made for another operating system. */
-export const operatingSystem: AdmissionHandler = {
+export const operatingSystem: AdmissionRule = {
   name: 'operating system',
-  admit: (pod) =>
+  admit: ({ pod }) =>
     pod.spec.os === undefined || pod.spec.os.name === 'linux'
       ? { admit: true }
       : {

@@ -1,6 +1,6 @@
 /** Refuses pods whose host ports are taken by other pods of the node. */
 import { isSidecar, type Pod } from '../../kube/index.js';
-import type { AdmissionHandler } from './admission.js';
+import type { AdmissionRule } from './admission.js';
 
 interface HostPort {
   readonly ip: string;
@@ -25,9 +25,9 @@ function conflicts(a: HostPort, b: HostPort): boolean {
   return a.ip === b.ip || a.ip === '0.0.0.0' || b.ip === '0.0.0.0';
 }
 
-export const freeHostPorts: AdmissionHandler = {
+export const freeHostPorts: AdmissionRule = {
   name: 'host ports',
-  admit(pod, others) {
+  admit({ pod, others }) {
     const wanted = hostPorts(pod);
     if (wanted.length === 0) return { admit: true };
     const taken = others.flatMap(hostPorts);

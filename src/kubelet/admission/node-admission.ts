@@ -1,7 +1,7 @@
 /** Who is asked whether a pod may run on this node, in order. */
 import { release } from 'node:os';
 import type { KubeletSettings } from '../settings.js';
-import { type AdmissionHandler, operatingSystem, podLimit, together } from './admission.js';
+import { type AdmissionRule, operatingSystem, podLimit, together } from './admission.js';
 import { freeHostPorts } from './host-ports.js';
 import { enoughResources, nodeAffinityHandler, operatingSystemLabel, toleratedTaints } from './node-fit.js';
 import { type PressureNow, withoutPressure } from './pressure.js';
@@ -17,7 +17,7 @@ export function nodeAdmission(
     readonly hasStrictGroups: () => boolean;
     readonly pressure: PressureNow;
   },
-): readonly AdmissionHandler[] {
+): readonly AdmissionRule[] {
   return [
     withoutPressure(pressure),
     allowedSysctls(config.allowedUnsafeSysctls, release()),

@@ -32,7 +32,7 @@ function verdict(given: Pod, others: readonly Pod[] = [], of: Node | undefined =
     operatingSystemLabel(() => of),
     together([enoughResources(() => of), nodeAffinityHandler('n1', () => of), toleratedTaints(() => of)]),
   ];
-  const answer = admit(handlers, given, others);
+  const answer = admit(handlers, { pod: given, others, operation: 'add' });
   return answer.admit ? 'admitted' : `${answer.reason}: ${answer.message}`;
 }
 
@@ -144,5 +144,6 @@ it('while the node is not known, nothing is ruled out', () => {
     nodeAffinityHandler('n1', () => undefined),
     toleratedTaints(() => undefined),
   ];
-  expect(admit(handlers, pod({ cpu: '99' }, { nodeSelector: { a: 'b' } }), [])).toEqual({ admit: true });
+  const given = pod({ cpu: '99' }, { nodeSelector: { a: 'b' } });
+  expect(admit(handlers, { pod: given, others: [], operation: 'add' })).toEqual({ admit: true });
 });

@@ -16,16 +16,16 @@ import {
   toleratesTaint,
   zeroQuantity,
 } from '../../kube/index.js';
-import { type Admission, type AdmissionHandler, admitted, refusedFor, type Shortage } from './admission.js';
+import { type Admission, type AdmissionRule, admitted, refusedFor, type Shortage } from './admission.js';
 
 /** Each is asked for the node at every pod; while none is known, nothing speaks against a pod. */
 type NodeNow = () => Node | undefined;
 
 /** Whether what the other pods leave of the node is enough. */
-export function enoughResources(nodeNow: NodeNow): AdmissionHandler {
+export function enoughResources(nodeNow: NodeNow): AdmissionRule {
   return {
     name: 'resources',
-    admit(pod, others) {
+    admit({ pod, others }) {
       const allocatable = nodeNow()?.status?.allocatable;
       if (allocatable === undefined) return admitted;
       return refusedFor(shortagesOf(podRequests(pod), others, allocatable));
@@ -34,10 +34,10 @@ export function enoughResources(nodeNow: NodeNow): AdmissionHandler {
 }
 
 /** Whether the pod means this node: its selector and affinity, and the name that it was bound to. */
-export function nodeAffinityHandler(nodeName: string, nodeNow: NodeNow): AdmissionHandler {
+export function nodeAffinityHandler(nodeName: string, nodeNow: NodeNow): AdmissionRule {
   return {
     name: 'node affinity',
-    admit(pod) {
+    admit({ pod }) {
       const node = nodeNow();
       if (node === undefined) return admitted;
       if (!matchesNodeAffinity(pod, { name: nodeName, labels: node.metadata.labels ?? {} })) {
@@ -52,10 +52,10 @@ export function nodeAffinityHandler(nodeName: string, nodeNow: NodeNow): Admissi
 }
 
 /** Taints that keep pods from being scheduled are the scheduler's; only those that would evict the pod count here. */
-export function toleratedTaints(nodeNow: NodeNow): AdmissionHandler {
+export function toleratedTaints(nodeNow: NodeNow): AdmissionRule {
   return {
     name: 'taints',
-    admit(pod) {
+    admit({ pod }) {
       if (isStaticPod(pod)) return admitted;
       const taints = nodeNow()?.spec?.taints ?? [];
       const untolerated = taints.some(
@@ -69,10 +69,10 @@ export function toleratedTaints(nodeNow: NodeNow): AdmissionHandler {
 }
 
 /** A label that says it is made for another operating system than the node's own label has. */
-export function operatingSystemLabel(nodeNow: NodeNow): AdmissionHandler {
+export function operatingSystemLabel(nodeNow: NodeNow): AdmissionRule {
   return {
     name: 'operating system label',
-    admit(pod) {
+    admit({ pod }) {
       const wanted = pod.metadata.labels?.['kubernetes.io/os'];
       const actual = nodeNow()?.metadata.labels?.['kubernetes.io/os'] ?? 'linux';
       return wanted === undefined || wanted === actual

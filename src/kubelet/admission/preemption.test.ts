@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Pod, PodSpec } from '../../kube/index.js';
-import { type AdmissionHandler, admit, podLimit, type Shortage, together } from './admission.js';
+import { type AdmissionRule, admit, podLimit, type Shortage, together } from './admission.js';
 import { choosePreempted, requirementsText } from './preemption.js';
 
 interface Shape {
@@ -123,25 +123,33 @@ describe('who makes room for a critical pod', () => {
 });
 
 describe('what is told of a critical pod', () => {
-  const affinity: AdmissionHandler = {
+  const affinity: AdmissionRule = {
     name: 'affinity',
     admit: () => ({ admit: false, reason: 'NodeAffinity', message: 'no' }),
   };
   it('the shortages alone, if nothing else speaks against it', () => {
-    expect(admit([together([podLimit(1)])], critical, [pod('a')])).toMatchObject({
+    expect(
+      admit([together([podLimit(1)])], { pod: critical, others: [pod('a')], operation: 'add' }),
+    ).toMatchObject({
       reason: 'OutOfpods',
       shortages: [{ resource: 'pods', requested: 1, used: 1, capacity: 1 }],
     });
   });
   it('what is no shortage before anything else, so that nobody makes room in vain', () => {
-    expect(admit([together([podLimit(1), affinity])], critical, [pod('a')])).toEqual({
+    expect(
+      admit([together([podLimit(1), affinity])], { pod: critical, others: [pod('a')], operation: 'add' }),
+    ).toEqual({
       admit: false,
       reason: 'NodeAffinity',
       message: 'no',
     });
   });
   it('of any other pod: the first refusal, and no shortages', () => {
-    const answer = admit([together([podLimit(1), affinity])], pod('plain'), [pod('a')]);
+    const answer = admit([together([podLimit(1), affinity])], {
+      pod: pod('plain'),
+      others: [pod('a')],
+      operation: 'add',
+    });
     expect(answer).toMatchObject({ reason: 'OutOfpods' });
     expect(answer).not.toHaveProperty('shortages');
   });

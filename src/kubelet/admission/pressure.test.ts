@@ -33,7 +33,7 @@ it.each<[string, readonly PressureCondition[], Pod, boolean, boolean?]>([
   ['disk: one that runs since before the agent started', ['DiskPressure'], plain, true, true],
 ])('%s', (_rule, conditions, given, admits, runs = false) => {
   const handler = withoutPressure({ conditions: () => conditions, runsHere: () => runs });
-  expect(handler.admit(given, [])).toEqual(
+  expect(handler.admit({ pod: given, others: [], operation: 'add' })).toEqual(
     admits
       ? { admit: true }
       : { admit: false, reason: 'Evicted', message: `The node had condition: [${conditions.join(' ')}]. ` },

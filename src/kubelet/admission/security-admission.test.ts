@@ -19,7 +19,11 @@ describe('strict groups', () => {
     ['the runtime cannot', 'Strict', false, refusal],
   ])('%s', (_, supplementalGroupsPolicy, isSupported, expected) => {
     const context = supplementalGroupsPolicy === undefined ? {} : { supplementalGroupsPolicy };
-    const answer = strictGroups(() => isSupported).admit(pod({ securityContext: context }), []);
+    const answer = strictGroups(() => isSupported).admit({
+      pod: pod({ securityContext: context }),
+      others: [],
+      operation: 'add',
+    });
     expect(reasonOf(answer)).toBe(expected);
   });
 });
@@ -71,6 +75,6 @@ describe('AppArmor', () => {
       'Cannot enforce AppArmor: missing localhost apparmor profile name',
     ],
   ])('%s', (_, one, isEnabled, expected) => {
-    expect(reasonOf(appArmor(isEnabled).admit(one, []))).toBe(expected);
+    expect(reasonOf(appArmor(isEnabled).admit({ pod: one, others: [], operation: 'add' }))).toBe(expected);
   });
 });

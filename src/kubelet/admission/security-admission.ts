@@ -1,15 +1,15 @@
 /** Refuses pods that ask to be confined in a way that this node cannot enforce, instead of running them unconfined. */
 import { type Pod, podContainers } from '../../kube/index.js';
 import { appArmorAnnotationPrefix } from '../../runtime-manager/config/index.js';
-import type { Admission, AdmissionHandler } from './admission.js';
+import type { Admission, AdmissionRule } from './admission.js';
 
 const admitted: Admission = { admit: true };
 
 /** `isSupported` is asked at every pod: the runtime tells it after the start. */
-export function strictGroups(isSupported: () => boolean): AdmissionHandler {
+export function strictGroups(isSupported: () => boolean): AdmissionRule {
   return {
     name: 'supplemental groups',
-    admit: (pod) =>
+    admit: ({ pod }) =>
       pod.spec.securityContext?.supplementalGroupsPolicy !== 'Strict' || isSupported()
         ? admitted
         : {
@@ -21,10 +21,10 @@ export function strictGroups(isSupported: () => boolean): AdmissionHandler {
 }
 
 /** Of pods that have begun already it is too late to ask. */
-export function appArmor(isEnabled: boolean): AdmissionHandler {
+export function appArmor(isEnabled: boolean): AdmissionRule {
   return {
     name: 'AppArmor',
-    admit(pod) {
+    admit({ pod }) {
       const { phase = 'Pending' } = pod.status ?? {};
       if (phase !== 'Pending' || !asksForAppArmor(pod)) return admitted;
       if (!isEnabled) return refused('AppArmor is not enabled on the host');

@@ -36,7 +36,7 @@ describe('allowedSysctls', () => {
       'forbidden sysctl: "net.ipv4.tcp_syncookies" not allowed with host Net enabled',
     ],
   ])('%s', (_rule, given, unsafe, kernel, message) => {
-    const answer = allowedSysctls(unsafe, kernel).admit(given, []);
+    const answer = allowedSysctls(unsafe, kernel).admit({ pod: given, others: [], operation: 'add' });
     expect(answer.admit ? undefined : answer.message).toBe(message);
   });
   it('refuses to allow what is not namespaced', () => {

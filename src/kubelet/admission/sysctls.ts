@@ -1,5 +1,5 @@
 /** Which kernel parameters a pod may set: those that are its own and harm nobody else, or that the node allows. */
-import type { AdmissionHandler } from './admission.js';
+import type { AdmissionRule } from './admission.js';
 
 type SysctlNamespace = 'ipc' | 'net';
 
@@ -38,7 +38,7 @@ function namespaceOf(name: string): SysctlNamespace | undefined {
 }
 
 /** Throws when the node allows a parameter that no pod can have for itself. */
-export function allowedSysctls(unsafe: readonly string[], kernelRelease: string): AdmissionHandler {
+export function allowedSysctls(unsafe: readonly string[], kernelRelease: string): AdmissionRule {
   const strangers = unsafe.filter((pattern) => namespaceOf(dotted(pattern)) === undefined);
   if (strangers.length > 0) {
     throw new Error(
@@ -54,7 +54,7 @@ export function allowedSysctls(unsafe: readonly string[], kernelRelease: string)
   ];
   return {
     name: 'sysctls',
-    admit(pod) {
+    admit({ pod }) {
       for (const { name } of pod.spec.securityContext?.sysctls ?? []) {
         const problem = refusal(
           dotted(name),

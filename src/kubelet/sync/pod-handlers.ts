@@ -46,7 +46,7 @@ export class PodHandlers {
     this.#options = options;
   }
 
-  /** A promise where pods have to make room for a critical one first; the next update must wait for it. */
+  /** A promise where admission takes its time; the next update must wait for it. */
   handle(update: ConfigUpdate): Promise<void> | undefined {
     switch (update.op) {
       case 'ADD':
@@ -65,7 +65,7 @@ export class PodHandlers {
     return undefined;
   }
 
-  /** Pods that wait for others to make room: they are neither admitted nor refused yet. */
+  /** Pods that are neither admitted nor refused yet. */
   get waiting(): ReadonlySet<string> {
     return this.#waiting;
   }
@@ -92,29 +92,36 @@ export class PodHandlers {
     const { uid } = pod.metadata;
     const isOver = workers.isTerminationRequested(uid) || isTerminalPhase(pod.status?.phase);
     const active = this.#active();
-    const answer = isOver ? admitted : admit(this.#options.admission, pod, active);
+    const answer = isOver ? admitted : this.#admit(pod, active);
+    if (answer instanceof Promise) return this.#addLater(pod, answer, active, startMs);
     if (answer.admit || answer.shortages === undefined) {
       this.#settle(pod, answer, startMs, isOver);
       return undefined;
     }
-    return this.#addAfterRoom(pod, active, answer.shortages, startMs);
+    return this.#addLater(pod, answer, active, startMs);
   }
 
-  /** Other pods make room for a critical one; it is judged again as if they were gone. */
-  async #addAfterRoom(
+  #admit(pod: Pod, active: readonly Pod[]): Admission | Promise<Admission> {
+    return admit(this.#options.admission, { pod, others: active, operation: 'add' });
+  }
+
+  /** For a pod that is judged over time; where others make room for it, it is judged again as if they were gone. */
+  async #addLater(
     pod: Pod,
+    first: Admission | Promise<Admission>,
     active: readonly Pod[],
-    shortages: readonly Shortage[],
     startMs: number,
   ): Promise<void> {
     const { uid } = pod.metadata;
     this.#waiting.add(uid);
     try {
-      const made = await this.#options.makeRoom(pod, active, shortages);
+      const answer = await first;
+      if (answer.admit || answer.shortages === undefined) return this.#settle(pod, answer, startMs);
+      const made = await this.#options.makeRoom(pod, active, answer.shortages);
       if (made.kind === 'refused') return this.#settle(pod, made.refusal, startMs);
       const ended = new Set(made.ended.map(({ metadata }) => metadata.uid));
       const left = this.#active().filter(({ metadata }) => !ended.has(metadata.uid));
-      this.#settle(pod, admit(this.#options.admission, pod, left), startMs);
+      this.#settle(pod, await this.#admit(pod, left), startMs);
     } finally {
       this.#waiting.delete(uid);
     }

@@ -29,13 +29,13 @@ describe('allocatableUnder', () => {
   });
 });
 
-it('refusedBy asks for the oldest pod first', () => {
+it('refusedBy asks for the oldest pod first', async () => {
   const pod = (name: string, creationTimestamp: string) => ({
     metadata: { name, namespace: 'default', uid: name, creationTimestamp },
     spec: { containers: [] },
   });
   const pods = [pod('young', '2026-01-02T00:00:00Z'), pod('old', '2026-01-01T00:00:00Z')];
-  expect(refusedBy([podLimit(1)], pods).map(({ name, reason }) => `${name} ${reason}`)).toEqual([
+  expect((await refusedBy([podLimit(1)], pods)).map(({ name, reason }) => `${name} ${reason}`)).toEqual([
     'young OutOfpods',
   ]);
 });

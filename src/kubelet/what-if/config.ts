@@ -97,14 +97,17 @@ export function resourceChanges(before: ResourceList, after: ResourceList): Valu
 }
 
 /** Pods that a restart would refuse, asked in the order in which they were created, as a start does. */
-export function refusedBy(handlers: readonly AdmissionHandler[], pods: readonly Pod[]): PodRefusal[] {
+export async function refusedBy(
+  handlers: readonly AdmissionHandler[],
+  pods: readonly Pod[],
+): Promise<PodRefusal[]> {
   const admitted: Pod[] = [];
   const refused: PodRefusal[] = [];
   const created = ({ metadata }: Pod): string => metadata.creationTimestamp ?? '';
   for (const pod of [...pods].sort((a, b) =>
     created(a) < created(b) ? -1 : created(a) > created(b) ? 1 : 0,
   )) {
-    const answer = admit(handlers, pod, admitted);
+    const answer = await admit(handlers, { pod, others: admitted, operation: 'add' });
     if (answer.admit) admitted.push(pod);
     else refused.push({ ...outlookPod(pod), reason: answer.reason, message: answer.message.trim() });
   }

@@ -108,9 +108,9 @@ async function configOutlook(
   const allocatable = allocatableUnder(node, reservation(settings.config), reservation(proposed.config));
   const nodeThen = node && allocatable && { ...node, status: { ...node.status, allocatable } };
   const refusedNow = new Set(
-    refusedBy(admissionWith(settings.config, settings.node), pods).map(({ uid }) => uid),
+    (await refusedBy(admissionWith(settings.config, settings.node), pods)).map(({ uid }) => uid),
   );
-  const refused = refusedBy(
+  const refused = await refusedBy(
     admissionWith(proposed.config, () => nodeThen ?? node),
     pods,
   );
