@@ -2,12 +2,11 @@
 import { X509Certificate } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigurationError } from '../../src/config/config-error.js';
-import { parseCpuSet } from '../../src/config/cpu-set.js';
 import { decodeConfigFile } from '../../src/config/decode.js';
 import { flagSpecs } from '../../src/config/flag-table.js';
 import { parseKubeletCommandLine, validateKubeletFlags } from '../../src/config/flags.js';
 import { parseMountinfo, unescapeOctal } from '../../src/host/linux/mountinfo.js';
-import { SyntaxProblem } from '../../src/kube/index.js';
+import { CpuSet, SyntaxProblem } from '../../src/kube/index.js';
 import { readExecCredential } from '../../src/kube-client/exec-credential.js';
 import { KubeconfigError, parseKubeconfig } from '../../src/kube-client/kubeconfig.js';
 import { chainOf, splitPem } from '../../src/node/certificates/pair.js';
@@ -189,11 +188,12 @@ const podFiles: Target = {
 
 const cpuSet: Target = {
   name: 'cpu-set',
-  seeds: texts('0-3,8', '1', '0-65536', '7-7,7,7'),
+  seeds: texts('0-3,8', '1', '0-65535', '7-7,7,7'),
   words: [',', '-', '65536'],
   run(input) {
-    const cpus = parseCpuSet(input.toString('utf8'));
-    holds(isDeepStrictEqual(parseCpuSet(cpus.join(',')), cpus), 'a list of the CPUs is the same set');
+    const cpus = CpuSet.parse(input.toString('utf8'));
+    holds(CpuSet.parse([...cpus].join(',')).equals(cpus), 'a list of the CPUs is the same set');
+    holds(CpuSet.parse(String(cpus)).equals(cpus), 'the text of a set is the same set');
   },
 };
 

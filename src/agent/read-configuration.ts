@@ -20,14 +20,14 @@ export async function readConfiguration({
   // Loaded here: most of those who import the agent never read a configuration.
   const { readMachineFacts } = await import('../runtime-manager/config/machine-facts.js');
   const { loadConfiguration } = await import('../config/load.js');
-  const { parseCpuSet } = await import('../config/index.js');
+  const { CpuSet } = await import('../kube/index.js');
   const { onlineCpus } = await import('./cgroup-limits.js');
   const { cgroupVersion } = await readMachineFacts();
   const online = onlineCpus();
   return await loadConfiguration({
     argv,
     cwd,
-    host: { cgroupVersion, ...(online === undefined ? {} : { onlineCpus: parseCpuSet(online) }) },
+    host: { cgroupVersion, ...(online === undefined ? {} : { onlineCpus: [...CpuSet.parse(online)] }) },
     readFile: (file) => readFile(file, 'utf8'),
     listDir: async (dir) =>
       (await readdir(dir, { withFileTypes: true })).map((entry) => ({

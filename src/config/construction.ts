@@ -1,7 +1,12 @@
 /** Finds settings that would make building the kubelet fail, before anything has started. */
-import { formatDuration, parseQuantity, readEvictionThresholds, tryParseQuantity } from '../kube/index.js';
+import {
+  CpuSet,
+  formatDuration,
+  parseQuantity,
+  readEvictionThresholds,
+  tryParseQuantity,
+} from '../kube/index.js';
 import { messageOf } from './config-error.js';
-import { formatCpuSet, parseCpuSet } from './cpu-set.js';
 import { named, type RuleContext } from './rule-context.js';
 
 const reservableResources: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
@@ -90,10 +95,10 @@ function* reservationProblems({ config, host }: RuleContext): Generator<string> 
     }
   }
   if (config.reservedSystemCPUs !== '' && host.onlineCpus !== undefined) {
-    const online = new Set(host.onlineCpus);
-    const missing = parseCpuSet(config.reservedSystemCPUs).filter((cpu) => !online.has(cpu));
-    if (missing.length > 0) {
-      yield `reserved-cpus: ${config.reservedSystemCPUs} is not a subset of online-cpus: ${formatCpuSet(host.onlineCpus)}`;
+    const online = CpuSet.of(host.onlineCpus);
+    const reserved = CpuSet.parse(config.reservedSystemCPUs);
+    if (!reserved.isSubsetOf(online)) {
+      yield `reserved-cpus: ${reserved} is not a subset of online-cpus: ${online}`;
     }
   }
 }

@@ -1,7 +1,6 @@
 /** Configuration of the node agent: the KubeletConfiguration file, drop-ins, flags and feature gates. */
 export { type SettingChange, settingChanges } from './changes.js';
 export { ConfigurationError } from './config-error.js';
-export { parseCpuSet } from './cpu-set.js';
 export { baselineConfiguration, defaultEvictionHard } from './defaults.js';
 export type { ConfigFiles, DropInEntry } from './drop-ins.js';
 export type { FeatureGate, FeatureStage } from './feature-gate-table.js';

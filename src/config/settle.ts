@@ -1,5 +1,5 @@
 /** Resolves settings that depend on each other or on the machine. */
-import { parseCpuSet } from './cpu-set.js';
+import { CpuSet } from '../kube/index.js';
 import type { KubeletFlags } from './flag-table.js';
 import type { ConfiguredHost } from './rule-context.js';
 import type { KubeletConfiguration } from './types.js';
@@ -24,7 +24,7 @@ export function settleConfiguration(
   settled.userNamespaces = { idsPerPod: settled.userNamespaces?.idsPerPod ?? defaultIdsPerPod };
   if (settled.reservedSystemCPUs !== '') {
     delete settled.kubeReserved.cpu;
-    settled.systemReserved.cpu = String(parseCpuSet(settled.reservedSystemCPUs).length);
+    settled.systemReserved.cpu = String(CpuSet.parse(settled.reservedSystemCPUs).size);
   }
   return settled;
 }

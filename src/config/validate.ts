@@ -1,8 +1,7 @@
 /** Validates a complete configuration and finds all violations. */
-import { formatDuration } from '../kube/index.js';
+import { CpuSet, formatDuration } from '../kube/index.js';
 import { messageOf } from './config-error.js';
 import { readPath } from './config-path.js';
-import { parseCpuSet } from './cpu-set.js';
 import { type ConfigField, configFields, type FieldRule } from './fields.js';
 import { imagePatternProblem } from './image-pattern.js';
 import { alternatives, named, type RuleContext } from './rule-context.js';
@@ -112,7 +111,7 @@ const rules: readonly ConfigRule[] = [
       yield `can't use ${named('reservedSystemCPUs')} with ${named('systemReservedCgroup')} or ${named('kubeReservedCgroup')}`;
     }
     try {
-      parseCpuSet(config.reservedSystemCPUs);
+      CpuSet.parse(config.reservedSystemCPUs);
     } catch (thrown) {
       yield `${named('reservedSystemCPUs')} ${config.reservedSystemCPUs} must be a CPU list: ${messageOf(thrown)}`;
     }

@@ -38,6 +38,7 @@ export * from './pods/request-total.js';
 export * from './pods/restart-policy.js';
 export type * from './types/index.js';
 export * from './values/cgroup-units.js';
+export * from './values/cpu-set.js';
 export * from './values/deep-equal.js';
 export * from './values/eviction-thresholds.js';
 export * from './values/go-format.js';
