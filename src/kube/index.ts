@@ -36,6 +36,7 @@ export * from './pods/qos.js';
 export * from './pods/references.js';
 export * from './pods/request-total.js';
 export * from './pods/restart-policy.js';
+export * from './pods/unreadable-field.js';
 export type * from './types/index.js';
 export * from './values/cgroup-units.js';
 export * from './values/cpu-set.js';

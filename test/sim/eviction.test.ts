@@ -133,6 +133,30 @@ describe('memory', () => {
     await node.untilReady('later');
   });
 
+  it('pods that nobody can read stop neither eviction nor the others', async () => {
+    const { node, load, add } = await startLoaded(config);
+    await add('web', { memory: 2 * gi }, asking('1Gi'));
+    await add('turned', { memory: 100 * mi }, asking('1Gi'));
+    // What a server sends need not be what the type says.
+    const wrong = (value: string) => value as unknown as number;
+    const volumes = (sizeLimit: string) => ({ spec: { volumes: [{ name: 'v', emptyDir: { sizeLimit } }] } });
+    node.put(apiPod('limit', volumes('much')));
+    node.put(apiPod('priority', { spec: { priority: wrong('high') } }));
+    const good = apiPod('turned', asking('1Gi'));
+    const [container] = good.spec.containers;
+    const resources = { requests: { memory: 'lots' } };
+    node.put({ ...good, spec: { ...good.spec, containers: [{ ...container!, resources }] } });
+    load.systemMemory = 5.5 * gi;
+    await node.untilPhase('web', 'Failed');
+    await node.advance(minute);
+    expect(evicted(node)).toEqual(['web']);
+    expect(node.machine.running().map(({ podName }) => podName)).toEqual(['turned']);
+    expect(node.recorded('eviction.pass')).toEqual([]);
+    for (const name of ['limit', 'priority', 'turned']) {
+      expect(node.events(name, 'FailedValidation'), name).toHaveLength(1);
+    }
+  });
+
   it('a soft threshold leaves a pod its time', async () => {
     const { node, load, add } = await startLoaded({
       evictionSoft: { 'memory.available': '1Gi' },

@@ -66,11 +66,14 @@ function holds(
   }
 }
 
+/** No longer than a 64-bit integer may be. */
+const wholeNumber = /^-?\d{1,19}$/;
+
 function compares(
   operator: 'Gt' | 'Lt',
   value: string | undefined,
   [limit = '']: readonly string[],
 ): boolean {
-  if (value === undefined || !/^-?\d+$/.test(value) || !/^-?\d+$/.test(limit)) return false;
+  if (value === undefined || !wholeNumber.test(value) || !wholeNumber.test(limit)) return false;
   return operator === 'Gt' ? BigInt(value) > BigInt(limit) : BigInt(value) < BigInt(limit);
 }

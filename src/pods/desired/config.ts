@@ -2,7 +2,7 @@
 import { Channel, type Clock } from '../../async/index.js';
 import { formatNanoTimestampOfMs, formatPod, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
-import { mergeSnapshot } from './merge.js';
+import { type Merge, mergeSnapshot } from './merge.js';
 import type { ConfigUpdate, Snapshot, SourceName } from './types.js';
 
 const channelCapacity = 50;
@@ -20,6 +20,8 @@ export class PodConfig {
   readonly #known = new Map<SourceName, ReadonlyMap<string, Pod>>();
   readonly #last = new Map<SourceName, ReadonlyMap<string, Pod>>();
   readonly #handled = new Set<SourceName>();
+  /** What was told of pods that nobody could read, by UID. */
+  readonly #told = new Map<SourceName, ReadonlyMap<string, string>>();
   #merging: Promise<void> = Promise.resolve();
 
   constructor(options: PodConfigOptions) {
@@ -73,6 +75,21 @@ export class PodConfig {
         `Error validating pod ${formatPod(pod)} from ${source} due to duplicate ${what}, ignoring`,
       );
     }
+    this.#tellUnreadable(source, merge);
     for (const update of merge.updates) await this.updates.send(update, signal);
+  }
+
+  /** Each once, until the pod is another or gone: snapshots come again and again. */
+  #tellUnreadable(source: SourceName, { snapshot, unreadable }: Merge): void {
+    const before = this.#told.get(source) ?? new Map<string, string>();
+    const told = new Map([...before].filter(([uid]) => snapshot.has(uid)));
+    for (const { pod, what } of unreadable) {
+      const { uid } = pod.metadata;
+      if (told.get(uid) === what) continue;
+      told.set(uid, what);
+      const message = `Error validating pod ${formatPod(pod)} from ${source} due to ${what}, ignoring`;
+      this.#options.timeline.event(podRef(pod), 'Warning', 'FailedValidation', message);
+    }
+    this.#told.set(source, told);
   }
 }

@@ -147,6 +147,37 @@ it('mergeSnapshot keeps the first of two pods with one UID', () => {
   expect(duplicates).toEqual(['A: UID "A"']);
 });
 
+describe('a pod that nobody can read', () => {
+  // What a server sends need not be what the type says.
+  const unreadable = (uid: string, change: object = {}): Pod => {
+    const good = pod(uid, change);
+    return { ...good, spec: { ...good.spec, volumes: [{ name: 'v', emptyDir: { sizeLimit: 'much' } }] } };
+  };
+
+  it('is dropped, and the others go on', () => {
+    const { ops, pods } = play([pod('A'), unreadable('B'), pod('C')]);
+    expect(ops).toEqual(['ADD[A,C]']);
+    expect([...pods.keys()]).toEqual(['A', 'C']);
+  });
+  it('keeps its spec if it was readable before', () => {
+    const { ops, pods } = play([pod('A')], [unreadable('A', { image: 'i:2' })]);
+    expect(ops).toEqual([]);
+    expect(pods.get('A')?.spec).toEqual(pod('A').spec);
+  });
+  it('is deleted as any other', () => {
+    const deleted = unreadable('A', { deletionTimestamp: now });
+    deleted.metadata.deletionGracePeriodSeconds = 'soon' as unknown as number;
+    const { ops, pods } = play([pod('A')], [deleted]);
+    expect(ops).toEqual(['DELETE[A]']);
+    expect(pods.get('A')?.metadata.deletionTimestamp).toBe(now);
+    expect(pods.get('A')?.metadata.deletionGracePeriodSeconds).toBeUndefined();
+  });
+  it('comes back when it can be read', () => {
+    expect(play([unreadable('A')], [pod('A')]).ops).toEqual(['ADD[A]']);
+    expect(play([unreadable('A')], [unreadable('A')], []).ops).toEqual([]);
+  });
+});
+
 describe('PodConfig', () => {
   const setup = (sources: SourceName[]) => {
     const timeline = new Timeline();
@@ -177,6 +208,19 @@ describe('PodConfig', () => {
       message: 'Error validating pod x_default(B) from http due to duplicate pod name "x", ignoring',
       event: { type: 'Warning', reason: 'FailedValidation' },
     });
+  });
+  it('tells once of a pod that nobody can read', async () => {
+    const { config, timeline, signal } = setup(['api']);
+    for (const priority of ['high', 'high', 'higher']) {
+      const good = pod('A', { name: 'x' });
+      // What a server sends need not be what the type says.
+      const spec = { ...good.spec, priority: priority as unknown as number };
+      await config.deliver({ source: 'api', pods: [{ ...good, spec }] }, signal);
+    }
+    expect(timeline.ofPod('A').map(({ message }) => message)).toEqual([
+      'Error validating pod x_default(A) from api due to spec.priority is "high", not a whole number, ignoring',
+      'Error validating pod x_default(A) from api due to spec.priority is "higher", not a whole number, ignoring',
+    ]);
   });
   it('waits for room in the channel and keeps the order', async () => {
     const { config, signal } = setup(['api']);

@@ -7,6 +7,7 @@ import {
   type Pod,
   podFullName,
   semanticEqual,
+  unreadableField,
 } from '../../kube/index.js';
 import type { ConfigUpdate, PodOp, Snapshot } from './types.js';
 
@@ -28,6 +29,14 @@ export interface Merge {
   readonly updates: readonly ConfigUpdate[];
   /** Pods of the snapshot dropped because an earlier one has their full name or UID. */
   readonly duplicates: readonly DuplicatePod[];
+  /** Pods of the snapshot that nobody could read. A known one keeps the spec that it had; a new one is dropped. */
+  readonly unreadable: readonly UnreadablePod[];
+}
+
+export interface UnreadablePod {
+  readonly pod: Pod;
+  /** Such as `spec.priority is "high", not a whole number`. */
+  readonly what: string;
 }
 
 export interface MergeSnapshotInput {
@@ -50,11 +59,16 @@ export function mergeSnapshot({ known, last, snapshot, first, seen }: MergeSnaps
   const changes: Record<PodOp, Pod[]> = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
   const pods = new Map<string, Pod>();
   const taken = new Map<string, Pod>();
+  const unreadable: UnreadablePod[] = [];
 
-  for (const incoming of unique) {
-    const uid = incoming.metadata.uid;
+  for (const given of unique) {
+    const uid = given.metadata.uid;
     const existing = known.get(uid);
-    taken.set(uid, incoming);
+    taken.set(uid, given);
+    const what = last?.get(uid) === given && existing !== undefined ? undefined : unreadableField(given);
+    if (what !== undefined) unreadable.push({ pod: given, what });
+    if (what !== undefined && existing === undefined) continue;
+    const incoming = what === undefined || existing === undefined ? given : readable(existing, given);
     if (existing === undefined) {
       const added = withAnnotations(incoming, {
         [configSourceAnnotation]: source,
@@ -65,7 +79,7 @@ export function mergeSnapshot({ known, last, snapshot, first, seen }: MergeSnaps
       continue;
     }
     // A source with one changed pod among many must not cost a comparison of each.
-    const op = last?.get(uid) === incoming ? undefined : classify(existing, incoming);
+    const op = last?.get(uid) === given ? undefined : classify(existing, incoming);
     if (op === undefined) {
       pods.set(uid, existing);
       continue;
@@ -84,7 +98,17 @@ export function mergeSnapshot({ known, last, snapshot, first, seen }: MergeSnaps
       updates.push({ op: 'ADD', source, pods: [] });
     }
   }
-  return { pods, snapshot: taken, updates, duplicates };
+  return { pods, snapshot: taken, updates, duplicates, unreadable };
+}
+
+/** The new pod with the spec that it had before, so that its end is not missed. */
+function readable(existing: Pod, { metadata, status }: Pod): Pod {
+  const { deletionGracePeriodSeconds: grace, ...rest } = metadata;
+  return {
+    ...existing,
+    metadata: Number.isSafeInteger(grace) ? metadata : rest,
+    status,
+  };
 }
 
 function classify(existing: Pod, incoming: Pod): 'UPDATE' | 'DELETE' | 'RECONCILE' | undefined {
