@@ -30,7 +30,8 @@ function requestOf({ spec }: PodManifest, resource: string): Quantity {
   return aggregateContainers(spec, 'requests').get(resource) ?? zeroQuantity;
 }
 
-function hasPodLevelResources(resources: PodManifest['spec']['resources']): boolean {
+/** Whether the pod itself asks for something that a pod can have of its own. */
+export function hasPodLevelResources(resources: PodManifest['spec']['resources']): boolean {
   const names = [...Object.keys(resources?.requests ?? {}), ...Object.keys(resources?.limits ?? {})];
   return names.some(isPodLevelResource);
 }

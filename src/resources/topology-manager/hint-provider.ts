@@ -28,6 +28,8 @@ export const allocated: AllocationOutcome = { kind: 'allocated' };
 
 export interface HintProvider {
   readonly name: string;
+  /** Whether it gives hints for a pod that is to be resized, too. The default is no: others keep what they gave. */
+  readonly hintsOnResize?: boolean;
   /** `undefined`: no preference for anything. */
   containerHints(pod: Pod, container: AnyContainer): ResourceHints | undefined;
   /** For the pod as a whole. */
@@ -36,6 +38,15 @@ export interface HintProvider {
   allocate(
     pod: Pod,
     container: AnyContainer,
+    hint: TopologyHint,
+    signal: AbortSignal,
+  ): AllocationOutcome | Promise<AllocationOutcome>;
+  /**
+   * Gives a pod with resources of its own all that it and its containers get, near `hint`. Called instead of `allocate`
+   * in scope `pod` while the gate PodLevelResourceManagers is on; who lacks it gives such a pod nothing at admission.
+   */
+  allocatePod?(
+    pod: Pod,
     hint: TopologyHint,
     signal: AbortSignal,
   ): AllocationOutcome | Promise<AllocationOutcome>;

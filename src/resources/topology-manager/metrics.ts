@@ -1,0 +1,46 @@
+/** The metrics of the topology manager. */
+import { Registry } from '../../metrics/index.js';
+
+export type TopologyManagerMetrics = ReturnType<typeof createTopologyManagerMetrics>;
+
+/** 0.05 ms, doubled 14 times. */
+const admissionBucketsMs = Array.from({ length: 15 }, (_, power) => 0.05 * 2 ** power);
+
+/** Without a registry nobody reads them. */
+export function createTopologyManagerMetrics(registry = new Registry()) {
+  return {
+    requests: registry.counter(
+      'kubelet_topology_manager_admission_requests_total',
+      'Pods and resizes that the topology manager was asked to admit.',
+    ),
+    errors: registry.counter(
+      'kubelet_topology_manager_admission_errors_total',
+      'Pods and resizes that the topology manager refused.',
+    ),
+    durationMs: registry.histogram(
+      'kubelet_topology_manager_admission_duration_ms',
+      'Duration in milliseconds of admissions by the topology manager.',
+      [],
+      admissionBucketsMs,
+    ),
+  };
+}
+
+export type AlignmentMetrics = ReturnType<typeof createAlignmentMetrics>;
+
+/** How often containers and pods got resources that lie together. Without a registry nobody reads them. */
+export function createAlignmentMetrics(registry = new Registry()) {
+  const labels = ['scope', 'boundary'] as const;
+  return {
+    aligned: registry.counter(
+      'kubelet_container_aligned_compute_resources_count',
+      'Containers and pods that got resources within the boundary.',
+      labels,
+    ),
+    failed: registry.counter(
+      'kubelet_container_aligned_compute_resources_failure_count',
+      'Containers and pods that could not get resources within the boundary.',
+      labels,
+    ),
+  };
+}
