@@ -35,6 +35,7 @@ export type { ProbeResult } from './pods/probe-result.js';
 export * from './pods/qos.js';
 export * from './pods/references.js';
 export * from './pods/request-total.js';
+export * from './pods/resource-checkpoint.js';
 export * from './pods/restart-policy.js';
 export * from './pods/unreadable-field.js';
 export type * from './types/index.js';

@@ -3,14 +3,15 @@ import { join } from 'node:path';
 import { errorText } from '../../async/index.js';
 import type { ObservedPodStatus } from '../../cri/index.js';
 import { type DurableFiles, DurableState } from '../../host/index.js';
-import { fnv32a, type Pod, type ResourceRequirements } from '../../kube/index.js';
+import {
+  formatResourceCheckpoint,
+  type Pod,
+  type PodResourceEntry,
+  parseResourceCheckpoint,
+  type ResourceRequirements,
+} from '../../kube/index.js';
 import { amountsOf, changedResources, type ResourceAmounts, wantedResources } from './decide-resize.js';
 import { requirementsInForce } from './rebuild-actuated.js';
-
-interface PodEntry {
-  ContainerResources?: Record<string, ResourceRequirements>;
-  PodLevelResources?: ResourceRequirements;
-}
 
 export interface ActuatedResourcesOptions {
   /** Absent: nothing survives a restart. */
@@ -21,7 +22,7 @@ export interface ActuatedResourcesOptions {
 export class ActuatedResources {
   readonly #options: ActuatedResourcesOptions;
   readonly #file: DurableState | undefined;
-  #entries = new Map<string, PodEntry>();
+  #entries = new Map<string, PodResourceEntry>();
   /** Whether pods may be running whose entries are lost. */
   #isLost = false;
 
@@ -30,7 +31,7 @@ export class ActuatedResources {
     const { checkpoint } = options;
     if (checkpoint === undefined) return;
     this.#file = new DurableState(checkpoint.store, pathBelow(checkpoint.rootDir), () =>
-      formatCheckpoint(this.#entries),
+      formatResourceCheckpoint(this.#entries),
     );
   }
 
@@ -38,9 +39,14 @@ export class ActuatedResources {
   async start(): Promise<void> {
     const { checkpoint } = this.#options;
     if (checkpoint === undefined) return;
-    const found = await checkpoint.store.read(pathBelow(checkpoint.rootDir), parseCheckpoint);
+    const found = await checkpoint.store.read(pathBelow(checkpoint.rootDir), parseResourceCheckpoint);
     if (found.kind === 'found') this.#entries = found.value;
     this.#isLost = found.kind === 'set aside';
+  }
+
+  /** Whether anything is known of the pod. */
+  has(uid: string): boolean {
+    return this.#entries.has(uid);
   }
 
   requirements(uid: string, name: string): ResourceRequirements {
@@ -85,14 +91,15 @@ export class ActuatedResources {
   setContainer(uid: string, name: string, resources: ResourceRequirements): void {
     // A missing entry counts as no resources, and most containers request none.
     if (changedResources(amountsOf(resources), this.container(uid, name)).length === 0) return;
-    const entry = this.#entryOf(uid);
-    entry.ContainerResources = { ...entry.ContainerResources, [name]: resources };
+    const entry = this.#entries.get(uid);
+    const ContainerResources = { ...entry?.ContainerResources, [name]: resources };
+    this.#entries.set(uid, { ...entry, ContainerResources });
     this.#file?.changed();
   }
 
   setPod(uid: string, resources: ResourceRequirements): void {
     if (changedResources(amountsOf(resources), this.pod(uid)).length === 0) return;
-    this.#entryOf(uid).PodLevelResources = resources;
+    this.#entries.set(uid, { ...this.#entries.get(uid), PodLevelResources: resources });
     this.#file?.changed();
   }
 
@@ -117,41 +124,8 @@ export class ActuatedResources {
   async stop(): Promise<void> {
     await this.#file?.stop();
   }
-
-  #entryOf(uid: string): PodEntry {
-    const entry = this.#entries.get(uid) ?? {};
-    this.#entries.set(uid, entry);
-    return entry;
-  }
 }
 
 function pathBelow(rootDir: string): string {
   return join(rootDir, 'actuated_pods_state');
-}
-
-function formatCheckpoint(entries: ReadonlyMap<string, PodEntry>): string {
-  const data = JSON.stringify({ entries: Object.fromEntries(entries) });
-  return JSON.stringify({ data, checksum: checkpointChecksum(data) });
-}
-
-function parseCheckpoint(text: string): Map<string, PodEntry> {
-  const outer: unknown = JSON.parse(text);
-  if (!isObject(outer) || typeof outer.data !== 'string') throw new Error('it has no data');
-  if (outer.checksum !== checkpointChecksum(outer.data)) throw new Error('its checksum is wrong');
-  const inner: unknown = JSON.parse(outer.data);
-  const entries: unknown = isObject(inner) ? (inner.entries ?? {}) : undefined;
-  if (!isObject(entries) || !Object.values(entries).every(isObject)) {
-    throw new Error('its entries are not those of pods');
-  }
-  // The checksum matches, so an agent wrote this.
-  return new Map(Object.entries(entries as Record<string, PodEntry>));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** As the reference kubelet computes it, so that either reads the other's file. */
-export function checkpointChecksum(data: string): number {
-  return fnv32a(new TextEncoder().encode(`(string)${data}`));
 }

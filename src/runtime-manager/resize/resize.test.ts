@@ -16,7 +16,7 @@ import { planPod } from '../plan/plan.js';
 import { syncError } from '../sync-result.js';
 import { testDurableFiles } from '../test-durable-files.js';
 import { bench, container, exited, makePod, makeStatus, running } from '../test-fixtures.js';
-import { ActuatedResources, checkpointChecksum } from './actuated-resources.js';
+import { ActuatedResources } from './actuated-resources.js';
 import { amountsOf, decideResize, isDecrease, wantedResources } from './decide-resize.js';
 
 const resources = (
@@ -303,12 +303,6 @@ describe('what is remembered', () => {
     return actuated;
   };
   const path = () => join(rootDir, 'actuated_pods_state');
-
-  it('has the checksum of the reference kubelet', () => {
-    const data =
-      '{"entries":{"pod1":{"ContainerResources":{"container1":{"requests":{"cpu":"1Ki","memory":"1Ki"}}}}}}';
-    expect(checkpointChecksum(data)).toBe(1_178_570_812);
-  });
 
   it('survives a restart', async () => {
     const before = await open();
