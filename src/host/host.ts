@@ -185,6 +185,12 @@ export interface HostMounts {
   makeShared(path: string): Promise<void>;
 }
 
+/** Tells of names that come and go in one directory; not of changed content, nor of what happens further down. */
+export interface DirectoryWatch {
+  /** Idempotent; nothing is told after it. */
+  close(): void;
+}
+
 export interface Host {
   readonly files: HostFiles;
   /**
@@ -201,6 +207,11 @@ export interface Host {
    * once until it returns. Slightly slower than a plain call.
    */
   apart(key: string): Pick<Host, 'files' | 'hold'>;
+  /**
+   * Calls back soon after names came or went in a directory, once for several changes or more often. ENOENT or ENOTDIR if
+   * there is no such directory. Changes may be missed, as when the directory itself is removed: look again from time to time.
+   */
+  watch(directory: string, onChange: () => void): DirectoryWatch;
   /** The kernel release as uname reports it, read once. */
   readonly kernelRelease: string;
 }

@@ -7,6 +7,7 @@ import { describeHeldPaths } from './host-contract-held-paths.js';
 import { describeMounts } from './host-contract-mounts.js';
 import { describeOpenedFiles } from './host-contract-opened.js';
 import { describeTrees } from './host-contract-trees.js';
+import { describeWatches } from './host-contract-watches.js';
 
 export interface HostUnderTest {
   readonly host: Host;
@@ -61,6 +62,7 @@ export function describeHostContract(name: string, create: () => Promise<HostUnd
     describeHeldPaths(contract);
     describeOpenedFiles(contract);
     describeTrees(contract);
+    describeWatches(contract);
   });
 }
 

@@ -49,6 +49,7 @@ const host: Host = {
     const { files, hold } = real.apart(key);
     return { files: counted(files), hold };
   },
+  watch: real.watch,
   kernelRelease: real.kernelRelease,
 };
 

@@ -2,6 +2,7 @@
 import { release } from 'node:os';
 import { type Clock, systemClock } from '../../async/index.js';
 import type { Host } from '../host.js';
+import { watchDirectory } from './directory-watch.js';
 import { holdBy } from './held-path.js';
 import { laneCalls } from './lane-calls.js';
 import { Lanes } from './lanes.js';
@@ -39,6 +40,7 @@ export function linuxHost(options: LinuxHostOptions = {}): Host {
       const calls = laneCalls(lanes, key);
       return { files: filesBy(calls), hold: holdBy(calls) };
     },
+    watch: watchDirectory,
     kernelRelease: release(),
   };
 }

@@ -2,6 +2,7 @@
 
 import type { FileFacts, FileKind, MountPoint } from '../host.js';
 import { HostError } from '../host.js';
+import { namesChanged } from './watches.js';
 
 export interface FileSystem {
   readonly device: bigint;
@@ -137,11 +138,15 @@ export function addNode(parent: FileNode, name: string, content: FileNodeContent
     name,
   };
   entriesOf(parent).set(name, node);
+  namesChanged(parent);
   return node;
 }
 
 export function detach(node: FileNode): void {
-  if (node.parent !== undefined) entriesOf(node.parent).delete(node.name);
+  if (node.parent !== undefined) {
+    entriesOf(node.parent).delete(node.name);
+    namesChanged(node.parent);
+  }
   node.parent = undefined;
 }
 
@@ -150,6 +155,7 @@ export function attach(node: FileNode, parent: FileNode, name: string): void {
   node.parent = parent;
   node.name = name;
   entriesOf(parent).set(name, node);
+  namesChanged(parent);
 }
 
 export function entriesOf(node: FileNode): Map<string, FileNode> {

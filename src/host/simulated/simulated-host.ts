@@ -9,6 +9,7 @@ import { heldPath } from './held-path.js';
 import { SimulatedMachine } from './machine.js';
 import { MountCalls } from './mount-calls.js';
 import { systemError } from './nodes.js';
+import { watchNames } from './watches.js';
 
 export interface SimulatedHostOptions {
   /** The machine of an earlier host, as after a process restart. Default: a new one. */
@@ -58,6 +59,12 @@ export function simulatedHost(options: SimulatedHostOptions = {}): SimulatedHost
     ownFiles: files,
     apart: () => by('apart'),
     mounts: simulatedMounts(record.by('command'), new MountCalls(machine), files),
+    watch: (directory, onChange) => {
+      const { node } = machine.resolve(`${trimmed(directory)}/`, true);
+      return watchNames(node, () => {
+        if (!record.dead) onChange();
+      });
+    },
     kernelRelease: options.kernelRelease ?? '6.18.0',
     machine,
     get calls() {
