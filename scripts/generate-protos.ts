@@ -11,6 +11,7 @@ const protos: readonly ProtoEntry[] = [
   { proto: 'src/grpc/google/wrappers.proto', importedAs: 'google/protobuf/wrappers.proto' },
   { proto: 'src/cri/cri.proto' },
   { proto: 'src/cri/containerd-events.proto' },
+  { proto: 'src/plugins/registration.proto' },
   // What the generator's own test reads: every feature once.
   { proto: 'scripts/proto/every-feature.proto' },
 ];

@@ -5,6 +5,7 @@ import { dbusLimits } from '../src/dbus/limits.js';
 import { grpcClientLimits, grpcServerLimits } from '../src/grpc/limits.js';
 import { httpGetLimits } from '../src/http-get/limits.js';
 import { apiClientLimits } from '../src/kube-client/limits.js';
+import { pluginLimits } from '../src/plugins/limits.js';
 import { statsLimits } from '../src/resources/stats/limits.js';
 import { defaultLimits, mainLimits, upgradeProxyLimits } from '../src/server/limits.js';
 import {
@@ -27,6 +28,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'src/dbus/limits.ts dbusLimits': dbusLimits,
   'src/grpc/limits.ts grpcClientLimits': grpcClientLimits,
   'src/grpc/limits.ts grpcServerLimits': grpcServerLimits,
+  'src/plugins/limits.ts pluginLimits': pluginLimits,
   'src/resources/stats/limits.ts statsLimits': { ...statsLimits },
 };
 
@@ -41,6 +43,7 @@ function shown(name: string, value: number): string {
       ['h', 3_600_000],
       ['min', 60_000],
       ['s', 1000],
+      ['ms', 1],
     ]);
   }
   if (name.endsWith('Bytes')) {

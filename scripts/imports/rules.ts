@@ -19,7 +19,16 @@ const foundation = [
   'http-get',
 ] as const;
 /** Rooms that meet only through small interfaces that the one in need declares. */
-const peers = ['runtime-manager', 'pods', 'probes', 'hooks', 'volumes', 'resources', 'node'] as const;
+const peers = [
+  'runtime-manager',
+  'pods',
+  'probes',
+  'hooks',
+  'volumes',
+  'resources',
+  'plugins',
+  'node',
+] as const;
 const kubeletMay = [...foundation, 'config', ...peers, 'streaming', 'runtimes'] as const;
 const agentMay = [...kubeletMay, 'kubelet', 'server'] as const;
 const everything = [...agentMay, 'flags', 'agent', 'cli'] as const;

@@ -24,6 +24,7 @@ import type { KubeletOptions } from './options.js';
 import { createCollectors } from './rooms/create-collectors.js';
 import { createEviction } from './rooms/create-eviction.js';
 import { createImages } from './rooms/create-images.js';
+import { createPlugins } from './rooms/create-plugins.js';
 import { createProbes } from './rooms/create-probes.js';
 import { createRuntimeManager, nodeAllocatable } from './rooms/create-runtime-manager.js';
 import { createShutdown } from './rooms/create-shutdown.js';
@@ -163,7 +164,12 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
     activePods,
     reportNode: async (signal) => membership?.reportNode(signal),
   });
-  const started = { evictionManager: eviction.start, shutdownManager: shutdown?.start, ...managers };
+  const started = {
+    evictionManager: eviction.start,
+    pluginManager: createPlugins(settings, new Map()),
+    shutdownManager: shutdown?.start,
+    ...managers,
+  };
   const startManagers = runtimeStart(started, tasks, (signal) => collectors.rotator.run(signal));
   const check = links.check.connect(
     new RuntimeCheck({

@@ -6,6 +6,7 @@ import type { Host } from '../host/index.js';
 import type { Node } from '../kube/index.js';
 import type { Registry } from '../metrics/index.js';
 import type { Logind } from '../node/index.js';
+import type { OpenPluginSocket } from '../plugins/index.js';
 import type { PodSource, SourceContext, SourceName } from '../pods/index.js';
 import type { ProbeNetwork } from '../probes/index.js';
 import type { EvictionStats } from '../resources/eviction/index.js';
@@ -205,6 +206,11 @@ export interface KubeletOptions {
    * @default none: a shutdown of the machine does not wait for pods
    */
   readonly logind?: Logind;
+  /**
+   * How the registration sockets of plugins are reached.
+   * @default by gRPC on this machine; on any other no plugin can register
+   */
+  readonly openPluginSocket?: OpenPluginSocket;
   /**
    * Managers that not every kubelet has.
    * @default none

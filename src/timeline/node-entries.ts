@@ -70,6 +70,13 @@ export interface NodeEntries {
   /** A pass of eviction could not be made, or can be again. */
   'eviction.pass': NoData;
 
+  /** A plugin was registered, or was not: then perhaps without its type and name, as nobody knows them. */
+  'plugin.register': { socket: string; registered: boolean; type?: string; name?: string };
+  /** A plugin has gone, or could not be removed as a whole. */
+  'plugin.deregister': { socket: string; type: string; name: string };
+  /** Part of the directory of plugins is not looked at, or all of it is again. */
+  'plugin.directory': NoData;
+
   /** The runtime measures pods as a whole, or does not. */
   'stats.pods': NoData;
   /** A volume could not be measured, or takes long. */

@@ -7,6 +7,7 @@ import {
   createServingCertificateMetrics,
   createShutdownMetrics,
 } from '../../src/node/index.js';
+import { registerPluginCounts } from '../../src/plugins/index.js';
 import { createCgroupMetrics, createMemoryQosMetrics } from '../../src/resources/cgroups/index.js';
 import { createEvictionMetrics } from '../../src/resources/eviction/index.js';
 import { createStatsMetrics, registerVolumeMetrics } from '../../src/resources/stats/index.js';
@@ -121,6 +122,7 @@ const agentOnly = `
   kubelet_volume_stats_inodes_used gauge namespace persistentvolumeclaim
   kubelet_volume_stats_used_bytes gauge namespace persistentvolumeclaim
   kubelet_websocket_streaming_requests_total counter subresource
+  plugin_manager_total_plugins gauge socket_path state
   process_cpu_seconds_total counter
   process_max_fds gauge
   process_open_fds gauge
@@ -165,6 +167,7 @@ describe('the metrics of', () => {
     createCgroupMetrics(registry);
     createMemoryQosMetrics(registry);
     createPluginMetrics(registry);
+    registerPluginCounts(registry, () => ({ desired: [], actual: [] }));
     createPullRecordMetrics(registry);
     createRequestMetrics(registry);
     createStreamMetrics(registry);

@@ -1,0 +1,39 @@
+/** Builds the plugin manager of a kubelet that plugins can reach. */
+import { join } from 'node:path/posix';
+import {
+  openGrpcSocket,
+  type PluginHandler,
+  PluginManager,
+  registerPluginCounts,
+} from '../../plugins/index.js';
+import type { KubeletSettings } from '../settings.js';
+import type { StartManager } from '../start-up/managers.js';
+
+type PluginSettings = Pick<
+  KubeletSettings,
+  | 'clock'
+  | 'timeline'
+  | 'registry'
+  | 'rootDir'
+  | 'machine'
+  | 'isOwnMachine'
+  | 'podDirectories'
+  | 'openPluginSocket'
+>;
+
+/** Undefined where there is no directory for sockets, or no way to them. */
+export function createPlugins(
+  settings: PluginSettings,
+  handlers: ReadonlyMap<string, PluginHandler>,
+): StartManager | undefined {
+  const { clock, timeline, registry, rootDir, machine: host, isOwnMachine } = settings;
+  // The sockets of another machine cannot be reached from here.
+  const open = settings.openPluginSocket ?? (isOwnMachine ? openGrpcSocket : undefined);
+  if (open === undefined || !settings.podDirectories) return undefined;
+  const directory = join(rootDir, 'plugins_registry');
+  const manager = new PluginManager({ clock, timeline, host, directory, open, handlers });
+  return async (tasks) => {
+    registerPluginCounts(registry, () => manager.sockets());
+    tasks.start('the plugin manager', (signal) => manager.run(signal));
+  };
+}
