@@ -9,7 +9,7 @@ import {
 import type { KubeletSettings } from '../settings.js';
 import type { StartManager } from '../start-up/managers.js';
 
-type PluginSettings = Pick<
+type PluginManagerSettings = Pick<
   KubeletSettings,
   | 'clock'
   | 'timeline'
@@ -23,7 +23,7 @@ type PluginSettings = Pick<
 
 /** Undefined where there is no directory for sockets, or no way to them. */
 export function createPlugins(
-  settings: PluginSettings,
+  settings: PluginManagerSettings,
   handlers: ReadonlyMap<string, PluginHandler>,
 ): StartManager | undefined {
   const { clock, timeline, registry, rootDir, machine: host, isOwnMachine } = settings;
