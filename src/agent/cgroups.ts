@@ -155,8 +155,6 @@ function oneCgroup(root: string, cgroupDriver: string): AgentCgroups | undefined
       destroyLater: () => {},
       minimizeCpu: async () => {},
       parentOf: () => parent,
-      memoryProblem: () => undefined,
-      resize: async () => {},
     },
     podsCgroup: parent,
     stop: async () => {},

@@ -3,7 +3,9 @@ import type { ObjectStore, Pod } from '../kube/index.js';
 import type { ContainerVolumes, PodCgroupResizing } from '../runtime-manager/contracts.js';
 
 /** The cgroups that pods live in. */
-export interface PodCgroups extends PodCgroupResizing {
+export interface PodCgroups {
+  /** Absent where pods have no cgroup of their own. */
+  readonly bounds?: PodCgroupResizing;
   /** UIDs of the pods that have a cgroup. */
   list(): Promise<readonly string[]>;
   exists(pod: Pod): Promise<boolean>;
@@ -16,6 +18,8 @@ export interface PodCgroups extends PodCgroupResizing {
   parentOf(pod: Pod): string;
   /** Told once how to ask for the pods that may use resources; shares of QoS classes follow them. */
   follow?(activePods: () => readonly Pod[]): void;
+  /** Told once how to ask whether a container of a pod has CPUs for itself; such a pod has no CPU quota. */
+  followExclusiveCpus?(hasExclusiveCpus: (pod: Pod) => boolean): void;
 }
 
 /** The stand-ins of static pods in the API. */

@@ -138,8 +138,11 @@ export interface PodConfigs {
   }>;
   /** The new resources for a running container. */
   containerResources(pod: Pod, container: AnyContainer): Init<LinuxContainerResources>;
-  /** The sum over a pod's containers, and its sandbox overhead. */
-  podResources(pod: Pod): {
+  /** The sum over a pod's containers, or what is left of the bounds of its cgroup; and its sandbox overhead. */
+  podResources(
+    pod: Pod,
+    bounds?: PodBounds,
+  ): {
     readonly resources: Init<LinuxContainerResources>;
     readonly overhead: Init<LinuxContainerResources>;
   };
@@ -233,10 +236,23 @@ export interface ContainerRemover {
 
 export type { CriRuntime };
 
-/** The pod-level cgroup limits, as far as they change while the pod runs. */
+/** What a pod's cgroup lets its containers have together; -1 means no limit. */
+export interface PodBounds {
+  readonly cpuShares: number;
+  readonly quotaMicros: number;
+  readonly periodMicros: number;
+  readonly memoryLimitBytes: number;
+}
+
+/** A bound that a resize moves. */
+export type PodBound = 'memoryLimitBytes' | 'quotaMicros' | 'cpuShares';
+
+/** The bounds of pods' cgroups, as far as they change while the pods run. */
 export interface PodCgroupResizing {
-  /** Why the pod's memory limit cannot be applied; undefined when it can. */
-  memoryProblem(pod: Pod): string | undefined;
-  /** Moves one resource's limits towards the desired ones, only those that grow or only those that shrink. */
-  resize(pod: Pod, resource: 'cpu' | 'memory', direction: 'up' | 'down'): Promise<void>;
+  /** Throws when the cgroup cannot be read. */
+  read(pod: Pod): PodBounds & { readonly memoryUsageBytes: number };
+  /** A bound that the pod's spec does not give is absent: it stays as it is. */
+  wanted(pod: Pod): Partial<PodBounds>;
+  /** Moves one bound to where it is wanted. */
+  write(pod: Pod, bound: PodBound): Promise<void>;
 }

@@ -19,4 +19,4 @@ export { type RestartVerdict, restartDecision } from './plan/restart.js';
 export type { Retry } from './retry.js';
 export { type CrashLoopSettings, crashLoopDelays } from './start/crash-loop.js';
 export { type RuntimeClassSource, runtimeHandlerOf } from './start/runtime-class.js';
-export { PodSyncError, type PodSyncResult, syncError } from './sync-result.js';
+export { PodSyncError, type PodSyncResult, resizeFailure, syncError } from './sync-result.js';

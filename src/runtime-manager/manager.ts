@@ -1,7 +1,13 @@
 /** The runtime manager: observes, plans and syncs one pod on one CRI runtime. */
 
 import { type Backoff, type Clock, TaskGroup, YieldingSemaphore } from '../async/index.js';
-import type { CriRuntime, ObservedContainerStatus, ObservedPod, ObservedPodStatus } from '../cri/index.js';
+import {
+  type CriRuntime,
+  newestContainer,
+  type ObservedContainerStatus,
+  type ObservedPod,
+  type ObservedPodStatus,
+} from '../cri/index.js';
 import type { Pod } from '../kube/index.js';
 import { podRef, type Timeline } from '../timeline/index.js';
 import { applyPlan, type RuntimeSyncRequest, type SyncPorts } from './apply.js';
@@ -28,7 +34,7 @@ import { planPod } from './plan/plan.js';
 import { planEntry } from './plan/plan-data.js';
 import { hasActions, type PodPlan } from './plan/pod-plan.js';
 import type { PodReader } from './pleg/index.js';
-import type { ActuatedResources } from './resize/index.js';
+import { type ActuatedResources, isResizeInProgress } from './resize/index.js';
 import { ResizeRetries } from './resize/resize-retries.js';
 import { RecentlyCreated } from './start/recently-created.js';
 import { StartOrder } from './start/start-order.js';
@@ -193,7 +199,7 @@ export class RuntimeManager {
 
   /** What a sync of the pod would do. */
   plan(pod: Pod, status: ObservedPodStatus, restartingAllContainers: boolean): PodPlan {
-    const { actuated, clock, crashLoop } = this.#ports;
+    const { actuated, clock, crashLoop, resizeRetries } = this.#ports;
     actuated?.podGoesOn(pod, status);
     return planPod({
       pod,
@@ -202,8 +208,21 @@ export class RuntimeManager {
       backOff: crashLoop,
       probes: this.#probes,
       restartingAllContainers,
-      actuated,
+      actuated: actuated && {
+        container: (uid, name) => actuated.container(uid, name),
+        pod: (uid) => actuated.pod(uid),
+        hasFailed: (of) => resizeRetries.hasFailed(of),
+      },
     });
+  }
+
+  /** Whether something of the pod that runs has yet to get what the pod is allocated. */
+  isResizeInProgress(pod: Pod, status: ObservedPodStatus): boolean {
+    const { actuated, resizeRetries } = this.#ports;
+    if (actuated === undefined) return false;
+    actuated.podGoesOn(pod, status);
+    const isRunning = (name: string): boolean => newestContainer(status, name)?.state === 'running';
+    return resizeRetries.hasFailed(pod) || isResizeInProgress({ pod, isRunning, actuated });
   }
 
   /** Brings the pod one step closer to its desired state; `syncError` tells whether something failed. */

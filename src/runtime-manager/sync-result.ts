@@ -54,3 +54,8 @@ export function syncError(
   ]);
   return new PodSyncError(texts.size === 1 ? joined : `[${joined}]`, { failedSteps, retry, cause });
 }
+
+/** Why the pod could not be resized; undefined when it was, or when it had not to be. */
+export function resizeFailure({ steps }: Pick<PodSyncResult, 'steps'>): string | undefined {
+  return steps.find(({ action }) => action === 'ResizePodInPlace')?.failure?.message;
+}

@@ -15,6 +15,8 @@ export interface RuntimeEntries {
   'sandbox.stop': { sandboxId: string };
   /** A sandbox was removed, or could not be. */
   'sandbox.remove': { sandboxId: string };
+  /** A sandbox could not be told that a resize of its pod was taken back. */
+  'sandbox.resize': { sandboxId: string };
 
   /** The state of a container has changed; `reason` and `exitCode` are those of the new state. */
   'container.state': {

@@ -159,8 +159,6 @@ describe('the health of the loop', () => {
       destroy: unused,
       destroyLater: () => {},
       minimizeCpu: unused,
-      memoryProblem: () => undefined,
-      resize: unused,
       parentOf: () => '',
     };
     const node = await startNode({ machine, kubelet: { cgroups, config: { syncFrequency: minute } } });

@@ -17,6 +17,11 @@ export function cpuQuotaMicros(milliCpu: number, periodMicros: number): number {
   return Math.max(Math.floor((milliCpu * periodMicros) / 1000), minQuotaMicros);
 }
 
+/** The millicores that shares stand for, rounded up. */
+export function milliCpuOfShares(shares: number): number {
+  return shares < minShares ? 0 : Math.ceil((shares * 1000) / 1024);
+}
+
 /** Shares as a cgroup v2 weight. */
 export function cpuWeight(shares: number): number {
   if (shares >= maxShares) return maxWeight;

@@ -2,7 +2,14 @@
 import { availableParallelism } from 'node:os';
 import { Backoff } from '../../async/index.js';
 import { createHookMetrics, createLifecycleHooks } from '../../hooks/index.js';
-import { type Node, objectReaders, quantityUnits, type ResourceList } from '../../kube/index.js';
+import {
+  type AnyContainer,
+  type Node,
+  objectReaders,
+  type Pod,
+  quantityUnits,
+  type ResourceList,
+} from '../../kube/index.js';
 import { hostIpsOf } from '../../pods/index.js';
 import {
   FilePodConfigs,
@@ -61,6 +68,8 @@ export interface RuntimePorts {
   readonly users: Pick<UserNamespaces, 'of'> | undefined;
   readonly actuated: ActuatedResources;
   readonly reinspect: (uid: string) => void;
+  /** Whether a container, or any of the pod if none is given, has CPUs for itself. Absent: none has. */
+  readonly hasExclusiveCpus?: (pod: Pod, container?: AnyContainer) => boolean;
 }
 
 export function createRuntimeManager(settings: RuntimeManagerSettings, ports: RuntimePorts): RuntimeManager {
@@ -77,7 +86,7 @@ export function createRuntimeManager(settings: RuntimeManagerSettings, ports: Ru
     probes,
     actuated,
     reinspect,
-    podCgroups: settings.cgroups,
+    podCgroups: settings.cgroups?.bounds,
     startsAtOnce: settings.startsAtOnce,
     crashLoop: new Backoff(
       crashLoopDelays({
@@ -107,7 +116,7 @@ export function createRuntimeManager(settings: RuntimeManagerSettings, ports: Ru
 
 function podConfigsOf(
   settings: PodConfigSettings & Pick<KubeletSettings, 'podConfigs'>,
-  ports: Pick<RuntimePorts, 'volumes' | 'users'>,
+  ports: Pick<RuntimePorts, 'volumes' | 'users' | 'hasExclusiveCpus'>,
 ): PodConfigs {
   const { podConfigs } = settings;
   if (typeof podConfigs === 'function') return podConfigs(ports.volumes);
@@ -116,7 +125,7 @@ function podConfigsOf(
 
 function createPodConfigs(
   settings: PodConfigSettings,
-  { volumes, users }: Pick<RuntimePorts, 'volumes' | 'users'>,
+  { volumes, users, hasExclusiveCpus }: Pick<RuntimePorts, 'volumes' | 'users' | 'hasExclusiveCpus'>,
 ): PodConfigs {
   const { cri, timeline, objects, services } = settings;
   const handlerOf = runtimeHandlerOf(settings.runtimeClasses);
@@ -132,6 +141,7 @@ function createPodConfigs(
     },
     volumeGroups: (pod) => volumes.volumeGroups(pod),
     ...(users === undefined ? {} : { users: async (pod) => users.of(pod, await handlerOf(pod)) }),
+    ...(hasExclusiveCpus === undefined ? {} : { hasExclusiveCpus }),
     cgroupParent: settings.cgroups?.parentOf,
   });
 }

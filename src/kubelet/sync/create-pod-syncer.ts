@@ -11,7 +11,11 @@ import type { RuntimeName } from '../start-up/runtime-name.js';
 import type { DeadContainers } from './dead-containers.js';
 import type { PodDirectories } from './pod-directories.js';
 import type { WorkerStates } from './pod-states.js';
-import { createPodStatusGenerator, type PodStatusGeneratorOptions } from './pod-status-generator.js';
+import {
+  createPodStatusGenerator,
+  type PodStatusGeneratorOptions,
+  podCgroupReader,
+} from './pod-status-generator.js';
 import { KubeletPodSyncer } from './pod-syncer.js';
 
 export interface PodSyncerRooms {
@@ -64,6 +68,7 @@ export function createPodSyncer(
       runtimeName: () => runtimeName.current,
       supportsRecursiveReadOnly: (handler) => check.supports(handler, 'recursiveReadOnlyMounts'),
       actuated: rooms.actuated,
+      podCgroup: podCgroupReader(cgroups?.bounds),
       node: settings.node,
       nodeIps: settings.nodeIps,
       showsStopSignals: settings.gates.enabled('ContainerStopSignals'),

@@ -28,8 +28,6 @@ class NotedCgroups implements PodCgroups {
   destroyLater = (uid: string): void => void this.done.push(`destroy later ${uid}`);
   minimizeCpu = async (uid: string): Promise<void> => void this.done.push(`minimize ${uid}`);
   parentOf = (): string => '/x';
-  memoryProblem = (): undefined => undefined;
-  resize = async (): Promise<void> => {};
 }
 
 const pod = (uid: string, spec: Partial<Pod['spec']> = {}): Pod => ({

@@ -5,6 +5,7 @@ import { ReasonCache } from '../../pods/status/index.js';
 import {
   createPodStatusGenerator,
   type PodStatusGeneratorOptions,
+  podCgroupReader,
   runtimeHandlerInUse,
 } from './pod-status-generator.js';
 
@@ -45,6 +46,20 @@ describe('createPodStatusGenerator', () => {
     reasons.set('q', 'c', { reason: 'Other', message: 'of another pod' });
     const status = generator({ reasons })(podOf(), absentPodStatus('p'), false);
     expect(status.containerStatuses?.[0]?.state?.waiting).toMatchObject({ reason: 'ErrImagePull' });
+  });
+  it('shows what the cgroup of a running pod has, if it can be read', () => {
+    const bounds = { cpuShares: 512, quotaMicros: 50_000, periodMicros: 100_000, memoryLimitBytes: -1 };
+    const shown = (read: () => typeof bounds) => {
+      const podCgroup = podCgroupReader({ read: () => ({ ...read(), memoryUsageBytes: 0 }) });
+      const pod = { ...podOf(), status: { phase: 'Running' as const } };
+      return generator({ podCgroup })(pod, absentPodStatus('p'), false).resources;
+    };
+    expect(shown(() => bounds)).toEqual({ requests: { cpu: '500m' }, limits: { cpu: '500m' } });
+    const gone = (): never => {
+      throw new Error('ENOENT');
+    };
+    expect(shown(gone)).toEqual({});
+    expect(podCgroupReader(undefined)).toBeUndefined();
   });
   it('the cached start time decides about the deadline', () => {
     const pod = podOf({ activeDeadlineSeconds: 30 });

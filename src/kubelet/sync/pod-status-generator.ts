@@ -1,8 +1,22 @@
 /** Generates the status of a pod from what was observed of it and what the kubelet knows besides. */
 import type { Clock } from '../../async/index.js';
 import type { ObservedPodStatus } from '../../cri/index.js';
-import type { Node, Pod, PodStatus, ResourceRequirements } from '../../kube/index.js';
-import { generatePodStatus, hostIpsOf, type ProbeView, type ReasonCache } from '../../pods/status/index.js';
+import {
+  milliCpuOfShares,
+  type Node,
+  type Pod,
+  type PodStatus,
+  type ResourceRequirements,
+} from '../../kube/index.js';
+import {
+  generatePodStatus,
+  hostIpsOf,
+  type PodCgroupResources,
+  type ProbeView,
+  quotaToMillis,
+  type ReasonCache,
+} from '../../pods/status/index.js';
+import type { PodCgroupResizing } from '../../runtime-manager/index.js';
 
 export interface PodStatusGeneratorOptions {
   readonly clock: Pick<Clock, 'now'>;
@@ -15,6 +29,8 @@ export interface PodStatusGeneratorOptions {
   readonly supportsRecursiveReadOnly: (runtimeHandler: string) => boolean;
   /** The resources that a container was last given. */
   readonly actuated: { requirements(podUid: string, container: string): ResourceRequirements | undefined };
+  /** What the pod's cgroup has; undefined where it cannot be read. */
+  readonly podCgroup?: ((pod: Pod) => PodCgroupResources | undefined) | undefined;
   readonly node: () => Node | undefined;
   readonly nodeIps: readonly string[] | undefined;
   readonly showsStopSignals: boolean;
@@ -42,6 +58,8 @@ export function createPodStatusGenerator(options: PodStatusGeneratorOptions): Ge
         handler === undefined ? undefined : options.supportsRecursiveReadOnly(handler),
       showsStopSignals,
       actuatedResources: (container) => actuated.requirements(uid, container),
+      // Before the API shows the pod Running, its status has what was asked for.
+      podCgroup: pod.status?.phase === 'Running' ? options.podCgroup?.(pod) : undefined,
     });
   };
 }
@@ -49,4 +67,23 @@ export function createPodStatusGenerator(options: PodStatusGeneratorOptions): Ge
 /** The pod's runtime handler; undefined while a pod with a runtime class has no sandbox that tells it. */
 export function runtimeHandlerInUse(pod: Pod, observed: ObservedPodStatus): string | undefined {
   return pod.spec.runtimeClassName ? observed.sandboxes[0]?.runtimeHandler : '';
+}
+
+/** Reads what a pod's cgroup has; undefined where it cannot be read, as for a pod that is about to get one. */
+export function podCgroupReader(
+  bounds: Pick<PodCgroupResizing, 'read'> | undefined,
+): ((pod: Pod) => PodCgroupResources | undefined) | undefined {
+  if (bounds === undefined) return undefined;
+  return (pod) => {
+    try {
+      const { cpuShares, quotaMicros, periodMicros, memoryLimitBytes } = bounds.read(pod);
+      return {
+        cpuRequestMillis: milliCpuOfShares(cpuShares),
+        cpuLimitMillis: quotaToMillis(quotaMicros, periodMicros),
+        memoryLimitBytes: memoryLimitBytes > 0 ? memoryLimitBytes : undefined,
+      };
+    } catch {
+      return undefined;
+    }
+  };
 }

@@ -3,6 +3,7 @@ import type { ObservedContainerStatus } from '../../cri/index.js';
 import {
   clone,
   formatQuantity,
+  milliCpuOfShares,
   milliQuantityOf,
   type QuantityText,
   quantityMillis,
@@ -57,11 +58,6 @@ export function meaningfulCpu(
   return isMeaningful ? actual : allocated;
 }
 
-/** Shares in milli CPUs, rounded up. */
-export function sharesToMillis(shares: number): number {
-  return Math.ceil((shares * 1000) / 1024);
-}
-
 /** A quota in milli CPUs; undefined when there is no limit. */
 export function quotaToMillis(quotaUs: number, periodUs: number): number | undefined {
   return quotaUs > 0 && periodUs > 0 ? Math.floor((quotaUs * 1000) / periodUs) : undefined;
@@ -81,7 +77,7 @@ function actualResources({ instance, actuated }: ContainerResourcesInput): Actua
   }
   const limitMillis = quotaToMillis(linux.cpuQuota, linux.cpuPeriod);
   return {
-    cpuRequest: linux.cpuShares > 0 ? milliText(sharesToMillis(linux.cpuShares)) : undefined,
+    cpuRequest: linux.cpuShares > 0 ? milliText(milliCpuOfShares(linux.cpuShares)) : undefined,
     cpuLimit: limitMillis === undefined ? undefined : milliText(limitMillis),
     memoryRequest,
     memoryLimit: linux.memoryLimitInBytes > 0 ? bytesText(linux.memoryLimitInBytes) : undefined,

@@ -3,6 +3,7 @@ export { hostIpsOf } from './addresses.js';
 export { canBeDeletedFromApi, type MergeInput, mergeForApi } from './api-merge.js';
 export { findCondition, hasTrueCondition } from './condition-list.js';
 export { needsReadinessReconcile } from './conditions.js';
+export { quotaToMillis } from './container-resources.js';
 export { statusEqual } from './equal.js';
 export { type GenerateInput, generatePodStatus } from './generate.js';
 export {

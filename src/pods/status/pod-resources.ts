@@ -2,15 +2,21 @@
 import {
   addQuantities,
   aggregatePod,
+  cpuShares,
+  cpuWeight,
   formatQuantity,
+  milliCpuOfShares,
   type Pod,
   type PodStatus,
   parseQuantity,
   podRequests,
   type Quantity,
+  type QuantityText,
+  quantityMillis,
   type ResourceList,
   type ResourceQuantities,
   type ResourceRequirements,
+  sharesOfWeight,
 } from '../../kube/index.js';
 import {
   bytesText,
@@ -57,13 +63,15 @@ export function podLevelResources(
   const previous = old.phase === 'Running' ? old.resources : undefined;
 
   if (cgroup?.cpuRequestMillis !== undefined) {
-    const actual = milliText(cgroup.cpuRequestMillis);
-    assign(requests, 'cpu', meaningfulCpu(requests.cpu, actual, smallestMeaningfulRequestMillis));
+    if (!isSameRequest(requests.cpu, cgroup.cpuRequestMillis)) {
+      const actual = milliText(cgroup.cpuRequestMillis);
+      assign(requests, 'cpu', meaningfulCpu(requests.cpu, actual, smallestMeaningfulRequestMillis));
+    }
   } else {
     keepOld(pod, 'cpu', requests, previous?.requests, 'requests');
   }
-  if (requests.memory !== undefined) keepOld(pod, 'memory', requests, previous?.requests, 'requests');
-  else assign(requests, 'memory', aggregatePodRequests(pod).memory);
+  // No cgroup has the memory request, so there is nothing to read back.
+  if (requests.memory === undefined) assign(requests, 'memory', aggregatePodRequests(pod).memory);
 
   if (cgroup?.cpuLimitMillis !== undefined) {
     const actual = milliText(cgroup.cpuLimitMillis);
@@ -74,6 +82,13 @@ export function podLevelResources(
   if (cgroup?.memoryLimitBytes !== undefined) limits.memory = bytesText(cgroup.memoryLimitBytes);
   else keepOld(pod, 'memory', limits, previous?.limits, 'limits');
   return requirements(spec.resources, requests, limits);
+}
+
+/** Whether the shares read back are those of the request: several shares have the same weight of cgroup v2. */
+function isSameRequest(requested: QuantityText | undefined, readMillis: number): boolean {
+  if (requested === undefined) return false;
+  const shares = cpuShares(quantityMillis(requested));
+  return readMillis === milliCpuOfShares(sharesOfWeight(cpuWeight(shares)));
 }
 
 /** The value of the previous status, else that of the spec with overhead, as the cgroup would have it. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LinuxContainerResources } from '../../cri/index.js';
-import type { ResourceRequirements } from '../../kube/index.js';
-import { containerResources, quotaToMillis, sharesToMillis } from './container-resources.js';
+import { milliCpuOfShares, type Pod, type ResourceRequirements } from '../../kube/index.js';
+import { containerResources, quotaToMillis } from './container-resources.js';
 import { makePod, sidecar } from './pod-fixtures.js';
 import { aggregatePodLimits, aggregatePodRequests, podLevelResources } from './pod-resources.js';
 
@@ -75,7 +75,7 @@ describe('containerResources', () => {
     expect(containerResources({ allocated, instance, actuated, previous })).toEqual(expected);
   });
   it('converts shares and quotas', () => {
-    expect([2, 102, 1024, 262_144].map(sharesToMillis)).toEqual([2, 100, 1000, 256_000]);
+    expect([2, 102, 1024, 262_144].map(milliCpuOfShares)).toEqual([2, 100, 1000, 256_000]);
     expect(quotaToMillis(50_000, 100_000)).toBe(500);
     expect(quotaToMillis(-1, 100_000)).toBeUndefined();
     expect(quotaToMillis(0, 100_000)).toBeUndefined();
@@ -115,5 +115,36 @@ describe('pod resources', () => {
     });
     const old = { phase: 'Running' as const, resources: { limits: { cpu: '1800m' } } };
     expect(podLevelResources(running, old, undefined).limits).toEqual({ cpu: '1800m' });
+  });
+
+  const running = (spec: Partial<Pod['spec']>) => makePod({ spec, status: { phase: 'Running' } });
+  const asked = (cpuRequest: string) => ({ resources: { requests: { cpu: cpuRequest } } });
+  const one = { containers: [{ name: 'c', ...asked('1') }] };
+  it.each<[rule: string, spec: Partial<Pod['spec']>, cpuRequestMillis: number, expected: string]>([
+    ['118: the request, where its weight leads back to what was read', asked('1'), 975, '1'],
+    ['118: what was read, without pod-level resources', one, 975, '975m'],
+    ['500m is not shown as 489m', asked('500m'), 489, '500m'],
+    ['another weight', asked('500m'), 232, '232m'],
+    ['exact shares', asked('500m'), 500, '500m'],
+    ['both at most 2m', asked('1m'), 2, '1m'],
+  ])('CPU request: %s', (_, spec, cpuRequestMillis, expected) => {
+    const { requests } = podLevelResources(running(spec), {}, { cpuRequestMillis });
+    expect(requests?.cpu).toBe(expected);
+  });
+
+  it('the memory request is never that of an earlier status', () => {
+    const old = { phase: 'Running' as const, resources: { requests: { memory: '64Mi' } } };
+    const pod = running({ resources: { requests: { memory: '128Mi' } } });
+    expect(podLevelResources(pod, old, undefined).requests).toEqual({ memory: '128Mi' });
+  });
+
+  it('117: the overhead counts in what is allocated', () => {
+    const amounts = { cpu: '1', memory: '1Gi' };
+    const pod = makePod({
+      containers: [{ name: 'c', resources: { requests: amounts, limits: amounts } }],
+      spec: { overhead: { cpu: '200m', memory: '100Mi' } },
+    });
+    expect(aggregatePodRequests(pod)).toEqual({ cpu: '1200m', memory: '1124Mi' });
+    expect(aggregatePodLimits(pod)).toEqual({ cpu: '1200m', memory: '1124Mi' });
   });
 });

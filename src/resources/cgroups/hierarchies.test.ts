@@ -213,7 +213,13 @@ describe('version 1', () => {
     cgroups.create('/a');
     cgroups.write('/a', all);
     tree.put('memory/a/memory.usage_in_bytes', '1000');
-    const read = { cpuShares: 1024, quotaMicros: 20_000, memoryLimitBytes: 4096, memoryUsageBytes: 1000 };
+    const read = {
+      cpuShares: 1024,
+      quotaMicros: 20_000,
+      periodMicros: 100_000,
+      memoryLimitBytes: 4096,
+      memoryUsageBytes: 1000,
+    };
     expect(cgroups.read('/a')).toEqual(read);
     tree.put('memory/a/memory.limit_in_bytes', '9223372036854771712');
     tree.put('cpu,cpuacct/a/cpu.cfs_quota_us', '-1');
@@ -406,7 +412,13 @@ describe('version 2', () => {
     cgroups.create('/a');
     cgroups.write('/a', all);
     tree.put('a/memory.current', '1000');
-    const read = { cpuShares: 998, quotaMicros: 20_000, memoryLimitBytes: 4096, memoryUsageBytes: 1000 };
+    const read = {
+      cpuShares: 998,
+      quotaMicros: 20_000,
+      periodMicros: 100_000,
+      memoryLimitBytes: 4096,
+      memoryUsageBytes: 1000,
+    };
     expect(cgroups.read('/a')).toEqual(read);
     tree.put('a/memory.max', 'max\n');
     tree.put('a/cpu.max', 'max 100000\n');

@@ -46,6 +46,7 @@ export function gapText(name: CgroupName, gap: CgroupGap): string {
 export interface CgroupState {
   readonly cpuShares: number;
   readonly quotaMicros: number;
+  readonly periodMicros: number;
   readonly memoryLimitBytes: number;
   readonly memoryUsageBytes: number;
 }

@@ -225,33 +225,50 @@ describe('a resize', () => {
   };
   beforeEach(() => ensure(sized('500m', '100Mi')));
 
-  it.each<[cpu: string, memory: string, up: unknown[], down: unknown[]]>([
-    ['1', '200Mi', [1024, 100_000, 200], [1024, 100_000, 200]],
-    ['250m', '50Mi', [512, 50_000, 100], [256, 25_000, 50]],
-    ['1', '50Mi', [1024, 100_000, 100], [1024, 100_000, 50]],
-  ])('to %s and %s: growing limits first, shrinking limits last', async (cpu, memory, up, down) => {
+  const all = ['memoryLimitBytes', 'quotaMicros', 'cpuShares'] as const;
+
+  it.each<[cpu: string, memory: string, expected: unknown[]]>([
+    ['1', '200Mi', [1024, 100_000, 200]],
+    ['250m', '50Mi', [256, 25_000, 50]],
+    ['1', '50Mi', [1024, 100_000, 50]],
+  ])('to %s and %s: every bound moves, and the class with it', async (cpu, memory, expected) => {
     const pod = sized(cpu, memory);
     active = [pod];
-    for (const resource of ['memory', 'cpu'] as const) await cgroups.resize(pod, resource, 'up');
-    expect(bounds()).toEqual(up);
-    for (const resource of ['memory', 'cpu'] as const) await cgroups.resize(pod, resource, 'down');
-    expect(bounds()).toEqual(down);
-    expect(burstableShares()).toBe(down[0]);
+    for (const bound of all) await cgroups.bounds.write(pod, bound);
+    expect(bounds()).toEqual(expected);
+    expect(burstableShares()).toBe(expected[0]);
   });
 
-  it('changes one resource at a time', async () => {
-    await cgroups.resize(sized('1', '200Mi'), 'memory', 'up');
+  it('changes one bound at a time', async () => {
+    const pod = sized('1', '200Mi');
+    await cgroups.bounds.write(pod, 'memoryLimitBytes');
     expect(bounds()).toEqual([512, 50_000, 200]);
+    await cgroups.bounds.write(pod, 'quotaMicros');
+    expect(bounds()).toEqual([512, 100_000, 200]);
+    await cgroups.bounds.write(pod, 'cpuShares');
+    expect(bounds()).toEqual([1024, 100_000, 200]);
   });
 
-  it('of memory below its usage is a problem', () => {
+  it('tells what is and what should be', () => {
     tree.put(`memory${name}/memory.usage_in_bytes`, String(60 * mebi));
-    expect(cgroups.memoryProblem(sized('1', '61Mi'))).toBeUndefined();
-    expect(cgroups.memoryProblem(sized('1', '60Mi'))).toBe(
-      `attempting to set pod memory limit (${60 * mebi}) below current usage (${60 * mebi})`,
-    );
-    tree.put(`memory${name}/memory.usage_in_bytes`, String(300 * mebi));
-    expect(cgroups.memoryProblem(sized('1', '200Mi'))).toBeUndefined();
+    const pod = sized('1', '200Mi');
+    expect(cgroups.bounds.read(pod)).toEqual({
+      cpuShares: 512,
+      quotaMicros: 50_000,
+      periodMicros: 100_000,
+      memoryLimitBytes: 100 * mebi,
+      memoryUsageBytes: 60 * mebi,
+    });
+    const wanted = { cpuShares: 1024, periodMicros: 100_000, memoryLimitBytes: 200 * mebi };
+    expect(cgroups.bounds.wanted(pod)).toEqual({ ...wanted, quotaMicros: 100_000 });
+    cgroups.followExclusiveCpus(({ metadata }) => metadata.uid === 'u1');
+    expect(cgroups.bounds.wanted(pod)).toEqual({ ...wanted, quotaMicros: -1 });
+  });
+
+  it('takes the quota from a pod whose container has CPUs for itself', async () => {
+    cgroups.followExclusiveCpus(() => true);
+    await cgroups.bounds.write(sized('1', '100Mi'), 'quotaMicros');
+    expect(bounds()).toEqual([512, -1, 100]);
   });
 });
 

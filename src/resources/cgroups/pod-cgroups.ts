@@ -7,16 +7,11 @@ import type { CgroupControl } from './control.js';
 import { destroyCgroup } from './destroy.js';
 import { gapText } from './hierarchy.js';
 import { type CgroupName, plainName } from './names.js';
+import { PodCgroupBounds } from './pod-bounds.js';
 import { type CgroupNames, podCgroup, podUidOf } from './pod-names.js';
 import { QosTiers } from './qos-tiers.js';
 import type { TierSettings } from './tiers.js';
-import {
-  type CgroupValues,
-  type PodCgroupSettings,
-  podCgroupValues,
-  type ResizeDirection,
-  resizedValues,
-} from './values.js';
+import type { CgroupValues, PodCgroupSettings } from './values.js';
 
 type CgroupOperation = 'create' | 'update' | 'destroy';
 
@@ -40,12 +35,15 @@ const lookAgainMs = 10_000;
 
 export class PodCgroupManager {
   readonly tiers: QosTiers;
+  /** What a resize reads and moves. */
+  readonly bounds: PodCgroupBounds;
   readonly #options: PodCgroupsOptions;
   readonly #metrics: CgroupMetrics;
   readonly #endings = new Map<string, Promise<void>>();
   /** Pods whose cgroup this agent has made or found in use: it is finished. */
   readonly #finished = new Set<string>();
   #activePods: () => readonly Pod[] = () => [];
+  #hasExclusiveCpus: (pod: Pod) => boolean = () => false;
   /** Valid until a cgroup is created or removed. */
   #listed: { readonly uids: readonly string[]; readonly atMs: number } | undefined;
 
@@ -61,11 +59,25 @@ export class PodCgroupManager {
       update: (name, values) => this.update(name, values),
       metrics: memoryQosMetrics,
     });
+    this.bounds = new PodCgroupBounds({
+      settings: options.settings,
+      hasExclusiveCpus: (pod) => this.#hasExclusiveCpus(pod),
+      read: (pod) => control.read(names.ofPod(pod)),
+      update: async (pod, values) => {
+        await this.update(names.ofPod(pod), values);
+        await this.#updateTiers();
+      },
+    });
   }
 
   /** From now on the shares of the QoS classes follow these pods. */
   readonly follow = (activePods: () => readonly Pod[]): void => {
     this.#activePods = activePods;
+  };
+
+  /** From now on a pod for which this holds gets no CPU quota. */
+  readonly followExclusiveCpus = (hasExclusiveCpus: (pod: Pod) => boolean): void => {
+    this.#hasExclusiveCpus = hasExclusiveCpus;
   };
 
   async list(): Promise<readonly string[]> {
@@ -80,13 +92,13 @@ export class PodCgroupManager {
 
   /** Completes a cgroup that an earlier run made and did not get to use. */
   async exists(pod: Pod): Promise<boolean> {
-    const { control, names, settings } = this.#options;
+    const { control, names } = this.#options;
     const name = names.ofPod(pod);
     if (control.gap(name) !== undefined) return false;
     const { uid } = pod.metadata;
     if (this.#finished.has(uid)) return true;
     if (control.processes(name).length === 0) {
-      await control.create(name, podCgroupValues(pod, settings));
+      await control.create(name, this.bounds.values(pod));
       await this.#writeFirst(pod, name);
     }
     this.#finished.add(uid);
@@ -137,24 +149,6 @@ export class PodCgroupManager {
     }
   }
 
-  /** Why the pod's memory limit cannot be set; undefined if it can. */
-  memoryProblem(pod: Pod): string | undefined {
-    const { control, names, settings } = this.#options;
-    const wanted = podCgroupValues(pod, settings).memoryLimitBytes;
-    const { memoryLimitBytes, memoryUsageBytes } = control.read(names.ofPod(pod));
-    if (wanted === undefined || wanted >= memoryLimitBytes || memoryUsageBytes < wanted) return undefined;
-    return `attempting to set pod memory limit (${wanted}) below current usage (${memoryUsageBytes})`;
-  }
-
-  /** Call with growing limits before the containers grow, with shrinking ones after they have shrunk. */
-  async resize(pod: Pod, resource: 'cpu' | 'memory', direction: ResizeDirection): Promise<void> {
-    const { control, names, settings } = this.#options;
-    const name = names.ofPod(pod);
-    const values = resizedValues(podCgroupValues(pod, settings), control.read(name), resource, direction);
-    if (values !== undefined) await this.update(name, values);
-    if (resource === 'cpu') await this.#updateTiers();
-  }
-
   /** The path that the runtime is given. */
   readonly parentOf = (pod: Pod): string => {
     const { control, names } = this.#options;
@@ -173,10 +167,10 @@ export class PodCgroupManager {
 
   /** Refuses a partial cgroup: its pod would not be limited, and every pass would find it missing. */
   async #make(pod: Pod, name: CgroupName): Promise<void> {
-    const { control, settings } = this.#options;
+    const { control } = this.#options;
     this.#listed = undefined;
     await this.#timed('create', async () => {
-      await control.create(name, podCgroupValues(pod, settings));
+      await control.create(name, this.bounds.values(pod));
       await this.#writeFirst(pod, name);
     });
     const gap = control.gap(name);
@@ -185,9 +179,9 @@ export class PodCgroupManager {
 
   /** A pod without limits yet is better than no pod. */
   async #writeFirst(pod: Pod, name: CgroupName): Promise<void> {
-    const { control, settings, timeline } = this.#options;
+    const { control, timeline } = this.#options;
     try {
-      await control.update(name, podCgroupValues(pod, settings));
+      await control.update(name, this.bounds.values(pod));
     } catch (error) {
       timeline.record({
         kind: 'problem',

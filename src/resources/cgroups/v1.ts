@@ -70,6 +70,7 @@ export class CgroupsV1 implements CgroupHierarchy {
     return {
       cpuShares: this.#get(path, 'cpu', 'cpu.shares'),
       quotaMicros: this.#get(path, 'cpu', 'cpu.cfs_quota_us'),
+      periodMicros: this.#get(path, 'cpu', 'cpu.cfs_period_us'),
       memoryLimitBytes: memoryLimitBytes > Number.MAX_SAFE_INTEGER ? -1 : memoryLimitBytes,
       memoryUsageBytes: this.#get(path, 'memory', 'memory.usage_in_bytes'),
     };

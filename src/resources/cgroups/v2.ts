@@ -105,9 +105,11 @@ export class CgroupsV2 implements CgroupHierarchy {
   read(path: string): CgroupState {
     const get = (file: string): string => this.#options.files.read(join(this.#path(path), file)).trim();
     const limit = (text = ''): number => (text === 'max' ? -1 : Number(text));
+    const [quota, period] = get('cpu.max').split(' ');
     return {
       cpuShares: sharesOfWeight(Number(get('cpu.weight'))),
-      quotaMicros: limit(get('cpu.max').split(' ')[0]),
+      quotaMicros: limit(quota),
+      periodMicros: Number(period),
       memoryLimitBytes: limit(get('memory.max')),
       memoryUsageBytes: Number(get('memory.current')),
     };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Container, Pod, PodSpec, ResourceRequirements } from '../../kube/index.js';
-import { type PodCgroupSettings, type PodMemoryQos, podCgroupValues, resizedValues } from './values.js';
+import { type PodCgroupSettings, type PodMemoryQos, podCgroupValues } from './values.js';
 
 const settings = { cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, podPidsLimit: -1 };
 const mebi = 1024 * 1024;
@@ -175,41 +175,5 @@ describe('memory QoS of a pod', () => {
     ],
   ])('%s', (_, spec, memoryQos, unified) => {
     expect(values(spec, { memoryQos }).unified).toEqual(unified);
-  });
-});
-
-describe('resizedValues', () => {
-  const now = { cpuShares: 512, quotaMicros: 50_000, memoryLimitBytes: 100 };
-  const wanted = { cpuShares: 1024, ...quota(25_000), memoryLimitBytes: 200, hugePages };
-  it.each<
-    [
-      rule: string,
-      change: object,
-      resource: 'cpu' | 'memory',
-      direction: 'up' | 'down',
-      expected: object | undefined,
-    ]
-  >([
-    ['what grows', {}, 'cpu', 'up', { cpuShares: 1024, hugePages }],
-    ['what shrinks', {}, 'cpu', 'down', { ...quota(25_000), hugePages }],
-    ['memory alone', {}, 'memory', 'up', { memoryLimitBytes: 200, hugePages }],
-    [
-      'memory.high goes with the limit',
-      { unified: { 'memory.min': '1', 'memory.high': '150' } },
-      'memory',
-      'up',
-      { memoryLimitBytes: 200, unified: { 'memory.high': '150' }, hugePages },
-    ],
-    ['nothing changes', {}, 'memory', 'down', undefined],
-    ['values already right', { memoryLimitBytes: 100 }, 'memory', 'up', undefined],
-    ['a limit no longer wanted stays', { memoryLimitBytes: undefined }, 'memory', 'down', undefined],
-  ])('%s', (_, change, resource, direction, expected) =>
-    expect(resizedValues({ ...wanted, ...change }, now, resource, direction)).toEqual(expected),
-  );
-
-  it('a first limit counts as growing', () => {
-    const unbounded = { ...now, memoryLimitBytes: -1 };
-    expect(resizedValues(wanted, unbounded, 'memory', 'up')).toMatchObject({ memoryLimitBytes: 200 });
-    expect(resizedValues(wanted, unbounded, 'memory', 'down')).toBeUndefined();
   });
 });

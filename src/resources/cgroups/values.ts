@@ -3,6 +3,7 @@ import {
   type Container,
   cpuQuotaMicros,
   cpuShares,
+  isPodLevelResource,
   minShares,
   type Pod,
   pageSizeName,
@@ -62,7 +63,12 @@ export interface PodCgroupSettings {
 
 const hugePagesPrefix = 'hugepages-';
 
-export function podCgroupValues(pod: Pod, settings: PodCgroupSettings): CgroupValues {
+/** A container with CPUs for itself is not held back by a quota, so its pod has none. */
+export function podCgroupValues(
+  pod: Pod,
+  settings: PodCgroupSettings,
+  hasExclusiveCpus = false,
+): CgroupValues {
   const { cpuCfsQuota, cpuCfsQuotaPeriodMs, podPidsLimit } = settings;
   const pids = podPidsLimit > 0 ? { pidsLimit: podPidsLimit } : {};
   const requests = podRequests(pod);
@@ -71,7 +77,8 @@ export function podCgroupValues(pod: Pod, settings: PodCgroupSettings): CgroupVa
   const limits = podLimits(pod);
   const periodMicros = Math.round(cpuCfsQuotaPeriodMs * 1000);
   const cpuLimit = isLimited(pod, 'cpu') ? millisOf(limits.get('cpu')) : undefined;
-  const quotaMicros = cpuCfsQuota ? cpuQuotaMicros(cpuLimit ?? 0, periodMicros) : -1;
+  const hasQuota = cpuCfsQuota && !hasExclusiveCpus;
+  const quotaMicros = hasQuota ? cpuQuotaMicros(cpuLimit ?? 0, periodMicros) : -1;
   return {
     cpuShares: cpuShares(millisOf(requests.get('cpu'))),
     ...(cpuLimit === undefined ? {} : { cpuQuota: { quotaMicros, periodMicros } }),
@@ -102,7 +109,9 @@ function memoryQosValues(
 
 /** Whether the pod has requests or limits beside those of its containers. */
 function hasOwnResources({ spec: { resources } }: Pod): boolean {
-  return [resources?.requests, resources?.limits].some((list) => Object.keys(list ?? {}).length > 0);
+  return [resources?.requests, resources?.limits].some((list) =>
+    Object.keys(list ?? {}).some(isPodLevelResource),
+  );
 }
 
 /** From where memory is reclaimed from a pod before it reaches its limit; undefined for nowhere. */
@@ -115,37 +124,6 @@ function throttledBytes(
   const target = Math.floor(requestBytes + (limitBytes - requestBytes) * throttlingFactor);
   const highBytes = Math.floor(target / pageSizeBytes) * pageSizeBytes;
   return highBytes > requestBytes ? highBytes : undefined;
-}
-
-export type ResizeDirection = 'up' | 'down';
-
-/**
- * The new values of one resource in one direction; undefined if none of them moves that way. A limit no
- * longer wanted stays, and no limit (-1) is below every other.
- */
-export function resizedValues(
-  wanted: CgroupValues,
-  now: { readonly cpuShares: number; readonly quotaMicros: number; readonly memoryLimitBytes: number },
-  resource: 'cpu' | 'memory',
-  direction: ResizeDirection,
-): CgroupValues | undefined {
-  const { cpuShares: shares, cpuQuota, memoryLimitBytes, hugePages, unified } = wanted;
-  const high = unified?.['memory.high'];
-  const moves = (to: number | undefined, from: number): boolean =>
-    to !== undefined && (direction === 'up' ? to > from : to < from);
-  const moved: Partial<CgroupValues> =
-    resource === 'memory'
-      ? {
-          ...(moves(memoryLimitBytes, now.memoryLimitBytes) && {
-            memoryLimitBytes,
-            ...(high !== undefined && { unified: { 'memory.high': high } }),
-          }),
-        }
-      : {
-          ...(moves(shares, now.cpuShares) && { cpuShares: shares }),
-          ...(moves(cpuQuota?.quotaMicros, now.quotaMicros) && { cpuQuota }),
-        };
-  return Object.keys(moved).length === 0 ? undefined : { ...moved, hugePages };
 }
 
 /** The pod's CPU request as counted for its QoS class. */

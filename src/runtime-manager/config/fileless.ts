@@ -4,7 +4,12 @@ import { NamespaceMode } from '../../cri/index.js';
 import { isHostNetwork, type Pod } from '../../kube/index.js';
 import type { ContainerConfigRequest, PodConfigs } from '../contracts.js';
 import { containerAnnotations, containerLabels, sandboxAnnotations, sandboxLabels } from './labels.js';
-import { containerResources, overheadResources, sandboxResources } from './resources.js';
+import {
+  boundedSandboxResources,
+  containerResources,
+  overheadResources,
+  sandboxResources,
+} from './resources.js';
 import { runtimeSettings } from './settings.js';
 
 /** A machine without known facts. */
@@ -37,8 +42,11 @@ export const filelessPodConfigs: PodConfigs = {
     return { config, cleanup: async () => {} };
   },
   containerResources: (pod, container) => containerResources(pod, container, machineless),
-  podResources: (pod) => ({
-    resources: sandboxResources(pod, machineless),
+  podResources: (pod, bounds) => ({
+    resources:
+      bounds === undefined
+        ? sandboxResources(pod, machineless)
+        : boundedSandboxResources(pod, bounds, machineless),
     overhead: overheadResources(pod, machineless),
   }),
 };

@@ -10,7 +10,13 @@ import type {
 } from '../../cri/index.js';
 import { type AnyContainer, formatPod, isHostNetwork, type Pod } from '../../kube/index.js';
 import { podRef, type Timeline } from '../../timeline/index.js';
-import type { ContainerConfigRequest, ContainerVolumes, ImageUser, PodConfigs } from '../contracts.js';
+import type {
+  ContainerConfigRequest,
+  ContainerVolumes,
+  ImageUser,
+  PodBounds,
+  PodConfigs,
+} from '../contracts.js';
 import { imageUserOf } from '../start/image-user.js';
 import { type UserNamespaceMapping, usersUnsupported } from '../userns/index.js';
 import { containerConfig } from './container.js';
@@ -22,7 +28,12 @@ import { hostNetworkHostsFile, podHostsFile } from './hosts-file.js';
 import { containerDirectory, containerLogDirectory, podHostsPath, podLogDirectory } from './paths.js';
 import { createTerminationLog, makeLogDirectory, readNodeFile, writeHostsFile } from './pod-files.js';
 import { ResolverFile } from './resolver-file.js';
-import { containerResources, overheadResources, sandboxResources } from './resources.js';
+import {
+  boundedSandboxResources,
+  containerResources,
+  overheadResources,
+  sandboxResources,
+} from './resources.js';
 import { sandboxConfig } from './sandbox.js';
 import { verifyRunAsNonRoot } from './security.js';
 import type { RuntimeSettings } from './settings.js';
@@ -153,11 +164,15 @@ export class FilePodConfigs implements PodConfigs {
     return containerResources(pod, container, settings(), hasExclusiveCpus?.(pod, container) ?? false);
   }
 
-  podResources(pod: Pod): ReturnType<PodConfigs['podResources']> {
-    const { settings, hasExclusiveCpus } = this.#options;
+  podResources(pod: Pod, bounds?: PodBounds): ReturnType<PodConfigs['podResources']> {
+    const { hasExclusiveCpus } = this.#options;
+    const settings = this.#options.settings();
     return {
-      resources: sandboxResources(pod, settings(), hasExclusiveCpus?.(pod) ?? false),
-      overhead: overheadResources(pod, settings()),
+      resources:
+        bounds === undefined
+          ? sandboxResources(pod, settings, hasExclusiveCpus?.(pod) ?? false)
+          : boundedSandboxResources(pod, bounds, settings),
+      overhead: overheadResources(pod, settings),
     };
   }
 

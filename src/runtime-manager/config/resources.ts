@@ -5,15 +5,18 @@ import {
   aggregatePod,
   cpuQuotaMicros,
   cpuShares,
+  milliCpuOfShares,
   type Pod,
   pageSizeName,
   parseQuantity,
   type Quantity,
   qosClass,
+  quantityMillis,
   quantityMilliValue,
   quantityUnits,
   quantityValue,
 } from '../../kube/index.js';
+import type { PodBounds } from '../contracts.js';
 import { memoryQosSettings } from './memory-qos.js';
 import { containerOomScoreAdj } from './oom-score.js';
 import type { RuntimeSettings } from './settings.js';
@@ -58,6 +61,28 @@ export function sandboxResources(
     settings,
     hasExclusiveCpus,
   );
+}
+
+/** What the bounds of the pod's cgroup leave for the containers, without the sandbox overhead. */
+export function boundedSandboxResources(
+  pod: Pod,
+  bounds: PodBounds,
+  settings: Pick<RuntimeSettings, 'cpuCfsQuota'>,
+): Init<LinuxContainerResources> {
+  const { cpuShares: shares, quotaMicros, periodMicros, memoryLimitBytes } = bounds;
+  const overhead = pod.spec.overhead ?? {};
+  const overheadMillis = quantityMillis(overhead.cpu);
+  const left = (limit: number, taken: number): number => (limit > 0 ? Math.max(limit - taken, 0) : limit);
+  const millis = Math.max(milliCpuOfShares(shares) - overheadMillis, 0);
+  return {
+    cpuShares: overheadMillis === 0 ? shares : cpuShares(millis),
+    ...(memoryLimitBytes > 0
+      ? { memoryLimitInBytes: left(memoryLimitBytes, quantityUnits(overhead.memory)) }
+      : {}),
+    ...(settings.cpuCfsQuota
+      ? { cpuPeriod: periodMicros, cpuQuota: left(quotaMicros, cpuQuotaMicros(overheadMillis, periodMicros)) }
+      : {}),
+  };
 }
 
 /** The sandbox overhead is both request and limit. */

@@ -113,6 +113,7 @@ function planKeptSandbox(
     containersToKill: killsById(init.kills),
   };
   resizes?.starts(pod.spec.initContainers ?? [], init.starts);
+  resizes?.pod();
   if (!init.initialised) return withResize(plan, resizes);
 
   const regular = planRegularContainers(pod, status, probes, resizes);
@@ -122,7 +123,6 @@ function planKeptSandbox(
     return { ...killedPod(base, becauseOf(cause)), stoppedContainers };
   }
   resizes?.starts(pod.spec.containers, regular.starts);
-  resizes?.pod();
   return withResize(
     {
       ...plan,

@@ -21,6 +21,8 @@ import {
 export interface ActuatedView {
   container(uid: string, name: string): ResourceAmounts;
   pod(uid: string): ResourceAmounts;
+  /** Whether the last resize to the pod's resources failed; default no. */
+  hasFailed?(pod: Pod): boolean;
 }
 
 /** A container that must restart for its new resources. */
@@ -40,6 +42,7 @@ export class ResizePlanner {
   constructor(pod: Pod, actuated: ActuatedView) {
     this.#pod = pod;
     this.#actuated = actuated;
+    this.#podResources = actuated.hasFailed?.(pod) ?? false;
   }
 
   /** Plans the resize of a running container. Returns a restart if the resize requires one. */

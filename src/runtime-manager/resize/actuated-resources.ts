@@ -10,7 +10,14 @@ import {
   parseResourceCheckpoint,
   type ResourceRequirements,
 } from '../../kube/index.js';
-import { amountsOf, changedResources, type ResourceAmounts, wantedResources } from './decide-resize.js';
+import {
+  amountsOf,
+  changedResources,
+  mixedResources,
+  type ResizedResource,
+  type ResourceAmounts,
+  wantedResources,
+} from './decide-resize.js';
 import { requirementsInForce } from './rebuild-actuated.js';
 
 export interface ActuatedResourcesOptions {
@@ -53,8 +60,15 @@ export class ActuatedResources {
     return this.#entries.get(uid)?.ContainerResources?.[name] ?? {};
   }
 
+  /** With the pod-level limits that were applied where the container has none of its own. */
   container(uid: string, name: string): ResourceAmounts {
-    return amountsOf(this.requirements(uid, name));
+    const own = amountsOf(this.requirements(uid, name));
+    const pod = this.pod(uid);
+    const filled = (resource: ResizedResource): ResourceAmounts[ResizedResource] => ({
+      request: own[resource].request,
+      limit: own[resource].limit === 0 ? pod[resource].limit : own[resource].limit,
+    });
+    return { cpu: filled('cpu'), memory: filled('memory') };
   }
 
   /** The pod-level resources. */
@@ -62,10 +76,17 @@ export class ActuatedResources {
     return amountsOf(this.#entries.get(uid)?.PodLevelResources);
   }
 
+  /** The pod-level resources; undefined when none were recorded. */
+  recordedPod(uid: string): ResourceAmounts | undefined {
+    const recorded = this.#entries.get(uid)?.PodLevelResources;
+    return recorded === undefined ? undefined : amountsOf(recorded);
+  }
+
   /** A new pod starts with what it requests, so that its first start is no resize. */
   podBegins(pod: Pod): void {
     const { uid } = pod.metadata;
     if (this.#entries.has(uid)) return;
+    this.#entries.set(uid, {});
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
       this.setContainer(uid, container.name, wantedResources(pod, container));
     }
@@ -73,19 +94,36 @@ export class ActuatedResources {
   }
 
   /**
-   * For a pod that ran before the file was lost, asks the runtime; else the pod would be resized for nothing.
+   * A pod without a record counts as having what it requests; else it would be resized for nothing. If the file
+   * was lost, a resize may have been under way, so the runtime is asked what the pod has.
    */
   podGoesOn(pod: Pod, { containers }: Pick<ObservedPodStatus, 'containers'>): void {
     const { uid } = pod.metadata;
-    if (!this.#isLost || this.#entries.has(uid)) return;
+    if (this.#entries.has(uid)) return;
     const running = containers.filter(({ state }) => state === 'running');
-    if (running.length === 0) return;
+    if (!this.#isLost || running.length === 0) {
+      this.podBegins(pod);
+      return;
+    }
+    this.#entries.set(uid, {});
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
       const wanted = wantedResources(pod, container);
       const observed = running.find(({ name }) => name === container.name)?.resources;
       this.setContainer(uid, container.name, requirementsInForce(wanted, observed));
     }
     if (pod.spec.resources !== undefined) this.setPod(uid, pod.spec.resources);
+  }
+
+  /** Records what a running container has accepted: exactly CPU and memory, 0 where unset. */
+  setAccepted(uid: string, name: string, { requests, limits }: ResourceRequirements): void {
+    const none = { cpu: '0', memory: '0' };
+    this.setContainer(uid, name, { requests: { ...none, ...requests }, limits: { ...none, ...limits } });
+  }
+
+  /** Records one of the pod-level resources; the other stays. */
+  setPodResource(uid: string, resources: ResourceRequirements, resource: ResizedResource): void {
+    const current = this.#entries.get(uid)?.PodLevelResources ?? {};
+    this.setPod(uid, mixedResources(current, resources, resource));
   }
 
   setContainer(uid: string, name: string, resources: ResourceRequirements): void {

@@ -4,6 +4,7 @@ import {
   type Pod,
   quantityMillis,
   quantityUnits,
+  type ResourceList,
   type ResourceRequirements,
 } from '../../kube/index.js';
 
@@ -80,4 +81,20 @@ export function isDecrease(
   return limitChanged
     ? wanted[name].limit < actuated[name].limit
     : wanted[name].request < actuated[name].request;
+}
+
+/** Exactly CPU and memory: one at its new value, the other unchanged. */
+export function mixedResources(
+  current: ResourceRequirements,
+  wanted: ResourceRequirements,
+  resource: ResizedResource,
+): ResourceRequirements {
+  const pick = (list: 'requests' | 'limits'): ResourceList =>
+    Object.fromEntries(
+      resizedResources.flatMap((name) => {
+        const value = (name === resource ? wanted : current)[list]?.[name];
+        return value === undefined ? [] : [[name, value]];
+      }),
+    );
+  return { requests: pick('requests'), limits: pick('limits') };
 }

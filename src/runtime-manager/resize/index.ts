@@ -1,2 +1,3 @@
 /** In-place resize: changes the resources of running containers. */
 export { ActuatedResources, type ActuatedResourcesOptions } from './actuated-resources.js';
+export { isResizeInProgress, type ResizeProgressInput } from './in-progress.js';

@@ -1,19 +1,16 @@
-/** Resizes running containers: memory first, then CPU; decreases before increases. */
+/** Resizes a running pod: memory first, then CPU; the pod's cgroup before containers that grow and after those that shrink. */
 import { errorText, throwIfCancelled } from '../../async/index.js';
-import type { CriRuntime } from '../../cri/index.js';
-import {
-  type AnyContainer,
-  findPodContainer,
-  formatPod,
-  type Pod,
-  type ResourceRequirements,
-} from '../../kube/index.js';
+import { formatPod, goQuote, type ResourceRequirements } from '../../kube/index.js';
 import { podRef } from '../../timeline/index.js';
 import type { SyncPorts, SyncRun } from '../apply.js';
 import { SyncFailure } from '../contracts.js';
 import type { PlannedResize, PlannedUpdate } from '../plan/pod-plan.js';
 import type { ActuatedResources } from './actuated-resources.js';
-import { type ResizedResource, resizedResources, wantedResources } from './decide-resize.js';
+import { type ResizedResource, resizedResources } from './decide-resize.js';
+import { isContainerDecrease, isPodDecrease, memoryProblem } from './memory-safety.js';
+import { boundMoves } from './pod-bound-order.js';
+import { ResizedPodCgroup, tellSandbox } from './resize-pod-cgroup.js';
+import { updateContainer } from './update-container.js';
 
 /** A failure ends the resize; completed steps stay, and a later sync goes on after the back-off. */
 export async function resizePod(
@@ -38,11 +35,11 @@ export async function resizePod(
   }
   let isChanged = false;
   try {
-    const isMemoryChanged = resize.memory.length > 0 || resize.podResources;
-    const podProblem = isMemoryChanged ? ports.podCgroups?.memoryProblem(pod) : undefined;
-    await checkMemoryDecrease(ports.cri, resize.memory, podProblem, signal);
+    const cgroup = await prepare(ports, run, resize);
     isChanged = true;
-    for (const resource of resizedResources) await resizeResource(ports, run, resize, resource, actuated);
+    for (const resource of resizedResources) {
+      await resizeResource(ports, run, resize, resource, cgroup, actuated);
+    }
     run.steps.push(step);
     ports.resizeRetries.forget(uid);
     done(false);
@@ -68,114 +65,118 @@ export async function resizePod(
   }
 }
 
+/** Reads the pod's cgroup and makes sure that no memory limit falls below what is used. Changes nothing. */
+async function prepare(
+  ports: SyncPorts,
+  run: SyncRun,
+  resize: PlannedResize,
+): Promise<ResizedPodCgroup | undefined> {
+  const { pod } = run;
+  const { podCgroups } = ports;
+  const isMemoryInvolved = resize.memory.length > 0 || resize.podResources;
+  let usageBytes: number | undefined;
+  let cgroup: ResizedPodCgroup | undefined;
+  if (podCgroups !== undefined) {
+    try {
+      const { memoryUsageBytes, ...current } = podCgroups.read(pod);
+      usageBytes = memoryUsageBytes;
+      cgroup = new ResizedPodCgroup(ports, run, podCgroups, current);
+    } catch (cause) {
+      const what = isMemoryInvolved || resize.podLevel ? 'memory' : 'cpu';
+      const message = `unable to get pod cgroup ${what} config for pod ${goQuote(formatPod(pod))}`;
+      throw new Error(message, { cause });
+    }
+  }
+  // A change of the pod level alone is the user's own risk: no container is told anything.
+  if (isMemoryInvolved) await checkMemory(ports, run, resize.memory, cgroup, usageBytes);
+  return cgroup;
+}
+
+async function checkMemory(
+  { cri }: SyncPorts,
+  { pod, signal }: SyncRun,
+  updates: readonly PlannedUpdate[],
+  cgroup: ResizedPodCgroup | undefined,
+  podUsageBytes: number | undefined,
+): Promise<void> {
+  const podLimit = { from: cgroup?.current.memoryLimitBytes ?? -1, to: cgroup?.wanted.memoryLimitBytes ?? 0 };
+  const falling = updates.filter(({ memoryLimit }) => isContainerDecrease(memoryLimit));
+  const containers = await Promise.all(
+    falling.map(async ({ id, name, memoryLimit }) => {
+      try {
+        const { stats } = await cri.containerStats({ containerId: id }, { signal });
+        const used = stats?.memory?.usageBytes?.value ?? stats?.memory?.workingSetBytes?.value;
+        return { name, ...memoryLimit, usageBytes: used === undefined ? undefined : Number(used) };
+      } catch (cause) {
+        throwIfCancelled(signal);
+        throw new Error(`unable to read memory usage for pod ${goQuote(formatPod(pod))}`, { cause });
+      }
+    }),
+  );
+  const problem = memoryProblem({
+    ...(isPodDecrease(podLimit) ? { pod: { ...podLimit, usageBytes: podUsageBytes } } : {}),
+    containers,
+  });
+  if (problem !== undefined) throw new Error(problem);
+}
+
 async function resizeResource(
   ports: SyncPorts,
   run: SyncRun,
   resize: PlannedResize,
   resource: ResizedResource,
+  cgroup: ResizedPodCgroup | undefined,
   actuated: ActuatedResources,
 ): Promise<void> {
-  const { pod, plan, signal } = run;
   const updates = resize[resource];
   if (updates.length === 0 && !resize.podResources && !resize.podLevel) return;
-  const tellSandbox = async (): Promise<void> => {
-    const { resources, overhead } = ports.configs.podResources(pod);
-    await ports.cri.updatePodSandboxResources(
-      { podSandboxId: plan.sandboxId, resources, overhead },
-      { signal },
-    );
-  };
-  // A sandbox must never be smaller than its containers.
-  const shrinks = updates.length > 0 && updates.every(({ decreases }) => decreases);
-  if (!shrinks) await tellSandbox();
-  await ports.podCgroups?.resize(pod, resource, 'up');
-  for (const update of updates) await updateContainer(ports, run, resource, update, actuated);
-  if (shrinks) await tellSandbox();
-  await ports.podCgroups?.resize(pod, resource, 'down');
-  if (resize.podLevel) actuated.setPod(pod.metadata.uid, pod.spec.resources ?? {});
+  if (cgroup === undefined) await withoutPodCgroup(ports, run, updates, resource, actuated);
+  else {
+    const { before, after } = boundMoves(resource, cgroup.current, cgroup.wanted);
+    for (const bound of before) await cgroup.move(resource, bound);
+    const record = await updateContainers(ports, run, updates, resource, actuated, after.length > 0);
+    for (const bound of after) await cgroup.move(resource, bound);
+    record();
+  }
+  if (resize.podLevel) actuated.setPodResource(run.pod.metadata.uid, run.pod.spec.resources ?? {}, resource);
 }
 
-async function updateContainer(
+/** The runtime alone bounds the pod: its sandbox must never be smaller than its containers. */
+async function withoutPodCgroup(
   ports: SyncPorts,
-  { pod, signal }: SyncRun,
+  run: SyncRun,
+  updates: readonly PlannedUpdate[],
   resource: ResizedResource,
-  { id, name, because }: PlannedUpdate,
   actuated: ActuatedResources,
 ): Promise<void> {
-  const { cri, configs, timeline, clock } = ports;
-  const found = findPodContainer(pod, name);
-  if (found === undefined) throw new Error(`pod ${formatPod(pod)} has no container ${name}`);
-  const current = actuated.requirements(pod.metadata.uid, name);
-  const resources = withResource(current, wantedResources(pod, found.container), resource);
-  const container: AnyContainer = { ...found.container, resources };
-  const startedMs = clock.monotonic();
-  await cri.updateContainerResources(
-    { containerId: id, linux: configs.containerResources(withContainer(pod, container), container) },
-    { signal },
-  );
-  actuated.setContainer(pod.metadata.uid, name, resources);
-  timeline.record({
-    kind: 'effect',
-    what: 'container.resize',
-    message: `Changed the ${resource} of container ${name}`,
-    because,
-    pod: podRef(pod),
-    container: name,
-    durationMs: clock.monotonic() - startedMs,
-    data: { containerId: id },
-  });
+  const shrinks = updates.length > 0 && updates.every(({ decreases }) => decreases);
+  if (!shrinks) await tellSandbox(ports, run, resource);
+  const record = await updateContainers(ports, run, updates, resource, actuated, shrinks);
+  if (shrinks) await tellSandbox(ports, run, resource);
+  record();
 }
 
-/** One resource at its new value, the other unchanged. */
-function withResource(
-  current: ResourceRequirements,
-  wanted: ResourceRequirements,
-  resource: ResizedResource,
-): ResourceRequirements {
-  const pick = (list: 'requests' | 'limits'): Record<string, string> => {
-    const mixed: Record<string, string> = {};
-    for (const name of resizedResources) {
-      const value = (name === resource ? wanted : current)[list]?.[name];
-      if (value !== undefined) mixed[name] = value;
-    }
-    return mixed;
-  };
-  return { requests: pick('requests'), limits: pick('limits') };
-}
-
-function withContainer(pod: Pod, container: AnyContainer): Pod {
-  const replace = <C extends AnyContainer>(list: readonly C[]): C[] =>
-    list.map((one) => (one.name === container.name ? { ...one, resources: container.resources } : one));
-  const { initContainers, containers } = pod.spec;
-  return {
-    ...pod,
-    spec: {
-      ...pod.spec,
-      containers: replace(containers),
-      ...(initContainers === undefined ? {} : { initContainers: replace(initContainers) }),
-    },
-  };
-}
-
-/** A limit below current usage would get the container killed. */
-async function checkMemoryDecrease(
-  cri: Pick<CriRuntime, 'containerStats'>,
+/**
+ * Returns what records the updates. Where the pod is to follow its containers, the records wait for it: after a crash or a
+ * failure in between, the next run finds the containers to be resized, and the pod with them.
+ */
+async function updateContainers(
+  ports: SyncPorts,
+  run: SyncRun,
   updates: readonly PlannedUpdate[],
-  podProblem: string | undefined,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const problems = podProblem === undefined ? [] : [podProblem];
-  for (const { id, name, memoryLimit } of updates) {
-    const { from, to } = memoryLimit;
-    if (to === 0 || (from !== 0 && to >= from)) continue;
-    const { stats } = await cri.containerStats({ containerId: id }, { signal });
-    const used = stats?.memory?.usageBytes?.value ?? stats?.memory?.workingSetBytes?.value;
-    if (used === undefined) problems.push(`missing container "${name}" memory usage`);
-    else if (Number(used) >= to) {
-      problems.push(
-        `attempting to set container "${name}" memory limit (${to}) below current usage (${used})`,
-      );
-    }
+  resource: ResizedResource,
+  actuated: ActuatedResources,
+  podFollows: boolean,
+): Promise<() => void> {
+  const { uid } = run.pod.metadata;
+  const accepted = new Map<string, ResourceRequirements>();
+  const record = (): void => {
+    for (const [name, resources] of accepted) actuated.setAccepted(uid, name, resources);
+    accepted.clear();
+  };
+  for (const update of updates) {
+    accepted.set(update.name, await updateContainer(ports, run, resource, update, actuated));
+    if (!podFollows) record();
   }
-  if (problems.length > 0) throw new Error(`cannot decrease memory limits: ${problems.join(', ')}`);
+  return record;
 }

@@ -25,6 +25,11 @@ export class ResizeRetries {
     return failure;
   }
 
+  /** Whether the last resize to these resources failed, so that the pod's cgroup may have others. */
+  hasFailed(pod: Pod): boolean {
+    return this.#failures.get(pod.metadata.uid)?.wanted === wantedBy(pod);
+  }
+
   /** Returns the time of the next try. */
   failed(pod: Pod, nowMs: number, message: string): number {
     const uid = pod.metadata.uid;

@@ -169,21 +169,12 @@ describe('applying it', () => {
     wanted: ResourceRequirements,
     overrides: Partial<CriRuntime> = {},
     usedBytes: number | 'unknown' = 60 * 1024 * 1024,
-    podProblem?: { readonly text: string | undefined },
   ) {
     const { pod, actuated } = changed({ app: { resources: wanted } }, { app: resources('1', '100Mi') });
     const calls: unknown[] = [];
     const table = bench({
       options: {
         actuated,
-        ...(podProblem === undefined
-          ? {}
-          : {
-              podCgroups: {
-                memoryProblem: () => podProblem.text,
-                resize: async (_pod: Pod, ...how: string[]) => void calls.push(['pod', ...how]),
-              },
-            }),
       },
       overrides: {
         updateContainerResources: async ({ linux }) => {
@@ -233,26 +224,6 @@ describe('applying it', () => {
       ['container', 1024, 80 * mebi],
       ['sandbox', 1024, 80 * mebi],
     ]);
-  });
-
-  it('the pod cgroup grows before its containers, and shrinks after them', async () => {
-    const { calls } = await resize(resources('2', '80Mi'), {}, undefined, { text: undefined });
-    expect(calls.map((call) => (Array.isArray(call) ? call.slice(0, 3) : call))).toEqual([
-      ['pod', 'memory', 'up'],
-      ['container', 1024, 80 * mebi],
-      ['sandbox', 2048, 80 * mebi],
-      ['pod', 'memory', 'down'],
-      ['sandbox', 2048, 80 * mebi],
-      ['pod', 'cpu', 'up'],
-      ['container', 2048, 80 * mebi],
-      ['pod', 'cpu', 'down'],
-    ]);
-  });
-
-  it('a pod that uses more than its new limit is left alone', async () => {
-    const { calls, error } = await resize(resources('1', '80Mi'), {}, undefined, { text: 'too much' });
-    expect(calls).toEqual([]);
-    expect(error).toContain('cannot decrease memory limits: too much');
   });
 
   it.each<[string, number | 'unknown', string]>([
