@@ -12,6 +12,7 @@ const protos: readonly ProtoEntry[] = [
   { proto: 'src/cri/cri.proto' },
   { proto: 'src/cri/containerd-events.proto' },
   { proto: 'src/plugins/registration.proto' },
+  { proto: 'src/volumes/csi/csi.proto' },
   // What the generator's own test reads: every feature once.
   { proto: 'scripts/proto/every-feature.proto' },
 ];

@@ -119,12 +119,18 @@ export interface CsiDriver extends KubeObject {
     tokenRequests?: { audience: string; expirationSeconds?: number }[];
     requiresRepublish?: boolean;
     seLinuxMount?: boolean;
+    serviceAccountTokenInSecrets?: boolean;
+    nodeAllocatableUpdatePeriodSeconds?: number;
   };
 }
 
 export interface VolumeAttachment extends KubeObject {
   spec: { attacher: string; nodeName: string; source: { persistentVolumeName?: string } };
-  status?: { attached: boolean; attachmentMetadata?: Record<string, string> };
+  status?: {
+    attached: boolean;
+    attachmentMetadata?: Record<string, string>;
+    attachError?: { message?: string; errorCode?: number };
+  };
 }
 
 export interface Namespace extends KubeObject {

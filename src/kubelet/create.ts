@@ -22,6 +22,7 @@ import type { Kubelet } from './kubelet.js';
 import { Link } from './link.js';
 import type { KubeletOptions } from './options.js';
 import { createCollectors } from './rooms/create-collectors.js';
+import { createCsi } from './rooms/create-csi.js';
 import { createEviction } from './rooms/create-eviction.js';
 import { createImages } from './rooms/create-images.js';
 import { createPlugins } from './rooms/create-plugins.js';
@@ -88,6 +89,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   registerEphemeralContainers(registry, () => pods.list());
 
   // What pods need: volumes, probes, images, user ids, and the runtime manager that brings them together.
+  const csi = createCsi(settings);
   const volumes = createVolumes(settings, {
     pods: {
       allSourcesReady,
@@ -166,7 +168,7 @@ export async function createKubelet(options: KubeletOptions): Promise<Kubelet> {
   });
   const started = {
     evictionManager: eviction.start,
-    pluginManager: createPlugins(settings, new Map()),
+    pluginManager: createPlugins(settings, new Map([['CSIPlugin', csi.registration]])),
     shutdownManager: shutdown?.start,
     ...managers,
   };

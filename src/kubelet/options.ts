@@ -14,7 +14,14 @@ import type { MachineFacts, ServiceSource } from '../runtime-manager/config/inde
 import type { Keyring, LifecycleHooks, PodConfigs, RuntimeClassSource } from '../runtime-manager/index.js';
 import type { RuntimeEventSource } from '../runtime-manager/pleg/index.js';
 import type { Timeline } from '../timeline/index.js';
-import type { ClaimStore, ServiceAccountTokens, TrustBundles } from '../volumes/index.js';
+import type {
+  CallCsi,
+  ClaimStore,
+  DriverNotice,
+  DriverPolicies,
+  ServiceAccountTokens,
+  TrustBundles,
+} from '../volumes/index.js';
 import type { AdmissionHandler } from './admission/admission.js';
 import type { JoinCluster } from './cluster/membership.js';
 import type { MirrorPods, PodCgroups, PodObjects, PodVolumes } from './ports.js';
@@ -47,6 +54,19 @@ export interface KubeletEviction {
    * @default true
    */
   readonly evicts?: boolean;
+}
+
+/** What CSI drivers and their volumes need beside the node itself. */
+export interface KubeletCsiOptions {
+  /**
+   * How drivers are called.
+   * @default by gRPC on this machine
+   */
+  readonly call?: CallCsi;
+  /** Where the cluster learns which drivers the node has; without it nobody does. */
+  readonly notice?: DriverNotice;
+  /** What the cluster's CSIDriver objects ask of the node. */
+  readonly policies?: DriverPolicies;
 }
 
 export interface KubeletOptions {
@@ -211,6 +231,8 @@ export interface KubeletOptions {
    * @default by gRPC on this machine; on any other no plugin can register
    */
   readonly openPluginSocket?: OpenPluginSocket;
+  /** @default CSI drivers of this machine, and no cluster that knows of them */
+  readonly csi?: KubeletCsiOptions;
   /**
    * Managers that not every kubelet has.
    * @default none

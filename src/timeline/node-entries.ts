@@ -77,6 +77,9 @@ export interface NodeEntries {
   /** Part of the directory of plugins is not looked at, or all of it is again. */
   'plugin.directory': NoData;
 
+  /** The cluster cannot be told of this node's CSI drivers. */
+  'csi.node': NoData;
+
   /** The runtime measures pods as a whole, or does not. */
   'stats.pods': NoData;
   /** A volume could not be measured, or takes long. */

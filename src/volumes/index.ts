@@ -1,5 +1,6 @@
 /** The volumes of pods: what is mounted where, by which plugin, and what containers see of it. */
 export * from './contracts.js';
+export * from './csi/index.js';
 export {
   VolumeManager,
   type VolumeManagerOptions,

@@ -19,6 +19,7 @@ import { endNodes, startNode } from './node.js';
 afterEach(endNodes);
 
 const everyKubelet = `
+  csi_operations_seconds histogram driver_name method_name grpc_status_code migrated
   kubelet_preemptions counter preemption_signal
   kubelet_active_pods gauge static
   kubelet_admission_rejections_total counter reason

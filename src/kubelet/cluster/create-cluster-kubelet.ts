@@ -14,6 +14,7 @@ import {
 } from '../../pods/objects/cluster/index.js';
 import { PodStartLatency } from '../../pods/status/api-sync-start-latency.js';
 import { Timeline } from '../../timeline/index.js';
+import { ApiCsiNode, ApiDriverPolicies } from '../../volumes/csi/api/index.js';
 import { apiTokenRequests } from '../../volumes/tokens/api-token-requests.js';
 import { CachedServiceAccountTokens } from '../../volumes/tokens/index.js';
 import { CachedTrustBundles } from '../../volumes/trust-bundles/index.js';
@@ -92,6 +93,9 @@ export async function createClusterKubelet(
     signal: stopping.signal,
   });
 
+  const policies = new ApiDriverPolicies(shared);
+  const csiNode = given.podDirectories === false ? undefined : new ApiCsiNode({ ...shared, nodeName });
+
   const kubelet = await createKubelet({
     ...given,
     clock,
@@ -104,6 +108,7 @@ export async function createClusterKubelet(
     runtimeClasses,
     services,
     mirrors,
+    csi: { policies, ...(csiNode === undefined ? {} : { notice: csiNode }), ...given.csi },
     node: () => node.known(),
     join: async (deps) => {
       const built = await createNode(deps.settings, {
@@ -113,6 +118,7 @@ export async function createClusterKubelet(
         api: apis,
         runtime: deps.check,
         shutdownError: () => deps.shutdownError(),
+        storageError: () => csiNode?.error,
         isCpuQuotaAvailable: deps.settings.host.isCpuQuotaAvailable,
       });
       return createMembership(deps, {
@@ -124,6 +130,7 @@ export async function createClusterKubelet(
         services,
         trustBundles: bundles,
         runtimeClasses,
+        storage: csiNode === undefined ? [policies] : [policies, csiNode],
       });
     },
     sources: [...(given.sources ?? []), apiPods({ ...shared, nodeName, node, latency })],

@@ -23,11 +23,22 @@ export interface MembershipOptions {
   readonly services: Follower;
   readonly trustBundles: Follower;
   readonly runtimeClasses: Follower;
+  readonly storage: readonly Follower[];
 }
 
 export function createMembership(
   { settings, pods, statuses, couldHaveRunningContainers, turns }: MembershipDeps,
-  { apis, node, latency, metrics, mirrors, services, trustBundles, runtimeClasses }: MembershipOptions,
+  {
+    apis,
+    node,
+    latency,
+    metrics,
+    mirrors,
+    services,
+    trustBundles,
+    runtimeClasses,
+    storage,
+  }: MembershipOptions,
 ): ClusterMembership {
   const { clock, timeline, random, nodeName } = settings;
   const recorder = new ApiEventRecorder({
@@ -56,6 +67,7 @@ export function createMembership(
       node.start(tasks);
       tasks.start('the node as it is known here', async () => void (await node.node()));
       tasks.start('the services of the cluster', (signal) => services.run(signal));
+      for (const part of storage) tasks.start('the storage of the cluster', (signal) => part.run(signal));
       tasks.start('the first mirrors of static pods', (signal) => mirrors.registerSoon(pods, signal));
     },
     startPods: (tasks) => {

@@ -1,0 +1,36 @@
+/** What a driver's CSIDriver object asks of the node; absent objects have the defaults of the API. */
+
+export type FsGroupPolicy = 'ReadWriteOnceWithFSType' | 'File' | 'None';
+export type VolumeLifecycleMode = 'Persistent' | 'Ephemeral';
+
+export interface DriverPolicy {
+  /** Whether there is an object at all. */
+  readonly exists: boolean;
+  readonly attachRequired: boolean;
+  readonly podInfoOnMount: boolean;
+  readonly volumeLifecycleModes: readonly string[];
+  /** As the object has it; one that this node does not know is refused at its use. */
+  readonly fsGroupPolicy: string;
+  readonly tokenRequests: readonly { readonly audience: string; readonly expirationSeconds?: number }[];
+  readonly tokensInSecrets: boolean;
+  readonly requiresRepublish: boolean;
+}
+
+export const policyWithoutObject: DriverPolicy = {
+  exists: false,
+  attachRequired: true,
+  podInfoOnMount: false,
+  volumeLifecycleModes: ['Persistent'],
+  fsGroupPolicy: 'ReadWriteOnceWithFSType',
+  tokenRequests: [],
+  tokensInSecrets: false,
+  requiresRepublish: false,
+};
+
+/** The policies of drivers, as the cluster has them. */
+export interface DriverPolicies {
+  /** Waits until the cluster's objects are known. */
+  synced(signal: AbortSignal): Promise<void>;
+  /** Undefined until the cluster's objects are known. */
+  get(driver: string): DriverPolicy | undefined;
+}
