@@ -57,6 +57,17 @@ export interface NodeEntries {
   /** The cgroup of a pod that is gone could not be removed. */
   'cgroup.destroy': { podUid: string };
 
+  /** A container, or the pod as a whole, was given CPUs of its own; `shared` is the pool of all others then. */
+  'cpu.allocate': { cpus: string; shared: string };
+  /** CPUs of a container went back to the shared pool. */
+  'cpu.release': { cpus: string; shared: string };
+  /** A running container was bound to other CPUs, or could not be. */
+  'cpu.update': { containerId: string; cpus: string };
+  /** The CPU manager's state was made anew, as the file could not be used; counts of containers. */
+  'cpu.recover': { kept: number; lost: number; movedTo?: string };
+  /** Containers were not bound to their CPUs. */
+  'cpu.reconcile': NoData;
+
   /** A threshold of eviction is met, or is not any more; the amounts are bytes, inodes or processes. */
   'eviction.threshold': { signal: string; met: boolean; available?: number; threshold?: number };
   /** How the disks are divided between images, containers and pods, as eviction sees them. */

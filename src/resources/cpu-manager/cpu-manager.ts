@@ -1,0 +1,248 @@
+/** Gives containers CPUs of their own and remembers who has which; the decisions are those of the static policy. */
+import {
+  type AnyContainer,
+  type Container,
+  CpuSet,
+  hasPodLevelResources,
+  isSidecar,
+  type Pod,
+} from '../../kube/index.js';
+import { podRef, type Timeline } from '../../timeline/index.js';
+import {
+  type AlignmentMetrics,
+  type AllocationOutcome,
+  allocated,
+  type HintProvider,
+  type ResourceHints,
+  type TopologyHint,
+} from '../topology-manager/index.js';
+import { cpuHints, hintsOfHeld } from './cpu-hints.js';
+import { CpuManagerRecorder } from './cpu-manager-recorder.js';
+import { type CpuState, emptyCpuState, entryOf, heldByPod, withoutEntry } from './cpu-state.js';
+import { exclusiveCpuCount, podCpuCount, podLevelCpuCount } from './exclusive-requests.js';
+import type { CpuManagerMetrics } from './metrics.js';
+import { allocatePodCpus, leavesSharedWithoutCpus } from './pod-level-cpus.js';
+import type { RunningCpus } from './start-state.js';
+import type { CpuStateFile } from './state-file.js';
+import {
+  allocateCpus,
+  availableCpus,
+  type CpuRefusal,
+  freshDefault,
+  type ReusableCpus,
+  reusableFor,
+  type StaticPolicy,
+} from './static-policy.js';
+
+/** The pods whose containers keep their CPUs. */
+export interface CpuManagerPods {
+  readonly allSourcesReady: () => boolean;
+  /** The pod if it is active: configured, and not known to have ended. */
+  readonly activePod: (uid: string) => Pod | undefined;
+}
+
+export interface CpuManagerOptions {
+  /** Absent for policy `none`: no container has CPUs of its own. */
+  readonly policy: StaticPolicy | undefined;
+  /** The gate PodLevelResourceManagers. */
+  readonly podLevel: boolean;
+  readonly file: Pick<CpuStateFile, 'start' | 'write' | 'written' | 'stop'> | undefined;
+  readonly pods: CpuManagerPods;
+  readonly timeline: Timeline;
+  readonly metrics: CpuManagerMetrics;
+  readonly alignment: AlignmentMetrics;
+  /** Called after the shared pool has changed. */
+  readonly onPoolChanged?: () => void;
+}
+
+export class CpuManager implements HintProvider {
+  readonly name = 'cpu';
+  readonly #options: CpuManagerOptions;
+  readonly #recorder: CpuManagerRecorder;
+  #state: CpuState = emptyCpuState;
+  #reusable: ReusableCpus | undefined;
+  /** The pod that was last asked about: it may not be among the active ones yet. */
+  #pending: Pod | undefined;
+  /** Entries found out from what runs, as `UID/NAME`, until the pod shows what it asks for. */
+  #unproven = new Set<string>();
+
+  constructor(options: CpuManagerOptions) {
+    this.#options = options;
+    this.#recorder = new CpuManagerRecorder(options);
+  }
+
+  /** Must be done before any pod is admitted. */
+  async start(running: () => Promise<readonly RunningCpus[]>): Promise<void> {
+    const { policy, file } = this.#options;
+    if (file === undefined) {
+      if (policy !== undefined) this.#state = { ...emptyCpuState, defaultCpuSet: freshDefault(policy) };
+    } else {
+      const { state, isRecovered } = await file.start(running);
+      this.#state = state;
+      if (isRecovered) this.#unproven = new Set(keysOf(state));
+    }
+    this.#recorder.started(this.#state);
+  }
+
+  /** Resolves when everything given out is on disk. Rejects if it cannot be written. */
+  async written(): Promise<void> {
+    await this.#options.file?.written();
+  }
+
+  async stop(): Promise<void> {
+    await this.#options.file?.stop();
+  }
+
+  get state(): CpuState {
+    return this.#state;
+  }
+
+  /** The CPUs that a container may run on: its own, else the shared pool. Empty for all that there are. */
+  cpusOf(podUid: string, container: string): CpuSet {
+    return entryOf(this.#state, podUid, container) ?? this.#state.defaultCpuSet;
+  }
+
+  /** Whether a container, or the pod as a whole, has CPUs that nobody else uses; it needs no quota then. */
+  hasExclusiveCpus(pod: Pod, container?: AnyContainer): boolean {
+    const isExclusive = (one: AnyContainer): boolean =>
+      exclusiveCpuCount(pod, one, this.#options) > 0 &&
+      entryOf(this.#state, pod.metadata.uid, one.name) !== undefined;
+    if (container !== undefined) return isExclusive(container);
+    const all = startedContainers(pod);
+    return hasPodLevelResources(pod.spec.resources) ? all.every(isExclusive) : all.some(isExclusive);
+  }
+
+  containerHints(pod: Pod, container: AnyContainer): ResourceHints | undefined {
+    const { policy } = this.#options;
+    const count = exclusiveCpuCount(pod, container, this.#options);
+    if (policy === undefined || count === 0) return undefined;
+    this.#admitting(pod);
+    const { uid } = pod.metadata;
+    const known = entryOf(this.#state, uid, container.name);
+    if (known !== undefined) return hintsFor(hintsOfHeld(policy, known, count));
+    const available = availableCpus(policy, this.#state);
+    const reusable = reusableFor(this.#state, this.#reusable, uid);
+    return hintsFor(cpuHints(policy, { count, available, reusable }));
+  }
+
+  podHints(pod: Pod): ResourceHints | undefined {
+    const { policy, podLevel } = this.#options;
+    if (policy === undefined) return undefined;
+    const isWhole = podLevel && hasPodLevelResources(pod.spec.resources);
+    const count = isWhole ? podLevelCpuCount(pod) : podCpuCount(pod, this.#options);
+    if (count === 0) return undefined;
+    this.#admitting(pod);
+    const { uid } = pod.metadata;
+    const available = availableCpus(policy, this.#state);
+    if (isWhole) {
+      const known = this.#state.podEntries.get(uid);
+      if (known !== undefined) return hintsFor(hintsOfHeld(policy, known, count));
+      if (leavesSharedWithoutCpus(pod)) return hintsFor([]);
+      return hintsFor(cpuHints(policy, { count, available, reusable: CpuSet.empty }));
+    }
+    for (const container of startedContainers(pod)) {
+      const known = entryOf(this.#state, uid, container.name);
+      if (known !== undefined && known.size !== exclusiveCpuCount(pod, container, this.#options))
+        return hintsFor([]);
+    }
+    const held = heldByPod(this.#state, uid);
+    if (held.size === count) return hintsFor(hintsOfHeld(policy, held, count));
+    const reusable = reusableFor(this.#state, this.#reusable, uid).union(held);
+    return hintsFor(cpuHints(policy, { count, available, reusable }));
+  }
+
+  allocate(pod: Pod, container: AnyContainer, hint: TopologyHint): AllocationOutcome {
+    const { policy } = this.#options;
+    const count = exclusiveCpuCount(pod, container, this.#options);
+    if (policy === undefined || count === 0) return allocated;
+    this.#admitting(pod);
+    const decision = allocateCpus(policy, this.#state, this.#reusable, {
+      podUid: pod.metadata.uid,
+      container: container.name,
+      count,
+      isOrdinaryInit: isOrdinaryInit(pod, container),
+      mask: hint.mask,
+    });
+    this.#recorder.asked(decision.kind);
+    if (decision.kind === 'refused') return refusalOf(decision);
+    this.#reusable = decision.reusable;
+    if (decision.kind === 'kept') return allocated;
+    this.#become(decision.state);
+    this.#recorder.given(pod, container.name, decision.cpus, this.#state);
+    return allocated;
+  }
+
+  allocatePod(pod: Pod, hint: TopologyHint): AllocationOutcome {
+    const { policy } = this.#options;
+    if (policy === undefined) return allocated;
+    this.#admitting(pod);
+    const decision = allocatePodCpus(policy, this.#state, pod, hint.mask);
+    if (decision.kind === 'shared') return allocated;
+    this.#recorder.asked(decision.kind);
+    if (decision.kind === 'refused') return refusalOf(decision);
+    if (decision.kind === 'kept') return allocated;
+    this.#become(decision.state);
+    this.#recorder.given(pod, undefined, decision.cpus, this.#state);
+    return allocated;
+  }
+
+  /** The pod is admitted and active, or refused: from now on it keeps its CPUs only as an active pod. */
+  admissionEnded(podUid: string): void {
+    if (this.#pending?.metadata.uid === podUid) this.#pending = undefined;
+  }
+
+  /** Gives back the CPUs of containers that no active pod has any more. Nobody knows who is active before the sources are. */
+  removeStale(): void {
+    const { policy, pods } = this.#options;
+    if (policy === undefined || !pods.allSourcesReady()) return;
+    for (const [uid, containers] of this.#state.entries) {
+      const pod = this.#pending?.metadata.uid === uid ? this.#pending : pods.activePod(uid);
+      const names = new Map(pod === undefined ? [] : startedContainers(pod).map((one) => [one.name, one]));
+      for (const [name, cpus] of containers) {
+        const container = names.get(name);
+        if (pod !== undefined && container !== undefined && this.#isProven(pod, container, cpus)) continue;
+        this.#become(withoutEntry(this.#state, uid, name));
+        this.#recorder.released(pod === undefined ? undefined : podRef(pod), uid, name, cpus, this.#state);
+      }
+    }
+  }
+
+  /** CPUs that a container had before its file was lost are its own only if it asks for as many. */
+  #isProven(pod: Pod, container: Container, cpus: CpuSet): boolean {
+    const { uid } = pod.metadata;
+    if (!this.#unproven.delete(`${uid}/${container.name}`) || this.#state.podEntries.has(uid)) return true;
+    return exclusiveCpuCount(pod, container, this.#options) === cpus.size;
+  }
+
+  #admitting(pod: Pod): void {
+    this.#pending = pod;
+    this.removeStale();
+  }
+
+  #become(state: CpuState): void {
+    const { file, onPoolChanged } = this.#options;
+    this.#state = state;
+    file?.write(state);
+    onPoolChanged?.();
+  }
+}
+
+function hintsFor(hints: readonly TopologyHint[]): ResourceHints {
+  return new Map([['cpu', hints]]);
+}
+
+function refusalOf({ reason, message }: CpuRefusal): AllocationOutcome {
+  return { kind: 'refused', message, ...(reason === undefined ? {} : { reason }) };
+}
+
+function startedContainers({ spec }: Pod): readonly Container[] {
+  return [...(spec.initContainers ?? []), ...spec.containers];
+}
+
+function isOrdinaryInit({ spec }: Pod, { name }: AnyContainer): boolean {
+  return spec.initContainers?.some((container) => container.name === name && !isSidecar(container)) ?? false;
+}
+
+function keysOf({ entries }: CpuState): readonly string[] {
+  return [...entries].flatMap(([uid, containers]) => [...containers.keys()].map((name) => `${uid}/${name}`));
+}
