@@ -18,7 +18,7 @@ export interface DistributionOptions {
 }
 
 /** A combination of nodes with the evenness of what it leaves: the lower, the better. */
-interface Candidate extends CpuDistribution {
+interface NodeCombination extends CpuDistribution {
   readonly score: number;
   readonly isInOneSocket: boolean;
 }
@@ -44,7 +44,7 @@ export function distribution(
   const groupsPerNode = Math.ceil(Math.ceil(topology.all.size / groupSize) / topology.numaNodes.size);
   const budget = { tries: mostTries };
   for (let size = Math.ceil(groups / groupsPerNode); size <= Math.min(groups, order.length); size++) {
-    let best: Candidate | undefined;
+    let best: NodeCombination | undefined;
     for (const nodes of combinations(order, size)) {
       if (budget.tries-- <= 0) break;
       const share = shareOf(nodes, left, count, groupSize, alignBySocket);
@@ -86,14 +86,14 @@ function withRemainder(
     readonly isInOneSocket: boolean;
     readonly budget: { tries: number };
   },
-): Candidate | undefined {
+): NodeCombination | undefined {
   const { count, share, groupSize, isInOneSocket, budget } = request;
   const after = new Map(left);
   for (const node of nodes) after.set(node, (after.get(node) ?? 0) - share);
   const open = count - share * nodes.length;
   if (open === 0) return { nodes, share, remainder: [], score: deviation(after.values()), isInOneSocket };
   const able = nodes.filter((node) => (after.get(node) ?? 0) >= groupSize);
-  let best: Candidate | undefined;
+  let best: NodeCombination | undefined;
   for (let size = able.length; size > 0; size--) {
     for (const subset of combinations(able, size)) {
       if (budget.tries-- <= 0) return best;
@@ -130,7 +130,7 @@ function roundRobin(
   return { order, after };
 }
 
-function isBetter(candidate: Candidate, best: Candidate, alignBySocket: boolean): boolean {
+function isBetter(candidate: NodeCombination, best: NodeCombination, alignBySocket: boolean): boolean {
   if (alignBySocket && candidate.isInOneSocket !== best.isInOneSocket) return candidate.isInOneSocket;
   return candidate.score < best.score;
 }
